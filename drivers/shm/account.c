@@ -9,7 +9,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct shm_account *accounts; /* few: only those that have connections or jobs */
 
-static struct shm_account *find(uint32_t uid)
+static struct shm_account *account_find(uint32_t uid)
 {
 	struct shm_account *account = accounts;
 
@@ -25,7 +25,7 @@ struct shm_account *shm_account_get(uint32_t uid)
 	struct shm_account *account, *fresh;
 
 	pthread_mutex_lock(&lock);
-	account = find(uid);
+	account = account_find(uid);
 	pthread_mutex_unlock(&lock);
 	if (account)
 		return account;
@@ -36,7 +36,7 @@ struct shm_account *shm_account_get(uint32_t uid)
 	fresh->refs = 1;
 	reap_queue_init(&fresh->queue);
 	pthread_mutex_lock(&lock);
-	account = find(uid); /* another thread may have made it meanwhile */
+	account = account_find(uid); /* another thread may have made it meanwhile */
 	if (!account) {
 		fresh->next = accounts;
 		accounts = fresh;

@@ -81,8 +81,8 @@ static enum shm_sock_state state_of(struct shm_sock *sock)
 
 /* To another state, with an event, unless the engine's thread has ended it meanwhile. Returns 0 or
  * -ECONNRESET. */
-static int enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to, int kind,
-		 const struct shm_msg *msg)
+static int sock_enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to,
+		      int kind, const struct shm_msg *msg)
 {
 	int rc = -ECONNRESET;
 
@@ -185,7 +185,7 @@ static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t
 	sock->rings_fd = sock->mux_fd = -1;
 	mem_free(sock->hello);
 	sock->hello = NULL;
-	return rc == 0 ? enter(sock, SOCK_CALLING, SOCK_CONNECTING, -1, NULL) : -ECONNRESET;
+	return rc == 0 ? sock_enter(sock, SOCK_CALLING, SOCK_CONNECTING, -1, NULL) : -ECONNRESET;
 }
 
 static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
@@ -196,7 +196,7 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	int rc;
 
 	if (msg->type == SHM_REJECT && nfds == 0) {
-		rc = enter(sock, SOCK_CONNECTING, SOCK_DEAD, FABRIC_CM_REJECTED, msg);
+		rc = sock_enter(sock, SOCK_CONNECTING, SOCK_DEAD, FABRIC_CM_REJECTED, msg);
 		return rc == 0 ? -ECONNRESET : rc;
 	}
 	if (msg->type != SHM_ACCEPT || nfds != 1 ||
@@ -210,7 +210,7 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	sock->slot = msg->slot;
 	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
 		return -ECONNRESET;
-	return enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
+	return sock_enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
 }
 
 /* The peer's keys refer to a region of this side's that it has not got. Of one that is gone, or
@@ -274,7 +274,8 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 		return on_answer(sock, msg, fds, nfds);
 	case SOCK_ACCEPTED:
 		if (msg->type == SHM_READY && nfds == 0)
-			return enter(sock, SOCK_ACCEPTED, SOCK_OPEN, FABRIC_CM_ESTABLISHED, NULL);
+			return sock_enter(sock, SOCK_ACCEPTED, SOCK_OPEN, FABRIC_CM_ESTABLISHED,
+					  NULL);
 		return -EPROTO;
 	case SOCK_OPEN:
 		if (msg->type == SHM_WANT)

@@ -32,7 +32,7 @@
 #define PAUSE_MS 10  /* before what waits for descriptors is tried again */
 #define SWEEP_MS 500 /* how often late ones are looked for, while a message is due */
 
-static uint64_t now_ns(void)
+static uint64_t cm_now_ns(void)
 {
 	struct timespec now;
 
@@ -47,7 +47,7 @@ static void count_unmapped(struct shm_sock *sock, int error)
 	uint32_t left_out;
 
 	shm_count(dev, &dev->nmaps_refused);
-	if (!log_rate_take(&dev->log_maps_refused, now_ns(), &left_out))
+	if (!log_rate_take(&dev->log_maps_refused, cm_now_ns(), &left_out))
 		return;
 	if (error == -EDQUOT)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
@@ -76,7 +76,7 @@ void shm_count_end(struct shm_sock *sock, int error)
 
 	if (error == -EPROTO)
 		shm_count(dev, &dev->nerrors);
-	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, now_ns(), &left_out))
+	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, cm_now_ns(), &left_out))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: its descriptors cannot be received. "
 			"Raise the "
@@ -92,7 +92,7 @@ void shm_count_end(struct shm_sock *sock, int error)
 static void begin_pause(struct shm_dev *dev)
 {
 	if (!dev->has_paused)
-		dev->resume_ns = now_ns() + PAUSE_MS * 1000000ull;
+		dev->resume_ns = cm_now_ns() + PAUSE_MS * 1000000ull;
 	dev->has_paused = true;
 }
 
@@ -255,7 +255,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
-	uint64_t now = now_ns();
+	uint64_t now = cm_now_ns();
 	bool any = false;
 
 	if (now < dev->next_sweep_ns)
@@ -290,7 +290,7 @@ static void resume(struct shm_dev *dev)
 	struct fabric_listener *listener;
 	struct sight sight;
 
-	if (!dev->has_paused || now_ns() < dev->resume_ns)
+	if (!dev->has_paused || cm_now_ns() < dev->resume_ns)
 		return;
 	dev->has_paused = false;
 	while ((listener = next_paused(dev))) {

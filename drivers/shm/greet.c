@@ -164,7 +164,8 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
  * Close a connection that is not to be. Where the kernel has refused descriptors, its queue has
  * none.
  */
-static void refuse(const struct fabric_listener *listener, int fd, struct shm_account *account)
+static void greet_refuse(const struct fabric_listener *listener, int fd,
+			 struct shm_account *account)
 {
 	if (listener->refuses_rights || !account)
 		close(fd);
@@ -199,7 +200,7 @@ void shm_greet(struct fabric_listener *listener)
 		if (account && shm_users_accept(dev, fd) && !shm_users_behind(dev, account) &&
 		    greet(listener, fd, account))
 			continue;
-		refuse(listener, fd, account);
+		greet_refuse(listener, fd, account);
 		shm_account_put(account);
 	}
 }
@@ -214,7 +215,7 @@ void shm_refuse_all(struct fabric_listener *listener)
 
 		shm_sock_peer(fd, &who);
 		account = shm_account_of(&who);
-		refuse(listener, fd, account);
+		greet_refuse(listener, fd, account);
 		shm_account_put(account);
 	}
 }

@@ -34,7 +34,7 @@ static int open_pidfd(int sock, pid_t pid)
 }
 
 /* While a process lives, no other has its PID. */
-static struct shm_life *find(struct shm_dev *dev, pid_t pid)
+static struct shm_life *life_find(struct shm_dev *dev, pid_t pid)
 {
 	struct shm_life *life;
 
@@ -50,7 +50,7 @@ static struct shm_life *find(struct shm_dev *dev, pid_t pid)
 
 static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
 {
-	struct shm_life *life = find(dev, pid);
+	struct shm_life *life = life_find(dev, pid);
 
 	if (!life || !life_has_ended(life))
 		return life;

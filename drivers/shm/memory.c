@@ -102,7 +102,7 @@ static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 			 dev->wake_fd, 0);
 }
 
-static struct shm_mr *find_free(struct shm_dev *dev, uint32_t *index)
+static struct shm_mr *mr_find_free(struct shm_dev *dev, uint32_t *index)
 {
 	for (*index = 0; *index < SHM_REGIONS_MAX; (*index)++)
 		if (!dev->mrs[*index].in_use)
@@ -137,7 +137,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 			guard = guard_own(dev, addr, len, fd);
 	}
 	shm_lock(dev);
-	m = find_free(dev, &index);
+	m = mr_find_free(dev, &index);
 	if (m && has_key && key_take(&dev->keys, &m->key) != 0)
 		m = NULL;
 	if (m) {

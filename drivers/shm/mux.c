@@ -65,7 +65,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 }
 
 /* On a worker of the reaper. */
-static void give_up(struct reap_job *job)
+static void mux_set_free(struct reap_job *job)
 {
 	struct shm_mux_set *mux_set = (struct shm_mux_set *)job;
 
@@ -79,7 +79,7 @@ void muxes_give_up(struct shm_mux_set *mux_set)
 {
 	if (!mux_set)
 		return;
-	mux_set->job = (struct reap_job){.run = give_up, .account = mux_set->account};
+	mux_set->job = (struct reap_job){.run = mux_set_free, .account = mux_set->account};
 	reap(&mux_set->job);
 }
 
@@ -166,7 +166,7 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 	return mux;
 }
 
-static void enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uint64_t tag)
+static void mux_enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uint64_t tag)
 {
 	qp->older = mux->qps[slot];
 	mux->qps[slot] = qp;
@@ -294,7 +294,7 @@ bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *o
 	if (mux->free_from == MUX_SLOTS)
 		return false;
 	*slot = (struct mux_slot){dev->number, mux->free_from, mux->start};
-	enter(qp, mux, slot->slot, mux_tag(peer_conn_id, qp->conn_id, slot->slot));
+	mux_enter(qp, mux, slot->slot, mux_tag(peer_conn_id, qp->conn_id, slot->slot));
 	return true;
 }
 
@@ -319,7 +319,7 @@ void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot 
 	for (const struct shm_qp *older = mux->qps[slot->slot]; older; older = older->older)
 		if (++n == MUX_OLDER)
 			return;
-	enter(qp, mux, slot->slot, mux_tag(qp->conn_id, qp->peer->conn_id, slot->slot));
+	mux_enter(qp, mux, slot->slot, mux_tag(qp->conn_id, qp->peer->conn_id, slot->slot));
 }
 
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp)

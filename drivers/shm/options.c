@@ -77,7 +77,7 @@ static int parse_ids(const char *key, const char *value, void *out)
 	}
 }
 
-static int refuse(const char *text, const char *why)
+static int options_refuse(const char *text, const char *why)
 {
 	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: options '%s': %s\n", text, why);
 	return -EINVAL;
@@ -102,8 +102,8 @@ int shm_options_parse(const char *text, struct shm_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, keys);
 	if (!args)
-		return refuse(text,
-			      "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
+		return options_refuse(
+			text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
 			      "server_uid=N:N...,mode=0600");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, keys[i], values[i].parse, values[i].out);
@@ -112,6 +112,6 @@ int shm_options_parse(const char *text, struct shm_options *options)
 	if (rc != 0 || options->rnr_retry > SHM_RNR_FOR_EVER ||
 	    (has_ring && (options->ring_kib < RING_BYTES_MIN / 1024 ||
 			  options->ring_kib > RING_BYTES_MAX / 1024)))
-		return refuse(text, expected);
+		return options_refuse(text, expected);
 	return 0;
 }

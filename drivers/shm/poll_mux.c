@@ -6,7 +6,7 @@
 #include "recv.h"
 
 /* The queue pair that a tag names, or NULL if it has ended. */
-static struct shm_qp *find(const struct shm_mux *mux, uint64_t tag)
+static struct shm_qp *mux_find(const struct shm_mux *mux, uint64_t tag)
 {
 	uint32_t place = tag & MUX_KIND_MASK;
 	struct shm_qp *qp = place < MUX_SLOTS ? mux->qps[place] : NULL;
@@ -110,7 +110,7 @@ static out_of_line enum took mux_recv_slow(struct shm_dev *dev, struct shm_mux *
 	}
 	tag = ring_tag(rx, at);
 	kind = (uint32_t)tag >> MUX_KIND_SHIFT;
-	qp = find(mux, tag);
+	qp = mux_find(mux, tag);
 	if (!qp || qp->state == QP_ERROR) {
 		ring_drop(rx, word);
 		return TOOK_NOTHING;

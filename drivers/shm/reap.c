@@ -33,7 +33,7 @@ void reap_queue_init(struct reap_queue *queue)
 	STAILQ_INIT(&queue->lines[true].jobs);
 }
 
-static uint64_t now_ns(void)
+static uint64_t reap_now_ns(void)
 {
 	struct timespec now;
 
@@ -93,7 +93,7 @@ static void serve(struct reap_line *line)
 	STAILQ_REMOVE_HEAD(&ready[is_suspect], entry);
 	STAILQ_REMOVE_HEAD(&line->jobs, entry);
 	line->is_served = true;
-	line->since_ns = now_ns();
+	line->since_ns = reap_now_ns();
 	nsuspect += is_suspect;
 	wants = call_worker(); /* this one may be busy for long */
 	pthread_mutex_unlock(&lock);
@@ -224,7 +224,7 @@ bool reap_is_refused(const struct reap_queue *queue)
 
 	return queue->lines[true].njobs >= REAP_SUSPECTS_MAX ||
 	       (n >= REAP_JOBS_MAX && since_ns != 0 &&
-		now_ns() - since_ns >= REAP_SLOW_NS / n * REAP_JOBS_MAX);
+		reap_now_ns() - since_ns >= REAP_SLOW_NS / n * REAP_JOBS_MAX);
 }
 
 uint32_t reap_queue_count(const struct reap_queue *queue)

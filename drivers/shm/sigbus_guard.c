@@ -200,7 +200,7 @@ static void take_spare(void)
 	close(fd);
 }
 
-static int find_free(void)
+static int guard_find_free(void)
 {
 	for (int n = 0; n < GUARDS_MAX; n++) {
 		int i = (next_free + n) % GUARDS_MAX;
@@ -218,7 +218,7 @@ int guard_set(void *base, size_t len, size_t page, int wake_fd, uint64_t tag)
 	pthread_once(&spare_once, take_spare);
 	pthread_mutex_lock(&lock);
 	if (catch_sigbus())
-		i = find_free();
+		i = guard_find_free();
 	if (i != GUARD_NONE) {
 		struct guard *guard = &guards[i];
 

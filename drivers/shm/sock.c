@@ -194,7 +194,7 @@ void shm_sock_release(struct shm_sock *sock)
 }
 
 /* On a worker of the reaper: each of these calls may take as long as the peer likes. */
-static void give_up(struct reap_job *job)
+static void sock_give_up(struct reap_job *job)
 {
 	struct shm_sock *sock = (struct shm_sock *)job;
 
@@ -241,7 +241,7 @@ void shm_sock_drop(struct shm_sock *sock)
 		(void)epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
 	life_put(sock->dev, sock->life);
 	sock->job = (struct reap_job){
-		.run = give_up,
+		.run = sock_give_up,
 		.account = sock->account,
 		.is_suspect = sock->nforeign > 0 || !is_empty(sock->fd),
 	};

@@ -8,7 +8,7 @@
  * of every page size. */
 #define FIRST_BYTES 65536u
 
-static void *give_up(void *p, size_t len)
+static void *unlocked_give_up(void *p, size_t len)
 {
 	int saved = errno;
 
@@ -30,14 +30,14 @@ void *unlocked_map(const struct unlocked *what)
 	if (p == MAP_FAILED)
 		return p;
 	if (munlock(p, len) != 0)
-		return give_up(p, len);
+		return unlocked_give_up(p, len);
 	if (len < what->len) {
 		whole = mremap(p, len, what->len, MREMAP_MAYMOVE);
 		if (whole == MAP_FAILED)
-			return give_up(p, len);
+			return unlocked_give_up(p, len);
 		p = whole;
 	}
-	return mprotect(p, what->len, what->prot) == 0 ? p : give_up(p, what->len);
+	return mprotect(p, what->len, what->prot) == 0 ? p : unlocked_give_up(p, what->len);
 }
 
 bool unlocked_replace(void *at, const struct unlocked *what)
@@ -48,6 +48,6 @@ bool unlocked_replace(void *at, const struct unlocked *what)
 		return false;
 	if (mremap(p, what->len, what->len, MREMAP_MAYMOVE | MREMAP_FIXED, at) == at)
 		return true;
-	give_up(p, what->len);
+	unlocked_give_up(p, what->len);
 	return false;
 }

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns)
+static void cm_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns)
 {
 	const struct sim_event event = {
 		.at_ns = qp->dev->world->now_ns + delay_ns, .qp = qp->number, .kind = kind};
@@ -30,7 +30,7 @@ static void schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay
 
 static void schedule_message(struct sim_qp *qp, enum sim_event_kind kind)
 {
-	schedule(qp, kind, sim_draw(qp->dev->world, &qp->dev->world->options.cm));
+	cm_schedule(qp, kind, sim_draw(qp->dev->world, &qp->dev->world->options.cm));
 }
 
 void sim_cm_lose(struct sim_qp *qp)
@@ -150,7 +150,7 @@ static void req_free(struct sim_world *world, struct fabric_conn_req *req)
 	free(req);
 }
 
-static void refuse(struct sim_world *world, struct fabric_conn_req *req)
+static void cm_refuse(struct sim_world *world, struct fabric_conn_req *req)
 {
 	struct sim_qp *qp = connecting(world, req->qp);
 
@@ -173,7 +173,7 @@ void sim_unlisten(struct fabric_listener *listener)
 		if (!entry->req || entry->req->listener != listener)
 			continue;
 		entry_drop(dev, entry);
-		refuse(dev->world, entry->req);
+		cm_refuse(dev->world, entry->req);
 	}
 	/* Those that were handed over live on until they are answered. */
 	TAILQ_FOREACH(req, &dev->world->reqs, entry)
@@ -204,7 +204,7 @@ int sim_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	}
 	snprintf(qp->addr, sizeof(qp->addr), "%s", addr);
 	schedule_message(qp, SIM_CM_REQUEST);
-	schedule(qp, SIM_CM_TIMEOUT, dev->world->options.cm_timeout_ns);
+	cm_schedule(qp, SIM_CM_TIMEOUT, dev->world->options.cm_timeout_ns);
 	*out = &qp->base;
 	return 0;
 }
@@ -226,7 +226,7 @@ static bool admit(struct fabric_listener *listener, const struct backlog_peer *p
 	oldest = backlog_displaced(&listener->backlog, peer);
 	if (oldest) {
 		entry_drop(listener->dev, &req_of(oldest)->request);
-		refuse(listener->dev->world, req_of(oldest));
+		cm_refuse(listener->dev->world, req_of(oldest));
 	}
 	return oldest != NULL;
 }
@@ -277,7 +277,7 @@ int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
 	}
 	rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : sim_qp_create(dev, attr, &qp);
 	if (rc != 0) {
-		refuse(world, req); /* the request ends here either way */
+		cm_refuse(world, req); /* the request ends here either way */
 		return rc;
 	}
 	qp->state = SIM_ACCEPTED;

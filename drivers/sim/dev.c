@@ -27,7 +27,7 @@ static int parse_number(const char *key, const char *value, void *opaque)
 	return errno == 0 && *end == '\0' && *number != NUMBER_ABSENT ? 0 : -1;
 }
 
-static int refuse(const char *text, const char *why)
+static int options_refuse(const char *text, const char *why)
 {
 	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: sim: options '%s': %s\n", text, why);
 	return -EINVAL;
@@ -48,7 +48,7 @@ static int parse_options(const char *text, struct dev_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, names);
 	if (!args)
-		return refuse(
+		return options_refuse(
 			text,
 			"expected world=N,seed=N,rnr_retry=0..7,max_inline=N,max_rd_atomic=N");
 	for (uint32_t i = 0; names[i] && rc == 0; i++)
@@ -58,8 +58,9 @@ static int parse_options(const char *text, struct dev_options *options)
 	    (options->max_inline != NUMBER_ABSENT && options->max_inline > 65536) ||
 	    (options->max_rd_atomic != NUMBER_ABSENT &&
 	     (options->max_rd_atomic == 0 || options->max_rd_atomic > UINT32_MAX)))
-		return refuse(text, "all are numbers: rnr_retry 0 to 7, max_inline 0 to 65536, "
-				    "max_rd_atomic 1 or more");
+		return options_refuse(text,
+				      "all are numbers: rnr_retry 0 to 7, max_inline 0 to 65536, "
+				      "max_rd_atomic 1 or more");
 	return 0;
 }
 

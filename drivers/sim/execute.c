@@ -89,7 +89,8 @@ static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8
 	}
 }
 
-static void schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t position, uint64_t at_ns)
+static void wr_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t position,
+			uint64_t at_ns)
 {
 	const struct sim_event event = {
 		.at_ns = at_ns, .wr = position, .qp = qp->number, .kind = kind};
@@ -119,7 +120,7 @@ static void fail(struct sim_qp *qp, uint64_t position, enum fabric_status status
 }
 
 /* The peer refuses: the sender hears later; from now on nothing behind it counts. */
-static void refuse(struct sim_qp *qp, uint64_t position, enum fabric_status status)
+static void wr_refuse(struct sim_qp *qp, uint64_t position, enum fabric_status status)
 {
 	const struct sim_event event = {
 		.at_ns = qp->dev->world->now_ns + wire(qp),
@@ -170,7 +171,7 @@ static void start_send(struct sim_qp *qp, uint64_t position)
 		swr->arrives_ns = qp->landed_ns + 1;
 	qp->landed_ns = swr->arrives_ns;
 	if (qp->sends++ == 0)
-		schedule(qp, SIM_ARRIVE, position, swr->arrives_ns);
+		wr_schedule(qp, SIM_ARRIVE, position, swr->arrives_ns);
 }
 
 static void start_one(struct sim_qp *qp)
@@ -197,7 +198,7 @@ static void start_one(struct sim_qp *qp)
 			qp->dev->world->reads_most = qp->reads;
 		start_pieces(qp, position, SIM_FETCH);
 	} else {
-		schedule(qp, SIM_ACK, position, qp->dev->world->now_ns + completion(qp));
+		wr_schedule(qp, SIM_ACK, position, qp->dev->world->now_ns + completion(qp));
 	}
 }
 
@@ -219,8 +220,8 @@ void sim_start(struct sim_qp *qp)
 	if (qp->is_starting || !can_start(qp))
 		return;
 	qp->is_starting = true;
-	schedule(qp, SIM_START, qp->sq.next,
-		 world->now_ns + sim_draw(world, &world->options.start));
+	wr_schedule(qp, SIM_START, qp->sq.next,
+		    world->now_ns + sim_draw(world, &world->options.start));
 }
 
 static void finish_piece(struct sim_qp *qp, uint64_t position, uint64_t ack_ns)
@@ -230,7 +231,7 @@ static void finish_piece(struct sim_qp *qp, uint64_t position, uint64_t ack_ns)
 	if (--swr->pieces_left > 0)
 		return;
 	swr->state = SIM_DELIVERED;
-	schedule(qp, SIM_ACK, position, qp->dev->world->now_ns + ack_ns);
+	wr_schedule(qp, SIM_ACK, position, qp->dev->world->now_ns + ack_ns);
 	if (swr->wr.op == FABRIC_READ) {
 		qp->reads--;
 		sim_start(qp);
@@ -251,7 +252,7 @@ static void transfer(struct sim_qp *qp, struct sim_qp *peer, const struct sim_ev
 	}
 	if (!remote) {
 		peer->dev->base.stats.remote_access_errors++;
-		refuse(qp, event->wr, FABRIC_ERR_REMOTE_ACCESS);
+		wr_refuse(qp, event->wr, FABRIC_ERR_REMOTE_ACCESS);
 		return;
 	}
 	if (event->len > 0)
@@ -270,10 +271,10 @@ static void not_ready(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 		qp->is_parked = true;
 		qp->parked = position;
 	} else if (swr->rnr_tries++ < retry) {
-		schedule(qp, SIM_ARRIVE, position,
-			 qp->dev->world->now_ns + qp->dev->world->options.rnr_timer_ns);
+		wr_schedule(qp, SIM_ARRIVE, position,
+			    qp->dev->world->now_ns + qp->dev->world->options.rnr_timer_ns);
 	} else {
-		refuse(qp, position, FABRIC_ERR_RNR);
+		wr_refuse(qp, position, FABRIC_ERR_RNR);
 	}
 }
 
@@ -285,7 +286,7 @@ static void receive_done(struct sim_qp *peer, enum fabric_status status)
 	if (at_ns < peer->recv_ns)
 		at_ns = peer->recv_ns;
 	peer->recv_ns = at_ns;
-	schedule(peer, SIM_RECV_DONE, peer->rq.filled++, at_ns);
+	wr_schedule(peer, SIM_RECV_DONE, peer->rq.filled++, at_ns);
 }
 
 /* A Send is with the peer: the next may go. */
@@ -298,9 +299,10 @@ static void next_send(struct sim_qp *qp, uint64_t position)
 	do
 		position++;
 	while (!is_send(sim_sq_at(qp, position)));
-	schedule(qp, SIM_ARRIVE, position,
-		 sim_sq_at(qp, position)->arrives_ns > now_ns ? sim_sq_at(qp, position)->arrives_ns
-							      : now_ns + 1);
+	wr_schedule(qp, SIM_ARRIVE, position,
+		    sim_sq_at(qp, position)->arrives_ns > now_ns
+			    ? sim_sq_at(qp, position)->arrives_ns
+			    : now_ns + 1);
 }
 
 static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
@@ -320,18 +322,18 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 	}
 	if (!sim_local_ok(peer->dev, rwr->wr.lkey, rwr->wr.addr, rwr->wr.len, FABRIC_LOCAL_WRITE)) {
 		receive_done(peer, FABRIC_ERR_LOCAL_PROT);
-		refuse(qp, position, FABRIC_ERR_FATAL);
+		wr_refuse(qp, position, FABRIC_ERR_FATAL);
 		return;
 	}
 	if (swr->len > rwr->wr.len) {
 		receive_done(peer, FABRIC_ERR_LOCAL_LEN);
-		refuse(qp, position, FABRIC_ERR_REMOTE_LEN);
+		wr_refuse(qp, position, FABRIC_ERR_REMOTE_LEN);
 		return;
 	}
 	if (swr->wr.op == FABRIC_SEND_INV) {
 		if (!sim_window_invalidate(peer, swr->wr.rkey, true)) {
 			peer->dev->base.stats.remote_access_errors++;
-			refuse(qp, position, FABRIC_ERR_REMOTE_ACCESS);
+			wr_refuse(qp, position, FABRIC_ERR_REMOTE_ACCESS);
 			return;
 		}
 		rwr->inv_rkey = swr->wr.rkey;
@@ -345,7 +347,7 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 	/* Drawn one after the other, whatever the compiler. */
 	ack_ns = qp->dev->world->now_ns + wire(qp);
 	ack_ns += completion(qp);
-	schedule(qp, SIM_ACK, position, ack_ns);
+	wr_schedule(qp, SIM_ACK, position, ack_ns);
 	next_send(qp, position);
 }
 

@@ -108,7 +108,7 @@ static bool leaves_in_order(const struct weir_conn *conn)
 }
 
 /* Whether the peer can touch nothing of it any more. */
-static bool is_quiet(const struct weir_conn *conn)
+static bool disconnect_is_done(const struct weir_conn *conn)
 {
 	if (!conn->qp)
 		return true;
@@ -126,8 +126,8 @@ static void wait_quiet(const struct weir_conn *conn)
 
 	TAILQ_FOREACH(ep, &conn->ep.engine->all, all)
 	if (ep->on_reap == conn_on_reap)
-		is_quiet((const struct weir_conn *)ep);
-	while (!is_quiet(conn))
+		disconnect_is_done((const struct weir_conn *)ep);
+	while (!disconnect_is_done(conn))
 		usleep(QUIET_LOOK_US);
 }
 
@@ -135,7 +135,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 {
 	struct weir_conn *conn = (struct weir_conn *)ep;
 
-	if (!is_quiet(conn)) {
+	if (!disconnect_is_done(conn)) {
 		if (!ep->engine->is_ending) {
 			engine_reap_retry(ep);
 			return;

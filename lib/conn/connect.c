@@ -203,7 +203,7 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 
 /* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late.
  */
-static bool is_quiet(struct weir_conn *conn)
+static bool is_open_and_idle(struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN && !conn->drains &&
 	       conn->sq_signalled <= conn->sq_retired && conn->role->is_idle(conn);
@@ -234,5 +234,5 @@ bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	conn->role->on_tick(conn, now_ns);
 	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
 		conn_end(conn, 0);
-	return !is_quiet(conn);
+	return !is_open_and_idle(conn);
 }

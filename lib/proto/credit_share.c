@@ -14,7 +14,7 @@ void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t memb
 	reckon_left(pool);
 }
 
-static void set_size(struct credit_pool *pool, struct credit_share *share, uint32_t size)
+static void share_set_size(struct credit_pool *pool, struct credit_share *share, uint32_t size)
 {
 	pool->shared += size - share->size;
 	if (share->group)
@@ -31,7 +31,7 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
 		return false;
 	pool->to_join -= pool->to_join > 0;
 	*share = (struct credit_share){.latest = 1, .next = CREDIT_SHARE_START, .group = group};
-	set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
+	share_set_size(pool, share, 1); /* RFC 8166 section 3.3.3 */
 	if (group)
 		group->size--;
 	return true;
@@ -39,7 +39,7 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
 
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use)
 {
-	set_size(pool, share, in_use);
+	share_set_size(pool, share, in_use);
 	if (share->group)
 		share->group->size -= in_use - 1;
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
@@ -84,7 +84,7 @@ uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *shar
 	if (granted > share->size)
 		granted = share->size + growth(pool, share, granted - share->size);
 	if (granted > share->size)
-		set_size(pool, share, granted);
+		share_set_size(pool, share, granted);
 	share->latest = granted;
 	if (2 * granted > share->next)
 		share->next = 2 * granted;
@@ -97,7 +97,7 @@ uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *shar
 
 void credit_share_shrink(struct credit_pool *pool, struct credit_share *share)
 {
-	set_size(pool, share, share->size - 1);
+	share_set_size(pool, share, share->size - 1);
 }
 
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share)
@@ -105,7 +105,7 @@ void credit_share_idle(struct credit_pool *pool, struct credit_share *share)
 	if (share->unsent > 0)
 		return;
 	if (share->latest < share->size)
-		set_size(pool, share, share->latest);
+		share_set_size(pool, share, share->latest);
 	share->next = share->next > 1 ? share->next / 2 : 1;
 	share->steady = CREDIT_SHARE_NONE;
 }
@@ -123,7 +123,7 @@ uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *shar
 		wanted = in_flight;
 	if (wanted == 0)
 		wanted = 1;
-	set_size(pool, share, wanted);
+	share_set_size(pool, share, wanted);
 	return wanted;
 }
 
@@ -131,11 +131,11 @@ bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, u
 {
 	if (count > pool->left)
 		return false;
-	set_size(pool, share, share->size + count);
+	share_set_size(pool, share, share->size + count);
 	return true;
 }
 
 void credit_share_reduce(struct credit_pool *pool, struct credit_share *share, uint32_t count)
 {
-	set_size(pool, share, share->size - count);
+	share_set_size(pool, share, share->size - count);
 }

@@ -300,7 +300,8 @@ enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t 
 
 /* RDMA_ERROR to a requester (4.5). With ERR_CHUNK it is shorter than the 28 bytes that section asks
  * of every message; responders do send it, and a requester that dropped it would wait for ever. */
-static enum rdma1_reason decode_error(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
+static enum rdma1_reason rdma1_decode_error(const uint8_t *msg, uint32_t len,
+					    struct rdma1_header *hdr)
 {
 	uint32_t err;
 
@@ -329,7 +330,7 @@ static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr)
 {
 	if (direction == RDMA1_REPLY && len >= RDMA1_FIXED_SIZE && hdr->proc == RDMA1_ERROR)
-		return decode_error(msg, len, hdr);
+		return rdma1_decode_error(msg, len, hdr);
 	if (len < RDMA1_HEADER_MIN)
 		return RDMA1_R_SHORT;
 	if (hdr->proc == RDMA1_ERROR)
@@ -350,7 +351,7 @@ static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len,
 }
 
 /* What the reason means on the wire (4.5). */
-static enum rdma1_verdict judge(enum rdma1_reason reason, enum rdma1_direction direction)
+static enum rdma1_verdict rdma1_judge(enum rdma1_reason reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)
 		return RDMA1_V_OK;
@@ -388,7 +389,7 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	*reason = decode_message(msg, len, direction, limits, &full);
 	if (*reason == RDMA1_R_NONE)
 		*hdr = full;
-	return judge(*reason, direction);
+	return rdma1_judge(*reason, direction);
 }
 
 /* As rdma1_is_short() of a call, but with a Read list of one segment, which is where an item of an

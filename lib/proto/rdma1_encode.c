@@ -5,8 +5,8 @@
 
 #include "wire.h"
 
-static inline void put_fixed(uint8_t *at, uint32_t xid, uint32_t vers, uint32_t credit,
-			     uint32_t proc)
+static inline void rdma1_put_first_words(uint8_t *at, uint32_t xid, uint32_t vers, uint32_t credit,
+					 uint32_t proc)
 {
 	wire_put_u32(at, xid);
 	wire_put_u32(at + 4, vers);
@@ -46,7 +46,7 @@ void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint
 	w->failed = false;
 	at = take(w, RDMA1_FIXED_SIZE);
 	if (at)
-		put_fixed(at, xid, RDMA1_VERSION, credit, (uint32_t)proc);
+		rdma1_put_first_words(at, xid, RDMA1_VERSION, credit, (uint32_t)proc);
 }
 
 void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position,
@@ -147,7 +147,7 @@ uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max)
 uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
 			       uint32_t low, uint32_t high)
 {
-	put_fixed(buf, xid, vers, credit, RDMA1_ERROR);
+	rdma1_put_first_words(buf, xid, vers, credit, RDMA1_ERROR);
 	wire_put_u32(buf + 16, RDMA1_ERR_VERS);
 	wire_put_u32(buf + 20, low);
 	wire_put_u32(buf + 24, high);
@@ -156,7 +156,7 @@ uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32
 
 uint32_t rdma1_encode_err_chunk(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit)
 {
-	put_fixed(buf, xid, vers, credit, RDMA1_ERROR);
+	rdma1_put_first_words(buf, xid, vers, credit, RDMA1_ERROR);
 	wire_put_u32(buf + 16, RDMA1_ERR_CHUNK);
 	return RDMA1_ERR_CHUNK_SIZE;
 }

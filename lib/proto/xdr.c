@@ -36,7 +36,7 @@ static void enter_next_part(struct weir_xdr_in *in)
 }
 
 /* Move on to the part that holds the next byte, or to an item not yet taken, be it empty. */
-static void settle(struct weir_xdr_in *in)
+static void xdr_in_settle(struct weir_xdr_in *in)
 {
 	while (in->p == in->end && !in->is_item && in->nparts > 0)
 		enter_next_part(in);
@@ -51,7 +51,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 	in->join = in->join_end = NULL;
 	for (uint32_t i = 0; i < nparts; i++)
 		in->later_bytes += parts[i].len_bytes;
-	settle(in);
+	xdr_in_settle(in);
 }
 
 /* Can 'len_bytes' be taken without reaching into an item? */
@@ -75,7 +75,7 @@ int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_byte
 	while (len_bytes > 0) {
 		uint32_t n = len_bytes;
 
-		settle(in);
+		xdr_in_settle(in);
 		if ((size_t)(in->end - in->p) < n)
 			n = (uint32_t)(in->end - in->p);
 		if (to) {
@@ -152,7 +152,7 @@ static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes
 
 	if (weir_xdr_get_u32(in, &count) != 0)
 		return -EBADMSG;
-	settle(in);
+	xdr_in_settle(in);
 	at = in->p;
 	if (count > max_bytes)
 		return fail(in);

@@ -130,7 +130,8 @@ static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 }
 
 /* The reply's content to the application. */
-static void deliver(struct weir_call *call, const struct rdma1_header *hdr, struct content *content)
+static void reply_deliver(struct weir_call *call, const struct rdma1_header *hdr,
+			  struct content *content)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 	struct weir_result result = {.nitems = call->plan.use_write_list ? call->nresults : 0};
@@ -281,7 +282,7 @@ static out_of_line void on_other(struct weir_conn *conn, struct mem_buf *buf, ui
 		if (call->is_send_done)
 			call_release(call);
 	} else {
-		deliver(call, &hdr, &content);
+		reply_deliver(call, &hdr, &content);
 	}
 	go_on(req);
 done:

@@ -10,11 +10,6 @@
 #include "log.h"
 #include "reserve.h"
 
-static struct weir_engine *engine_of(const struct weir_call *call)
-{
-	return call->conn->ep.engine;
-}
-
 /* Right in front of the message, or to a buffer of its own. */
 int call_place_header(struct weir_call *call, uint32_t bytes)
 {
@@ -23,10 +18,10 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 		return 0;
 	}
 	/* One that is being sent again may have the reserve: it goes out at once. */
-	call->header_buf =
-		call->needs_header
-			? engine_reserve_get(engine_of(call), &requester_of(call->conn)->buf_waiter)
-			: mem_pool_get(engine_of(call)->send_pool);
+	call->header_buf = call->needs_header
+				   ? engine_reserve_get(call_engine(call),
+							&requester_of(call->conn)->buf_waiter)
+				   : mem_pool_get(call_engine(call)->send_pool);
 	if (!call->header_buf)
 		return -ENOBUFS;
 	call->header = call->header_buf->data;
@@ -37,7 +32,7 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
  */
 static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 {
-	struct weir_engine *engine = engine_of(call);
+	struct weir_engine *engine = call_engine(call);
 
 	if (call->plan.reply_bytes > engine->profile.long_buffer_bytes)
 		return -EMSGSIZE;
@@ -84,7 +79,7 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 	uint64_t raddr;
 
 	if (!call->long_call)
-		call->long_call = mem_pool_get(engine_of(call)->long_pool);
+		call->long_call = mem_pool_get(call_engine(call)->long_pool);
 	buf = call->long_call;
 	if (!buf)
 		return -ENOBUFS;
@@ -127,7 +122,7 @@ static cold_code int refuse_unexposed(const struct weir_engine *engine, const st
  * lies in our private buffers, and padding, from a copy. */
 static int list_segments(struct weir_call *call, struct segment_list *list)
 {
-	struct weir_engine *engine = engine_of(call);
+	struct weir_engine *engine = call_engine(call);
 	int rc = 0;
 
 	list->n = 0;
@@ -219,7 +214,7 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 
 static void count_forms(struct weir_call *call)
 {
-	struct weir_engine_stats *stats = &engine_of(call)->stats;
+	struct weir_engine_stats *stats = &call_engine(call)->stats;
 
 	stats->long_calls += call->plan.form == REDUCE_LONG;
 	stats->read_chunks += (uint32_t)__builtin_popcount(call->plan.reduced);
@@ -241,7 +236,7 @@ static hot_inline bool prepare_one_write(struct weir_call *call, uint32_t extra)
 	if (!call_encode_one_write(call, call->conn, extra))
 		return false;
 	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE + extra, true, false, call->state, false);
-	engine_of(call)->stats.write_chunks++;
+	call_engine(call)->stats.write_chunks++;
 	return true;
 }
 
@@ -250,7 +245,7 @@ static bool prepare_one_read(struct weir_call *call)
 	if (!call_encode_one_read(call, call->conn))
 		return false;
 	call_plan_plain(call, RDMA1_ONE_READ_SIZE, false, true, call->state, false);
-	engine_of(call)->stats.read_chunks++;
+	call_engine(call)->stats.read_chunks++;
 	return true;
 }
 
@@ -305,7 +300,7 @@ static bool prepare_plain(struct weir_call *call)
 	return prepare_one_read(call) || prepare_copied(call);
 }
 
-static int prepare(struct weir_call *call)
+static int prepare_message(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct reduce_result results[CALL_ITEMS_MAX];
@@ -344,7 +339,7 @@ static int prepare(struct weir_call *call)
 int call_prepare(struct weir_call *call)
 {
 	uint32_t npieces = call->npieces, piece_start = call->piece_start;
-	int rc = prepare(call);
+	int rc = prepare_message(call);
 
 	call->is_plain = false;
 	if (unlikely(rc != 0)) {
@@ -360,15 +355,15 @@ void call_mark_sent(struct weir_call *call)
 	credit_take(&requester_of(call->conn)->credits);
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
-	engine_of(call)->stats.calls_sent++;
+	call_engine(call)->stats.calls_sent++;
 }
 
 void call_wait_windows(struct weir_call *call)
 {
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 
-	engine_of(call)->stats.window_waits++;
-	if (header_buf->pool == engine_of(call)->reserve_pool)
+	call_engine(call)->stats.window_waits++;
+	if (header_buf->pool == call_engine(call)->reserve_pool)
 		call_drop_header(call); /* others need it meanwhile */
 }
 

@@ -374,6 +374,11 @@ static inline bool call_transmit_apart(struct weir_call *call)
 	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
 }
 
+static inline struct weir_engine *call_engine(const struct weir_call *call)
+{
+	return call->conn->ep.engine;
+}
+
 /* There are too few windows for it now. */
 static inline bool call_lacks_windows(const struct weir_call *call)
 {

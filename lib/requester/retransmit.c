@@ -67,7 +67,7 @@ static void hold(struct weir_call *call)
 }
 
 /* What came before the connection was lost counts: its Send is done with now. */
-static void deliver(struct weir_call *call)
+static void retransmit_deliver(struct weir_call *call)
 {
 	call_keys_gone(call);
 	call_take_reply(call);
@@ -102,7 +102,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 		conn->v2->group_chain = NULL; /* its receives are the connection's again */
 	for (uint32_t i = 0; i < req->nslots; i++)
 		if (is_in_state(req, i, CALL_REPLIED))
-			deliver(req->slots[i].call);
+			retransmit_deliver(req->slots[i].call);
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		struct weir_call *call = req->slots[i].call;
 

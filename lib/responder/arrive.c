@@ -124,7 +124,7 @@ static struct weir_conn *conn_of(struct engine_peer_member *member)
 }
 
 /* What came since the latest tick counts as well. */
-static bool is_idle(struct weir_conn *conn)
+static bool conn_was_idle(struct weir_conn *conn)
 {
 	return !conn->got_message && conn->role->is_idle(conn);
 }
@@ -134,7 +134,7 @@ static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_
 	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
 		struct weir_conn *conn = conn_of(TAILQ_FIRST(&peer->members));
 
-		if (is_idle(conn))
+		if (conn_was_idle(conn))
 			return conn;
 		engine_peer_touch(engine, &conn->member, engine->now_ns);
 	}
@@ -152,7 +152,7 @@ static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
 
 		if (!member || engine->now_ns - member->active_ns < IDLE_MIN_NS)
 			return NULL;
-		if (is_idle(conn_of(member)))
+		if (conn_was_idle(conn_of(member)))
 			return conn_of(member);
 		engine_peer_touch(engine, member, engine->now_ns);
 	}
@@ -194,7 +194,7 @@ static void arrival_end(struct arrival *arrival)
 }
 
 /* Those that have waited longer have their ticks first. */
-static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+static bool arrival_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct arrival *arrival = (struct arrival *)ep;
 	struct weir_engine *engine = ep->engine;
@@ -215,25 +215,25 @@ static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	return true;
 }
 
-static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+static void arrival_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	(void)ep;
 	(void)wc;
 }
 
-static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+static void arrival_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	(void)ep;
 	(void)event;
 }
 
-static void on_flush(struct engine_endpoint *ep)
+static void arrival_on_flush(struct engine_endpoint *ep)
 {
 	(void)ep;
 }
 
 /* The engine may be ending. */
-static void on_reap(struct engine_endpoint *ep)
+static void arrival_on_reap(struct engine_endpoint *ep)
 {
 	struct arrival *arrival = (struct arrival *)ep;
 	struct weir_engine *engine = ep->engine;
@@ -258,7 +258,7 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	{
 		struct arrival *arrival = (struct arrival *)ep;
 
-		if (ep->on_reap != on_reap || arrival->is_over ||
+		if (ep->on_reap != arrival_on_reap || arrival->is_over ||
 		    arrival->handover.programs != programs)
 			continue;
 		responder_refuse(engine, &arrival->handover, "nobody listens any more");
@@ -316,11 +316,11 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 		mem_free(arrival);
 		return why;
 	}
-	arrival->ep.on_wc = on_wc;
-	arrival->ep.on_cm = on_cm;
-	arrival->ep.on_tick = on_tick;
-	arrival->ep.on_flush = on_flush;
-	arrival->ep.on_reap = on_reap;
+	arrival->ep.on_wc = arrival_on_wc;
+	arrival->ep.on_cm = arrival_on_cm;
+	arrival->ep.on_tick = arrival_on_tick;
+	arrival->ep.on_flush = arrival_on_flush;
+	arrival->ep.on_reap = arrival_on_reap;
 	arrival->handover = *handover;
 	arrival->handover.programs->refs++;
 	arrival->account = account;
@@ -340,8 +340,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 }
 
 /* The request finds a place, or waits for one. 0, or what stands against that. */
-static int place(struct weir_engine *engine, const struct responder_handover *handover,
-		 struct engine_peer *account)
+static int arrival_place(struct weir_engine *engine, const struct responder_handover *handover,
+			 struct engine_peer *account)
 {
 	bool is_crowded = handover->event.is_crowded;
 	int rc = engine->arrivals.n > 0 ? -EBUSY
@@ -367,7 +367,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account) {
-		rc = place(engine, handover, account);
+		rc = arrival_place(engine, handover, account);
 	}
 	if (rc != 0)
 		refuse_for(engine, handover, rc);

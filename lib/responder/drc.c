@@ -139,7 +139,7 @@ void request_drc_forget(struct drc *drc, struct drc_entry *entry)
 
 /* 'len' bytes of the ring, in one piece. The oldest replies are those behind the head, up to the
  * end and then from the start: those in the way go. */
-static uint32_t place(struct drc *drc, uint32_t len)
+static uint32_t drc_place(struct drc *drc, uint32_t len)
 {
 	struct drc_entry *oldest;
 	uint32_t at = drc->head;
@@ -169,7 +169,7 @@ bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 		reply = (struct reply){npieces, (uint32_t)bytes};
 	else
 		bytes = sizeof(reply);
-	entry->offset = place(drc, (uint32_t)((bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1)));
+	entry->offset = drc_place(drc, (uint32_t)((bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1)));
 	to = drc->ring + entry->offset;
 	memcpy(to, &reply, sizeof(reply));
 	to += sizeof(reply);

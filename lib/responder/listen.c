@@ -42,7 +42,7 @@ static void on_open(struct weir_conn *conn)
 	(void)conn;
 }
 
-static bool is_idle(struct weir_conn *conn)
+static bool responder_is_idle(struct weir_conn *conn)
 {
 	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
 }
@@ -63,12 +63,12 @@ static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *ke
 	conn_fail(conn, -ETIMEDOUT);
 }
 
-static void on_tick(struct weir_conn *conn, uint64_t now_ns)
+static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	struct responder *responder = responder_of(conn);
 
-	if (conn->got_message || !is_idle(conn)) {
+	if (conn->got_message || !responder_is_idle(conn)) {
 		responder->was_called |= conn->got_message;
 		conn->got_message = false;
 		engine_peer_touch(engine, &conn->member, now_ns);
@@ -111,7 +111,7 @@ static bool is_drained(struct weir_conn *conn)
 	struct responder *responder = responder_of(conn);
 	uint64_t now_ns = conn->ep.engine->now_ns;
 
-	if (!is_idle(conn))
+	if (!responder_is_idle(conn))
 		return false;
 	if (conn->ep.blockers.nbatched == 0 && conn->sq_retired == conn->sq_posted)
 		return true;
@@ -124,7 +124,7 @@ static const struct conn_role draining_role = {
 	.on_open = on_open,
 	.on_message = on_message_draining,
 	.deliver = conn_deliver,
-	.on_tick = on_tick,
+	.on_tick = responder_on_tick,
 	.is_idle = is_drained,
 	.on_lost = responder_on_lost,
 };
@@ -140,10 +140,10 @@ const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.deliver = responder_deliver,
-	.on_tick = on_tick,
+	.on_tick = responder_on_tick,
 	.on_idle = on_idle,
 	.on_drain = on_drain,
-	.is_idle = is_idle,
+	.is_idle = responder_is_idle,
 	.on_lost = responder_on_lost,
 };
 
@@ -180,7 +180,7 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 			 "the engine that is to have it does not take messages");
 }
 
-static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
 	struct program_table *programs = listener->programs;
@@ -216,25 +216,25 @@ static void on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *even
 		hand_over(listener, engine, &handover);
 }
 
-static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
+static void listener_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	(void)ep;
 	(void)wc;
 }
 
-static bool on_listener_tick(struct engine_endpoint *ep, uint64_t now_ns)
+static bool listener_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	(void)ep;
 	(void)now_ns;
 	return false;
 }
 
-static void on_flush(struct engine_endpoint *ep)
+static void listener_on_flush(struct engine_endpoint *ep)
 {
 	(void)ep;
 }
 
-static void on_reap(struct engine_endpoint *ep)
+static void listener_on_reap(struct engine_endpoint *ep)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
 
@@ -294,11 +294,11 @@ int weir_listen(struct weir_engine *engine, const char *addr,
 	listener->engines[0] = engine;
 	for (uint32_t i = 0; i < options->nengines; i++)
 		listener->engines[i] = options->engines[i];
-	listener->ep.on_wc = on_wc;
-	listener->ep.on_cm = on_cm;
-	listener->ep.on_tick = on_listener_tick;
-	listener->ep.on_flush = on_flush;
-	listener->ep.on_reap = on_reap;
+	listener->ep.on_wc = listener_on_wc;
+	listener->ep.on_cm = listener_on_cm;
+	listener->ep.on_tick = listener_on_tick;
+	listener->ep.on_flush = listener_on_flush;
+	listener->ep.on_reap = listener_on_reap;
 	engine_add(engine, &listener->ep);
 	rc = make_drcs(listener, &engine->profile);
 	if (rc == 0)
@@ -306,7 +306,7 @@ int weir_listen(struct weir_engine *engine, const char *addr,
 					 &listener->fabric);
 	if (rc != 0) {
 		mem_explain_limit(rc);
-		on_reap(&listener->ep);
+		listener_on_reap(&listener->ep);
 		return rc;
 	}
 	*out = listener;

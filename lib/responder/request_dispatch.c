@@ -22,8 +22,8 @@ static void reply_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, 
 }
 
 /* The program and version that the call names; NULL: there is none. */
-static inline const struct weir_program *find(const struct program_table *table,
-					      const struct weir_rpc_call_header *rpc)
+static inline const struct weir_program *program_find(const struct program_table *table,
+						      const struct weir_rpc_call_header *rpc)
 {
 	for (uint32_t i = 0; i < table->nprograms; i++) {
 		const struct weir_program *program = &table->programs[i];
@@ -63,7 +63,7 @@ static hot_inline bool find_program(struct weir_request *req)
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 		return false;
 	}
-	req->program = find(req->responder->programs, &req->rpc);
+	req->program = program_find(req->responder->programs, &req->rpc);
 	if (unlikely(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
 		     req->rpc.proc >= req->program->nprocs)) {
 		request_reply_not_found(req);

@@ -47,7 +47,7 @@ static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *c
 
 /* What the reply grants. 'conn' is the request's, here and below: what is written through pointers
  * to bytes would have it looked up anew each time. */
-static inline uint32_t grant(struct weir_request *req, struct weir_conn *conn)
+static inline uint32_t reply_grant(struct weir_request *req, struct weir_conn *conn)
 {
 	if (conn->srq)
 		return grant_share(req, conn);
@@ -56,7 +56,7 @@ static inline uint32_t grant(struct weir_request *req, struct weir_conn *conn)
 
 uint32_t request_grant(struct weir_request *req)
 {
-	return grant(req, req->responder->conn);
+	return reply_grant(req, req->responder->conn);
 }
 
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
@@ -404,7 +404,7 @@ static hot_inline bool plan_plain_as(struct weir_request *req, struct weir_conn 
 		req->header = req->out.start - req->header_bytes;
 		req->reduced = 0;
 		req->nxfers = 0;
-		rdma1_encode_short(req->header + extra, req->hdr.xid, grant(req, conn));
+		rdma1_encode_short(req->header + extra, req->hdr.xid, reply_grant(req, conn));
 	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
 		   weir_xdr_out_len(&req->out) == req->pieces[0].len &&
 		   rdma1_is_one_write(&req->hdr, &seg) && req->pieces[1].len > 0 &&
@@ -418,7 +418,8 @@ static hot_inline bool plan_plain_as(struct weir_request *req, struct weir_conn 
 		req->reduced = 1u << 1;
 		req->nxfers = 1;
 		seg.length = req->pieces[1].len;
-		rdma1_encode_one_write(req->header + extra, req->hdr.xid, grant(req, conn), &seg);
+		rdma1_encode_one_write(req->header + extra, req->hdr.xid, reply_grant(req, conn),
+				       &seg);
 		req->responder->engine->stats.write_chunks++;
 	} else {
 		return false;
@@ -492,7 +493,7 @@ void request_reply_again(struct weir_request *req)
 		request_transmit(req);
 }
 
-static out_of_line void reply_other(struct weir_request *req, struct weir_conn *conn)
+static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
 {
 	if (plan_plain(req, conn)) {
 		req->responder->engine->stats.replies_sent++;
@@ -519,7 +520,7 @@ static out_of_line void reply_rare(struct weir_request *req)
 		/* The program gave a bound and did not keep it, or made no results. */
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 	else
-		reply_other(req, req->responder->conn);
+		reply_general(req, req->responder->conn);
 }
 
 void request_reply_any(struct weir_request *req, struct weir_conn *conn)
@@ -527,5 +528,5 @@ void request_reply_any(struct weir_request *req, struct weir_conn *conn)
 	if (unlikely(req->replay || !req->reply || req->out.failed || request_is_gone(req)))
 		reply_rare(req);
 	else
-		reply_other(req, conn);
+		reply_general(req, conn);
 }

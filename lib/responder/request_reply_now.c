@@ -43,8 +43,8 @@ static inline void release(struct weir_request *req, bool is_short, bool grant_u
 	pool->free = req;
 }
 
-static inline uint32_t grant(const struct weir_request *req, struct responder *responder,
-			     struct weir_conn *conn, bool grant_unchanged)
+static inline uint32_t fast_reply_grant(const struct weir_request *req, struct responder *responder,
+					struct weir_conn *conn, bool grant_unchanged)
 {
 	if (grant_unchanged)
 		return req->hdr.credit;
@@ -97,7 +97,7 @@ static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t head
 static hot_inline void reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes,
 				   bool is_short, bool grant_unchanged)
 {
-	uint32_t granted = grant(req, req->responder, conn, grant_unchanged);
+	uint32_t granted = fast_reply_grant(req, req->responder, conn, grant_unchanged);
 	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
 
 	rdma1_encode_short_msg(header, req->hdr.xid, granted);
@@ -165,7 +165,7 @@ static out_of_line void reply_item_regrant(struct weir_request *req, struct weir
 		request_reply_any(req, conn);
 		return;
 	}
-	granted = grant(req, req->responder, conn, false);
+	granted = fast_reply_grant(req, req->responder, conn, false);
 	encode_chunk(req, &seg, granted);
 	send_with_item(req, conn, granted, false);
 }
@@ -227,7 +227,7 @@ static out_of_line void reply_chunked(struct weir_request *req, struct weir_conn
 }
 
 /* Not one of those that most are. */
-static out_of_line void reply_other(struct weir_request *req)
+static out_of_line void fast_reply_other(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
@@ -254,5 +254,5 @@ void weir_request_reply(struct weir_request *req)
 		reply_chunked(req, conn);
 		return;
 	}
-	reply_other(req);
+	fast_reply_other(req);
 }

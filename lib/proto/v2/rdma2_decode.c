@@ -124,7 +124,7 @@ static uint32_t decode_property_procs(const uint8_t *msg, uint32_t len, struct r
 }
 
 /* RDMA2_ERROR. Where the values of an error that has none would stand there may be anything. */
-static uint32_t decode_error(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
+static uint32_t rdma2_decode_error(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
 {
 	struct rdma1_header *lists = &hdr->lists;
 
@@ -160,7 +160,7 @@ static uint32_t decode_body(const uint8_t *msg, uint32_t len, const struct rdma1
 		return len < RDMA2_HEADER_MIN ? RDMA1_R_TRUNCATED
 					      : decode_chunks(msg, len, limits, hdr);
 	case RDMA2_ERROR:
-		return decode_error(msg, len, hdr);
+		return rdma2_decode_error(msg, len, hdr);
 	case RDMA2_OPTIONAL:
 		return decode_optional(msg, len, hdr);
 	default:
@@ -199,7 +199,7 @@ static uint32_t decode_kind(const uint8_t *msg, uint32_t len, struct rdma2_heade
 }
 
 /* What the reason means on the wire. */
-static enum rdma2_verdict judge(uint32_t reason, enum rdma1_direction direction)
+static enum rdma2_verdict rdma2_judge(uint32_t reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)
 		return RDMA2_V_OK;
@@ -223,7 +223,7 @@ enum rdma2_verdict rdma2_decode(const uint8_t *msg, uint32_t len, const struct r
 		if (*reason == RDMA1_R_NONE)
 			*hdr = full;
 	}
-	return judge(*reason, hdr->direction);
+	return rdma2_judge(*reason, hdr->direction);
 }
 
 enum rdma2_err rdma2_verdict_err(enum rdma2_verdict verdict)

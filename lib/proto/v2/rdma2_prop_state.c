@@ -15,7 +15,7 @@ static uint32_t at_most(uint64_t max, uint32_t value)
 }
 
 /* Receive buffer size and structure agree, or else what is safe with both (rtrext section 8.3). */
-static void settle(struct rdma2_properties *props)
+static void properties_settle(struct rdma2_properties *props)
 {
 	uint32_t bytes = props->rbsiz > 0 ? props->rbsiz : RDMA2_RBSIZ_DEFAULT;
 
@@ -41,7 +41,7 @@ void rdma2_properties_init(struct rdma2_properties *props)
 		.request_count_max = 1,
 		.response_count_max = 1,
 	};
-	settle(props);
+	properties_settle(props);
 }
 
 static void set_buffer(struct rdma2_properties *props, const struct rdma2_propval *value)
@@ -102,7 +102,7 @@ void rdma2_properties_start(struct rdma2_properties *props, const struct rdma2_p
 		    !rdma2_propsubset_has(nochg, n))
 			props->fixed &= ~BIT(value.which);
 	}
-	settle(props);
+	properties_settle(props);
 }
 
 uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rdma2_propset *now)
@@ -119,6 +119,6 @@ uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rd
 		else
 			set(props, &value);
 	}
-	settle(props);
+	properties_settle(props);
 	return refused;
 }

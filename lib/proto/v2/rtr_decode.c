@@ -349,7 +349,7 @@ static uint32_t decode(const uint8_t *msg, const struct rdma2_header *hdr,
 }
 
 /* What the reason means on the wire. No error answers an error, and none comes from a requester. */
-static enum rdma2_verdict judge(uint32_t reason, const struct rtr_header *rtr)
+static enum rdma2_verdict rtr_judge(uint32_t reason, const struct rtr_header *rtr)
 {
 	if (reason == RDMA1_R_NONE)
 		return RDMA2_V_OK;
@@ -384,5 +384,5 @@ enum rdma2_verdict rtr_decode(const uint8_t *msg, uint32_t len, const struct rdm
 	*reason = decode(msg, hdr, limits, &full);
 	if (*reason == RDMA1_R_NONE)
 		*rtr = full;
-	return judge(*reason, rtr);
+	return rtr_judge(*reason, rtr);
 }

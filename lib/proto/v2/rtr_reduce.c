@@ -44,7 +44,7 @@ static uint32_t items_size(const struct rtr_reduce_call *call)
 }
 
 /* Results from 'first' on that are of the same operation. */
-static uint32_t set_size(const struct reduce_call_in *in, uint32_t first)
+static uint32_t result_set_size(const struct reduce_call_in *in, uint32_t first)
 {
 	uint32_t n = 1;
 
@@ -57,7 +57,7 @@ static uint32_t count_sets(const struct reduce_call_in *in)
 {
 	uint32_t sets = 0;
 
-	for (uint32_t i = 0; i < in->nresults; i += set_size(in, i))
+	for (uint32_t i = 0; i < in->nresults; i += result_set_size(in, i))
 		sets++;
 	return sets;
 }
@@ -176,7 +176,7 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 	rtr_put_count(&out, nresults > 0 ? count_sets(in) : 0);
 	for (uint32_t i = 0; i < nresults;) {
 		const struct reduce_result *first = &in->results[i];
-		uint32_t end = i + set_size(in, i);
+		uint32_t end = i + result_set_size(in, i);
 
 		rtr_put_set(&out, first->begin, first->end > 0 ? first->end : len_bytes, end - i);
 		for (; i < end; i++)

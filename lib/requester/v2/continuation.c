@@ -16,11 +16,6 @@
 #include "continuation.h"
 #include "requester.h"
 
-static struct weir_engine *engine_of(const struct weir_call *call)
-{
-	return call->conn->ep.engine;
-}
-
 /* How a message of so many bytes is split, of which the headers of both operations leave the first
  * as much. */
 static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max)
@@ -74,7 +69,7 @@ static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t sen
 static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count,
 		      uint32_t reply_count)
 {
-	const struct rtr_costs costs = requester_costs(engine_of(call));
+	const struct rtr_costs costs = requester_costs(call_engine(call));
 	const struct rtr_load request = {bytes, count, call->plan.form == REDUCE_LONG};
 	const struct rtr_load reply = {reply_payload(call), reply_count,
 				       call->plan.need_reply_chunk};
@@ -132,7 +127,7 @@ static bool take_receives(struct weir_call *call, uint32_t count)
 
 uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count)
 {
-	struct weir_engine *engine = engine_of(call);
+	struct weir_engine *engine = call_engine(call);
 	struct requester *req = requester_of(call->conn);
 	uint32_t reserve = reply_count > 1 ? reply_count : 0;
 	struct conn_group_out group;
@@ -226,9 +221,9 @@ enum resend call_claim_credits(struct weir_call *call)
 		return RESEND_NOW;
 	/* What is in flight brings them, and the base may not find what it needs: this call has
 	 * what it needs else. */
-	if (credits->granted > call->more && !has_chunks(engine_of(call)))
+	if (credits->granted > call->more && !has_chunks(call_engine(call)))
 		return RESEND_LATER;
-	engine_of(call)->stats.fallbacks_credits++;
+	call_engine(call)->stats.fallbacks_credits++;
 	call->avoids_extension = true;
 	call_drop_header(call);
 	return RESEND_OTHER;
@@ -252,9 +247,9 @@ bool call_transmit_group(struct weir_call *call)
 	credit_take_more(&req->credits, call->more);
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
-	engine_of(call)->stats.calls_sent++;
-	engine_of(call)->stats.continued_calls++;
-	engine_of(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
+	call_engine(call)->stats.calls_sent++;
+	call_engine(call)->stats.continued_calls++;
+	call_engine(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
 	return true;
 }
 
@@ -281,7 +276,7 @@ void call_refused(struct weir_call *call)
 		if (call->is_send_done)
 			call_release(call);
 	} else if (call->state == CALL_SENT && !call->is_refused) {
-		engine_of(call)->stats.fallbacks_refused++;
+		call_engine(call)->stats.fallbacks_refused++;
 		call->avoids_extension = true;
 		call->is_refused = true;
 		if (call->nvalid > 0)

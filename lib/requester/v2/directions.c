@@ -370,7 +370,8 @@ static uint64_t *take(struct direct *direct)
 
 /* By the best way within so many transmissions. NULL, or why it is none; the call is as it was
  * then. */
-static uint64_t *prepare(struct direct *direct, uint32_t count_max, uint32_t reply_count_max)
+static uint64_t *directions_prepare(struct direct *direct, uint32_t count_max,
+				    uint32_t reply_count_max)
 {
 	const struct reduce_call_plan base = direct->call->plan;
 	struct weir_engine_stats *stats = &direct->call->conn->ep.engine->stats;
@@ -402,11 +403,11 @@ bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in
 	direct.whole.call_inline_bytes = conn->send_inline;
 	direct.reduce = (struct rtr_reduce_call){
 		.in = &direct.whole, .plan = &direct.plan, .base = conn->v2->rtr_base};
-	wanting = prepare(&direct, count_max, reply_count_max);
+	wanting = directions_prepare(&direct, count_max, reply_count_max);
 	if (wanting)
 		++*wanting;
 	if (wanting && (count_max > 1 || reply_count_max > 1))
-		wanting = prepare(&direct, 1, 1);
+		wanting = directions_prepare(&direct, 1, 1);
 	if (wanting)
 		return false;
 	direct.reduce.split = &direct.split;

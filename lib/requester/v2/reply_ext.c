@@ -114,8 +114,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 }
 
 /* The call's results, to the application. False: another reply is to come. */
-static bool deliver(struct weir_call *call, const struct rtr_header *rtr,
-		    const struct mem_buf *chain)
+static bool reply_ext_deliver(struct weir_call *call, const struct rtr_header *rtr,
+			      const struct mem_buf *chain)
 {
 	struct weir_xdr_part parts[PARTS_MAX];
 	uint32_t item_bytes[CALL_ITEMS_MAX];
@@ -176,7 +176,7 @@ void call_finish_group(struct weir_call *call)
 		call->state = CALL_SENDING;
 		if (call->is_send_done)
 			call_release(call);
-	} else if (!deliver(call, &rtr, chain)) {
+	} else if (!reply_ext_deliver(call, &rtr, chain)) {
 		/* The responder has it none the less. */
 		call->is_reply_group = false;
 		req->credits.in_flight += 1 + call->more;

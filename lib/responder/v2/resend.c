@@ -101,8 +101,8 @@ void request_keep_placed(struct weir_request *req)
 	engine->stats.bulk_copies++;
 }
 
-static struct kept *find(struct placed_replies *all, const struct weir_request *req,
-			 const uint8_t **data)
+static struct kept *kept_find(struct placed_replies *all, const struct weir_request *req,
+			      const uint8_t **data)
 {
 	for (uint32_t i = 0; all && i < KEPT; i++) {
 		*data = all->data + (size_t)i * all->bytes_max;
@@ -116,7 +116,7 @@ bool request_resend(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	const uint8_t *data;
-	struct kept *kept = find(engine->placed_replies, req, &data);
+	struct kept *kept = kept_find(engine->placed_replies, req, &data);
 
 	if (!kept || header_bytes() + kept->bytes > req->responder->conn->send_inline ||
 	    !request_take_buffer(req, kept->bytes))
