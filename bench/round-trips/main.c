@@ -163,15 +163,15 @@ static void print_table(const struct options *options)
 {
 	puts("Round trips of a call, and in how many pieces the requester lent its memory (+n) for "
 	     "it.\n");
-	printf("%-11s%9s", "call", "bytes");
+	printf("%-11s%8s", "call", "bytes");
 	for (size_t way = 0; way < WAYS; way++)
-		printf("%15s", ways[way].name);
+		printf("%13s", ways[way].name);
 	puts("");
 	for (size_t w = 0; w < WORKS; w++)
 		for (uint32_t i = 0; i < options->sizes.n; i++) {
-			printf("%-11s%9" PRIu64, works[w].name, options->sizes.values[i]);
+			printf("%-11s%8" PRIu64, works[w].name, options->sizes.values[i]);
 			for (size_t way = 0; way < WAYS; way++)
-				printf("%11.1f +%-2" PRIu64, costs[w][i][way].round_trips,
+				printf("%9.1f +%-2" PRIu64, costs[w][i][way].round_trips,
 				       costs[w][i][way].lent);
 			puts("");
 		}

@@ -4,10 +4,14 @@
 #include "hostile.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "compiler.h"
+
 #define COLUMNS_MAX 12
+#define LINE_WIDTH  100
 
 bool result_is_met(const struct result *result)
 {
@@ -93,10 +97,36 @@ static bool is_of(const json_t *run, const char *side, const char *protocol)
 	       strcmp(spoken ? spoken : "v1", protocol) == 0;
 }
 
+/* Print text as an item of a list in lines of LINE_WIDTH at most: the bullet in front of the first,
+ * the others indented as far. */
+static void item(const char *bullet, const char *text)
+{
+	size_t indent = strlen(bullet), at = indent;
+
+	printf("%s", bullet);
+	for (;;) {
+		size_t len = strcspn(text, " ");
+
+		printf("%.*s", (int)len, text);
+		at += len;
+		text += len + strspn(text + len, " ");
+		if (!text[0])
+			break;
+		if (at + 1 + strcspn(text, " ") > LINE_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		} else {
+			putchar(' ');
+			at++;
+		}
+	}
+	putchar('\n');
+}
+
 static void table(json_t *const *runs, int nruns, const char *side, const char *protocol,
 		  const char *title, const struct hostile_case *cases)
 {
-	char text[160];
+	char text[160], what[256];
 	int n = 0;
 
 	for (int i = 0; i < nruns; i++)
@@ -110,47 +140,65 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 	       "allowed\n");
 	for (int i = 0; i < nruns; i++)
 		if (is_of(runs[i], side, protocol))
-			printf("     - %s\n", label(runs[i]));
+			item("     - ", label(runs[i]));
 	for (const struct hostile_case *c = cases; c->name; c++) {
 		outcome_names(c->allowed, text, sizeof(text));
-		printf("   * - %s: %s\n     - %s\n     - %s\n", c->name, c->what, c->clause, text);
+		snprintf(what, sizeof(what), "%s: %s", c->name, c->what);
+		item("   * - ", what);
+		item("     - ", c->clause);
+		item("     - ", text);
 		for (int i = 0; i < nruns; i++) {
 			if (!is_of(runs[i], side, protocol))
 				continue;
 			cell(runs[i], c->name, text, sizeof(text));
-			printf("     - %s\n", text);
+			item("     - ", text);
 		}
 	}
 }
 
+/* Append to the text of 'size' bytes, of which 'at' are used: how many are then. */
+static printf_like(4, 5) size_t add(char *text, size_t size, size_t at, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text + at, size - at, format, args);
+	va_end(args);
+	return n < 0 || at + (size_t)n >= size ? size - 1 : at + (size_t)n;
+}
+
 static void mutations(json_t *const *runs, int nruns)
 {
-	printf("\nMutations\n=========\n\nOf the cases that are right, by ``--seed`` and "
-	       "``--count``. "
-	       "'dropped' is also "
-	       "what was answered behind the call that\nfollowed; of a requester, what was "
-	       "followed by a "
-	       "good "
-	       "answer.\n\n");
+	printf("\nMutations\n=========\n\n"
+	       "Of the cases that are right, by ``--seed`` and ``--count``. 'dropped' is also what "
+	       "was answered\nbehind the call that followed; of a requester, what was followed by "
+	       "a "
+	       "good answer.\n\n");
 	for (int i = 0; i < nruns; i++) {
 		json_t *mutated = json_object_get(runs[i], "mutations"), *number;
 		const char *name, *between = "";
+		char text[1024];
+		size_t at;
 
 		if (!mutated)
 			continue;
-		printf("* %s (%s%s), seed %lld, %lld of them: ", label(runs[i]),
-		       json_string_value(json_object_get(runs[i], "side")),
-		       is_of(runs[i], "responder", "v2") || is_of(runs[i], "requester", "v2")
-			       ? " of version 2"
-			       : "",
-		       (long long)json_integer_value(json_object_get(mutated, "seed")),
-		       (long long)json_integer_value(json_object_get(mutated, "count")));
+		at = add(text, sizeof(text), 0,
+			 "%s (%s%s), seed %lld, %lld of them: ", label(runs[i]),
+			 json_string_value(json_object_get(runs[i], "side")),
+			 is_of(runs[i], "responder", "v2") || is_of(runs[i], "requester", "v2")
+				 ? " of version 2"
+				 : "",
+			 (long long)json_integer_value(json_object_get(mutated, "seed")),
+			 (long long)json_integer_value(json_object_get(mutated, "count")));
 		json_object_foreach(json_object_get(mutated, "outcomes"), name, number)
 		{
-			printf("%s%lld %s", between, (long long)json_integer_value(number), name);
+			at = add(text, sizeof(text), at, "%s%lld %s", between,
+				 (long long)json_integer_value(number), name);
 			between = ", ";
 		}
-		printf(".\n");
+		add(text, sizeof(text), at, ".");
+		item("* ", text);
 	}
 }
 
@@ -162,13 +210,15 @@ static const char *const introduction =
 	"Conformance\n"
 	"===========\n"
 	"\n"
-	"What implementations do about bad input, as ``weir-hostile`` saw it "
-	"over the wire (``doc/weir-hostile.rst``). "
-	"Sections are of\nRFC 8166, unless they name another text (V2, RTR: "
-	"``doc/version-2.rst``). 'Allowed' is what the section, or a "
-	"SHOULD in it, permits; **this** is not. Other "
-	"implementations may have reasons:\nsome bound what a message may "
-	"hold below what the cases use. Written by::\n"
+	"What implementations do about bad input, as ``weir-hostile`` saw it over the wire\n"
+	"(``doc/weir-hostile.rst``). Sections are of RFC 8166, unless they name another text (V2, "
+	"RTR:\n"
+	"``doc/version-2.rst``). 'Allowed' is what the section, or a SHOULD in it, permits; "
+	"**this** "
+	"is not.\n"
+	"Other implementations may have reasons: some bound what a message may hold below what the "
+	"cases use.\n"
+	"Written by::\n"
 	"\n"
 	"   test/hostile/results build out\n"
 	"   test/guest/run test/guest/scripts/hostile.sh\n"

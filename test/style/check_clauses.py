@@ -20,13 +20,16 @@ NOT_YET = 'not yet' # in both columns of a row, where a part of a text is not im
 
 
 def parse_rows(text):
-    """The rows of the list-table as (line number, cells), without its header."""
+    """The rows of the list-table as (line number, cells), without its header. Cells may have
+    several lines."""
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith('   * - '):
             rows.append((number, [line[7:].strip()]))
         elif line.startswith('     - ') and rows:
             rows[-1][1].append(line[7:].strip())
+        elif line.startswith('       ') and rows:
+            rows[-1][1][-1] += ' ' + line.strip()
     return rows[1:]
 
 
