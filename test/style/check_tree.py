@@ -9,6 +9,8 @@ import tree
 
 SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.txt', '.lua')
 LINES_MAX = 600
+COLUMNS_MAX = 100
+TAB = 8
 TAG = 'SPDX-License-Identifier: BSD-3-Clause'
 
 # What to use instead.
@@ -27,6 +29,8 @@ BANNED_ATTRIBUTES = {
     'cold': 'cold_code', 'unused': 'maybe_unused', 'format': 'printf_like()',
     'aligned': '_Alignas or aligned_to()',
 }
+# A URL or the name of a test, which can't be wrapped, behind the marks of a comment or of a list.
+ONE_WORD = re.compile(r'\s*(?:[#*-]+ +)*\S+')
 # Written so that this file does not find itself.
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b')
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
@@ -51,6 +55,12 @@ def check_length(path, text):
     lines = text.count('\n')
     if path.suffix in ('.c', '.h') and lines > LINES_MAX:
         yield lines, 'over %d lines: a second concept is in there; give it a file' % LINES_MAX
+
+
+def check_width(_path, text):
+    for number, line in enumerate(text.split('\n'), 1):
+        if len(line.expandtabs(TAB)) > COLUMNS_MAX and not ONE_WORD.fullmatch(line):
+            yield number, 'over %d columns: wrap it' % COLUMNS_MAX
 
 
 def check_calls(path, text):
@@ -114,8 +124,8 @@ def main():
             continue
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
-        for check in (check_licence, check_length, check_calls, check_attributes, check_words,
-                      check_negation, check_end):
+        for check in (check_licence, check_length, check_width, check_calls, check_attributes,
+                      check_words, check_negation, check_end):
             findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
     tree.finish(findings, 'Each line says what to do.')
 
