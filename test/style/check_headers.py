@@ -73,7 +73,8 @@ def main():
     for path in tree.files('.c') + tree.files('.h'):
         if path.parts[0] == 'lib' and path.parts[1] in order + ['include']:
             findings += check_order(path, order)
-    for path in tree.files('.h'):
+
+    def compile_alone(path):
         flags = ['-I' + name for name in includes(path, order)]
         if path.parts[:2] not in (('lib', 'base'), ('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
@@ -85,7 +86,10 @@ def main():
                               text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
-            findings.append('%s does not compile alone:\n%s' % (path, done.stdout))
+            return '%s does not compile alone:\n%s' % (path, done.stdout)
+        return None
+
+    findings += [what for what in tree.at_once(compile_alone, tree.files('.h')) if what]
     tree.finish(findings, 'Include what the header uses, from its own library or one above it in '
                 'lib/meson.build.')
 
