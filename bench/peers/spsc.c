@@ -13,13 +13,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
 #include "../measure/hist.h"
+#include "peer.h"
 
 #define ELEMENT 64u
 #define ROOM	1024u
@@ -32,28 +32,6 @@ struct element {
 
 static unsigned long rounds = 1000000;
 static long cores[2] = {-1, -1}; /* not pinned: the processes may have to share one, and yield */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void pin(long core)
-{
-	cpu_set_t set;
-
-	if (core < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)core, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) != 0) {
-		perror("weir-peer-spsc: can't run on that core");
-		exit(1);
-	}
-}
 
 static void wait_a_little(void)
 {
@@ -94,7 +72,7 @@ static void answer(struct rte_ring *there, struct rte_ring *back)
 	struct element elements[BURST];
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(cores[1]);
+	peer_pin(cores[1]);
 	for (unsigned long i = 0; i < rounds + WARMUP; i++) {
 		take(there, elements);
 		put(back, elements);
@@ -116,10 +94,10 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 	static struct hist hist;
 	uint64_t begin;
 
-	pin(cores[0]);
+	peer_pin(cores[0]);
 	hist_init(&hist);
 	for (unsigned long i = 0; i < rounds + WARMUP; i++) {
-		begin = now_ns();
+		begin = peer_now_ns();
 		elements[0].words[0] = i;
 		put(there, elements);
 		take(back, elements);
@@ -128,9 +106,9 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 			exit(1);
 		}
 		if (i >= WARMUP)
-			hist_add(&hist, now_ns() - begin);
+			hist_add(&hist, peer_now_ns() - begin);
 	}
-	begin = now_ns();
+	begin = peer_now_ns();
 	for (unsigned long sent = 0; sent < rounds;) {
 		unsigned n = rounds - sent < BURST ? (unsigned)(rounds - sent) : BURST;
 
@@ -142,7 +120,7 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 	take(back, elements);
 	printf("{\"rounds\": %lu, \"p50_ns\": %llu, \"messages_per_s\": %.1f}\n", rounds,
 	       (unsigned long long)hist_quantile(&hist, 0.5),
-	       (double)rounds * 1e9 / (double)(now_ns() - begin));
+	       (double)rounds * 1e9 / (double)(peer_now_ns() - begin));
 }
 
 static int usage(int status)

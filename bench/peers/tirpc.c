@@ -17,12 +17,12 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rpc/rpc.h>
 
 #include "../measure/hist.h"
+#include "peer.h"
 
 #define PROG	    0x20000001u
 #define VERS	    1u
@@ -42,26 +42,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "weir-peer-tirpc: %s: %s\n", what, strerror(errno));
 	exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void pin(long core)
-{
-	cpu_set_t set;
-
-	if (core < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET((size_t)core, &set);
-	if (sched_setaffinity(0, sizeof(set), &set) != 0)
-		die("can't run on that core");
 }
 
 /* Two ends of a connection: of a pair of UNIX sockets, or over the loopback interface. */
@@ -109,7 +89,7 @@ static void serve(int fd, long core)
 	SVCXPRT *xprt;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	pin(core);
+	peer_pin(core);
 	xprt = svc_fd_create(fd, 0, 0);
 	if (!xprt || !svc_reg(xprt, PROG, VERS, dispatch, NULL))
 		die("no server");
@@ -136,19 +116,19 @@ static void measure(const struct options *options, int fd)
 	CLIENT *client;
 	uint64_t begin, before;
 
-	pin(options->cores[0]);
+	peer_pin(options->cores[0]);
 	client = clnt_vc_create(fd, &nowhere, PROG, VERS, 0, 0);
 	if (!client)
 		die("no client");
 	for (unsigned i = 0; i < WARMUP; i++)
 		call(client);
 	hist_init(&hist);
-	begin = before = now_ns();
+	begin = before = peer_now_ns();
 	for (unsigned long i = 0; i < options->calls; i++) {
 		uint64_t now;
 
 		call(client);
-		now = now_ns();
+		now = peer_now_ns();
 		hist_add(&hist, now - before);
 		before = now;
 	}

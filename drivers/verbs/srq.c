@@ -17,6 +17,21 @@ static void srq_free(struct verbs_srq *srq)
 	mem_free(srq);
 }
 
+static struct verbs_srq *srq_alloc(uint32_t max)
+{
+	struct verbs_srq *srq = mem_zalloc(sizeof(*srq));
+
+	if (!srq)
+		return NULL;
+	srq->free = mem_zalloc(max * sizeof(srq->free[0]));
+	srq->wr_ids = mem_zalloc(max * sizeof(srq->wr_ids[0]));
+	srq->is_posted = mem_zalloc(max * sizeof(srq->is_posted[0]));
+	if (srq->free && srq->wr_ids && srq->is_posted)
+		return srq;
+	srq_free(srq);
+	return NULL;
+}
+
 int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **out)
 {
@@ -30,16 +45,9 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 		return -EOPNOTSUPP;
 	if (dev->srq)
 		return -EBUSY;
-	srq = mem_zalloc(sizeof(*srq));
+	srq = srq_alloc(attr->max_wr);
 	if (!srq)
 		return -ENOMEM;
-	srq->free = mem_zalloc(attr->max_wr * sizeof(srq->free[0]));
-	srq->wr_ids = mem_zalloc(attr->max_wr * sizeof(srq->wr_ids[0]));
-	srq->is_posted = mem_zalloc(attr->max_wr * sizeof(srq->is_posted[0]));
-	if (!srq->free || !srq->wr_ids || !srq->is_posted) {
-		srq_free(srq);
-		return -ENOMEM;
-	}
 	srq->ibv = ibv_create_srq(dev->pd, &init);
 	if (!srq->ibv) {
 		int rc = -errno;
