@@ -54,20 +54,34 @@ static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 	return *n <= MOUNT3_LIST_MAX;
 }
 
-bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res)
+/* A list of *n entries of 'res', by their index. */
+static bool_t xdr_list(XDR *xdrs, uint32_t *n, void *res,
+		       bool_t (*entry)(XDR *xdrs, void *res, uint32_t i))
 {
 	bool_t more = TRUE;
 
 	if (xdrs->x_op == XDR_FREE)
 		return TRUE;
 	for (uint32_t i = 0; more; i++) {
-		if (!xdr_next(xdrs, i, &res->n, &more))
+		if (!xdr_next(xdrs, i, n, &more))
 			return FALSE;
-		if (more && (!xdr_text(xdrs, res->mounts[i].host, MOUNT3_NAME_MAX) ||
-			     !xdr_text(xdrs, res->mounts[i].path, MOUNT3_PATH_MAX)))
+		if (more && !entry(xdrs, res, i))
 			return FALSE;
 	}
 	return TRUE;
+}
+
+static bool_t xdr_mount(XDR *xdrs, void *list, uint32_t i)
+{
+	struct mount3_dump_res *res = list;
+
+	return xdr_text(xdrs, res->mounts[i].host, MOUNT3_NAME_MAX) &&
+	       xdr_text(xdrs, res->mounts[i].path, MOUNT3_PATH_MAX);
+}
+
+bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res)
+{
+	return xdr_list(xdrs, &res->n, res, xdr_mount);
 }
 
 /* Groups that may mount an export: none are sent, those that come are passed over. */
@@ -87,17 +101,14 @@ static bool_t xdr_groups(XDR *xdrs)
 	return FALSE;
 }
 
+static bool_t xdr_export(XDR *xdrs, void *list, uint32_t i)
+{
+	struct mount3_export_res *res = list;
+
+	return mount3_xdr_path(xdrs, &res->exports[i]) && xdr_groups(xdrs);
+}
+
 bool_t mount3_xdr_export_res(XDR *xdrs, struct mount3_export_res *res)
 {
-	bool_t more = TRUE;
-
-	if (xdrs->x_op == XDR_FREE)
-		return TRUE;
-	for (uint32_t i = 0; more; i++) {
-		if (!xdr_next(xdrs, i, &res->n, &more))
-			return FALSE;
-		if (more && (!mount3_xdr_path(xdrs, &res->exports[i]) || !xdr_groups(xdrs)))
-			return FALSE;
-	}
-	return TRUE;
+	return xdr_list(xdrs, &res->n, res, xdr_export);
 }

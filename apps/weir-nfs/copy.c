@@ -84,13 +84,50 @@ static int complain_dir(int dir_fd, const char *name, int error)
 	return EXIT_LOCAL;
 }
 
+/* Do 'each' to all that is in a directory; 'path' is its name. The worst status. */
+static int for_each(struct session *session, const struct node *dir, const char *path,
+		    int (*each)(void *arg, const struct node *child, const char *name,
+				const char *path),
+		    void *arg)
+{
+	char text[PATH_BYTES_MAX];
+	struct dir_list list;
+	int status = EXIT_OK;
+	int rc = dir_list(session, &dir->fh, &list, false);
+
+	if (rc != 0)
+		status = tree_report_error("ls", path, rc);
+	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
+		struct node child;
+
+		join(text, path, list.entries[i].name);
+		rc = dir_entry_node(session, &dir->fh, &list.entries[i], &child);
+		status =
+			copy_worse(status, rc != 0 ? tree_report_error("lookup", text, rc)
+						   : each(arg, &child, list.entries[i].name, text));
+	}
+	dir_list_free(&list);
+	return status;
+}
+
+struct get {
+	struct transfer *transfer;
+	int dir_fd;
+	uint32_t level;
+};
+
+static int get_child(void *arg, const struct node *child, const char *name, const char *path)
+{
+	const struct get *get = arg;
+
+	return copy_get(get->transfer, child, get->dir_fd, name, path, get->level);
+}
+
 static int get_dir(struct transfer *transfer, const struct node *node, int dir_fd, const char *name,
 		   const char *path, uint32_t level)
 {
-	struct session *session = transfer->session;
-	char text[PATH_BYTES_MAX];
-	struct dir_list list;
-	int fd, status = EXIT_OK, rc;
+	struct get get = {.transfer = transfer, .level = level + 1};
+	int status;
 
 	if (level == COPY_LEVELS_MAX)
 		return tree_report_error("get", path, NFS3ERR_NAMETOOLONG);
@@ -99,24 +136,11 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 	/*
 	 * The server may have had us make a symbolic link of this name, now or in an earlier copy.
 	 */
-	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	get.dir_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (get.dir_fd < 0)
 		return complain_dir(dir_fd, name, errno);
-	rc = dir_list(session, &node->fh, &list, false);
-	if (rc != 0)
-		status = tree_report_error("ls", path, rc);
-	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
-		struct node child;
-
-		join(text, path, list.entries[i].name);
-		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status,
-				    rc != 0 ? tree_report_error("lookup", text, rc)
-					    : copy_get(transfer, &child, fd, list.entries[i].name,
-						       text, level + 1));
-	}
-	dir_list_free(&list);
-	close(fd);
+	status = for_each(transfer->session, node, path, get_child, &get);
+	close(get.dir_fd);
 	return status;
 }
 
@@ -135,31 +159,28 @@ int copy_get(struct transfer *transfer, const struct node *node, int dir_fd, con
 	}
 }
 
+struct removal {
+	struct session *session;
+	const struct nfs3_fh *dir;
+	uint32_t level;
+};
+
+static int remove_child(void *arg, const struct node *child, const char *name, const char *path)
+{
+	const struct removal *removal = arg;
+
+	return copy_remove(removal->session, removal->dir, name, child, path, removal->level);
+}
+
 /* What is in the directory 'node'. */
 static int remove_content(struct session *session, const struct node *node, const char *path,
 			  uint32_t level)
 {
-	char text[PATH_BYTES_MAX];
-	struct dir_list list;
-	int status = EXIT_OK, rc;
+	struct removal removal = {.session = session, .dir = &node->fh, .level = level + 1};
 
 	if (level == COPY_LEVELS_MAX)
 		return tree_report_error("rm", path, NFS3ERR_NAMETOOLONG);
-	rc = dir_list(session, &node->fh, &list, false);
-	if (rc != 0)
-		status = tree_report_error("ls", path, rc);
-	for (uint32_t i = 0; i < list.n && copy_can_go_on(session); i++) {
-		struct node child;
-
-		join(text, path, list.entries[i].name);
-		rc = dir_entry_node(session, &node->fh, &list.entries[i], &child);
-		status = copy_worse(status,
-				    rc != 0 ? tree_report_error("lookup", text, rc)
-					    : copy_remove(session, &node->fh, list.entries[i].name,
-							  &child, text, level + 1));
-	}
-	dir_list_free(&list);
-	return status;
+	return for_each(session, node, path, remove_child, &removal);
 }
 
 int copy_remove(struct session *session, const struct nfs3_fh *dir, const char *name,

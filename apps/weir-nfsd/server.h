@@ -54,8 +54,10 @@ void server_stop(struct server *server);
 int server_run(struct server *server);
 /* Before server_run(), or after it: poll all once. */
 void server_poll(struct server *server);
-/* Make a region known to all engines, while nobody polls. 0 or -errno. */
-int server_add_region(struct server *server, struct weir_region *region);
+/* Make a region of the server's own, and known to all engines, while nobody polls: its memory is at
+ * *base. 0 or -errno; *region may be there then, too. */
+int server_make_region(struct server *server, uint64_t len_bytes, struct weir_region **region,
+		       void **base);
 uint64_t server_now_ns(void); /* the clock of the engine's polls */
 /* The handle of an export's root. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);

@@ -41,19 +41,26 @@ int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flag
 	return make_blocking(dir_open_id(fs, id, flags | O_NONBLOCK), flags);
 }
 
-/* Open a regular file; -EISDIR and -EINVAL for what is none. */
+/* What a regular file is; -EISDIR and -EINVAL for what is none. */
+static int stat_file(int fd, struct stat *st)
+{
+	if (fstat(fd, st) != 0)
+		return -errno;
+	if (S_ISREG(st->st_mode))
+		return 0;
+	return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
+}
+
+/* Open a regular file. */
 static int open_file(const struct dir_fs *fs, const struct handle_id *id, int flags)
 {
 	int fd = dir_open_id(fs, id, O_PATH);
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) != 0)
-		rc = -errno;
-	else if (!S_ISREG(st.st_mode))
-		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+	rc = stat_file(fd, &st);
 	close(fd);
 	return rc != 0 ? rc : dir_open_known(fs, id, flags);
 }
@@ -101,15 +108,12 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH);
 	struct stat st;
-	int rc = 0;
+	int rc;
 
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) != 0)
-		rc = -errno;
-	else if (!S_ISREG(st.st_mode))
-		rc = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-	else
+	rc = stat_file(fd, &st);
+	if (rc == 0)
 		rc = dir_decide(op, fd, &st);
 	if (rc != 0 && fstat(fd, &st) == 0)
 		dir_put_attr(op, &st);

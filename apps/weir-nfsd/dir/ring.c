@@ -129,21 +129,10 @@ static int make_ring(struct dir_fs *fs)
 
 int dir_io_start(struct dir_fs *fs)
 {
-	struct weir_region_options options = {
-		.len_bytes = DIR_MEMORY,
-		.page_bytes = fs->server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE,
-		.numa_node = -1,
-	};
-	struct weir_region_info info;
-	int rc = weir_region_create(&options, &fs->region);
+	void *base;
+	int rc = server_make_region(fs->server, DIR_MEMORY, &fs->region, &base);
 
-	if (rc == 0)
-		rc = server_add_region(fs->server, fs->region);
-	if (rc != 0)
-		return rc;
-	weir_region_info(fs->region, &info);
-	return block_pool_init(&fs->pool, info.base, DIR_MEMORY);
+	return rc != 0 ? rc : block_pool_init(&fs->pool, base, DIR_MEMORY);
 }
 
 int dir_ring_start(struct dir_fs *fs)

@@ -29,22 +29,12 @@ static void ram_close(struct fs *fs_)
 
 static int take_memory(struct ram_fs *fs)
 {
-	struct weir_region_options options = {
-		.len_bytes = fs->size_bytes,
-		.page_bytes = fs->server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE, /* clients reach it through replies and calls alone */
-		.numa_node = -1,
-	};
-	struct weir_region_info info;
 	struct ram_inode *root;
-	int rc = weir_region_create(&options, &fs->region);
+	void *base;
+	int rc = server_make_region(fs->server, fs->size_bytes, &fs->region, &base);
 
 	if (rc == 0)
-		rc = server_add_region(fs->server, fs->region);
-	if (rc != 0)
-		return rc;
-	weir_region_info(fs->region, &info);
-	rc = block_pool_init(&fs->pool, info.base, fs->size_bytes);
+		rc = block_pool_init(&fs->pool, base, fs->size_bytes);
 	if (rc != 0)
 		return rc;
 	fs->inodes = calloc(fs->ninodes_max, sizeof(fs->inodes[0]));
