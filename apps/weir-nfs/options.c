@@ -2,32 +2,28 @@
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "driver.h"
 #include "handle_text.h"
 #include "number.h"
+#include "program_options.h"
 
 /* Pauses between attempts to connect double from the first to the last. */
 #define RECONNECT_FIRST_MS 50u
 #define RECONNECT_LAST_MS  5000u
 
 enum {
-	OPT_DRIVER = 256,
-	OPT_DRIVER_OPTIONS,
-	OPT_SERVER,
+	OPT_SERVER = OPT_OWN,
 	OPT_PORT,
 	OPT_EXPORT,
 	OPT_HANDLE,
 	OPT_MOUNT_SERVER,
 	OPT_MOUNT_PORT,
 	OPT_RPCBIND_PORT,
-	OPT_PROFILE,
 	OPT_UID,
 	OPT_GID,
 	OPT_LCORE,
@@ -45,13 +41,11 @@ enum {
 	OPT_VERIFY,
 	OPT_KEEP,
 	OPT_JSON,
-	OPT_VERSION,
 };
 
 /* Options, and the flag of the commands that take them; 0: all. */
 static const struct option long_options[] = {
-	{"driver", required_argument, NULL, OPT_DRIVER},
-	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	PROGRAM_LONG_OPTIONS,
 	{"server", required_argument, NULL, OPT_SERVER},
 	{"port", required_argument, NULL, OPT_PORT},
 	{"export", required_argument, NULL, OPT_EXPORT},
@@ -59,7 +53,6 @@ static const struct option long_options[] = {
 	{"mount-server", required_argument, NULL, OPT_MOUNT_SERVER},
 	{"mount-port", required_argument, NULL, OPT_MOUNT_PORT},
 	{"rpcbind-port", required_argument, NULL, OPT_RPCBIND_PORT},
-	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"uid", required_argument, NULL, OPT_UID},
 	{"gid", required_argument, NULL, OPT_GID},
 	{"lcore", required_argument, NULL, OPT_LCORE},
@@ -85,8 +78,6 @@ static const struct option long_options[] = {
 	{"follow", no_argument, NULL, 'L'},
 	{"quiet", no_argument, NULL, 'q'},
 	{"verbose", no_argument, NULL, 'v'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
 };
 
@@ -158,8 +149,7 @@ static void help(const struct command *commands, uint32_t ncommands)
 	     "3: no answer that can be used; 4: a local file can't be read or written.\n"
 	     "\n"
 	     "Drivers:");
-	for (uint32_t i = 0; fabric_driver_at(i); i++)
-		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
+	option_print_drivers();
 }
 
 static int mistake(const char *what, const char *which)
@@ -252,15 +242,9 @@ static int apply(int opt, const char *value, struct nfs_options *o)
 {
 	switch (opt) {
 	case OPT_DRIVER:
-		if (!fabric_driver_find(value))
-			return option_bad("driver", value, "no such driver in this build");
-		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
-		return 0;
+		return option_driver(value, &o->profile);
 	case OPT_DRIVER_OPTIONS:
-		if (strlen(value) >= sizeof(o->profile.driver_options))
-			return option_bad("driver-options", value, "too long");
-		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
-		return 0;
+		return option_driver_options(value, &o->profile);
 	case OPT_UID:
 		return option_u32("uid", value, 0, UINT32_MAX, &o->uid);
 	case OPT_GID:
@@ -407,7 +391,6 @@ static uint32_t count_receives(const struct weir_profile *p)
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
 	struct weir_profile *p = &o->profile;
-	char error[400];
 
 	if (!has_profile) {
 		p->page_bytes = 4096;
@@ -430,23 +413,19 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	limit_retries(o);
 	if (o->timeout_seconds > 0)
 		p->call_timeout_ms = (uint32_t)(o->timeout_seconds * 1000);
-	if (weir_profile_check(p, error, sizeof(error)) == 0)
-		return 0;
-	fprintf(stderr, "weir-nfs: %s\n", error);
-	return -1;
+	return option_check_profile(p);
 }
 
 /* The profile first, wherever it stands on the command line. */
 static int first_pass(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *o, bool *has_profile)
 {
-	char error[400];
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1) {
 		if (opt == '?')
 			return -1; /* getopt said why */
-		if (opt == 'h') {
+		if (opt == OPT_HELP) {
 			help(commands, ncommands);
 			return 1;
 		}
@@ -457,10 +436,8 @@ static int first_pass(int argc, char **argv, const struct command *commands, uin
 		if (opt != OPT_PROFILE)
 			continue;
 		*has_profile = true;
-		if (weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
-			fprintf(stderr, "weir-nfs: %s\n", error);
+		if (option_profile(optarg, &o->profile) != 0)
 			return -1;
-		}
 	}
 	return 0;
 }

@@ -2,21 +2,18 @@
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
+#include "number.h"
+#include "program_options.h"
 #include "rpcbind.h"
 
 enum {
-	OPT_DRIVER = 256,
-	OPT_DRIVER_OPTIONS,
-	OPT_LISTEN,
+	OPT_LISTEN = OPT_OWN,
 	OPT_EXPORT,
 	OPT_EXPORTS,
-	OPT_PROFILE,
 	OPT_FOREGROUND,
 	OPT_MOUNT_PORT,
 	OPT_NO_MOUNT,
@@ -24,17 +21,13 @@ enum {
 	OPT_RPCBIND,
 	OPT_SANDBOX,
 	OPT_STATE,
-	OPT_HELP,
-	OPT_VERSION,
 };
 
 static const struct option long_options[] = {
-	{"driver", required_argument, NULL, OPT_DRIVER},
-	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	PROGRAM_LONG_OPTIONS,
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"export", required_argument, NULL, OPT_EXPORT},
 	{"exports", required_argument, NULL, OPT_EXPORTS},
-	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"foreground", no_argument, NULL, OPT_FOREGROUND},
 	{"mount-port", required_argument, NULL, OPT_MOUNT_PORT},
 	{"no-mount", no_argument, NULL, OPT_NO_MOUNT},
@@ -42,8 +35,6 @@ static const struct option long_options[] = {
 	{"rpcbind", required_argument, NULL, OPT_RPCBIND},
 	{"sandbox", required_argument, NULL, OPT_SANDBOX},
 	{"state", required_argument, NULL, OPT_STATE},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
 };
 
@@ -91,14 +82,7 @@ static void help(void)
 	     "system did not answer.\n"
 	     "\n"
 	     "Drivers:");
-	for (uint32_t i = 0; fabric_driver_at(i); i++)
-		printf("  %-8s %s\n", fabric_driver_at(i)->name, fabric_driver_at(i)->summary);
-}
-
-static int bad(const char *option, const char *value, const char *expected)
-{
-	fprintf(stderr, "weir-nfsd: --%s '%s': %s. See --help\n", option, value, expected);
-	return -1;
+	option_print_drivers();
 }
 
 static int parse_port(const char *text, uint32_t *port)
@@ -109,7 +93,7 @@ static int parse_port(const char *text, uint32_t *port)
 	errno = 0;
 	number = strtoul(text, &end, 10);
 	if (end == text || *end != '\0' || text[0] == '-' || errno != 0 || number > 65535)
-		return bad("mount-port", text, "expected a number from 0 to 65535");
+		return option_bad("mount-port", text, "expected a number from 0 to 65535");
 	*port = (uint32_t)number;
 	return 0;
 }
@@ -119,20 +103,12 @@ static int apply(int opt, const char *value, struct options *o, struct exports *
 {
 	switch (opt) {
 	case OPT_DRIVER:
-		if (!fabric_driver_find(value))
-			return bad("driver", value, "no such driver in this build");
-		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
-		return 0;
+		return option_driver(value, &o->profile);
 	case OPT_DRIVER_OPTIONS:
-		if (strlen(value) >= sizeof(o->profile.driver_options))
-			return bad("driver-options", value, "too long");
-		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
-		return 0;
+		return option_driver_options(value, &o->profile);
 	case OPT_LISTEN:
-		if (value[0] == '\0' || strlen(value) > 100)
-			return bad("listen", value, "expected an address of 1 to 100 characters");
 		o->listen = value;
-		return 0;
+		return option_address("listen", value);
 	case OPT_EXPORT:
 		return export_add(exports, value);
 	case OPT_EXPORTS:
@@ -148,14 +124,14 @@ static int apply(int opt, const char *value, struct options *o, struct exports *
 		return 0;
 	case OPT_RPCBIND:
 		if (value[0] != '/')
-			return bad("rpcbind", value, "expected a path that starts with /");
+			return option_bad("rpcbind", value, "expected a path that starts with /");
 		o->rpcbind = value;
 		return 0;
 	case OPT_SANDBOX:
 		o->has_sandbox = strcmp(value, "on") == 0;
 		return o->has_sandbox || strcmp(value, "off") == 0
 			       ? 0
-			       : bad("sandbox", value, "expected on or off");
+			       : option_bad("sandbox", value, "expected on or off");
 	case OPT_STATE:
 		o->state = value;
 		return 0;
@@ -170,7 +146,6 @@ static int apply(int opt, const char *value, struct options *o, struct exports *
 /* The profile first: the rest of the command line wins over it. */
 static int load_profile(int argc, char **argv, struct options *options)
 {
-	char err[512];
 	int opt;
 
 	weir_profile_defaults(&options->profile);
@@ -178,11 +153,8 @@ static int load_profile(int argc, char **argv, struct options *options)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (opt == '?')
 			return -1;
-		if (opt == OPT_PROFILE &&
-		    weir_profile_load(optarg, &options->profile, err, sizeof(err)) != 0) {
-			fprintf(stderr, "weir-nfsd: %s\n", err);
+		if (opt == OPT_PROFILE && option_profile(optarg, &options->profile) != 0)
 			return -1;
-		}
 	}
 	return 0;
 }
@@ -190,7 +162,6 @@ static int load_profile(int argc, char **argv, struct options *options)
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports)
 {
 	bool wants_mount = false;
-	char why[256];
 	int opt;
 
 	*options = (struct options){.state = "/var/lib/weir-nfsd",
@@ -214,7 +185,7 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 			return -1;
 	}
 	if (optind < argc)
-		return bad("listen", argv[optind], "unexpected argument");
+		return option_bad("listen", argv[optind], "unexpected argument");
 	if (!options->listen) {
 		fprintf(stderr, "weir-nfsd: --listen is missing. See --help\n");
 		return -1;
@@ -224,10 +195,8 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 				"See --help\n");
 		return -1;
 	}
-	if (weir_profile_check(&options->profile, why, sizeof(why)) != 0) {
-		fprintf(stderr, "weir-nfsd: %s\n", why);
+	if (option_check_profile(&options->profile) != 0)
 		return -1;
-	}
 	/* Peers of shm have no IP address to ask from. */
 	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
 		options->has_mount = false;

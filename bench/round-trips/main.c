@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../measure/number.h"
 #include "../measure/range.h"
+#include "number.h"
 #include "sides.h"
 #include "std_io.h"
 

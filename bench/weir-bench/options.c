@@ -2,21 +2,18 @@
 #include "options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver.h"
 #include "help.h"
 #include "number.h"
 #include "output.h"
+#include "program_options.h"
 
 enum {
-	OPT_DRIVER = 256,
-	OPT_DRIVER_OPTIONS,
-	OPT_LISTEN,
+	OPT_LISTEN = OPT_OWN,
 	OPT_CONNECT,
 	OPT_THREADS,
 	OPT_WORKLOAD,
@@ -46,19 +43,15 @@ enum {
 	OPT_PROTOCOL,
 	OPT_EXTENSION,
 	OPT_VERIFY,
-	OPT_PROFILE,
 	OPT_JSON,
 	OPT_CSV,
 	OPT_HTML,
 	OPT_RECONNECT,
 	OPT_QUIET,
-	OPT_HELP,
-	OPT_VERSION,
 };
 
 static const struct option long_options[] = {
-	{"driver", required_argument, NULL, OPT_DRIVER},
-	{"driver-options", required_argument, NULL, OPT_DRIVER_OPTIONS},
+	PROGRAM_LONG_OPTIONS,
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"connect", required_argument, NULL, OPT_CONNECT},
 	{"threads", no_argument, NULL, OPT_THREADS},
@@ -89,14 +82,11 @@ static const struct option long_options[] = {
 	{"protocol", required_argument, NULL, OPT_PROTOCOL},
 	{"extension", required_argument, NULL, OPT_EXTENSION},
 	{"verify", no_argument, NULL, OPT_VERIFY},
-	{"profile", required_argument, NULL, OPT_PROFILE},
 	{"json", required_argument, NULL, OPT_JSON},
 	{"csv", required_argument, NULL, OPT_CSV},
 	{"html", required_argument, NULL, OPT_HTML},
 	{"reconnect", no_argument, NULL, OPT_RECONNECT},
 	{"quiet", no_argument, NULL, OPT_QUIET},
-	{"help", no_argument, NULL, OPT_HELP},
-	{"version", no_argument, NULL, OPT_VERSION},
 	{NULL, 0, NULL, 0},
 };
 
@@ -243,17 +233,13 @@ static int apply(int opt, const char *value, struct bench_options *o)
 {
 	switch (opt) {
 	case OPT_DRIVER:
-		if (!fabric_driver_find(value))
-			return option_bad("driver", value, "no such driver in this build");
+		if (option_driver(value, &o->profile) != 0)
+			return -1;
 		if (!bench_driver_is_for_load(value))
 			return option_bad("driver", value, "it is for tests, in virtual time");
-		snprintf(o->profile.driver, sizeof(o->profile.driver), "%s", value);
 		return 0;
 	case OPT_DRIVER_OPTIONS:
-		if (strlen(value) >= sizeof(o->profile.driver_options))
-			return option_bad("driver-options", value, "too long");
-		snprintf(o->profile.driver_options, sizeof(o->profile.driver_options), "%s", value);
-		return 0;
+		return option_driver_options(value, &o->profile);
 	case OPT_LISTEN:
 	case OPT_CONNECT:
 		if (o->side != SIDE_BOTH)
@@ -261,10 +247,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 					  "only one of --listen and --connect");
 		o->side = opt == OPT_LISTEN ? SIDE_RESPONDER : SIDE_REQUESTER;
 		o->addr = value;
-		if (value[0] == '\0' || strlen(value) > 100)
-			return option_bad(opt == OPT_LISTEN ? "listen" : "connect", value,
-					  "expected an address of 1 to 100 characters");
-		return 0;
+		return option_address(opt == OPT_LISTEN ? "listen" : "connect", value);
 	case OPT_THREADS:
 		o->use_threads = true;
 		return 0;
@@ -390,7 +373,6 @@ static int check_together(const struct bench_options *o)
  * as for bench_options_parse(). */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
-	char error[256];
 	int opt;
 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -406,11 +388,8 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			puts("weir-bench " WEIR_VERSION);
 			return 1;
 		}
-		if (opt == OPT_PROFILE &&
-		    weir_profile_load(optarg, &o->profile, error, sizeof(error)) != 0) {
-			fprintf(stderr, "weir-bench: %s\n", error);
+		if (opt == OPT_PROFILE && option_profile(optarg, &o->profile) != 0)
 			return -1;
-		}
 		o->has_profile |= opt == OPT_PROFILE;
 		if (opt == OPT_LCORES)
 			*lcores = optarg;
@@ -466,18 +445,16 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 	default_range(&o->sweep.rates, 0);
 	for (uint32_t i = 0; i < bench_options_points(o); i++) {
 		struct bench_options point;
-		char error[256];
+		char active[16];
 
 		bench_options_point(o, i, &point);
 		if (o->active > point.connections) {
-			snprintf(error, sizeof(error), "%u", o->active);
-			return option_bad("active", error,
+			snprintf(active, sizeof(active), "%u", o->active);
+			return option_bad("active", active,
 					  "that many connections are needed: --connections");
 		}
-		if (weir_profile_check(&point.profile, error, sizeof(error)) != 0) {
-			fprintf(stderr, "weir-bench: %s\n", error);
+		if (option_check_profile(&point.profile) != 0)
 			return -1;
-		}
 	}
 	return 0;
 }
