@@ -447,28 +447,6 @@ void shm_goodbye(struct fabric_qp *fqp)
 		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
 }
 
-void shm_disconnect(struct fabric_qp *fqp)
-{
-	struct shm_qp *qp = (struct shm_qp *)fqp;
-	struct shm_dev *dev;
-
-	if (qp->is_disconnected)
-		return;
-	shm_end(qp);
-	shm_qp_make_hot(qp);
-	if (!qp->sock)
-		return;
-	qp->is_disconnected = true;
-	dev = shm_dev_of(qp);
-	shm_lock(dev);
-	shm_event_drop(&qp->sock->events[0]);
-	shm_event_drop(&qp->sock->events[1]);
-	shm_sock_enter(qp->sock, SOCK_DEAD);
-	shm_unlock(dev);
-	/* The control thread is told by epoll, and watches it no more. */
-	(void)shutdown(qp->sock->fd, SHUT_RDWR);
-}
-
 void shm_qp_destroy(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;

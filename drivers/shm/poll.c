@@ -21,51 +21,6 @@
 #define HOT_SHARE  8u  /* completions at a visit */
 #define MUXES_FEW  8u  /* looked at in a poll */
 
-/* The header of a ring that nobody reads any more. */
-static const _Atomic uint64_t no_message;
-
-void shm_qp_make_hot(struct shm_qp *qp)
-{
-	struct shm_dev *dev = shm_dev_of(qp);
-
-	qp->empty_polls = 0;
-	if (qp->is_hot)
-		return;
-	if (!qp->rx_in_mux) {
-		struct shm_colds *colds = &dev->cold;
-		uint32_t place = qp->cold_place;
-
-		colds->at[place] = colds->at[--colds->n];
-		colds->at[place].qp->cold_place = place;
-	}
-	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
-	dev->nhot++;
-	qp->is_hot = true;
-	shm_qp_update_limits(qp);
-}
-
-static void make_cold(struct shm_qp *qp)
-{
-	struct shm_dev *dev = shm_dev_of(qp);
-	struct shm_colds *colds = &dev->cold;
-	bool is_ready = qp->state == QP_READY && !qp->is_rnr;
-
-	if (qp->is_rnr)
-		shm_stall_begin(qp);
-	TAILQ_REMOVE(&dev->hot, qp, entry);
-	dev->nhot--;
-	qp->is_hot = false;
-	shm_qp_update_limits(qp);
-	if (qp->rx_in_mux)
-		return;
-	qp->cold_place = colds->n++;
-	colds->at[qp->cold_place] = (struct shm_cold){
-		.header = is_ready ? ring_header_at(&qp->rx.cells, qp->rx.head) : &no_message,
-		.number = ring_number(is_ready ? qp->rx.head : 0),
-		.qp = qp,
-	};
-}
-
 /* Look at the next few cold ones; those with a message are polled from now on. */
 static void scan(struct shm_colds *colds, uint32_t few)
 {
@@ -196,14 +151,14 @@ static void was_empty(struct shm_qp *qp)
 
 	if (qp->rx_in_mux) {
 		if ((qp->tx_in_mux || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
-			make_cold(qp);
+			shm_qp_make_cold(qp);
 		return;
 	}
 	if (dev->nqps == 1)
 		return;
 	qp->empty_polls++;
 	if ((qp->is_rnr || qp->empty_polls * dev->nhot > SHM_COLD_POLLS) && is_idle(qp))
-		make_cold(qp);
+		shm_qp_make_cold(qp);
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)

@@ -68,22 +68,6 @@ void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool 
 	ring_reader_init(&qp->rx, is_connector ? second : first, ring_bytes, qp->max_msg_bytes);
 }
 
-void shm_qp_break(struct shm_qp *qp)
-{
-	shm_end(qp);
-	shm_qp_make_hot(qp); /* flushes are to be polled */
-	if (qp->sock)
-		shm_disconnect(&qp->fabric);
-}
-
-void shm_qp_lose(struct shm_qp *qp, int error)
-{
-	shm_end(qp);
-	shm_qp_make_hot(qp);
-	if (qp->sock)
-		shm_sock_ended(qp->sock, error);
-}
-
 /* The request is over: a completion when it was asked for, or when it failed. Its place, and those
  * of the silent ones before it, are given back when that is polled. */
 void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,

@@ -6,32 +6,36 @@
  * The shm driver: RDMA semantics between processes of one host, or threads of one process, over
  * memory that both map. Inside the driver; the contract is driver.h.
  *
- *   ring.[ch]    one direction of messages
- *   keys.[ch]    the key table: what memory a peer may name, and the check of what it named
- *   memory.c     registration, windows; a peer's regions
- *   mapping.[ch] mappings of memory that is shared with a peer
- *   guard.[ch]   what happens when such memory loses its pages
- *   domain.c     keys of one connection
- *   copy.h       what RDMA Reads and Writes carry
- *   muxes.[ch]   one ring for many connections
- *   qp.c         work requests
- *   rdma.c       those that touch the peer's memory, and the end of that
- *   srq.c      queues of receives, a queue pair's or shared
- *   poll.c       completions
- *   poll_mux.c  those of messages in muxes
- *   stall.c      queue pairs that wait for what their peer is to do
- *   recv.h       how a message gets into its receive
- *   cm.c         connecting: what the engine's thread does
- *   sock.[ch]    a connection's socket: its life, its end, and its events
- *   life.[ch]    whether a peer's process lives
- *   cm_message.c the messages on a socket
- *   cm_thread.c  the control thread, which waits for the sockets
- *   greet.c      new connections of a listener
- *   account.[ch] what one user's connections hold
- *   reap.[ch]    threads that close and unmap what peers have passed
- *   dev.c        open and close
- *   options.c    what the user chooses
- *   users.[ch]   whom it connects with
+ *   ring.[ch]         one direction of messages
+ *   keys.[ch]         the key table: what memory a peer may name, and the check of what it named
+ *   memory.c          registration, windows; a peer's regions
+ *   mapping.[ch]      mappings of memory that is shared with a peer
+ *   sigbus_guard.[ch] what happens when such memory loses its pages
+ *   unlocked.[ch]     that it is not locked where the program locks its own
+ *   domain.c          keys of one connection
+ *   copy.[ch]         what RDMA Reads and Writes carry
+ *   mux.[ch]          one ring for many connections
+ *   qp.c              work requests
+ *   rdma.c            those that touch the peer's memory, and the end of that
+ *   srq.c             queues of receives, a queue pair's or shared
+ *   poll.c            completions
+ *   poll_mux.c        those of messages in muxes
+ *   polled.c          the lists of queue pairs that a poll goes through
+ *   stall.c           queue pairs that wait for what their peer is to do
+ *   recv.[ch]         how a message gets into its receive
+ *   cm.c              connecting: what the engine's thread does
+ *   end.c             the end of a connection
+ *   sock.[ch]         a connection's socket: its life, its end, and its events
+ *   life.[ch]         whether a peer's process lives
+ *   cm_message.c      the messages on a socket
+ *   cm_thread.c       the control thread, which waits for the sockets
+ *   listen.c          listeners
+ *   greet.c           new connections of a listener
+ *   account.[ch]      what one user's connections hold
+ *   reap.[ch]         threads that close and unmap what peers have passed
+ *   dev.c             open and close
+ *   options.c         what the user chooses
+ *   users.[ch]        whom it connects with
  *
  * Three kinds of threads know a device. The engine's thread owns everything on the data path and
  * never waits. The control thread reads from the sockets, checks what peers pass, and maps it. Both
@@ -424,10 +428,6 @@ void shm_domain_remove(struct shm_dev *dev, uint32_t place);
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
 void shm_qp_free(struct shm_qp *qp);
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
-/* To ERROR, which a completion says; and the peer is told by the end of the socket. */
-void shm_qp_break(struct shm_qp *qp);
-/* The same where no completion says so: by an event. */
-void shm_qp_lose(struct shm_qp *qp, int error);
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
 bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 /* What waits, in order, as far as it can be carried out. Returns whether anything was. */
@@ -510,7 +510,10 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 
 /* poll.c */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
-void shm_qp_make_hot(struct shm_qp *qp); /* it will be polled each time */
+
+/* polled.c: a queue pair is polled each time, or only when a message comes. */
+void shm_qp_make_hot(struct shm_qp *qp);
+void shm_qp_make_cold(struct shm_qp *qp);
 
 /* Something was posted on one that is not hot. */
 static inline void shm_qp_kick(struct shm_qp *qp)
@@ -531,9 +534,11 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
  */
 bool shm_mux_step(struct shm_qp *qp);
 
-/* stall.c: a queue pair begins to wait for its peer, or does not wait any more. */
+/* A queue pair begins to wait for its peer, or does not wait any more. */
 void shm_stall_begin(struct shm_qp *qp);
 void shm_stall_end(struct shm_qp *qp);
+
+/* stall.c */
 /* Try to go on with one that waits. Returns whether that was possible. */
 bool shm_stall_try(struct shm_qp *qp);
 /* Try those that are due, until one still has to wait. */
@@ -556,7 +561,13 @@ int shm_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *
 	       uint32_t private_len);
 uint32_t shm_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 void shm_goodbye(struct fabric_qp *qp);
-void shm_disconnect(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
+
+/* end.c */
+void shm_disconnect(struct fabric_qp *qp);
+/* To ERROR, which a completion says; and the peer is told by the end of the socket. */
+void shm_qp_break(struct shm_qp *qp);
+/* The same where no completion says so: by an event. */
+void shm_qp_lose(struct shm_qp *qp, int error);
 
 #endif

@@ -16,30 +16,6 @@
 #define PAUSE_PART   8u /* a pause is this part of the time that was waited */
 #define PAUSE_MAX_MS 1
 
-void shm_stall_begin(struct shm_qp *qp)
-{
-	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
-
-	if (qp->is_stalled)
-		return;
-	qp->is_stalled = true;
-	qp->stalled_since = rte_rdtsc();
-	qp->stall_place = stalls->n++;
-	stalls->at[qp->stall_place] = (struct shm_stall){.qp = qp};
-}
-
-void shm_stall_end(struct shm_qp *qp)
-{
-	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
-	uint32_t place = qp->stall_place;
-
-	if (!qp->is_stalled)
-		return;
-	qp->is_stalled = false;
-	stalls->at[place] = stalls->at[--stalls->n];
-	stalls->at[place].qp->stall_place = place;
-}
-
 bool shm_stall_try(struct shm_qp *qp)
 {
 	bool goes_on = shm_run_pending(qp);

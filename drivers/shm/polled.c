@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lists that a poll goes through: queue pairs that are hot or cold (poll.c), or stalled
+ * (stall.c). */
+#include <rte_cycles.h>
+
+#include "shm.h"
+
+/* The header of a ring that nobody reads any more. */
+static const _Atomic uint64_t no_message;
+
+void shm_qp_make_hot(struct shm_qp *qp)
+{
+	struct shm_dev *dev = shm_dev_of(qp);
+
+	qp->empty_polls = 0;
+	if (qp->is_hot)
+		return;
+	if (!qp->rx_in_mux) {
+		struct shm_colds *colds = &dev->cold;
+		uint32_t place = qp->cold_place;
+
+		colds->at[place] = colds->at[--colds->n];
+		colds->at[place].qp->cold_place = place;
+	}
+	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	dev->nhot++;
+	qp->is_hot = true;
+	shm_qp_update_limits(qp);
+}
+
+void shm_qp_make_cold(struct shm_qp *qp)
+{
+	struct shm_dev *dev = shm_dev_of(qp);
+	struct shm_colds *colds = &dev->cold;
+	bool is_ready = qp->state == QP_READY && !qp->is_rnr;
+
+	if (qp->is_rnr)
+		shm_stall_begin(qp);
+	TAILQ_REMOVE(&dev->hot, qp, entry);
+	dev->nhot--;
+	qp->is_hot = false;
+	shm_qp_update_limits(qp);
+	if (qp->rx_in_mux)
+		return;
+	qp->cold_place = colds->n++;
+	colds->at[qp->cold_place] = (struct shm_cold){
+		.header = is_ready ? ring_header_at(&qp->rx.cells, qp->rx.head) : &no_message,
+		.number = ring_number(is_ready ? qp->rx.head : 0),
+		.qp = qp,
+	};
+}
+
+void shm_stall_begin(struct shm_qp *qp)
+{
+	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
+
+	if (qp->is_stalled)
+		return;
+	qp->is_stalled = true;
+	qp->stalled_since = rte_rdtsc();
+	qp->stall_place = stalls->n++;
+	stalls->at[qp->stall_place] = (struct shm_stall){.qp = qp};
+}
+
+void shm_stall_end(struct shm_qp *qp)
+{
+	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
+	uint32_t place = qp->stall_place;
+
+	if (!qp->is_stalled)
+		return;
+	qp->is_stalled = false;
+	stalls->at[place] = stalls->at[--stalls->n];
+	stalls->at[place].qp->stall_place = place;
+}
