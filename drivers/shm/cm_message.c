@@ -226,15 +226,19 @@ static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nf
 	return 0;
 }
 
-/* One that was not asked for, or not any more, is not mapped. */
+/*
+ * There is one for each that was asked for. Of several, the first may come when it is not needed
+ * any more, and is not mapped.
+ */
 static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
 		     uint32_t nfds)
 {
 	uint32_t id = msg->region.id;
 	int rc;
 
-	if (nfds != 1 || id == 0)
+	if (nfds != 1 || id == 0 || sock->nasked == 0)
 		return -EPROTO;
+	sock->nasked--;
 	if (id != sock->asked)
 		return 0;
 	sock->asked = 0;
@@ -413,8 +417,10 @@ static int send_want(struct shm_sock *sock)
 	if (msg.region.id == 0 || msg.region.id == sock->asked)
 		return 0;
 	rc = shm_sock_send(sock, &msg, NULL, 0);
-	if (rc == 0)
+	if (rc == 0) {
 		sock->asked = msg.region.id;
+		sock->nasked++;
+	}
 	return rc;
 }
 

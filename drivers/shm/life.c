@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "life.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -31,6 +32,21 @@ static int open_pidfd(int sock, pid_t pid)
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &fd, &len) == 0)
 		return fd;
 	return pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+bool life_is_own(int sock, const struct weir_peer *who)
+{
+	struct shm_life life = {.fd = -1};
+	socklen_t len = sizeof(life.fd);
+	bool has_ended;
+
+	if (!who->has_credentials || who->pid != getpid())
+		return false;
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERPIDFD, &life.fd, &len) != 0)
+		return errno == ENOPROTOOPT && who->uid == geteuid();
+	has_ended = life_has_ended(&life);
+	close(life.fd);
+	return !has_ended;
 }
 
 /* While a process lives, no other has its PID. */

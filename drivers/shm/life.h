@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 struct shm_dev;
+struct weir_peer;
 
 struct shm_life {
 	int fd;	     /* the pidfd */
@@ -41,6 +42,13 @@ void life_put(struct shm_dev *dev, struct shm_life *life); /* NULL is allowed */
 struct shm_life *life_hold(struct shm_dev *dev, uint64_t id);
 /* It has ended: it is not watched any more. */
 void life_end(struct shm_dev *dev, struct shm_life *life);
+
+/*
+ * Whether a socket's other end is of this process. The PID that the kernel names stays the same
+ * when the process that had it has ended, and may be this one's by now. So the process has to be
+ * alive, which the kernel tells from Linux 6.5 on. Before, it has to be of this process's user.
+ */
+bool life_is_own(int sock, const struct weir_peer *who);
 
 /* Any thread that has a socket of its. */
 bool life_has_ended(const struct shm_life *life);

@@ -153,7 +153,8 @@ struct fabric_conn_req {
 	bool is_watched, is_waiting_to_send;
 	bool is_paused;	  /* its next message waits until descriptors can be received */
 	uint32_t npauses; /* of that message */
-	uint32_t asked;	  /* the region that the peer was asked for */
+	uint32_t asked;	  /* the region that the peer was asked for last */
+	uint32_t nasked;  /* how many it was asked for and has not sent yet */
 	uint64_t due; /* regions, by place, that the peer has asked for and that are not sent yet */
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are no memfd, for the reaper */
 	uint32_t nforeign;

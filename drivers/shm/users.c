@@ -12,6 +12,7 @@
 
 #include "account.h"
 #include "alloc.h"
+#include "life.h"
 #include "shm.h"
 
 #define ROOT	    0u
@@ -101,12 +102,6 @@ static struct shm_admission admission_of(const struct shm_dev *dev)
 	return (struct shm_admission){&dev->options, geteuid(), dev->overflow};
 }
 
-/* This process itself needs no number to be known by. */
-static bool is_own_process(const struct weir_peer *who)
-{
-	return who->has_credentials && who->pid == getpid();
-}
-
 /* Supplementary groups of a socket's peer, to be freed; NULL: it has none, or they cannot be had.
  */
 static uint32_t *groups_of(int fd, uint32_t *n)
@@ -143,7 +138,7 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	bool may;
 
 	shm_sock_peer(fd, &who);
-	if (is_own_process(&who))
+	if (life_is_own(fd, &who)) /* it needs no number to be known by */
 		return true;
 	if (dev->options.peer_gids.n > 0)
 		groups = groups_of(fd, &ngroups);
@@ -178,7 +173,7 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 	struct weir_peer who;
 
 	shm_sock_peer(fd, &who);
-	if (is_own_process(&who) || shm_users_may_serve(&own, &who))
+	if (life_is_own(fd, &who) || shm_users_may_serve(&own, &who))
 		return true;
 	dev->fabric.stats.users_refused++;
 	if (!may_log(&dev->log_untrusted))

@@ -443,10 +443,8 @@ static void *flood(void *arg)
 	struct shm_msg want = raw->hello;
 
 	want.type = SHM_WANT;
-	while (!flood_stops) {
-		raw_send_region(raw);
+	while (!flood_stops)
 		raw_send(raw, &want, sizeof(want), NULL, 0);
-	}
 	return NULL;
 }
 

@@ -130,7 +130,6 @@ static void region__is_mapped_when_a_key_first_refers_to_it(void **state)
 	set_region("asked-for", RAW_REGION_BYTES);
 	raw_pair(&raw, &b);
 	set_key(RAW_REGION_BYTES);
-	raw_send_region(&raw); /* unasked */
 	end_recv(&b, b.qp, 1, 0, 4096);
 	assert_int_equal(ring_put(&raw.tx, &(struct fabric_sge){raw.region, 8, 0}, 1, 8, 0), 1);
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
@@ -139,6 +138,34 @@ static void region__is_mapped_when_a_key_first_refers_to_it(void **state)
 	raw_give_region(&raw, &b);
 	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
 	assert_int_equal(maps_of("asked-for", NULL, NULL, NULL), 1);
+}
+
+/* Descriptors that a peer sends without being asked would have to be closed, as many as it likes.
+ */
+static void region__that_was_not_asked_for_ends_the_connection(void **state)
+{
+	(void)state;
+	open_with(0, 0);
+	set_region("unasked", RAW_REGION_BYTES);
+	raw_pair(&raw, &b);
+	raw_send_region(&raw);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EPROTO);
+	assert_int_equal(maps_of("unasked", NULL, NULL, NULL), 0);
+}
+
+/* The same of one more than was asked for. */
+static void region__that_is_sent_twice_ends_the_connection(void **state)
+{
+	(void)state;
+	open_with(0, 0);
+	set_region("twice", RAW_REGION_BYTES);
+	raw_pair(&raw, &b);
+	set_key(RAW_REGION_BYTES);
+	post_write();
+	raw_give_region(&raw, &b);
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_OK);
+	raw_send_region(&raw);
+	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EPROTO);
 }
 
 /* A region that takes the peer past its limit ends the peer's connection, and no other. */
@@ -487,6 +514,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(region__is_mapped_when_a_key_first_refers_to_it),
+		TEST(region__that_was_not_asked_for_ends_the_connection),
+		TEST(region__that_is_sent_twice_ends_the_connection),
 		TEST(map_bytes_peer__one_past_it_ends_the_connection),
 		TEST(region__that_cannot_be_mapped_ends_the_connection_and_counts),
 		TEST(map_bytes_peer__of_many_connections_together),

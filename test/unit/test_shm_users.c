@@ -7,11 +7,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include <rte_log.h>
 
+#include "life.h"
 #include "users.h"
 
 #define OWN   1000u
@@ -158,6 +163,70 @@ static void overflow__is_none_where_every_number_is_mapped(void **state)
 	assert_int_equal(shm_overflow_of("", 65534), 65534);
 }
 
+/* Linux 6.5 */
+static bool has_peer_pidfd(int sock)
+{
+	socklen_t len = sizeof(int);
+	int fd = -1;
+
+	if (getsockopt(sock, SOL_SOCKET, 77, &fd, &len) != 0)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* A socket that is connected to a process that has ended. */
+static int connect_to_the_dead(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	socklen_t len = (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 +
+			(socklen_t)snprintf(addr.sun_path + 1, sizeof(addr.sun_path) - 1,
+					    "weir-test-%d", (int)getpid());
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int ready[2], end[2];
+	char byte = 0;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	assert_int_equal(pipe(end), 0);
+	child = fork();
+	if (child == 0) {
+		int listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+		if (bind(listener, (struct sockaddr *)&addr, len) != 0 || listen(listener, 1) != 0)
+			_exit(1);
+		_exit(write(ready[1], &byte, 1) == 1 && read(end[0], &byte, 1) == 1 ? 0 : 1);
+	}
+	assert_true(child > 0);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	assert_int_equal(connect(fd, (struct sockaddr *)&addr, len), 0);
+	assert_int_equal(write(end[1], &byte, 1), 1);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	for (int i = 0; i < 2; i++) {
+		close(ready[i]);
+		close(end[i]);
+	}
+	return fd;
+}
+
+/* The PID of one that has ended may be this one's by now. It proves nothing. */
+static void own_process__is_one_that_lives(void **state)
+{
+	const struct weir_peer self = {
+		.has_credentials = true, .uid = geteuid() + 1, .pid = getpid()};
+	int fds[2], dead = connect_to_the_dead();
+
+	(void)state;
+	assert_false(life_is_own(dead, &self));
+	close(dead);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	assert_false(life_is_own(fds[0], &other));
+	if (has_peer_pidfd(fds[0]))
+		assert_true(life_is_own(fds[0], &self));
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -165,6 +234,7 @@ int main(void)
 		cmocka_unit_test(connect__a_number_of_many_users_is_nobodys),
 		cmocka_unit_test(overflow__is_none_where_every_number_is_mapped),
 		cmocka_unit_test(connect__others_are_listed),
+		cmocka_unit_test(own_process__is_one_that_lives),
 		cmocka_unit_test(serve__is_a_list_of_its_own),
 		cmocka_unit_test(options__what_is_no_list_is_refused),
 		cmocka_unit_test(options__mode_is_octal),
