@@ -53,6 +53,16 @@ static struct shm_mux_set *mux_set_new(struct shm_account *account)
 	return mux_set;
 }
 
+static bool add_places(struct shm_mux_set *mux_set)
+{
+	struct shm_qp **places = mem_reserve(MUX_SLOTS * sizeof(*places));
+
+	if (places)
+		mux_set->places[mux_set->nplaces++] = places;
+	return places != NULL;
+}
+
+/* No queue pair uses it, so that its places are empty. */
 static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t number)
 {
 	struct shm_mux *mux = mux_set->muxes[number];
@@ -60,7 +70,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 	mux_set->muxes[number] = NULL;
 	TAILQ_REMOVE(&dev->muxes, mux, entry);
 	dev->nmuxes--;
-	mem_unreserve(mux->qps, MUX_SLOTS * sizeof(mux->qps[0]));
+	mux_set->places[mux_set->nplaces++] = mux->qps;
 	mem_free(mux);
 }
 
@@ -70,6 +80,8 @@ static void mux_set_free(struct reap_job *job)
 	struct shm_mux_set *mux_set = (struct shm_mux_set *)job;
 
 	mapping_release(&mux_set->mapping);
+	for (uint32_t i = 0; i < mux_set->nplaces; i++)
+		mem_unreserve(mux_set->places[i], MUX_SLOTS * sizeof(*mux_set->places[i]));
 	if (mux_set->fd >= 0)
 		close(mux_set->fd);
 	mem_free(mux_set);
@@ -144,15 +156,15 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 {
 	struct mux_ring *to_acceptor = &mux_set->memory->muxes[number].to_acceptor,
 			*to_connector = &mux_set->memory->muxes[number].to_connector;
-	struct shm_mux *mux = mem_zalloc(sizeof(*mux));
+	struct shm_mux *mux;
 
+	/* A system call, which only a connector may need: an acceptor has them of muxes_map(). */
+	if (mux_set->nplaces == 0 && !add_places(mux_set))
+		return NULL;
+	mux = mem_zalloc(sizeof(*mux));
 	if (!mux)
 		return NULL;
-	mux->qps = mem_reserve(MUX_SLOTS * sizeof(mux->qps[0]));
-	if (!mux->qps) {
-		mem_free(mux);
-		return NULL;
-	}
+	mux->qps = mux_set->places[--mux_set->nplaces];
 	mux->start = start;
 	mux->is_connector = is_connector;
 	ring_writer_init(&mux->tx, is_connector ? to_acceptor : to_connector, MUX_BYTES);
@@ -232,6 +244,8 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 		return -ENOMEM;
 	owner.tag = mux_set->tag;
 	rc = mapping_peer(&mux_set->mapping, &owner, fd, 0, sizeof(*mux_set->memory), true, false);
+	if (rc == 0 && !add_places(mux_set))
+		rc = -ENOMEM;
 	if (rc == 0 && fstat(fd, &st) != 0)
 		rc = -EPROTO;
 	if (rc != 0) {

@@ -103,6 +103,10 @@ struct shm_mux_set {
 	dev_t file_dev;
 	ino_t file_ino;
 	struct shm_mux *muxes[MUX_COUNT];
+	/* For the next muxes, and all empty. The reaper unmaps them with the memory, so that the
+	 * engine's thread does not wait for others that map or unmap. */
+	struct shm_qp **places[MUX_COUNT];
+	uint32_t nplaces;
 	LIST_ENTRY(shm_mux_set) entry;
 };
 
@@ -129,8 +133,9 @@ void mux_fork_child(void);
  * user listens. What to offer, borrowed, or -1. */
 int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pid,
 	      struct shm_account *account);
-/* The accepting side, on the control thread: map what a peer of a user offers, so that the engine's
- * thread makes no call on the descriptor. Returns what mapping_peer() does. */
+/* The accepting side, on the control thread: map what a peer of a user offers, and memory for the
+ * places, so that the engine's thread makes no system call for them. Returns what mapping_peer()
+ * does. */
 int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct shm_mux_set **out);
 /* Leave to the reaper what muxes_map() has mapped, if anything. Any thread. */
 void muxes_give_up(struct shm_mux_set *mux_set);

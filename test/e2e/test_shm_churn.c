@@ -3,6 +3,9 @@
  * Connections that come and go while the close of a descriptor blocks: this process gives up what
  * they had, whoever's they are, and also where it can make no more threads. The descriptors that
  * block are of /dev/null; the reaper's close(2) of one is the test's to end.
+ *
+ * The polling thread maps and unmaps nothing for connections with a mux: other threads hold the
+ * lock of the address space for long while they do.
  */
 #include "shm_raw.h"
 
@@ -15,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -29,19 +33,28 @@
 #define OTHER_UID 54321u
 #define CONNECTS  300u
 #define FEW	  16u /* descriptors, or mappings */
+#define ROUNDS	  20u
 
 static struct end a, b;
 static sem_t may_close;
 static atomic_bool lacks_threads;
 
+/* Of the thread that polls, while it does what the driver's caller does. */
+static _Thread_local bool is_driver;
+static _Thread_local uint32_t nmappings;
+
 /* The functions of the libraries, as the linker names them. */
 int __real_close(int fd);
 int __real_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg);
+void *__real_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int __real_munmap(void *addr, size_t len);
 
 int __wrap_close(int fd);
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg);
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset);
+int __wrap_munmap(void *addr, size_t len);
 
 static bool is_reaper(void)
 {
@@ -70,6 +83,18 @@ int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pth
 			     : __real_rte_ctrl_thread_create(thread, name, attr, run, arg);
 }
 
+void *__wrap_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	nmappings += is_driver;
+	return __real_mmap(addr, len, prot, flags, fd, offset);
+}
+
+int __wrap_munmap(void *addr, size_t len)
+{
+	nmappings += is_driver;
+	return __real_munmap(addr, len);
+}
+
 static int setup(void **state)
 {
 	(void)state;
@@ -81,7 +106,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	lacks_threads = false;
+	lacks_threads = is_driver = false;
 	end_close(&a);
 	end_close(&b);
 	return 0;
@@ -242,6 +267,71 @@ static void refused__user_is_counted_and_logged(void **state)
 	assert_true(raw_is_welcome(addr));
 }
 
+/* A peer whose only connection has a mux: the memory of the mux goes with it. */
+static void mux__of_an_only_connection_is_mapped_by_no_poll(void **state)
+{
+	const char *addr = end_address();
+
+	(void)state;
+	end_listen(&b, addr);
+	nmappings = 0;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		struct raw raw;
+
+		raw_init(&raw);
+		raw_offer_mux(&raw);
+		raw_connect(&raw, addr);
+		raw_send(&raw, &raw.hello, sizeof(raw.hello), raw.fds, raw.nfds);
+		is_driver = true;
+		b.qp = end_accept(&b, NULL, &b);
+		assert_true(raw_recv(&raw, &b));
+		raw_send_type(&raw, SHM_READY);
+		end_event(&b, NULL, FABRIC_CM_ESTABLISHED);
+		is_driver = false;
+		assert_true(raw.answer.has_mux);
+		raw_fini(&raw);
+		is_driver = true;
+		end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
+		b.ops->qp_destroy(b.qp);
+		is_driver = false;
+		b.qp = NULL;
+		END_WAIT(&b, NULL, reap_count() == 0);
+	}
+	assert_int_equal(nmappings, 0);
+}
+
+/* Beside another connection of the two: the connecting side keeps the mux, and begins it again. */
+static void mux__that_begins_again_is_mapped_by_no_poll(void **state)
+{
+	const char *addr = end_address();
+	struct fabric_qp *first[2];
+
+	(void)state;
+	end_listen(&b, addr);
+	first[0] = end_connect(&a, addr, &a);
+	first[1] = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+	end_event(&b, &a, FABRIC_CM_ESTABLISHED);
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		a.qp = end_connect(&a, addr, &a);
+		if (i == 1)
+			nmappings = 0; /* the connecting side's first mux is mapped */
+		is_driver = true;
+		b.qp = end_accept(&b, &a, &b);
+		end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+		end_event(&b, &a, FABRIC_CM_ESTABLISHED);
+		assert_non_null(((struct shm_qp *)a.qp)->mux);
+		a.ops->qp_destroy(a.qp);
+		end_event(&b, &a, FABRIC_CM_DISCONNECTED);
+		b.ops->qp_destroy(b.qp);
+		is_driver = false;
+		END_WAIT(&b, &a, reap_count() == 0);
+	}
+	assert_int_equal(nmappings, 0);
+	a.qp = first[0];
+	b.qp = first[1];
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -250,6 +340,8 @@ int main(void)
 		TEST(churn__behind_a_close_that_blocks_leaves_nothing),
 		TEST(churn__is_closed_where_no_thread_can_be_made),
 		TEST(refused__user_is_counted_and_logged),
+		TEST(mux__of_an_only_connection_is_mapped_by_no_poll),
+		TEST(mux__that_begins_again_is_mapped_by_no_poll),
 	};
 
 	if (mem_eal_start(NULL) != 0)
