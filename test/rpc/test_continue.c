@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "compound.h"
+#include "continuation.h"
 #include "requester.h"
 #include "shared_recv.h"
 #include "sim.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine.h"
+#include "negotiate.h"
 #include "requester.h"
 
 #define TARGETS	      2u

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "raw_place.h"
+#include "negotiate.h"
 #include "requester.h"
 
 #define ALL_TARGETS (NUMBER * TARGET)

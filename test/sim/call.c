@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rdma2.h"
+
 static const struct weir_rpc_auth cred = {
 	.flavor = WEIR_RPC_AUTH_SYS,
 	.len_bytes = 20,
