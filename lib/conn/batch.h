@@ -10,10 +10,15 @@
  */
 
 #include "compiler.h"
-#include "negotiate.h"
+#include "engine.h"
+#include "mem.h"
 
 #define CONN_BATCH	64u
 #define CONN_BATCH_SGES 128u
+
+struct conn_tx {
+	void (*done)(struct conn_tx *tx, int error);
+};
 
 struct conn_batch {
 	struct conn_batch *next_free;

@@ -32,7 +32,8 @@ void conn_end(struct weir_conn *conn, int error)
 
 void conn_fail(struct weir_conn *conn, int error)
 {
-	conn_negotiate_on_fail(conn);
+	if (conn->state == CONN_NEGOTIATING)
+		conn->protocol->negotiate_on_fail(conn);
 	if (!conn->reconnects || !conn->was_open) {
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
@@ -175,7 +176,7 @@ void conn_free(struct weir_conn *conn)
 	engine->nfreed++;
 	if (--engine->nconnections == 0)
 		batch_pool_destroy(engine);
-	conn_v2_destroy(conn);
+	conn->protocol->destroy(conn);
 	mem_free(conn->recvs);
 	mem_free(conn->recv_free);
 	mem_free(conn->sq);

@@ -21,8 +21,8 @@
 #include "cm_private.h"
 #include "compiler.h"
 #include "engine.h"
-#include "negotiate.h"
 #include "peer.h"
+#include "protocol.h"
 #include "shared_recv.h"
 
 #define CONN_MSG_SGES 16u
@@ -31,7 +31,7 @@ _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
 enum conn_state {
 	CONN_CONNECTING,  /* or accepted and not yet established */
-	CONN_NEGOTIATING, /* established; the peer is being asked for version 2: v2/negotiate.c */
+	CONN_NEGOTIATING, /* established; the peer is being asked: conn_protocol.negotiate() */
 	CONN_OPEN,
 	CONN_DRAINING, /* open; ends when no call is in flight */
 	CONN_WAITING,  /* was open, has no queue pair, connects again when its pause is over:
@@ -49,6 +49,8 @@ struct conn_waiter {
 };
 
 struct conn_role {
+	/* The table of a new connection. */
+	const struct conn_protocol *(*protocol)(const struct weir_engine *engine);
 	void (*on_open)(struct weir_conn *conn);
 	/* A message of 'len' bytes came; the role owns 'buf' until conn_recv_done(). 'inv_rkey':
 	 * the key that the peer invalidated with it, or 0. */
@@ -84,7 +86,7 @@ struct weir_conn {
 	const struct conn_role *role;
 	void *role_data;
 	struct engine_srq *srq; /* where receives are shared; NULL: they are not */
-	struct conn_v2 *v2;	/* NULL: no other than version 1 is spoken */
+	const struct conn_protocol *protocol;
 	enum conn_state state;
 	uint32_t send_inline; /* threshold for what this side sends */
 	uint32_t recv_inline; /* and for what it receives */
@@ -96,6 +98,7 @@ struct weir_conn {
 	bool got_message;	/* the role has got an answer, or a call, since it was opened */
 	bool remote_invalidation; /* both sides have said so: a responder may end a key with its
 				     reply */
+	bool via_protocol;	  /* the short ways are not its messages': protocol.h */
 	bool reconnects;	  /* it connects again when it is lost */
 
 	/* the batch */
@@ -129,7 +132,9 @@ struct weir_conn {
 	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1]
 				* the length and, above it, the invalidated key */
 
-	uint32_t vers; /* that it speaks; of a responder's connection: the latest call's */
+	uint32_t vers;	      /* that it speaks; of a responder's connection: the latest call's */
+	uint32_t chunk_bytes; /* items as long as that are rather read than sent; 0: none is */
+	struct conn_v2 *v2;   /* where it may speak version 2: the folders v2/ alone look at it */
 	struct cm_private theirs; /* what the peer told at the set-up, or the defaults */
 	uint32_t credits;
 	uint32_t nreply_recvs; /* a requester's, besides those for its credits: engine_reply_recvs()
@@ -379,42 +384,6 @@ int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t
 		       struct engine_waiter *waiter);
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
-
-/* v2/negotiate.c: which version is spoken. At conn_create(), 0 or -ENOMEM, -ENOBUFS; and its
- * reverse.
- */
-int conn_v2_create(struct weir_conn *conn);
-void conn_v2_destroy(struct weir_conn *conn);
-/* As conn_v2_create() left it, for the next connection of one that is remade. */
-void conn_v2_reset(struct weir_conn *conn);
-/* Whether a connection that was just established has to ask; then it is NEGOTIATING, or failed. */
-bool conn_negotiate_begin(struct weir_conn *conn);
-void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
-void conn_negotiate_on_fail(struct weir_conn *conn);
-void conn_negotiate_on_tick(struct weir_conn *conn, uint64_t now_ns);
-/* From here on it speaks 'vers', with that version's thresholds. */
-void conn_set_version(struct weir_conn *conn, uint32_t vers);
-/* The range of versions that this side understands. */
-void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
-
-/* v2/continuation.h: whether messages may be parts of others */
-static inline bool conn_has_extension(const struct weir_conn *conn)
-{
-	return conn->v2 && conn->ep.engine->profile.extension != WEIR_EXTENSION_OFF;
-}
-
-/* v2/properties.c: messages of version 2 that belong to no call */
-/* An accepted message of one of the property procedures came. What asks for an answer gets it. */
-void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr);
-/* Answer a message by RDMA2_ERROR; where that can't be sent now it is dropped, and counted. */
-void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err);
-/* Report Error, in the direction against what it is about. False: it can't be sent now. */
-bool conn_send_report(struct weir_conn *conn, const struct rtr_report *report, uint32_t base,
-		      uint32_t credit);
-/* What this side grants outside of a reply, where 'wanted' is asked for. */
-uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted);
-/* This side's RDMA2_CONNPROP. False: it can't be sent now. */
-bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit);
 
 /* connect.c: it may be used. */
 void conn_opened(struct weir_conn *conn);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the
- * peer's private data) -> OPEN, by way of AGREEING where version 2 is asked for (v2/negotiate.c);
+ * peer's private data) -> OPEN, by way of NEGOTIATING where its protocol asks the peer first;
  * or REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the peer's private data
  * from the request, and waits for ESTABLISHED as well; messages that come earlier are kept until
  * then. Receives are posted before either side can send.
@@ -77,7 +77,7 @@ out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint
 	struct mem_buf **end = &conn->early;
 
 	if (conn->state == CONN_NEGOTIATING) {
-		conn_negotiate_on_message(conn, buf, len);
+		conn->protocol->negotiate_on_message(conn, buf, len);
 		return;
 	}
 	while (*end)
@@ -101,15 +101,15 @@ static void deliver_early(struct weir_conn *conn)
 void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
-	conn->ep.blockers.no_direct_send =
-		!(conn->ops->send_direct && conn->srq && !conn->v2 && !conn->remote_invalidation);
+	conn->ep.blockers.no_direct_send = !(conn->ops->send_direct && conn->srq &&
+					     !conn->via_protocol && !conn->remote_invalidation);
 	conn->deadline_ns = 0;
 	conn->counted = true;
 	conn->got_message = false;
 	conn->is_up = true;
 	conn->opened_ns = conn->ep.engine->now_ns;
 	conn->ep.engine->stats.connections_opened++;
-	conn->ep.engine->stats.connections_v2 += conn->vers == RDMA2_VERSION;
+	conn->protocol->on_open(conn);
 	conn->ep.engine->stats.reconnects += conn->was_open;
 	conn->was_open = true;
 	conn->role->on_open(conn);
@@ -128,7 +128,7 @@ static void established(struct weir_conn *conn, const struct fabric_cm_event *ev
 	set_identity(conn, event);
 	if (event->private_len > 0)
 		conn_peer_private_data(conn, event->private_data, event->private_len);
-	if (!conn_negotiate_begin(conn))
+	if (!conn->protocol->negotiate(conn))
 		conn_opened(conn);
 }
 
@@ -221,7 +221,7 @@ bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 			conn_fail(conn, -ETIMEDOUT);
 		}
 	} else if (conn->state == CONN_NEGOTIATING) {
-		conn_negotiate_on_tick(conn, now_ns);
+		conn->protocol->negotiate_on_tick(conn, now_ns);
 	} else if (conn->state == CONN_WAITING) {
 		conn_on_retry_tick(conn, now_ns);
 	}

@@ -64,6 +64,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	engine_peer_join(engine, account, &conn->member);
 	conn->ops = engine->ops;
 	conn_set_role(conn, role);
+	conn->protocol = role->protocol(engine);
+	conn->via_protocol = conn->protocol->via_protocol;
 	conn->role_data = role_data;
 	conn->credits = credits;
 	conn->nreply_recvs = nreply_recvs;
@@ -89,10 +91,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	rc = conn->sq ? 0 : -ENOMEM;
 	if (rc == 0 && !engine->batches)
 		rc = batch_pool_create(engine);
-	if (rc == 0 && engine->profile.protocol != WEIR_PROTOCOL_V1)
-		rc = conn_v2_create(conn);
 	if (rc == 0)
-		conn_set_version(conn, RDMA1_VERSION);
+		rc = conn->protocol->create(conn);
 	if (rc == 0 && !engine->srq)
 		rc = take_receives(conn, engine_recvs(credits) + nreply_recvs);
 	else if (rc == 0 && !conn->srq)
@@ -145,7 +145,7 @@ void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_
 {
 	cm_private_decode(data, len, &conn->theirs);
 	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;
-	conn_set_version(conn, conn->vers);
+	conn->protocol->set_thresholds(conn);
 }
 
 int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)

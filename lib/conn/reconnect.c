@@ -117,8 +117,7 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 	/* What is agreed on anew by each connection. */
 	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->remote_invalidation = false;
-	conn_v2_reset(conn);
-	conn_set_version(conn, RDMA1_VERSION);
+	conn->protocol->reset(conn);
 	conn->state = CONN_CONNECTING;
 	conn->ep.engine->stats.reconnect_attempts++;
 	rc = conn_connect(conn, conn->peer);

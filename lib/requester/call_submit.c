@@ -314,8 +314,7 @@ static int prepare_message(struct weir_call *call)
 		.pieces = call->pieces,
 		.npieces = call->npieces,
 		.call_inline_bytes = conn->send_inline - conn->extra_bytes,
-		/* Responders have a short way for it by version 1. */
-		.chunk_bytes = conn->vers == RDMA2_VERSION ? 0 : conn->ep.engine->chunk_bytes,
+		.chunk_bytes = conn->chunk_bytes,
 		.reply_inline_bytes = conn->recv_inline - conn->extra_bytes,
 		.reply_max_bytes = call->reply_max_bytes,
 		.results = results,

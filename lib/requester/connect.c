@@ -16,6 +16,7 @@
 #include "windows.h"
 
 static const struct conn_role requester_role = {
+	.protocol = requester_protocol,
 	.on_open = requester_on_open,
 	.on_message = requester_on_message,
 	.deliver = requester_deliver,

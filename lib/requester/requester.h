@@ -44,6 +44,10 @@
 #include "rtr.h"
 #include "rtr_choice.h"
 
+/* version1.c, and the folder v2/ */
+extern const struct conn_protocol requester_version1;
+const struct conn_protocol *requester_protocol(const struct weir_engine *engine);
+
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
 /* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the

@@ -137,6 +137,7 @@ static void on_drain(struct weir_conn *conn)
 }
 
 const struct conn_role responder_role = {
+	.protocol = responder_protocol,
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.deliver = responder_deliver,

@@ -105,7 +105,7 @@ void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict 
 		return;
 	}
 	credit = request_grant(req);
-	conn_versions(req->responder->conn, &low, &high);
+	req->responder->conn->protocol->versions(req->responder->conn, &low, &high);
 	if (verdict == RDMA1_V_ERR_VERS)
 		send_header(req, rdma1_encode_err_vers(req->error, req->hdr.xid, req->hdr.vers,
 						       credit, low, high));

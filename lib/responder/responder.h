@@ -288,6 +288,10 @@ static inline const struct weir_ulb_proc *request_ulb(const struct weir_request 
 void program_table_put(struct program_table *table);
 extern const struct conn_role responder_role;
 
+/* version1.c, and the folder v2/ */
+extern const struct conn_protocol responder_version1;
+const struct conn_protocol *responder_protocol(const struct weir_engine *engine);
+
 /* A request for a connection, on its way to its engine. */
 struct responder_handover {
 	struct fabric_cm_event event;

@@ -16,7 +16,7 @@
 
 #include <weir/xdr.h>
 
-#include "conn.h"
+#include "negotiate.h"
 #include "piece.h"
 #include "placement.h"
 #include "rtr_group.h"

@@ -6,19 +6,19 @@
  * A requester that is to speak version 2 begins with an RDMA2_CONNPROP, which is shorter than any
  * threshold, and makes no call until it is answered: no call can be lost by it.
  *
- *   AGREEING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or an
- *                                 RDMA2_ERROR of version 2: a peer without properties
- *            -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time for
- *                                 the set-up; with protocol = v2 the connection fails instead, and
- *                                 there is all of the time, for a responder that is slow is better
- *                                 than none
+ *   NEGOTIATING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or
+ *                                    an RDMA2_ERROR of version 2: a peer without properties
+ *               -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time
+ *                                    for the set-up; with protocol = v2 the connection fails
+ *                                    instead, and there is all of the time, for a responder that is
+ *                                    slow is better than none
  *
  * A connection that was lost while it asked, or after it was refused, is remade without asking
  * (section 7.2).
  *
  * A responder takes each call as it comes, in the versions of its profile.
  */
-#include "conn.h"
+#include "negotiate.h"
 
 #include <errno.h>
 
@@ -48,6 +48,7 @@ int conn_v2_create(struct weir_conn *conn)
 		if (!v2->controls[i].buf)
 			return -ENOBUFS;
 	}
+	conn_set_version(conn, RDMA1_VERSION);
 	return 0;
 }
 
@@ -67,8 +68,6 @@ void conn_v2_reset(struct weir_conn *conn)
 {
 	struct conn_v2 *v2 = conn->v2;
 
-	if (!v2)
-		return;
 	rdma2_properties_init(&v2->peer);
 	v2->granted = 0;
 	v2->has_told = v2->was_told = v2->has_no_properties = v2->is_late = false;
@@ -76,6 +75,7 @@ void conn_v2_reset(struct weir_conn *conn)
 	v2->rtr_base = RTR_BASE_TABLE;
 	rtr_group_init(&v2->group);
 	v2->group_chain = NULL;
+	conn_set_version(conn, RDMA1_VERSION);
 }
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -110,11 +110,13 @@ static bool can_place(const struct weir_conn *conn)
 void conn_set_version(struct weir_conn *conn, uint32_t vers)
 {
 	const struct weir_engine *engine = conn->ep.engine;
-	uint32_t mine = engine->profile.inline_bytes;
 
-	conn->vers = vers;
 	if (vers == RDMA2_VERSION) {
+		conn->vers = vers;
 		conn->extra_bytes = RDMA2_EXTRA;
+		/* Responders have a short way for chunks in place of messages by version 1 alone.
+		 */
+		conn->chunk_bytes = 0;
 		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
 		conn->recv_inline = receives(conn);
 		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
@@ -127,16 +129,17 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 			(conn->v2->extends && rtr_buffer_targets(&engine->recv_buffer) > 0);
 		conn->v2->places = can_place(conn);
 	} else {
-		conn->extra_bytes = 0;
-		if (conn->v2)
-			conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places =
-				false;
-		conn->send_inline = cm_private_threshold(mine, conn->theirs.recv_bytes);
-		conn->recv_inline = cm_private_threshold(conn->theirs.send_bytes, mine);
+		conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places = false;
+		conn_v1_set_thresholds(conn);
 	}
 }
 
-void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
+void conn_v2_set_thresholds(struct weir_conn *conn)
+{
+	conn_set_version(conn, conn->vers);
+}
+
+void conn_v2_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
 {
 	enum weir_protocol protocol = conn->ep.engine->profile.protocol;
 
@@ -144,13 +147,13 @@ void conn_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
 	*high = protocol == WEIR_PROTOCOL_V1 ? RDMA1_VERSION : RDMA2_VERSION;
 }
 
-bool conn_negotiate_begin(struct weir_conn *conn)
+bool conn_v2_negotiate(struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
 	const uint64_t timeout_ns = engine->profile.connect_timeout_ms * 1000000ull;
 	struct conn_v2 *v2 = conn->v2;
 
-	if (!v2 || !conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
+	if (!conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
 		return false;
 	conn->state = CONN_NEGOTIATING;
 	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO)
@@ -196,7 +199,7 @@ static void on_error(struct weir_conn *conn, const struct rdma1_header *hdr)
 	negotiated(conn);
 }
 
-void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+void conn_v2_on_answer(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	struct weir_engine *engine = conn->ep.engine;
 	enum rdma2_verdict verdict;
@@ -222,13 +225,17 @@ void conn_negotiate_on_message(struct weir_conn *conn, struct mem_buf *buf, uint
 	conn_recv_done(conn, buf);
 }
 
-void conn_negotiate_on_fail(struct weir_conn *conn)
+void conn_v2_on_answer_fail(struct weir_conn *conn)
 {
-	if (conn->state == CONN_NEGOTIATING)
-		conn->v2->is_off = true;
+	conn->v2->is_off = true;
 }
 
-void conn_negotiate_on_tick(struct weir_conn *conn, uint64_t now_ns)
+void conn_v2_on_open(struct weir_conn *conn)
+{
+	conn->ep.engine->stats.connections_v2 += conn->vers == RDMA2_VERSION;
+}
+
+void conn_v2_on_answer_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (now_ns < conn->deadline_ns)
 		return;

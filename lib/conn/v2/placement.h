@@ -10,7 +10,7 @@
  * side's receives.
  */
 
-#include "conn.h"
+#include "negotiate.h"
 #include "piece.h"
 #include "rtr_place.h"
 

@@ -9,7 +9,7 @@
  */
 #include <weir/xdr.h>
 
-#include "conn.h"
+#include "negotiate.h"
 
 static struct conn_control *find_free(const struct weir_conn *conn)
 {
@@ -164,7 +164,7 @@ void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enu
 
 	if (!control)
 		return;
-	conn_versions(conn, &low, &high);
+	conn_v2_versions(conn, &low, &high);
 	/* It grants what there has to be: no calls in this direction are taken. */
 	at = weir_xdr_reserve(&out, RDMA2_ERROR_SIZE_MAX);
 	out.p = at + rdma2_encode_error(at, hdr->lists.xid, hdr->lists.vers, 1, err, low, high);

@@ -4,6 +4,7 @@
  * (section 6.2), properties and operations dealt with; calls go on as those of version 1 do, with
  * what the header has more.
  */
+#include "negotiate.h"
 #include "responder.h"
 
 #include "compiler.h"
@@ -29,7 +30,7 @@ static void reply_error(struct weir_request *req, enum rdma2_err err)
 {
 	uint32_t low, high;
 
-	conn_versions(req->responder->conn, &low, &high);
+	conn_v2_versions(req->responder->conn, &low, &high);
 	request_reply_error_v2(req, err, low, high);
 }
 
