@@ -281,6 +281,15 @@ static inline void conn_recv_done(struct weir_conn *conn, struct mem_buf *buf)
 		engine_want_flush(&conn->ep);
 }
 
+/* A message that came in several receives is a chain of them: the next one; NULL: none. */
+static inline struct mem_buf *conn_chain_next(const struct mem_buf *buf)
+{
+	return (struct mem_buf *)(uintptr_t)buf->user[0];
+}
+
+/* receive.c: conn_recv_done() of each. NULL: there is none. */
+void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
+
 /* srq_share.c: where receives are shared */
 /* The peer has more under way than it was granted, and the connection ends. */
 void conn_share_exceeded(struct weir_conn *conn);

@@ -16,8 +16,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "rdma1.h"
+
 struct mem_buf;
+struct reduce_call_in;
+struct weir_call;
 struct weir_conn;
+
+/* When a call that is queued may be sent; OTHER: it is another one's turn. */
+enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
 
 struct conn_protocol {
 	bool via_protocol; /* of its connections */
@@ -41,6 +48,41 @@ struct conn_protocol {
 	void (*negotiate_on_fail)(struct weir_conn *conn);
 	/* It is open: count it. */
 	void (*on_open)(struct weir_conn *conn);
+	/* Of its role: time goes by. */
+	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+
+	/* ---- calls ---- */
+	/* What the peer has granted before any reply; 0: it has not said. */
+	uint32_t (*first_credits)(const struct weir_conn *conn);
+	/* The device is out of it, and it is to be remade. */
+	void (*on_suspend)(struct weir_conn *conn);
+	/* Where via_protocol: */
+	/* Choose the form and write the header: of a call of which call_plain.h may know the form;
+	 * of one with that plan. False: it is the general way's. */
+	bool (*prepare_plain)(struct weir_call *call);
+	bool (*prepare)(struct weir_call *call, const struct reduce_call_in *in);
+	/* The header is written, 'extra_bytes' behind its start, as version 1 has it. */
+	void (*finish_header)(struct weir_call *call);
+	/* Send a call that call_goes_apart(). False: it waits. */
+	bool (*transmit)(struct weir_call *call);
+	/* One that takes more credits than one is to be sent. OTHER: it is to be prepared again. */
+	enum resend (*claim_credits)(struct weir_call *call);
+	/* SENT and is_refused: the device is done with its Sends. */
+	void (*requeue)(struct weir_call *call);
+	/* What it has by the protocol goes back. */
+	void (*release_call)(struct weir_call *call);
+	/* Where keys stand in the header of a call that has an extension, as rdma1_handles(). */
+	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max);
+	/* This key of its header's was made for it alone. */
+	void (*name_key)(struct weir_call *call, uint32_t rkey);
+	/* A message came, of any version that is understood. True: it is dealt with, its buffer
+	 * too. */
+	bool (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			      uint32_t inv_rkey, struct rdma1_header *hdr,
+			      enum rdma1_verdict *verdict);
+	/* A reply waited, and need not any more. True: it is dealt with; false: it is looked at as
+	 * if it came now. */
+	bool (*resume_reply)(struct weir_call *call);
 };
 
 /* version1.c */
@@ -50,11 +92,12 @@ void conn_v1_set_thresholds(struct weir_conn *conn);
 void conn_v1_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
 bool conn_v1_negotiate(struct weir_conn *conn);
 void conn_v1_on_open(struct weir_conn *conn);
+void conn_v1_on_tick(struct weir_conn *conn, uint64_t now_ns);
 
 /* What all tables of version 1 have. None of its connections is ever NEGOTIATING. */
 #define CONN_PROTOCOL_V1                                                                           \
 	.create = conn_v1_create, .destroy = conn_v1_destroy, .reset = conn_v1_set_thresholds,     \
 	.set_thresholds = conn_v1_set_thresholds, .versions = conn_v1_versions,                    \
-	.negotiate = conn_v1_negotiate, .on_open = conn_v1_on_open
+	.negotiate = conn_v1_negotiate, .on_open = conn_v1_on_open, .on_tick = conn_v1_on_tick
 
 #endif

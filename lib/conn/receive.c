@@ -111,3 +111,13 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn->role->on_message(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 				       wc->inv_rkey);
 }
+
+void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain)
+{
+	while (chain) {
+		struct mem_buf *next = conn_chain_next(chain);
+
+		conn_recv_done(conn, chain);
+		chain = next;
+	}
+}

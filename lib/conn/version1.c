@@ -42,3 +42,9 @@ void conn_v1_on_open(struct weir_conn *conn)
 {
 	(void)conn;
 }
+
+void conn_v1_on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	(void)conn;
+	(void)now_ns;
+}

@@ -8,7 +8,7 @@
  * travels.
  */
 
-#include <weir/common.h>
+#include <weir/xdr.h>
 
 enum piece_kind {
 	PIECE_PLAIN, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
@@ -29,6 +29,19 @@ struct piece {
 	};
 	uint64_t raddr; /* the address by which the peer names 'base' */
 };
+
+/* Bytes of a message's payload without the pieces in 'reduced', roundup padding included. */
+static inline uint64_t piece_payload_bytes(const struct piece *pieces, uint32_t npieces,
+					   uint32_t reduced)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < npieces; i++)
+		if (!(reduced & 1u << i))
+			bytes += (uint64_t)pieces[i].len +
+				 (pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(pieces[i].len));
+	return bytes;
+}
 
 /* Memory that the peer may write to: a Write chunk or Reply chunk (one segment each part). */
 struct remote_buf {

@@ -247,7 +247,7 @@ int weir_call_operation(struct weir_call *call)
 
 	if (call->state != CALL_BUILDING)
 		return -EINVAL;
-	at = conn_payload_bytes(call->pieces, call->npieces, 0) + weir_xdr_out_len(&call->out) -
+	at = piece_payload_bytes(call->pieces, call->npieces, 0) + weir_xdr_out_len(&call->out) -
 	     call->piece_start;
 	if (at > UINT32_MAX)
 		return -EMSGSIZE;
@@ -299,26 +299,6 @@ static void put_buf(struct mem_buf **buf)
 	}
 }
 
-/* What it has by the extension. */
-static out_of_line void release_group(struct weir_call *call)
-{
-	struct weir_conn *conn = call->conn;
-
-	conn_group_put_bufs(&call->group_bufs);
-	put_buf(&call->reply_join);
-	if (conn->srq && call->reply_reserved > 0)
-		credit_share_reduce(&conn->srq->credits, &conn->share, call->reply_reserved);
-	requester_of(conn)->reply_reserved -= call->reply_reserved;
-	call->reply_reserved = 0;
-	call->rtr_base = 0;
-	call->more = 0;
-	call->placed = 0;
-	call->results_by = 0;
-	call->is_refused = false;
-	call->is_reply_group = false;
-	call->has_reported = false;
-}
-
 void call_release_sent(struct weir_call *call)
 {
 	put_buf(&call->header_buf);
@@ -334,8 +314,8 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
 	call_drop_windows(call);
-	if (unlikely(call->conn->v2 != NULL))
-		release_group(call);
+	if (unlikely(call->conn->via_protocol))
+		call->conn->protocol->release_call(call);
 	call->has_extra = false;
 }
 

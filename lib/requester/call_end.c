@@ -155,8 +155,7 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (conn->srq)
 		requester_share_tick(conn, now_ns);
-	if (conn->v2 && conn_group_is_late(conn, now_ns))
-		requester_drop_group(conn);
+	conn->protocol->on_tick(conn, now_ns);
 	if (req->nactive == 0)
 		return;
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {

@@ -10,7 +10,6 @@
  */
 
 #include "compiler.h"
-#include "rdma2.h"
 #include "requester.h"
 
 static inline bool call_fits(const struct weir_call *call, const struct weir_conn *conn,
@@ -26,7 +25,8 @@ static inline uint32_t call_plain_bytes(const struct weir_call *call, uint32_t h
 	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 }
 
-/* 'extra' is a constant, here and below, so that version 1 does not pay for version 2. */
+/* 'extra' bytes are left in front of a header of version 1, for conn_protocol.finish_header() to
+ * write over; a constant, here and below, so that version 1 does not pay for it. */
 static hot_inline bool call_encode_short(struct weir_call *call, const struct weir_conn *conn,
 					 uint32_t extra)
 {
@@ -40,8 +40,6 @@ static hot_inline bool call_encode_short(struct weir_call *call, const struct we
 		rdma1_encode_short_msg(header, call->xid, requester_of(conn)->credits.wanted);
 	else
 		rdma1_encode_short(header + extra, call->xid, requester_of(conn)->credits.wanted);
-	if (extra > 0)
-		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;
 }
 
@@ -63,8 +61,6 @@ static hot_inline bool call_encode_one_write(struct weir_call *call, const struc
 	else
 		rdma1_encode_one_write(header + extra, call->xid,
 				       requester_of(conn)->credits.wanted, &seg);
-	if (extra > 0)
-		rdma2_write_over(header, RDMA1_CALL, 0);
 	return true;
 }
 
@@ -77,7 +73,7 @@ static hot_inline bool call_encode_one_read(struct weir_call *call, const struct
 	/* An empty item is no piece. */
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 ||
 	    item->kind != PIECE_ITEM || item->rkey == 0 || !call->may_reduce ||
-	    call->window_bindings || conn->v2)
+	    call->window_bindings || conn->via_protocol)
 		return false;
 	if (!reduce_is_one_read(call->pieces[0].len, left_bytes, item->len, conn->send_inline,
 				conn->ep.engine->chunk_bytes, call->reply_max_bytes,

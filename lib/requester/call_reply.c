@@ -43,7 +43,7 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	if (hdr->nwrite_chunks == 0) {
 		/* To directions for results it is no answer but this: none was placed. */
 		for (; i < offered; i++)
-			item_bytes[i] = call->rtr_base != 0 ? WEIR_ITEM_INLINE : 0;
+			item_bytes[i] = call->extension != 0 ? WEIR_ITEM_INLINE : 0;
 		return true;
 	}
 	if (hdr->nwrite_chunks != offered)
@@ -195,7 +195,7 @@ static inline void take_credits(struct requester *req, const struct weir_call *c
  */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
-	uint32_t offered = call->plan.use_write_list && call->rtr_base == 0 ? call->nresults : 0,
+	uint32_t offered = call->plan.use_write_list && call->extension == 0 ? call->nresults : 0,
 		 i = 0;
 	struct rdma1_segment_iter segments;
 	struct rdma1_write_iter chunks;
@@ -240,8 +240,8 @@ static out_of_line void on_other(struct weir_conn *conn, struct mem_buf *buf, ui
 	struct content content;
 	struct weir_call *call;
 
-	if (unlikely(conn->v2 != NULL)) {
-		if (requester_receive_v2(conn, buf, len, inv_rkey, &hdr, &verdict))
+	if (unlikely(conn->via_protocol)) {
+		if (conn->protocol->receive_reply(conn, buf, len, inv_rkey, &hdr, &verdict))
 			return;
 	} else {
 		verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason);
@@ -295,7 +295,7 @@ done:
 
 /* The reply that most calls get, to one that holds and awaits nothing else: accepted, without
  * chunks, or with the Write chunk that was offered; 'header_bytes' is a constant that says which;
- * both headers were found to be such ones, and there is no version 2. True: it is dealt with. Of
+ * both headers were found to be such ones, of version 1. True: it is dealt with. Of
  * any other nothing was done; and what is done here, the general way would do. */
 static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
 				  uint32_t len, uint32_t header_bytes)
@@ -329,7 +329,8 @@ static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req,
 /* Each apart from the others, so that none burdens them with its stack frame. */
 static out_of_line void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (conn->v2 || !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
+	if (conn->via_protocol ||
+	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
 		on_other(conn, buf, len, 0);
 		return;
 	}
@@ -339,7 +340,7 @@ static out_of_line void on_short(struct weir_conn *conn, struct mem_buf *buf, ui
 
 static out_of_line void on_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
-	if (conn->v2 ||
+	if (conn->via_protocol ||
 	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
 		on_other(conn, buf, len, 0);
 		return;
@@ -361,7 +362,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 }
 
 /* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is
- * plain. 'msg' is what 'buf' has; conn_can_deliver_direct() leaves no version 2. */
+ * plain. 'msg' is what 'buf' has; conn_can_deliver_direct() leaves no other protocol. */
 static out_of_line bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				   const uint8_t *msg)
 {
@@ -405,13 +406,8 @@ void call_take_reply(struct weir_call *call)
 
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
-	if (unlikely(conn->v2 != NULL)) {
-		if (call->is_reply_group) {
-			call_finish_group(call);
-			return;
-		}
-		conn->v2->is_again = true;
-	}
+	if (unlikely(conn->via_protocol) && conn->protocol->resume_reply(call))
+		return;
 	requester_on_message(conn, call->reply, call->reply_bytes, 0);
 }
 
@@ -434,7 +430,7 @@ void call_on_sent(struct conn_tx *tx, int error)
 		call_release(call);
 	else if (unlikely(call->is_refused) && call->state == CALL_SENT && call->nvalid == 0 &&
 		 error == 0)
-		call_requeue(call);
+		call->conn->protocol->requeue(call);
 	else if (error == 0)
 		call_resume(call);
 }

@@ -205,8 +205,8 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 				call->plan.need_reply_chunk ? &reply : NULL, call->header + extra,
 				call->plan.header_bytes, &call->header_bytes);
 	call->header_bytes += extra;
-	if (extra)
-		rdma2_write_over(call->header, RDMA1_CALL, 0);
+	if (unlikely(extra > 0))
+		call->conn->protocol->finish_header(call);
 	if (rc == 0 && call->window_bindings)
 		plan_window_bindings(call, &list);
 	return rc;
@@ -223,19 +223,19 @@ static void count_forms(struct weir_call *call)
 }
 
 /* Of one that is not sent yet. */
-static hot_inline bool prepare_short(struct weir_call *call, uint32_t extra)
+static hot_inline bool prepare_short(struct weir_call *call)
 {
-	if (!call_encode_short(call, call->conn, extra))
+	if (!call_encode_short(call, call->conn, 0))
 		return false;
-	call_plan_plain(call, RDMA1_HEADER_MIN + extra, false, false, call->state, false);
+	call_plan_plain(call, RDMA1_HEADER_MIN, false, false, call->state, false);
 	return true;
 }
 
-static hot_inline bool prepare_one_write(struct weir_call *call, uint32_t extra)
+static hot_inline bool prepare_one_write(struct weir_call *call)
 {
-	if (!call_encode_one_write(call, call->conn, extra))
+	if (!call_encode_one_write(call, call->conn, 0))
 		return false;
-	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE + extra, true, false, call->state, false);
+	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE, true, false, call->state, false);
 	call_engine(call)->stats.write_chunks++;
 	return true;
 }
@@ -276,27 +276,17 @@ static out_of_line bool prepare_copied(struct weir_call *call)
 	call->npieces = 0;
 	call->nitems = 0;
 	call->piece_start = 0;
-	return prepare_short(call, 0);
-}
-
-static out_of_line bool prepare_plain_v2(struct weir_call *call)
-{
-	if (call->nitems > 0)
-		return false;
-	if (call->nresults == 0)
-		return prepare_short(call, RDMA2_EXTRA);
-	/* Else it is to be a direction. */
-	return !call->conn->v2->asks && prepare_one_write(call, RDMA2_EXTRA);
+	return prepare_short(call);
 }
 
 static bool prepare_plain(struct weir_call *call)
 {
 	if (unlikely(call->conn->extra_bytes > 0))
-		return prepare_plain_v2(call);
+		return call->conn->protocol->prepare_plain(call);
 	if ((call->nitems | call->nresults) == 0)
-		return prepare_short(call, 0);
+		return prepare_short(call);
 	if (call->nitems == 0)
-		return prepare_one_write(call, 0);
+		return prepare_one_write(call);
 	return prepare_one_read(call) || prepare_copied(call);
 }
 
@@ -322,8 +312,7 @@ static int prepare_message(struct weir_call *call)
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
-	if (rc == 0 && unlikely(conn->v2 != NULL) &&
-	    (call_prepare_directions(call, &in) || call_prepare_group(call)))
+	if (rc == 0 && unlikely(conn->via_protocol) && conn->protocol->prepare(call, &in))
 		return 0;
 	if (rc == 0)
 		rc = write_header(call, &in);
@@ -376,8 +365,8 @@ static bool transmit(struct weir_call *call)
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
 
-	if (unlikely(call->has_extra) && call->rtr_base != 0 && call_goes_apart(call))
-		return call_transmit_apart(call);
+	if (unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call))
+		return conn->protocol->transmit(call);
 	if (call_lacks_windows(call))
 		return call_wait_windows(call), false;
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
@@ -440,7 +429,8 @@ static out_of_line enum resend when_to_send(struct weir_call *call)
 	enum resend when =
 		call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
 
-	return when == RESEND_NOW && call->more > 0 ? call_claim_credits(call) : when;
+	return when == RESEND_NOW && call->more > 0 ? call->conn->protocol->claim_credits(call)
+						    : when;
 }
 
 void requester_pump(struct weir_conn *conn)

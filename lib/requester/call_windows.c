@@ -21,7 +21,6 @@
  */
 #include "requester.h"
 
-#include "rdma2.h"
 #include "seeded_bugs.h"
 #include "windows.h"
 #include "wire.h"
@@ -40,8 +39,8 @@ void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint3
 static uint32_t find_handles(const struct weir_call *call,
 			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
 {
-	if (call->rtr_base != 0)
-		return rtr_handles(call->header, handles, CALL_WINDOW_BINDINGS_MAX);
+	if (call->extension != 0)
+		return call->conn->protocol->find_handles(call, handles, CALL_WINDOW_BINDINGS_MAX);
 	return rdma1_handles(call->header + call->conn->extra_bytes, handles,
 			     CALL_WINDOW_BINDINGS_MAX);
 }
@@ -87,8 +86,8 @@ void call_bind_windows(struct weir_call *call)
 		if (window_binding->copy)
 			*window_binding->copy = window_binding->mw->rkey;
 	}
-	if (call->conn->vers == RDMA2_VERSION && call->rtr_base == 0 && call->conn->may_invalidate)
-		rdma2_set_inv_handle(call->header, call->window_bindings[0].mw->rkey);
+	if (__builtin_expect(call->conn->via_protocol, 0))
+		call->conn->protocol->name_key(call, call->window_bindings[0].mw->rkey);
 	engine->stats.windows_bound += call->nwindow_bindings;
 }
 
@@ -168,7 +167,7 @@ void call_on_revoked(struct conn_tx *tx, int error)
 	if (call->state == CALL_REVOKING)
 		call_give_up(call);
 	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
-		call_requeue(call);
+		call->conn->protocol->requeue(call);
 	else
 		call_resume(call);
 }

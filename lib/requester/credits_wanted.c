@@ -34,8 +34,8 @@ void requester_share_wake(struct weir_conn *conn)
 	requester_share_start(conn);
 	/* While unused it held no receives for what the peer had granted with its properties, which
 	 * is as good as ever. */
-	if (conn->v2 && !conn->got_message)
-		credit_first(&requester_of(conn)->credits, conn->v2->granted);
+	if (!conn->got_message)
+		credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
 }
 
 void requester_share_grow(struct weir_conn *conn)

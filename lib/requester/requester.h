@@ -38,11 +38,8 @@
 
 #include "compiler.h"
 #include "conn.h"
-#include "continuation.h"
 #include "credit.h"
 #include "reduce.h"
-#include "rtr.h"
-#include "rtr_choice.h"
 
 /* version1.c, and the folder v2/ */
 extern const struct conn_protocol requester_version1;
@@ -154,12 +151,12 @@ struct weir_call {
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_revoking;    /* exposures are being invalidated */
 
-	/* by the extension: continuation.c, directions.c and placement.c in v2/ */
-	uint32_t rtr_base; /* of the operations that it is sent with; 0: by the base protocol */
-	uint32_t placed;   /* pieces that are laid into targets of the peer's, bit i for piece i */
-	enum rtr_type results_by; /* what was asked for results with memory; 0: explicit RDMA */
-	uint32_t more;		  /* transmissions beyond the first, a credit each */
-	bool has_lists;		  /* its header has items or directions */
+	/* by an extension of the protocol: the files in v2/ */
+	uint32_t extension; /* whose operations it is sent with; 0: by the base protocol */
+	uint32_t placed;    /* pieces that are laid into targets of the peer's, bit i for piece i */
+	uint32_t results_by; /* what was asked for results with memory; 0: explicit RDMA */
+	uint32_t more;	     /* transmissions beyond the first, a credit each */
+	bool has_lists;	     /* its header has items or directions */
 	uint32_t op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where
 					     these end */
 	bool has_reported;		  /* an error about its reply */
@@ -315,7 +312,6 @@ void requester_on_buffers(struct engine_waiter *waiter);
 int call_prepare(struct weir_call *call);
 
 /* retransmit.c */
-enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
 /* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any.
  */
 enum resend call_resend(struct weir_call *call);
@@ -327,55 +323,10 @@ bool requester_has_probe(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 void requester_on_open(struct weir_conn *conn);
 
-/* v2/directions.c: items and directions for results */
-/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is
- * another way's. */
-bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
-
-/* v2/placement.c: data placed by Sends */
-/* Whether the device can gather the message, with its header in its place. */
-bool call_can_place(const struct weir_call *call);
-/* As transmit(), of a call with pieces that are placed. */
-bool call_transmit_placed(struct weir_call *call);
-
-/* v2/continuation.c: message continuation */
-/* Of a call that is planned, all but its header written: what it takes to go in so many
- * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
- * counter: what was taken is on the call, to be given back by call_release_extra(). */
-uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
-/* The most that there may be, of the call and of its reply. */
-uint32_t call_count_max(const struct weir_conn *conn);
-uint32_t call_reply_count_max(const struct weir_conn *conn);
-/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its
- * message, or its reply, in a chunk. False: the base it is. */
-bool call_prepare_group(struct weir_call *call);
-/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in
- * flight; OTHER: it is to be prepared once more, by the base. */
-enum resend call_claim_credits(struct weir_call *call);
-/* As transmit(). */
-bool call_transmit_group(struct weir_call *call);
-/* The responder has not carried it out, and says so: it is sent again by the base. */
-void call_refused(struct weir_call *call);
-void call_requeue(struct weir_call *call);
-
-static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
-{
-	const struct weir_profile *profile = &engine->profile;
-
-	return (struct rtr_costs){profile->round_trip_ns, profile->operation_ns,
-				  profile->message_ns, profile->copy_ns};
-}
-
-/* Of a call by the extension: whether it is not sent as others are; and sending it. False: it
- * waits, as transmit() says. */
+/* Of a call that has an extension: whether it is not sent as others are. */
 static inline bool call_goes_apart(const struct weir_call *call)
 {
 	return call->more > 0 || call->placed != 0;
-}
-
-static inline bool call_transmit_apart(struct weir_call *call)
-{
-	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
 }
 
 static inline struct weir_engine *call_engine(const struct weir_call *call)
@@ -394,16 +345,6 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 /* It is to be sent when there are. */
 void call_wait_windows(struct weir_call *call);
 
-/* v2/reply_ext.c */
-/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its
- * buffer too. */
-bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			   const struct rdma2_header *hdr);
-/* The reply, all of it, waited, and need not any more. */
-void call_finish_group(struct weir_call *call);
-/* The open group is over. */
-void requester_drop_group(struct weir_conn *conn);
-
 /* call_reply.c */
 bool call_waits_for_reply(const struct weir_call *call);
 /* The application gets its memory back with 'done': not while the device may read it for the Send,
@@ -414,10 +355,6 @@ void call_take_reply(struct weir_call *call);
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey);
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* v2/reply.c: where version 2 may be spoken, a message of either version came. True: it is dealt
- * with, its buffer too. */
-bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			  uint32_t inv_rkey, struct rdma1_header *hdr, enum rdma1_verdict *verdict);
 void call_on_sent(struct conn_tx *tx, int error);
 
 /* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */

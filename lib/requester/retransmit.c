@@ -98,8 +98,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 	struct requester *req = requester_of(conn);
 
 	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
-	if (conn->v2)
-		conn->v2->group_chain = NULL; /* its receives are the connection's again */
+	conn->protocol->on_suspend(conn);
 	for (uint32_t i = 0; i < req->nslots; i++)
 		if (is_in_state(req, i, CALL_REPLIED))
 			retransmit_deliver(req->slots[i].call);
@@ -132,8 +131,7 @@ void requester_on_open(struct weir_conn *conn)
 {
 	struct weir_call *call;
 
-	if (conn->v2)
-		credit_first(&requester_of(conn)->credits, conn->v2->granted);
+	credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
 	/* Made for a connection that is no more. */
 	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
 	requester_pump(conn);

@@ -21,16 +21,6 @@ void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf)
 	chain->user[0] = (uintptr_t)buf;
 }
 
-void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain)
-{
-	while (chain) {
-		struct mem_buf *next = conn_chain_next(chain);
-
-		conn_recv_done(conn, chain);
-		chain = next;
-	}
-}
-
 uint32_t conn_chain_parts(const struct mem_buf *chain,
 			  struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX], uint32_t *bytes)
 {
@@ -96,17 +86,6 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns)
 }
 
 /* ---- going out ---- */
-
-uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces, uint32_t reduced)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < npieces; i++)
-		if (!(reduced & 1u << i))
-			bytes += (uint64_t)pieces[i].len +
-				 (pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(pieces[i].len));
-	return bytes;
-}
 
 uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf)
 {

@@ -32,15 +32,8 @@ static inline void conn_chain_end(struct mem_buf *buf, uint32_t bytes, uint32_t 
 	buf->user[1] = (uint64_t)offset << 32 | len;
 }
 
-static inline struct mem_buf *conn_chain_next(const struct mem_buf *buf)
-{
-	return (struct mem_buf *)(uintptr_t)buf->user[0];
-}
-
 /* Put one behind the others; there is at least one. */
 void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf);
-/* conn_recv_done() of each; NULL: there is none. */
-void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
 /* The payload's sections; how many. 'bytes' is set to their sum. */
 uint32_t conn_chain_parts(const struct mem_buf *chain,
 			  struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX], uint32_t *bytes);
@@ -97,9 +90,6 @@ void conn_group_put_bufs(struct mem_buf **bufs);
 
 /* Queue its Sends; conn_tx_reserve() has said that they fit. */
 void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out);
-
-/* Bytes of a message's payload without the pieces in 'reduced', roundup padding included. */
-uint64_t conn_payload_bytes(const struct piece *pieces, uint32_t npieces, uint32_t reduced);
 
 /* The header of the first transmission, to 'buf'. Returns its length, RTR_XMTREQ_SIZE or
  * RTR_XMTRESP_SIZE. */

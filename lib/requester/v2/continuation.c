@@ -13,8 +13,7 @@
  *
  * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
  */
-#include "continuation.h"
-#include "requester.h"
+#include "extension.h"
 
 /* How a message of so many bytes is split, of which the headers of both operations leave the first
  * as much. */
@@ -93,10 +92,10 @@ static struct conn_group_out group_of(struct weir_call *call)
 		.xid = call->xid,
 		.credit = requester_of(conn)->credits.wanted,
 		.direction = RDMA1_CALL,
-		.base = call->rtr_base,
+		.base = call->extension,
 		.rsbuf = call->reply_count_max,
 		.count = 1 + call->more,
-		.split = {(uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced),
+		.split = {(uint32_t)piece_payload_bytes(call->pieces, call->npieces, reduced),
 			  call->has_lists ? call->header_bytes : RTR_XMTREQ_SIZE, call->lead_bytes},
 		.header = call->has_lists ? call->header : NULL,
 		.header_lkey = header_buf->lkey,
@@ -140,7 +139,7 @@ uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply
 		return &engine->stats.fallbacks_buffers;
 	if (reserve)
 		call->reply_join = mem_pool_get(engine->bulk_pool);
-	call->rtr_base = call->conn->v2->rtr_base;
+	call->extension = call->conn->v2->rtr_base;
 	call->more = count - 1;
 	call->reply_count_max = reply_count;
 	if (reserve && !call->reply_join)
@@ -172,7 +171,7 @@ bool call_prepare_group(struct weir_call *call)
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
 	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
 		return false;
-	payload_bytes = conn_payload_bytes(call->pieces, call->npieces, 0);
+	payload_bytes = piece_payload_bytes(call->pieces, call->npieces, 0);
 	count = plan(payload_bytes, RTR_XMTREQ_SIZE, conn->send_inline, call_count_max(conn));
 	reply_count = plan(reply_payload(call), RTR_XMTRESP_SIZE, conn->recv_inline,
 			   call_reply_count_max(conn));

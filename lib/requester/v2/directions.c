@@ -16,7 +16,7 @@
  * message, which is less work for the responder than a Write.
  */
 #include "placement.h"
-#include "requester.h"
+#include "extension.h"
 #include "rtr_reduce.h"
 
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
@@ -84,7 +84,7 @@ static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
 	direct->plan.reduced = reduced;
 	direct->plan.need_reply_chunk = false;
 	direct->plan.inline_bytes =
-		(uint32_t)conn_payload_bytes(call->pieces, call->npieces, reduced);
+		(uint32_t)piece_payload_bytes(call->pieces, call->npieces, reduced);
 }
 
 /* Header, and how many transmissions the items in targets and the payload take. */
@@ -355,7 +355,7 @@ static uint64_t *take(struct direct *direct)
 	call->placed = direct->placed;
 	call->plan = direct->plan;
 	call->results_by = direct->reduce.results_by;
-	call->rtr_base = direct->reduce.base;
+	call->extension = direct->reduce.base;
 	call->reply_count_max = 1;
 	if (direct->count > 1 || direct->reply_count > 1) {
 		uint64_t *wanting = call_take_group(call, direct->count, direct->reply_count);

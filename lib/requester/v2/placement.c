@@ -5,7 +5,7 @@
  * zeros, then the data from where they lie.
  */
 #include "placement.h"
-#include "requester.h"
+#include "extension.h"
 
 #define SGES_MAX (2 * CALL_PIECES_MAX + 1)
 

@@ -1,10 +1,134 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may speak version 2: which table a new connection has. */
-#include "negotiate.h"
-#include "requester.h"
+/* The protocol of connections that may speak version 2, and which table a new connection has. */
+#include "call_plain.h"
+#include "extension.h"
+#include "rdma2.h"
+
+static uint32_t first_credits(const struct weir_conn *conn)
+{
+	return conn->v2->granted;
+}
+
+static void on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	if (conn_group_is_late(conn, now_ns))
+		requester_drop_group(conn);
+}
+
+static void on_suspend(struct weir_conn *conn)
+{
+	conn->v2->group_chain = NULL; /* its receives are the connection's again */
+}
+
+static bool prepare_short(struct weir_call *call)
+{
+	if (!call_encode_short(call, call->conn, RDMA2_EXTRA))
+		return false;
+	call_plan_plain(call, RDMA1_HEADER_MIN + RDMA2_EXTRA, false, false, call->state, false);
+	return true;
+}
+
+static bool prepare_one_write(struct weir_call *call)
+{
+	if (!call_encode_one_write(call, call->conn, RDMA2_EXTRA))
+		return false;
+	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE + RDMA2_EXTRA, true, false, call->state, false);
+	call->conn->ep.engine->stats.write_chunks++;
+	return true;
+}
+
+static void finish_header(struct weir_call *call)
+{
+	rdma2_write_over(call->header, RDMA1_CALL, 0);
+}
+
+static bool prepare_plain(struct weir_call *call)
+{
+	if (call->nitems > 0)
+		return false;
+	/* A result that is asked for by a direction is not one for a Write chunk. */
+	if (call->nresults == 0 ? !prepare_short(call)
+				: call->conn->v2->asks || !prepare_one_write(call))
+		return false;
+	finish_header(call);
+	return true;
+}
+
+static bool prepare(struct weir_call *call, const struct reduce_call_in *in)
+{
+	return call_prepare_directions(call, in) || call_prepare_group(call);
+}
+
+static bool transmit(struct weir_call *call)
+{
+	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
+}
+
+static void put_buf(struct mem_buf **buf)
+{
+	if (*buf)
+		mem_pool_put(*buf);
+	*buf = NULL;
+}
+
+static void release_call(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+
+	conn_group_put_bufs(&call->group_bufs);
+	put_buf(&call->reply_join);
+	if (conn->srq && call->reply_reserved > 0)
+		credit_share_reduce(&conn->srq->credits, &conn->share, call->reply_reserved);
+	requester_of(conn)->reply_reserved -= call->reply_reserved;
+	call->reply_reserved = 0;
+	call->extension = 0;
+	call->more = 0;
+	call->placed = 0;
+	call->results_by = 0;
+	call->is_refused = false;
+	call->is_reply_group = false;
+	call->has_reported = false;
+}
+
+static uint32_t find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
+{
+	return rtr_handles(call->header, handles, max);
+}
+
+static void name_key(struct weir_call *call, uint32_t rkey)
+{
+	const struct weir_conn *conn = call->conn;
+
+	if (conn->vers == RDMA2_VERSION && call->extension == 0 && conn->may_invalidate)
+		rdma2_set_inv_handle(call->header, rkey);
+}
+
+static bool resume_reply(struct weir_call *call)
+{
+	if (!call->is_reply_group) {
+		call->conn->v2->is_again = true;
+		return false;
+	}
+	call_finish_group(call);
+	return true;
+}
 
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
+	.on_tick = on_tick,
+	.first_credits = first_credits,
+	.on_suspend = on_suspend,
+	.prepare_plain = prepare_plain,
+	.prepare = prepare,
+	.finish_header = finish_header,
+	.transmit = transmit,
+	.claim_credits = call_claim_credits,
+	.requeue = call_requeue,
+	.release_call = release_call,
+	.find_handles = find_handles,
+	.name_key = name_key,
+	.receive_reply = requester_receive_v2,
+	.resume_reply = resume_reply,
 };
 
 const struct conn_protocol *requester_protocol(const struct weir_engine *engine)

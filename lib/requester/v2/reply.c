@@ -4,7 +4,7 @@
  * do; properties, and what the draft wants answered whoever receives it, are dealt with here. A
  * call in reverse direction is dropped: the properties that this side told say that it takes none.
  */
-#include "requester.h"
+#include "extension.h"
 
 #include "compiler.h"
 #include "rdma2.h"
@@ -64,11 +64,11 @@ static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
 	struct conn_v2 *v2 = conn->v2;
 
 	if (hdr->proc != RDMA2_ERROR || hdr->err != RDMA2_ERR_INVAL_OPTION || !call ||
-	    !call->rtr_base)
+	    !call->extension)
 		return false;
-	if (v2->rtr_base == call->rtr_base && v2->rtr_base == RTR_BASE_TABLE) {
+	if (v2->rtr_base == call->extension && v2->rtr_base == RTR_BASE_TABLE) {
 		v2->rtr_base = RTR_BASE_XDR;
-	} else if (v2->rtr_base == call->rtr_base) {
+	} else if (v2->rtr_base == call->extension) {
 		v2->is_extension_refused = true;
 		v2->extends = v2->directs = v2->asks = false;
 	}

@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "requester.h"
+#include "extension.h"
 #include "rpc_msg.h"
 #include "rtr_reduce.h"
 #include "rtr_stream.h"
@@ -195,7 +195,7 @@ static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *
 	struct weir_engine_stats *stats = &conn->ep.engine->stats;
 	struct weir_call *call = call_find(requester_of(conn), xid);
 
-	if (!call || !call->rtr_base || !call_waits_for_reply(call)) {
+	if (!call || !call->extension || !call_waits_for_reply(call)) {
 		stats->dropped++;
 		stats->replies_unmatched++;
 		conn_chain_done(conn, chain);
@@ -220,7 +220,7 @@ static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 {
 	const struct weir_call *call = call_find(requester_of(conn), xid);
 
-	return call && call->rtr_base && call_waits_for_reply(call) ? call->reply_count_max : 1;
+	return call && call->extension && call_waits_for_reply(call) ? call->reply_count_max : 1;
 }
 
 static void on_report(struct weir_conn *conn, const struct rtr_report *report)
@@ -228,7 +228,7 @@ static void on_report(struct weir_conn *conn, const struct rtr_report *report)
 	struct weir_call *call = call_find(requester_of(conn), report->bad.xid);
 
 	conn->ep.engine->stats.reports_received++;
-	if (report->bad.direction == RDMA1_CALL && call && call->rtr_base)
+	if (report->bad.direction == RDMA1_CALL && call && call->extension)
 		call_refused(call);
 	else
 		conn->ep.engine->stats.dropped++;

@@ -413,7 +413,7 @@ static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 		.direction = RDMA1_REPLY,
 		.base = req->rtr_base,
 		.count = req->nsends,
-		.split = {(uint32_t)conn_payload_bytes(req->pieces, req->npieces, req->reduced),
+		.split = {(uint32_t)piece_payload_bytes(req->pieces, req->npieces, req->reduced),
 			  req->header_bytes, req->lead_bytes},
 		.header = req->rtr.nsets > 0 ? req->header : NULL,
 		.header_lkey = header_buf->lkey,
@@ -428,7 +428,7 @@ static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 
 int request_plan_rtr(struct weir_request *req, uint32_t credit)
 {
-	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces, 0);
+	uint64_t bytes = piece_payload_bytes(req->pieces, req->npieces, 0);
 	struct conn_group_out group;
 
 	if (bytes > UINT32_MAX - 3)

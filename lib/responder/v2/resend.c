@@ -79,7 +79,7 @@ void request_keep_placed(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct placed_replies *all = engine->placed_replies;
-	uint64_t bytes = conn_payload_bytes(req->pieces, req->npieces, 0);
+	uint64_t bytes = piece_payload_bytes(req->pieces, req->npieces, 0);
 	struct kept *kept;
 	uint8_t *to;
 

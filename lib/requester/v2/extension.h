@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUESTER_EXTENSION_H
+#define REQUESTER_EXTENSION_H
+
+/* What the files of version 2 and of its extension have for each other. */
+
+#include "continuation.h"
+#include "requester.h"
+#include "rtr.h"
+#include "rtr_choice.h"
+
+/* directions.c: items and directions for results */
+/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is
+ * another way's. */
+bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
+
+/* placement.c: data placed by Sends */
+/* Whether the device can gather the message, with its header in its place. */
+bool call_can_place(const struct weir_call *call);
+/* As transmit(), of a call with pieces that are placed. */
+bool call_transmit_placed(struct weir_call *call);
+
+/* continuation.c: message continuation */
+/* Of a call that is planned, all but its header written: what it takes to go in so many
+ * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
+ * counter: what was taken is on the call, to be given back by call_release_extra(). */
+uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
+/* The most that there may be, of the call and of its reply. */
+uint32_t call_count_max(const struct weir_conn *conn);
+uint32_t call_reply_count_max(const struct weir_conn *conn);
+/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its
+ * message, or its reply, in a chunk. False: the base it is. */
+bool call_prepare_group(struct weir_call *call);
+/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in
+ * flight; OTHER: it is to be prepared once more, by the base. */
+enum resend call_claim_credits(struct weir_call *call);
+/* As transmit(). */
+bool call_transmit_group(struct weir_call *call);
+/* The responder has not carried it out, and says so: it is sent again by the base. */
+void call_refused(struct weir_call *call);
+void call_requeue(struct weir_call *call);
+
+static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+
+	return (struct rtr_costs){profile->round_trip_ns, profile->operation_ns,
+				  profile->message_ns, profile->copy_ns};
+}
+
+/* reply_ext.c */
+/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its
+ * buffer too. */
+bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			   const struct rdma2_header *hdr);
+/* The reply, all of it, waited, and need not any more. */
+void call_finish_group(struct weir_call *call);
+/* The open group is over. */
+void requester_drop_group(struct weir_conn *conn);
+
+/* reply.c: a message of either version came. True: it is dealt with, its buffer too. */
+bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey, struct rdma1_header *hdr, enum rdma1_verdict *verdict);
+
+#endif
