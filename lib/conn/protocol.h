@@ -19,9 +19,18 @@
 #include "rdma1.h"
 
 struct mem_buf;
+struct fabric_sge;
+struct rdma1_read_segment;
 struct reduce_call_in;
+struct reduce_reply_in;
+struct reduce_reply_plan;
+struct reduce_xfer;
+struct responder;
+union request_reads;
 struct weir_call;
 struct weir_conn;
+struct weir_engine;
+struct weir_request;
 
 /* When a call that is queued may be sent; OTHER: it is another one's turn. */
 enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
@@ -83,6 +92,53 @@ struct conn_protocol {
 	/* A reply waited, and need not any more. True: it is dealt with; false: it is looked at as
 	 * if it came now. */
 	bool (*resume_reply)(struct weir_call *call);
+
+	/* ---- requests ---- */
+	/* Before and after a responder of the engine's. False: there is no memory for that. */
+	bool (*begin_responder)(struct weir_engine *engine);
+	void (*end_responder)(struct weir_engine *engine, const struct responder *responder);
+	/* No more calls are to begin. */
+	void (*on_drain)(struct weir_conn *conn);
+	/* What the requester of a call is told that can't be pulled. */
+	void (*refuse_pull)(struct weir_request *req);
+	/* Where via_protocol: */
+	/* A message came. False: it is of version 1, and has yet to be looked at. */
+	bool (*receive_call)(struct weir_request *req);
+	/* What it has by the protocol goes back: of one that has an extension. */
+	void (*release_request)(struct weir_request *req);
+	/* JOIN: there may be a buffer for it. */
+	void (*join)(struct weir_request *req);
+	/* Of a request that lists items: what reassemble_chunks() does; its reads; all of them are
+	 * done. */
+	int (*list_items)(struct weir_request *req);
+	void (*reads_begin)(const struct weir_request *req, union request_reads *it);
+	bool (*reads_next)(union request_reads *it, struct rdma1_read_segment *seg);
+	void (*finish_items)(struct weir_request *req);
+	/* One that is_group: its items may be pulled. False: it was answered. */
+	bool (*begin_group_items)(struct weir_request *req);
+	/* What the header of the reply has more than that of version 1. */
+	uint32_t (*reply_extra_bytes)(const struct weir_request *req);
+	/* A reply with nothing to plan. False: it is another. */
+	bool (*plan_plain_reply)(struct weir_request *req);
+	/* reduce_reply(), with a header of the request's version. */
+	int (*reduce)(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		      uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
+	/* Lay out the reply to a request that has an extension, and no directions for results. 0;
+	 * -EMSGSIZE; or what stops it for good. */
+	int (*plan_reply)(struct weir_request *req, uint32_t credit);
+	/* The chunks are too small for the reply. */
+	void (*refuse_reply)(struct weir_request *req, const struct reduce_reply_in *in);
+	/* Whether the protocol says which key the reply ends; 0: none. */
+	bool (*key_to_end)(const struct weir_request *req, uint32_t *rkey);
+	/* A reply that is_apart: in several Sends, buffers for them, 0 or -ENOBUFS; places in the
+	 * send queue, false: it waits; and sending them. In one, the gather elements of what is
+	 * placed, as conn_gather_placed(). It is on its way. */
+	int (*take_group)(struct weir_request *req, uint32_t credit);
+	bool (*group_fits)(struct weir_request *req);
+	void (*send_group)(struct weir_request *req);
+	uint32_t (*gather_placed)(struct weir_request *req, struct fabric_sge *sges, uint32_t n,
+				  uint32_t *bytes);
+	void (*on_placed)(struct weir_request *req);
 };
 
 /* version1.c */

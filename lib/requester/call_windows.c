@@ -86,7 +86,7 @@ void call_bind_windows(struct weir_call *call)
 		if (window_binding->copy)
 			*window_binding->copy = window_binding->mw->rkey;
 	}
-	if (__builtin_expect(call->conn->via_protocol, 0))
+	if (unlikely(call->conn->via_protocol))
 		call->conn->protocol->name_key(call, call->window_bindings[0].mw->rkey);
 	engine->stats.windows_bound += call->nwindow_bindings;
 }

@@ -97,7 +97,8 @@ static int try_accept(struct weir_engine *engine, const struct responder_handove
 {
 	uint32_t credits = engine->profile.credits;
 	struct responder *responder =
-		responder_create(engine, credits, handover->programs, handover->drc, account);
+		responder_create(engine, responder_role.protocol(engine), credits,
+				 handover->programs, handover->drc, account);
 	struct weir_conn *conn;
 	int rc;
 

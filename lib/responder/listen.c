@@ -28,15 +28,6 @@ struct weir_listener {
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
 };
 
-void program_table_put(struct program_table *table)
-{
-	if (--table->refs > 0)
-		return;
-	for (uint32_t i = 0; i < table->ndrcs; i++)
-		request_drc_destroy(table->drcs[i]);
-	mem_free(table);
-}
-
 static void on_open(struct weir_conn *conn)
 {
 	(void)conn;
@@ -82,8 +73,7 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		end_silent(conn, &engine->stats.first_call_timeouts, "first_call_timeout_ms");
 		return;
 	}
-	if (conn->v2)
-		request_group_tick(responder, now_ns);
+	conn->protocol->on_tick(conn, now_ns);
 	if (responder->npulling > 0)
 		request_pull_tick(responder, now_ns);
 	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))
@@ -131,8 +121,7 @@ static const struct conn_role draining_role = {
 
 static void on_drain(struct weir_conn *conn)
 {
-	if (conn->v2) /* a call that has yet to come, in part */
-		request_group_break(responder_of(conn));
+	conn->protocol->on_drain(conn);
 	conn_set_role(conn, &draining_role);
 }
 

@@ -4,7 +4,6 @@
 
 #include "alloc.h"
 #include "compiler.h"
-#include "continuation.h"
 
 /* Requests for each receive: those whose replies are on their way no longer hold one. */
 #define REQUESTS_PER_RECEIVE 2u
@@ -79,9 +78,9 @@ static void pool_put(struct request_pool *pool)
 	mem_free(pool);
 }
 
-struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs, struct drc *drc,
-				   struct engine_peer *account)
+struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
+				   uint32_t credits, struct program_table *programs,
+				   struct drc *drc, struct engine_peer *account)
 {
 	struct responder *responder = mem_zalloc(sizeof(*responder));
 
@@ -92,7 +91,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 		mem_free(responder);
 		return NULL;
 	}
-	if (!placed_replies_join(engine)) {
+	if (!protocol->begin_responder(engine)) {
 		pool_put(responder->pool);
 		mem_free(responder);
 		return NULL;
@@ -103,6 +102,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 	responder->account = engine_peer_ref(account);
 	responder->wait_queue.peer = account;
 	responder->engine = engine;
+	responder->protocol = protocol;
 	responder->keeps = true;
 	responder->credits.limit = credits;
 	responder->programs = programs;
@@ -115,7 +115,7 @@ struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
 static void forget_kept(struct responder *responder)
 {
 	if (responder->keeps)
-		placed_replies_leave(responder->engine, responder);
+		responder->protocol->end_responder(responder->engine, responder);
 	responder->keeps = false;
 }
 
@@ -149,25 +149,13 @@ struct weir_request *request_take(struct responder *responder)
 	return req;
 }
 
-/* What it has by the extension; the next one may be of a connection without. */
-static out_of_line void put_group(struct weir_request *req)
-{
-	conn_group_put_bufs(&req->group_bufs);
-	req->rtr_base = 0;
-	req->nsends = 0;
-	req->is_apart = false;
-	req->placed = 0;
-	req->is_group = false;
-	req->rtr = (struct request_rtr){0};
-}
-
 /* Those that only some requests have. */
 static out_of_line void put_extra(struct weir_request *req)
 {
 	request_put_buf(&req->header_buf);
 	request_put_buf(&req->spill);
-	if (req->rtr_base != 0)
-		put_group(req);
+	if (req->extension != 0)
+		req->responder->protocol->release_request(req);
 	if (req->nchunks > 0)
 		request_put_chunks(req);
 }
@@ -175,7 +163,7 @@ static out_of_line void put_extra(struct weir_request *req)
 static inline void put_bufs(struct weir_request *req)
 {
 	request_put_buf(&req->reply);
-	if (unlikely(req->header_buf || req->spill || req->rtr_base != 0 || req->nchunks > 0))
+	if (unlikely(req->header_buf || req->spill || req->extension != 0 || req->nchunks > 0))
 		put_extra(req);
 }
 
@@ -303,7 +291,7 @@ static inline bool has_little(const struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
 	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent |
-			 (uintptr_t)req->header_buf | (uintptr_t)req->spill | req->rtr_base |
+			 (uintptr_t)req->header_buf | (uintptr_t)req->spill | req->extension |
 			 req->nchunks | req->any_counted | req->tx_waiter.is_waiting |
 			 req->buf_waiter.is_waiting |
 			 (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);

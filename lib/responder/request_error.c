@@ -80,7 +80,7 @@ void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat
 	request_reply_rpc_error(req, &reply);
 }
 
-static void send_header(struct weir_request *req, uint32_t bytes)
+void request_send_error_header(struct weir_request *req, uint32_t bytes)
 {
 	/* Of a reply that could not be planned: the message's own buffer has the header now. */
 	if (req->header_buf)
@@ -92,7 +92,6 @@ static void send_header(struct weir_request *req, uint32_t bytes)
 }
 
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
-_Static_assert(RDMA2_ERROR_SIZE_MAX <= REQUEST_ERROR_MAX, "the longest of version 2's");
 
 /* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is
  * RDMA2_ERR_BAD_XDR. */
@@ -107,23 +106,10 @@ void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict 
 	credit = request_grant(req);
 	req->responder->conn->protocol->versions(req->responder->conn, &low, &high);
 	if (verdict == RDMA1_V_ERR_VERS)
-		send_header(req, rdma1_encode_err_vers(req->error, req->hdr.xid, req->hdr.vers,
-						       credit, low, high));
+		request_send_error_header(req,
+					  rdma1_encode_err_vers(req->error, req->hdr.xid,
+								req->hdr.vers, credit, low, high));
 	else
-		send_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid, req->hdr.vers,
-							credit));
-}
-
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
-			    uint32_t second)
-{
-	uint32_t credit;
-
-	if (request_is_gone(req)) {
-		request_release(req);
-		return;
-	}
-	credit = request_grant(req);
-	send_header(req, rdma2_encode_error(req->error, req->hdr.xid, req->hdr.vers, credit, err,
-					    first, second));
+		request_send_error_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid,
+								      req->hdr.vers, credit));
 }

@@ -23,7 +23,7 @@ static bool items_allowed(const struct weir_request *req)
 
 /* The same of a call with any credential: where that protects the whole message, nothing is
  * eligible (section 8.2.2). */
-static bool items_allowed_by_any(const struct weir_request *req)
+bool request_items_allowed(const struct weir_request *req)
 {
 	return items_allowed(req) && (!rpc_auth_forbids_items(&req->rpc.cred) ||
 				      req->nchunks == req->hdr.has_position_zero);
@@ -144,10 +144,8 @@ static bool in_stage(const struct weir_request *req, const struct rdma1_read_seg
 
 static void reads_begin(const struct weir_request *req, union request_reads *it)
 {
-	const struct rtr_header rtr = {.items = req->rtr.items, .nitems = req->rtr.nitems};
-
-	if (unlikely(rtr.nitems > 0))
-		rtr_reads_begin(&rtr, &it->items);
+	if (unlikely(req->lists.nitems > 0))
+		req->responder->protocol->reads_begin(req, it);
 	else
 		rdma1_reads_begin(&req->hdr, &it->list);
 }
@@ -155,8 +153,8 @@ static void reads_begin(const struct weir_request *req, union request_reads *it)
 static inline bool reads_next(const struct weir_request *req, union request_reads *it,
 			      struct rdma1_read_segment *seg)
 {
-	return unlikely(req->rtr.nitems > 0) ? rtr_reads_next(&it->items, seg)
-					     : rdma1_reads_next(&it->list, seg);
+	return unlikely(req->lists.nitems > 0) ? req->responder->protocol->reads_next(it, seg)
+					       : rdma1_reads_next(&it->list, seg);
 }
 
 static void begin_reads(struct weir_request *req)
@@ -215,31 +213,13 @@ static void post_reads(struct weir_request *req)
 	}
 }
 
-/* The same of a call in several transmissions, which came with its payload. */
-static out_of_line bool begin_group_items(struct weir_request *req)
-{
-	struct weir_xdr_in in;
-
-	request_read_sections(req, &in);
-	if (!request_find_program(req, &in))
-		return false;
-	request_note_args(req, &in);
-	if (!items_allowed_by_any(req)) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return false;
-	}
-	req->args = in;
-	req->state = REQUEST_PULL_ITEMS;
-	return true;
-}
-
 /* The first stage is over, or there was none: the Payload stream is here, save for its items. */
 static bool begin_items(struct weir_request *req)
 {
 	req->is_reading = false;
 	if (req->hdr.has_position_zero) {
 		if (req->is_group)
-			return begin_group_items(req);
+			return req->responder->protocol->begin_group_items(req);
 		req->stream = req->chunks[0].dst;
 		req->stream_bytes = req->chunks[0].len_bytes;
 	} else {
@@ -250,15 +230,22 @@ static bool begin_items(struct weir_request *req)
 			 req->stream_bytes); /* for the program's choice of places, too */
 	if (!request_find_program(req, &req->args))
 		return false;
-	if (items_allowed_by_any(req)) {
+	if (request_items_allowed(req)) {
 		req->state = REQUEST_PULL_ITEMS;
 		return true;
 	}
-	if (req->rtr_base != 0)
+	if (req->extension != 0)
 		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
 	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
 	return false;
+}
+
+void request_read_parts(struct weir_request *req)
+{
+	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
+	if (req->is_group)
+		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
 }
 
 /* All is here: the unreduced Payload stream, as parts. 'nread' chunks were read, besides those of a
@@ -284,27 +271,23 @@ static hot_inline void finish_as(struct weir_request *req, int nparts, uint32_t 
 		request_dispatch(req, 0);
 }
 
+void request_finish_pull(struct weir_request *req, int nparts, uint32_t nread)
+{
+	finish_as(req, nparts, nread, 0, true);
+}
+
 static hot_inline int reassemble(struct weir_request *req, uint32_t first)
 {
 	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
 				req->nchunks - first, req->parts, REASSEMBLE_PARTS_MAX);
 }
 
-/* Of a call by the extension. */
-static out_of_line void finish_items(struct weir_request *req)
-{
-	uint32_t placed = request_collect_items(req);
-
-	finish_as(req, req->is_group ? request_list_sections(req) : reassemble(req, 0),
-		  req->rtr.nitems - placed, 0, true);
-}
-
 static void finish(struct weir_request *req)
 {
 	uint32_t first = req->hdr.has_position_zero;
 
-	if (unlikely(req->rtr.nitems > 0))
-		finish_items(req);
+	if (unlikely(req->lists.nitems > 0))
+		req->responder->protocol->finish_items(req);
 	else
 		finish_as(req, reassemble(req, first), req->nchunks - first, first, false);
 }
@@ -398,11 +381,8 @@ static void refuse(struct weir_request *req, int rc)
 	req->responder->engine->stats.limits_exceeded += rc == -EFBIG;
 	if (rc == -ENOBUFS && req->state == REQUEST_PULL_ITEMS)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-	else if (req->hdr.vers ==
-		 RDMA2_VERSION) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
-		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	else
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		req->responder->protocol->refuse_pull(req);
 }
 
 /* An item that could have come inline goes to a buffer for a message, of which there are many,
@@ -536,8 +516,8 @@ void request_pull(struct weir_request *req)
 
 	if (req->state == REQUEST_FREE) {
 		req->has_asked = false;
-		rc = req->rtr.nitems > 0
-			     ? request_list_items(req)
+		rc = req->lists.nitems > 0
+			     ? req->responder->protocol->list_items(req)
 			     : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
 		if (rc < 0) {
 			refuse(req, rc);
@@ -594,7 +574,7 @@ void request_on_buffers(struct engine_waiter *waiter)
 	else if (req->state == REQUEST_REPLYING)
 		request_reply_again(req);
 	else if (req->state == REQUEST_JOIN)
-		request_join(req);
+		req->responder->protocol->join(req);
 	else
 		request_pull(req);
 }

@@ -31,8 +31,7 @@ void responder_drop_backlog(struct responder *responder)
 static bool is_limit(uint32_t reason)
 {
 	return reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
-	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE ||
-	       reason == RDMA2_R_TOO_MANY_ITEMS;
+	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
 }
 
 void request_count_refused(struct weir_engine *engine, uint32_t reason)
@@ -113,10 +112,10 @@ static hot_inline void receive_v1(struct weir_request *req, struct weir_conn *co
 				request_shape(req->responder->programs, RDMA1_HEADER_MIN));
 }
 
-/* On a connection where that may be of version 2. */
+/* On a connection where that may be of another version. */
 static out_of_line void receive_any(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!request_receive_v2(req))
+	if (!conn->protocol->receive_call(req))
 		receive_v1(req, conn);
 }
 
@@ -127,7 +126,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg_bytes = len;
 	req->template.shape = 0;
 	req->flags = (struct request_flags){0}; /* as its last one may have been */
-	if (unlikely(conn->v2 != NULL))
+	if (unlikely(conn->via_protocol))
 		receive_any(req, conn);
 	else
 		receive_v1(req, conn);

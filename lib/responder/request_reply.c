@@ -4,13 +4,11 @@
  * reducer says what goes where: Writes first, the Send behind them, all in one post. The receive
  * goes back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
  */
-#include "responder.h"
+#include "request_plain.h"
 
 #include <errno.h>
 
 #include "compiler.h"
-#include "continuation.h"
-#include "placement.h"
 #include "reserve.h"
 #include "wire.h"
 
@@ -36,27 +34,9 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
-/* Where receives are shared: decided once, as it is accounted for. */
-static inline uint32_t grant_share(struct weir_request *req, struct weir_conn *conn)
-{
-	if (req->credit == 0)
-		req->credit = credit_share_grant(&conn->srq->credits, &conn->share, req->hdr.credit,
-						 req->responder->credits.limit);
-	return req->credit;
-}
-
-/* What the reply grants. 'conn' is the request's, here and below: what is written through pointers
- * to bytes would have it looked up anew each time. */
-static inline uint32_t reply_grant(struct weir_request *req, struct weir_conn *conn)
-{
-	if (conn->srq)
-		return grant_share(req, conn);
-	return credit_grant(&req->responder->credits, req->hdr.credit);
-}
-
 uint32_t request_grant(struct weir_request *req)
 {
-	return reply_grant(req, req->responder->conn);
+	return request_grant_of(req, req->responder->conn);
 }
 
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
@@ -102,10 +82,12 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 	return true;
 }
 
-/* What a header of the call's version has more than one of version 1. */
+/* What the header has more than one of version 1. */
 static inline uint32_t extra_bytes(const struct weir_request *req)
 {
-	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
+	const struct weir_conn *conn = req->responder->conn;
+
+	return unlikely(conn->via_protocol) ? conn->protocol->reply_extra_bytes(req) : 0;
 }
 
 static struct reduce_reply_in reply_in(struct weir_request *req)
@@ -127,19 +109,11 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 static int reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
-	uint32_t extra = extra_bytes(req);
-	int rc;
+	const struct weir_conn *conn = req->responder->conn;
 
-	if (unlikely(req->rtr.nsets > 0))
-		return request_reduce_rtr(req, in, buf, size, xfers, plan);
-	rc = size < extra
-		     ? -ENOSPC
-		     : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
-	if (rc != 0 || extra == 0)
-		return rc;
-	rdma2_write_over(buf, RDMA1_REPLY, 0);
-	plan->header_bytes += extra;
-	return 0;
+	if (unlikely(conn->via_protocol))
+		return conn->protocol->reduce(req, in, buf, size, xfers, plan);
+	return reduce_reply(in, buf, size, xfers, REQUEST_XFERS_MAX, plan);
 }
 
 static void note_xfers(struct weir_request *req, uint32_t total)
@@ -190,9 +164,8 @@ static bool write_ahead(struct weir_request *req)
 	return true;
 }
 
-/* The one key of the requester's that the reply ends; 0: none. Version 2's calls name it
- * (section 6.2.3 of its draft); of others it is the first that the call named (RFC 8797
- * section 4.1). */
+/* The one key of the requester's that the reply ends; 0: none. Where the protocol has no other way
+ * to say so, it is the first that the call named (RFC 8797 section 4.1). */
 static uint32_t key_to_end(const struct weir_request *req)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -201,9 +174,10 @@ static uint32_t key_to_end(const struct weir_request *req)
 	struct rdma1_write_iter writes;
 	struct rdma1_read_iter reads;
 	struct rdma1_segment seg;
+	uint32_t rkey;
 
-	if (req->hdr.vers == RDMA2_VERSION)
-		return conn->may_invalidate ? req->inv_handle : 0;
+	if (unlikely(conn->via_protocol) && conn->protocol->key_to_end(req, &rkey))
+		return rkey;
 	if (!conn->remote_invalidation)
 		return 0;
 	rdma1_reads_begin(&req->hdr, &reads);
@@ -288,20 +262,15 @@ static hot_inline void transmit(struct weir_request *req, const bool places)
 	}
 	if (unlikely(nsges + apart > conn->max_sge) && !coalesce_sges(req, sges, &nsges))
 		return;
-	if (places) { /* that this can be was found out before */
-		const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};
-
-		nsges = conn_gather_placed(conn, sges, nsges, conn->max_sge, &placed, 0, &bytes);
-	}
+	if (places) /* that this can be was found out before */
+		nsges = conn->protocol->gather_placed(req, sges, nsges, &bytes);
 	rkey = key_to_end(req); /* before its header may be overwritten */
 	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
-	if (places) {
-		request_keep_placed(req); /* once, now that nothing is waited for */
-		conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
-	}
+	if (places)
+		conn->protocol->on_placed(req); /* once, now that nothing is waited for */
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
@@ -311,19 +280,21 @@ static hot_inline void transmit(struct weir_request *req, const bool places)
 /* One by the extension that is continued, or has results that are placed. */
 static out_of_line void transmit_apart(struct weir_request *req)
 {
+	const struct conn_protocol *protocol = req->responder->protocol;
+
 	if (req->nsends <= 1) {
 		transmit(req, true);
 		return;
 	}
-	if ((req->xfers_after > 0 && !write_ahead(req)) || !request_group_fits(req))
+	if ((req->xfers_after > 0 && !write_ahead(req)) || !protocol->group_fits(req))
 		return;
 	if (req->placed)
-		request_keep_placed(req);
+		protocol->on_placed(req);
 	give_back_receive(req, req->responder->conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
-	request_send_group(req);
+	protocol->send_group(req);
 }
 
 void request_transmit(struct weir_request *req)
@@ -363,8 +334,8 @@ static int plan_reply(struct weir_request *req)
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc;
 
-	if (unlikely(req->rtr_base != 0) && req->rtr.nsets == 0)
-		return request_plan_rtr(req, in.credit);
+	if (unlikely(req->extension != 0) && req->lists.nsets == 0)
+		return req->responder->protocol->plan_reply(req, in.credit);
 	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 	if (rc == 0) {
 		req->header = req->out.start - plan.header_bytes;
@@ -383,78 +354,28 @@ static int plan_reply(struct weir_request *req)
 	req->is_long = plan.form == REDUCE_LONG;
 	req->xfers_done = 0;
 	note_xfers(req, plan.nxfers);
-	if (unlikely(req->nsends > 1) && request_take_group(req, in.credit) != 0)
+	if (unlikely(req->nsends > 1) && req->responder->protocol->take_group(req, in.credit) != 0)
 		return -ENOBUFS;
 	engine->stats.long_replies += req->is_long;
 	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
 	return 0;
 }
 
-/* A reply without chunks, or with one item for the one Write chunk of one segment: nothing to plan.
- * 'extra' is a constant, so that version 1 does not pay for version 2. */
-static hot_inline bool plan_plain_as(struct weir_request *req, struct weir_conn *conn,
-				     uint32_t extra)
-{
-	uint32_t room = conn->send_inline;
-	struct rdma1_segment seg;
-
-	if (req->nitems == 0 && req->hdr.nwrite_chunks == 0 && !req->hdr.has_reply_chunk &&
-	    RDMA1_HEADER_MIN + extra + weir_xdr_out_len(&req->out) <= room) {
-		req->header_bytes = RDMA1_HEADER_MIN + extra;
-		req->header = req->out.start - req->header_bytes;
-		req->reduced = 0;
-		req->nxfers = 0;
-		rdma1_encode_short(req->header + extra, req->hdr.xid, reply_grant(req, conn));
-	} else if (req->npieces == 2 && req->pieces[1].kind == PIECE_ITEM &&
-		   weir_xdr_out_len(&req->out) == req->pieces[0].len &&
-		   rdma1_is_one_write(&req->hdr, &seg) && req->pieces[1].len > 0 &&
-		   req->pieces[1].len <= seg.length &&
-		   RDMA1_ONE_WRITE_SIZE + extra + req->pieces[0].len <= room &&
-		   !rpc_auth_forbids_reduction(&req->rpc.cred)) {
-		req->xfers[0] = (struct reduce_xfer){req->pieces[1].base, req->pieces[1].lkey,
-						     req->pieces[1].len, seg.handle, seg.offset};
-		req->header_bytes = RDMA1_ONE_WRITE_SIZE + extra;
-		req->header = req->out.start - req->header_bytes;
-		req->reduced = 1u << 1;
-		req->nxfers = 1;
-		seg.length = req->pieces[1].len;
-		rdma1_encode_one_write(req->header + extra, req->hdr.xid, reply_grant(req, conn),
-				       &seg);
-		req->responder->engine->stats.write_chunks++;
-	} else {
-		return false;
-	}
-	if (extra > 0)
-		rdma2_write_over(req->header, RDMA1_REPLY, 0);
-	req->is_long = false;
-	return true;
-}
-
-static out_of_line bool plan_plain_v2(struct weir_request *req)
-{
-	/* With a handle to invalidate the Send is more than that. */
-	return req->inv_handle == 0 && req->rtr_base == 0 &&
-	       plan_plain_as(req, req->responder->conn, RDMA2_EXTRA);
-}
-
 static inline bool plan_plain(struct weir_request *req, struct weir_conn *conn)
 {
-	return unlikely(req->hdr.vers == RDMA2_VERSION) ? plan_plain_v2(req)
-							: plan_plain_as(req, conn, 0);
+	return unlikely(conn->via_protocol) ? conn->protocol->plan_plain_reply(req)
+					    : request_plan_plain(req, conn, 0);
 }
 
 /* The chunks are too small for the reply. */
 static void reply_too_long(struct weir_request *req)
 {
-	struct reduce_reply_in in = reply_in(req);
-	uint32_t segment, bytes;
+	const struct reduce_reply_in in = reply_in(req);
 
-	if (req->hdr.vers != RDMA2_VERSION) {
+	if (unlikely(req->responder->conn->via_protocol))
+		req->responder->protocol->refuse_reply(req, &in);
+	else
 		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return;
-	}
-	reduce_reply_lack(&in, &segment, &bytes);
-	request_reply_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
 }
 
 /* One with something to plan: chunks, or more than one message takes. */

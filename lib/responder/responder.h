@@ -20,7 +20,7 @@
  * Steps that do not apply are skipped: a Short Call goes from FREE to HANDLING. One that comes in
  * several transmissions takes others instead: GATHER, until the last is here, and JOIN, a buffer
  * for what crosses from one to the next, or with items the PULL states, in which it waits for that
- * and theirs (v2/continuation.c). A call that the program has already, since it came before, is
+ * and theirs. A call that the program has already, since it came before, is
  * DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it
  * may also wait for a buffer or for places. When the connection ends, requests that the program has
  * stay with it (orphans, without a connection) until it replies; all others are freed.
@@ -36,16 +36,15 @@
 #include "drc.h"
 #include "reassemble.h"
 #include "reduce.h"
-#include "rdma2.h"
 #include "rpc_msg.h"
-#include "rtr.h"
 #include "ulb_find.h"
 
 #define REQUEST_ITEMS_MAX  8u
 #define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
 #define REQUEST_XFERS_MAX  16u /* Writes that are listed at a time */
 /* Of arguments: sections of the transmissions that they came in, and items between. */
-#define REQUEST_PARTS_MAX     (RTR_TRANSMISSIONS_MAX + REASSEMBLE_PARTS_MAX)
+#define REQUEST_RECEIVES_MAX  16u /* that one came in */
+#define REQUEST_PARTS_MAX     (REQUEST_RECEIVES_MAX + REASSEMBLE_PARTS_MAX)
 #define REQUEST_ERROR_MAX     (WEIR_RPC_REPLY_HEADER_MIN + 8u)
 #define LISTENER_PROGRAMS_MAX 8u
 #define LISTENER_ENGINES_MAX  64u
@@ -62,8 +61,9 @@ enum request_state {
 	REQUEST_SENT,
 };
 
-/* What a Transmit Request lists; pointers are into the message. Nothing, for other requests. */
-struct request_rtr {
+/* What a header of an extension lists; pointers are into the message. Nothing, for other requests.
+ */
+struct request_lists {
 	const uint8_t *items;
 	const uint8_t *sets;
 	uint32_t nitems;
@@ -71,10 +71,12 @@ struct request_rtr {
 	uint32_t args_at; /* where in the call its arguments begin */
 };
 
+#define REQUEST_READS_WORDS 16u
+
 /* Over the segments that are to be read: those of Read chunks or of items. */
 union request_reads {
 	struct rdma1_read_iter list;
-	struct rtr_read_iter items;
+	uint64_t items[REQUEST_READS_WORDS]; /* the protocol's own */
 };
 
 /* One word, which is set as a whole: a load of what two stores wrote waits until both are in the
@@ -109,8 +111,8 @@ struct weir_request {
 	struct weir_request *next_free;
 	enum request_state state;
 	uint32_t msg_bytes;
-	uint32_t credit;   /* granted by the reply; 0: not yet, or it is not kept */
-	uint32_t rtr_base; /* by the extension: of its operations; 0: by the base protocol */
+	uint32_t credit;    /* granted by the reply; 0: not yet, or it is not kept */
+	uint32_t extension; /* whose operations it came with; 0: by the base protocol */
 
 	struct weir_xdr_out out;
 	uint32_t npieces;
@@ -151,9 +153,9 @@ struct weir_request {
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
-	/* by the extension, and of version 2 */
+	/* by an extension of the protocol, and of version 2: the files in v2/ */
 	uint32_t reply_count_max; /* transmissions that its reply may have */
-	struct request_rtr rtr;
+	struct request_lists lists;
 	uint32_t op;	 /* where in the arguments the operation is whose results are being made */
 	uint32_t nsends; /* of a reply in several transmissions */
 	struct mem_buf *group_bufs; /* of these: conn_group_take_bufs() */
@@ -240,6 +242,7 @@ struct responder {
 	/* what a request takes: a line */
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
 	struct weir_engine *engine;
+	const struct conn_protocol *protocol; /* the connection's */
 	struct request_pool *pool;
 	struct program_table *programs;
 	uint32_t hold;	 /* enum responder_hold; 0: messages get requests as they come */
@@ -284,8 +287,10 @@ static inline const struct weir_ulb_proc *request_ulb(const struct weir_request 
 	return ulb_find(req->program->ulb, req->rpc.proc);
 }
 
-/* listen.c */
+/* program_table.c: one of its users is gone. */
 void program_table_put(struct program_table *table);
+
+/* listen.c */
 extern const struct conn_role responder_role;
 
 /* version1.c, and the folder v2/ */
@@ -383,60 +388,14 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 	return (uintptr_t)programs + number;
 }
 
-/* v2/recv.c: where version 2 may be spoken. False: the message is of version 1, and has yet
- * to be looked at. */
-out_of_line bool request_receive_v2(struct weir_request *req);
-
-/* v2/continuation.c: the extension */
-/* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it,
- * and is dealt with. */
-bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
-/* A message came that can't be told from a transmission of the open group. */
-void request_group_break(struct responder *responder);
-/* What came of the open group goes back. */
-void request_drop_group(struct responder *responder);
-void request_group_tick(struct responder *responder, uint64_t now_ns);
-void request_join(struct weir_request *req);
-/* The payload of one in several transmissions, as far as it is no item, from its start; then where
- * the arguments begin in it. */
-void request_read_sections(struct weir_request *req, struct weir_xdr_in *in);
-void request_note_args(struct weir_request *req, const struct weir_xdr_in *in);
-/* The same with its items, which are all here: as reassemble_parts(). */
-int request_list_sections(struct weir_request *req);
+/* request_pull.c: Read chunks */
+/* Whether what the call brings apart may be where it says, whatever its credential. */
+bool request_items_allowed(const struct weir_request *req);
+/* All is here: the arguments are in so many parts; below 0: they are not sound. 'nread' chunks were
+ * read. */
+void request_finish_pull(struct weir_request *req, int nparts, uint32_t nread);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
-/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends
- * any; or, nsends above 1, in several. 0; -EMSGSIZE; or what stops it for good. */
-int request_plan_rtr(struct weir_request *req, uint32_t credit);
-/* The same of one with directions for its results: reduce_reply(), by them. */
-int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
-		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-/* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where
- * they can be used; of one in several transmissions behind the buffer for what crosses them, in the
- * place of a Position Zero chunk. Of a call that has items in targets, the program is not asked for
- * places. -E2BIG: too many. */
-int request_list_items(struct weir_request *req);
-/* All of them are here: those in targets that are elsewhere than they were to be are copied. How
- * many came in targets. */
-uint32_t request_collect_items(struct weir_request *req);
-/* A reply in several transmissions was laid out, its header is made: 0; -ENOBUFS: there are too few
- * buffers now. */
-int request_take_group(struct weir_request *req, uint32_t credit);
-/* False: it waits for places in the send queue. */
-bool request_group_fits(struct weir_request *req);
-void request_send_group(struct weir_request *req);
-
-/* v2/resend.c: replies that may have to be sent again */
-/* Before and after a responder of the engine's: false: there is no memory for that. */
-bool placed_replies_join(struct weir_engine *engine);
-void placed_replies_leave(struct weir_engine *engine, const struct responder *responder);
-/* A reply with results in targets is on its way. */
-void request_keep_placed(struct weir_request *req);
-/* The requester has reported an error about the reply to the XID in 'hdr': send that by the base.
- * False: it is not kept, or can't be sent now. */
-bool request_resend(struct weir_request *req);
-
-/* request_pull.c: Read chunks */
 /* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the
  * queue, so that no two requests can each hold what the other waits for. 0; -EAGAIN: waits;
  * -ENOBUFS: too many do; -EFBIG: it can never have them. */
@@ -504,9 +463,8 @@ uint32_t request_grant(struct weir_request *req);
 /* request_error.c */
 void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
 void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
-/* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. */
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
-			    uint32_t second);
+/* So many bytes of req->error are the header to answer with, and all of the answer. */
+void request_send_error_header(struct weir_request *req, uint32_t bytes);
 void request_send_error(struct weir_request *req);
 
 /* request_end.c */
@@ -535,9 +493,9 @@ static inline void request_put_chunks(struct weir_request *req)
 
 void request_on_tx(struct conn_tx *tx, int error);
 void responder_on_lost(struct weir_conn *conn, int error);
-struct responder *responder_create(struct weir_engine *engine, uint32_t credits,
-				   struct program_table *programs, struct drc *drc,
-				   struct engine_peer *account);
+struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
+				   uint32_t credits, struct program_table *programs,
+				   struct drc *drc, struct engine_peer *account);
 void responder_free(struct responder *responder);
 /* NULL: gone. */
 struct weir_engine *responder_engine(const struct responder *responder);

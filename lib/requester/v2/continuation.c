@@ -13,7 +13,7 @@
  *
  * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
  */
-#include "extension.h"
+#include "call_ext.h"
 
 /* How a message of so many bytes is split, of which the headers of both operations leave the first
  * as much. */

@@ -16,7 +16,7 @@
  * message, which is less work for the responder than a Write.
  */
 #include "placement.h"
-#include "extension.h"
+#include "call_ext.h"
 #include "rtr_reduce.h"
 
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,

@@ -5,7 +5,7 @@
  * zeros, then the data from where they lie.
  */
 #include "placement.h"
-#include "extension.h"
+#include "call_ext.h"
 
 #define SGES_MAX (2 * CALL_PIECES_MAX + 1)
 

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol of connections that may speak version 2, and which table a new connection has. */
 #include "call_plain.h"
-#include "extension.h"
+#include "call_ext.h"
 #include "rdma2.h"
 
-static uint32_t first_credits(const struct weir_conn *conn)
+static uint32_t v2_first_credits(const struct weir_conn *conn)
 {
 	return conn->v2->granted;
 }
 
-static void on_tick(struct weir_conn *conn, uint64_t now_ns)
+static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	if (conn_group_is_late(conn, now_ns))
 		requester_drop_group(conn);
 }
 
-static void on_suspend(struct weir_conn *conn)
+static void v2_on_suspend(struct weir_conn *conn)
 {
 	conn->v2->group_chain = NULL; /* its receives are the connection's again */
 }
 
-static bool prepare_short(struct weir_call *call)
+static bool v2_prepare_short(struct weir_call *call)
 {
 	if (!call_encode_short(call, call->conn, RDMA2_EXTRA))
 		return false;
@@ -28,7 +28,7 @@ static bool prepare_short(struct weir_call *call)
 	return true;
 }
 
-static bool prepare_one_write(struct weir_call *call)
+static bool v2_prepare_one_write(struct weir_call *call)
 {
 	if (!call_encode_one_write(call, call->conn, RDMA2_EXTRA))
 		return false;
@@ -37,46 +37,46 @@ static bool prepare_one_write(struct weir_call *call)
 	return true;
 }
 
-static void finish_header(struct weir_call *call)
+static void v2_finish_header(struct weir_call *call)
 {
 	rdma2_write_over(call->header, RDMA1_CALL, 0);
 }
 
-static bool prepare_plain(struct weir_call *call)
+static bool v2_prepare_plain(struct weir_call *call)
 {
 	if (call->nitems > 0)
 		return false;
 	/* A result that is asked for by a direction is not one for a Write chunk. */
-	if (call->nresults == 0 ? !prepare_short(call)
-				: call->conn->v2->asks || !prepare_one_write(call))
+	if (call->nresults == 0 ? !v2_prepare_short(call)
+				: call->conn->v2->asks || !v2_prepare_one_write(call))
 		return false;
-	finish_header(call);
+	v2_finish_header(call);
 	return true;
 }
 
-static bool prepare(struct weir_call *call, const struct reduce_call_in *in)
+static bool v2_prepare(struct weir_call *call, const struct reduce_call_in *in)
 {
 	return call_prepare_directions(call, in) || call_prepare_group(call);
 }
 
-static bool transmit(struct weir_call *call)
+static bool v2_transmit(struct weir_call *call)
 {
 	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
 }
 
-static void put_buf(struct mem_buf **buf)
+static void v2_put_buf(struct mem_buf **buf)
 {
 	if (*buf)
 		mem_pool_put(*buf);
 	*buf = NULL;
 }
 
-static void release_call(struct weir_call *call)
+static void v2_release_call(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 
 	conn_group_put_bufs(&call->group_bufs);
-	put_buf(&call->reply_join);
+	v2_put_buf(&call->reply_join);
 	if (conn->srq && call->reply_reserved > 0)
 		credit_share_reduce(&conn->srq->credits, &conn->share, call->reply_reserved);
 	requester_of(conn)->reply_reserved -= call->reply_reserved;
@@ -90,12 +90,12 @@ static void release_call(struct weir_call *call)
 	call->has_reported = false;
 }
 
-static uint32_t find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
+static uint32_t v2_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
 {
 	return rtr_handles(call->header, handles, max);
 }
 
-static void name_key(struct weir_call *call, uint32_t rkey)
+static void v2_name_key(struct weir_call *call, uint32_t rkey)
 {
 	const struct weir_conn *conn = call->conn;
 
@@ -103,7 +103,7 @@ static void name_key(struct weir_call *call, uint32_t rkey)
 		rdma2_set_inv_handle(call->header, rkey);
 }
 
-static bool resume_reply(struct weir_call *call)
+static bool v2_resume_reply(struct weir_call *call)
 {
 	if (!call->is_reply_group) {
 		call->conn->v2->is_again = true;
@@ -115,20 +115,20 @@ static bool resume_reply(struct weir_call *call)
 
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
-	.on_tick = on_tick,
-	.first_credits = first_credits,
-	.on_suspend = on_suspend,
-	.prepare_plain = prepare_plain,
-	.prepare = prepare,
-	.finish_header = finish_header,
-	.transmit = transmit,
+	.on_tick = v2_on_tick,
+	.first_credits = v2_first_credits,
+	.on_suspend = v2_on_suspend,
+	.prepare_plain = v2_prepare_plain,
+	.prepare = v2_prepare,
+	.finish_header = v2_finish_header,
+	.transmit = v2_transmit,
 	.claim_credits = call_claim_credits,
 	.requeue = call_requeue,
-	.release_call = release_call,
-	.find_handles = find_handles,
-	.name_key = name_key,
+	.release_call = v2_release_call,
+	.find_handles = v2_find_handles,
+	.name_key = v2_name_key,
 	.receive_reply = requester_receive_v2,
-	.resume_reply = resume_reply,
+	.resume_reply = v2_resume_reply,
 };
 
 const struct conn_protocol *requester_protocol(const struct weir_engine *engine)

@@ -4,7 +4,7 @@
  * do; properties, and what the draft wants answered whoever receives it, are dealt with here. A
  * call in reverse direction is dropped: the properties that this side told say that it takes none.
  */
-#include "extension.h"
+#include "call_ext.h"
 
 #include "compiler.h"
 #include "rdma2.h"

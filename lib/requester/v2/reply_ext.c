@@ -6,7 +6,7 @@
  */
 #include <errno.h>
 
-#include "extension.h"
+#include "call_ext.h"
 #include "rpc_msg.h"
 #include "rtr_reduce.h"
 #include "rtr_stream.h"

@@ -12,9 +12,7 @@
  */
 #include <errno.h>
 
-#include "continuation.h"
-#include "placement.h"
-#include "responder.h"
+#include "request_ext.h"
 #include "rtr_place.h"
 #include "rtr_reduce.h"
 #include "rtr_stream.h"
@@ -74,10 +72,10 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->hdr.header_bytes = rtr->header_bytes;
 	req->msg_bytes = rtr->header_bytes + rtr->pslen;
 	req->inv_handle = 0;
-	req->rtr_base = rtr->base;
+	req->extension = rtr->base;
 	req->op = 0;
 	req->reply_count_max = rtr->rsbuf < most ? rtr->rsbuf : most;
-	req->rtr = (struct request_rtr){
+	req->lists = (struct request_lists){
 		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, find_args(rtr, req->msg->data),
 	};
 	/* With items it is one to be pulled, even where nothing has to be read for that. */
@@ -89,12 +87,12 @@ static struct rtr_header header_of(const struct weir_request *req)
 	return (struct rtr_header){
 		.xid = req->hdr.xid,
 		.direction = RDMA1_CALL,
-		.base = req->rtr_base,
+		.base = req->extension,
 		.count = RTR_TRANSMISSIONS_MAX,
-		.nitems = req->rtr.nitems,
-		.items = req->rtr.items,
-		.nsets = req->rtr.nsets,
-		.sets = req->rtr.sets,
+		.nitems = req->lists.nitems,
+		.items = req->lists.items,
+		.nsets = req->lists.nsets,
+		.sets = req->lists.sets,
 	};
 }
 
@@ -116,7 +114,7 @@ static bool is_group_misplaced(const struct weir_request *req)
 		return false;
 	conn->ep.engine->stats.groups_broken++;
 	if (rc == -EBADMSG)
-		(void)conn_send_report(conn, &report, req->rtr_base,
+		(void)conn_send_report(conn, &report, req->extension,
 				       conn_first_grant(conn, req->hdr.credit));
 	return true;
 }
@@ -134,7 +132,7 @@ static void begin_group(struct weir_request *req)
 	responder->conn->got_message = true;
 	responder->engine->stats.requests_received++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
-	if (req->rtr.nitems > 0) {
+	if (req->lists.nitems > 0) {
 		req->hdr.has_position_zero =
 			true; /* the payload is no more contiguous than if it were one */
 		req->state = REQUEST_FREE;
@@ -172,7 +170,7 @@ void request_join(struct weir_request *req)
 
 void request_note_args(struct weir_request *req, const struct weir_xdr_in *in)
 {
-	req->rtr.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(in));
+	req->lists.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(in));
 }
 
 void request_read_sections(struct weir_request *req, struct weir_xdr_in *in)
@@ -196,13 +194,6 @@ int request_list_sections(struct weir_request *req)
 	for (; rtr_items_next(&it, &item); n++) /* behind the payload's place in the list */
 		items[n] = (struct rtr_stream_item){item.disp, item.length, req->chunks[n + 1].dst};
 	return rtr_stream_parts(sections, nsections, items, n, req->parts, REQUEST_PARTS_MAX);
-}
-
-void request_read_parts(struct weir_request *req)
-{
-	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
-	if (req->is_group)
-		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
 }
 
 /* Its buffer is the gathering request's from here on. */
@@ -326,7 +317,7 @@ bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hd
 	} else if (hdr->lists.proc != RDMA2_OPTIONAL) {
 		return false;
 	} else if (!has_op) {
-		request_count_refused(responder->engine, reason);
+		request_count_refused_v2(responder->engine, reason);
 		request_reply_error_v2(req, rdma2_verdict_err(verdict), 0, 0);
 	} else if (rtr.op == RTR_REPTERR) {
 		on_report(req, hdr, &rtr.report);
@@ -395,13 +386,6 @@ uint32_t request_collect_items(struct weir_request *req)
 
 /* ---- going out ---- */
 
-void weir_request_operation(struct weir_request *req, uint32_t args_offset)
-{
-	/* No other header asks; but a reply that is kept may be for one that does. */
-	if (req->rtr_base != 0 || req->replay)
-		req->op = args_offset;
-}
-
 /* A reply with directions has a header of its own, which is made with its plan. */
 static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 {
@@ -411,11 +395,11 @@ static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 		.xid = req->hdr.xid,
 		.credit = credit,
 		.direction = RDMA1_REPLY,
-		.base = req->rtr_base,
+		.base = req->extension,
 		.count = req->nsends,
 		.split = {(uint32_t)piece_payload_bytes(req->pieces, req->npieces, req->reduced),
 			  req->header_bytes, req->lead_bytes},
-		.header = req->rtr.nsets > 0 ? req->header : NULL,
+		.header = req->lists.nsets > 0 ? req->header : NULL,
 		.header_lkey = header_buf->lkey,
 		.pieces = req->pieces,
 		.npieces = req->npieces,
@@ -504,7 +488,7 @@ int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *i
 		.request = &rtr,
 		.pieces = in->pieces,
 		.npieces = in->npieces,
-		.args_at = req->rtr.args_at,
+		.args_at = req->lists.args_at,
 		.inline_bytes = req->responder->conn->send_inline,
 		.credit = in->credit,
 		.may_reduce = in->may_reduce,
@@ -556,6 +540,5 @@ void request_send_group(struct weir_request *req)
 {
 	const struct conn_group_out group = group_of(req, req->credit);
 
-	req->responder->engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
 	conn_send_group(req->responder->conn, &group);
 }

@@ -1,10 +1,190 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may speak version 2: which table a new connection has. */
-#include "negotiate.h"
-#include "responder.h"
+/* The protocol of connections that may speak version 2, and which table a new connection has. */
+#include <errno.h>
+
+#include "request_ext.h"
+#include "request_plain.h"
+
+_Static_assert(sizeof(struct rtr_read_iter) <= sizeof(union request_reads), "REQUEST_READS_WORDS");
+_Static_assert(REQUEST_RECEIVES_MAX == RTR_TRANSMISSIONS_MAX, "receives of a request");
+
+static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	request_group_tick(responder_of(conn), now_ns);
+}
+
+/* A call that has yet to come, in part. */
+static void v2_on_drain(struct weir_conn *conn)
+{
+	request_group_break(responder_of(conn));
+}
+
+/* Its header can be parsed: it is no RDMA2_ERR_BAD_XDR. */
+static void v2_refuse_pull(struct weir_request *req)
+{
+	if (req->hdr.vers == RDMA2_VERSION)
+		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
+	else
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+}
+
+/* What it has by the extension; the next one may be of a connection without. */
+static void v2_release_request(struct weir_request *req)
+{
+	conn_group_put_bufs(&req->group_bufs);
+	req->extension = 0;
+	req->nsends = 0;
+	req->is_apart = false;
+	req->placed = 0;
+	req->is_group = false;
+	req->lists = (struct request_lists){0};
+}
+
+/* ---- items ---- */
+
+static void v2_reads_begin(const struct weir_request *req, union request_reads *it)
+{
+	const struct rtr_header rtr = {.items = req->lists.items, .nitems = req->lists.nitems};
+
+	rtr_reads_begin(&rtr, (struct rtr_read_iter *)it->items);
+}
+
+static bool v2_reads_next(union request_reads *it, struct rdma1_read_segment *seg)
+{
+	return rtr_reads_next((struct rtr_read_iter *)it->items, seg);
+}
+
+/* A call in several transmissions came with its payload. */
+static bool v2_begin_group_items(struct weir_request *req)
+{
+	struct weir_xdr_in in;
+
+	request_read_sections(req, &in);
+	if (!request_find_program(req, &in))
+		return false;
+	request_note_args(req, &in);
+	if (!request_items_allowed(req)) {
+		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+		return false;
+	}
+	req->args = in;
+	req->state = REQUEST_PULL_ITEMS;
+	return true;
+}
+
+static int v2_reassemble(struct weir_request *req)
+{
+	return reassemble_parts(req->stream, req->stream_bytes, req->chunks, req->nchunks,
+				req->parts, REASSEMBLE_PARTS_MAX);
+}
+
+static void v2_finish_items(struct weir_request *req)
+{
+	uint32_t placed = request_collect_items(req);
+
+	request_finish_pull(req, req->is_group ? request_list_sections(req) : v2_reassemble(req),
+			    req->lists.nitems - placed);
+}
+
+/* ---- replies ---- */
+
+static uint32_t v2_reply_extra_bytes(const struct weir_request *req)
+{
+	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
+}
+
+static bool v2_plan_plain_reply(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (req->hdr.vers != RDMA2_VERSION)
+		return request_plan_plain(req, conn, 0);
+	/* With a handle to invalidate the Send is more than that. */
+	if (req->inv_handle != 0 || req->extension != 0 ||
+	    !request_plan_plain(req, conn, RDMA2_EXTRA))
+		return false;
+	rdma2_write_over(req->header, RDMA1_REPLY, 0);
+	return true;
+}
+
+static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		     uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+{
+	uint32_t extra = v2_reply_extra_bytes(req);
+	int rc;
+
+	if (req->lists.nsets > 0)
+		return request_reduce_rtr(req, in, buf, size, xfers, plan);
+	rc = size < extra
+		     ? -ENOSPC
+		     : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
+	if (rc != 0 || extra == 0)
+		return rc;
+	rdma2_write_over(buf, RDMA1_REPLY, 0);
+	plan->header_bytes += extra;
+	return 0;
+}
+
+static void v2_refuse_reply(struct weir_request *req, const struct reduce_reply_in *in)
+{
+	uint32_t segment, bytes;
+
+	if (req->hdr.vers != RDMA2_VERSION) {
+		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+		return;
+	}
+	reduce_reply_lack(in, &segment, &bytes);
+	request_reply_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
+}
+
+/* Calls of version 2 name it (section 6.2.3 of its draft). */
+static bool v2_key_to_end(const struct weir_request *req, uint32_t *rkey)
+{
+	*rkey = req->responder->conn->may_invalidate ? req->inv_handle : 0;
+	return req->hdr.vers == RDMA2_VERSION;
+}
+
+static uint32_t v2_gather_placed(struct weir_request *req, struct fabric_sge *sges, uint32_t n,
+				 uint32_t *bytes)
+{
+	const struct weir_conn *conn = req->responder->conn;
+	const struct conn_placed placed = {req->pieces, req->npieces, req->placed, 1};
+
+	return conn_gather_placed(conn, sges, n, conn->max_sge, &placed, 0, bytes);
+}
+
+static void v2_on_placed(struct weir_request *req)
+{
+	request_keep_placed(req);
+	req->responder->engine->stats.placed_sent += (uint32_t)__builtin_popcount(req->placed);
+}
 
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
+	.on_tick = v2_on_tick,
+	.begin_responder = placed_replies_join,
+	.end_responder = placed_replies_leave,
+	.on_drain = v2_on_drain,
+	.refuse_pull = v2_refuse_pull,
+	.receive_call = request_receive_v2,
+	.release_request = v2_release_request,
+	.join = request_join,
+	.list_items = request_list_items,
+	.reads_begin = v2_reads_begin,
+	.reads_next = v2_reads_next,
+	.finish_items = v2_finish_items,
+	.begin_group_items = v2_begin_group_items,
+	.reply_extra_bytes = v2_reply_extra_bytes,
+	.plan_plain_reply = v2_plan_plain_reply,
+	.reduce = v2_reduce,
+	.plan_reply = request_plan_rtr,
+	.refuse_reply = v2_refuse_reply,
+	.key_to_end = v2_key_to_end,
+	.take_group = request_take_group,
+	.group_fits = request_group_fits,
+	.send_group = request_send_group,
+	.gather_placed = v2_gather_placed,
+	.on_placed = v2_on_placed,
 };
 
 const struct conn_protocol *responder_protocol(const struct weir_engine *engine)

@@ -4,8 +4,7 @@
  * (section 6.2), properties and operations dealt with; calls go on as those of version 1 do, with
  * what the header has more.
  */
-#include "negotiate.h"
-#include "responder.h"
+#include "request_ext.h"
 
 #include "compiler.h"
 #include "wire.h"
@@ -94,7 +93,7 @@ bool request_receive_v2(struct weir_request *req)
 	if (verdict == RDMA2_V_OK) {
 		on_accepted(req, &hdr);
 	} else {
-		request_count_refused(engine, reason);
+		request_count_refused_v2(engine, reason);
 		reply_error(req, rdma2_verdict_err(verdict));
 	}
 	return true;

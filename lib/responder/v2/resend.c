@@ -12,8 +12,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "continuation.h"
-#include "responder.h"
+#include "request_ext.h"
 
 #define KEPT 32u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef REQUESTER_EXTENSION_H
-#define REQUESTER_EXTENSION_H
+#ifndef CALL_EXT_H
+#define CALL_EXT_H
 
 /* What the files of version 2 and of its extension have for each other. */
 

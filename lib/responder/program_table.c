@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The programs of a listener, which its connections share, live as long as any of them. */
+#include "alloc.h"
+#include "responder.h"
+
+void program_table_put(struct program_table *table)
+{
+	if (--table->refs > 0)
+		return;
+	for (uint32_t i = 0; i < table->ndrcs; i++)
+		request_drc_destroy(table->drcs[i]);
+	mem_free(table);
+}
