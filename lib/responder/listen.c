@@ -7,6 +7,7 @@
 #include "responder.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -27,6 +28,8 @@ struct weir_listener {
 	uint32_t next_engine;
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
 };
+
+static _Atomic uint64_t serials; /* the latest table's */
 
 static void on_open(struct weir_conn *conn)
 {
@@ -273,6 +276,7 @@ int weir_listen(struct weir_engine *engine, const char *addr,
 		return -ENOMEM;
 	}
 	listener->programs->refs = 1;
+	listener->programs->serial = atomic_fetch_add(&serials, 1) + 1;
 	listener->programs->nprograms = options->nprograms;
 	memcpy(listener->programs->programs, options->programs,
 	       options->nprograms * sizeof(options->programs[0]));

@@ -78,6 +78,17 @@ static void pool_put(struct request_pool *pool)
 	mem_free(pool);
 }
 
+/* Programs that are gone may have left templates behind, and others come where they were: these
+ * have a higher serial than all that were there before. */
+static void forget_templates(struct request_pool *pool, const struct program_table *programs)
+{
+	if (programs->serial <= pool->newest_programs)
+		return;
+	pool->newest_programs = programs->serial;
+	for (uint32_t i = 0; i < pool->nused; i++)
+		pool->requests[i].template.shape = 0;
+}
+
 struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
 				   uint32_t credits, struct program_table *programs,
 				   struct drc *drc, struct engine_peer *account)
@@ -106,6 +117,7 @@ struct responder *responder_create(struct weir_engine *engine, const struct conn
 	responder->keeps = true;
 	responder->credits.limit = credits;
 	responder->programs = programs;
+	forget_templates(responder->pool, programs);
 	responder->drc = drc;
 	programs->refs++;
 	return responder;
@@ -122,9 +134,6 @@ static void forget_kept(struct responder *responder)
 void responder_free(struct responder *responder)
 {
 	forget_kept(responder);
-	/* Its programs may be gone with it, and others come where they were. */
-	for (uint32_t i = 0; i < responder->pool->nused; i++)
-		responder->pool->requests[i].template.shape = 0;
 	if (responder->is_orphan)
 		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
 	engine_peer_put(responder->engine, responder->account);
@@ -149,6 +158,18 @@ struct weir_request *request_take(struct responder *responder)
 	return req;
 }
 
+void request_enlist(struct weir_request *req)
+{
+	if (!req->outstanding.le_prev)
+		LIST_INSERT_HEAD(&req->responder->outstanding, req, outstanding);
+}
+
+void request_delist(struct weir_request *req)
+{
+	LIST_REMOVE(req, outstanding);
+	req->outstanding.le_prev = NULL;
+}
+
 /* Those that only some requests have. */
 static out_of_line void put_extra(struct weir_request *req)
 {
@@ -165,11 +186,6 @@ static inline void put_bufs(struct weir_request *req)
 	request_put_buf(&req->reply);
 	if (unlikely(req->header_buf || req->spill || req->extension != 0 || req->nchunks > 0))
 		put_extra(req);
-}
-
-static bool is_of(const struct weir_request *req, const struct responder *responder)
-{
-	return req->state != REQUEST_FREE && req->responder == responder;
 }
 
 /* Handlers that wait for buffers are called once more, to end their requests. */
@@ -225,13 +241,11 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 {
 	struct responder *responder =
 		(struct responder *)((char *)orphan - offsetof(struct responder, orphan));
+	struct weir_request *req;
 
 	responder->is_orphan = false;
-	for (uint32_t i = 0; i < responder->pool->nused; i++) {
-		struct weir_request *req = &responder->pool->requests[i];
-
-		if (!is_of(req, responder))
-			continue;
+	LIST_FOREACH(req, &responder->outstanding, outstanding)
+	{
 		put_message(req, responder->engine);
 		req->msg = NULL;
 		put_bufs(req);
@@ -293,7 +307,7 @@ static inline bool has_little(const struct weir_request *req)
 	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent |
 			 (uintptr_t)req->header_buf | (uintptr_t)req->spill | req->extension |
 			 req->nchunks | req->any_counted | req->tx_waiter.is_waiting |
-			 req->buf_waiter.is_waiting |
+			 (uintptr_t)req->outstanding.le_prev | req->buf_waiter.is_waiting |
 			 (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
 
 	return more == 0 && responder->conn && req->state != REQUEST_DUPLICATE &&
@@ -325,6 +339,8 @@ static out_of_line void release_all(struct weir_request *req)
 	put_bufs(req);
 	request_count_none(req);
 	stop_waiting(req);
+	if (req->outstanding.le_prev)
+		request_delist(req);
 	put_free(req);
 	if (on_sent)
 		on_sent(req->on_sent_arg); /* which may end others: the one released still counts */
@@ -366,33 +382,30 @@ void request_on_tx(struct conn_tx *tx, int error)
 void responder_on_lost(struct weir_conn *conn, int error)
 {
 	struct responder *responder = responder_of(conn);
-	struct request_pool *pool = responder->pool;
+	LIST_HEAD(, weir_request) ending = LIST_HEAD_INITIALIZER(ending);
+	struct weir_request *req, *next;
 
 	(void)error;
 	forget_kept(responder);
 	responder_drop_backlog(responder);
-	for (uint32_t i = 0; i < pool->nused; i++) {
-		struct weir_request *req = &pool->requests[i];
-
-		if (!is_of(req, responder))
-			continue;
+	for (req = LIST_FIRST(&responder->outstanding); req; req = next) {
+		next = LIST_NEXT(req, outstanding);
 		req->flags.is_plain = false;
-		if (req->state == REQUEST_HANDLING && req->is_group)
-			each_receive(req->msg, keep, conn);
-		else if (req->state == REQUEST_HANDLING)
-			conn_keep_message(conn, req->msg); /* its arguments are in there */
-		else
+		if (req->state != REQUEST_HANDLING) {
 			req->msg = NULL; /* the connection gives it back */
+			LIST_REMOVE(req, outstanding);
+			LIST_INSERT_HEAD(&ending, req, outstanding);
+		} else if (req->is_group) {
+			each_receive(req->msg, keep, conn);
+		} else {
+			conn_keep_message(conn, req->msg); /* its arguments are in there */
+		}
 	}
 	responder->conn = NULL;
 	conn->role_data = NULL;
 	responder->nbusy++; /* what is released in here may reply to what the program holds */
-	for (uint32_t i = 0; i < pool->nused; i++) {
-		struct weir_request *req = &pool->requests[i];
-
-		if (is_of(req, responder) && req->state != REQUEST_HANDLING)
-			request_release(req);
-	}
+	while ((req = LIST_FIRST(&ending)))
+		request_release(req);
 	if (--responder->nbusy == 0) {
 		responder_free(responder);
 		return;

@@ -353,16 +353,16 @@ void request_pull_tick(struct responder *responder, uint64_t now_ns)
 {
 	struct weir_engine *engine = responder->engine;
 	uint64_t timeout_ns = engine->profile.pull_timeout_ms * 1000000ull;
+	const struct weir_request *req;
 
 	if (timeout_ns == 0 || now_ns < responder->next_pull_tick_ns)
 		return;
 	responder->next_pull_tick_ns = now_ns + timeout_ns / 16;
-	for (uint32_t i = 0; i < responder->pool->nused; i++) {
-		const struct weir_request *req = &responder->pool->requests[i];
-
+	LIST_FOREACH(req, &responder->outstanding, outstanding)
+	{
 		if ((req->state != REQUEST_PULL_CALL && req->state != REQUEST_PULL_ITEMS &&
 		     req->state != REQUEST_JOIN) ||
-		    req->responder != responder || now_ns - req->pull_since_ns < timeout_ns)
+		    now_ns - req->pull_since_ns < timeout_ns)
 			continue;
 		engine->stats.pull_timeouts++;
 		engine_log_peer(engine, &engine->ends,

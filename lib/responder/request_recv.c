@@ -130,6 +130,8 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 		receive_any(req, conn);
 	else
 		receive_v1(req, conn);
+	if (req->state != REQUEST_FREE)
+		request_enlist(req);
 }
 
 /* All requests wait for their Sends, or are other connections', or the peer has to take replies

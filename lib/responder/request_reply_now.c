@@ -35,6 +35,8 @@ static inline void release(struct weir_request *req, bool is_short, bool grant_u
 	mem_pool_put(req->reply);
 	if (!is_short && req->nchunks > 0)
 		request_put_chunks(req);
+	if (!grant_unchanged && unlikely(req->outstanding.le_prev != NULL))
+		request_delist(req);
 	responder->nbusy--;
 	req->reply = NULL;
 	req->user = NULL;

@@ -75,6 +75,7 @@ void request_begin_pending(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
+	request_enlist(req);
 	req->is_pending = true;
 	responder->engine->npending++;
 	request_count(responder, ENGINE_SHARE_REPLIES, 1);

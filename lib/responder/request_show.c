@@ -103,6 +103,16 @@ static out_of_line void receive_first(struct weir_request *req)
 	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
 }
 
+/* The request is not done with its message. */
+static out_of_line bool hold_shown(struct weir_conn *conn)
+{
+	struct weir_request *req = responder_of(conn)->pool->shown;
+
+	if (req->state != REQUEST_FREE)
+		request_enlist(req);
+	return conn_hold_delivered(conn);
+}
+
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
@@ -117,11 +127,12 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 		return conn_deliver(receiver, wr_id, len);
 	conn_deliver_begin(conn, buf);
 	pool->free = req->next_free;
+	pool->shown = req;
 	responder->nbusy++;
 	req->responder = responder;
 	req->msg = buf;
 	req->msg_bytes = len;
 	if (!receive_repeat(req, responder, conn, buf->data, len))
 		receive_first(req);
-	return conn_deliver_end(conn);
+	return likely(!conn->srq->delivering) ? true : hold_shown(conn);
 }

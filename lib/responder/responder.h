@@ -150,6 +150,7 @@ struct weir_request {
 		};
 	};
 	struct request_flags flags;
+	LIST_ENTRY(weir_request) outstanding; /* request_enlist(); le_prev NULL: it is in no list */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -208,6 +209,7 @@ _Static_assert(offsetof(struct weir_request, out) == 64 &&
 struct program_table {
 	uint32_t nprograms;
 	_Atomic uint32_t refs; /* listener and connections, of any engine */
+	uint64_t serial;       /* later ones have higher ones */
 	uint32_t ndrcs; /* one for each engine of the listener; 0: no program has use for it */
 	struct drc *drcs[LISTENER_ENGINES_MAX];
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
@@ -221,7 +223,9 @@ struct request_pool {
 	uint32_t refs; /* responders */
 	bool is_serving;
 	struct weir_request *free;	 /* the latest used first: it is in the cache */
+	struct weir_request *shown;	 /* whose message the device has shown last */
 	TAILQ_HEAD(, responder) waiting; /* those with a backlog, in turn */
+	uint64_t newest_programs;	 /* the highest serial of its responders' programs so far */
 	uint32_t nrequests;
 	uint32_t nused; /* of them the first ones, which were in use once */
 	struct weir_request *requests;
@@ -261,6 +265,9 @@ struct responder {
 	bool keeps;		  /* it counts in the engine's placed_replies, if there are any */
 	uint64_t linger_until_ns; /* while draining: 0, or when Sends without completion have
 				     arrived */
+	/* Requests that have outlasted the upcall of their message, so that what looks for them
+	 * need not look through those of others. */
+	LIST_HEAD(, weir_request) outstanding;
 	struct weir_request *gathering; /* the open group's; NULL: there is none */
 	uint32_t npulling;		/* requests in the PULL states, and JOIN */
 	uint64_t next_pull_tick_ns;
@@ -469,6 +476,9 @@ void request_send_error(struct weir_request *req);
 
 /* request_end.c */
 struct weir_request *request_take(struct responder *responder);
+/* It outlasts the upcall of its message. Until its end it is in its responder's list. */
+void request_enlist(struct weir_request *req);
+void request_delist(struct weir_request *req);
 void request_release(struct weir_request *req);
 static inline void request_put_buf(struct mem_buf **buf)
 {

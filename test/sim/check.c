@@ -126,6 +126,9 @@ static uint32_t check_responder(struct wsim_side *side, const struct weir_conn *
 			continue;
 
 		busy += req->state != REQUEST_FREE;
+		if ((req->state != REQUEST_FREE) != (req->outstanding.le_prev != NULL))
+			wsim_violation(side->run, "a request is %s its connection's list",
+				       req->outstanding.le_prev ? "still in" : "not in");
 		handling += req->state == REQUEST_HANDLING;
 		count_request(side->engine, req, owned);
 	}
