@@ -174,6 +174,9 @@ void client_of_peer(struct client *client, const struct weir_peer *peer,
 	if (peer->has_credentials) {
 		client->uid = peer->uid;
 		client->gid = peer->gid;
+		client->has_more_groups = peer->has_more_groups;
+		client->ngroups = peer->ngroups;
+		memcpy(client->groups, peer->groups, sizeof(client->groups));
 		client->is_privileged = peer->uid == 0;
 	} else {
 		set_addr(client, peer->address);

@@ -27,6 +27,9 @@ struct client {
 	bool is_local; /* of this host, by shm, or by MOUNT of a server of shm */
 	bool has_uid;  /* the kernel says who it is: 'uid' and 'gid' */
 	uint32_t uid, gid;
+	bool has_more_groups; /* than those in 'groups' */
+	uint32_t ngroups;
+	uint32_t groups[WEIR_PEER_GROUPS_MAX]; /* supplementary ones, of 'has_uid' */
 	bool is_privileged; /* its port is one that root alone can have; of this host: it is root */
 	const struct export_rules *rules[EXPORTS_MAX]; /* in the order of the exports; NULL: it may
 							  not mount that one */

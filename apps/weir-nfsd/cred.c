@@ -7,6 +7,8 @@
  * an id it would do so. */
 #define ID_OF_NOBODY UINT32_MAX
 
+_Static_assert(CRED_GIDS_MAX >= WEIR_RPC_GIDS_MAX, "all groups of a credential have room");
+
 static void make_anonymous(const struct export_rules *rules, struct cred *cred)
 {
 	cred->uid = rules->anon_uid;
@@ -21,9 +23,19 @@ static uint32_t gid_of(const struct export_rules *rules, uint32_t gid)
 	return is_squashed ? rules->anon_gid : gid;
 }
 
+static void set_groups(const struct export_rules *rules, uint32_t gid, uint32_t ngids,
+		       const uint32_t *gids, struct cred *cred)
+{
+	cred->gid = gid_of(rules, gid);
+	cred->ngids = ngids;
+	for (uint32_t i = 0; i < ngids; i++)
+		cred->gids[i] = gid_of(rules, gids[i]);
+}
+
 enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct client *client,
 				const struct export_rules *rules, struct cred *cred)
 {
+	bool is_known = client->has_uid && client->uid != 0;
 	struct weir_rpc_auth_sys sys;
 
 	switch (auth->flavor) {
@@ -38,21 +50,20 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 		return WEIR_RPC_AUTH_REJECTEDCRED;
 	}
 	/* A known user cannot become the anonymous one by leaving its credential out. */
-	if (client->has_uid && client->uid != 0) {
+	if (is_known)
 		sys.uid = client->uid;
-		sys.gid = client->gid;
-		sys.ngids = 0;
-	}
 	if (rules->squashes_all || sys.uid == ID_OF_NOBODY ||
 	    (sys.uid == 0 && rules->squashes_root)) {
 		make_anonymous(rules, cred);
 		return WEIR_RPC_AUTH_OK;
 	}
+	if (is_known && client->has_more_groups)
+		return WEIR_RPC_AUTH_TOOWEAK;
 	cred->uid = sys.uid;
-	cred->gid = gid_of(rules, sys.gid);
-	cred->ngids = sys.ngids;
-	for (uint32_t i = 0; i < sys.ngids; i++)
-		cred->gids[i] = gid_of(rules, sys.gids[i]);
+	if (is_known)
+		set_groups(rules, client->gid, client->ngroups, client->groups, cred);
+	else
+		set_groups(rules, sys.gid, sys.ngids, sys.gids, cred);
 	return WEIR_RPC_AUTH_OK;
 }
 

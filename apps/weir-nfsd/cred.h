@@ -8,11 +8,13 @@
 
 #include "client_rules.h"
 
+#define CRED_GIDS_MAX WEIR_PEER_GROUPS_MAX /* not less than WEIR_RPC_GIDS_MAX */
+
 struct cred {
 	uint32_t uid;
 	uint32_t gid;
 	uint32_t ngids;
-	uint32_t gids[WEIR_RPC_GIDS_MAX];
+	uint32_t gids[CRED_GIDS_MAX];
 };
 
 enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
@@ -22,10 +24,10 @@ enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
  * client, and by the export's rules for that client.
  *
  * If the kernel has named the user of a client on this host, and it is not root, the call is
- * carried out as that user and its group, whatever the credential says, AUTH_NONE included. Other
- * groups do not count, because a claim to them cannot be checked. Any other client is anonymous
- * with AUTH_NONE, and if it claims the ID 2^32 - 1, which is no ID. Whoever is squashed is
- * anonymous.
+ * carried out as that user and its groups, whatever the credential says, AUTH_NONE included. A user
+ * who has more groups than the kernel named here is denied with WEIR_RPC_AUTH_TOOWEAK, because a
+ * mode can take rights from the members of a group. Any other client is anonymous with AUTH_NONE,
+ * and if it claims the ID 2^32 - 1, which is no ID. Whoever is squashed is anonymous.
  *
  * Returns WEIR_RPC_AUTH_OK with *cred filled in, or what the call is to be denied with.
  */

@@ -83,6 +83,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
 	shm_sock_peer(fd, &sock->who);
+	shm_users_read_groups(&dev->overflow, fd, &sock->who);
 	sock->life = life_get(dev, fd, sock->who.pid);
 	return sock;
 }

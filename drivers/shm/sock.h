@@ -218,7 +218,8 @@ static inline struct backlog_peer shm_backlog_peer(const struct shm_account *acc
 uint64_t shm_next_id(void);
 /* Read from a descriptor, which epoll then reports by 'id'. Returns 0 or -errno. */
 int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
-/* Whom the kernel names as the peer of a connected socket. No lock is needed. */
+/* Whom the kernel names as the peer of a connected socket, without its supplementary groups. No
+ * lock is needed. */
 void shm_sock_peer(int fd, struct weir_peer *who);
 /* The account of that user. NULL: no memory. */
 struct shm_account *shm_account_of(const struct weir_peer *who);

@@ -97,6 +97,26 @@ bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer
 	return own->options->server_uids.any || is_admitted(own, who, &own->options->server_uids);
 }
 
+void shm_users_read_groups(const struct shm_overflow *overflow, int fd, struct weir_peer *who)
+{
+	uint32_t groups[WEIR_PEER_GROUPS_MAX];
+	socklen_t len = sizeof(groups);
+
+	who->ngroups = 0;
+	who->has_more_groups = false;
+	if (!who->has_credentials)
+		return;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) != 0) {
+		who->has_more_groups = true;
+		return;
+	}
+	for (uint32_t i = 0; i < len / sizeof(groups[0]); i++)
+		if (groups[i] == overflow->gid)
+			who->has_more_groups = true;
+		else
+			who->groups[who->ngroups++] = groups[i];
+}
+
 static struct shm_admission admission_of(const struct shm_dev *dev)
 {
 	return (struct shm_admission){&dev->options, geteuid(), dev->overflow};

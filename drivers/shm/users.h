@@ -38,6 +38,12 @@ struct shm_admission {
 	struct shm_overflow overflow;
 };
 
+/*
+ * Add the supplementary groups of a socket's peer to its credentials. A group without a number in
+ * this user namespace is not listed. No lock is needed.
+ */
+void shm_users_read_groups(const struct shm_overflow *overflow, int fd, struct weir_peer *who);
+
 /* Whether a process may connect to a listener of this side. 'groups' are its supplementary ones. */
 bool shm_users_may_connect(const struct shm_admission *own, const struct weir_peer *who,
 			   const uint32_t *groups, uint32_t ngroups);

@@ -167,6 +167,9 @@ static bool is_taken(const char *options)
 		assert_int_equal(end.events[0].peer.uid, OTHER);
 		assert_int_equal(end.events[0].peer.gid, GROUP);
 		assert_int_equal(end.events[0].peer.pid, pid);
+		assert_false(end.events[0].peer.has_more_groups);
+		assert_int_equal(end.events[0].peer.ngroups, 1);
+		assert_int_equal(end.events[0].peer.groups[0], MORE);
 		end.qp = end_accept(&end, NULL, &end);
 		assert_int_equal(end_of_child(pid), FOUND_MESSAGE);
 		assert_int_equal(end.dev->stats.users_refused, before);

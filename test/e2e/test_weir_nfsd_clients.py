@@ -24,6 +24,8 @@ MNT_OK, MNT_NOENT, MNT_ACCES = 0, 2, 13
 CONNS = 64  # ONCRPC_SERVER_CONNS_MAX
 CONNS_PEER = 16  # ONCRPC_SERVER_CONNS_PEER
 NOBODY = 65534
+GROUP = 5000
+GROUPS_MAX = 64  # WEIR_PEER_GROUPS_MAX
 IS_ROOT = os.geteuid() == 0
 PORTS_PATH = '/proc/sys/net/ipv4/ip_unprivileged_port_start'
 with open(PORTS_PATH, encoding='ascii') as ports:
@@ -390,6 +392,10 @@ clients = uid:65534
 backend = dir:{folder}/secret
 root_squash = no
 clients = local
+[/shared]
+backend = ram:4m
+root_squash = no
+clients = local
 [/reserved]
 backend = ram:4m
 clients = local(secure_port)
@@ -404,8 +410,11 @@ clients = local(secure_port)
 
     def setUp(self):
         super().setUp()
-        self.before = (shutil.which('setpriv'), f'--reuid={NOBODY}', f'--regid={NOBODY}',
-                       '--clear-groups')
+        self.before = self.as_nobody('--clear-groups')
+
+    @staticmethod
+    def as_nobody(groups):
+        return (shutil.which('setpriv'), f'--reuid={NOBODY}', f'--regid={NOBODY}', groups)
 
     def test_a_user_acts_as_itself(self):
         nobody = self.client('/mine', '--uid', '0', '--gid', '0', before=self.before)
@@ -423,6 +432,32 @@ clients = local(secure_port)
             with self.subTest(claim=claim):
                 self.client('/secret', *claim,
                             before=self.before).fails(self, NFS, 'ermission denied', 'cat', 'file')
+
+    def test_the_groups_of_the_process_count(self):
+        member = self.as_nobody(f'--groups=4999,{GROUP}')
+        for export in ('/secret', '/shared'):
+            with self.subTest(export=export):
+                root = self.client(export, '--uid', '0', '--gid', str(GROUP))
+                root.ok(self, 'mkdir', 'denied', 'granted')
+                root.ok(self, 'chmod', '707', 'denied')
+                root.ok(self, 'chmod', '770', 'granted')
+                for before, may, may_not in ((member, 'granted', 'denied'),
+                                             (self.before, 'denied', 'granted')):
+                    client = self.client(export, '--gid', str(GROUP), before=before)
+                    client.ok(self, 'ls', may)
+                    client.fails(self, NFS, 'ermission denied', 'ls', may_not)
+                    client.ok(self, 'mkdir', f'{may}/made')
+                    client.fails(self, NFS, 'ermission denied', 'mkdir', f'{may_not}/made')
+
+    def test_a_process_with_too_many_groups_is_denied(self):
+        for n, may in ((GROUPS_MAX, True), (GROUPS_MAX + 1, False)):
+            groups = ','.join(str(GROUP + i) for i in range(n))
+            client = self.client('/shared', before=self.as_nobody(f'--groups={groups}'))
+            with self.subTest(groups=n):
+                if may:
+                    client.ok(self, 'ls')
+                else:
+                    client.fails(self, TRANSPORT, '', 'ls')
 
 
 if __name__ == '__main__':

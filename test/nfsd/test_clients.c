@@ -432,6 +432,56 @@ static void cred_of__a_user_of_this_host_is_itself(void **state)
 	assert_int_equal(cred.ngids, 2);
 }
 
+/* With as many groups as a peer's list has room for, which are more than AUTH_SYS has. */
+static void cred_of__a_user_of_this_host_has_its_groups(void **state)
+{
+	const struct weir_rpc_auth_sys claims = {
+		.uid = 1000, .gid = 1000, .ngids = 2, .gids = {0, 4}};
+	struct weir_peer peer = {.has_credentials = true, .uid = 2000, .gid = 2001};
+	const struct export_rules rules = {.squashes_root = true, .anon_gid = 78};
+	static struct client client;
+	struct cred cred;
+
+	(void)state;
+	peer.ngroups = WEIR_PEER_GROUPS_MAX;
+	for (uint32_t i = 0; i < WEIR_PEER_GROUPS_MAX; i++)
+		peer.groups[i] = 5000 + i;
+	peer.groups[1] = 0;
+	client_of_peer(&client, &peer, &exports);
+	cred = as(&client, &rules, &claims);
+	assert_int_equal(cred.gid, 2001);
+	assert_int_equal(cred.ngids, WEIR_PEER_GROUPS_MAX);
+	assert_int_equal(cred.gids[1], 78);
+	assert_true(cred_in_group(&cred, 5000));
+	assert_true(cred_in_group(&cred, 5000 + WEIR_PEER_GROUPS_MAX - 1));
+	assert_false(cred_in_group(&cred, 4));
+	/* A mode can take rights from a group. */
+	assert_false(cred_may(&cred, 0, 5000, 0604, false, MAY_READ));
+	assert_true(cred_may(&cred, 0, 5000, 0640, false, MAY_READ));
+	assert_true(cred_may(&cred, 0, 4, 0604, false, MAY_READ));
+}
+
+static void cred_of__a_user_with_more_groups_is_denied(void **state)
+{
+	const struct weir_rpc_auth none = {.flavor = WEIR_RPC_AUTH_NONE};
+	struct weir_peer peer = {
+		.has_credentials = true, .uid = 2000, .gid = 2001, .has_more_groups = true};
+	struct export_rules rules = {.squashes_root = false, .anon_uid = 77, .anon_gid = 78};
+	static struct client client;
+	struct cred cred;
+
+	(void)state;
+	client_of_peer(&client, &peer, &exports);
+	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_TOOWEAK);
+	rules.squashes_all = true; /* its own groups do not matter then */
+	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_OK);
+	assert_int_equal(cred.uid, 77);
+	rules.squashes_all = false;
+	peer.uid = 0;
+	client_of_peer(&client, &peer, &exports);
+	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_OK);
+}
+
 static struct cred without_credential(const struct client *client, const struct export_rules *rules)
 {
 	const struct weir_rpc_auth none = {.flavor = WEIR_RPC_AUTH_NONE};
@@ -508,6 +558,8 @@ int main(void)
 		cmocka_unit_test_teardown(clients__all_addresses_of_a_name_count, teardown),
 		cmocka_unit_test_teardown(clients__that_are_none, teardown),
 		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself),
+		cmocka_unit_test(cred_of__a_user_of_this_host_has_its_groups),
+		cmocka_unit_test(cred_of__a_user_with_more_groups_is_denied),
 		cmocka_unit_test(cred_of__a_user_of_this_host_is_itself_without_credential),
 		cmocka_unit_test(cred_of__root_and_networks_are_anonymous_without_credential),
 		cmocka_unit_test(cred_of__squashes_all),

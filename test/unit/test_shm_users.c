@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whom driver shm connects with: the options, and what they mean for each kind of user. */
 #include <errno.h>
+#include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,6 +228,60 @@ static void own_process__is_one_that_lives(void **state)
 	close(fds[1]);
 }
 
+/* What is read of a peer that has the groups 5000, 5001 and so on. */
+static struct weir_peer peer_with_groups(uint32_t n, uint32_t overflow_gid)
+{
+	const struct shm_overflow of_groups = {UINT32_MAX, overflow_gid};
+	struct weir_peer who = {.has_credentials = true};
+	gid_t many[WEIR_PEER_GROUPS_MAX + 1], saved[256];
+	int fds[2], nsaved = getgroups(256, saved);
+
+	assert_true(nsaved >= 0);
+	for (uint32_t i = 0; i < n; i++)
+		many[i] = 5000 + i;
+	if (setgroups(n, many) != 0)
+		skip(); /* only root can */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	assert_int_equal(setgroups((size_t)nsaved, saved), 0);
+	shm_users_read_groups(&of_groups, fds[0], &who);
+	close(fds[0]);
+	close(fds[1]);
+	return who;
+}
+
+static void groups__are_those_of_the_connect(void **state)
+{
+	struct weir_peer who = peer_with_groups(WEIR_PEER_GROUPS_MAX, UINT32_MAX);
+
+	(void)state;
+	assert_false(who.has_more_groups);
+	assert_int_equal(who.ngroups, WEIR_PEER_GROUPS_MAX);
+	for (uint32_t i = 0; i < who.ngroups; i++)
+		assert_int_equal(who.groups[i], 5000 + i);
+	who = peer_with_groups(0, UINT32_MAX);
+	assert_false(who.has_more_groups);
+	assert_int_equal(who.ngroups, 0);
+}
+
+static void groups__that_cannot_be_listed_are_more(void **state)
+{
+	struct weir_peer who = peer_with_groups(WEIR_PEER_GROUPS_MAX + 1, UINT32_MAX);
+	const struct shm_overflow none = {UINT32_MAX, UINT32_MAX};
+
+	(void)state;
+	assert_true(who.has_more_groups);
+	assert_int_equal(who.ngroups, 0);
+	who = peer_with_groups(3, 5001);
+	assert_true(who.has_more_groups);
+	assert_int_equal(who.ngroups, 2);
+	assert_int_equal(who.groups[0], 5000);
+	assert_int_equal(who.groups[1], 5002);
+	who.has_credentials = false;
+	shm_users_read_groups(&none, -1, &who);
+	assert_false(who.has_more_groups);
+	assert_int_equal(who.ngroups, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +290,8 @@ int main(void)
 		cmocka_unit_test(overflow__is_none_where_every_number_is_mapped),
 		cmocka_unit_test(connect__others_are_listed),
 		cmocka_unit_test(own_process__is_one_that_lives),
+		cmocka_unit_test(groups__are_those_of_the_connect),
+		cmocka_unit_test(groups__that_cannot_be_listed_are_more),
 		cmocka_unit_test(serve__is_a_list_of_its_own),
 		cmocka_unit_test(options__what_is_no_list_is_refused),
 		cmocka_unit_test(options__mode_is_octal),

@@ -17,7 +17,7 @@
 /* By the kernel's own calls: the C library's would change all threads. */
 static int set_groups(uint32_t n, const uint32_t *gids)
 {
-	gid_t groups[WEIR_RPC_GIDS_MAX];
+	gid_t groups[CRED_GIDS_MAX];
 
 	for (uint32_t i = 0; i < n; i++)
 		groups[i] = gids[i];

@@ -5,9 +5,9 @@
 /*
  * Who the other side of a connection is. Drivers find it out; applications and limits use it.
  *
- * Over shm the kernel vouches for the credentials (SO_PEERCRED): those that the peer had when it
- * connected or, if this side connected, when the peer began to listen. A network address is as
- * trustworthy as the network is.
+ * Over shm the kernel vouches for the credentials (SO_PEERCRED, SO_PEERGROUPS): those that the peer
+ * had when it connected or, if this side connected, when the peer began to listen. A network
+ * address is as trustworthy as the network is.
  */
 
 #include <weir/common.h>
@@ -15,6 +15,7 @@
 WEIR_BEGIN_DECLS
 
 #define WEIR_PEER_ADDRESS_BYTES 128u
+#define WEIR_PEER_GROUPS_MAX	64u
 
 struct weir_peer {
 	char address[WEIR_PEER_ADDRESS_BYTES]; /**< in the driver's form: "192.0.2.1:1023", "process
@@ -23,6 +24,13 @@ struct weir_peer {
 	uint32_t uid;	      /**< effective user */
 	uint32_t gid;	      /**< effective group */
 	int32_t pid;	      /**< 0: a process that this one's PID namespace does not show */
+	/**
+	 * The peer also has supplementary groups that 'groups' does not list, or may have them:
+	 * they are too many, they have no number in this user namespace, or the kernel did not say.
+	 */
+	bool has_more_groups;
+	uint32_t ngroups;		       /**< 0 to WEIR_PEER_GROUPS_MAX */
+	uint32_t groups[WEIR_PEER_GROUPS_MAX]; /**< supplementary ones */
 };
 
 WEIR_END_DECLS
