@@ -115,7 +115,7 @@ void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 		.srq = conn->srq ? conn->srq->fabric : NULL,
 		.max_sge = conn->max_sge,
 		.max_inline = engine->profile.inline_bytes,
-		.max_msg_bytes = engine->recv_buffer.length,
+		.max_msg_bytes = engine->recv_bytes,
 		.max_rd_atomic = engine->dev->attr.max_rd_atomic,
 		.exposes = conn->exposes,
 		.ctx = (void *)(uintptr_t)&conn->ep,

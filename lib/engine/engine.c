@@ -16,13 +16,10 @@
 #include "log.h"
 #include "mailbox.h"
 #include "peer.h"
-#include "rdma2.h"
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
 #include "windows.h"
-
-#define PAGE 4096u
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
 static _Atomic uint64_t slots_used;
@@ -86,14 +83,12 @@ static int pool_create(struct weir_engine *engine, const char *what, uint32_t co
 
 static int recv_pool_create(struct weir_engine *engine)
 {
-	const struct rtr_buffer *buffer = &engine->recv_buffer;
-	const struct rtr_buffer_group *targets = &buffer->groups[1];
-	bool has_targets = buffer->ngroups > 1;
+	const struct weir_profile *p = &engine->profile;
+	bool has_targets = engine_places(p, &engine->dev->attr);
 
-	return pool_create_aligned(engine, "recv", engine->profile.recv_buffers, buffer->length,
-				   has_targets ? targets->align : 0,
-				   has_targets ? buffer->groups[0].length : 0, true,
-				   &engine->recv_pool);
+	return pool_create_aligned(engine, "recv", p->recv_buffers, engine->recv_bytes,
+				   has_targets ? engine_target_align(p) : 0,
+				   has_targets ? p->lead_bytes : 0, true, &engine->recv_pool);
 }
 
 /* Zeros from a pool, in *buf. */
@@ -113,7 +108,7 @@ static int gap_create(struct weir_engine *engine)
 
 	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_PLACEMENT))
 		return 0;
-	rc = pool_create(engine, "gap", 1, engine->recv_buffer.length, true, &engine->gap_pool);
+	rc = pool_create(engine, "gap", 1, engine->recv_bytes, true, &engine->gap_pool);
 	return rc == 0 ? zeros_take(engine->gap_pool, &engine->gap) : rc;
 }
 
@@ -172,38 +167,26 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* The structure of receives: lead, targets, and what is wanting of a message of the usual length.
- */
-static int structure_receives(struct weir_engine *engine)
+/* The length of receives: lead and targets, where they have some, and a message of the usual length
+ * at least. */
+static int size_receives(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
-	struct rtr_buffer *buffer = &engine->recv_buffer;
 	uint32_t bytes = p->lead_bytes + p->targets * p->target_bytes;
-	uint32_t align = p->target_bytes & (0u - p->target_bytes);
 
-	rtr_buffer_default(buffer, engine->msg_bytes);
+	engine->recv_bytes = engine->msg_bytes;
 	if (!engine_places(p, &engine->dev->attr))
 		return 0;
-	*buffer = (struct rtr_buffer){.length = bytes, .ngroups = 2, .is_consistent = true};
-	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = p->lead_bytes};
-	buffer->groups[1] = (struct rtr_buffer_group){.count = p->targets,
-						      .length = p->target_bytes,
-						      .align = align < PAGE ? align : PAGE,
-						      .flags = RTR_SEG_DDP};
-	if (bytes < engine->msg_bytes) {
-		buffer->groups[buffer->ngroups++] =
-			(struct rtr_buffer_group){.count = 1, .length = engine->msg_bytes - bytes};
-		buffer->length = engine->msg_bytes;
-	}
-	buffer->sum = buffer->length;
-	if (buffer->length <= engine->dev->attr.max_msg_bytes)
+	if (bytes > engine->msg_bytes)
+		engine->recv_bytes = bytes;
+	if (engine->recv_bytes <= engine->dev->attr.max_msg_bytes)
 		return 0;
 	LOG(ERR,
 	    "driver %s: messages have at most %u bytes, and those with targets would have %u: "
 	    "lower targets "
 	    "or "
 	    "target_bytes in the profile's [connection]",
-	    engine->ops->name, engine->dev->attr.max_msg_bytes, buffer->length);
+	    engine->ops->name, engine->dev->attr.max_msg_bytes, engine->recv_bytes);
 	return -EINVAL;
 }
 
@@ -211,7 +194,7 @@ static int structure_receives(struct weir_engine *engine)
 static uint32_t group_max(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
-	uint64_t fit = p->bulk_buffer_bytes / engine->recv_buffer.length;
+	uint64_t fit = p->bulk_buffer_bytes / engine->recv_bytes;
 
 	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 ||
 	    fit == 0)
@@ -270,8 +253,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	engine->profile.bulk_buffer_bytes =
 		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
 	engine->msg_bytes = profile->inline_bytes;
-	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < RDMA2_INLINE_DEFAULT)
-		engine->msg_bytes = RDMA2_INLINE_DEFAULT;
+	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < ENGINE_LONGER_MSG_BYTES)
+		engine->msg_bytes = ENGINE_LONGER_MSG_BYTES;
 	engine->small_bytes = small_bytes(engine);
 	engine->driver = *ops;
 	engine->ops = &engine->driver;
@@ -293,7 +276,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 
 	rc = ops->open(&config, &engine->dev);
 	if (rc == 0)
-		rc = structure_receives(engine);
+		rc = size_receives(engine);
 	if (rc == 0)
 		engine->group_max = group_max(engine);
 	if (rc == 0)

@@ -14,7 +14,6 @@
 #include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
-#include "rtr_buffer.h"
 
 #define ENGINE_WC_BURST	    64u
 #define ENGINE_TICK_NS	    1000000u /* how often deadlines are looked at */
@@ -24,7 +23,10 @@
 #define ENGINE_ZEROS	    64u
 /* What a message with two results in targets is gathered from: all else, and for each of these
  * zeros and the data. */
-#define ENGINE_PLACE_SGES 5u
+#define ENGINE_PLACE_SGES	 5u
+#define ENGINE_TRANSMISSIONS_MAX 16u   /* of a message, that are ever sent or taken */
+#define ENGINE_LONGER_MSG_BYTES	 4096u /* that any receiver takes, but by version 1 */
+#define ENGINE_TARGET_ALIGN_MAX	 4096u /* of targets in receives: a page */
 /* Receives beyond the credits, for messages outside of any credit. */
 #define ENGINE_RECV_RESERVE 2u
 
@@ -178,10 +180,10 @@ struct weir_engine {
 	uint32_t msg_bytes;   /* the longest message that buffers hold: inline_bytes, or version 2's
 				 4096 */
 	uint32_t small_bytes; /* a call or a reply of up to that is no matter of long buffers */
-	/* Of a receive: its length is msg_bytes at least, and more where it has targets. */
-	struct rtr_buffer recv_buffer;
+	uint32_t recv_bytes; /* of a receive: msg_bytes at least, and more where it has targets, the
+				first of which lies behind the profile's lead_bytes */
 	uint32_t group_max;  /* transmissions of a message that are taken in, 1 to
-				RTR_TRANSMISSIONS_MAX */
+				ENGINE_TRANSMISSIONS_MAX */
 	uint32_t slot;	     /* of regions' key tables */
 	bool uses_windows;   /* the exposure policy: see windows.h */
 	bool own_domains;    /* each connection's keys are its own; without windows */
@@ -317,6 +319,14 @@ static inline bool engine_places(const struct weir_profile *profile,
 {
 	return profile->extension & WEIR_EXTENSION_PLACEMENT &&
 	       profile->protocol != WEIR_PROTOCOL_V1 && attr->max_sge >= ENGINE_PLACE_SGES;
+}
+
+/* What targets in receives are aligned to. */
+static inline uint32_t engine_target_align(const struct weir_profile *profile)
+{
+	uint32_t align = profile->target_bytes & (0u - profile->target_bytes);
+
+	return align < ENGINE_TARGET_ALIGN_MAX ? align : ENGINE_TARGET_ALIGN_MAX;
 }
 
 /* A line that a peer can bring about, of the kind that 'rate' is of: a few a second, the others are

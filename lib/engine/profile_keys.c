@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "rtr.h"
+#include "engine.h"
 
 #define LCORES_MAX 128u
 
@@ -157,7 +157,7 @@ const struct profile_key profile_keys[] = {
 		 "the "
 		 "receiver's buffers, not by chunks"},
 	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
-	 .max = RTR_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
+	 .max = ENGINE_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
 	 .help = "the most that a call or a reply is continued over; a requester then has twice as "
 		 "many "
 		 "receives"},

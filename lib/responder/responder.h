@@ -43,8 +43,7 @@
 #define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
 #define REQUEST_XFERS_MAX  16u /* Writes that are listed at a time */
 /* Of arguments: sections of the transmissions that they came in, and items between. */
-#define REQUEST_RECEIVES_MAX  16u /* that one came in */
-#define REQUEST_PARTS_MAX     (REQUEST_RECEIVES_MAX + REASSEMBLE_PARTS_MAX)
+#define REQUEST_PARTS_MAX     (ENGINE_TRANSMISSIONS_MAX + REASSEMBLE_PARTS_MAX)
 #define REQUEST_ERROR_MAX     (WEIR_RPC_REPLY_HEADER_MIN + 8u)
 #define LISTENER_PROGRAMS_MAX 8u
 #define LISTENER_ENGINES_MAX  64u

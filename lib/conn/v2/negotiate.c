@@ -33,6 +33,29 @@ static void control_done(struct conn_tx *tx, int error)
 	((struct conn_control *)tx)->is_busy = false;
 }
 
+_Static_assert(ENGINE_TRANSMISSIONS_MAX == RTR_TRANSMISSIONS_MAX, "transmissions of a message");
+_Static_assert(ENGINE_LONGER_MSG_BYTES == RDMA2_INLINE_DEFAULT, "what any receiver takes");
+
+/* Lead, targets, and what is wanting of a message of the usual length. */
+static void conn_structure_receives(const struct weir_engine *engine, struct rtr_buffer *buffer)
+{
+	const struct weir_profile *p = &engine->profile;
+	uint32_t bytes = p->lead_bytes + p->targets * p->target_bytes;
+
+	rtr_buffer_default(buffer, engine->recv_bytes);
+	if (!engine_places(p, &engine->dev->attr))
+		return;
+	buffer->ngroups = 2;
+	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = p->lead_bytes};
+	buffer->groups[1] = (struct rtr_buffer_group){.count = p->targets,
+						      .length = p->target_bytes,
+						      .align = engine_target_align(p),
+						      .flags = RTR_SEG_DDP};
+	if (bytes < engine->recv_bytes)
+		buffer->groups[buffer->ngroups++] =
+			(struct rtr_buffer_group){.count = 1, .length = engine->recv_bytes - bytes};
+}
+
 int conn_v2_create(struct weir_conn *conn)
 {
 	struct conn_v2 *v2 = mem_zalloc(sizeof(*v2));
@@ -40,6 +63,7 @@ int conn_v2_create(struct weir_conn *conn)
 	if (!v2)
 		return -ENOMEM;
 	conn->v2 = v2;
+	conn_structure_receives(conn->ep.engine, &v2->mine);
 	rdma2_properties_init(&v2->peer);
 	v2->rtr_base = RTR_BASE_TABLE;
 	for (uint32_t i = 0; i < ENGINE_CONTROLS; i++) {
@@ -103,7 +127,7 @@ static bool can_place(const struct weir_conn *conn)
 	const struct rtr_buffer *theirs = &conn->v2->peer.buffer;
 
 	return engine->profile.extension & WEIR_EXTENSION_PLACEMENT &&
-	       rtr_buffer_targets(theirs) > 0 && theirs->length <= engine->recv_buffer.length &&
+	       rtr_buffer_targets(theirs) > 0 && theirs->length <= engine->recv_bytes &&
 	       theirs->length <= conn->v2->peer.send_bytes_max;
 }
 
@@ -124,9 +148,8 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 				    !conn->v2->is_extension_refused;
 		conn->v2->directs =
 			conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
-		conn->v2->asks =
-			conn->v2->directs ||
-			(conn->v2->extends && rtr_buffer_targets(&engine->recv_buffer) > 0);
+		conn->v2->asks = conn->v2->directs ||
+				 (conn->v2->extends && rtr_buffer_targets(&conn->v2->mine) > 0);
 		conn->v2->places = can_place(conn);
 	} else {
 		conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places = false;

@@ -17,6 +17,7 @@ struct conn_control {
 };
 
 struct conn_v2 {
+	struct rtr_buffer mine;	      /* the structure of this side's receives */
 	struct rdma2_properties peer; /* the defaults, where it has told none */
 	uint32_t xid;		      /* of the RDMA2_CONNPROP that asks */
 	uint32_t granted;	      /* by the RDMA2_CONNPROP that answered; 0: not told */

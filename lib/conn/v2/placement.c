@@ -85,7 +85,7 @@ static uint32_t list_receives(const struct mem_buf *chain,
 	return n;
 }
 
-uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_item *item,
+uint8_t *conn_find_placed(const struct weir_conn *conn, const struct rtr_item *item,
 			  const struct mem_buf *chain)
 {
 	const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX];
@@ -94,7 +94,7 @@ uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_ite
 	struct rtr_piece piece;
 
 	(void)list_receives(chain, bufs);
-	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	rtr_pieces_begin(item, &conn->v2->mine, &it);
 	while (rtr_pieces_next(&it, &piece)) {
 		uint8_t *at = bufs[piece.transmission]->data + piece.at;
 
@@ -106,7 +106,7 @@ uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_ite
 	return first ? first : chain->data; /* of no bytes */
 }
 
-void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item,
+void conn_copy_placed(struct weir_conn *conn, const struct rtr_item *item,
 		      const struct mem_buf *chain, uint8_t *to)
 {
 	const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX];
@@ -114,9 +114,9 @@ void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item,
 	struct rtr_piece piece;
 
 	(void)list_receives(chain, bufs);
-	rtr_pieces_begin(item, &engine->recv_buffer, &it);
+	rtr_pieces_begin(item, &conn->v2->mine, &it);
 	while (rtr_pieces_next(&it, &piece))
 		memcpy(to + piece.item_offset, bufs[piece.transmission]->data + piece.at,
 		       piece.len);
-	engine->stats.bulk_copies++;
+	conn->ep.engine->stats.bulk_copies++;
 }

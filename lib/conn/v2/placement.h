@@ -36,10 +36,10 @@ uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sge
 
 /* Of an item that rtr_place() has accepted, in a message whose receives 'chain' has
  * (continuation.h): where it lies; NULL: in several runs of bytes. */
-uint8_t *conn_find_placed(const struct weir_engine *engine, const struct rtr_item *item,
+uint8_t *conn_find_placed(const struct weir_conn *conn, const struct rtr_item *item,
 			  const struct mem_buf *chain);
 /* Put it together at 'to', which has room for it. */
-void conn_copy_placed(struct weir_engine *engine, const struct rtr_item *item,
+void conn_copy_placed(struct weir_conn *conn, const struct rtr_item *item,
 		      const struct mem_buf *chain, uint8_t *to);
 
 #endif

@@ -64,7 +64,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 	const struct weir_engine *engine = conn->ep.engine;
 	bool extends = conn_has_extension(conn);
 	bool continues = engine->profile.extension & WEIR_EXTENSION_CONTINUATION;
-	bool has_targets = extends && rtr_buffer_targets(&engine->recv_buffer) > 0;
+	bool has_targets = extends && rtr_buffer_targets(&conn->v2->mine) > 0;
 	uint32_t nprops = 2 + (extends ? 3u : 0u) + (has_targets ? 1u : 0u);
 	struct weir_xdr_out out;
 	struct conn_control *control = begin(conn, &out);
@@ -73,7 +73,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 		return false;
 	rdma2_put_fixed(&out, xid, credit, RDMA2_CONNPROP);
 	weir_xdr_put_u32(&out, nprops);
-	rdma2_put_prop_u32(&out, RDMA2_PROPID_RBSIZ, engine->recv_buffer.length);
+	rdma2_put_prop_u32(&out, RDMA2_PROPID_RBSIZ, engine->recv_bytes);
 	rdma2_put_prop_u32(&out, RDMA2_PROPID_BRS, RDMA2_BKREQSUP_NONE);
 	if (extends) {
 		uint32_t requests =
@@ -87,7 +87,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 				   continues ? engine->profile.transmissions : 1);
 	}
 	if (has_targets)
-		rdma2_put_prop_buffer(&out, &engine->recv_buffer);
+		rdma2_put_prop_buffer(&out, &conn->v2->mine);
 	rdma2_put_subset_first(&out, nprops); /* none of them changes */
 	conn->v2->has_told = send(conn, control, &out);
 	return conn->v2->has_told;

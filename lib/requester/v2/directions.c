@@ -44,7 +44,7 @@ struct direct {
 
 static const struct rtr_buffer *own_buffer(const struct direct *direct)
 {
-	return &direct->call->conn->ep.engine->recv_buffer;
+	return &direct->call->conn->v2->mine;
 }
 
 static bool has_results(const struct direct *direct)

@@ -41,8 +41,7 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
 				  const struct mem_buf *chain, uint32_t *joined)
 {
-	struct weir_engine *engine = call->conn->ep.engine;
-	const uint8_t *data = conn_find_placed(engine, item, chain);
+	const uint8_t *data = conn_find_placed(call->conn, item, chain);
 	const struct mem_buf *join = call->reply_join;
 	uint8_t *to = call->results[i].data;
 
@@ -55,7 +54,7 @@ static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item 
 		*joined += item->length;
 		*joined += weir_xdr_pad(*joined); /* which its size is a multiple of */
 	}
-	conn_copy_placed(engine, item, chain, to);
+	conn_copy_placed(call->conn, item, chain, to);
 	return to;
 }
 
@@ -89,8 +88,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 	struct rtr_iter it;
 	int rc;
 
-	rc = rtr_place(rtr, &engine->recv_buffer, received, conn_chain_received(chain, received),
-		       NULL, 0, &report);
+	rc = rtr_place(rtr, &conn->v2->mine, received, conn_chain_received(chain, received), NULL,
+		       0, &report);
 	if (rc == -EBADMSG && !call->has_reported &&
 	    conn_send_report(conn, &report, rtr->base, requester_of(conn)->credits.wanted)) {
 		call->has_reported = true;

@@ -109,7 +109,7 @@ static bool is_group_misplaced(const struct weir_request *req)
 
 	if (rtr.nitems == 0)
 		return false;
-	rc = rtr_place(&rtr, &conn->ep.engine->recv_buffer, received, n, NULL, 0, &report);
+	rc = rtr_place(&rtr, &conn->v2->mine, received, n, NULL, 0, &report);
 	if (rc >= 0)
 		return false;
 	conn->ep.engine->stats.groups_broken++;
@@ -266,8 +266,8 @@ static bool is_misplaced(const struct weir_request *req, const struct rtr_header
 
 	if (rtr->op != RTR_XMTREQ || rtr->nitems == 0)
 		return false;
-	return rtr_place(rtr, &req->responder->engine->recv_buffer,
-			 rtr->count > 1 ? NULL : &received, 1, NULL, 0, report) < 0;
+	return rtr_place(rtr, &req->responder->conn->v2->mine, rtr->count > 1 ? NULL : &received, 1,
+			 NULL, 0, report) < 0;
 }
 
 /* What a call may list is bounded as chunks are. */
@@ -360,7 +360,7 @@ int request_list_items(struct weir_request *req)
 		if (item.type != RTR_TBSN)
 			continue;
 		chunk->len_bytes = item.length;
-		chunk->dst = conn_find_placed(req->responder->engine, &item, req->msg);
+		chunk->dst = conn_find_placed(req->responder->conn, &item, req->msg);
 		req->has_asked = true;
 	}
 	return n;
@@ -377,8 +377,7 @@ uint32_t request_collect_items(struct weir_request *req)
 	for (; rtr_items_next(&it, &item); i++) {
 		placed += item.type == RTR_TBSN;
 		if (item.type == RTR_TBSN && req->chunk_bufs[i])
-			conn_copy_placed(req->responder->engine, &item, req->msg,
-					 req->chunks[i].dst);
+			conn_copy_placed(req->responder->conn, &item, req->msg, req->chunks[i].dst);
 	}
 	req->responder->engine->stats.placed_received += placed;
 	return placed;

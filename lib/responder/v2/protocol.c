@@ -6,7 +6,6 @@
 #include "request_plain.h"
 
 _Static_assert(sizeof(struct rtr_read_iter) <= sizeof(union request_reads), "REQUEST_READS_WORDS");
-_Static_assert(REQUEST_RECEIVES_MAX == RTR_TRANSMISSIONS_MAX, "receives of a request");
 
 static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
