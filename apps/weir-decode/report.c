@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report.h"
-#include "rdma2.h"
 
 static const char *const verdicts[] = {
 	[RDMA1_V_OK] = "ok",
@@ -143,9 +142,6 @@ static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len,
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction)
 {
-	if (len >= RDMA2_FIXED_SIZE && msg[4] == 0 && msg[5] == 0 && msg[6] == 0 &&
-	    msg[7] == RDMA2_VERSION)
-		report_version_2(e, msg, len);
-	else
+	if (!report_version_2(e, msg, len))
 		report_version_1(e, msg, len, direction);
 }

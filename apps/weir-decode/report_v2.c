@@ -178,10 +178,12 @@ static void report_body(struct emit *e, const struct decoded *d)
 	}
 }
 
-void report_version_2(struct emit *e, const uint8_t *msg, uint32_t len)
+bool report_version_2(struct emit *e, const uint8_t *msg, uint32_t len)
 {
 	struct decoded d = {.msg = msg, .len = len};
 
+	if (len < RDMA2_FIXED_SIZE || wire_get_u32(msg + 4) != RDMA2_VERSION)
+		return false;
 	decode(&d);
 	emit_string(e, "verdict", verdicts[d.verdict]);
 	emit_string(e, "reason", rdma2_reason_name(d.reason));
@@ -200,4 +202,5 @@ void report_version_2(struct emit *e, const uint8_t *msg, uint32_t len)
 		report_rpc(e, msg + d.rpc_at, d.rpc_len, d.hdr.direction);
 	else
 		emit_none(e, "rpc");
+	return true;
 }

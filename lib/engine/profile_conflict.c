@@ -54,14 +54,39 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 	return NULL;
 }
 
+/* What the build has no code for. */
+static const struct profile_key *profile_not_built(const struct weir_profile *profile, char *why,
+						   size_t why_bytes)
+{
+#ifdef WEIR_WITHOUT_VERSION2
+	const char *name = profile->protocol != WEIR_PROTOCOL_V1      ? "protocol"
+			   : profile->extension != WEIR_EXTENSION_OFF ? "extension"
+								      : NULL;
+
+	if (name) {
+		snprintf(why, why_bytes,
+			 "this needs version 2, which was left out by the build option "
+			 "-Dversion2=false");
+		return profile_key_find("connection", name);
+	}
+#else
+	(void)profile;
+	(void)why;
+	(void)why_bytes;
+#endif
+	return NULL;
+}
+
 const struct profile_key *profile_conflict(const struct weir_profile *profile,
 					   const struct fabric_ops *ops, char *why,
 					   size_t why_bytes)
 {
-	const struct profile_key *key = few_receives(profile, why, why_bytes);
+	const struct profile_key *key = profile_not_built(profile, why, why_bytes);
 	struct fabric_dev_attr attr = {0};
 	enum weir_exposure policy = profile->exposure;
 
+	if (!key)
+		key = few_receives(profile, why, why_bytes);
 	if (key)
 		return key;
 	if (ops->attr_max) {

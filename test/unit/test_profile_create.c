@@ -183,12 +183,43 @@ static void check__what_create_refuses(void **state)
 			profile.recv_buffers = rules[i].recv_buffers;
 		if (rules[i].target_bytes)
 			profile.target_bytes = rules[i].target_bytes;
+#ifdef WEIR_WITHOUT_VERSION2
+		if (rules[i].extension)
+			continue; /* check__version_2_is_refused_where_it_is_left_out() */
+#endif
 		profile.extension = rules[i].extension;
 		profile.protocol = profile.extension ? WEIR_PROTOCOL_V2 : WEIR_PROTOCOL_V1;
 		assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
 		if (!strstr(err, rules[i].says))
 			fail_msg("'%s' does not say '%s'", err, rules[i].says);
 		assert_int_equal(weir_engine_create(&profile, &engine), -EINVAL);
+	}
+}
+
+static void check__version_2_is_refused_where_it_is_left_out(void **state)
+{
+	static const struct {
+		enum weir_protocol protocol;
+		enum weir_extension extension;
+	} asked[] = {
+		{WEIR_PROTOCOL_V2, WEIR_EXTENSION_OFF},
+		{WEIR_PROTOCOL_AUTO, WEIR_EXTENSION_OFF},
+		{WEIR_PROTOCOL_V1, WEIR_EXTENSION_CONTINUATION},
+	};
+	struct weir_profile profile;
+	char err[400];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+		weir_profile_defaults(&profile);
+		profile.protocol = asked[i].protocol;
+		profile.extension = asked[i].extension;
+#ifdef WEIR_WITHOUT_VERSION2
+		assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+		assert_non_null(strstr(err, "the build option -Dversion2=false"));
+#else
+		assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), 0);
+#endif
 	}
 }
 
@@ -212,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check__is_what_create_does),
 		cmocka_unit_test(check__what_create_refuses),
+		cmocka_unit_test(check__version_2_is_refused_where_it_is_left_out),
 		cmocka_unit_test(lcores_check__names_the_cpu_and_the_cure),
 	};
 
