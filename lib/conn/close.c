@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a connection. conn_fail() marks it, whoever finds the reason; the reaper comes at the
+ * The end of a connection. conn_fail() has marked it (conn.c); the reaper comes at the
  * end of the poll, when nothing polled can name it any more, and goes in this order: the device
  * first, so that nothing touches a buffer, neither from here nor from the peer, which may take
  * until a later poll; then all that was posted is retired; then the role ends each call, once; then
@@ -12,65 +12,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "alloc.h"
-#include "forked.h"
-
 #define QUIET_LOOK_US 100
-
-void conn_end(struct weir_conn *conn, int error)
-{
-	if (conn->state == CONN_CLOSED)
-		return;
-	conn->state = CONN_CLOSED;
-	conn->ep.blockers.no_direct_send = true;
-	conn->error = error;
-	conn->is_ending = true;
-	conn->ep.engine->nending++;
-	engine_peer_leave(conn->ep.engine, &conn->member);
-	engine_want_reap(&conn->ep);
-}
-
-void conn_fail(struct weir_conn *conn, int error)
-{
-	if (conn->state == CONN_NEGOTIATING)
-		conn->protocol->negotiate_on_fail(conn);
-	if (!conn->reconnects || !conn->was_open) {
-		conn_end(conn, error);
-	} else if (conn->state < CONN_LOST) {
-		conn->state = CONN_LOST;
-		conn->ep.blockers.no_direct_send = true;
-		conn->error = error;
-		engine_want_reap(&conn->ep);
-	}
-}
-
-void weir_conn_close(struct weir_conn *conn)
-{
-	if (!engine_is_forked(conn->ep.engine))
-		conn_end(conn, -ECONNABORTED);
-}
-
-void weir_conn_reset(struct weir_conn *conn)
-{
-	/* Without a queue pair it is being remade already. */
-	if (conn->state != CONN_WAITING && !engine_is_forked(conn->ep.engine))
-		conn_fail(conn, -ECONNABORTED);
-}
-
-void weir_conn_shutdown(struct weir_conn *conn)
-{
-	if (engine_is_forked(conn->ep.engine))
-		return;
-	conn->drains = true;
-	engine_want_ticks(&conn->ep);
-	if (conn->state <= CONN_NEGOTIATING && !conn->was_open) {
-		conn_end(conn, -ECONNABORTED);
-	} else if (conn->state == CONN_OPEN) {
-		conn->state = CONN_DRAINING;
-		if (conn->role->on_drain)
-			conn->role->on_drain(conn);
-	}
-}
 
 /* What was not posted will not be. */
 static void drop_batch(struct weir_conn *conn)
@@ -159,26 +101,4 @@ void conn_on_reap(struct engine_endpoint *ep)
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_CLOSED, conn->error, conn->arg);
 	conn_free(conn);
-}
-
-void conn_free(struct weir_conn *conn)
-{
-	struct weir_engine *engine = conn->ep.engine;
-
-	for (uint32_t i = 0; i < conn->nrecvs; i++)
-		mem_pool_put(conn->recvs[i]);
-	if (conn->srq)
-		conn_share_leave(conn);
-	engine_remove(engine, &conn->ep);
-	engine_peer_leave(engine, &conn->member);
-	engine_peer_put(engine, conn->peer_account);
-	engine->nending -= conn->is_ending;
-	engine->nfreed++;
-	if (--engine->nconnections == 0)
-		batch_pool_destroy(engine);
-	conn->protocol->destroy(conn);
-	mem_free(conn->recvs);
-	mem_free(conn->recv_free);
-	mem_free(conn->sq);
-	mem_free(conn);
 }

@@ -193,11 +193,6 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_t credits,
 		uint32_t nreply_recvs, const struct conn_role *role, void *role_data,
 		struct weir_conn **conn);
-void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr);
-void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE]);
-void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len);
-/* The queue pair is there: post the receives. */
-int conn_attach(struct weir_conn *conn, struct fabric_qp *qp);
 /* Free one that never had a queue pair; the role is the caller's. */
 void conn_free(struct weir_conn *conn);
 
@@ -205,6 +200,10 @@ void conn_free(struct weir_conn *conn);
 int conn_connect(struct weir_conn *conn, const char *addr);
 int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req,
 		const struct fabric_cm_event *event);
+/* The set-up has the profile's connect_timeout_ms from here on. */
+void conn_set_deadline(struct weir_conn *conn);
+/* It was established: who the peer is, and what it said in its private data. */
+void conn_set_peer(struct weir_conn *conn, const struct fabric_cm_event *event);
 
 /* It is lost: no more sends; the reaper does the rest, which is to remake it if it is of that kind,
  * and was open. 'error' is kept if it is the first. */
@@ -394,16 +393,16 @@ int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* connect.c: it may be used. */
+/* conn.c: it may be used. */
 void conn_opened(struct weir_conn *conn);
 
 /* The endpoint's functions, one file each. */
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* receive.c */
 /* What the device shows, of any kind. */
 bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* connect.c */
+void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* events.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
-/* A message came before it is open. */
+/* conn.c: a message came before it is open. */
 void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);
 void conn_on_flush(struct engine_endpoint *ep); /* send_queue.c */
 void conn_on_reap(struct engine_endpoint *ep);	/* close.c */

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "forked.h"
 #include "log.h"
 
 /* Work requests per credit in the send queue: a request may need several READs and WRITEs; who
@@ -103,90 +102,4 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	}
 	*out = conn;
 	return 0;
-}
-
-void conn_qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
-{
-	const struct weir_engine *engine = conn->ep.engine;
-
-	*attr = (struct fabric_qp_attr){
-		.max_send_wr = conn->sq_size,
-		.max_recv_wr = engine_recvs(conn->credits) + conn->nreply_recvs,
-		.srq = conn->srq ? conn->srq->fabric : NULL,
-		.max_sge = conn->max_sge,
-		.max_inline = engine->profile.inline_bytes,
-		.max_msg_bytes = engine->recv_bytes,
-		.max_rd_atomic = engine->dev->attr.max_rd_atomic,
-		.exposes = conn->exposes,
-		.ctx = (void *)(uintptr_t)&conn->ep,
-	};
-}
-
-int conn_attach(struct weir_conn *conn, struct fabric_qp *qp)
-{
-	conn->qp = qp;
-	conn->max_inline = qp->max_inline;
-	conn_post_recvs(conn); /* the peer may send as soon as it is established */
-	return conn->state >= CONN_LOST ? conn->error : 0;
-}
-
-void conn_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRIVATE_SIZE])
-{
-	struct cm_private mine = {
-		.send_bytes = conn->ep.engine->profile.inline_bytes,
-		.recv_bytes = conn->ep.engine->profile.inline_bytes,
-		.remote_invalidation = conn->may_invalidate,
-	};
-
-	cm_private_encode(&mine, buf);
-}
-
-void conn_peer_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
-{
-	cm_private_decode(data, len, &conn->theirs);
-	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;
-	conn->protocol->set_thresholds(conn);
-}
-
-int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
-{
-	if (!conn->has_identity)
-		return -ENOTCONN;
-	*peer = conn->identity;
-	return 0;
-}
-
-bool weir_conn_is_open(const struct weir_conn *conn)
-{
-	return conn->state == CONN_OPEN && !engine_is_forked(conn->ep.engine);
-}
-
-uint32_t weir_conn_version(const struct weir_conn *conn)
-{
-	return conn->vers;
-}
-
-uint32_t weir_conn_send_inline(const struct weir_conn *conn)
-{
-	return conn->send_inline;
-}
-
-uint32_t weir_conn_recv_inline(const struct weir_conn *conn)
-{
-	return conn->recv_inline;
-}
-
-struct weir_engine *weir_conn_engine(const struct weir_conn *conn)
-{
-	return conn->ep.engine;
-}
-
-void weir_conn_set_user(struct weir_conn *conn, void *user)
-{
-	conn->user = user;
-}
-
-void *weir_conn_user(const struct weir_conn *conn)
-{
-	return conn->user;
 }

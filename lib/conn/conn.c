@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The state of a connection: it opens, and it ends. Whoever finds the reason for its end calls
+ * conn_fail(), which marks it; the reaper does the rest (close.c). A message that comes before it
+ * is open waits here.
+ */
+#include "conn.h"
+
+#include <errno.h>
+
+#include "compiler.h"
+#include "forked.h"
+#include "seeded_bugs.h"
+
+/* An accepting side may see the first call before it is told that the connection is established. */
+out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			       uint32_t inv_rkey)
+{
+	struct mem_buf **end = &conn->early;
+
+	if (conn->state == CONN_NEGOTIATING) {
+		conn->protocol->negotiate_on_message(conn, buf, len);
+		return;
+	}
+	while (*end)
+		end = (struct mem_buf **)&(*end)->user[0];
+	buf->user[0] = 0;
+	buf->user[1] = (uint64_t)inv_rkey << 32 | len;
+	*end = buf;
+}
+
+static void deliver_early(struct weir_conn *conn)
+{
+	struct mem_buf *buf;
+
+	while ((buf = conn->early) && conn->state < CONN_LOST) {
+		conn->early = (struct mem_buf *)buf->user[0];
+		conn->role->on_message(conn, buf, (uint32_t)buf->user[1],
+				       (uint32_t)(buf->user[1] >> 32));
+	}
+}
+
+void conn_opened(struct weir_conn *conn)
+{
+	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
+	conn->ep.blockers.no_direct_send = !(conn->ops->send_direct && conn->srq &&
+					     !conn->via_protocol && !conn->remote_invalidation);
+	conn->deadline_ns = 0;
+	conn->counted = true;
+	conn->got_message = false;
+	conn->is_up = true;
+	conn->opened_ns = conn->ep.engine->now_ns;
+	conn->ep.engine->stats.connections_opened++;
+	conn->protocol->on_open(conn);
+	conn->ep.engine->stats.reconnects += conn->was_open;
+	conn->was_open = true;
+	conn->role->on_open(conn);
+	if (conn->on_event)
+		conn->on_event(conn, WEIR_CONN_OPEN, 0, conn->arg);
+	if (SEEDED_BUG(2) && conn->early)
+		conn->role->on_message(conn, conn->early, (uint32_t)conn->early->user[1], 0);
+	deliver_early(conn);
+	engine_want_flush(&conn->ep);
+}
+
+void conn_end(struct weir_conn *conn, int error)
+{
+	if (conn->state == CONN_CLOSED)
+		return;
+	conn->state = CONN_CLOSED;
+	conn->ep.blockers.no_direct_send = true;
+	conn->error = error;
+	conn->is_ending = true;
+	conn->ep.engine->nending++;
+	engine_peer_leave(conn->ep.engine, &conn->member);
+	engine_want_reap(&conn->ep);
+}
+
+void conn_fail(struct weir_conn *conn, int error)
+{
+	if (conn->state == CONN_NEGOTIATING)
+		conn->protocol->negotiate_on_fail(conn);
+	if (!conn->reconnects || !conn->was_open) {
+		conn_end(conn, error);
+	} else if (conn->state < CONN_LOST) {
+		conn->state = CONN_LOST;
+		conn->ep.blockers.no_direct_send = true;
+		conn->error = error;
+		engine_want_reap(&conn->ep);
+	}
+}
+
+void weir_conn_close(struct weir_conn *conn)
+{
+	if (!engine_is_forked(conn->ep.engine))
+		conn_end(conn, -ECONNABORTED);
+}
+
+void weir_conn_reset(struct weir_conn *conn)
+{
+	/* Without a queue pair it is being remade already. */
+	if (conn->state != CONN_WAITING && !engine_is_forked(conn->ep.engine))
+		conn_fail(conn, -ECONNABORTED);
+}
+
+void weir_conn_shutdown(struct weir_conn *conn)
+{
+	if (engine_is_forked(conn->ep.engine))
+		return;
+	conn->drains = true;
+	engine_want_ticks(&conn->ep);
+	if (conn->state <= CONN_NEGOTIATING && !conn->was_open) {
+		conn_end(conn, -ECONNABORTED);
+	} else if (conn->state == CONN_OPEN) {
+		conn->state = CONN_DRAINING;
+		if (conn->role->on_drain)
+			conn->role->on_drain(conn);
+	}
+}
+
+int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
+{
+	if (!conn->has_identity)
+		return -ENOTCONN;
+	*peer = conn->identity;
+	return 0;
+}
+
+bool weir_conn_is_open(const struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN && !engine_is_forked(conn->ep.engine);
+}
+
+uint32_t weir_conn_version(const struct weir_conn *conn)
+{
+	return conn->vers;
+}
+
+uint32_t weir_conn_send_inline(const struct weir_conn *conn)
+{
+	return conn->send_inline;
+}
+
+uint32_t weir_conn_recv_inline(const struct weir_conn *conn)
+{
+	return conn->recv_inline;
+}
+
+struct weir_engine *weir_conn_engine(const struct weir_conn *conn)
+{
+	return conn->ep.engine;
+}
+
+void weir_conn_set_user(struct weir_conn *conn, void *user)
+{
+	conn->user = user;
+}
+
+void *weir_conn_user(const struct weir_conn *conn)
+{
+	return conn->user;
+}

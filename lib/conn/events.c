@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What happens to a connection: events of its set-up and of its end, and time that goes by. */
+#include "conn.h"
+
+#include <errno.h>
+
+static void established(struct weir_conn *conn, const struct fabric_cm_event *event)
+{
+	if (conn->state != CONN_CONNECTING)
+		return;
+	conn_set_peer(conn, event);
+	if (!conn->protocol->negotiate(conn))
+		conn_opened(conn);
+}
+
+void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	switch (event->kind) {
+	case FABRIC_CM_ESTABLISHED:
+		established(conn, event);
+		break;
+	case FABRIC_CM_REJECTED:
+		conn_fail(conn, -ECONNREFUSED);
+		break;
+	case FABRIC_CM_FAILED:
+		conn_fail(conn, event->error ? event->error : -ECONNREFUSED);
+		break;
+	case FABRIC_CM_DISCONNECTED:
+		conn_fail(conn, event->error == -ESHUTDOWN ? -ESHUTDOWN : -ECONNRESET);
+		break;
+	case FABRIC_CM_REQUEST: /* these go to listeners only */
+	case FABRIC_CM_UNLISTENED:
+		break;
+	}
+}
+
+/* An orderly end that does not come. */
+static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.close_timeout_ms * 1000000ull;
+
+	if (conn->drain_ns == 0)
+		conn->drain_ns = now_ns;
+	if (timeout_ns == 0 || now_ns - conn->drain_ns < timeout_ns)
+		return false;
+	conn->ep.engine->stats.close_timeouts++;
+	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+			"connection to %s: closed with calls in flight, after the profile's "
+			"close_timeout_ms",
+			conn->peer);
+	conn_end(conn, -ETIMEDOUT);
+	return true;
+}
+
+/* Work requests that do not complete: a peer that takes no message holds the buffers of all that
+ * are queued for it. (Messages that the device takes along hold none, and are not waited for.) */
+static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
+
+	if (conn->sq_signalled <= conn->sq_retired || !conn_can_send(conn)) {
+		conn->sq_waits = false;
+		return false;
+	}
+	/* Some tick is the first that sees one: that is when the time begins. */
+	if (!conn->sq_waits || conn->sq_retired != conn->sq_seen) {
+		conn->sq_waits = true;
+		conn->sq_seen = conn->sq_retired;
+		conn->sq_seen_ns = now_ns;
+		return false;
+	}
+	if (timeout_ns == 0 || now_ns - conn->sq_seen_ns < timeout_ns)
+		return false;
+	conn->ep.engine->stats.send_timeouts++;
+	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
+			"connection to %s ends: nothing that was posted completed for the "
+			"profile's send_timeout_ms",
+			conn->peer);
+	conn_fail(conn, -ETIMEDOUT);
+	return true;
+}
+
+/* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late.
+ */
+static bool is_open_and_idle(struct weir_conn *conn)
+{
+	return conn->state == CONN_OPEN && !conn->drains &&
+	       conn->sq_signalled <= conn->sq_retired && conn->role->is_idle(conn);
+}
+
+bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+
+	if (conn->state == CONN_CONNECTING) {
+		if (conn->deadline_ns == 0)
+			conn_set_deadline(conn);
+		else if (now_ns >= conn->deadline_ns) {
+			conn->ep.engine->stats.connect_timeouts++;
+			conn_fail(conn, -ETIMEDOUT);
+		}
+	} else if (conn->state == CONN_NEGOTIATING) {
+		conn->protocol->negotiate_on_tick(conn, now_ns);
+	} else if (conn->state == CONN_WAITING) {
+		conn_on_retry_tick(conn, now_ns);
+	}
+	if (!conn->was_open || conn->state >= CONN_LOST)
+		return true;
+	if (conn->srq)
+		conn_share_tick(conn, now_ns);
+	if (sends_late(conn, now_ns) || (conn->drains && closes_late(conn, now_ns)))
+		return true;
+	conn->role->on_tick(conn, now_ns);
+	if (conn->drains && conn->state < CONN_LOST && conn->role->is_idle(conn))
+		conn_end(conn, 0);
+	return !is_open_and_idle(conn);
+}
