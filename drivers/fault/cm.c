@@ -12,64 +12,6 @@
 
 #define LONG_POLLS 400 /* a DISCONNECTED that comes when all has been flushed */
 
-static uint64_t delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most)
-{
-	int how;
-
-	if (!fault_fires(dev, kind, &how))
-		return 0;
-	return how >= 0 ? (uint64_t)how : 1 + fault_random(dev, most);
-}
-
-static void raise_event(struct fault_dev *dev, const struct fabric_cm_event *event,
-			struct fault_qp *qp, uint64_t late)
-{
-	struct fault_event *held = &dev->events[dev->nevents++];
-
-	*held = (struct fault_event){.event = *event, .qp = qp};
-	held->due = dev->cm_polls + late;
-	if (qp) {
-		held->event.qp_ctx = qp->base.ctx;
-		if (held->due < qp->event_due)
-			held->due = qp->event_due;
-		qp->event_due = held->due;
-	}
-}
-
-static void raise_end(struct fault_qp *qp, enum fabric_cm_kind kind, int error)
-{
-	const struct fabric_cm_event event = {.kind = kind, .error = error};
-
-	if (qp->has_end || qp->is_closed)
-		return;
-	qp->has_end = true;
-	raise_event(qp->dev, &event, qp, delay(qp->dev, FAULT_DELAY, FAULT_DELAY_POLLS));
-}
-
-static void end_inner(struct fault_qp *qp)
-{
-	if (!qp->is_ended)
-		qp->dev->ops->disconnect(qp->inner);
-	qp->is_ended = true;
-}
-
-void fault_break(struct fault_qp *qp, int error)
-{
-	end_inner(qp);
-	if (qp->is_up)
-		raise_end(qp, FABRIC_CM_DISCONNECTED, 0);
-	else
-		raise_end(qp, FABRIC_CM_FAILED, -error);
-}
-
-void fault_fail(struct fault_qp *qp)
-{
-	if (fault_random(qp->dev, 2) == 0)
-		fault_break(qp, ECONNRESET);
-	else
-		end_inner(qp);
-}
-
 int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
 		 struct fabric_listener **out)
 {
@@ -211,13 +153,13 @@ static bool comes_to_nothing(struct fault_qp *qp)
 	if (!qp->has_connected)
 		return false;
 	if (fault_fires(qp->dev, FAULT_FAILED, &how)) {
-		end_inner(qp);
-		raise_end(qp, FABRIC_CM_FAILED, how > 0 ? -how : -ETIMEDOUT);
+		fault_end_inner(qp);
+		fault_raise_end(qp, FABRIC_CM_FAILED, how > 0 ? -how : -ETIMEDOUT);
 		return true;
 	}
 	if (fault_fires(qp->dev, FAULT_REJECTED, &how)) {
-		end_inner(qp);
-		raise_end(qp, FABRIC_CM_REJECTED, 0);
+		fault_end_inner(qp);
+		fault_raise_end(qp, FABRIC_CM_REJECTED, 0);
 		return true;
 	}
 	return false;
@@ -228,7 +170,7 @@ static void raise_listeners(struct fabric_listener *listener, const struct fabri
 {
 	struct fault_dev *dev = listener->dev;
 
-	raise_event(dev, event, NULL, late);
+	fault_raise(dev, event, NULL, late);
 	dev->events[dev->nevents - 1].listener = listener;
 	dev->events[dev->nevents - 1].event.listener_ctx = listener->ctx;
 	dev->nrequests++;
@@ -259,19 +201,19 @@ static void take_event(struct fault_dev *dev, const struct fabric_cm_event *even
 	uint64_t late;
 
 	if (event->kind == FABRIC_CM_REQUEST || event->kind == FABRIC_CM_UNLISTENED) {
-		raise_listeners(listener, event, delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS));
+		raise_listeners(listener, event, fault_delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS));
 		return;
 	}
 	if (qp->has_end || (event->kind == FABRIC_CM_ESTABLISHED && comes_to_nothing(qp)))
 		return;
-	late = delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS);
+	late = fault_delay(dev, FAULT_DELAY, FAULT_DELAY_POLLS);
 	if (event->kind == FABRIC_CM_ESTABLISHED)
 		qp->is_up = true;
 	else
 		qp->has_end = true;
 	if (event->kind == FABRIC_CM_DISCONNECTED)
-		late += delay(dev, FAULT_DISCONNECTING, LONG_POLLS);
-	raise_event(dev, event, qp, late);
+		late += fault_delay(dev, FAULT_DISCONNECTING, LONG_POLLS);
+	fault_raise(dev, event, qp, late);
 }
 
 uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
@@ -320,7 +262,7 @@ void fault_disconnect(struct fabric_qp *fqp)
 		return;
 	qp->is_closed = true;
 	drop_events(qp);
-	end_inner(qp);
+	fault_end_inner(qp);
 }
 
 void fault_qp_destroy(struct fabric_qp *fqp)

@@ -220,11 +220,6 @@ static void fault_abandon(struct fabric_dev *fdev)
 		dev->ops->abandon(dev->inner);
 }
 
-void fault_sync(struct fault_dev *dev)
-{
-	dev->base.stats = dev->inner->stats;
-}
-
 struct fabric_dev *fault_inner(struct fabric_dev *dev)
 {
 	return ((struct fault_dev *)dev)->inner;

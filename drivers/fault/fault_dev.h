@@ -142,8 +142,11 @@ void fault_statuses_list(char *list, size_t size);
 void fault_list_add(char *list, size_t size, const char *name); /* one more; NULL: nothing */
 enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how);
 
-/* dev.c */
-void fault_sync(struct fault_dev *dev); /* the counters */
+/* The counters. */
+static inline void fault_sync(struct fault_dev *dev)
+{
+	dev->base.stats = dev->inner->stats;
+}
 
 /* cm.c */
 int fault_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
@@ -159,10 +162,6 @@ int fault_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void
 uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 void fault_disconnect(struct fabric_qp *qp);
 void fault_qp_destroy(struct fabric_qp *qp);
-/* The connection breaks here; this side hears of it by an event unless it closed it itself. */
-void fault_break(struct fault_qp *qp, int error);
-/* The same because a request of this side's failed: it may or may not get the event. */
-void fault_fail(struct fault_qp *qp);
 
 /* qp.c */
 int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, struct fault_qp **qp);
@@ -183,11 +182,29 @@ uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr
 struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 
-/* poll.c */
+/* end.c */
+/* In how many polls something is due that a fault may delay, by 'most' of them. */
+uint64_t fault_delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most);
+/* An event of a queue pair, or of none, that is due so many polls later. */
+void fault_raise(struct fault_dev *dev, const struct fabric_cm_event *event, struct fault_qp *qp,
+		 uint64_t late);
+/* Its last one, if that did not come yet. */
+void fault_raise_end(struct fault_qp *qp, enum fabric_cm_kind kind, int error);
+void fault_end_inner(struct fault_qp *qp);
+/* The connection breaks here; this side hears of it by an event unless it closed it itself. */
+void fault_break(struct fault_qp *qp, int error);
+/* The same because a request of this side's failed: it may or may not get the event. */
+void fault_fail(struct fault_qp *qp);
+
+/* cq.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
+/* What becomes of a shared receive whose queue pair is gone. */
+struct fault_cqe fault_taken_back(const struct fault_dev *dev, uint64_t wr_id);
 /* Of a queue pair that goes, or with NULL those that are of none any more; its shared receives
  * become such. */
 void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
+
+/* poll.c */
 uint32_t fault_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
 static inline struct fault_swr *fault_sq_at(const struct fault_qp *qp, uint64_t position)

@@ -31,11 +31,9 @@ TO_BE_OPENED = {
     'lib/conn': 2,
     'lib/requester': 8,
     'lib/responder': 10,
-    'drivers/fault': 5,
     'drivers/shm': 9,
     'drivers/sim': 8,
     'apps/weir-nfsd': 26,
-    'bench/weir-bench': 4,
 }
 
 DEFINED = 'TDBRVWC'
