@@ -10,6 +10,7 @@
  * options.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <getopt.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -343,6 +344,7 @@ static int from_command_line(struct exports *exports, const uint8_t *data, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static char name[] = "weir-nfsd";
 	static struct exports exports;
 	FILE *usual_out = stdout, *usual_err = stderr;
 	int kind, rc;
@@ -350,6 +352,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > INPUT_MAX)
 		return 0;
 	memset(&exports, 0, sizeof(exports));
+	program_invocation_short_name = name; /* which messages begin with */
 	kind = data[0] % NKINDS;
 	listen_to_program();
 	if (kind == FROM_FILE)
