@@ -34,8 +34,14 @@ int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t por
 int oncrpc_client_open_local(struct oncrpc_client *rpc, const char *path, uint32_t prog,
 			     uint32_t vers, uint32_t timeout_ms);
 
-/* One call. 0; -ETIMEDOUT; -EOPNOTSUPP: program, version or procedure is not there; -EACCES: the
- * credential was refused; -EPROTO; with 'why' set. */
+/*
+ * Make one call and wait for its reply. Returns 0, or an error with 'why' set:
+ *
+ *   -ETIMEDOUT   if no reply came in time,
+ *   -EOPNOTSUPP  if the server lacks the program, the version or the procedure,
+ *   -EACCES      if it refused the credential,
+ *   -EPROTO      if the reply is malformed.
+ */
 int oncrpc_client_call(struct oncrpc_client *rpc, uint32_t proc, xdrproc_t put, void *args,
 		       xdrproc_t get, void *results, char why[ONCRPC_CLIENT_TEXT]);
 

@@ -52,8 +52,8 @@ struct oncrpc_server_call {
 
 struct oncrpc_server_program {
 	uint32_t prog, vers;
-	/* Whether this peer may connect at all: NULL, everyone may. The connection of another is
-	 * closed at once. */
+	/* Returns whether the peer may connect. If not, its connection is closed at once. If the
+	 * pointer is NULL, every peer may connect. */
 	bool (*may_connect)(void *arg, const struct oncrpc_server_peer *peer);
 	/*
 	 * Handle a call. Returns SUCCESS with *results set, or an error of RPC: PROC_UNAVAIL,

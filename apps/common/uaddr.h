@@ -42,8 +42,8 @@ void uaddr_print(const char *host, uint16_t port, char *uaddr, size_t bytes);
 int uaddr_port(const char *uaddr, uint16_t *port);
 
 /*
- * Returns true if somebody takes a TCP connection at a universal address. The function waits for up
- * to a second. Somebody who has not answered by then counts as there.
+ * Returns true if a server accepts a TCP connection at a universal address. The function waits for
+ * up to a second. It also returns true if the outcome is unknown by then.
  */
 bool uaddr_answers(const char *uaddr);
 

@@ -17,8 +17,8 @@ static inline const char *name_in(const char *const *names, size_t n, uint32_t v
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction);
 
-/* One of version 2: the header, then what it carries. Fields have the names of the drafts. False:
- * it is none, or the build has no version 2. */
+/* Report the header of a version 2 message and what follows it. The fields have the names of the
+ * drafts. Returns false if the message is not of version 2, or if the build lacks version 2. */
 bool report_version_2(struct emit *e, const uint8_t *msg, uint32_t len);
 
 /* The RPC header at the start of 'msg', or that there is none; and whether there is one. */

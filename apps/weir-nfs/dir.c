@@ -18,9 +18,9 @@ struct reader {
 	uint32_t nbad;
 	int rc; /* of 'take' */
 	uint64_t cookie;
-	/* Cookies are told apart from one that was seen earlier, which moves on each time that the
-	 * listing has become twice as long: one that comes again is met, however long the circle
-	 * is. */
+	/* The cookie that each later one is compared with. The latest cookie replaces it each time
+	 * that the number of entries has doubled. So a server that repeats cookies is detected,
+	 * however many lie between two repetitions. */
 	uint64_t marked;
 	uint64_t steps;
 	uint64_t next_mark;

@@ -28,9 +28,10 @@ int listener_find(uint16_t port, uint32_t *uid);
 int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found);
 
 /*
- * Whether 'uid' names one user only. A user namespace maps some of the host's users. The kernel
- * shows each of the others as user 'overflow', so that number stands for many users where some are
- * not mapped. 'map' is a table in the form of /proc/self/uid_map, or NULL if there is none.
+ * Returns whether 'uid' identifies a single user. A user namespace maps some of the host's users.
+ * The kernel shows each of the others as user 'overflow', so that number stands for many users
+ * where some are not mapped. 'map' is a table in the form of /proc/self/uid_map, or NULL if there
+ * is none.
  */
 bool listener_is_known(FILE *map, uint32_t overflow, uint32_t uid);
 

@@ -28,8 +28,8 @@ int local_begin(struct local_file *file, int dir_fd, const char *name);
 void local_begin_stdout(struct local_file *file);
 /* 0 or -errno. Takes all of it. */
 int local_write(struct local_file *file, const void *data, size_t len);
-/* It is whole: set its permissions ('mode' less the umask) and its name. 0 or -errno; it is closed
- * either way. */
+/* Complete the file: set its permissions to 'mode' less the umask, give it its name, and close it.
+ * Returns 0 or -errno. The file is closed in both cases. */
 int local_finish(struct local_file *file, uint32_t mode);
 /* It is not: forget it. */
 void local_abandon(struct local_file *file);

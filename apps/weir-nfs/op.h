@@ -3,8 +3,9 @@
 #define OP_H
 
 /*
- * One NFS procedure with all that is needed to send it again: its arguments stay here until it
- * ended. Encoding and decoding are in op.c; sending, waiting and sending again are in session.c.
+ * This is an NFS procedure with everything that a retransmission needs. It keeps its arguments
+ * until it ends. Encoding and decoding are in op.c; sending, waiting and sending again are in
+ * session.c.
  */
 
 #include <sys/queue.h>
@@ -88,8 +89,8 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 /* Results. 0; -EBADMSG: not decodable, or against the protocol. */
 int op_get_results(struct op *op, const struct weir_call *call, const struct weir_result *result);
 
-/* Whether the answer to a procedure that went out again is what its own first run, whose answer was
- * lost, would cause: a name that is there already, or is gone. */
+/* Returns whether the error of a retransmitted procedure can result from its own first execution,
+ * whose reply was lost. Examples are a name that exists already and a name that is gone. */
 bool op_is_own_echo(const struct op *op);
 
 #endif

@@ -29,8 +29,9 @@ static inline const char *path_name(const struct path *path, uint32_t i)
  * -ENAMETOOLONG. */
 int path_parse(const char *text, struct path *path);
 
-/* What a symbolic link in 'path' at name 'at' stands for: its target in place of the names up to
- * and with 'at'. An absolute target starts at the export's root. 0; -ENAMETOOLONG. */
+/* Resolve the symbolic link that name number 'at' of 'path' is: its target replaces the names up to
+ * and including that one. An absolute target starts at the export's root. Returns 0, or
+ * -ENAMETOOLONG if the result is too long. */
 int path_splice(const struct path *path, uint32_t at, const char *target, struct path *out);
 
 /* "a/b/c" of the first 'nnames' names, or "/" of none; cut off when it does not fit. */

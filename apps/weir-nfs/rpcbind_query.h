@@ -3,8 +3,8 @@
 #define RPCBIND_QUERY_H
 
 /*
- * What a server's rpcbind (RFC 1833) says where its programs are. Nothing that it says is taken
- * beyond a bound.
+ * Ask a server's rpcbind (RFC 1833) for the addresses of its programs. Everything that it returns
+ * has a limit in length and number.
  */
 
 #include <stdint.h>

@@ -104,8 +104,8 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 	finish(op, error);
 }
 
-/* ERR_VERS (RFC 8166 section 4.5.1) is told from other RDMA_ERRORs: the user can do something about
- * it. */
+/* ERR_VERS (RFC 8166 section 4.5.1) has an error code of its own, because the user can choose
+ * another version. */
 static int transport_error(const struct weir_result *result)
 {
 	return result->status == -EREMOTEIO && result->rdma_err == 1 ? -EPFNOSUPPORT

@@ -522,8 +522,8 @@ void dir_sync_init(struct dir_fd *file);
 bool dir_sync_want(struct dir_io *io);
 /* One is about to begin, for all who want it. True: it may be one of data alone. */
 bool dir_sync_begin(struct dir_fd *file);
-/* It ended with 0 or -errno: then dir_sync_next() until it is NULL, which are to be ended, before
- * another begins. */
+/* A sync ended with 'result', which is 0 or -errno. Before another one begins, the caller takes
+ * requests from dir_sync_next() until that returns NULL, and ends each. */
 void dir_sync_end(struct dir_fd *file, int result);
 struct dir_io *dir_sync_next(struct dir_fd *file);
 

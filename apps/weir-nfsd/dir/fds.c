@@ -4,9 +4,9 @@
  * divides among clients. A file that was not used for a while is closed, as what is open can't be
  * run as a program, unmounted or, when it was removed, given back.
  *
- * What is read and what is written are opened each for itself. Threads close, as the last close of
- * a removed file frees it, which may take long. A close counts as a job of the client that is the
- * reason for it (holds.h).
+ * A file has one descriptor for reading and another for writing. Worker threads close them, because
+ * the last close of a removed file frees its blocks, which may take long. A close counts as a job
+ * of the client that is the reason for it (holds.h).
  */
 #include <stdlib.h>
 #include <string.h>
