@@ -94,8 +94,14 @@ struct export *export_make(struct exports *exports, const char *name, const char
 /* One key of an export, as in the file. 0, or -1 as above; 'where' starts the message. */
 int export_set(struct export *export, const char *key, const char *value, const char *where);
 
-/* For export_set() and the options of clients, each as export_set(). */
+/* The key 'clients', as export_set(). */
 int export_set_clients(struct export *export, const char *value, const char *where);
+
+/*
+ * export_value.c, for keys and for options of clients. export_bad() prints a mistake and returns
+ * -1. export_parse_id() reads a user's or group's number; 0, or -1 as above.
+ */
+int export_bad(const char *where, const char *what, const char *value, const char *expected);
 int export_parse_id(const char *key, const char *value, const char *where, uint32_t *to);
 void export_set_flag(struct export_rules *rules, enum export_rule rule, bool value);
 

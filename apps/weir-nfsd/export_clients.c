@@ -18,12 +18,6 @@
 #define HOST_NAME_MAX_BYTES 253u /* RFC 1035 section 2.3.4, as text */
 #define V4_PREFIX	    96u	 /* ::ffff:0:0/96 */
 
-static int bad(const char *where, const char *what, const char *value, const char *expected)
-{
-	fprintf(stderr, "weir-nfsd: %s: %s '%s': %s\n", where, what, value, expected);
-	return -1;
-}
-
 /* ---- the options behind a client ---- */
 
 static const struct {
@@ -41,26 +35,13 @@ static const struct {
 	{"no_secure_port", EXPORT_SECURE_PORT, false},
 };
 
-void export_set_flag(struct export_rules *rules, enum export_rule rule, bool value)
-{
-	if (rule == EXPORT_READ_ONLY)
-		rules->is_read_only = value;
-	else if (rule == EXPORT_SQUASH_ROOT)
-		rules->squashes_root = value;
-	else if (rule == EXPORT_SQUASH_ALL)
-		rules->squashes_all = value;
-	else if (rule == EXPORT_SECURE_PORT)
-		rules->needs_secure_port = value;
-	rules->own |= 1u << rule;
-}
-
 static int set_option(struct export_rules *rules, const char *option, const char *where)
 {
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
 		if (strcmp(option, flags[i].name) == 0) {
 			if (rules->own & 1u << flags[i].rule)
-				return bad(where, "option", option,
-					   "this client has one of that kind already");
+				return export_bad(where, "option", option,
+						  "this client has one of that kind already");
 			export_set_flag(rules, flags[i].rule, flags[i].value);
 			return 0;
 		}
@@ -72,10 +53,11 @@ static int set_option(struct export_rules *rules, const char *option, const char
 		rules->own |= 1u << EXPORT_ANON_GID;
 		return export_parse_id("anongid", option + 8, where, &rules->anon_gid);
 	}
-	return bad(where, "option", option,
-		   "expected, once each, ro, rw, root_squash, all_squash, secure_port (no_ may go "
-		   "before "
-		   "these three), anonuid=N or anongid=N");
+	return export_bad(
+		where, "option", option,
+		"expected, once each, ro, rw, root_squash, all_squash, secure_port (no_ may go "
+		"before "
+		"these three), anonuid=N or anongid=N");
 }
 
 /* "rw,all_squash)", which is cut up. */
@@ -85,7 +67,7 @@ static int set_options(struct export_rules *rules, char *text, const char *where
 	char *option;
 
 	if (len == 0 || text[len - 1] != ')')
-		return bad(where, "options", text, "expected ) behind them");
+		return export_bad(where, "options", text, "expected ) behind them");
 	text[len - 1] = '\0';
 	while ((option = strsep(&text, ",")))
 		if (set_option(rules, option, where) != 0)
@@ -193,8 +175,8 @@ static int set_client(struct export_client *client, const char *text, const char
 		return export_parse_id("client", text + 4, where, &client->uid);
 	} else if (strchr(text, '/')) {
 		if (!parse_network(text, client))
-			return bad(where, "client", text,
-				   "expected ADDRESS/PREFIX, such as 192.0.2.0/24");
+			return export_bad(where, "client", text,
+					  "expected ADDRESS/PREFIX, such as 192.0.2.0/24");
 	} else if (parse_addr(text, &client->addrs[0], &offset)) {
 		client->kind = CLIENT_HOST;
 		client->naddrs = 1;
@@ -202,12 +184,13 @@ static int set_client(struct export_client *client, const char *text, const char
 		client->kind = CLIENT_HOST;
 		client->host = strdup(text);
 		if (!client->host)
-			return bad(where, "client", text, strerror(ENOMEM));
+			return export_bad(where, "client", text, strerror(ENOMEM));
 	} else {
-		return bad(where, "client", text,
-			   "expected an address, ADDRESS/PREFIX, the name of a host, local, uid:N "
-			   "or *, and "
-			   "options in parentheses right behind it");
+		return export_bad(
+			where, "client", text,
+			"expected an address, ADDRESS/PREFIX, the name of a host, local, uid:N "
+			"or *, and "
+			"options in parentheses right behind it");
 	}
 	return 0;
 }
@@ -218,10 +201,10 @@ static int add_client(struct export *export, char *text, const char *where)
 	struct export_client *client;
 
 	if (export->nclients == EXPORT_CLIENTS_MAX)
-		return bad(where, "client", text, "there are 64 already");
+		return export_bad(where, "client", text, "there are 64 already");
 	client = realloc(export->clients, (export->nclients + 1) * sizeof(*client));
 	if (!client)
-		return bad(where, "client", text, strerror(ENOMEM));
+		return export_bad(where, "client", text, strerror(ENOMEM));
 	export->clients = client;
 	client += export->nclients++;
 	*client = (struct export_client){.kind = CLIENT_ANY};
@@ -238,14 +221,14 @@ int export_set_clients(struct export *export, const char *value, const char *whe
 	int rc = 0;
 
 	if (!copy)
-		return bad(where, "clients", value, strerror(ENOMEM));
+		return export_bad(where, "clients", value, strerror(ENOMEM));
 	while (rc == 0 && (text = strsep(&rest, " \t")))
 		if (*text != '\0')
 			rc = add_client(export, text, where);
 	free(copy);
 	/* An empty list could mean everyone or nobody. */
 	if (rc == 0 && export->nclients == 0)
-		return bad(where, "clients", value, "expected a client; * is everyone");
+		return export_bad(where, "clients", value, "expected a client; * is everyone");
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "mount3.h"
 #include "oncrpc_server.h"
 #include "server.h"
+#include "server_clock.h"
 #include "walkers.h"
 
 #define POLL_MS 200

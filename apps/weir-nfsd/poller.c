@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "server.h"
+#include "server_clock.h"
 
 #define IDLE_POLLS    64u
 #define IDLE_SLEEP_US 50u

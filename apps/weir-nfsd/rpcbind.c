@@ -13,7 +13,7 @@
 #include "mount3.h"
 #include "oncrpc_client.h"
 #include "oncrpc_void.h"
-#include "server.h"
+#include "server_clock.h"
 #include "terminal.h"
 #include "uaddr.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "op_table.h"
+#include "server_clock.h"
 
 #define REPLY_ROOM   8192u /* of a bulk buffer, for headers and attributes */
 #define TRANSFER_MAX (1u << 20)
@@ -172,27 +173,6 @@ static int make_pollers(struct server *server)
 	return rc;
 }
 
-int server_make_region(struct server *server, uint64_t len_bytes, struct weir_region **region,
-		       void **base)
-{
-	struct weir_region_options options = {
-		.len_bytes = len_bytes,
-		.page_bytes = server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE, /* clients reach it through replies and calls alone */
-		.numa_node = -1,
-	};
-	struct weir_region_info info;
-	int rc = weir_region_create(&options, region);
-
-	for (uint32_t i = 0; rc == 0 && i < server->npollers; i++)
-		rc = weir_engine_add_region(server->pollers[i].engine, *region);
-	if (rc != 0)
-		return rc;
-	weir_region_info(*region, &info);
-	*base = info.base;
-	return 0;
-}
-
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state)
 {
@@ -301,14 +281,6 @@ void server_stop(struct server *server)
 	for (uint32_t i = 0; i < server->npollers; i++)
 		poller_fini(&server->pollers[i]);
 	exports_free(&server->exports);
-}
-
-uint64_t server_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void *run(void *arg)

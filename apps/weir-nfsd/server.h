@@ -5,7 +5,6 @@
 /* The whole: what all files of this program share. */
 
 #include <stdatomic.h>
-#include <time.h>
 
 #include "client_rules.h"
 #include "export.h"
@@ -54,20 +53,7 @@ void server_stop(struct server *server);
 int server_run(struct server *server);
 /* Before server_run(), or after it: poll all once. */
 void server_poll(struct server *server);
-/* Make a region of the server's own, and known to all engines, while nobody polls: its memory is at
- * *base. 0 or -errno; *region may be there then, too. */
-int server_make_region(struct server *server, uint64_t len_bytes, struct weir_region **region,
-		       void **base);
-uint64_t server_now_ns(void); /* the clock of the engine's polls */
 /* The handle of an export's root. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
-
-static inline struct nfs3_time time_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (struct nfs3_time){(uint32_t)ts.tv_sec, (uint32_t)ts.tv_nsec};
-}
 
 #endif

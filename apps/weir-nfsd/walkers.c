@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "server_clock.h"
+
 struct job {
 	TAILQ_ENTRY(job) entry;
 	struct walkers *walkers;

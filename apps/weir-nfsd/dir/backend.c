@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "op_name.h"
+#include "server_clock.h"
 
 typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
 

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "dir.h"
+#include "server_clock.h"
 
 #define CQES_PER_POLL 64u
 

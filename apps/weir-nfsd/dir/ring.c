@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "dir.h"
+#include "region.h"
 
 struct writer {
 	struct dir_fs *fs;
@@ -130,7 +131,7 @@ static int make_ring(struct dir_fs *fs)
 int dir_io_start(struct dir_fs *fs)
 {
 	void *base;
-	int rc = server_make_region(fs->server, DIR_MEMORY, &fs->region, &base);
+	int rc = region_make(fs->server, DIR_MEMORY, &fs->region, &base);
 
 	return rc != 0 ? rc : block_pool_init(&fs->pool, base, DIR_MEMORY);
 }

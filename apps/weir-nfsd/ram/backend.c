@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "op_name.h"
+#include "region.h"
 
 static void ram_close(struct fs *fs_)
 {
@@ -31,7 +32,7 @@ static int take_memory(struct ram_fs *fs)
 {
 	struct ram_inode *root;
 	void *base;
-	int rc = server_make_region(fs->server, fs->size_bytes, &fs->region, &base);
+	int rc = region_make(fs->server, fs->size_bytes, &fs->region, &base);
 
 	if (rc == 0)
 		rc = block_pool_init(&fs->pool, base, fs->size_bytes);

@@ -82,10 +82,3 @@ void ram_inode_unlink(struct ram_fs *fs, struct ram_inode *inode)
 	if (inode->attr.type == NFS3_DIR || --inode->attr.nlink == 0)
 		ram_inode_free(fs, inode);
 }
-
-void ram_touch(struct ram_inode *inode, bool is_modified)
-{
-	inode->attr.ctime = time_now();
-	if (is_modified)
-		inode->attr.mtime = inode->attr.ctime;
-}

@@ -18,6 +18,7 @@
 #include "op.h"
 #include "map.h"
 #include "server.h"
+#include "server_clock.h"
 
 #define RAM_SIZE_MIN   (4ull << 20)
 #define RAM_SIZE_MAX   (1ull << 40)
@@ -119,11 +120,18 @@ struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32
 void ram_inode_free(struct ram_fs *fs, struct ram_inode *inode);
 /* A name of it is gone: free it when that was the last. */
 void ram_inode_unlink(struct ram_fs *fs, struct ram_inode *inode);
-void ram_touch(struct ram_inode *inode, bool is_modified); /* ctime, and mtime */
 
 static inline uint32_t ram_slot(const struct ram_fs *fs, const struct ram_inode *inode)
 {
 	return (uint32_t)(inode - fs->inodes);
+}
+
+/* Set ctime, and mtime if the content is modified. */
+static inline void ram_touch(struct ram_inode *inode, bool is_modified)
+{
+	inode->attr.ctime = time_now();
+	if (is_modified)
+		inode->attr.mtime = inode->attr.ctime;
 }
 
 static inline bool ram_may(const struct op *op, const struct ram_inode *inode, uint32_t want)
@@ -194,22 +202,29 @@ enum nfs3_status ram_data_truncate(struct ram_fs *fs, struct ram_inode *inode, u
 void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode);
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
-/* ram/placement.c: WRITE's data, straight to their blocks */
-int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
-	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-	      struct weir_arg_sink *place);
+/*
+ * ram/placement.c: the WRITEs whose data are being pulled. ram_placement_take() returns NULL if
+ * there are too many or there is no memory.
+ */
+struct ram_placement *ram_placement_take(struct ram_fs *fs);
+void ram_placement_give_back(struct ram_placement *placement);
 /* The WRITE was carried out. */
 void ram_placement_done(struct ram_placement *placement);
 /* Is a WRITE being pulled to these bytes of this block of the file? */
 bool ram_placement_overlaps(const struct ram_inode *inode, uint32_t block, uint64_t from,
 			    uint64_t to, const struct ram_placement *except);
+void ram_placements_forget(struct ram_inode *inode);
+void ram_placements_fini(struct ram_fs *fs);
+
+/* ram/place.c: WRITE's data, straight to their blocks */
+int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
+	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
+	      struct weir_arg_sink *place);
 /*
  * Have what is still to come of WRITEs that are being pulled come to memory that is not the file's.
  * Their handlers write it to the file. False: no memory, and some may still come to the file.
  */
 bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode);
-void ram_placements_forget(struct ram_inode *inode);
-void ram_placements_fini(struct ram_fs *fs);
 
 /* Procedures: ram/attr.c, ram/io.c, ram/create.c, ram/remove.c, ram/list.c. Each fills op->res; the
  * caller ends the op. */
