@@ -91,7 +91,7 @@ struct request_flags {
 
 _Static_assert(sizeof(struct request_flags) == 4, "one word");
 
-/* Of the latest call that a request object had, when that was one that request_show.c knows: 'hdr',
+/* Of the latest call that a request object had, when that was one that request_fast.c knows: 'hdr',
  * 'rpc' and 'args' are as it left them but for what differs from call to call, so that the next one
  * of its kind need not have the rest written again. */
 struct request_template {
@@ -382,7 +382,7 @@ void request_end_pending(struct weir_request *req);
 /* All that is counted of it goes back. */
 void request_count_none(struct weir_request *req);
 
-/* request_show.c: what the device shows */
+/* request_fast.c: a message that the device delivers */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 /* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without
  * chunks, of RDMA1_ONE_WRITE_SIZE with one Write chunk of one segment; or in place of that number
@@ -432,7 +432,7 @@ void request_reply_not_found(struct weir_request *req);
 /* The handler that waits for buffers is called again. */
 void request_handle_again(struct weir_request *req);
 
-/* request_replay.c: duplicates */
+/* request_drc.c: duplicates */
 /* Whether the program is to get it: no other call like it came before. Else it was answered or
  * waits. */
 bool request_is_new(struct weir_request *req);
@@ -455,7 +455,7 @@ void request_wait_reserve(struct weir_request *req);
 void request_reply_again(struct weir_request *req);
 /* The connection ends when one waits for too long. */
 void request_wait_tick(struct responder *responder, uint64_t now_ns);
-/* What request_reply_now.c, which has most replies, leaves. 'conn' is NULL when it is gone. */
+/* What request_fast.c, which has most replies, leaves. 'conn' is NULL when it is gone. */
 void request_reply_any(struct weir_request *req, struct weir_conn *conn);
 /* The connection is gone, or has ended: no reply is sent. */
 static inline bool request_is_gone(const struct weir_request *req)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls like the one before them (request_show.c), of several listeners in turn: each reaches its
+/* Calls like the one before them (request_fast.c), of several listeners in turn: each reaches its
  * own program, whatever was where its table of programs is, and whatever a program did with the
  * request object that the call before had. */
 #include "pair_main.h"

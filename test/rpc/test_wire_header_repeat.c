@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call like the one before it is told by a comparison with that (request_show.c): whatever bit of
+/* A call like the one before it is told by a comparison with that (request_fast.c): whatever bit of
  * it is another, it is answered as it is behind a call of another kind, where there is nothing to
  * compare it with. */
 #include "pair_main.h"

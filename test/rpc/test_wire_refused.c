@@ -97,7 +97,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	struct words m;
 
 	(void)state;
-	/* As a call first, so that what follows is compared with one (request_show.c). */
+	/* As a call first, so that what follows is compared with one (request_fast.c). */
 	expect_alive();
 	weir_engine_stats(pair.server, &before);
 	memset(raw.mem, 0, 100);
