@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dir/dir.h"
+#include "dir/proc.h"
 
 #define CALLER	  1000u /* who makes the objects */
 #define GROUP	  1001u /* a further group of the caller's */

@@ -80,7 +80,7 @@ static int carry_out(void)
 	return result;
 }
 
-/* What dir/io.c submits, with and without the flag that it may set, and as both writers. */
+/* What dir/submit.c submits, with and without the flag that it may set, and as both writers. */
 static void ring__carries_out_what_exports_need(void **state)
 {
 	char *bytes = info.base;

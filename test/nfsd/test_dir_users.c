@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dir/dir.h"
+#include "dir/proc.h"
 
 #define MANY	 2000u /* files, far more than may be open */
 #define FEW	 40u
@@ -111,7 +111,7 @@ static struct dir_fd *open_file(uint32_t user, uint32_t number)
 		return NULL;
 	file = dir_fd_make(&op.holder, &id, false, -1);
 	assert_non_null(file);
-	return dir_fd_add(&fs, &op, file);
+	return dir_fd_add(&fs, dir_slot_use(&fs, &op), file);
 }
 
 static bool use(uint32_t user, uint32_t number)
@@ -311,7 +311,8 @@ static void add__of_the_same_file_counts_once(void **state)
 		assert_true(dir_slot_take(&fs, &ops[i]));
 	assert_int_equal(nopen(HONEST), 2);
 	for (int i = 0; i < 2; i++)
-		files[i] = dir_fd_add(&fs, &ops[i], dir_fd_make(&ops[i].holder, &id, false, -1));
+		files[i] = dir_fd_add(&fs, dir_slot_use(&fs, &ops[i]),
+				      dir_fd_make(&ops[i].holder, &id, false, -1));
 	assert_ptr_equal(files[0], files[1]);
 	assert_int_equal(nopen(HONEST), 1);
 	assert_int_equal(nclosed_of[HONEST], 1);

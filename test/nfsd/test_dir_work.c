@@ -15,7 +15,7 @@
 #include <sys/param.h>
 #include <sys/resource.h>
 
-#include "dir/dir.h"
+#include "dir/proc.h"
 #include "poller.h"
 
 #define SLOW  40u  /* calls of a client, which end when the test says so */
@@ -119,7 +119,7 @@ static int setup(void **state)
 	sem_init(&go_on, 0, 0);
 	sem_init(&release, 0, 0);
 	sem_init(&done, 0, 0);
-	return dir_work_start(&fs);
+	return dir_work_start(&fs, dir_worked);
 }
 
 static int teardown(void **state)

@@ -33,7 +33,6 @@ TO_BE_OPENED = {
     'lib/responder': 10,
     'drivers/shm': 9,
     'drivers/sim': 8,
-    'apps/weir-nfsd': 16,
 }
 
 DEFINED = 'TDBRVWC'

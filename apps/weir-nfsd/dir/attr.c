@@ -6,7 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The back end 'dir' as a whole: start and stop, and which way each procedure takes. */
+/* The back end 'dir' as a whole: start and stop, and its polls. */
 #include "dir.h"
 
 #include <errno.h>
@@ -11,88 +11,6 @@
 
 #include "op_name.h"
 #include "server_clock.h"
-
-typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);
-
-static const dir_proc procs[NFS3_NPROCS] = {
-	[NFS3_GETATTR] = dir_getattr,	  [NFS3_SETATTR] = dir_setattr,
-	[NFS3_LOOKUP] = dir_lookup,	  [NFS3_ACCESS] = dir_access,
-	[NFS3_READLINK] = dir_readlink,	  [NFS3_CREATE] = dir_create,
-	[NFS3_MKDIR] = dir_make_node,	  [NFS3_SYMLINK] = dir_make_node,
-	[NFS3_MKNOD] = dir_make_node,	  [NFS3_REMOVE] = dir_remove,
-	[NFS3_RMDIR] = dir_remove,	  [NFS3_RENAME] = dir_rename,
-	[NFS3_LINK] = dir_link,		  [NFS3_READDIR] = dir_readdir,
-	[NFS3_READDIRPLUS] = dir_readdir, [NFS3_FSSTAT] = dir_fsstat,
-	[NFS3_FSINFO] = dir_fsstat,	  [NFS3_PATHCONF] = dir_fsstat,
-};
-
-static bool is_transfer(const struct op *op)
-{
-	return op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT;
-}
-
-/* What it changes is opened, and synced on the poller: dir_stable_begin(). */
-static bool is_change(const struct op *op)
-{
-	return op->proc == NFS3_SETATTR ||
-	       (op->proc == NFS3_CREATE && op->args.create.mode == NFS3_UNCHECKED &&
-		op->args.create.attr.set_size);
-}
-
-void dir_resume(struct dir_fs *fs, struct op *op)
-{
-	if (is_transfer(op))
-		dir_transfer(fs, op);
-	else if (dir_slot_take(fs, op))
-		dir_work(fs, op);
-	else
-		dir_wait(fs, op);
-}
-
-void dir_carry_out(struct dir_fs *fs, struct op *op)
-{
-	if (is_transfer(op))
-		dir_open_data(fs, op);
-	else
-		op->res.status = procs[op->proc](fs, op);
-}
-
-void dir_worked(struct dir_fs *fs, struct op *op)
-{
-	fs->nworking--;
-	if (op->fs_state == DIR_ANSWERED) {
-		dir_watch_returned(fs, op);
-		return;
-	}
-	if (is_transfer(op)) {
-		dir_opened(fs, op);
-		return;
-	}
-	if (op->res.status == NFS3_OK && op->fs_data) {
-		dir_sync_then_reply(fs, op);
-		return;
-	}
-	if (op->fs_data)
-		dir_fd_discard(fs, op, op->fs_data); /* it failed after all */
-	dir_slot_release(op);
-	/* A file that has lost a name may be gone: it must not stay open. */
-	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
-		dir_fd_forget(fs, &op->holder, &op->id2);
-	dir_done(fs, op);
-}
-
-static void dir_start(struct fs *fs_, struct op *op)
-{
-	struct dir_fs *fs = (struct dir_fs *)fs_;
-
-	dir_watch_begin(fs, op);
-	if (is_transfer(op) || is_change(op))
-		dir_resume(fs, op);
-	else if (op->proc == NFS3_READLINK && !dir_link_begin(fs, op))
-		dir_fail(fs, op, NFS3ERR_JUKEBOX);
-	else
-		dir_work(fs, op);
-}
 
 static void dir_close(struct fs *fs_)
 {
@@ -170,7 +88,7 @@ static int dir_open(struct export *export, struct server *server)
 	}
 	if (rc == 0) {
 		is_ring = false;
-		rc = dir_work_start(fs);
+		rc = dir_work_start(fs, dir_worked);
 	}
 	if (rc != 0) {
 		fprintf(stderr, "weir-nfsd: export %s: can't serve %s: %s%s%s\n", export->name,
@@ -181,6 +99,22 @@ static int dir_open(struct export *export, struct server *server)
 	}
 	export->fs = (struct fs *)fs;
 	return 0;
+}
+
+static uint32_t dir_poll(struct fs *fs_)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+	uint32_t n;
+
+	if (++fs->npolls >= DIR_TICK_POLLS) {
+		fs->npolls = 0;
+		dir_fds_tick(fs, server_now_ns());
+		dir_watch_tick(fs);
+		if (fs->server->is_stopping)
+			dir_fds_shrink(fs, fs->nfds);
+	}
+	n = dir_io_poll(fs);
+	return n + dir_wait_retry(fs);
 }
 
 static void dir_root(struct fs *fs, struct handle_id *id)

@@ -10,7 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 #define SET_IDS	  (S_ISUID | S_ISGID)

@@ -213,6 +213,8 @@ struct dir_fs {
 	pthread_t threads[DIR_THREADS];
 	uint32_t nthreads;
 	uint32_t nworking; /* the poller's: calls that threads have */
+	/* what the poller does with a call that a thread has carried out */
+	void (*worked)(struct weir_engine *engine, void *op);
 };
 
 /* The states of a call, as the poller sees it: op->fs_state. */
@@ -239,10 +241,22 @@ static inline void dir_mark_data_loss(struct dir_fs *fs)
  */
 bool dir_tmpfs_is_steady(const char *release);
 
+/*
+ * dir/creds.c: never on a thread that polls, as the kernel then refuses it its RDMA device.
+ *
+ * dir_obey_quotas() is for good, on this thread and those that it makes: quotas bind all, who come
+ * from clients. 0 or -errno.
+ */
+int dir_obey_quotas(void);
+/* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it,
+ * and one is oneself. */
+int dir_set_creds(const struct cred *cred);
+void dir_reset_creds(void);
+
 /* dir/worker.c */
-int dir_work_start(struct dir_fs *fs);
+int dir_work_start(struct dir_fs *fs, void (*worked)(struct weir_engine *engine, void *op));
 void dir_work_stop(struct dir_fs *fs);
-/* Let a thread have the call: dir_carry_out() there, dir_worked() back on the poller. */
+/* Let a thread have the call: dir_carry_out() there, fs->worked() back on the poller. */
 void dir_work(struct dir_fs *fs, struct op *op);
 /* Take a call back that no thread has begun. False: one has. The poller. */
 bool dir_work_cancel(struct dir_fs *fs, struct op *op);
@@ -254,13 +268,6 @@ uint32_t dir_work_nclosing(struct dir_fs *fs);
  * no threads any more, the file is closed at once. The poller.
  */
 void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
-/* For good, on this thread and those that it makes: quotas bind all, who come from clients. Never
- * on one that polls, as the kernel then refuses it its RDMA device. 0 or -errno. */
-int dir_obey_quotas(void);
-/* Act as a caller on this thread, and as oneself again. 0, or -EPERM: the kernel would not have it,
- * and one is oneself. */
-int dir_set_creds(const struct cred *cred);
-void dir_reset_creds(void);
 
 /*
  * dir/lines.c: jobs that wait for a thread, in a line for each client. Any thread; fs->lock is
@@ -286,11 +293,17 @@ void dir_locks_add(struct dir_fs *fs, struct dir_locks *locks, const struct op *
 		   const struct dir_fd *file);
 void dir_locks_remove(struct dir_locks *locks);
 
-/* dir/backend.c: on a thread; on the poller */
-void dir_carry_out(struct dir_fs *fs, struct op *op);
-void dir_worked(struct dir_fs *fs, struct op *op);
-/* Begin, or try again, what may have to open a file that stays open. The poller. */
+/* dir/call.c: the ways of a call, on the poller */
+void dir_start(struct fs *fs, struct op *op);
+/* Begin, or try again, what may have to open a file that stays open. */
 void dir_resume(struct dir_fs *fs, struct op *op);
+/* A thread has carried out a call: the argument is a struct op. */
+void dir_worked(struct weir_engine *engine, void *arg);
+
+static inline bool dir_is_transfer(const struct op *op)
+{
+	return op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT;
+}
 
 /*
  * dir/root.c: the exported directory. Both return 0 or -errno. dir_root_prepare() sets
@@ -319,6 +332,8 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post);
  * The attributes of an open file, as the kernel has them, without waiting. The poller; 0 or -errno.
  */
 int dir_stat(const struct dir_fs *fs, int fd, struct stat *st);
+/* The file's attributes in the reply of a READ, WRITE or COMMIT. */
+void dir_put_attr(struct op *op, const struct stat *st);
 enum nfs3_status dir_status(int error); /* of a negative errno; 0 is NFS3_OK */
 void dir_text(const struct nfs3_name *name, char text[NFS3_NAME_MAX + 1]);
 
@@ -347,91 +362,20 @@ bool dir_is_exempt(const struct op *op, const struct stat *st);
 bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct stat *st);
 void dir_grant(struct dir_fd *file, const struct op *op);
 
-/* dir/attr.c, dir/create.c, dir/remove.c, dir/list.c: procedures, on a thread */
-enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_access(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_readlink(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_create(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_make_node(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_link(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_rename(struct dir_fs *fs, struct op *op);
-enum nfs3_status dir_readdir(struct dir_fs *fs, struct op *op);
-/*
- * Set attributes of 'fd', which may be an O_PATH descriptor, as op's caller. The caller's rights
- * are checked before anything is opened or changed. dir_change() also makes the change stable, by
- * dir_stable_begin() and dir_stable_end(). Both return 0 or -errno.
- */
-int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr);
-/*
- * Check the values, whoever the caller is. Returns 0, or -errno if a file of this type, which is
- * that of st_mode, cannot have them.
- */
-int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *attr);
-int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id,
-	       const struct stat *st, const struct nfs3_sattr *attr);
-
-/* dir/made.c: what a call has made, on a thread */
-struct dir_made {
-	int dir;
-	char name[NFS3_NAME_MAX + 1];
-	mode_t type; /* S_IFDIR and so on */
-	time_t since_s;
-};
-/* Before the object is made. */
-struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t type);
-/*
- * Open what was made by its name, with O_PATH. Returns a descriptor or -errno: -EIO if another
- * object has taken its place.
- */
-int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
-		  const struct nfs3_name *name);
-/*
- * Make the name stable. If that fails, or 'rc' is an error, remove the object again. 'fd' is a
- * descriptor of it, or negative. Returns 0 or -errno. If the object stays, the status is none after
- * which the client tries again.
- */
-int dir_made_end(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd,
-		 int rc);
-/* The error of a call that has changed something: the client must not try again what was done. */
-int dir_final(int rc);
-
 /* dir/limits.c: at the start, when the root is open */
 void dir_limits_find(struct dir_fs *fs);
 
-/* dir/open.c: on a thread; none of these waits for another process. Descriptors, or -errno: -EAGAIN
- * for a lease. */
-/* Open for its data what is known to be a regular file, by its id or by a path. */
-int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flags);
-int dir_open_path(const char *path, int flags);
-/*
- * A change of the file 'id' is to outlive a crash of the host. Call dir_stable_begin() before the
- * change, as a change that was made and then reported as failed would be made twice, and
- * dir_stable_end() with the result of the change after it. *dir is for the latter. A regular file
- * is left to dir_sync_then_reply(), by op->fs_data. Both return 0 or -errno.
- */
-int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,
-		     const struct handle_id *id, int *dir);
-int dir_stable_end(int dir, int rc);
-
-/* dir/fds.c: open files, for the poller but for dir_fd_make() */
+/* dir/fds.c: open files, on the poller */
 void dir_fds_start(struct dir_fs *fs);
 /* With a reference; NULL: not open. */
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written);
 /*
- * Any thread; 'holder' is who made the call that opened it. NULL: no memory, and 'fd' is still the
- * caller's.
+ * Keep open what a call has opened, among the files of 'user', which dir_slot_use() has returned.
+ * With a reference: this one, or that which was there already.
  */
-struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
-			   int fd);
-/* Keep open what the call has opened. With a reference: this one, or that which was there already.
- */
-struct dir_fd *dir_fd_add(struct dir_fs *fs, struct op *op, struct dir_fd *file);
-/* Close what the call has opened, because it is of no use. */
-void dir_fd_discard(struct dir_fs *fs, struct op *op, struct dir_fd *file);
+struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file);
+/* Close what a call has opened, because it is of no use. 'user' is as above. */
+void dir_fd_discard(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file);
 /*
  * A file that several clients use counts for one that has few. Otherwise, one that goes round many
  * files would have those of others closed.
@@ -458,7 +402,26 @@ void dir_users_free(struct dir_fs *fs); /* after dir_fds_close() */
 void dir_users_tick(struct dir_fs *fs); /* forget those that have nothing */
 struct dir_user *dir_user_of(struct dir_fs *fs, const struct holder *holder);
 struct dir_user *dir_user_of_most(struct dir_fs *fs); /* of the files that stay open */
+/* Have the call wait: dir_resume() is called when it may go on, unless dir_wait_end() is called
+ * before. */
+void dir_wait(struct dir_fs *fs, struct op *op);
+void dir_wait_end(struct dir_fs *fs, struct op *op);
+
+/* The files of a client that threads close, or that are in their queue. */
+static inline uint32_t dir_user_nclosing(const struct dir_user *user)
+{
+	return atomic_load_explicit(&user->nclosing, memory_order_acquire);
+}
+
+/* The open files of a client that are not about to be closed. */
+static inline uint32_t dir_user_nstaying(const struct dir_user *user)
+{
+	return user->nopen - user->nleaving;
+}
+
 /*
+ * dir/slots.c: the files that a call may have opened and kept open. The poller.
+ *
  * Let the call's client have one more open file, which the call then has. False: not now, because
  * the client has its share, or too many files wait to be closed, which a slow disk causes.
  */
@@ -467,23 +430,26 @@ bool dir_slot_take(struct dir_fs *fs, struct op *op);
 void dir_slot_release(struct op *op);
 /* A file takes the call's place, or a further one if the call has none. */
 struct dir_user *dir_slot_use(struct dir_fs *fs, struct op *op);
-/* Have the call wait: dir_resume() is called when it may go on, unless dir_wait_end() is called
- * before. */
-void dir_wait(struct dir_fs *fs, struct op *op);
-void dir_wait_end(struct dir_fs *fs, struct op *op);
-/* Try one call of each client again. Returns how many could go on. */
+
+/* dir/retry.c: try one call of each client again. Returns how many could go on. The poller. */
 uint32_t dir_wait_retry(struct dir_fs *fs);
 
 /*
- * dir/watch.c: answers what takes too long. The poller. dir_watch_begin() is called first for each
- * call, and dir_done() or dir_fail() ends it. dir_watch_tick() answers what is overdue.
- * dir_watch_returned() takes back a call that was answered while a thread had it.
+ * dir/answer.c: the start and the answer of a call. The poller. dir_watch_begin() is called first
+ * for each call, and dir_done() or dir_fail() ends it. dir_watch_end() takes the call off the list
+ * of those that dir/watch.c looks at.
  */
 void dir_watch_begin(struct dir_fs *fs, struct op *op);
-void dir_watch_tick(struct dir_fs *fs);
-void dir_watch_returned(struct dir_fs *fs, struct op *op);
+void dir_watch_end(struct dir_fs *fs, struct op *op);
 void dir_done(struct dir_fs *fs, struct op *op);
 void dir_fail(struct dir_fs *fs, struct op *op, enum nfs3_status status);
+
+/*
+ * dir/watch.c: answers what takes too long. The poller. dir_watch_tick() answers what is overdue.
+ * dir_watch_returned() takes back a call that was answered while a thread had it.
+ */
+void dir_watch_tick(struct dir_fs *fs);
+void dir_watch_returned(struct dir_fs *fs, struct op *op);
 /*
  * Returns true if calls of this export may hang: the file system is remote, or a call was slow a
  * moment ago. The caller then takes the slower path on which dir/watch.c can answer for the call.
@@ -532,24 +498,20 @@ void dir_transfer(struct dir_fs *fs,
 		  struct op *op); /* READ, WRITE, COMMIT: opens the file first if it has to */
 /* What was carried out has changed op->fs_data, an open file: sync it, then reply. */
 void dir_sync_then_reply(struct dir_fs *fs, struct op *op);
-/* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
-bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
 /*
  * A worker has opened op->fs_data, or has decided that the caller may use it. If not,
  * op->res.status is the reason.
  */
 void dir_opened(struct dir_fs *fs, struct op *op);
-void dir_open_data(struct dir_fs *fs, struct op *op); /* on a thread */
 /* The verifier of WRITE and COMMIT: another one after each sync that failed, as what it lost may
  * have been any client's. */
 const uint8_t *dir_verf(struct dir_fs *fs);
-/* The file's attributes in the reply of a READ, WRITE or COMMIT. */
-void dir_put_attr(struct op *op, const struct stat *st);
 /* Let go of the call that op->fs_data has in the ring, so that it can be answered before its end.
  */
 void dir_io_let_go(struct op *op);
 /* Take a WRITE out of the 'behind' of its file, so that it can be answered. */
 void dir_io_give_up(struct dir_fs *fs, struct op *op);
-uint32_t dir_poll(struct fs *fs);
+/* Take what the kernel has done. Returns how much. */
+uint32_t dir_io_poll(struct dir_fs *fs);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open files, so that a READ or WRITE need not open one: a bounded number, which dir/users.c
+ * Open files, so that a READ or WRITE need not open one: a bounded number, which dir/slots.c
  * divides among clients. A file that was not used for a while is closed, as what is open can't be
  * run as a program, unmounted or, when it was removed, given back.
  *
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "dir.h"
+#include "submit.h"
 
 static uint32_t bucket_of(const struct handle_id *id)
 {
@@ -62,7 +62,8 @@ static void drop(struct dir_fs *fs, struct dir_fd *file)
 
 	set_forgotten(file);
 	if (file->is_dirty && fs->has_ring &&
-	    !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) && dir_sync_and_close(fs, file))
+	    !(dir_stat(fs, file->fd, &st) == 0 && st.st_nlink == 0) &&
+	    dir_submit_sync_and_close(fs, file))
 		return;
 	LIST_REMOVE(file, bucket);
 	TAILQ_REMOVE(&file->user->by_age, file, age);
@@ -106,37 +107,22 @@ void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder 
 		give_to(fs, file, holder);
 }
 
-struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
-			   int fd)
+void dir_fd_discard(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file)
 {
-	struct dir_fd *file = calloc(1, sizeof(*file));
-
-	if (file) {
-		file->id = *id;
-		file->holder = *holder;
-		file->is_written = is_written;
-		file->fd = fd;
-		dir_sync_init(file);
-	}
-	return file;
-}
-
-void dir_fd_discard(struct dir_fs *fs, struct op *op, struct dir_fd *file)
-{
-	file->user = dir_slot_use(fs, op);
+	file->user = user;
 	close_counted(fs, file);
 }
 
-struct dir_fd *dir_fd_add(struct dir_fs *fs, struct op *op, struct dir_fd *file)
+struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file)
 {
 	struct dir_fd *other = dir_fd_get(fs, &file->id, file->is_written);
 
 	/* Two calls may have opened it at the same time. */
 	if (other) {
-		dir_fd_discard(fs, op, file);
+		dir_fd_discard(fs, user, file);
 		return other;
 	}
-	file->user = dir_slot_use(fs, op);
+	file->user = user;
 	file->refs = 1;
 	file->used_ns = fs->now_ns;
 	LIST_INSERT_HEAD(&fs->buckets[bucket_of(&file->id)], file, bucket);

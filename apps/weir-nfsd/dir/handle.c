@@ -265,6 +265,16 @@ int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 	return 0;
 }
 
+void dir_put_attr(struct op *op, const struct stat *st)
+{
+	struct nfs3_post_op_attr *post = op->proc == NFS3_READ	  ? &op->res.read.attr
+					 : op->proc == NFS3_WRITE ? &op->res.write.wcc.after
+								  : &op->res.commit.wcc.after;
+
+	post->is_set = true;
+	dir_fattr((struct dir_fs *)op->export->fs, st, &post->attr);
+}
+
 enum nfs3_status dir_status(int error)
 {
 	static const struct {

@@ -16,30 +16,12 @@
  * end, when all failures that its own sync can't know of are known here: the file is open twice at
  * most, once for reading, and is synced by this thread's ring only.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "dir.h"
-#include "server_clock.h"
+#include "submit.h"
 
 #define CQES_PER_POLL 64u
-
-/* Completions say which call; those of syncs, with the lowest bit set, which file. */
-#define CQE_SYNC 1u
-
-void dir_put_attr(struct op *op, const struct stat *st)
-{
-	struct nfs3_post_op_attr *post = op->proc == NFS3_READ	  ? &op->res.read.attr
-					 : op->proc == NFS3_WRITE ? &op->res.write.wcc.after
-								  : &op->res.commit.wcc.after;
-
-	post->is_set = true;
-	dir_fattr((struct dir_fs *)op->export->fs, st, &post->attr);
-}
 
 /*
  * Put the file's attributes into the reply. The kernel may not yet know the times that a remote
@@ -110,30 +92,6 @@ static void end_write(struct op *op, struct dir_io *io)
 	memcpy(res->verf, io->verf, sizeof(res->verf));
 }
 
-/* The kernel has a call from here on, for which its client is charged, if there is one. */
-static void enter_ring(struct dir_io *io, struct op *op, struct dir_fd *file)
-{
-	io->op = op;
-	io->file = file;
-	io->fs->nios++;
-	if (op)
-		holds_add(&io->fs->places, &io->place, &op->holder, 1);
-}
-
-static void leave_ring(struct dir_io *io)
-{
-	io->fs->nios--;
-	if (io->place.n > 0)
-		holds_remove(&io->place);
-	io->place.n = 0;
-}
-
-static bool has_place(const struct dir_fs *fs, const struct op *op)
-{
-	return io_uring_sq_space_left(&fs->ring) > 0 && fs->nios < DIR_PLACES &&
-	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
-}
-
 void dir_io_let_go(struct op *op)
 {
 	struct dir_io *io = op->fs_data;
@@ -163,7 +121,7 @@ static void end_silently(struct dir_io *io)
 		io->file->is_dirty |= io->result > 0;
 	}
 	dir_fd_put(io->fs, io->file);
-	leave_ring(io);
+	dir_submit_release_place(io);
 	dir_io_release(io);
 }
 
@@ -185,7 +143,7 @@ static void finish(struct dir_io *io)
 		memcpy(op->res.commit.verf, dir_verf(io->fs), NFS3_VERF_BYTES);
 	op->res.status = dir_status(error < 0 ? error : 0);
 	dir_fd_put(io->fs, io->file);
-	leave_ring(io);
+	dir_submit_release_place(io);
 	io->file = NULL;
 	io->op = NULL;
 	/* One that came placed has its on_sent since then; the others give their memory back now.
@@ -197,57 +155,7 @@ static void finish(struct dir_io *io)
 	dir_done(io->fs, op);
 }
 
-/* ---- the ring ---- */
-
-/* For all who want one. */
-static void begin_sync(struct dir_fs *fs, struct dir_fd *file)
-{
-	struct io_uring_sqe *sqe;
-
-	if (io_uring_sq_space_left(&fs->ring) == 0) {
-		TAILQ_INSERT_TAIL(&fs->pending_syncs, file, pending_syncs);
-		return;
-	}
-	sqe = io_uring_get_sqe(&fs->ring);
-	io_uring_prep_fsync(sqe, file->fd, dir_sync_begin(file) ? IORING_FSYNC_DATASYNC : 0);
-	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)file | CQE_SYNC);
-}
-
-static void want_sync(struct dir_io *io)
-{
-	if (dir_sync_want(io))
-		begin_sync(io->fs, io->file);
-}
-
-/* There is a place: begin() has looked. */
-static struct io_uring_sqe *next_sqe(struct dir_io *io)
-{
-	return io_uring_get_sqe(&io->fs->ring);
-}
-
-/*
- * A thread of the kernel's always carries it out. If the kernel tried it on the poller's thread
- * first, and handed it to a thread only then, it would put it in one of 64 queues by the file's
- * inode. Each queue is carried out one after the other, for all exports, so that a file that is
- * kept locked would hold WRITEs of other files.
- */
-static void queue_write(struct dir_io *io)
-{
-	const struct nfs3_write_args *args = &io->op->args.write;
-	struct io_uring_sqe *sqe = next_sqe(io);
-	uint32_t count = io->op->data_bytes;
-
-	if (io->block != BLOCK_POOL_NONE)
-		io_uring_prep_write_fixed(sqe, io->file->fd, io->op->data, count, args->offset, 0);
-	else
-		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
-	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
-	io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
-	if (io->op->cred.uid != 0)
-		sqe->personality = io->fs->personality;
-	io->is_writing = true;
-	io->file->nwriting++;
-}
+/* ---- begins ---- */
 
 /* How much of a READ there is to do; 0: nothing. */
 static uint32_t read_bytes(const struct op *op, const struct stat *st)
@@ -260,26 +168,6 @@ static uint32_t read_bytes(const struct op *op, const struct stat *st)
 	if (count > op->server->transfer_max)
 		count = op->server->transfer_max;
 	return count > left ? (uint32_t)left : count;
-}
-
-/*
- * False: no memory now. The kernel tries it on the poller's thread first. It should not wait there,
- * but it reads the metadata that it needs for data that are not in memory, which a disk that hangs
- * makes it wait for. So it does not try where that is likely.
- */
-static bool queue_read(struct dir_io *io, uint32_t count)
-{
-	struct io_uring_sqe *sqe;
-
-	if (!dir_take_block(io, &io->op->holder, count))
-		return false;
-	sqe = next_sqe(io);
-	io_uring_prep_read_fixed(sqe, io->file->fd, block_pool_data(&io->fs->pool, io->block),
-				 count, io->op->args.read.offset, 0);
-	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
-	if (dir_is_careful(io->fs))
-		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
-	return true;
 }
 
 static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
@@ -347,7 +235,7 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		TAILQ_INSERT_TAIL(&file->behind, op, entry);
 		return;
 	}
-	io = !has_place(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
+	io = !dir_submit_has_place(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
 	if (!io) {
 		put_off(fs, op, file);
 		return;
@@ -359,19 +247,19 @@ static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		put_off(fs, op, file);
 		return;
 	}
-	enter_ring(io, op, file);
+	dir_submit_take_place(io, op, file);
 	io->nlost = file->nlost;
 	memcpy(io->verf, dir_verf(fs), sizeof(io->verf));
 	op->fs_data = io;
 	op->fs_state = DIR_IN_RING;
 	if (op->proc == NFS3_COMMIT) {
-		want_sync(io);
+		dir_submit_sync_for(io);
 	} else if (op->proc == NFS3_WRITE && op->data_bytes > 0) {
-		queue_write(io);
+		dir_submit_write(io);
 	} else if (op->proc == NFS3_WRITE || read_bytes(op, &st) == 0) {
 		finish(io);
-	} else if (!queue_read(io, read_bytes(op, &st))) {
-		leave_ring(io);
+	} else if (!dir_submit_read(io, read_bytes(op, &st))) {
+		dir_submit_release_place(io);
 		op->fs_data = NULL;
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);
@@ -411,7 +299,7 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 	}
 	if (file) {
 		/* A file that has just been opened has no references yet. */
-		file = file->refs > 0 ? file : dir_fd_add(fs, op, file);
+		file = file->refs > 0 ? file : dir_fd_add(fs, dir_slot_use(fs, op), file);
 		file->fresh_ns = fs->now_ns;
 		begin(fs, op, file);
 		return;
@@ -425,7 +313,7 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 
 void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 {
-	struct dir_fd *file = dir_fd_add(fs, op, op->fs_data);
+	struct dir_fd *file = dir_fd_add(fs, dir_slot_use(fs, op), op->fs_data);
 	struct dir_io *io = dir_io_take(fs);
 
 	if (!io) {
@@ -434,21 +322,8 @@ void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 		dir_done(fs, op);
 		return;
 	}
-	enter_ring(io, op, file);
-	want_sync(io);
-}
-
-bool dir_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
-{
-	struct dir_io *io = dir_io_take(fs);
-
-	if (!io)
-		return false;
-	file->is_forgotten = true;
-	file->refs++;
-	enter_ring(io, NULL, file);
-	want_sync(io);
-	return true;
+	dir_submit_take_place(io, op, file);
+	dir_submit_sync_for(io);
 }
 
 /* COMMIT: what this file's sync can't know of, as it was opened later, one of the other that is
@@ -481,13 +356,13 @@ static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
 		if (!io->op) {
 			end_silently(io);
 		} else if (needs_second(io)) {
-			want_sync(io);
+			dir_submit_sync_for(io);
 		} else {
 			finish(io);
 		}
 	}
 	if (!TAILQ_EMPTY(&file->to_sync))
-		begin_sync(fs, file);
+		dir_submit_sync(fs, file);
 	dir_fd_put(fs, file);
 }
 
@@ -502,7 +377,7 @@ static void on_transferred(struct dir_io *io)
 	/* One that was cut short, too: what was written is to be stable. */
 	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE &&
 	    io->result > 0)
-		want_sync(io);
+		dir_submit_sync_for(io);
 	else
 		finish(io);
 }
@@ -525,8 +400,8 @@ static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
 	struct dir_io *io = (struct dir_io *)(uintptr_t)data;
 	struct dir_fd *file;
 
-	if (data & CQE_SYNC) {
-		on_synced(fs, (struct dir_fd *)(uintptr_t)(data & ~(uint64_t)CQE_SYNC), result);
+	if (data & DIR_CQE_SYNC) {
+		on_synced(fs, (struct dir_fd *)(uintptr_t)(data & ~(uint64_t)DIR_CQE_SYNC), result);
 		return;
 	}
 	io->result = result;
@@ -542,40 +417,22 @@ static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
 	}
 }
 
-static void begin_unbegun(struct dir_fs *fs)
+uint32_t dir_io_poll(struct dir_fs *fs)
 {
-	struct dir_fd *file;
-
-	while ((file = TAILQ_FIRST(&fs->pending_syncs)) && io_uring_sq_space_left(&fs->ring) > 0) {
-		TAILQ_REMOVE(&fs->pending_syncs, file, pending_syncs);
-		begin_sync(fs, file);
-	}
-}
-
-uint32_t dir_poll(struct fs *fs_)
-{
-	struct dir_fs *fs = (struct dir_fs *)fs_;
 	struct io_uring_cqe *cqes[CQES_PER_POLL];
 	uint32_t n;
 
-	if (++fs->npolls >= DIR_TICK_POLLS) {
-		fs->npolls = 0;
-		dir_fds_tick(fs, server_now_ns());
-		dir_watch_tick(fs);
-		if (fs->server->is_stopping)
-			dir_fds_shrink(fs, fs->nfds);
-	}
 	/* What the kernel did not take, for want of memory, is still there at the next poll. */
 	if (io_uring_sq_ready(&fs->ring) > 0)
 		io_uring_submit(&fs->ring);
 	if (fs->nios == 0)
-		return dir_wait_retry(fs);
+		return 0;
 	if (!TAILQ_EMPTY(&fs->pending_syncs))
-		begin_unbegun(fs);
+		dir_submit_pending_syncs(fs);
 	n = io_uring_peek_batch_cqe(&fs->ring, cqes, CQES_PER_POLL);
 	for (uint32_t i = 0; i < n; i++)
 		on_cqe(fs, cqes[i]->user_data, cqes[i]->res);
 	io_uring_cq_advance(&fs->ring, n);
 	fs->has_room |= n > 0;
-	return n + dir_wait_retry(fs);
+	return n;
 }

@@ -4,7 +4,7 @@
 
 /* One READDIR or READDIRPLUS under way, on a thread that acts as the caller. */
 
-#include "dir.h"
+#include "proc.h"
 
 /* As getdents64() has it. */
 struct kernel_dirent {

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 /* File systems round times of birth down, to two seconds at most. */
 #define BIRTH_ROUNDED_S 2

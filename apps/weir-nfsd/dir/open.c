@@ -11,10 +11,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 /* From here on the descriptor's reads and writes may wait, in io_uring's threads: its data are on a
  * disk. */
@@ -63,6 +64,21 @@ static int open_file(const struct dir_fs *fs, const struct handle_id *id, int fl
 	rc = stat_file(fd, &st);
 	close(fd);
 	return rc != 0 ? rc : dir_open_known(fs, id, flags);
+}
+
+struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
+			   int fd)
+{
+	struct dir_fd *file = calloc(1, sizeof(*file));
+
+	if (file) {
+		file->id = *id;
+		file->holder = *holder;
+		file->is_written = is_written;
+		file->fd = fd;
+		dir_sync_init(file);
+	}
+	return file;
 }
 
 int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,

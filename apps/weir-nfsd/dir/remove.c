@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 

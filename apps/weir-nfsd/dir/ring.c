@@ -91,8 +91,9 @@ static int ring_register(struct io_uring *ring, unsigned what, const void *arg, 
 
 /*
  * No seccomp filter sees what a ring is asked for, and a ring would take any operation, such as one
- * that makes a socket. So the kernel is told which operations dir/io.c submits. Once the ring is
- * enabled, the kernel refuses all other operations and flags, and all registrations, with EACCES.
+ * that makes a socket. So the kernel is told which operations dir/submit.c submits. Once the ring
+ * is enabled, the kernel refuses all other operations and flags, and all registrations, with
+ * EACCES.
  */
 static int make_restricted(struct io_uring *ring)
 {

@@ -19,32 +19,6 @@
 #include "dir.h"
 #include "op_table.h"
 
-void dir_watch_begin(struct dir_fs *fs, struct op *op)
-{
-	op->started_ns = fs->now_ns;
-	op->is_watched = true;
-	TAILQ_INSERT_TAIL(&fs->watched, op, watched);
-}
-
-static void end_watch(struct dir_fs *fs, struct op *op)
-{
-	if (op->is_watched)
-		TAILQ_REMOVE(&fs->watched, op, watched);
-	op->is_watched = false;
-}
-
-void dir_done(struct dir_fs *fs, struct op *op)
-{
-	end_watch(fs, op);
-	op_done(op);
-}
-
-void dir_fail(struct dir_fs *fs, struct op *op, enum nfs3_status status)
-{
-	end_watch(fs, op);
-	op_fail(op, status);
-}
-
 /* A call that a thread has. */
 static void answer_for(struct op *op)
 {
@@ -72,7 +46,7 @@ static void on_working(struct dir_fs *fs, struct op *op)
 
 static void on_overdue(struct dir_fs *fs, struct op *op)
 {
-	end_watch(fs, op);
+	dir_watch_end(fs, op);
 	switch (op->fs_state) {
 	case DIR_WAITING:
 		dir_wait_end(fs, op);
@@ -111,7 +85,7 @@ void dir_watch_returned(struct dir_fs *fs, struct op *op)
 	if (file && file->refs > 0)
 		dir_fd_put(fs, file);
 	else if (file)
-		dir_fd_discard(fs, op, file);
+		dir_fd_discard(fs, dir_slot_use(fs, op), file);
 	dir_slot_release(op);
 	/* READLINK's memory. */
 	if (op->on_sent)

@@ -1,75 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads that carry out what may wait for a disk, as the one who asks. */
-#include <errno.h>
-#include <linux/capability.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/fsuid.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "dir.h"
+#include "proc.h"
 
 #define WORKER_NICE 10 /* above that of the server: about a tenth of its share of a CPU */
-
-/* By the kernel's own calls: the C library's would change all threads. */
-static int set_groups(uint32_t n, const uint32_t *gids)
-{
-	gid_t groups[CRED_GIDS_MAX];
-
-	for (uint32_t i = 0; i < n; i++)
-		groups[i] = gids[i];
-	return syscall(SYS_setgroups, (size_t)n, groups) == 0 ? 0 : -errno;
-}
-
-/* They return what was before, whether they did anything or not: asked with what is no id, they
- * tell what is. */
-static bool has_become(const struct cred *cred)
-{
-	return (uint32_t)setfsgid((gid_t)-1) == cred->gid &&
-	       (uint32_t)setfsuid((uid_t)-1) == cred->uid;
-}
-
-int dir_set_creds(const struct cred *cred)
-{
-	int rc = set_groups(cred->ngids, cred->gids);
-
-	setfsgid(cred->gid);
-	/* Last: it takes the privileges over files away. */
-	setfsuid(cred->uid);
-	if (rc == 0 && has_become(cred))
-		return 0;
-	dir_reset_creds();
-	return -EPERM;
-}
-
-void dir_reset_creds(void)
-{
-	setfsuid(0);
-	setfsgid(0);
-	set_groups(0, NULL);
-}
-
-int dir_obey_quotas(void)
-{
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-	if (syscall(SYS_capget, &header, data) != 0)
-		return -errno;
-	data[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
-	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
-}
-
-static void on_posted(struct weir_engine *engine, void *arg)
-{
-	struct op *op = arg;
-
-	(void)engine;
-	dir_worked((struct dir_fs *)op->export->fs, op);
-}
 
 static void close_file(struct dir_fs *fs, struct dir_fd *file)
 {
@@ -233,7 +171,7 @@ static void *run(void *arg)
 		}
 		dir_carry_out(fs, job.op);
 		/* A full mailbox empties: the poller never waits for this thread. */
-		while (weir_engine_post(fs->export->owner->engine, on_posted, job.op) != 0)
+		while (weir_engine_post(fs->export->owner->engine, fs->worked, job.op) != 0)
 			sched_yield();
 	}
 	return NULL;
@@ -292,8 +230,9 @@ uint32_t dir_work_nclosing(struct dir_fs *fs)
 	return n;
 }
 
-int dir_work_start(struct dir_fs *fs)
+int dir_work_start(struct dir_fs *fs, void (*worked)(struct weir_engine *engine, void *op))
 {
+	fs->worked = worked;
 	pthread_mutex_init(&fs->lock, NULL);
 	pthread_cond_init(&fs->wake, NULL);
 	for (; fs->nthreads < DIR_THREADS; fs->nthreads++) {

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ways of a call, on the poller:
+ *
+ *   dir_start()    READ, WRITE and COMMIT go to dir/io.c, which has a thread open the file if it is
+ *                  not open; all other calls go to a thread
+ *   dir_resume()   a call that has waited tries again
+ *   dir_worked()   what a thread has carried out is answered, or goes on in dir/io.c
+ */
+#include "dir.h"
+
+/* What it changes is opened, and synced on the poller: dir_stable_begin(). */
+static bool is_change(const struct op *op)
+{
+	return op->proc == NFS3_SETATTR ||
+	       (op->proc == NFS3_CREATE && op->args.create.mode == NFS3_UNCHECKED &&
+		op->args.create.attr.set_size);
+}
+
+void dir_resume(struct dir_fs *fs, struct op *op)
+{
+	if (dir_is_transfer(op))
+		dir_transfer(fs, op);
+	else if (dir_slot_take(fs, op))
+		dir_work(fs, op);
+	else
+		dir_wait(fs, op);
+}
+
+void dir_worked(struct weir_engine *engine, void *arg)
+{
+	struct op *op = arg;
+	struct dir_fs *fs = (struct dir_fs *)op->export->fs;
+
+	(void)engine;
+	fs->nworking--;
+	if (op->fs_state == DIR_ANSWERED) {
+		dir_watch_returned(fs, op);
+		return;
+	}
+	if (dir_is_transfer(op)) {
+		dir_opened(fs, op);
+		return;
+	}
+	if (op->res.status == NFS3_OK && op->fs_data) {
+		dir_sync_then_reply(fs, op);
+		return;
+	}
+	if (op->fs_data)
+		dir_fd_discard(fs, dir_slot_use(fs, op), op->fs_data); /* it failed after all */
+	dir_slot_release(op);
+	/* A file that has lost a name may be gone: it must not stay open. */
+	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
+		dir_fd_forget(fs, &op->holder, &op->id2);
+	dir_done(fs, op);
+}
+
+void dir_start(struct fs *fs_, struct op *op)
+{
+	struct dir_fs *fs = (struct dir_fs *)fs_;
+
+	dir_watch_begin(fs, op);
+	if (dir_is_transfer(op) || is_change(op))
+		dir_resume(fs, op);
+	else if (op->proc == NFS3_READLINK && !dir_link_begin(fs, op))
+		dir_fail(fs, op, NFS3ERR_JUKEBOX);
+	else
+		dir_work(fs, op);
+}

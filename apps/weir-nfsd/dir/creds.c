@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* As whom a thread acts. Never called on a thread that polls; see dir/rights.c. */
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dir.h"
+
+/* By the kernel's own calls: the C library's would change all threads. */
+static int set_groups(uint32_t n, const uint32_t *gids)
+{
+	gid_t groups[CRED_GIDS_MAX];
+
+	for (uint32_t i = 0; i < n; i++)
+		groups[i] = gids[i];
+	return syscall(SYS_setgroups, (size_t)n, groups) == 0 ? 0 : -errno;
+}
+
+/* They return what was before, whether they did anything or not: asked with what is no id, they
+ * tell what is. */
+static bool has_become(const struct cred *cred)
+{
+	return (uint32_t)setfsgid((gid_t)-1) == cred->gid &&
+	       (uint32_t)setfsuid((uid_t)-1) == cred->uid;
+}
+
+int dir_set_creds(const struct cred *cred)
+{
+	int rc = set_groups(cred->ngids, cred->gids);
+
+	setfsgid(cred->gid);
+	/* Last: it takes the privileges over files away. */
+	setfsuid(cred->uid);
+	if (rc == 0 && has_become(cred))
+		return 0;
+	dir_reset_creds();
+	return -EPERM;
+}
+
+void dir_reset_creds(void)
+{
+	setfsuid(0);
+	setfsgid(0);
+	set_groups(0, NULL);
+}
+
+int dir_obey_quotas(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	data[CAP_TO_INDEX(CAP_SYS_RESOURCE)].effective &= ~CAP_TO_MASK(CAP_SYS_RESOURCE);
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls that wait try again, by turns of their clients. */
+#include "dir.h"
+
+#define RETRY_POLLS 16u
+
+/* Returns whether the client's first call could go on. If not, it is the last now. */
+static bool retry(struct dir_fs *fs, struct dir_user *user)
+{
+	struct op *op = TAILQ_FIRST(&user->waiting);
+	uint32_t before = fs->nwaits;
+
+	if (!op)
+		return false;
+	dir_wait_end(fs, op);
+	dir_resume(fs, op);
+	return fs->nwaits == before;
+}
+
+uint32_t dir_wait_retry(struct dir_fs *fs)
+{
+	struct dir_user *user, *last, *next;
+	uint32_t n = 0;
+
+	/* Calls that wait for what a peer does not give back would cost each poll something. */
+	if (fs->nwaiting == 0 || (!fs->has_room && fs->npolls % RETRY_POLLS != 0))
+		return 0;
+	fs->has_room = false;
+	last = TAILQ_LAST(&fs->users, dir_user_list);
+	for (user = TAILQ_FIRST(&fs->users);; user = next) {
+		bool is_last = user == last;
+
+		next = TAILQ_NEXT(user, entry);
+		if (retry(fs, user)) {
+			/* Others come first at the next time. */
+			TAILQ_REMOVE(&fs->users, user, entry);
+			TAILQ_INSERT_TAIL(&fs->users, user, entry);
+			n++;
+		}
+		if (is_last)
+			break;
+	}
+	fs->has_room |= n > 0; /* they did not need all of it */
+	return n;
+}

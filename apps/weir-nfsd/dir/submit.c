@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the ring is asked for. What comes back is for dir/io.c. */
+#include "submit.h"
+
+/* The kernel has a call from here on, for which its client is charged, if there is one. */
+void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file)
+{
+	io->op = op;
+	io->file = file;
+	io->fs->nios++;
+	if (op)
+		holds_add(&io->fs->places, &io->place, &op->holder, 1);
+}
+
+void dir_submit_release_place(struct dir_io *io)
+{
+	io->fs->nios--;
+	if (io->place.n > 0)
+		holds_remove(&io->place);
+	io->place.n = 0;
+}
+
+bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op)
+{
+	return io_uring_sq_space_left(&fs->ring) > 0 && fs->nios < DIR_PLACES &&
+	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
+}
+
+/* For all who want it. */
+void dir_submit_sync(struct dir_fs *fs, struct dir_fd *file)
+{
+	struct io_uring_sqe *sqe;
+
+	if (io_uring_sq_space_left(&fs->ring) == 0) {
+		TAILQ_INSERT_TAIL(&fs->pending_syncs, file, pending_syncs);
+		return;
+	}
+	sqe = io_uring_get_sqe(&fs->ring);
+	io_uring_prep_fsync(sqe, file->fd, dir_sync_begin(file) ? IORING_FSYNC_DATASYNC : 0);
+	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)file | DIR_CQE_SYNC);
+}
+
+void dir_submit_sync_for(struct dir_io *io)
+{
+	if (dir_sync_want(io))
+		dir_submit_sync(io->fs, io->file);
+}
+
+/* There is room: dir_submit_has_place() has looked. */
+static struct io_uring_sqe *next_sqe(struct dir_io *io)
+{
+	return io_uring_get_sqe(&io->fs->ring);
+}
+
+/*
+ * A thread of the kernel's always carries it out. If the kernel tried it on the poller's thread
+ * first, and handed it to a thread only then, it would put it in one of 64 queues by the file's
+ * inode. Each queue is carried out one after the other, for all exports, so that a file that is
+ * kept locked would hold WRITEs of other files.
+ */
+void dir_submit_write(struct dir_io *io)
+{
+	const struct nfs3_write_args *args = &io->op->args.write;
+	struct io_uring_sqe *sqe = next_sqe(io);
+	uint32_t count = io->op->data_bytes;
+
+	if (io->block != BLOCK_POOL_NONE)
+		io_uring_prep_write_fixed(sqe, io->file->fd, io->op->data, count, args->offset, 0);
+	else
+		io_uring_prep_write(sqe, io->file->fd, io->op->data, count, args->offset);
+	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
+	io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+	if (io->op->cred.uid != 0)
+		sqe->personality = io->fs->personality;
+	io->is_writing = true;
+	io->file->nwriting++;
+}
+
+/*
+ * False: no memory now. The kernel tries it on the poller's thread first. It should not wait there,
+ * but it reads the metadata that it needs for data that are not in memory, which a disk that hangs
+ * makes it wait for. So it does not try where that is likely.
+ */
+bool dir_submit_read(struct dir_io *io, uint32_t count)
+{
+	struct io_uring_sqe *sqe;
+
+	if (!dir_take_block(io, &io->op->holder, count))
+		return false;
+	sqe = next_sqe(io);
+	io_uring_prep_read_fixed(sqe, io->file->fd, block_pool_data(&io->fs->pool, io->block),
+				 count, io->op->args.read.offset, 0);
+	io_uring_sqe_set_data64(sqe, (uint64_t)(uintptr_t)io);
+	if (dir_is_careful(io->fs))
+		io_uring_sqe_set_flags(sqe, IOSQE_ASYNC);
+	return true;
+}
+
+void dir_submit_pending_syncs(struct dir_fs *fs)
+{
+	struct dir_fd *file;
+
+	while ((file = TAILQ_FIRST(&fs->pending_syncs)) && io_uring_sq_space_left(&fs->ring) > 0) {
+		TAILQ_REMOVE(&fs->pending_syncs, file, pending_syncs);
+		dir_submit_sync(fs, file);
+	}
+}
+
+bool dir_submit_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
+{
+	struct dir_io *io = dir_io_take(fs);
+
+	if (!io)
+		return false;
+	file->is_forgotten = true;
+	file->refs++;
+	dir_submit_take_place(io, NULL, file);
+	dir_submit_sync_for(io);
+	return true;
+}
