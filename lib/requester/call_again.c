@@ -105,19 +105,3 @@ struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn
 		return again_otherwise(call, conn);
 	return begin_moved(call, conn);
 }
-
-struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg)
-{
-	const struct call_pool *calls = arg;
-	struct weir_call *call = calls->ending;
-	struct mem_buf *buf;
-
-	if (!call || (call->state != CALL_COMPLETING_REUSABLE && call->state != CALL_COMPLETING) ||
-	    !call->is_send_done || !call->args || call->args->pool != pool)
-		return NULL;
-	buf = call->args;
-	call->args = NULL;
-	if (call->state == CALL_COMPLETING_REUSABLE)
-		call->state = CALL_BUFFER_RECLAIMED;
-	return buf;
-}

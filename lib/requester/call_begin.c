@@ -8,7 +8,6 @@
 #include "compiler.h"
 #include "forked.h"
 #include "rpc_msg.h"
-#include "seeded_bugs.h"
 #include "ulb_find.h"
 #include "wire.h"
 
@@ -194,26 +193,6 @@ struct weir_xdr_out *weir_call_args(struct weir_call *call)
 	return &call->out;
 }
 
-/* What was encoded since the latest item becomes a piece. */
-void call_close_piece(struct weir_call *call)
-{
-	uint32_t end = (uint32_t)weir_xdr_out_len(&call->out);
-	struct piece *piece = &call->pieces[call->npieces];
-
-	if (end == call->piece_start)
-		return;
-	*piece = (struct piece){
-		.base = call->out.start + call->piece_start,
-		.len = end - call->piece_start,
-		.kind = PIECE_PLAIN,
-		.lkey = call->args->lkey,
-		.rkey = call->args->rkey,
-		.raddr = call->args->raddr + ENGINE_HEADROOM + call->piece_start,
-	};
-	call->piece_start = end;
-	call->npieces++;
-}
-
 int weir_call_arg_item(struct weir_call *call, const struct weir_region *region, const void *data,
 		       uint32_t len_bytes)
 {
@@ -289,52 +268,6 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	}
 	call->nresults++;
 	return 0;
-}
-
-static void put_buf(struct mem_buf **buf)
-{
-	if (*buf) {
-		mem_pool_put(*buf);
-		*buf = NULL;
-	}
-}
-
-void call_release_sent(struct weir_call *call)
-{
-	put_buf(&call->header_buf);
-	if (SEEDED_BUG(6))
-		call->spill = NULL;
-	put_buf(&call->spill);
-}
-
-void call_release_extra(struct weir_call *call)
-{
-	call_release_sent(call);
-	put_buf(&call->long_call);
-	put_buf(&call->long_reply);
-	put_buf(&call->reply_copy);
-	call_drop_windows(call);
-	if (unlikely(call->conn->via_protocol))
-		call->conn->protocol->release_call(call);
-	call->has_extra = false;
-}
-
-void call_release_unread(struct weir_call *call)
-{
-	call_drop_windows(call);
-	put_buf(&call->long_call);
-	if (call->reply_copy)
-		put_buf(&call->long_reply);
-	if (call->is_send_done)
-		call_release_sent(call);
-}
-
-void call_release(struct weir_call *call)
-{
-	put_buf(&call->args);
-	if (unlikely(call->has_extra))
-		call_release_extra(call);
-	call_free_slot(requester_of(call->conn), call);
 }
 
 void weir_call_abandon(struct weir_call *call)

@@ -19,8 +19,8 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_COMPLETING;
-	/* Before 'done', since a call that it makes may need the buffers; it gets 'args' by
-	 * call_reclaim(). */
+	/* Before 'done', since a call that it makes may need the buffers; its pool
+	 * gives it 'args'. */
 	call_release_unread(call);
 	req->pool->ending = call;
 	call->done(call, result, call->arg);

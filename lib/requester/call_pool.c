@@ -3,10 +3,11 @@
 
 #include "alloc.h"
 #include "rpc_msg.h"
+#include "seeded_bugs.h"
 
 struct weir_call call_free_sentinel;
 
-/* A call whose callback runs may have had its buffer taken (call_reclaim()), by one that the
+/* A call whose callback runs may have had its buffer taken (reclaim_args()), by one that the
  * callback has made. */
 #define CALLS_IN_CALLBACKS 64u
 
@@ -18,6 +19,24 @@ static size_t calls_bytes(const struct call_pool *pool)
 static size_t window_bindings_bytes(const struct call_pool *pool)
 {
 	return (size_t)pool->ncalls * CALL_WINDOW_BINDINGS_MAX * sizeof(pool->window_bindings[0]);
+}
+
+/* The buffer of the call whose 'done' is being called, which can do without it: the application has
+ * others for what it does there then. */
+static struct mem_buf *reclaim_args(struct mem_pool *pool, void *arg)
+{
+	const struct call_pool *calls = arg;
+	struct weir_call *call = calls->ending;
+	struct mem_buf *buf;
+
+	if (!call || (call->state != CALL_COMPLETING_REUSABLE && call->state != CALL_COMPLETING) ||
+	    !call->is_send_done || !call->args || call->args->pool != pool)
+		return NULL;
+	buf = call->args;
+	call->args = NULL;
+	if (call->state == CALL_COMPLETING_REUSABLE)
+		call->state = CALL_BUFFER_RECLAIMED;
+	return buf;
 }
 
 static void set_reclaim(struct call_pool *pool,
@@ -60,7 +79,7 @@ static struct call_pool *create(struct weir_engine *engine)
 		destroy(pool);
 		return NULL;
 	}
-	set_reclaim(pool, call_reclaim);
+	set_reclaim(pool, reclaim_args);
 	return pool;
 }
 
@@ -96,4 +115,50 @@ struct weir_call *call_pool_next(struct call_pool *pool)
 			&pool->window_bindings[(size_t)pool->nused * CALL_WINDOW_BINDINGS_MAX];
 	pool->nused++;
 	return call;
+}
+
+static void put_buf(struct mem_buf **buf)
+{
+	if (*buf) {
+		mem_pool_put(*buf);
+		*buf = NULL;
+	}
+}
+
+void call_release_sent(struct weir_call *call)
+{
+	put_buf(&call->header_buf);
+	if (SEEDED_BUG(6))
+		call->spill = NULL;
+	put_buf(&call->spill);
+}
+
+void call_release_extra(struct weir_call *call)
+{
+	call_release_sent(call);
+	put_buf(&call->long_call);
+	put_buf(&call->long_reply);
+	put_buf(&call->reply_copy);
+	call_drop_windows(call);
+	if (unlikely(call->conn->via_protocol))
+		call->conn->protocol->release_call(call);
+	call->has_extra = false;
+}
+
+void call_release_unread(struct weir_call *call)
+{
+	call_drop_windows(call);
+	put_buf(&call->long_call);
+	if (call->reply_copy)
+		put_buf(&call->long_reply);
+	if (call->is_send_done)
+		call_release_sent(call);
+}
+
+void call_release(struct weir_call *call)
+{
+	put_buf(&call->args);
+	if (unlikely(call->has_extra))
+		call_release_extra(call);
+	call_free_slot(requester_of(call->conn), call);
 }

@@ -42,10 +42,6 @@ void call_pool_put(struct call_pool *pool);
 /* One that was never used; NULL: there is none left. */
 struct weir_call *call_pool_next(struct call_pool *pool);
 
-/* The buffer of the call whose 'done' is being called, which can do without it: the application has
- * others for what it does there then. */
-struct mem_buf *call_reclaim(struct mem_pool *pool, void *arg);
-
 static inline struct weir_call *call_pool_take(struct call_pool *pool)
 {
 	struct weir_call *call = pool->free;

@@ -210,6 +210,26 @@ static inline bool call_expects(const struct weir_call *call, enum expected_repl
 	return is == shall;
 }
 
+/* What was encoded since the latest item becomes a piece. */
+static inline void call_close_piece(struct weir_call *call)
+{
+	uint32_t end = (uint32_t)weir_xdr_out_len(&call->out);
+	struct piece *piece = &call->pieces[call->npieces];
+
+	if (end == call->piece_start)
+		return;
+	*piece = (struct piece){
+		.base = call->out.start + call->piece_start,
+		.len = end - call->piece_start,
+		.kind = PIECE_PLAIN,
+		.lkey = call->args->lkey,
+		.rkey = call->args->rkey,
+		.raddr = call->args->raddr + ENGINE_HEADROOM + call->piece_start,
+	};
+	call->piece_start = end;
+	call->npieces++;
+}
+
 TAILQ_HEAD(call_queue, weir_call);
 
 #define CALL_NO_SLOT UINT32_MAX
@@ -289,12 +309,13 @@ static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 /* call_begin.c */
 /* A call of a free slot, of which there is one, with that buffer; NULL: there is no call left. */
 struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args);
+
+/* call_pool.c */
 void call_release(struct weir_call *call);	 /* give back slot and buffers */
 void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
 void call_release_sent(struct weir_call *call);	 /* of these, the ones that only its Send was for */
 /* Of a call that ended: the buffers that neither the device nor 'done' will look at, but 'args'. */
 void call_release_unread(struct weir_call *call);
-void call_close_piece(struct weir_call *call);
 
 /* call_submit.c: weir_call_submit() of any call; call_submit_now.c has most */
 int call_submit_any(struct weir_call *call);
