@@ -72,12 +72,10 @@ struct conn_protocol {
 	bool (*prepare)(struct weir_call *call, const struct reduce_call_in *in);
 	/* The header is written, 'extra_bytes' behind its start, as version 1 has it. */
 	void (*finish_header)(struct weir_call *call);
-	/* Send a call that call_goes_apart(). False: it waits. */
-	bool (*transmit)(struct weir_call *call);
+	/* Send a call that call_goes_apart(). */
+	void (*transmit)(struct weir_call *call);
 	/* One that takes more credits than one is to be sent. OTHER: it is to be prepared again. */
 	enum resend (*claim_credits)(struct weir_call *call);
-	/* SENT and is_refused: the device is done with its Sends. */
-	void (*requeue)(struct weir_call *call);
 	/* What it has by the protocol goes back. */
 	void (*release_call)(struct weir_call *call);
 	/* Where keys stand in the header of a call that has an extension, as rdma1_handles(). */

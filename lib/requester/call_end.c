@@ -4,12 +4,7 @@
 
 #include <errno.h>
 
-#include "forked.h"
 #include "seeded_bugs.h"
-
-#define REVOKE_NS                                                                                  \
-	1000000000u /* for the device to invalidate the keys of a call that is given up            \
-		     */
 
 /* Of a call that holds more than its message, or whose Send is not done. */
 static void complete_any(struct weir_call *call, const struct weir_result *result)
@@ -62,6 +57,13 @@ void call_fail(struct weir_call *call, int status)
 	call_complete(call, &result);
 }
 
+void call_free_when_sent(struct weir_call *call)
+{
+	call->state = CALL_SENDING;
+	if (call->is_send_done)
+		call_release(call);
+}
+
 void call_give_up(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
@@ -74,103 +76,9 @@ void call_give_up(struct weir_call *call)
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call->state = CALL_COMPLETING;
 		call->done(call, &result, call->arg);
-		call->state = CALL_SENDING;
-		if (call->is_send_done)
-			call_release(call);
+		call_free_when_sent(call);
 		return;
 	}
 	call->state = CALL_ZOMBIE;
 	call->done(call, &result, call->arg);
-}
-
-/* A call that is given up keeps its windows while the responder has it: not when that might leave
- * other connections too few. */
-static bool may_keep_windows(const struct weir_engine *engine)
-{
-	return engine->nwindows_free >= engine->nwindows / 2;
-}
-
-/* The credits are all with calls that were given up, and none comes back but with a reply to one of
- * these: where nobody answers them, nothing can be sent any more. A remade connection has its
- * credits again. */
-static bool is_stuck(const struct weir_conn *conn)
-{
-	const struct requester *req = requester_of(conn);
-	uint32_t with_zombies = 0;
-
-	if (!conn->reconnects || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
-		return false;
-	for (uint32_t i = 0; i < req->nslots; i++)
-		if (req->slots[i].call->state == CALL_ZOMBIE)
-			with_zombies += 1 + req->slots[i].call->more;
-	return with_zombies > 0 && with_zombies == req->credits.in_flight;
-}
-
-/* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
- * back to the application only when it can't any more: the keys are invalidated first, or the
- * connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
-static void time_out(struct weir_call *call)
-{
-	struct weir_conn *conn = call->conn;
-
-	if (call->state == CALL_REVOKING) {
-		conn_fail(conn, -ETIMEDOUT); /* the device does not get to it: the peer keeps it
-						from that */
-		return;
-	}
-	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
-	if (call->state == CALL_QUEUED) {
-		bool ends_conn = !call->is_cancelled && is_stuck(conn);
-
-		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
-		if (ends_conn)
-			conn_fail(conn, -ETIMEDOUT);
-	} else if (call->state == CALL_SENT && call->nvalid > 0 &&
-		   may_keep_windows(conn->ep.engine) && !SEEDED_BUG(8)) {
-		call->state = CALL_REVOKING;
-		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
-		call_revoke(call);
-	} else if ((call->is_exposed || call->sends_app_memory) && !SEEDED_BUG(8)) {
-		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
-	} else {
-		call_give_up(call);
-	}
-}
-
-int weir_call_cancel(struct weir_call *call)
-{
-	if (engine_is_forked(call->conn->ep.engine))
-		return engine_fork_refuse();
-	if (call->is_cancelled ||
-	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
-		return -EINVAL;
-	call->is_cancelled = true;
-	call->deadline_ns = 0; /* as a time-out, at the next tick */
-	return 0;
-}
-
-void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
-{
-	struct requester *req = requester_of(conn);
-
-	if (conn->srq)
-		requester_share_tick(conn, now_ns);
-	conn->protocol->on_tick(conn, now_ns);
-	if (req->nactive == 0)
-		return;
-	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
-		struct weir_call *call = req->slots[i].call;
-
-		if ((call->state == CALL_QUEUED || call->state == CALL_SENT ||
-		     call->state == CALL_REPLIED || call->state == CALL_REVOKING) &&
-		    now_ns >= call->deadline_ns)
-			time_out(call);
-	}
-	if (conn_can_send(conn))
-		requester_pump(conn);
-}
-
-bool requester_is_idle(struct weir_conn *conn)
-{
-	return requester_of(conn)->nactive == 0;
 }

@@ -107,9 +107,6 @@ struct weir_call *call_pool_next(struct call_pool *pool)
 	if (pool->nused == pool->ncalls)
 		return NULL;
 	call = &pool->calls[pool->nused];
-	call->tx.done = call_on_sent;
-	call->inv_tx.done = call_on_revoked;
-	call->inv_waiter.on_room = call_on_room;
 	if (pool->window_bindings)
 		call->window_bindings =
 			&pool->window_bindings[(size_t)pool->nused * CALL_WINDOW_BINDINGS_MAX];

@@ -118,6 +118,11 @@ bool call_key_ended(struct weir_call *call, uint32_t rkey)
 	return false;
 }
 
+static void on_room(struct conn_waiter *waiter)
+{
+	call_revoke((struct weir_call *)((char *)waiter - offsetof(struct weir_call, inv_waiter)));
+}
+
 void call_revoke(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -126,6 +131,7 @@ void call_revoke(struct weir_call *call)
 	if (call->is_revoking)
 		return; /* it was refused, and is given up now */
 	if (!conn_tx_reserve(conn, left, 0)) {
+		call->inv_waiter.on_room = on_room;
 		conn_wait_tx(conn, &call->inv_waiter, left);
 		return;
 	}
@@ -142,34 +148,12 @@ void call_revoke(struct weir_call *call)
 	}
 }
 
-void call_on_room(struct conn_waiter *waiter)
-{
-	call_revoke((struct weir_call *)((char *)waiter - offsetof(struct weir_call, inv_waiter)));
-}
-
 void call_keys_gone(struct weir_call *call)
 {
 	for (uint32_t i = 0; i < call->nwindow_bindings; i++)
 		call->window_bindings[i].is_valid = false;
 	call->nvalid = 0;
 	all_ended(call);
-}
-
-void call_on_revoked(struct conn_tx *tx, int error)
-{
-	struct weir_call *call =
-		(struct weir_call *)((char *)tx - offsetof(struct weir_call, inv_tx));
-
-	if (error != 0)
-		return; /* the connection is over, and ends its calls */
-	call->conn->ep.engine->stats.keys_ended_local += call->nvalid;
-	call_keys_gone(call);
-	if (call->state == CALL_REVOKING)
-		call_give_up(call);
-	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
-		call->conn->protocol->requeue(call);
-	else
-		call_resume(call);
 }
 
 void call_drop_windows(struct weir_call *call)

@@ -12,8 +12,23 @@
 #include "call_pool.h"
 #include "forked.h"
 #include "limit.h"
-#include "seeded_bugs.h"
 #include "windows.h"
+
+static void requester_free(struct requester *req)
+{
+	if (!req)
+		return;
+	if (req->pool)
+		call_pool_put(req->pool);
+	mem_free(req);
+}
+
+static void requester_on_lost(struct weir_conn *conn, int error)
+{
+	requester_fail_calls(conn, error);
+	requester_free(requester_of(conn));
+	conn->role_data = NULL;
+}
 
 static const struct conn_role requester_role = {
 	.protocol = requester_protocol,
@@ -25,15 +40,6 @@ static const struct conn_role requester_role = {
 	.on_suspend = requester_on_suspend,
 	.on_lost = requester_on_lost,
 };
-
-static void requester_free(struct requester *req)
-{
-	if (!req)
-		return;
-	if (req->pool)
-		call_pool_put(req->pool);
-	mem_free(req);
-}
 
 static struct requester *requester_create(struct weir_engine *engine, uint32_t credits)
 {
@@ -126,24 +132,4 @@ int weir_connect(struct weir_engine *engine, const char *addr,
 	}
 	*out = conn;
 	return 0;
-}
-
-void requester_on_lost(struct weir_conn *conn, int error)
-{
-	struct requester *req = requester_of(conn);
-
-	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
-	for (uint32_t i = 0; i < req->nslots; i++) {
-		struct weir_call *call = req->slots[i].call;
-
-		if (call == &call_free_sentinel)
-			continue;
-		if ((call->state == CALL_QUEUED && !SEEDED_BUG(3)) || call->state == CALL_SENT ||
-		    call->state == CALL_REPLIED || call->state == CALL_REVOKING)
-			call_fail(call, error);
-		else
-			call_release(call);
-	}
-	requester_free(req);
-	conn->role_data = NULL;
 }

@@ -23,7 +23,7 @@
  *            call, so the credit stays taken until the reply comes
  *   COMPLETING  'done' is being called; then SENDING, or FREE: its Send's completion may come in
  *               there, and is not to free it
- *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_again.c): BUILDING;
+ *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_fast.c): BUILDING;
  *                        not so when it is
  *   BUFFER_RECLAIMED  its buffer was needed elsewhere
  *
@@ -317,32 +317,63 @@ void call_release_sent(struct weir_call *call);	 /* of these, the ones that only
 /* Of a call that ended: the buffers that neither the device nor 'done' will look at, but 'args'. */
 void call_release_unread(struct weir_call *call);
 
-/* call_submit.c: weir_call_submit() of any call; call_submit_now.c has most */
+/* call.c */
+/* weir_call_submit() of any call; call_fast.c has most. */
 int call_submit_any(struct weir_call *call);
+void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
+/* The same where a credit may have come back. */
+void requester_send_more(struct weir_conn *conn);
+/* A message came; call_fast.c has most. */
+void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			uint32_t inv_rkey);
+bool call_waits_for_reply(const struct weir_call *call);
+/* The reply came, and it may have to wait: then it is kept, the call is REPLIED, and its keys are
+ * invalidated. */
+bool call_keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_group);
+/* The responder has not carried it out, and says so: it is sent again by the base. */
+void call_refused(struct weir_call *call);
+void call_time_out(struct weir_call *call);
+/* The connection was lost and is to be remade. First: a reply that waited counts, as the Send is
+ * done with. */
+void call_deliver_kept(struct weir_call *call);
+/* Then: the call waits for the new connection, or is over. */
+void call_suspend(struct weir_call *call);
+/* At last: it is QUEUED, and may be too late or have been lost too often. */
+void call_end_or_keep(struct weir_call *call, int error);
+/* The connection is over. */
+void call_lose(struct weir_call *call, int error);
+
+/* call_encode.c */
+/* Choose the form of a call that needs no plan and write its header. False: it is another call. */
+bool call_prepare_plain(struct weir_call *call);
+/* The same of any call, with chunks where it needs some. 0; or it can't be sent so, and is as it
+ * was: the application may add to it. */
+int call_prepare(struct weir_call *call);
 /* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
 /* The memory that its chunks name, in their order, where keys are a call's or a connection's own:
  * of those pieces, and of results where they are to be written. */
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
-/* Its Send is queued. */
-void call_mark_sent(struct weir_call *call);
-void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
-void requester_on_buffers(struct engine_waiter *waiter);
-/* Choose the call's form and write its header, with chunks where it needs some. 0; or it can't be
- * sent so, and is as it was: the application may add to it. */
-int call_prepare(struct weir_call *call);
+
+/* call_send.c */
+/* Elements that the Send of a call may need. */
+uint32_t call_sges_max(const struct weir_call *call);
+/* Queue it; there are windows for all that is planned. False: it must wait for a buffer, and was
+ * not sent. */
+bool call_send(struct weir_call *call);
 
 /* retransmit.c */
-/* Of the first one queued, which was lost or is stale. OTHER: the first one is another now, if any.
- */
-enum resend call_resend(struct weir_call *call);
+/* Put a call that was in flight into the queue. */
+void call_hold(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_drop_header(struct weir_call *call);
+/* It is to be sent when nothing else is in flight, and something is. */
+bool call_waits_alone(const struct weir_call *call);
 void call_note_resent(struct weir_call *call);
+/* Calls that the responder has and that still matter. */
+bool requester_has_in_flight(const struct requester *req);
 /* Whether one that was sent alone is still SENT, under the same XID. */
 bool requester_has_probe(struct weir_conn *conn);
-void requester_on_suspend(struct weir_conn *conn, int error);
-void requester_on_open(struct weir_conn *conn);
 
 /* Of a call that has an extension: whether it is not sent as others are. */
 static inline bool call_goes_apart(const struct weir_call *call)
@@ -363,23 +394,26 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 	return unlikely(engine->nwindows_free < call->nwindow_bindings) && !engine->own_domains;
 }
 
-/* It is to be sent when there are. */
-void call_wait_windows(struct weir_call *call);
+/* Its Send is queued. */
+static inline void call_mark_sent(struct weir_call *call)
+{
+	credit_take(&requester_of(call->conn)->credits);
+	call->state = CALL_SENT;
+	call->expected_reply = EXPECTED_REPLY_ANY;
+	call_engine(call)->stats.calls_sent++;
+}
 
-/* call_reply.c */
-bool call_waits_for_reply(const struct weir_call *call);
-/* The application gets its memory back with 'done': not while the device may read it for the Send,
- * nor while the peer has a key for it. */
-bool call_must_wait(const struct weir_call *call);
-/* The reply that waited: look at it once more. */
-void call_take_reply(struct weir_call *call);
+/* A credit came back, maybe. */
+static inline void requester_go_on(const struct requester *req)
+{
+	if (unlikely(!TAILQ_EMPTY(&req->queue)))
+		requester_send_more(req->conn);
+}
+
+/* call_fast.c */
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey);
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-void call_on_sent(struct conn_tx *tx, int error);
-
-/* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
-void call_resume(struct weir_call *call);
 
 /* call_windows.c */
 /* Plan an exposure: of the next segment in the call's header. */
@@ -390,20 +424,22 @@ void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint3
 void call_bind_windows(struct weir_call *call);
 /* The peer has invalidated a key. False: it is none of the call's. */
 bool call_key_ended(struct weir_call *call, uint32_t rkey);
-/* Invalidate the keys that are still valid, of which there are some; call_on_revoked() follows. */
+/* Invalidate the keys that are still valid, of which there are some: inv_tx is done when none is.
+ */
 void call_revoke(struct weir_call *call);
-void call_on_revoked(struct conn_tx *tx, int error);
-void call_on_room(struct conn_waiter *waiter);
 /* The queue pair is gone, and with it all keys. */
 void call_keys_gone(struct weir_call *call);
 /* Forget what was planned or exposed: no key is valid, or the queue pair is gone. */
 void call_drop_windows(struct weir_call *call);
 
 /* call_end.c */
-/* 'done' of a call that the responder still has, of which nothing is exposed. */
-void call_give_up(struct weir_call *call);
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
+/* 'done' of a call that the responder still has, of which nothing is exposed. */
+void call_give_up(struct weir_call *call);
+/* 'done' was called: its slot and buffers are free when the device is done with its Send. */
+void call_free_when_sent(struct weir_call *call);
+
 /* credits_wanted.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
 void requester_share_wake(
@@ -411,8 +447,13 @@ void requester_share_wake(
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 
+/* requester.c */
+void requester_on_buffers(struct engine_waiter *waiter);
+void requester_on_open(struct weir_conn *conn);
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);
-void requester_on_lost(struct weir_conn *conn, int error);
+void requester_on_suspend(struct weir_conn *conn, int error);
+/* The connection is over: all its calls end. */
+void requester_fail_calls(struct weir_conn *conn, int error);
 bool requester_is_idle(struct weir_conn *conn);
 
 #endif

@@ -29,7 +29,6 @@ WANTED = {
 # made smaller.
 TO_BE_OPENED = {
     'lib/conn': 2,
-    'lib/requester': 6,
     'lib/responder': 10,
     'drivers/shm': 9,
     'drivers/sim': 8,

@@ -17,8 +17,8 @@ bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in
 /* placement.c: data placed by Sends */
 /* Whether the device can gather the message, with its header in its place. */
 bool call_can_place(const struct weir_call *call);
-/* As transmit(), of a call with pieces that are placed. */
-bool call_transmit_placed(struct weir_call *call);
+/* As call_send(), of a call with pieces that are placed; it need not wait. */
+void call_transmit_placed(struct weir_call *call);
 
 /* continuation.c: message continuation */
 /* Of a call that is planned, all but its header written: what it takes to go in so many
@@ -34,11 +34,8 @@ bool call_prepare_group(struct weir_call *call);
 /* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in
  * flight; OTHER: it is to be prepared once more, by the base. */
 enum resend call_claim_credits(struct weir_call *call);
-/* As transmit(). */
-bool call_transmit_group(struct weir_call *call);
-/* The responder has not carried it out, and says so: it is sent again by the base. */
-void call_refused(struct weir_call *call);
-void call_requeue(struct weir_call *call);
+/* As call_send(), of a call in several transmissions; it need not wait. */
+void call_transmit_group(struct weir_call *call);
 
 static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
 {

@@ -228,13 +228,11 @@ enum resend call_claim_credits(struct weir_call *call)
 	return RESEND_OTHER;
 }
 
-bool call_transmit_group(struct weir_call *call)
+void call_transmit_group(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
 	struct conn_group_out group;
 
-	if (call_lacks_windows(call))
-		return call_wait_windows(call), false;
 	if (call->nwindow_bindings > 0)
 		call_bind_windows(call);
 	group = group_of(call);
@@ -249,38 +247,4 @@ bool call_transmit_group(struct weir_call *call)
 	call_engine(call)->stats.calls_sent++;
 	call_engine(call)->stats.continued_calls++;
 	call_engine(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
-	return true;
-}
-
-void call_requeue(struct weir_call *call)
-{
-	struct requester *req = requester_of(call->conn);
-
-	credit_lost(&req->credits, 1 + call->more);
-	call->is_send_done = false;
-	call->sends_app_memory = false;
-	call_drop_header(call);
-	call->state = CALL_QUEUED;
-	TAILQ_INSERT_HEAD(&req->queue, call, queue);
-	requester_pump(call->conn);
-}
-
-void call_refused(struct weir_call *call)
-{
-	call->conn->got_message = true;
-	if (call->state == CALL_ZOMBIE) {
-		/* It was given up, and is not carried out. */
-		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		call->state = CALL_SENDING;
-		if (call->is_send_done)
-			call_release(call);
-	} else if (call->state == CALL_SENT && !call->is_refused) {
-		call_engine(call)->stats.fallbacks_refused++;
-		call->avoids_extension = true;
-		call->is_refused = true;
-		if (call->nvalid > 0)
-			call_revoke(call);
-		else if (call->is_send_done)
-			call_requeue(call);
-	}
 }

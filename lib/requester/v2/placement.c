@@ -46,13 +46,11 @@ bool call_can_place(const struct weir_call *call)
 	return gather(call, sges, &bytes) != CONN_PLACE_NEVER;
 }
 
-bool call_transmit_placed(struct weir_call *call)
+void call_transmit_placed(struct weir_call *call)
 {
 	struct fabric_sge sges[SGES_MAX];
 	uint32_t bytes, n;
 
-	if (call_lacks_windows(call))
-		return call_wait_windows(call), false;
 	n = gather(call, sges, &bytes);
 	if (call->nwindow_bindings > 0)
 		call_bind_windows(call);
@@ -60,5 +58,4 @@ bool call_transmit_placed(struct weir_call *call)
 	call_mark_sent(call);
 	call->conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
 	conn_send(call->conn, sges, n, bytes, &call->tx, true);
-	return true;
 }

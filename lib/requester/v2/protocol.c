@@ -59,9 +59,12 @@ static bool v2_prepare(struct weir_call *call, const struct reduce_call_in *in)
 	return call_prepare_directions(call, in) || call_prepare_group(call);
 }
 
-static bool v2_transmit(struct weir_call *call)
+static void v2_transmit(struct weir_call *call)
 {
-	return call->more > 0 ? call_transmit_group(call) : call_transmit_placed(call);
+	if (call->more > 0)
+		call_transmit_group(call);
+	else
+		call_transmit_placed(call);
 }
 
 static void v2_put_buf(struct mem_buf **buf)
@@ -123,7 +126,6 @@ static const struct conn_protocol version2 = {
 	.finish_header = v2_finish_header,
 	.transmit = v2_transmit,
 	.claim_credits = call_claim_credits,
-	.requeue = call_requeue,
 	.release_call = v2_release_call,
 	.find_handles = v2_find_handles,
 	.name_key = v2_name_key,

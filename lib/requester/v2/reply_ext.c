@@ -172,20 +172,14 @@ void call_finish_group(struct weir_call *call)
 	if (!credit_reply(&req->credits, credit))
 		conn->ep.engine->stats.zero_grants++;
 	if (call->state == CALL_ZOMBIE) {
-		call->state = CALL_SENDING;
-		if (call->is_send_done)
-			call_release(call);
+		call_free_when_sent(call);
 	} else if (!reply_ext_deliver(call, &rtr, chain)) {
 		/* The responder has it none the less. */
 		call->is_reply_group = false;
 		req->credits.in_flight += 1 + call->more;
 	}
 	conn_chain_done(conn, chain);
-	if (TAILQ_EMPTY(&req->queue))
-		return;
-	if (conn->srq)
-		requester_share_grow(conn);
-	requester_pump(conn);
+	requester_go_on(req);
 }
 
 /* All of a reply is here. 'len': of its first transmission. */
@@ -200,16 +194,9 @@ static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *
 		conn_chain_done(conn, chain);
 		return;
 	}
-	call->reply = chain;
-	call->reply_bytes = len;
-	if (call_must_wait(call)) {
-		bool is_new = call->state == CALL_SENT;
-
-		call->state = CALL_REPLIED;
-		call->is_reply_group = true;
-		if (call->nvalid > 0 && is_new)
-			call_revoke(call);
-	} else {
+	if (!call_keep_reply(call, chain, len, true)) {
+		call->reply = chain;
+		call->reply_bytes = len;
 		call_finish_group(call);
 	}
 }

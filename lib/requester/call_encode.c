@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sending a call: the reducer's plan is carried out, a credit taken, the Send queued. */
+/* The form of a call, and its transport header: the reducer's plan is carried out. */
 #include "call_plain.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 
 #include "compiler.h"
-#include "forked.h"
 #include "log.h"
 #include "reserve.h"
 
@@ -279,7 +278,7 @@ static out_of_line bool prepare_copied(struct weir_call *call)
 	return prepare_short(call);
 }
 
-static bool prepare_plain(struct weir_call *call)
+bool call_prepare_plain(struct weir_call *call)
 {
 	if (unlikely(call->conn->extra_bytes > 0))
 		return call->conn->protocol->prepare_plain(call);
@@ -336,195 +335,4 @@ int call_prepare(struct weir_call *call)
 		call_release_extra(call);
 	}
 	return rc;
-}
-
-void call_mark_sent(struct weir_call *call)
-{
-	credit_take(&requester_of(call->conn)->credits);
-	call->state = CALL_SENT;
-	call->expected_reply = EXPECTED_REPLY_ANY;
-	call_engine(call)->stats.calls_sent++;
-}
-
-void call_wait_windows(struct weir_call *call)
-{
-	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
-
-	call_engine(call)->stats.window_waits++;
-	if (header_buf->pool == call_engine(call)->reserve_pool)
-		call_drop_header(call); /* others need it meanwhile */
-}
-
-/* False: it must wait for a buffer, and was not sent. */
-static bool transmit(struct weir_call *call)
-{
-	struct weir_conn *conn = call->conn;
-	struct weir_engine *engine = conn->ep.engine;
-	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
-	struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
-	uint32_t bytes = call->header_bytes;
-	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
-
-	if (unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call))
-		return conn->protocol->transmit(call);
-	if (call_lacks_windows(call))
-		return call_wait_windows(call), false;
-	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
-		struct piece *piece = &call->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
-
-		if (call->plan.reduced & 1u << i)
-			continue;
-		n = conn_gather(sges, n, piece->base, piece->len, piece->lkey);
-		if (pad)
-			n = conn_gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
-		bytes += piece->len + pad;
-		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
-	}
-	if (unlikely(n > conn->max_sge)) {
-		struct requester *req = requester_of(conn);
-
-		if (conn_coalesce_sges(conn, sges, &n,
-				       call->header_buf ? &call->header_buf : &call->spill,
-				       &req->wait_queue, &req->buf_waiter) != 0)
-			return false;
-		call->has_extra = true;
-	}
-	if (call->nwindow_bindings > 0) {
-		call_bind_windows(call);
-		if (call->spill) /* which begins with the header */
-			memcpy(call->spill->data, call->header, call->header_bytes);
-	}
-	call_mark_sent(call);
-	conn_send(conn, sges, n, bytes, &call->tx, true);
-	return true;
-}
-
-/* A plain call in one go, if the driver can; it is done with the message then. */
-static inline bool transmit_now(struct weir_conn *conn, struct requester *req,
-				struct weir_call *call)
-{
-	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
-
-	if (!conn_send_direct(conn, call->header, bytes))
-		return false;
-	credit_take(&req->credits);
-	call->state = CALL_SENT;
-	call->is_send_done = true;
-	conn->ep.engine->stats.calls_sent++;
-	return true;
-}
-
-/* Elements that the Send of a call may need. */
-static uint32_t sges_max(const struct weir_call *call)
-{
-	if (unlikely(call->more > 0))
-		return call->group_sges;
-	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
-}
-
-/* The first one queued, which is no plain call. */
-static out_of_line enum resend when_to_send(struct weir_call *call)
-{
-	enum resend when =
-		call->needs_header || call->retransmits > 0 ? call_resend(call) : RESEND_NOW;
-
-	return when == RESEND_NOW && call->more > 0 ? call->conn->protocol->claim_credits(call)
-						    : when;
-}
-
-void requester_pump(struct weir_conn *conn)
-{
-	struct requester *req = requester_of(conn);
-	struct weir_call *call;
-
-	while ((call = TAILQ_FIRST(&req->queue)) && credit_available(&req->credits) > 0 &&
-	       conn_can_send(conn) && !requester_has_probe(conn)) {
-		if (unlikely(call->needs_header || call->retransmits > 0 || call->more > 0)) {
-			enum resend when = when_to_send(call);
-
-			if (when == RESEND_OTHER)
-				continue;
-			if (when == RESEND_LATER)
-				break;
-		}
-		if (!call->is_plain || !transmit_now(conn, req, call)) {
-			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
-					     sges_max(call)))
-				break;
-			/* Making room may have ended calls, and this one been sent from there. */
-			if (call != TAILQ_FIRST(&req->queue) ||
-			    credit_available(&req->credits) <= call->more)
-				continue;
-			if (!transmit(call))
-				break; /* for windows, the next tick tries again */
-		}
-		TAILQ_REMOVE(&req->queue, call, queue);
-		if (unlikely(call->retransmits > 0))
-			call_note_resent(call);
-	}
-}
-
-void requester_on_buffers(struct engine_waiter *waiter)
-{
-	struct requester *req =
-		(struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
-
-	if (!TAILQ_EMPTY(&req->queue)) /* nothing waits any more: no use for buffers */
-		requester_pump(TAILQ_FIRST(&req->queue)->conn);
-}
-
-/* Before the call's header is made, which asks for credits. */
-static out_of_line void wake(struct weir_conn *conn)
-{
-	engine_tick_begin(&conn->ep);
-	if (conn->srq)
-		requester_share_wake(conn);
-}
-
-int call_submit_any(struct weir_call *call)
-{
-	struct weir_conn *conn = call->conn;
-	struct requester *req = requester_of(conn);
-	bool is_plain, may_send;
-
-	if (unlikely(call->state != CALL_BUILDING))
-		return -EINVAL;
-	if (unlikely(call->out.failed))
-		return -ENOSPC;
-	if (unlikely(conn->ep.blockers.is_idle))
-		wake(conn);
-	is_plain = prepare_plain(call);
-	if (!is_plain) {
-		int rc = call_prepare(call);
-
-		if (unlikely(rc != 0))
-			return rc;
-	}
-	call_set_deadline(call, conn->ep.engine);
-	req->nactive++;
-	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
-		   !requester_has_probe(conn);
-	if (is_plain) {
-		if (likely(may_send && transmit_now(conn, req, call)))
-			return 0;
-		call_close_piece(call); /* as transmit() wants it */
-		call->is_plain = true;
-	}
-	if (engine_is_forked(conn->ep.engine)) {
-		req->nactive--;
-		return engine_fork_refuse();
-	}
-	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
-	if (may_send &&
-	    conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, sges_max(call)) &&
-	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more &&
-	    transmit(call))
-		return 0;
-	call->state = CALL_QUEUED;
-	conn->ep.engine->stats.calls_queued++;
-	TAILQ_INSERT_TAIL(&req->queue, call, queue);
-	if (!conn_can_send(conn))
-		call_drop_header(call); /* its connection is remade, which may take long */
-	return 0;
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CALL_REPLY_H
+#define CALL_REPLY_H
+
+#include "requester.h"
+#include "rpc_msg.h"
+
+/* What a reply that is sound has for the application. */
+struct call_content {
+	struct weir_xdr_in in;
+	uint32_t item_bytes[CALL_ITEMS_MAX];
+	struct weir_rpc_reply_header reply;
+};
+
+/* What the call ends with by this reply: 'result' may point to 'content'. False: the reply is not
+ * sound and is to be dropped. */
+bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
+		     uint32_t len, struct call_content *content, struct weir_result *result);
+
+/* A call that offered one Write chunk of one segment: that is the one, and there is no more in it
+ * than it can hold. */
+static inline bool call_is_one_offered(const struct weir_call *call,
+				       const struct rdma1_segment *seg)
+{
+	return seg->handle == call->results[0].target.rkey &&
+	       seg->offset == call->results[0].target.raddr &&
+	       seg->length <= call->results[0].target.len;
+}
+
+#endif

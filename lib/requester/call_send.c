@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The Send of a call, gathered from where header, arguments and items lie. */
+#include "requester.h"
+
+#include "compiler.h"
+
+uint32_t call_sges_max(const struct weir_call *call)
+{
+	if (unlikely(call->more > 0))
+		return call->group_sges;
+	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
+}
+
+bool call_send(struct weir_call *call)
+{
+	struct weir_conn *conn = call->conn;
+	struct weir_engine *engine = conn->ep.engine;
+	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
+	struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
+	uint32_t bytes = call->header_bytes;
+	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
+
+	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
+		struct piece *piece = &call->pieces[i];
+		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+
+		if (call->plan.reduced & 1u << i)
+			continue;
+		n = conn_gather(sges, n, piece->base, piece->len, piece->lkey);
+		if (pad)
+			n = conn_gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
+		bytes += piece->len + pad;
+		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
+	}
+	if (unlikely(n > conn->max_sge)) {
+		struct requester *req = requester_of(conn);
+
+		if (conn_coalesce_sges(conn, sges, &n,
+				       call->header_buf ? &call->header_buf : &call->spill,
+				       &req->wait_queue, &req->buf_waiter) != 0)
+			return false;
+		call->has_extra = true;
+	}
+	if (call->nwindow_bindings > 0) {
+		call_bind_windows(call);
+		if (call->spill) /* which begins with the header */
+			memcpy(call->spill->data, call->header, call->header_bytes);
+	}
+	call_mark_sent(call);
+	conn_send(conn, sges, n, bytes, &call->tx, true);
+	return true;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The events of a connection, for its calls: call.c decides what each of them comes to. */
+#include "requester.h"
+
+void requester_on_buffers(struct engine_waiter *waiter)
+{
+	struct requester *req =
+		(struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
+
+	if (!TAILQ_EMPTY(&req->queue)) /* nothing waits any more: no use for buffers */
+		requester_pump(TAILQ_FIRST(&req->queue)->conn);
+}
+
+void requester_on_open(struct weir_conn *conn)
+{
+	struct weir_call *call;
+
+	credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
+	/* Made for a connection that is no more. */
+	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
+	requester_pump(conn);
+}
+
+void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
+{
+	struct requester *req = requester_of(conn);
+
+	if (conn->srq)
+		requester_share_tick(conn, now_ns);
+	conn->protocol->on_tick(conn, now_ns);
+	if (req->nactive == 0)
+		return;
+	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
+		struct weir_call *call = req->slots[i].call;
+
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT ||
+		     call->state == CALL_REPLIED || call->state == CALL_REVOKING) &&
+		    now_ns >= call->deadline_ns)
+			call_time_out(call);
+	}
+	if (conn_can_send(conn))
+		requester_pump(conn);
+}
+
+void requester_on_suspend(struct weir_conn *conn, int error)
+{
+	struct requester *req = requester_of(conn);
+
+	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
+	conn->protocol->on_suspend(conn);
+	for (uint32_t i = 0; i < req->nslots; i++)
+		call_deliver_kept(req->slots[i].call);
+	for (uint32_t i = 0; i < req->nslots; i++)
+		call_suspend(req->slots[i].call);
+	credit_requester_init(&req->credits, req->credits.wanted);
+	conn->ep.blockers.has_probe = false;
+	/* Callbacks from here on: they may begin calls, and close the connection, which then ends
+	 * the others. */
+	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
+		call_end_or_keep(req->slots[i].call, error);
+}
+
+void requester_fail_calls(struct weir_conn *conn, int error)
+{
+	struct requester *req = requester_of(conn);
+
+	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
+	for (uint32_t i = 0; i < req->nslots; i++)
+		if (req->slots[i].call != &call_free_sentinel)
+			call_lose(req->slots[i].call, error);
+}
+
+bool requester_is_idle(struct weir_conn *conn)
+{
+	return requester_of(conn)->nactive == 0;
+}
