@@ -67,9 +67,15 @@ static void introduce(struct shm_qp *qp, enum shm_msg_type type, const void *pri
 static void qp_add(struct shm_dev *dev, struct shm_qp *qp)
 {
 	qp->is_hot = true;
-	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	shm_turn_add_hot(&dev->turns, qp->turn, qp);
 	dev->nhot++;
 	dev->nqps++;
+}
+
+static int take_turn(struct shm_dev *dev, struct shm_qp *qp, const struct shm_sock *sock)
+{
+	qp->turn = shm_turn_get(&dev->turns, sock->account);
+	return qp->turn ? 0 : -ENOMEM;
 }
 
 /* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they
@@ -159,6 +165,8 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	rc = shm_domain_create(qp);
 	if (rc == 0)
 		rc = connect_to(dev, addr, &sun, len, &sock);
+	if (rc == 0)
+		rc = take_turn(dev, qp, sock);
 	if (rc == 0) {
 		sock->ring_bytes = ring_bytes_for(dev, attr);
 		rc = prepare_hello(sock, qp, mux_offer(dev, qp, addr, sock->who.pid, sock->account),
@@ -273,6 +281,8 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock,
 		rc = -ECONNRESET;
 	if (rc == 0)
 		rc = shm_domain_create(qp);
+	if (rc == 0)
+		rc = take_turn(dev, qp, sock);
 	if (rc == 0) {
 		prepare_accept(sock, qp, private_data, private_len, &msg);
 		rc = say_accept(sock, qp, &msg);
@@ -458,7 +468,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 	shm_end(qp);
 	shm_qp_make_hot(qp); /* cold ones are not in the list */
 	shm_stall_end(qp);
-	TAILQ_REMOVE(&dev->hot, qp, entry);
+	shm_turn_remove_hot(&dev->turns, qp->turn, qp);
 	dev->nhot--;
 	dev->nqps--;
 	key_invalidate_all(&dev->keys, qp->conn_id);

@@ -213,8 +213,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	pthread_once(&forks_once, watch_forks);
 	dev->fabric.ops = &shm_ops;
 	dev->fabric.attr = attr;
-	TAILQ_INIT(&dev->hot);
-	TAILQ_INIT(&dev->muxes);
+	shm_turns_init(&dev->turns);
 	LIST_INIT(&dev->shared);
 	LIST_INIT(&dev->own);
 	LIST_INIT(&dev->lives);

@@ -68,7 +68,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 	struct shm_mux *mux = mux_set->muxes[number];
 
 	mux_set->muxes[number] = NULL;
-	TAILQ_REMOVE(&dev->muxes, mux, entry);
+	shm_turn_remove_mux(&dev->turns, mux);
 	dev->nmuxes--;
 	mux_set->places[mux_set->nplaces++] = mux->qps;
 	mem_free(mux);
@@ -156,14 +156,18 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 {
 	struct mux_ring *to_acceptor = &mux_set->memory->muxes[number].to_acceptor,
 			*to_connector = &mux_set->memory->muxes[number].to_connector;
+	struct shm_turn *turn;
 	struct shm_mux *mux;
 
 	/* A system call, which only a connector may need: an acceptor has them of muxes_map(). */
 	if (mux_set->nplaces == 0 && !add_places(mux_set))
 		return NULL;
 	mux = mem_zalloc(sizeof(*mux));
-	if (!mux)
+	turn = mux ? shm_turn_get(&dev->turns, mux_set->account) : NULL;
+	if (!turn) {
+		mem_free(mux);
 		return NULL;
+	}
 	mux->qps = mux_set->places[--mux_set->nplaces];
 	mux->start = start;
 	mux->is_connector = is_connector;
@@ -173,7 +177,7 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 			 SHM_MSG_MAX + RING_TAG);
 	ring_reader_start(&mux->rx, start);
 	mux_set->muxes[number] = mux;
-	TAILQ_INSERT_TAIL(&dev->muxes, mux, entry);
+	shm_turn_add_mux(&dev->turns, turn, mux);
 	dev->nmuxes++;
 	return mux;
 }

@@ -85,6 +85,7 @@ struct shm_mux {
 	uint32_t start;	    /* lap in which it began */
 	bool is_connector;
 	bool is_broken; /* the peer has written what can't be: nothing is taken of it any more */
+	struct shm_turn *turn; /* of the user whose connections it has */
 	TAILQ_ENTRY(shm_mux) entry;
 };
 

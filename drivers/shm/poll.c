@@ -6,11 +6,12 @@
  * vain. One that is alone stays hot. One whose messages come by a mux, and which has nothing else
  * to be done for it, is in neither list: thousands cost no more than the mux.
  *
- * Where several are hot, none gives more than a few completions at a visit: a peer that sends
- * without a pause takes no more of the engine than one with as many calls under way as that. One
- * that is alone gives all that it has, and a cold one is looked at for each such share of it: its
- * first message waits for as many as the others would have had in their turns. Muxes have up to
- * half of a poll, in turn, and those that are hot the other half.
+ * Users take turns (turn.h). In a turn, where several are hot, none gives more than a few
+ * completions at a visit: a connection that sends without a pause takes no more of its user's turn
+ * than one with as many calls under way as that. One that is alone gives all that it has, and a
+ * cold one is looked at for each such share of it: its first message waits for as many as the
+ * others would have had in their turns. Muxes have up to half of a turn, one after the other, and
+ * those that are hot the other half.
  */
 #include "recv.h"
 
@@ -119,28 +120,30 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr || !qp->recvs->is_shared;
 }
 
-/* Receive the messages that have come by muxes, of a few muxes in turn. Parameters are those of
- * poll_qp(). */
-static uint32_t poll_muxes(struct shm_dev *dev, struct fabric_wc *wcs, uint32_t max,
-			   uint32_t *delivered)
+/* Receive the messages that have come by a user's muxes, of a few muxes one after the other.
+ * Parameters are those of poll_qp(). */
+static uint32_t poll_muxes(struct shm_dev *dev, struct shm_turn *turn, struct fabric_wc *wcs,
+			   uint32_t max, bool is_first, uint32_t *delivered)
 {
-	uint32_t n = 0, most = max, few = dev->nmuxes < MUXES_FEW ? dev->nmuxes : MUXES_FEW;
+	uint32_t n = 0, given = 0, most = max;
+	uint32_t few = turn->nmuxes < MUXES_FEW ? turn->nmuxes : MUXES_FEW;
 
 	dev->npolls++;
-	if (!TAILQ_EMPTY(&dev->hot))
+	if (!TAILQ_EMPTY(&turn->hot))
 		most = (max + dev->npolls % 2) / 2;
-	for (uint32_t i = 0; i < few && n + *delivered < most; i++) {
-		struct shm_mux *mux = TAILQ_FIRST(&dev->muxes);
+	for (uint32_t i = 0; i < few && n + given < most; i++) {
+		struct shm_mux *mux = TAILQ_FIRST(&turn->muxes);
 
-		if (n == 0 && ring_look(&mux->rx) != 0)
-			*delivered += shm_deliver_mux(dev, mux, most - *delivered);
+		if (is_first && n == 0 && ring_look(&mux->rx) != 0)
+			given += shm_deliver_mux(dev, mux, most - given);
 		if (ring_look(&mux->rx) != 0)
-			n += shm_poll_mux(dev, mux, wcs + n, most - n - *delivered);
-		if (dev->nmuxes > 1) {
-			TAILQ_REMOVE(&dev->muxes, mux, entry);
-			TAILQ_INSERT_TAIL(&dev->muxes, mux, entry);
+			n += shm_poll_mux(dev, mux, wcs + n, most - n - given);
+		if (turn->nmuxes > 1) {
+			TAILQ_REMOVE(&turn->muxes, mux, entry);
+			TAILQ_INSERT_TAIL(&turn->muxes, mux, entry);
 		}
 	}
+	*delivered += given;
 	return n;
 }
 
@@ -161,39 +164,94 @@ static void was_empty(struct shm_qp *qp)
 		shm_qp_make_cold(qp);
 }
 
-uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+/* What a poll has found until then. */
+struct found {
+	struct fabric_wc *wcs;
+	uint32_t n;	    /* of these */
+	uint32_t delivered; /* messages */
+	uint32_t vain;	    /* looks */
+};
+
+/* Receive 'max' messages of a user's hot queue pairs at most, and of each 'share' at most. */
+static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t share,
+				struct found *found)
 {
-	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct shm_qp *qp, *next;
-	uint32_t n = 0, delivered = 0, share, vain = 0;
+	uint32_t end = found->n + found->delivered + max;
 
-	if (unlikely(dev->nmuxes > 0))
-		n = poll_muxes(dev, wcs, max, &delivered);
-	if (unlikely(dev->stalls.n > 0))
-		shm_stalls_try(dev);
-	if (unlikely(dev->cold.n > 0))
-		scan(&dev->cold, COLD_SCAN);
-	share = dev->nhot > 1 ? HOT_SHARE : max;
-	for (qp = TAILQ_FIRST(&dev->hot); qp && n + delivered < max; qp = next) {
-		uint32_t before = n + delivered, left = max - before;
+	for (qp = TAILQ_FIRST(&turn->hot); qp && found->n + found->delivered < end; qp = next) {
+		uint32_t before = found->n + found->delivered, left = end - before;
 
-		n += poll_qp(qp, wcs + n, left < share ? left : share, n == 0, &delivered);
+		found->n += poll_qp(qp, found->wcs + found->n, left < share ? left : share,
+				    found->n == 0, &found->delivered);
 		next = TAILQ_NEXT(qp, entry);
-		if (n + delivered > before) {
+		if (found->n + found->delivered > before) {
 			qp->empty_polls = 0;
 			continue;
 		}
-		vain++;
+		found->vain++;
 		was_empty(qp);
 	}
 	if (unlikely(qp != NULL)) {
 		/* The rest goes first the next time. */
-		while ((next = TAILQ_FIRST(&dev->hot)) != qp) {
-			TAILQ_REMOVE(&dev->hot, next, entry);
-			TAILQ_INSERT_TAIL(&dev->hot, next, entry);
+		while ((next = TAILQ_FIRST(&turn->hot)) != qp) {
+			TAILQ_REMOVE(&turn->hot, next, entry);
+			TAILQ_INSERT_TAIL(&turn->hot, next, entry);
 		}
 	}
+}
+
+static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
+				 struct found *found)
+{
+	uint32_t before = found->delivered + found->n, given;
+
+	if (unlikely(turn->nmuxes > 0))
+		found->n += poll_muxes(dev, turn, found->wcs + found->n, max, found->n == 0,
+				       &found->delivered);
+	given = found->n + found->delivered - before;
+	poll_hot(turn, max - given, turn->nhot > 1 ? HOT_SHARE : max, found);
+}
+
+/* Those of several users. Who was first is last the next time. */
+static out_of_line void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
+{
+	struct shm_turns *turns = &dev->turns;
+
+	for (uint32_t i = turns->npolled; i > 0 && found->n + found->delivered < max; i--) {
+		struct shm_turn *turn = TAILQ_FIRST(&turns->polled);
+		uint32_t before = found->n + found->delivered, most = max - before;
+
+		if (!turn)
+			break;
+		TAILQ_REMOVE(&turns->polled, turn, polled);
+		TAILQ_INSERT_TAIL(&turns->polled, turn, polled);
+		if (turn->debt > 0)
+			continue;
+		poll_turn(dev, turn, most < SHM_TURN_SHARE ? most : SHM_TURN_SHARE, found);
+		turn->given += found->n + found->delivered - before;
+	}
+	shm_turns_end_poll(turns, found->n + found->delivered);
+}
+
+uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	struct found found = {.wcs = wcs};
+	struct shm_turn *turn;
+
+	if (unlikely(dev->stalls.n > 0))
+		shm_stalls_try(dev);
 	if (unlikely(dev->cold.n > 0))
-		scan(&dev->cold, (n + delivered) / HOT_SHARE + vain);
-	return n;
+		scan(&dev->cold, COLD_SCAN);
+	turn = TAILQ_FIRST(&dev->turns.polled);
+	if (unlikely(dev->turns.npolled > 1)) {
+		poll_turns(dev, max, &found);
+	} else if (turn) {
+		poll_turn(dev, turn, max, &found);
+		turn->debt = 0;
+	}
+	if (unlikely(dev->cold.n > 0))
+		scan(&dev->cold, (found.n + found.delivered) / HOT_SHARE + found.vain);
+	return found.n;
 }

@@ -22,7 +22,7 @@ void shm_qp_make_hot(struct shm_qp *qp)
 		colds->at[place] = colds->at[--colds->n];
 		colds->at[place].qp->cold_place = place;
 	}
-	TAILQ_INSERT_TAIL(&dev->hot, qp, entry);
+	shm_turn_add_hot(&dev->turns, qp->turn, qp);
 	dev->nhot++;
 	qp->is_hot = true;
 	shm_qp_update_limits(qp);
@@ -36,7 +36,7 @@ void shm_qp_make_cold(struct shm_qp *qp)
 
 	if (qp->is_rnr)
 		shm_stall_begin(qp);
-	TAILQ_REMOVE(&dev->hot, qp, entry);
+	shm_turn_remove_hot(&dev->turns, qp->turn, qp);
 	dev->nhot--;
 	qp->is_hot = false;
 	shm_qp_update_limits(qp);

@@ -21,6 +21,7 @@
  *   poll.c            completions
  *   poll_mux.c        those of messages in muxes
  *   polled.c          the lists of queue pairs that a poll goes through
+ *   turn.[ch]         whose turn it is in a poll, of several users
  *   stall.c           queue pairs that wait for what their peer is to do
  *   recv.[ch]         how a message gets into its receive
  *   cm.c              connecting: what the engine's thread does
@@ -67,6 +68,7 @@
 #include "reap.h"
 #include "ring.h"
 #include "shm_options.h"
+#include "turn.h"
 #include "users.h"
 #include "sock.h"
 
@@ -181,8 +183,9 @@ struct shm_qp {
 	uint32_t npending;
 
 	_Alignas(64) struct shm_key_cache key_cache;
-	bool is_blocked; /* something stands in the way of what would be posted now:
-			    shm_qp_update_limits() */
+	bool is_blocked;       /* something stands in the way of what would be posted now:
+				  shm_qp_update_limits() */
+	struct shm_turn *turn; /* in which it is polled, and which has the debt of its copies */
 
 	_Alignas(64) uint32_t empty_polls;
 	uint32_t cold_place;   /* in the device's list of cold ones */
@@ -269,15 +272,14 @@ struct shm_stalls {
 
 struct shm_dev {
 	struct fabric_dev fabric;
-	TAILQ_HEAD(, shm_qp) hot;
-	struct shm_colds cold; /* neither hot nor in a mux */
+	struct shm_turns turns; /* with the hot queue pairs and the muxes */
+	struct shm_colds cold;	/* neither hot nor in a mux */
 	struct shm_stalls stalls;
 	uint32_t nqps;
 	uint32_t nhot;
 	uint32_t nmuxes;
 	uint32_t npolls; /* with muxes */
 	uint32_t number; /* of the mux in which it accepts, or MUX_NONE */
-	TAILQ_HEAD(, shm_mux) muxes;
 	LIST_HEAD(, shm_mux_set) shared;
 	bool own_domains;
 	bool has_own_barrier;	 /* others can't make one for us: rdma.c */
