@@ -20,51 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void cm_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns)
-{
-	const struct sim_event event = {
-		.at_ns = qp->dev->world->now_ns + delay_ns, .qp = qp->number, .kind = kind};
-
-	sim_schedule(qp->dev->world, &event);
-}
-
-static void schedule_message(struct sim_qp *qp, enum sim_event_kind kind)
-{
-	cm_schedule(qp, kind, sim_draw(qp->dev->world, &qp->dev->world->options.cm));
-}
-
-void sim_cm_lose(struct sim_qp *qp)
-{
-	schedule_message(qp, SIM_CM_LOST);
-}
-
-static void entry_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind)
-{
-	entry->event.kind = kind;
-	entry->is_queued = true;
-	TAILQ_INSERT_TAIL(&dev->cm, entry, entry);
-}
-
-static void entry_drop(struct sim_dev *dev, struct sim_cm_entry *entry)
-{
-	if (entry->is_queued)
-		TAILQ_REMOVE(&dev->cm, entry, entry);
-	entry->is_queued = false;
-}
-
-static struct sim_cm_entry *raise_event(struct sim_qp *qp, enum fabric_cm_kind kind, int error)
-{
-	struct sim_cm_entry *entry = kind == FABRIC_CM_ESTABLISHED ? &qp->established : &qp->end;
-
-	entry->qp = qp;
-	entry->event.error = error;
-	entry->event.qp_ctx = qp->attr.ctx;
-	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "%s", qp->addr);
-	entry_add(qp->dev, entry, kind);
-	sim_note(qp->dev->world, "cm-event", qp->number, kind, (uint64_t)-error);
-	return entry;
-}
-
 static void add_private_data(struct sim_cm_entry *entry, const struct sim_qp *qp)
 {
 	entry->event.private_len = qp->private_len;
@@ -86,7 +41,7 @@ static struct sim_cm_entry *end_with(struct sim_qp *qp, enum fabric_cm_kind kind
 {
 	qp->end_raised = true;
 	sim_qp_break(qp);
-	return raise_event(qp, kind, error);
+	return sim_cm_raise(qp, kind, error);
 }
 
 /* A connecting queue pair by number, as long as it waits for an answer. */
@@ -100,7 +55,7 @@ static struct sim_qp *connecting(struct sim_world *world, uint32_t number)
 static void answer(struct sim_qp *qp, enum sim_answer kind)
 {
 	qp->answer = kind;
-	schedule_message(qp, SIM_CM_ANSWER);
+	sim_cm_send(qp, SIM_CM_ANSWER);
 }
 
 static struct fabric_listener *listener_find(struct sim_world *world, const char *addr)
@@ -172,7 +127,7 @@ void sim_unlisten(struct fabric_listener *listener)
 		next = TAILQ_NEXT(entry, entry);
 		if (!entry->req || entry->req->listener != listener)
 			continue;
-		entry_drop(dev, entry);
+		sim_cm_remove(dev, entry);
 		cm_refuse(dev->world, entry->req);
 	}
 	/* Those that were handed over live on until they are answered. */
@@ -203,8 +158,8 @@ int sim_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 		return rc;
 	}
 	snprintf(qp->addr, sizeof(qp->addr), "%s", addr);
-	schedule_message(qp, SIM_CM_REQUEST);
-	cm_schedule(qp, SIM_CM_TIMEOUT, dev->world->options.cm_timeout_ns);
+	sim_cm_send(qp, SIM_CM_REQUEST);
+	sim_cm_schedule(qp, SIM_CM_TIMEOUT, dev->world->options.cm_timeout_ns);
 	*out = &qp->base;
 	return 0;
 }
@@ -225,7 +180,7 @@ static bool admit(struct fabric_listener *listener, const struct backlog_peer *p
 	listener->dev->base.stats.requests_displaced++;
 	oldest = backlog_displaced(&listener->backlog, peer);
 	if (oldest) {
-		entry_drop(listener->dev, &req_of(oldest)->request);
+		sim_cm_remove(listener->dev, &req_of(oldest)->request);
 		cm_refuse(listener->dev->world, req_of(oldest));
 	}
 	return oldest != NULL;
@@ -259,7 +214,7 @@ static void request(struct sim_qp *qp)
 	add_private_data(entry, qp);
 	snprintf(entry->event.peer.address, sizeof(entry->event.peer.address), "sim-%u",
 		 qp->dev->number);
-	entry_add(listener->dev, entry, FABRIC_CM_REQUEST);
+	sim_cm_add(listener->dev, entry, FABRIC_CM_REQUEST);
 }
 
 int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
@@ -321,9 +276,9 @@ static void answered(struct sim_qp *qp)
 	case SIM_ANSWER_ACCEPT:
 		qp->state = SIM_CONNECTED;
 		qp->was_established = true;
-		add_private_data(raise_event(qp, FABRIC_CM_ESTABLISHED, 0), qp);
+		add_private_data(sim_cm_raise(qp, FABRIC_CM_ESTABLISHED, 0), qp);
 		if (peer)
-			schedule_message(peer, SIM_CM_READY);
+			sim_cm_send(peer, SIM_CM_READY);
 		break;
 	case SIM_ANSWER_REJECT:
 		add_private_data(end_with(qp, FABRIC_CM_REJECTED, 0), qp);
@@ -370,35 +325,23 @@ void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind)
 	} else if (kind == SIM_CM_READY) {
 		qp->state = SIM_CONNECTED;
 		qp->was_established = true;
-		raise_event(qp, FABRIC_CM_ESTABLISHED, 0);
+		sim_cm_raise(qp, FABRIC_CM_ESTABLISHED, 0);
 	} else {
 		lost(qp);
 	}
 }
 
-uint32_t sim_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+bool sim_cm_next(struct sim_dev *dev, struct fabric_cm_event *event)
 {
-	struct sim_dev *dev = (struct sim_dev *)fdev;
-	struct sim_cm_entry *entry;
-	uint32_t n = 0;
+	struct sim_cm_entry *entry = TAILQ_FIRST(&dev->cm);
 
-	if (dev->world->runs_itself && TAILQ_EMPTY(&dev->cm))
-		sim_step(dev->world);
-	if (dev->is_dead)
-		return 0;
-	while (n < max && (entry = TAILQ_FIRST(&dev->cm))) {
-		if (entry->event.kind == FABRIC_CM_ESTABLISHED)
-			entry->qp->may_send = true;
-		if (entry->req && entry->req->listener)
-			backlog_remove(&entry->req->listener->backlog, &entry->req->waiting);
-		events[n++] = entry->event;
-		entry_drop(dev, entry);
-	}
-	return n;
-}
-
-void sim_cm_drop(struct sim_qp *qp)
-{
-	entry_drop(qp->dev, &qp->established);
-	entry_drop(qp->dev, &qp->end);
+	if (!entry)
+		return false;
+	if (entry->event.kind == FABRIC_CM_ESTABLISHED)
+		entry->qp->may_send = true;
+	if (entry->req && entry->req->listener)
+		backlog_remove(&entry->req->listener->backlog, &entry->req->waiting);
+	*event = entry->event;
+	sim_cm_remove(dev, entry);
+	return true;
 }

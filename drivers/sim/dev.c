@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices: options, completions, death. */
+/* Devices: their options, their death and their operations. */
 #include "sim_world.h"
 
 #include <errno.h>
 #include <rte_kvargs.h>
 #include <rte_log.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define NUMBER_ABSENT UINT64_MAX
 
@@ -131,25 +130,6 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 	return 0;
 }
 
-void sim_dev_free(struct sim_dev *dev)
-{
-	struct sim_mr *mr;
-	struct sim_mw *mw;
-
-	while ((mw = LIST_FIRST(&dev->mws))) {
-		LIST_REMOVE(mw, entry);
-		free(mw);
-	}
-	while ((mr = LIST_FIRST(&dev->mrs))) {
-		LIST_REMOVE(mr, entry);
-		free(mr);
-	}
-	sim_srq_destroy((struct fabric_srq *)dev->srq);
-	TAILQ_REMOVE(&dev->world->devs, dev, entry);
-	free(dev->cq);
-	free(dev);
-}
-
 static void sim_close(struct fabric_dev *fdev)
 {
 	struct sim_world *world;
@@ -181,115 +161,6 @@ void sim_kill(struct sim_world *world, struct fabric_dev *fdev)
 			sim_cm_lose(peer);
 		qp->state = SIM_BROKEN;
 	}
-}
-
-int sim_cq_reserve(struct sim_dev *dev, uint32_t more)
-{
-	uint32_t size = dev->cq_size ? dev->cq_size : 64;
-	struct sim_cqe *cq;
-
-	while (size < dev->cq_reserved + more)
-		size *= 2;
-	if (size > dev->cq_size) {
-		cq = calloc(size, sizeof(*cq));
-		if (!cq)
-			return -ENOMEM;
-		for (uint32_t i = 0; i < dev->cq_count; i++)
-			cq[i] = dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
-		free(dev->cq);
-		dev->cq = cq;
-		dev->cq_size = size;
-		dev->cq_head = 0;
-	}
-	dev->cq_reserved += more;
-	return 0;
-}
-
-void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position)
-{
-	struct sim_dev *dev = qp->dev;
-
-	dev->cq[(dev->cq_head + dev->cq_count++) & (dev->cq_size - 1)] =
-		(struct sim_cqe){.wc = *wc, .qp = qp->number, .position = position};
-	sim_note(dev->world, "completion", qp->number, position,
-		 (uint64_t)wc->op << 40 | (uint64_t)wc->status << 32 | wc->byte_len);
-}
-
-/* Forget the completions of a queue pair that goes. */
-void sim_cq_drop(struct sim_dev *dev, uint32_t qp)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < dev->cq_count; i++) {
-		struct sim_cqe *cqe = &dev->cq[(dev->cq_head + i) & (dev->cq_size - 1)];
-
-		if (cqe->qp != qp)
-			dev->cq[(dev->cq_head + kept++) & (dev->cq_size - 1)] = *cqe;
-	}
-	dev->cq_count = kept;
-}
-
-/* The next completion, which is taken from its queue. Only now are the places free: of this one and
- * of those before it. */
-static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
-{
-	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
-	struct fabric_wc wc = cqe->wc;
-
-	if (wc.op == FABRIC_RECV && (!qp || qp->srq))
-		dev->srq->used--;
-	if (qp && wc.op == FABRIC_RECV)
-		qp->rq.head = cqe->position + 1;
-	else if (qp)
-		qp->sq.head = cqe->position + 1;
-	dev->cq_head = (dev->cq_head + 1) & (dev->cq_size - 1);
-	dev->cq_count--;
-	return wc;
-}
-
-/* Whether the next completion is a message that may be shown, and then is, as every other one of
- * these. */
-static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
-{
-	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
-	struct fabric_receiver *receiver;
-	struct fabric_recv_wr wr;
-	struct fabric_wc wc;
-
-	if (!dev->base.may_deliver || !qp || !qp->srq || cqe->wc.op != FABRIC_RECV ||
-	    cqe->wc.status != FABRIC_OK || cqe->wc.inv_rkey != 0)
-		return false;
-	dev->was_shown = !dev->was_shown;
-	if (!dev->was_shown)
-		return false;
-	wr = sim_rq_at(qp, cqe->position)->wr;
-	receiver = qp->base.ctx;
-	wc = take_next(dev, qp);
-	dev->srq->used++; /* it keeps its place */
-	dev->base.ndelivered++;
-	if (receiver->deliver(receiver, wc.wr_id, wc.byte_len))
-		sim_srq_put_back(dev->srq, &wr);
-	else
-		dev->srq->used--;
-	return true;
-}
-
-uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
-{
-	struct sim_dev *dev = (struct sim_dev *)fdev;
-	uint32_t n = 0, delivered = 0;
-
-	if (dev->world->runs_itself && dev->cq_count == 0)
-		sim_step(dev->world);
-	while (n + delivered < max && dev->cq_count > 0 && !dev->is_dead) {
-		struct sim_qp *qp = sim_world_qp(dev->world, dev->cq[dev->cq_head].qp);
-
-		if (n == 0 && show_next(dev, qp))
-			delivered++;
-		else
-			wcs[n++] = take_next(dev, qp);
-	}
-	return n;
 }
 
 const struct fabric_ops sim_ops = {

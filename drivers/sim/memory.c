@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys, and what they open. Keys are a permutation of a counter, chosen by the seed: they look like
- * chance, and none comes back in the life of a world, so that the use of one that has ended is
- * always noticed. They are unique over all devices, so that a key used with the wrong device is
- * noticed, too. And the addresses that peers use are not the local ones, as nothing in the contract
- * says that they are.
+ * What keys open: registrations and windows. The addresses that peers use are not the local ones,
+ * because nothing in the contract says that they are.
  */
 #include "sim_world.h"
 
@@ -13,43 +10,6 @@
 
 #define PAGE_MASK  4095u
 #define RADDR_MASK 0x0000fffffffff000ull
-
-uint32_t sim_key_make(struct sim_world *world)
-{
-	uint32_t x;
-
-	do {
-		/* each line is a bijection */
-		x = world->key_count++ ^ world->key_mask;
-		x *= 0x9e3779b1u;
-		x ^= x >> 15;
-		x *= 0x85ebca6bu;
-		x ^= x >> 13;
-		x *= 0xc2b2ae35u;
-		x ^= x >> 16;
-	} while (x == 0);
-	return x;
-}
-
-static struct sim_keys *bucket_of(const struct sim_dev *dev, uint32_t key)
-{
-	return (struct sim_keys *)(uintptr_t)&dev->keys[key % SIM_KEY_BUCKETS];
-}
-
-void sim_key_enter(struct sim_dev *dev, struct sim_key *key)
-{
-	LIST_INSERT_HEAD(bucket_of(dev, key->key), key, entry);
-}
-
-static struct sim_key *key_find(const struct sim_dev *dev, uint32_t value)
-{
-	struct sim_key *key;
-
-	LIST_FOREACH(key, bucket_of(dev, value), entry)
-	if (key->key == value)
-		return key;
-	return NULL;
-}
 
 /* Whether [offset, offset + len) lies in [0, size). */
 static bool is_within(uint64_t offset, uint64_t len, uint64_t size)
@@ -168,7 +128,7 @@ void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *user)
 bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
 		  uint32_t access)
 {
-	const struct sim_key *key = key_find(dev, lkey);
+	const struct sim_key *key = sim_key_find(dev, lkey);
 
 	return key && key->kind == SIM_LKEY && (key->access & access) == access &&
 	       is_within((uintptr_t)addr - (uintptr_t)key->base, len, key->len);
@@ -177,7 +137,7 @@ bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, ui
 uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 		    uint32_t access)
 {
-	const struct sim_key *key = qp->attr.exposes ? key_find(qp->dev, rkey) : NULL;
+	const struct sim_key *key = qp->attr.exposes ? sim_key_find(qp->dev, rkey) : NULL;
 
 	if (!key || key->kind == SIM_LKEY || (key->access & access) != access)
 		return NULL;
@@ -191,7 +151,7 @@ uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint
 bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
 {
 	const struct fabric_sge *sge = &swr->sges[0];
-	const struct sim_key *mr = key_find(qp->dev, sge->lkey);
+	const struct sim_key *mr = sim_key_find(qp->dev, sge->lkey);
 	struct sim_mw *mw;
 
 	LIST_FOREACH(mw, &qp->dev->mws, entry)

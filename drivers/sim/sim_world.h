@@ -10,9 +10,25 @@
  * twice, so that an event outlives its queue pair without harm, and is then dropped without time
  * passing.
  *
- * world.c: chance, time, the heap. dev.c: devices, options, completions. memory.c: registrations,
- * windows, who may touch what. domain.c: keys of one queue pair. cm.c: set-up and end of
- * connections. qp.c: the queues. srq.c: shared receives. execute.c: what work requests do.
+ * Each file calls only those above it:
+ *
+ *   world.c      chance, time, the heap of events
+ *   key.c        keys
+ *   domain.c     keys of one queue pair
+ *   memory.c     registrations, windows, who may touch what
+ *   cq.c         completion queues
+ *   cm_event.c   messages of the connection manager, and events that wait to be polled
+ *   recv.c       the receives that messages take
+ *   srq.c        shared receives
+ *   complete.c   completions of work requests, and the break of a queue pair
+ *   execute.c    what work requests do
+ *   post.c       what is posted
+ *   qp.c         start and end of queue pairs
+ *   cm.c         set-up and end of connections
+ *   step.c       the next event happens
+ *   poll.c       what is polled
+ *   teardown.c   the end of devices and worlds
+ *   dev.c        devices: their options, their death and their operations
  */
 
 #include <sys/queue.h>
@@ -287,24 +303,33 @@ struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number);
 uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp); /* 0: no memory */
 /* Without memory for the event the world is over: nothing happens in it any more. */
 void sim_schedule(struct sim_world *world, const struct sim_event *event);
+/* Take the first event, heap[0], off the heap. */
+void sim_pop(struct sim_world *world);
 void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b);
+/* Free the world itself, when nothing is left in it. */
+void sim_world_free(struct sim_world *world);
 
 /* dev.c */
 extern const struct fabric_ops sim_ops;
+
+/* teardown.c */
 void sim_dev_free(struct sim_dev *dev);
+
+/* cq.c */
 /* Make room for 'more' completions that may wait at once. 0 or -ENOMEM. */
 int sim_cq_reserve(struct sim_dev *dev, uint32_t more);
 void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position);
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
-uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
-/* memory.c */
-int sim_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
-		    uint64_t fd_offset, struct fabric_mr *mr);
-void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
-int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
-void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+/* poll.c */
+uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+
+/* key.c */
 uint32_t sim_key_make(struct sim_world *world);
+void sim_key_enter(struct sim_dev *dev, struct sim_key *key);
+struct sim_key *sim_key_find(const struct sim_dev *dev, uint32_t value); /* NULL: none */
+
 /* domain.c */
 int sim_own_domains(struct fabric_dev *dev);
 uint32_t sim_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
@@ -315,8 +340,12 @@ void sim_domain_destroy(struct sim_qp *qp);
 int sim_domain_add(struct sim_dev *dev, struct sim_mr *mr);
 void sim_domain_remove(struct sim_dev *dev, const struct sim_mr *mr);
 
-/* memory.c, too */
-void sim_key_enter(struct sim_dev *dev, struct sim_key *key);
+/* memory.c */
+int sim_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
+		    uint64_t fd_offset, struct fabric_mr *mr);
+void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
+int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
+void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
 /* Whether [addr, addr + len) is in the registration of that lkey, with those rights. */
 bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
 		  uint32_t access);
@@ -338,19 +367,26 @@ int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
 	       struct fabric_qp **qp);
 int sim_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
-uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
-void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
+/* Take the next event to be polled. False: there is none. */
+bool sim_cm_next(struct sim_dev *dev, struct fabric_cm_event *event);
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
+
+/* cm_event.c */
+/* Have the event happen after a delay, or after the time that a message takes. */
+void sim_cm_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns);
+void sim_cm_send(struct sim_qp *qp, enum sim_event_kind kind);
 void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
+/* Add an event to those that are to be polled, or remove it if it is there. */
+void sim_cm_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind);
+void sim_cm_remove(struct sim_dev *dev, struct sim_cm_entry *entry);
+struct sim_cm_entry *sim_cm_raise(struct sim_qp *qp, enum fabric_cm_kind kind, int error);
+void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
 
 /* srq.c */
 int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		   struct fabric_srq **srq);
 void sim_srq_destroy(struct fabric_srq *srq);
 uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none
- * is posted. */
-struct sim_rwr *sim_next_receive(struct sim_qp *qp);
 /* A receive whose message was shown and is done with. It has kept its place. */
 void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr);
 void sim_srq_take_back(
@@ -363,12 +399,23 @@ void sim_goodbye(struct fabric_qp *qp);
 bool sim_has_left(const struct fabric_qp *qp);
 void sim_disconnect(struct fabric_qp *qp);
 void sim_qp_destroy(struct fabric_qp *qp);
+
+/* post.c */
 uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
+
+/* complete.c */
 void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be flushed */
 void sim_qp_flush(struct sim_qp *qp);
 void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
 void sim_rq_complete(struct sim_qp *qp);
+/* Have what is posted to a broken queue pair flushed. */
+void sim_qp_schedule_flush(struct sim_qp *qp);
+
+/* recv.c */
+/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none
+ * is posted. */
+struct sim_rwr *sim_next_receive(struct sim_qp *qp);
 void sim_rq_wake_peer(struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that
 					     is there now */
 

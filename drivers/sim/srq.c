@@ -87,18 +87,6 @@ uint32_t sim_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr 
 	return taken;
 }
 
-struct sim_rwr *sim_next_receive(struct sim_qp *qp)
-{
-	struct sim_srq *srq = qp->srq;
-
-	if (qp->rq.filled < qp->rq.tail)
-		return sim_rq_at(qp, qp->rq.filled);
-	if (!srq || srq->head == srq->tail)
-		return NULL;
-	*sim_rq_at(qp, qp->rq.tail++) = (struct sim_rwr){.wr = srq->wrs[srq->head++ % srq->size]};
-	return sim_rq_at(qp, qp->rq.filled);
-}
-
 void sim_srq_take_back(struct sim_qp *qp)
 {
 	struct sim_dev *dev = qp->dev;

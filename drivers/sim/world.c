@@ -127,55 +127,12 @@ struct sim_world *sim_world_find(uint32_t id)
 	return id < WORLDS_MAX ? worlds[id] : NULL;
 }
 
-void sim_world_destroy(struct sim_world *world)
+void sim_world_free(struct sim_world *world)
 {
-	struct fabric_listener *listener;
-	struct fabric_conn_req *req;
-	struct sim_dev *dev;
-
-	if (!world)
-		return;
 	worlds[world->id] = NULL;
-	for (uint32_t i = 1; i < world->nqps; i++)
-		if (world->qps[i])
-			sim_qp_free(world->qps[i]);
-	while ((req = TAILQ_FIRST(&world->reqs))) {
-		TAILQ_REMOVE(&world->reqs, req, entry);
-		free(req);
-	}
-	while ((listener = TAILQ_FIRST(&world->listeners))) {
-		TAILQ_REMOVE(&world->listeners, listener, entry);
-		free(listener);
-	}
-	while ((dev = TAILQ_FIRST(&world->devs)))
-		sim_dev_free(dev);
 	free(world->qps);
 	free(world->heap);
 	free(world);
-}
-
-uint32_t sim_world_objects(const struct sim_world *world)
-{
-	const struct fabric_listener *listener;
-	const struct fabric_conn_req *req;
-	const struct sim_dev *dev;
-	const struct sim_mr *mr;
-	const struct sim_mw *mw;
-	uint32_t n = 0;
-
-	TAILQ_FOREACH(dev, &world->devs, entry)
-	{
-		n += 1 + dev->nqps + (dev->srq != NULL);
-		LIST_FOREACH(mr, &dev->mrs, entry)
-		n++;
-		LIST_FOREACH(mw, &dev->mws, entry)
-		n++;
-	}
-	TAILQ_FOREACH(listener, &world->listeners, entry)
-	n++;
-	TAILQ_FOREACH(req, &world->reqs, entry)
-	n++;
-	return n;
 }
 
 uint32_t sim_reads_most(const struct sim_world *world)
@@ -270,7 +227,7 @@ void sim_schedule(struct sim_world *world, const struct sim_event *event)
 	world->heap[at] = added;
 }
 
-static void heap_pop(struct sim_world *world)
+void sim_pop(struct sim_world *world)
 {
 	struct sim_event last = world->heap[--world->nevents];
 	uint32_t at = 0, child;
@@ -284,82 +241,4 @@ static void heap_pop(struct sim_world *world)
 		world->heap[at] = world->heap[child];
 	}
 	world->heap[at] = last;
-}
-
-/* Whether it would do nothing: time must not pass for it. */
-static bool is_stale(const struct sim_world *world, const struct sim_event *event)
-{
-	const struct sim_qp *qp = sim_world_qp(world, event->qp);
-
-	if (!qp || qp->dev->is_dead)
-		return true;
-	switch (event->kind) {
-	case SIM_CM_REQUEST:
-	case SIM_CM_ANSWER:
-	case SIM_CM_TIMEOUT:
-		return qp->state != SIM_CONNECTING;
-	case SIM_CM_READY:
-		return qp->state != SIM_ACCEPTED;
-	case SIM_CM_LOST:
-		return qp->is_closed || qp->end_raised;
-	case SIM_FLUSH:
-		return qp->sq.completed == qp->sq.tail && qp->rq.completed == qp->rq.tail;
-	default:
-		return qp->state == SIM_BROKEN;
-	}
-}
-
-uint64_t sim_next(struct sim_world *world)
-{
-	while (world->nevents > 0 && is_stale(world, &world->heap[0]))
-		heap_pop(world);
-	return world->nevents > 0 ? world->heap[0].at_ns : UINT64_MAX;
-}
-
-static const char *const event_names[SIM_NEVENTS] = {
-	[SIM_START] = "start",
-	[SIM_LAND] = "land",
-	[SIM_FETCH] = "fetch",
-	[SIM_ARRIVE] = "arrive",
-	[SIM_ACK] = "ack",
-	[SIM_NAK] = "nak",
-	[SIM_RECV_DONE] = "recv-done",
-	[SIM_FLUSH] = "flush",
-	[SIM_CM_REQUEST] = "cm-request",
-	[SIM_CM_ANSWER] = "cm-answer",
-	[SIM_CM_TIMEOUT] = "cm-timeout",
-	[SIM_CM_READY] = "cm-ready",
-	[SIM_CM_LOST] = "cm-lost",
-};
-
-bool sim_step(struct sim_world *world)
-{
-	struct sim_event event;
-	struct sim_qp *qp;
-
-	if (world->is_over || sim_next(world) == UINT64_MAX)
-		return false;
-	event = world->heap[0];
-	heap_pop(world);
-	if (event.at_ns > world->now_ns)
-		world->now_ns = event.at_ns;
-	sim_note(world, event_names[event.kind], event.qp, event.wr, event.len);
-	qp = sim_world_qp(world, event.qp);
-	if (event.kind >= SIM_CM_REQUEST)
-		sim_cm_run(qp, event.kind);
-	else if (event.kind == SIM_FLUSH)
-		sim_qp_flush(qp);
-	else if (event.kind == SIM_RECV_DONE)
-		sim_rq_complete(qp);
-	else
-		sim_execute(qp, &event);
-	return true;
-}
-
-void sim_run_until(struct sim_world *world, uint64_t until_ns)
-{
-	while (sim_next(world) <= until_ns && sim_step(world))
-		;
-	if (until_ns > world->now_ns)
-		world->now_ns = until_ns;
 }

@@ -31,7 +31,6 @@ TO_BE_OPENED = {
     'lib/conn': 2,
     'lib/responder': 10,
     'drivers/shm': 9,
-    'drivers/sim': 8,
 }
 
 DEFINED = 'TDBRVWC'
