@@ -96,10 +96,11 @@ struct weir_conn {
 				   has */
 	bool active_since_tick; /* where receives are shared: since its share was last looked at */
 	bool got_message;	/* the role has got an answer, or a call, since it was opened */
-	bool remote_invalidation; /* both sides have said so: a responder may end a key with its
-				     reply */
-	bool via_protocol;	  /* the short ways are not its messages': protocol.h */
-	bool reconnects;	  /* it connects again when it is lost */
+	bool remote_invalidation;    /* both sides have said so: a responder may end a key with its
+					reply */
+	bool via_protocol;	     /* the short ways are not its messages': protocol.h */
+	bool reconnects;	     /* it connects again when it is lost */
+	struct engine_srq_list held; /* where receives are shared: those of nrecv_held */
 
 	/* the batch */
 	uint32_t nsges; /* of ep.snags.nwrs work requests */
@@ -127,7 +128,8 @@ struct weir_conn {
 	struct mem_buf **recvs; /* all of them, to give them back at the end */
 
 	/* where receives are shared; then the above is empty */
-	uint64_t share_tick_ns; /* when the share is looked at again */
+	uint64_t share_tick_ns;	     /* when the share is looked at again */
+	struct engine_srq_list kept; /* conn_keep_message() */
 
 	struct mem_buf *early; /* messages that came before ESTABLISHED: user[0] the next, user[1]
 				* the length and, above it, the invalidated key */
@@ -233,7 +235,7 @@ static inline void conn_put_shared(struct weir_conn *conn, struct mem_buf *buf)
 		return;
 	}
 	conn->ep.blockers.nrecv_held--;
-	engine_srq_put(srq, buf);
+	engine_srq_return(srq, buf);
 }
 
 /* The most messages that it may hold: more than that no peer sends that keeps to its credits. */

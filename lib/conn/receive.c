@@ -50,7 +50,7 @@ static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_w
 /* Where receives are shared: it is of the connection now. False: it is one too many. */
 static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
-	buf->owner = conn;
+	LIST_INSERT_HEAD(&conn->held, buf, held);
 	conn->active_since_tick = true;
 	return ++conn->ep.blockers.nrecv_held <= conn_held_max(conn);
 }
@@ -61,7 +61,7 @@ out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 	struct mem_buf *buf = conn->srq->delivering;
 
 	conn->srq->delivering = NULL;
-	buf->owner = conn;
+	LIST_INSERT_HEAD(&conn->held, buf, held);
 	conn->ep.blockers.nrecv_held++;
 	return false;
 }

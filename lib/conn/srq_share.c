@@ -23,28 +23,22 @@ out_of_line void conn_share_exceeded(struct weir_conn *conn)
 
 void conn_share_reset(struct weir_conn *conn)
 {
-	struct engine_srq *srq = conn->srq;
+	struct mem_buf *buf;
 
-	for (uint32_t i = 0; i < srq->nbufs; i++)
-		if (srq->bufs[i]->owner == conn)
-			engine_srq_put(srq, srq->bufs[i]);
+	while ((buf = LIST_FIRST(&conn->held)))
+		engine_srq_return(conn->srq, buf);
 	conn->ep.blockers.nrecv_held = 0;
 }
 
 void conn_share_leave(struct weir_conn *conn)
 {
-	struct engine_srq *srq = conn->srq;
 	uint32_t nkept = 0;
+	struct mem_buf *buf;
 
 	conn_share_reset(conn);
-	for (uint32_t i = 0; i < srq->nbufs; i++) {
-		struct mem_buf *buf = srq->bufs[i];
-
-		nkept += buf->owner == &conn->share;
-		if (buf->owner == &conn->share)
-			buf->owner = srq; /* whose it was is forgotten with the connection */
-	}
-	credit_share_leave(&srq->credits, &conn->share, nkept);
+	for (; (buf = LIST_FIRST(&conn->kept)); nkept++)
+		engine_srq_leave_behind(buf);
+	credit_share_leave(&conn->srq->credits, &conn->share, nkept);
 	conn->srq = NULL;
 }
 
@@ -62,7 +56,8 @@ void conn_share_tick(struct weir_conn *conn, uint64_t now_ns)
 void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 {
 	if (conn->srq) {
-		msg->owner = &conn->share;
+		LIST_REMOVE(msg, held);
+		LIST_INSERT_HEAD(&conn->kept, msg, held);
 		return;
 	}
 	for (uint32_t i = 0; i < conn->nrecvs; i++) {
@@ -79,7 +74,11 @@ void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg)
 		mem_pool_put(msg);
 		return;
 	}
-	if (msg->owner == engine->srq) /* else its connection has yet to leave */
-		credit_pool_return(&engine->srq->credits);
+	if (!engine_srq_is_left_behind(msg)) { /* its connection has yet to leave */
+		engine_srq_return(engine->srq, msg);
+		return;
+	}
+	credit_pool_return(&engine->srq->credits);
+	LIST_NEXT(msg, held) = NULL;
 	engine_srq_put(engine->srq, msg);
 }

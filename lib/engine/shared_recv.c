@@ -82,7 +82,8 @@ static int take_buffers(struct engine_srq *srq, struct weir_engine *engine)
 
 		if (!buf)
 			return -ENOBUFS;
-		buf->owner = NULL;
+		LIST_NEXT(buf, held) = NULL;
+		buf->held.le_prev = NULL;
 		srq->bufs[i] = buf;
 		srq->free[srq->nfree++] = (uintptr_t)buf;
 	}

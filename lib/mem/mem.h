@@ -7,6 +7,8 @@
  * brings one along with its slot number, and each region keeps the keys that it got per slot.
  */
 
+#include <sys/queue.h>
+
 #include <rte_mempool.h>
 
 #include <weir/memory.h>
@@ -71,12 +73,15 @@ struct mem_buf {
 	uint32_t rkey;
 	uint32_t msg_bytes; /* of a receive that is one of several, the owner's as 'user' is */
 	struct mem_pool *pool;
-	uint64_t raddr;
+	union {
+		uint64_t raddr;
+		/* of a shared receive, which no peer is told of (shared_recv.h) */
+		LIST_ENTRY(mem_buf) held;
+	};
 	union {
 		uint64_t user[2];	   /* the owner's, while it holds the buffer */
 		struct mem_buf *next_free; /* while it is the pool's */
 	};
-	void *owner; /* of a shared receive: the connection that holds it; NULL: nobody */
 };
 
 struct mem_pool_options {

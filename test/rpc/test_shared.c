@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "raw.h"
 #include "responder.h"
@@ -85,7 +84,7 @@ static void expect_within(const struct weir_engine *engine)
 	uint32_t nheld = 0;
 
 	for (uint32_t i = 0; i < srq->nbufs; i++)
-		nheld += srq->bufs[i]->owner != NULL;
+		nheld += engine_srq_is_held(srq->bufs[i]);
 	assert_in_range(srq->credits.shared, 0, srq->credits.capacity);
 	/* What is granted and did not come yet finds a receive. */
 	assert_true(srq->credits.shared - nheld <= srq->nbufs - nheld - srq->slack);
@@ -362,29 +361,6 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* Requests that others had once are not looked at, however many they are. */
-static void lost__looks_at_its_own_requests(void **state)
-{
-	struct request_pool *pool;
-	struct outcome outcome;
-	uintptr_t unused;
-
-	(void)state;
-	pair_connect(&pair);
-	submit(pair.conn, PAIR_LATER, &outcome);
-	pair_until_later(&pair, 1);
-	pool = pair.server->requests;
-	unused = ((uintptr_t)&pool->requests[pool->nused] + 4095) & ~(uintptr_t)4095;
-	pool->nused = pool->nrequests;
-	assert_int_equal(mprotect((void *)unused, (uintptr_t)&pool->requests[pool->nused] - unused,
-				  PROT_NONE),
-			 0);
-	weir_conn_close(pair.conn);
-	pair_until(&pair, &pair.server_closed, 1);
-	pair_release_later(&pair);
-	assert_null(pair.server->requests); /* the last one of its connections is gone */
-}
-
 static void narrow(struct weir_profile *profile)
 {
 	share(profile);
@@ -572,7 +548,6 @@ static int run(void)
 		T(excess__of_credits_ends_the_connection_and_no_other),
 		T(connection__that_finds_no_receive_left_is_refused),
 		cmocka_unit_test_teardown(automatic__shares_over_shm, teardown),
-		cmocka_unit_test_setup_teardown(lost__looks_at_its_own_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(reply__cut_off_amid_its_writes_is_forgotten,
 						setup_patient, teardown),
 	};

@@ -241,7 +241,7 @@ static bool receives_are_back(const struct weir_engine *engine)
 	if (!srq)
 		return engine->recv_pool->in_use == 0;
 	for (uint32_t i = 0; i < srq->nbufs; i++)
-		if (srq->bufs[i]->owner)
+		if (engine_srq_is_held(srq->bufs[i]))
 			return false;
 	return engine->recv_pool->in_use == srq->nbufs && srq->credits.shared == 0;
 }

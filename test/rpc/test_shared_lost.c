@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where connections share their receives, the end of one costs time for what is its own. */
+#include "pair_main.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "responder.h"
+#include "shared_recv.h"
+
+#define OF_LOST 3u
+#define CALLS	(OF_LOST + 2u)
+
+static struct pair pair;
+static struct outcome outcomes[CALLS];
+static struct weir_conn *lost;
+
+static void share(struct weir_profile *profile)
+{
+	profile->shared_receives = WEIR_SHARED_RECEIVES_ON;
+	profile->connections = 16;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	pair_start(&pair, share);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	pair_stop(&pair);
+	return 0;
+}
+
+static void submit_to(struct weir_conn *conn, uint32_t proc, uint32_t i)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(&outcomes[i], &pair);
+	params = pair_params(proc, &outcomes[i]);
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), i);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* Requests that others had once are not looked at, however many they are. */
+static void lost__looks_at_its_own_requests(void **state)
+{
+	struct request_pool *pool;
+	uintptr_t unused;
+
+	(void)state;
+	pair_connect(&pair);
+	submit_to(pair.conn, PAIR_LATER, 0);
+	pair_until_later(&pair, 1);
+	pool = pair.server->requests;
+	unused = ((uintptr_t)&pool->requests[pool->nused] + 4095) & ~(uintptr_t)4095;
+	pool->nused = pool->nrequests;
+	assert_int_equal(mprotect((void *)unused, (uintptr_t)&pool->requests[pool->nused] - unused,
+				  PROT_NONE),
+			 0);
+	weir_conn_close(pair.conn);
+	pair_until(&pair, &pair.server_closed, 1);
+	pair_release_later(&pair);
+	assert_null(pair.server->requests); /* the last one of its connections is gone */
+}
+
+static uint32_t count_held(const struct engine_srq *srq)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < srq->nbufs; i++)
+		n += engine_srq_is_held(srq->bufs[i]);
+	return n;
+}
+
+/* Past the first credit. */
+static void warm_up(struct weir_conn *conn)
+{
+	submit_to(conn, PAIR_NULL, 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+}
+
+/* Nor are receives that others hold, or nobody. */
+static void lost__looks_at_its_own_receives(void **state)
+{
+	const struct weir_connect_options options = {0};
+	struct engine_srq *srq;
+	struct mem_buf **all;
+
+	(void)state;
+	pair_connect(&pair);
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
+	pair_until(&pair, &pair.server_opened, 2);
+	warm_up(pair.conn);
+	warm_up(lost);
+	for (uint32_t i = 0; i < CALLS; i++)
+		submit_to(i < OF_LOST ? lost : pair.conn, PAIR_LATER, i);
+	pair_until_later(&pair, CALLS);
+	srq = pair.server->srq;
+	all = srq->bufs;
+	assert_int_equal(count_held(srq), CALLS);
+	srq->bufs = NULL; /* who goes through all of them does not come far */
+	weir_conn_close(lost);
+	pair_until(&pair, &pair.server_closed, 1);
+	srq->bufs = all;
+	assert_int_equal(count_held(srq), CALLS); /* the program has them */
+	pair_release_later(&pair);
+	for (uint32_t i = OF_LOST; i < CALLS; i++)
+		pair_until(&pair, &outcomes[i].done, 1);
+	pair_settle(&pair);
+	assert_int_equal(count_held(srq), 0);
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(lost__looks_at_its_own_requests, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost__looks_at_its_own_receives, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("shared, lost", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
