@@ -124,7 +124,7 @@ static int connect_to(struct shm_dev *dev, const char *addr, const struct sockad
 		close(fd);
 		return rc;
 	}
-	shm_sock_peer(fd, &who);
+	shm_users_peer(fd, &who);
 	account = shm_account_of(&who);
 	if (!account)
 		rc = -ENOMEM;

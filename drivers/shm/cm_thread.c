@@ -14,101 +14,24 @@
  * peer's descriptors are closed, that is the reaper's work (reap.h).
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_lcore.h>
-#include <rte_log.h>
 
 #include "shm.h"
 #include "sigbus_guard.h"
 
-#define PAUSE_MS 10  /* before what waits for descriptors is tried again */
 #define SWEEP_MS 500 /* how often late ones are looked for, while a message is due */
-
-static uint64_t cm_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-/* The peer's memory is more than it may have mapped here, or than this process can map. */
-static void count_unmapped(struct shm_sock *sock, int error)
-{
-	struct shm_dev *dev = sock->dev;
-	uint32_t left_out;
-
-	shm_count(dev, &dev->nmaps_refused);
-	if (!log_rate_take(&dev->log_maps_refused, cm_now_ns(), &left_out))
-		return;
-	if (error == -EDQUOT)
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: user %u's memory would take more than "
-			"[limits] "
-			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
-			" allow; raise them if that is meant\n",
-			sock->who.address, sock->who.uid, dev->limits.map_bytes,
-			dev->limits.mappings);
-	else
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. "
-			"Raise the "
-			"limit of address space (ulimit -v), that of locked memory (ulimit -l) "
-			"where the "
-			"program calls mlockall(2), or vm.max_map_count, or serve fewer "
-			"connections\n",
-			sock->who.address,
-			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
-}
-
-void shm_count_end(struct shm_sock *sock, int error)
-{
-	struct shm_dev *dev = sock->dev;
-	uint32_t left_out;
-
-	if (error == -EPROTO)
-		shm_count(dev, &dev->nerrors);
-	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, cm_now_ns(), &left_out))
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its descriptors cannot be received. "
-			"Raise the "
-			"limit of open descriptors (ulimit -n), or let the security module of this "
-			"host "
-			"allow them\n",
-			sock->who.address);
-	if (error == -EDQUOT || error == -ENOMEM || error == -ENOSPC)
-		count_unmapped(sock, error);
-}
-
-/* What cannot be taken would be reported again at once. It is not watched until resume(). */
-static void begin_pause(struct shm_dev *dev)
-{
-	if (!dev->has_paused)
-		dev->resume_ns = cm_now_ns() + PAUSE_MS * 1000000ull;
-	dev->has_paused = true;
-}
 
 static void pause_socket(struct shm_sock *sock)
 {
 	if (sock->is_watched && epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
 		sock->is_watched = false;
-	begin_pause(sock->dev);
-}
-
-void shm_pause_listener(struct fabric_listener *listener)
-{
-	if (!listener->is_paused)
-		(void)epoll_ctl(listener->dev->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
-	listener->is_paused = true;
-	begin_pause(listener->dev);
+	shm_begin_pause(sock->dev);
 }
 
 /* False: it is the engine's now. */
@@ -255,7 +178,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
-	uint64_t now = cm_now_ns();
+	uint64_t now = shm_now_ns();
 	bool any = false;
 
 	if (now < dev->next_sweep_ns)
@@ -290,14 +213,14 @@ static void resume(struct shm_dev *dev)
 	struct fabric_listener *listener;
 	struct sight sight;
 
-	if (!dev->has_paused || cm_now_ns() < dev->resume_ns)
+	if (!dev->has_paused || shm_now_ns() < dev->resume_ns)
 		return;
 	dev->has_paused = false;
 	while ((listener = next_paused(dev))) {
 		if (shm_watch(dev, listener->fd, listener->id) == 0)
 			continue;
 		listener->is_paused = true;
-		begin_pause(dev);
+		shm_begin_pause(dev);
 		break;
 	}
 	begin_round(dev);
@@ -321,7 +244,7 @@ static void resume(struct shm_dev *dev)
 static int wait_ms(const struct shm_dev *dev, bool sweeps)
 {
 	if (dev->has_paused)
-		return PAUSE_MS;
+		return SHM_PAUSE_MS;
 	return sweeps ? SWEEP_MS : -1;
 }
 
@@ -437,14 +360,6 @@ int shm_cm_start(struct shm_dev *dev)
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	dev->has_thread = rc == 0;
 	return rc;
-}
-
-void shm_cm_wake(struct shm_dev *dev)
-{
-	uint64_t one = 1;
-
-	/* It can fail only when the counter is full: then the thread is awake, or will be. */
-	(void)!write(dev->wake_fd, &one, sizeof(one));
 }
 
 void shm_cm_stop(struct shm_dev *dev)

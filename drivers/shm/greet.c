@@ -195,7 +195,7 @@ void shm_greet(struct fabric_listener *listener)
 			}
 			return;
 		}
-		shm_sock_peer(fd, &who);
+		shm_users_peer(fd, &who);
 		account = shm_account_of(&who);
 		if (account && shm_users_accept(dev, fd) && !shm_users_behind(dev, account) &&
 		    greet(listener, fd, account))
@@ -213,7 +213,7 @@ void shm_refuse_all(struct fabric_listener *listener)
 	while ((fd = accept4(listener->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
 		struct shm_account *account;
 
-		shm_sock_peer(fd, &who);
+		shm_users_peer(fd, &who);
 		account = shm_account_of(&who);
 		greet_refuse(listener, fd, account);
 		shm_account_put(account);

@@ -13,12 +13,6 @@
 #include "shm.h"
 #include "sigbus_guard.h"
 
-/* The name of a region's first byte: nothing of our address space shows. */
-uint64_t shm_region_raddr(uint32_t index)
-{
-	return (uint64_t)(index + 1) << 44;
-}
-
 /* Whether a peer may ever have to write: by the region's own key, or by a window. */
 static bool peers_write(uint32_t access)
 {

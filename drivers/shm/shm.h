@@ -27,8 +27,11 @@
  *   cm.c              connecting: what the engine's thread does
  *   end.c             the end of a connection
  *   sock.[ch]         a connection's socket: its life, its end, and its events
+ *   count_end.c       why connections end, for the operator
+ *   leave.c           what peers have passed, left to the reaper
  *   life.[ch]         whether a peer's process lives
  *   cm_message.c      the messages on a socket
+ *   control.c         what other threads leave to the control thread
  *   cm_thread.c       the control thread, which waits for the sockets
  *   listen.c          listeners
  *   greet.c           new connections of a listener
@@ -56,6 +59,7 @@
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "account.h"
@@ -81,6 +85,7 @@
 #define SHM_WRS_MAX	16384u
 #define SHM_SRQ_MAX	65536u
 #define SHM_ID_LISTS	1024u
+#define SHM_PAUSE_MS	10 /* before what waits for descriptors is tried again */
 #define SHM_COLD_POLLS                                                                             \
 	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
 
@@ -362,6 +367,20 @@ static inline const struct shm_import *shm_import_find(const struct shm_imports 
 	return place < imports->n && imports->at[place].id == id ? &imports->at[place] : NULL;
 }
 
+/* The name of the first byte of the region in that place: nothing of our address space shows. */
+static inline uint64_t shm_region_raddr(uint32_t place)
+{
+	return (uint64_t)(place + 1) << 44;
+}
+
+static inline uint64_t shm_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static inline void shm_lock(struct shm_dev *dev)
 {
 	pthread_mutex_lock(&dev->lock);
@@ -413,8 +432,6 @@ void shm_shown_free(struct shm_shown *shown);
 /* On the control thread: end the registrations whose memory has lost its pages. Returns whether
  * there are any. */
 bool shm_own_has_lost(struct shm_dev *dev);
-/* A region's name, by its place. */
-uint64_t shm_region_raddr(uint32_t place);
 
 /* domain.c; on the engine's thread */
 int shm_own_domains(struct fabric_dev *dev);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A connection's socket: how it is made, its states, its end, and the events made of it. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alloc.h"
@@ -19,35 +17,6 @@
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
 #endif
-
-static _Atomic uint64_t next_id = 1;
-
-uint64_t shm_next_id(void)
-{
-	return next_id++;
-}
-
-int shm_watch(struct shm_dev *dev, int fd, uint64_t id)
-{
-	struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
-
-	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
-}
-
-void shm_sock_peer(int fd, struct weir_peer *who)
-{
-	struct ucred cred;
-	socklen_t len = sizeof(cred);
-
-	*who = (struct weir_peer){.address = "process ?"};
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
-		return;
-	who->has_credentials = true;
-	who->uid = cred.uid;
-	who->gid = cred.gid;
-	who->pid = cred.pid;
-	snprintf(who->address, sizeof(who->address), "process %d", (int)cred.pid);
-}
 
 struct shm_account *shm_account_of(const struct weir_peer *who)
 {
@@ -82,7 +51,7 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 	sock->fresh.mapping.guard = GUARD_NONE;
 	sock->events[0].sock = sock;
 	sock->events[1].sock = sock;
-	shm_sock_peer(fd, &sock->who);
+	shm_users_peer(fd, &sock->who);
 	shm_users_read_groups(&dev->overflow, fd, &sock->who);
 	sock->life = life_get(dev, fd, sock->who.pid);
 	return sock;
@@ -148,23 +117,13 @@ static uint64_t wait_of(enum shm_sock_state state)
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state)
 {
 	uint64_t wait_ns = wait_of(state);
-	struct timespec now;
 
 	if (sock->listener && is_waiting(sock->state) && !is_waiting(state))
 		backlog_remove(&sock->listener->backlog, &sock->waiting);
 	sock->state = state;
 	sock->deadline_ns = UINT64_MAX;
-	if (wait_ns == 0)
-		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sock->deadline_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec + wait_ns;
-}
-
-void shm_sock_task(struct shm_sock *sock, enum shm_task task)
-{
-	if (sock->tasks == 0)
-		TAILQ_INSERT_TAIL(&sock->dev->tasks, sock, task);
-	sock->tasks |= task;
+	if (wait_ns > 0)
+		sock->deadline_ns = shm_now_ns() + wait_ns;
 }
 
 void shm_sock_release_locked(struct shm_sock *sock)
@@ -247,74 +206,6 @@ void shm_sock_drop(struct shm_sock *sock)
 		.is_suspect = sock->nforeign > 0 || !is_empty(sock->fd),
 	};
 	reap(&sock->job);
-}
-
-/* What a peer has passed, without a connection that it goes with. */
-struct left {
-	struct reap_job job;
-	struct shm_mapping mapping;
-	int fds[SHM_FDS_MAX + 1];
-	uint32_t nfds;
-};
-
-static void give_up_left(struct reap_job *job)
-{
-	struct left *left = (struct left *)job;
-
-	for (uint32_t i = 0; i < left->nfds; i++)
-		close(left->fds[i]);
-	mapping_release(&left->mapping);
-	mem_free(left);
-}
-
-static struct left *left_new(void)
-{
-	struct left *left = mem_zalloc(sizeof(*left));
-
-	if (left)
-		left->mapping.guard = GUARD_NONE;
-	return left;
-}
-
-static void leave(struct left *left, struct shm_account *account, bool is_suspect)
-{
-	shm_account_hold(account);
-	left->job = (struct reap_job){
-		.run = give_up_left, .account = account, .is_suspect = is_suspect};
-	reap(&left->job);
-}
-
-void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect)
-{
-	struct left *left = nfds > 0 ? left_new() : NULL;
-
-	for (uint32_t i = 0; i < nfds; i++) {
-		if (left)
-			left->fds[left->nfds++] = fds[i];
-		else
-			close(fds[i]);
-	}
-	if (left)
-		leave(left, account, is_suspect);
-}
-
-void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account)
-{
-	struct left *left = mapping->base ? left_new() : NULL;
-
-	if (!left) {
-		mapping_release(mapping);
-		return;
-	}
-	left->mapping = *mapping;
-	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
-	leave(left, account, false);
-}
-
-void shm_close_later(int fd, struct shm_account *account)
-{
-	(void)shutdown(fd, SHUT_RDWR);
-	shm_leave_fds(&fd, 1, account, true);
 }
 
 void shm_sock_ended(struct shm_sock *sock, int error)

@@ -214,13 +214,35 @@ static inline struct backlog_peer shm_backlog_peer(const struct shm_account *acc
 	return (struct backlog_peer){{account->uid}};
 }
 
-/* sock.c */
+/* control.c */
 uint64_t shm_next_id(void);
 /* Read from a descriptor, which epoll then reports by 'id'. Returns 0 or -errno. */
 int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
-/* Whom the kernel names as the peer of a connected socket, without its supplementary groups. No
- * lock is needed. */
-void shm_sock_peer(int fd, struct weir_peer *who);
+void shm_cm_wake(struct shm_dev *dev); /* there is a task, or a deadline */
+/* Leave something to the control thread, which has to be woken then. The lock is held. */
+void shm_sock_task(struct shm_sock *sock, enum shm_task task);
+/*
+ * Both on the control thread. What cannot be taken would be reported again at once. So it is not
+ * watched for SHM_PAUSE_MS.
+ */
+void shm_begin_pause(struct shm_dev *dev);
+void shm_pause_listener(struct fabric_listener *listener);
+
+/* leave.c */
+/*
+ * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages,
+ * which may be many. Only where there is no memory, the calling thread closes or unmaps it. At most
+ * SHM_FDS_MAX + 1 descriptors.
+ */
+void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
+void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account);
+/* The same for a connected socket whose queue may hold descriptors. */
+void shm_close_later(int fd, struct shm_account *account);
+
+/* count_end.c: count and log what a connection ends for, if that is of interest */
+void shm_count_end(struct shm_sock *sock, int error);
+
+/* sock.c */
 /* The account of that user. NULL: no memory. */
 struct shm_account *shm_account_of(const struct weir_peer *who);
 /* Let the kernel refuse descriptors that a peer passes through this socket, and those accepted from
@@ -231,15 +253,6 @@ bool shm_pass_rights(int fd, bool may_pass);
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account);
 /* Free a socket that is in no list, on any thread; what it has goes to the reaper. */
 void shm_sock_drop(struct shm_sock *sock);
-/*
- * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages,
- * which may be many. Only where there is no memory, the calling thread closes or unmaps it. At most
- * SHM_FDS_MAX + 1 descriptors.
- */
-void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
-void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account);
-/* The same for a connected socket whose queue may hold descriptors. */
-void shm_close_later(int fd, struct shm_account *account);
 /* Have the control thread read from it, once it is in the lists of its device. Returns 0 or -errno.
  */
 int shm_sock_watch(struct shm_sock *sock);
@@ -247,8 +260,6 @@ int shm_sock_watch(struct shm_sock *sock);
 int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state);
 /* It waits in this state now, for the message that is due, if one is: so long. The lock is held. */
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
-/* Leave something to the control thread, which has to be woken then. The lock is held. */
-void shm_sock_task(struct shm_sock *sock, enum shm_task task);
 /* The engine's thread needs it no more: out of the lists, its events too, and freed by the control
  * thread. */
 void shm_sock_release(struct shm_sock *sock);
@@ -272,13 +283,8 @@ int shm_sock_read(struct shm_sock *sock);
 void shm_sock_flush(struct shm_sock *sock);
 
 /* cm_thread.c */
-/* Count what a connection ends for, if that is counted. */
-void shm_count_end(struct shm_sock *sock, int error);
-/* Do not watch a listener for a while: what it has cannot be taken. */
-void shm_pause_listener(struct fabric_listener *listener);
 int shm_cm_start(struct shm_dev *dev);
 void shm_cm_stop(struct shm_dev *dev);
-void shm_cm_wake(struct shm_dev *dev); /* there is a task, or a deadline */
 
 /* greet.c: take the connections that wait at a listener's socket, a few at a time */
 void shm_greet(struct fabric_listener *listener);

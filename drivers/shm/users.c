@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <rte_log.h>
@@ -55,6 +54,21 @@ void shm_overflow_read(struct shm_overflow *overflow)
 {
 	overflow->uid = read_overflow("/proc/sys/kernel/overflowuid", "/proc/self/uid_map");
 	overflow->gid = read_overflow("/proc/sys/kernel/overflowgid", "/proc/self/gid_map");
+}
+
+void shm_users_peer(int fd, struct weir_peer *who)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	*who = (struct weir_peer){.address = "process ?"};
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) != 0)
+		return;
+	who->has_credentials = true;
+	who->uid = cred.uid;
+	who->gid = cred.gid;
+	who->pid = cred.pid;
+	snprintf(who->address, sizeof(who->address), "process %d", (int)cred.pid);
 }
 
 static bool has(const struct shm_ids *ids, uint32_t id)
@@ -142,12 +156,9 @@ static uint32_t *groups_of(int fd, uint32_t *n)
 /* Whether a line may be written: those who are refused can try as often as they like. */
 static bool may_log(struct log_rate *rate)
 {
-	struct timespec now;
 	uint32_t left_out;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return log_rate_take(rate, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
-			     &left_out);
+	return log_rate_take(rate, shm_now_ns(), &left_out);
 }
 
 bool shm_users_accept(struct shm_dev *dev, int fd)
@@ -157,7 +168,7 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	uint32_t *groups = NULL, ngroups = 0;
 	bool may;
 
-	shm_sock_peer(fd, &who);
+	shm_users_peer(fd, &who);
 	if (life_is_own(fd, &who)) /* it needs no number to be known by */
 		return true;
 	if (dev->options.peer_gids.n > 0)
@@ -192,7 +203,7 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 	const struct shm_admission own = admission_of(dev);
 	struct weir_peer who;
 
-	shm_sock_peer(fd, &who);
+	shm_users_peer(fd, &who);
 	if (life_is_own(fd, &who) || shm_users_may_serve(&own, &who))
 		return true;
 	dev->fabric.stats.users_refused++;

@@ -38,6 +38,9 @@ struct shm_admission {
 	struct shm_overflow overflow;
 };
 
+/* Whom the kernel names as the peer of a connected socket, without its supplementary groups. No
+ * lock is needed. */
+void shm_users_peer(int fd, struct weir_peer *who);
 /*
  * Add the supplementary groups of a socket's peer to its credentials. A group without a number in
  * this user namespace is not listed. No lock is needed.

@@ -30,7 +30,6 @@ WANTED = {
 TO_BE_OPENED = {
     'lib/conn': 2,
     'lib/responder': 10,
-    'drivers/shm': 9,
 }
 
 DEFINED = 'TDBRVWC'

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What other threads leave to the control thread, and which descriptors it watches. */
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "shm.h"
+
+static _Atomic uint64_t next_id = 1;
+
+uint64_t shm_next_id(void)
+{
+	return next_id++;
+}
+
+int shm_watch(struct shm_dev *dev, int fd, uint64_t id)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.u64 = id};
+
+	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
+void shm_cm_wake(struct shm_dev *dev)
+{
+	uint64_t one = 1;
+
+	/* It can fail only when the counter is full: then the thread is awake, or will be. */
+	(void)!write(dev->wake_fd, &one, sizeof(one));
+}
+
+void shm_sock_task(struct shm_sock *sock, enum shm_task task)
+{
+	if (sock->tasks == 0)
+		TAILQ_INSERT_TAIL(&sock->dev->tasks, sock, task);
+	sock->tasks |= task;
+}
+
+void shm_begin_pause(struct shm_dev *dev)
+{
+	if (!dev->has_paused)
+		dev->resume_ns = shm_now_ns() + SHM_PAUSE_MS * 1000000ull;
+	dev->has_paused = true;
+}
+
+void shm_pause_listener(struct fabric_listener *listener)
+{
+	if (!listener->is_paused)
+		(void)epoll_ctl(listener->dev->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
+	listener->is_paused = true;
+	shm_begin_pause(listener->dev);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a peer has passed, and what no connection has any more, is left to the reaper. */
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "alloc.h"
+#include "shm.h"
+#include "sigbus_guard.h"
+
+struct left {
+	struct reap_job job;
+	struct shm_mapping mapping;
+	int fds[SHM_FDS_MAX + 1];
+	uint32_t nfds;
+};
+
+static void give_up_left(struct reap_job *job)
+{
+	struct left *left = (struct left *)job;
+
+	for (uint32_t i = 0; i < left->nfds; i++)
+		close(left->fds[i]);
+	mapping_release(&left->mapping);
+	mem_free(left);
+}
+
+static struct left *left_new(void)
+{
+	struct left *left = mem_zalloc(sizeof(*left));
+
+	if (left)
+		left->mapping.guard = GUARD_NONE;
+	return left;
+}
+
+static void leave(struct left *left, struct shm_account *account, bool is_suspect)
+{
+	shm_account_hold(account);
+	left->job = (struct reap_job){
+		.run = give_up_left, .account = account, .is_suspect = is_suspect};
+	reap(&left->job);
+}
+
+void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect)
+{
+	struct left *left = nfds > 0 ? left_new() : NULL;
+
+	for (uint32_t i = 0; i < nfds; i++) {
+		if (left)
+			left->fds[left->nfds++] = fds[i];
+		else
+			close(fds[i]);
+	}
+	if (left)
+		leave(left, account, is_suspect);
+}
+
+void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account)
+{
+	struct left *left = mapping->base ? left_new() : NULL;
+
+	if (!left) {
+		mapping_release(mapping);
+		return;
+	}
+	left->mapping = *mapping;
+	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
+	leave(left, account, false);
+}
+
+void shm_close_later(int fd, struct shm_account *account)
+{
+	(void)shutdown(fd, SHUT_RDWR);
+	shm_leave_fds(&fd, 1, account, true);
+}
