@@ -16,6 +16,36 @@
  * one at a time with openat2(), which follows no symbolic link and crosses no mount; an id is given
  * out for files of that mount alone; ".." ends at the export's root. Together with handles that
  * can't be made up nothing outside is reached.
+ *
+ * Each file calls only those above it.
+ *
+ * Any thread:
+ *   creds.c      as whom a thread acts
+ *   handle.c     ids of files, names, attributes
+ *   rights.c     what a caller may do
+ *   root.c       the exported directory; limits.c: what its file system allows
+ *
+ * What threads carry out, see dir/proc.h:
+ *   made.c       what a call has made is kept or removed
+ *   open.c       descriptors for data
+ *   attr.c, create.c, remove.c, listing.c, list_sorted.c, list.c: the procedures
+ *   proc.c       which of them a call needs
+ *   locks.c      which jobs may begin; lines.c: which is next
+ *   worker.c     the threads
+ *
+ * The poller:
+ *   users.c      clients: their files, and their calls that wait
+ *   blocks.c     memory for data
+ *   sync.c       who waits for the sync of a file
+ *   submit.c     what the ring is asked for
+ *   answer.c     start and answer of a call
+ *   fds.c        open files; slots.c: how many of them a client may have
+ *   ring.c       start and stop of the ring
+ *   io.c         READ, WRITE and COMMIT
+ *   watch.c      calls that take too long
+ *   call.c       the ways of a call
+ *   retry.c      calls that have waited
+ *   backend.c    start, stop and polls
  */
 
 #include <liburing.h>
