@@ -5,15 +5,16 @@
 #include <string.h>
 
 #include "alloc.h"
+#include "drc_peers.h"
 
-#define ALIGN 8u
-/* No reply takes more than this part of the ring: one would push out too many others. */
-#define RING_PART 8u
+#define BLOCK_BYTES 64u
+#define NO_BLOCK    UINT32_MAX
+/* No reply takes more than this part of the bytes: one would push out too many others. */
+#define REPLY_PART 8u
 
 LIST_HEAD(drc_bucket, drc_entry);
-TAILQ_HEAD(drc_list, drc_entry);
 
-/* In the ring: this, then for each piece its kind and length, then the bytes. */
+/* In the blocks of a reply: this, then for each piece its kind and length, then the bytes. */
 struct reply {
 	uint32_t npieces; /* 0: not kept */
 	uint32_t total_bytes;
@@ -27,38 +28,53 @@ struct stored_piece {
 
 struct drc {
 	struct drc_list free;
-	struct drc_list done;
+	struct drc_peers peers;
 	uint32_t bucket_mask;
-	uint32_t head; /* of the ring: where the next reply goes */
-	uint32_t ring_bytes;
-	uint32_t nleft; /* entries that are not BUSY */
-	uint8_t *ring;
+	uint32_t nleft;	     /* entries that are not BUSY */
+	uint32_t bytes_max;  /* of a reply */
+	uint32_t free_block; /* the first one; NO_BLOCK: none is */
+	uint32_t nfree_blocks;
+	uint64_t seq;
+	uint8_t *blocks;
+	uint32_t *next; /* of a block: that of the same reply, or of the free ones */
+	uint8_t *reply; /* one in one piece: request_drc_reply() */
 	struct drc_bucket *buckets;
 	struct drc_entry *entries;
 	uint8_t secret[crypto_generichash_KEYBYTES];
 };
 
+static void free_all_blocks(struct drc *drc, uint32_t nblocks)
+{
+	for (uint32_t i = 0; i < nblocks; i++)
+		drc->next[i] = i + 1 < nblocks ? i + 1 : NO_BLOCK;
+	drc->free_block = 0;
+	drc->nfree_blocks = nblocks;
+}
+
 struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
 {
 	struct drc *drc = mem_zalloc(sizeof(*drc));
-	uint32_t nbuckets = 1;
+	uint32_t nbuckets = 1, nblocks = (uint32_t)(nbytes / BLOCK_BYTES);
 
 	if (!drc)
 		return NULL;
 	while (nbuckets < nentries)
 		nbuckets *= 2;
 	drc->bucket_mask = nbuckets - 1;
-	drc->ring_bytes = (uint32_t)(nbytes & ~(uint64_t)(ALIGN - 1));
+	drc->bytes_max = nblocks * BLOCK_BYTES / REPLY_PART;
 	drc->entries = mem_zalloc(nentries * sizeof(drc->entries[0]));
 	drc->buckets = mem_zalloc(nbuckets * sizeof(drc->buckets[0]));
-	drc->ring = mem_zalloc(drc->ring_bytes);
-	if (!drc->entries || !drc->buckets || !drc->ring || sodium_init() < 0) {
+	drc->blocks = mem_zalloc((size_t)nblocks * BLOCK_BYTES);
+	drc->next = mem_zalloc(nblocks * sizeof(drc->next[0]));
+	drc->reply = mem_zalloc(drc->bytes_max + BLOCK_BYTES);
+	if (!drc->entries || !drc->buckets || !drc->blocks || !drc->next || !drc->reply ||
+	    !request_drc_peers_init(&drc->peers, nentries, nblocks) || sodium_init() < 0) {
 		request_drc_destroy(drc);
 		return NULL;
 	}
 	randombytes_buf(drc->secret, sizeof(drc->secret));
+	free_all_blocks(drc, nblocks);
 	TAILQ_INIT(&drc->free);
-	TAILQ_INIT(&drc->done);
 	drc->nleft = nentries;
 	for (uint32_t i = 0; i < nentries; i++)
 		TAILQ_INSERT_TAIL(&drc->free, &drc->entries[i], age);
@@ -69,7 +85,10 @@ void request_drc_destroy(struct drc *drc)
 {
 	if (!drc)
 		return;
-	mem_free(drc->ring);
+	request_drc_peers_fini(&drc->peers);
+	mem_free(drc->reply);
+	mem_free(drc->next);
+	mem_free(drc->blocks);
 	mem_free(drc->buckets);
 	mem_free(drc->entries);
 	mem_free(drc);
@@ -101,29 +120,61 @@ struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key)
 	return NULL;
 }
 
-static void push_out_oldest(struct drc *drc)
+/* Take blocks off the list of free ones, of which there are enough. */
+static void take_blocks(struct drc *drc, struct drc_entry *entry, uint32_t n)
 {
-	struct drc_entry *entry = TAILQ_FIRST(&drc->done);
+	uint32_t last = drc->free_block;
 
-	TAILQ_REMOVE(&drc->done, entry, age);
+	for (uint32_t i = 1; i < n; i++)
+		last = drc->next[last];
+	entry->first = drc->free_block;
+	entry->last = last;
+	entry->nblocks = n;
+	drc->free_block = drc->next[last];
+	drc->next[last] = NO_BLOCK;
+	drc->nfree_blocks -= n;
+}
+
+static void give_back_blocks(struct drc *drc, const struct drc_entry *entry)
+{
+	drc->next[entry->last] = drc->free_block;
+	drc->free_block = entry->first;
+	drc->nfree_blocks += entry->nblocks;
+}
+
+static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
+{
 	LIST_REMOVE(entry, bucket);
+	request_drc_peer_put(&drc->peers, entry->peer);
 	entry->state = DRC_FREE;
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
-struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key)
+/* False: no entry is DONE. */
+static bool push_out_oldest(struct drc *drc)
+{
+	struct drc_entry *entry = request_drc_peers_oldest(&drc->peers);
+
+	if (!entry)
+		return false;
+	request_drc_peer_remove_done(&drc->peers, entry);
+	give_back_blocks(drc, entry);
+	drc_free_entry(drc, entry);
+	return true;
+}
+
+struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer)
 {
 	struct drc_entry *entry;
 
-	if (TAILQ_EMPTY(&drc->free) && !TAILQ_EMPTY(&drc->done))
-		push_out_oldest(drc);
-	entry = TAILQ_FIRST(&drc->free);
-	if (!entry)
+	if (TAILQ_EMPTY(&drc->free) && !push_out_oldest(drc))
 		return NULL;
+	entry = TAILQ_FIRST(&drc->free);
 	TAILQ_REMOVE(&drc->free, entry, age);
 	drc->nleft--;
 	entry->key = *key;
 	entry->state = DRC_BUSY;
+	entry->peer = request_drc_peer_get(&drc->peers, peer);
 	LIST_INIT(&entry->waiting);
 	LIST_INSERT_HEAD(bucket_of(drc, key), entry, bucket);
 	return entry;
@@ -131,29 +182,30 @@ struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key)
 
 void request_drc_forget(struct drc *drc, struct drc_entry *entry)
 {
-	LIST_REMOVE(entry, bucket);
-	entry->state = DRC_FREE;
 	drc->nleft++;
-	TAILQ_INSERT_HEAD(&drc->free, entry, age);
+	drc_free_entry(drc, entry);
 }
 
-/* 'len' bytes of the ring, in one piece. The oldest replies are those behind the head, up to the
- * end and then from the start: those in the way go. */
-static uint32_t drc_place(struct drc *drc, uint32_t len)
-{
-	struct drc_entry *oldest;
-	uint32_t at = drc->head;
+/* Where in the blocks of a reply its next byte is. */
+struct drc_cursor {
+	uint32_t block;
+	uint32_t at;
+};
 
-	if (len > drc->ring_bytes - at) {
-		while ((oldest = TAILQ_FIRST(&drc->done)) && oldest->offset >= at)
-			push_out_oldest(drc);
-		at = 0;
+static void store(struct drc *drc, struct drc_cursor *to, const void *from, uint64_t len)
+{
+	const uint8_t *bytes = from;
+
+	while (len > 0) {
+		uint32_t room = BLOCK_BYTES - to->at, n = len < room ? (uint32_t)len : room;
+
+		memcpy(drc->blocks + (size_t)to->block * BLOCK_BYTES + to->at, bytes, n);
+		bytes += n;
+		len -= n;
+		to->at += n;
+		if (to->at == BLOCK_BYTES)
+			*to = (struct drc_cursor){drc->next[to->block], 0};
 	}
-	while ((oldest = TAILQ_FIRST(&drc->done)) && oldest->offset >= at &&
-	       oldest->offset - at < len)
-		push_out_oldest(drc);
-	drc->head = at + len;
-	return at;
 }
 
 bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
@@ -161,29 +213,32 @@ bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 {
 	uint64_t bytes = sizeof(struct reply) + npieces * sizeof(struct stored_piece);
 	struct reply reply = {0, 0};
-	uint8_t *to;
+	struct drc_cursor to;
+	uint32_t nblocks;
 
 	for (uint32_t i = 0; i < npieces; i++)
 		bytes += pieces[i].len;
-	if (bytes <= drc->ring_bytes / RING_PART)
+	if (bytes <= drc->bytes_max)
 		reply = (struct reply){npieces, (uint32_t)bytes};
 	else
 		bytes = sizeof(reply);
-	entry->offset = drc_place(drc, (uint32_t)((bytes + ALIGN - 1) & ~(uint64_t)(ALIGN - 1)));
-	to = drc->ring + entry->offset;
-	memcpy(to, &reply, sizeof(reply));
-	to += sizeof(reply);
-	for (uint32_t i = 0; i < reply.npieces; i++, to += sizeof(struct stored_piece)) {
+	nblocks = (uint32_t)((bytes + BLOCK_BYTES - 1) / BLOCK_BYTES);
+	while (drc->nfree_blocks < nblocks && push_out_oldest(drc))
+		;
+	take_blocks(drc, entry, nblocks);
+	to = (struct drc_cursor){entry->first, 0};
+	store(drc, &to, &reply, sizeof(reply));
+	for (uint32_t i = 0; i < reply.npieces; i++) {
 		const struct stored_piece stored = {pieces[i].kind, pieces[i].len, pieces[i].op};
 
-		memcpy(to, &stored, sizeof(stored));
+		store(drc, &to, &stored, sizeof(stored));
 	}
-	for (uint32_t i = 0; i < reply.npieces; to += pieces[i++].len)
-		if (pieces[i].len > 0)
-			memcpy(to, pieces[i].base, pieces[i].len);
+	for (uint32_t i = 0; i < reply.npieces; i++)
+		store(drc, &to, pieces[i].base, pieces[i].len);
 	entry->state = DRC_DONE;
+	entry->seq = drc->seq++;
 	drc->nleft++;
-	TAILQ_INSERT_TAIL(&drc->done, entry, age);
+	request_drc_peer_add_done(&drc->peers, entry);
 	return reply.npieces == npieces;
 }
 
@@ -192,12 +247,17 @@ uint32_t request_drc_left(const struct drc *drc)
 	return drc->nleft;
 }
 
-uint32_t request_drc_reply(const struct drc *drc, const struct drc_entry *entry,
-			   struct piece *pieces, uint32_t max)
+uint32_t request_drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
+			   uint32_t max)
 {
-	uint8_t *at = drc->ring + entry->offset, *bytes;
+	uint8_t *at = drc->reply, *bytes;
 	struct reply reply;
 
+	for (uint32_t block = entry->first; block != NO_BLOCK; block = drc->next[block]) {
+		memcpy(at, drc->blocks + (size_t)block * BLOCK_BYTES, BLOCK_BYTES);
+		at += BLOCK_BYTES;
+	}
+	at = drc->reply;
 	memcpy(&reply, at, sizeof(reply));
 	if (reply.npieces > max)
 		return 0;

@@ -43,10 +43,52 @@ static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in 
 	}
 }
 
+/*
+ * Who calls by this connection, as the transport says. Over shm, programs trust the user and the
+ * groups more than the credential, and what they allow goes by them. The address does not
+ * distinguish users: processes of other PID namespaces share one, and each PID is assigned again.
+ */
+static void hash_caller(const struct responder *responder, uint8_t *hash)
+{
+	const struct weir_peer *who = &responder->conn->identity;
+	const char *peer = responder->conn->peer;
+	const uint32_t words[] = {
+		engine_peer_host_bytes(peer),
+		who->has_credentials,
+		who->has_credentials ? who->uid : 0,
+		who->has_credentials ? who->gid : 0,
+		who->has_credentials ? who->has_more_groups : 0,
+		who->has_credentials ? who->ngroups : 0,
+	};
+	crypto_generichash_state state;
+
+	crypto_generichash_init(&state, request_drc_secret(responder->drc),
+				crypto_generichash_KEYBYTES, DRC_HASH_BYTES);
+	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
+	crypto_generichash_update(&state, (const uint8_t *)peer, words[0]);
+	crypto_generichash_update(&state, (const uint8_t *)who->groups,
+				  words[5] * sizeof(who->groups[0]));
+	crypto_generichash_final(&state, hash, DRC_HASH_BYTES);
+}
+
+/* Once for each connection. */
+static const struct request_caller *caller_of(struct responder *responder)
+{
+	struct request_caller *caller = &responder->caller;
+	const struct engine_peer_key *key = &responder->account->key;
+
+	if (!caller->is_known) {
+		hash_caller(responder, caller->identity);
+		crypto_generichash(caller->peer, DRC_HASH_BYTES, (const uint8_t *)key, sizeof(*key),
+				   request_drc_secret(responder->drc), crypto_generichash_KEYBYTES);
+		caller->is_known = true;
+	}
+	return caller;
+}
+
 static void make_key(const struct weir_request *req, struct drc_key *key)
 {
-	const struct responder *responder = req->responder;
-	const struct weir_peer *who = &responder->conn->identity;
+	struct responder *responder = req->responder;
 	const struct weir_rpc_auth *cred = &req->rpc.cred;
 	/* What GSS puts there is new with each message (RFC 2203 section 5.3.1). */
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
@@ -54,27 +96,18 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 		req->rpc.prog,
 		req->rpc.vers,
 		req->rpc.proc,
-		engine_peer_host_bytes(responder->conn->peer),
 		cred->flavor,
 		is_constant ? cred->len_bytes : 0,
-		/*
-		 * Over shm, programs trust these more than the credential. The address does not
-		 * distinguish users: processes of other PID namespaces share one, and each PID is
-		 * assigned again.
-		 */
-		who->has_credentials,
-		who->has_credentials ? who->uid : 0,
-		who->has_credentials ? who->gid : 0,
 	};
 	crypto_generichash_state state;
 
 	key->xid = req->rpc.xid;
 	crypto_generichash_init(&state, request_drc_secret(responder->drc),
 				crypto_generichash_KEYBYTES, DRC_HASH_BYTES);
+	crypto_generichash_update(&state, caller_of(responder)->identity, DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
-	crypto_generichash_update(&state, (const uint8_t *)responder->conn->peer, words[3]);
-	if (words[5] > 0)
-		crypto_generichash_update(&state, cred->body, words[5]);
+	if (words[4] > 0)
+		crypto_generichash_update(&state, cred->body, words[4]);
 	hash_args(&state, &req->args);
 	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
 }
@@ -146,7 +179,7 @@ bool request_is_new(struct weir_request *req)
 		req->op = 0;
 		if (request_may_take(req->responder, ENGINE_SHARE_REPLAYS, request_drc_left(drc),
 				     1))
-			req->replay = request_drc_add(drc, &key);
+			req->replay = request_drc_add(drc, &key, req->responder->caller.peer);
 		if (req->replay)
 			request_count(req->responder, ENGINE_SHARE_REPLAYS, 1);
 		if (!req->replay) { /* it can't be seen to that it is carried out once */

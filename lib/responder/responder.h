@@ -241,6 +241,13 @@ enum responder_hold {
 	RESPONDER_FULL = 2, /* replies that the peer has yet to take are as many as it may have */
 };
 
+/* Who calls by a connection, in the duplicate request cache. */
+struct request_caller {
+	bool is_known;
+	uint8_t identity[DRC_HASH_BYTES]; /* part of a call's key */
+	uint8_t peer[DRC_HASH_BYTES];	  /* whose share it takes */
+};
+
 struct responder {
 	/* what a request takes: a line */
 	struct weir_conn *conn; /* NULL: gone, orphans are left */
@@ -259,6 +266,7 @@ struct responder {
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog, and 'hold' has no other bit */
 	struct engine_peer *account;	/* the connection's; NULL: the engine is gone */
 	struct engine_held held;	/* by all requests */
+	struct request_caller caller;
 	struct engine_orphan orphan;
 	bool is_orphan;		  /* in the engine's list */
 	bool keeps;		  /* it counts in the engine's placed_replies, if there are any */

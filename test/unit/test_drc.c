@@ -37,11 +37,17 @@ static struct drc_key key(uint32_t xid)
 	return key;
 }
 
-static struct drc_entry *add(uint32_t xid)
+static struct drc_entry *add_of(uint8_t who, uint32_t xid)
 {
+	const uint8_t peer[DRC_HASH_BYTES] = {1, 2, 3, 4, who};
 	struct drc_key k = key(xid);
 
-	return request_drc_add(drc, &k);
+	return request_drc_add(drc, &k, peer);
+}
+
+static struct drc_entry *add(uint32_t xid)
+{
+	return add_of(1, xid);
 }
 
 static struct drc_entry *find(uint32_t xid)
@@ -150,7 +156,7 @@ static void forget__makes_room(void **state)
 }
 
 /* Whatever is found is right, and all is found that there is room for. */
-static void done__round_the_ring(void **state)
+static void done__in_place_of_older_ones(void **state)
 {
 	const uint32_t sizes[] = {4, 5, 11, 480, 130, 77, 480, 8, 300, 16};
 	uint32_t bytes[2000];
@@ -162,12 +168,86 @@ static void done__round_the_ring(void **state)
 		for (uint32_t old = xid > 12 ? xid - 12 : 1; old <= xid; old++)
 			if (find(old))
 				expect_reply(old, bytes[old]);
-		/* The longest are of an eighth: of seven there is always room, the end of the ring
-		 * apart. */
+		/* The longest are of an eighth. */
 		for (uint32_t old = xid > 5 ? xid - 5 : 1; old <= xid; old++)
 			assert_non_null(find(old));
 		assert_null(find(xid - ENTRIES));
 	}
+}
+
+/* Entries of a peer that makes few calls outlast those of one that makes many. */
+static void add__pushes_out_of_who_has_most(void **state)
+{
+	(void)state;
+	done(add_of(1, 1), 1, 20);
+	done(add_of(2, 2), 2, 20);
+	for (uint32_t xid = 10; xid < 100; xid++) {
+		done(add_of(3, xid), xid, 20);
+		if (xid == 50)
+			done(add_of(2, 3), 3, 20);
+	}
+	for (uint32_t xid = 1; xid <= 3; xid++)
+		expect_reply(xid, 20);
+	for (uint32_t xid = 10; xid < 100; xid++)
+		assert_true(!find(xid) == (xid < 100 - (ENTRIES - 3)));
+}
+
+/* The same of bytes, though who has many has few entries. */
+static void done__pushes_out_of_who_has_most(void **state)
+{
+	(void)state;
+	for (uint32_t xid = 1; xid <= 3; xid++)
+		done(add_of(1, xid), xid, 20);
+	for (uint32_t xid = 10; xid < 100; xid++) {
+		done(add_of(2, xid), xid, 480);
+		if (xid == 50)
+			done(add_of(3, 4), 4, 300);
+	}
+	for (uint32_t xid = 1; xid <= 3; xid++)
+		expect_reply(xid, 20);
+	expect_reply(4, 300);
+	expect_reply(99, 480);
+}
+
+/* Peers that make as many calls as each other have as many entries, and among them the oldest
+ * goes. */
+static void add__divides_among_all(void **state)
+{
+	(void)state;
+	for (uint32_t xid = 0; xid < 40; xid++)
+		done(add_of(1, 100 + xid), 100 + xid, 20);
+	for (uint32_t xid = 0; xid < 40; xid++)
+		for (uint8_t who = 2; who <= 4; who++)
+			done(add_of(who, who * 200u + xid), who * 200u + xid, 20);
+	for (uint32_t who = 2; who <= 4; who++)
+		for (uint32_t xid = 38; xid < 40; xid++)
+			expect_reply(who * 200u + xid, 20);
+	expect_reply(139, 20); /* the last of the one that makes none now */
+}
+
+/* Of many peers, whatever they do, all counts stay right. */
+static void peers__come_and_go(void **state)
+{
+	uint32_t seed = 1, nfound = 0;
+
+	(void)state;
+	for (uint32_t xid = 1; xid < 20000; xid++) {
+		uint32_t bytes = 4 + (seed >> 8) % 470;
+		struct drc_entry *entry = add_of((uint8_t)((seed >> 20) % 23), xid);
+
+		seed = seed * 1664525u + 1013904223u;
+		assert_non_null(entry);
+		if ((seed >> 16) % 5 == 0) {
+			request_drc_forget(drc, entry);
+			continue;
+		}
+		done(entry, xid, bytes);
+		expect_reply(xid, bytes);
+		assert_int_equal(request_drc_left(drc), ENTRIES);
+	}
+	for (uint32_t xid = 1; xid < 20000; xid++)
+		nfound += find(xid) != NULL;
+	assert_in_range(nfound, 7, ENTRIES); /* of the longest there are seven */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -180,7 +260,11 @@ int main(void)
 		TEST(done__of_no_bytes_and_too_many),
 		TEST(add__oldest_that_is_done_goes),
 		TEST(forget__makes_room),
-		TEST(done__round_the_ring),
+		TEST(done__in_place_of_older_ones),
+		TEST(add__pushes_out_of_who_has_most),
+		TEST(done__pushes_out_of_who_has_most),
+		TEST(add__divides_among_all),
+		TEST(peers__come_and_go),
 	};
 
 	return cmocka_run_group_tests_name("drc", tests, NULL, NULL);
