@@ -21,6 +21,10 @@
  */
 #define BACKLOG_MAX 256u
 #define RESERVE_MAX 128u /* descriptors */
+/* A connection that has ended, and is to be closed, has at most so many descriptors. */
+#define ENDED_DESCRIPTORS 4u
+/* So many of these keep no user from connecting. */
+#define ENDED_MIN 8u
 
 static bool is_full(struct fabric_listener *listener)
 {
@@ -126,6 +130,20 @@ static uint64_t descriptors_left(int fd, uint64_t *reserve)
 }
 
 /*
+ * Whether too many connections of the user have ended and are to be closed: they have more
+ * descriptors than half of what is left without the reserve. Such connections do not count in the
+ * limits of the engine, and those of other users would give way if they used the reserve up. The
+ * user can connect when some are closed.
+ */
+static bool has_many_ended(const struct shm_account *account, uint64_t left, uint64_t reserve)
+{
+	uint64_t spare = left > reserve ? left - reserve : 0;
+	uint32_t n = reap_queue_count(&account->queue);
+
+	return n > ENDED_MIN && n * ENDED_DESCRIPTORS > spare / 2;
+}
+
+/*
  * A connection of a user that may connect. It takes over the reference to the account. False: there
  * is no room, and the descriptor is still the caller's.
  *
@@ -138,6 +156,10 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	uint64_t reserve, left = descriptors_left(fd, &reserve);
 	struct shm_sock *sock;
 
+	if (has_many_ended(account, left, reserve)) {
+		shm_users_count_ended(dev, account);
+		return false;
+	}
 	while (is_full(listener) && make_room(listener, account))
 		;
 	if (is_full(listener) || (left < reserve / 2 && !make_room(listener, account))) {

@@ -247,6 +247,17 @@ bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account)
 	return true;
 }
 
+void shm_users_count_ended(struct shm_dev *dev, const struct shm_account *account)
+{
+	shm_count(dev, &dev->nrefused);
+	if (may_log(&dev->log_refused))
+		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
+			"weir: shm: connection refused: %u connections, files or mappings of user "
+			"%u are still to be closed, and few descriptors are left: raise "
+			"RLIMIT_NOFILE\n",
+			reap_queue_count(&account->queue), account->uid);
+}
+
 bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *account)
 {
 	if (!reap_is_refused(&account->queue))

@@ -62,6 +62,10 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr); /* engine's
  * closed (reap.h). This is counted and logged likewise.
  */
 bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account); /* control thread */
+/* A peer is not connected with because many of its user's connections have yet to be closed, and
+ * descriptors are scarce: count and log it likewise. */
+void shm_users_count_ended(struct shm_dev *dev,
+			   const struct shm_account *account); /* control thread */
 bool shm_users_server_behind(struct shm_dev *dev,
 			     const struct shm_account *account); /* engine's thread */
 
