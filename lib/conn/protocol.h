@@ -18,6 +18,7 @@
 
 #include "rdma1.h"
 
+struct call_content;
 struct mem_buf;
 struct fabric_sge;
 struct rdma1_read_segment;
@@ -25,15 +26,25 @@ struct reduce_call_in;
 struct reduce_reply_in;
 struct reduce_reply_plan;
 struct reduce_xfer;
+struct reply_in;
 struct responder;
 union request_reads;
 struct weir_call;
 struct weir_conn;
 struct weir_engine;
 struct weir_request;
+struct weir_result;
 
 /* When a call that is queued may be sent; OTHER: it is another one's turn. */
 enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
+
+/* What a message is to a requester. */
+enum reply_kind {
+	REPLY_MESSAGE, /* its header says what it is */
+	REPLY_GROUP,   /* the last transmission of a reply that has several */
+	REPLY_REFUSED, /* a call is refused: the responder has not carried it out */
+	REPLY_NONE,    /* no reply: it is dealt with, its buffer too */
+};
 
 struct conn_protocol {
 	bool via_protocol; /* of its connections */
@@ -82,14 +93,16 @@ struct conn_protocol {
 	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max);
 	/* This key of its header's was made for it alone. */
 	void (*name_key)(struct weir_call *call, uint32_t rkey);
-	/* A message came, of any version that is understood. True: it is dealt with, its buffer
-	 * too. */
-	bool (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			      uint32_t inv_rkey, struct rdma1_header *hdr,
-			      enum rdma1_verdict *verdict);
-	/* A reply waited, and need not any more. True: it is dealt with; false: it is looked at as
-	 * if it came now. */
-	bool (*resume_reply)(struct weir_call *call);
+	/* A message came, of any version that is understood. 'is_again': it is looked at once more,
+	 * as its call waited. */
+	enum reply_kind (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+					 uint32_t inv_rkey, bool is_again, struct reply_in *in);
+	/* Read a reply of several transmissions, of which the first has 'len' bytes: its credits,
+	 * and what the call ends with. 'content' NULL: the credits alone. False: another reply is
+	 * to come. */
+	bool (*read_group)(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
+			   uint32_t *credit, struct call_content *content,
+			   struct weir_result *result);
 
 	/* ---- requests ---- */
 	/* Before and after a responder of the engine's. False: there is no memory for that. */

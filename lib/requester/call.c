@@ -9,10 +9,9 @@
  *   call_end.c     calls 'done' and frees the call
  *   retransmit.c   puts a call back into the queue
  *
- * v2/ does these steps where a connection speaks version 2; v2/reply_ext.c also ends a call by a
- * reply of several transmissions. Steps take and give back what a call owns by call_pool.c and
- * call_windows.c. requester.c brings the events of a connection to its calls. call_fast.c does at
- * once what most calls need, and leaves any other call to this file.
+ * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
+ * owns by call_pool.c and call_windows.c. requester.c brings the events of a connection to its
+ * calls. call_fast.c does at once what most calls need, and leaves any other call to this file.
  */
 #include "call_end.h"
 
@@ -37,29 +36,6 @@ static void revoke(struct weir_call *call)
 	call_revoke(call);
 }
 
-/* A call that is given up keeps its windows while the responder has it: not when that might leave
- * other connections too few. */
-static bool may_keep_windows(const struct weir_engine *engine)
-{
-	return engine->nwindows_free >= engine->nwindows / 2;
-}
-
-/* The credits are all with calls that were given up, and none comes back but with a reply to one of
- * these: where nobody answers them, nothing can be sent any more. A remade connection has its
- * credits again. */
-static bool is_stuck(const struct weir_conn *conn)
-{
-	const struct requester *req = requester_of(conn);
-	uint32_t with_zombies = 0;
-
-	if (!conn->reconnects || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
-		return false;
-	for (uint32_t i = 0; i < req->nslots; i++)
-		if (req->slots[i].call->state == CALL_ZOMBIE)
-			with_zombies += 1 + req->slots[i].call->more;
-	return with_zombies > 0 && with_zombies == req->credits.in_flight;
-}
-
 /* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
  * back to the application only when it can't any more: the keys are invalidated first, or the
  * connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
@@ -74,13 +50,13 @@ void call_time_out(struct weir_call *call)
 	}
 	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
 	if (call->state == CALL_QUEUED) {
-		bool ends_conn = !call->is_cancelled && is_stuck(conn);
+		bool ends_conn = !call->is_cancelled && requester_is_stuck(conn);
 
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 		if (ends_conn)
 			conn_fail(conn, -ETIMEDOUT);
-	} else if (call->state == CALL_SENT && call->nvalid > 0 &&
-		   may_keep_windows(conn->ep.engine) && !SEEDED_BUG(8)) {
+	} else if (call->state == CALL_SENT && call->nvalid > 0 && call_may_keep_windows(call) &&
+		   !SEEDED_BUG(8)) {
 		call->state = CALL_REVOKING;
 		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
 		revoke(call);
@@ -345,12 +321,6 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 	requester_go_on(req);
 }
 
-bool call_waits_for_reply(const struct weir_call *call)
-{
-	return call->state == CALL_SENT || call->state == CALL_ZOMBIE ||
-	       call->state == CALL_REVOKING;
-}
-
 /* The application gets its memory back with 'done': not while the device may read it for the Send,
  * nor while the peer has a key for it. */
 static bool must_wait(const struct weir_call *call)
@@ -359,7 +329,8 @@ static bool must_wait(const struct weir_call *call)
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-bool call_keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_group)
+/* The reply came, and it may have to wait: then it is kept, and the call's keys are invalidated. */
+static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_group)
 {
 	bool is_new = call->state == CALL_SENT;
 
@@ -374,59 +345,34 @@ bool call_keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t byt
 	return true;
 }
 
-out_of_line void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				    uint32_t inv_rkey)
-{
-	struct weir_engine *engine = conn->ep.engine;
-	enum rdma1_verdict verdict;
-	struct rdma1_header hdr;
-	struct weir_call *call;
-	bool is_kept = false;
-
-	if (unlikely(conn->via_protocol)) {
-		if (conn->protocol->receive_reply(conn, buf, len, inv_rkey, &hdr, &verdict))
-			return;
-	} else {
-		enum rdma1_reason reason;
-
-		verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &hdr, &reason);
-	}
-	call = verdict == RDMA1_V_OK ? call_find(requester_of(conn), hdr.xid) : NULL;
-	if (!call || !call_waits_for_reply(call)) {
-		engine->stats.dropped++;
-		engine->stats.replies_unmatched += verdict == RDMA1_V_OK;
-	} else {
-		if (unlikely(inv_rkey != 0) && call_key_ended(call, inv_rkey))
-			inv_rkey = 0;
-		is_kept = call_keep_reply(call, buf, len, false);
-		if (!is_kept)
-			end_by_reply(call, &hdr, buf, len);
-	}
-	/* A key that is not of the call that was replied to: another call's, or none that was in
-	 * use (RFC 8797). */
-	if (unlikely(inv_rkey != 0))
-		conn_fail(conn, -EPROTO);
-	if (!is_kept)
-		conn_recv_done(conn, buf);
-}
-
-/* The reply that waited: look at it once more. */
-static void take_reply(struct weir_call *call)
+/* A reply of several transmissions that need not wait. */
+static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t bytes)
 {
 	struct weir_conn *conn = call->conn;
+	struct requester *req = requester_of(conn);
+	bool is_given_up = call->state == CALL_ZOMBIE;
+	struct call_content content;
+	struct weir_result result;
+	uint32_t credit;
+	bool is_last;
 
-	call->state = CALL_SENT;
-	call->expected_reply = EXPECTED_REPLY_ANY;
-	if (unlikely(conn->via_protocol) && conn->protocol->resume_reply(call))
-		return;
-	requester_on_reply(conn, call->reply, call->reply_bytes, 0);
-}
-
-/* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
-static void resume(struct weir_call *call)
-{
-	if (call->state == CALL_REPLIED && !must_wait(call))
-		take_reply(call);
+	conn->got_message = true;
+	is_last = conn->protocol->read_group(call, chain, bytes, &credit,
+					     is_given_up ? NULL : &content, &result);
+	credit_lost(&req->credits, call->more);
+	if (!credit_reply(&req->credits, credit))
+		conn->ep.engine->stats.zero_grants++;
+	if (is_given_up) {
+		call_free_when_sent(call);
+	} else if (is_last) {
+		call_complete(call, &result);
+	} else {
+		/* The responder has it none the less. */
+		call->is_reply_group = false;
+		req->credits.in_flight += 1 + call->more;
+	}
+	conn_chain_done(conn, chain);
+	requester_go_on(req);
 }
 
 /* It was refused, and the device is done with its Sends: it is sent again by the base. */
@@ -443,11 +389,11 @@ static void requeue(struct weir_call *call)
 	requester_pump(call->conn);
 }
 
-void call_refused(struct weir_call *call)
+/* The responder has not carried it out, and says so. */
+static void on_refused(struct weir_call *call)
 {
 	call->conn->got_message = true;
 	if (call->state == CALL_ZOMBIE) {
-		/* It was given up, and is not carried out. */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call_free_when_sent(call);
 	} else if (call->state == CALL_SENT && !call->is_refused) {
@@ -459,6 +405,88 @@ void call_refused(struct weir_call *call)
 		else if (call->is_send_done)
 			requeue(call);
 	}
+}
+
+/* False: it is yet to be dealt with, by its header. */
+static bool receive_by_protocol(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				uint32_t inv_rkey, bool is_again, struct reply_in *in)
+{
+	switch (conn->protocol->receive_reply(conn, buf, len, inv_rkey, is_again, in)) {
+	case REPLY_MESSAGE:
+		return false;
+	case REPLY_GROUP:
+		if (!keep_reply(in->call, in->chain, in->chain_bytes, true))
+			end_by_group(in->call, in->chain, in->chain_bytes);
+		break;
+	case REPLY_REFUSED:
+		on_refused(in->call);
+		conn_recv_done(conn, buf);
+		break;
+	case REPLY_NONE:
+		break;
+	}
+	return true;
+}
+
+static void on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
+		       bool is_again)
+{
+	struct weir_engine *engine = conn->ep.engine;
+	struct weir_call *call = NULL;
+	bool is_kept = false;
+	struct reply_in in;
+
+	if (unlikely(conn->via_protocol)) {
+		if (receive_by_protocol(conn, buf, len, inv_rkey, is_again, &in))
+			return;
+	} else {
+		enum rdma1_reason reason;
+
+		in.verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &in.hdr,
+					  &reason);
+	}
+	if (in.verdict == RDMA1_V_OK)
+		call = call_find(requester_of(conn), in.hdr.xid);
+	if (!call || !call_waits_for_reply(call)) {
+		engine->stats.dropped++;
+		engine->stats.replies_unmatched += in.verdict == RDMA1_V_OK;
+	} else {
+		if (unlikely(inv_rkey != 0) && call_key_ended(call, inv_rkey))
+			inv_rkey = 0;
+		is_kept = keep_reply(call, buf, len, false);
+		if (!is_kept)
+			end_by_reply(call, &in.hdr, buf, len);
+	}
+	/* A key that is not of the call that was replied to: another call's, or none that was in
+	 * use (RFC 8797). */
+	if (unlikely(inv_rkey != 0))
+		conn_fail(conn, -EPROTO);
+	if (!is_kept)
+		conn_recv_done(conn, buf);
+}
+
+out_of_line void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				    uint32_t inv_rkey)
+{
+	on_message(conn, buf, len, inv_rkey, false);
+}
+
+/* The reply that waited: look at it once more. */
+static void take_reply(struct weir_call *call)
+{
+	call->state = CALL_SENT;
+	call->expected_reply = EXPECTED_REPLY_ANY;
+	if (call->is_reply_group)
+		end_by_group(call, call->reply, call->reply_bytes);
+	else
+		on_message(call->conn, call->reply, call->reply_bytes, 0, true);
+}
+
+/* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
+static void resume(struct weir_call *call)
+{
+	if (call->state == CALL_REPLIED && !must_wait(call))
+		take_reply(call);
 }
 
 static void on_sent(struct conn_tx *tx, int error)

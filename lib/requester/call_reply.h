@@ -5,11 +5,27 @@
 #include "requester.h"
 #include "rpc_msg.h"
 
+/* A message that conn_protocol.receive_reply() has looked at. */
+struct reply_in {
+	/* MESSAGE: */
+	struct rdma1_header hdr;
+	enum rdma1_verdict verdict;
+	/* GROUP, REFUSED: */
+	struct weir_call *call;
+	/* GROUP: all transmissions, and how long the first one is */
+	struct mem_buf *chain;
+	uint32_t chain_bytes;
+};
+
+/* Transmissions of a reply, and its results with what lies between them. */
+#define CALL_REPLY_PARTS_MAX (16u + 2 * CALL_ITEMS_MAX)
+
 /* What a reply that is sound has for the application. */
 struct call_content {
 	struct weir_xdr_in in;
 	uint32_t item_bytes[CALL_ITEMS_MAX];
 	struct weir_rpc_reply_header reply;
+	struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX]; /* of a reply of several transmissions */
 };
 
 /* What the call ends with by this reply: 'result' may point to 'content'. False: the reply is not

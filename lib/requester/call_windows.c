@@ -148,6 +148,13 @@ void call_revoke(struct weir_call *call)
 	}
 }
 
+bool call_may_keep_windows(const struct weir_call *call)
+{
+	const struct weir_engine *engine = call->conn->ep.engine;
+
+	return engine->nwindows_free >= engine->nwindows / 2;
+}
+
 void call_keys_gone(struct weir_call *call)
 {
 	for (uint32_t i = 0; i < call->nwindow_bindings; i++)

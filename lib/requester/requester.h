@@ -326,12 +326,6 @@ void requester_send_more(struct weir_conn *conn);
 /* A message came; call_fast.c has most. */
 void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			uint32_t inv_rkey);
-bool call_waits_for_reply(const struct weir_call *call);
-/* The reply came, and it may have to wait: then it is kept, the call is REPLIED, and its keys are
- * invalidated. */
-bool call_keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_group);
-/* The responder has not carried it out, and says so: it is sent again by the base. */
-void call_refused(struct weir_call *call);
 void call_time_out(struct weir_call *call);
 /* The connection was lost and is to be remade. First: a reply that waited counts, as the Send is
  * done with. */
@@ -372,6 +366,10 @@ bool call_waits_alone(const struct weir_call *call);
 void call_note_resent(struct weir_call *call);
 /* Calls that the responder has and that still matter. */
 bool requester_has_in_flight(const struct requester *req);
+/* The credits are all with calls that were given up, and none comes back but with a reply to one of
+ * these: where nobody answers them, nothing can be sent any more. A remade connection has its
+ * credits again. */
+bool requester_is_stuck(const struct weir_conn *conn);
 /* Whether one that was sent alone is still SENT, under the same XID. */
 bool requester_has_probe(struct weir_conn *conn);
 
@@ -379,6 +377,12 @@ bool requester_has_probe(struct weir_conn *conn);
 static inline bool call_goes_apart(const struct weir_call *call)
 {
 	return call->more > 0 || call->placed != 0;
+}
+
+static inline bool call_waits_for_reply(const struct weir_call *call)
+{
+	return call->state == CALL_SENT || call->state == CALL_ZOMBIE ||
+	       call->state == CALL_REVOKING;
 }
 
 static inline struct weir_engine *call_engine(const struct weir_call *call)
@@ -427,6 +431,9 @@ bool call_key_ended(struct weir_call *call, uint32_t rkey);
 /* Invalidate the keys that are still valid, of which there are some: inv_tx is done when none is.
  */
 void call_revoke(struct weir_call *call);
+/* A call that is given up keeps its windows while the responder has it: not when that might leave
+ * other connections too few. */
+bool call_may_keep_windows(const struct weir_call *call);
 /* The queue pair is gone, and with it all keys. */
 void call_keys_gone(struct weir_call *call);
 /* Forget what was planned or exposed: no key is valid, or the queue pair is gone. */

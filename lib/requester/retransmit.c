@@ -82,6 +82,19 @@ bool requester_has_in_flight(const struct requester *req)
 	return false;
 }
 
+bool requester_is_stuck(const struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+	uint32_t with_zombies = 0;
+
+	if (!conn->reconnects || conn->state != CONN_OPEN || credit_available(&req->credits) > 0)
+		return false;
+	for (uint32_t i = 0; i < req->nslots; i++)
+		if (req->slots[i].call->state == CALL_ZOMBIE)
+			with_zombies += 1 + req->slots[i].call->more;
+	return with_zombies > 0 && with_zombies == req->credits.in_flight;
+}
+
 bool call_waits_alone(const struct weir_call *call)
 {
 	return call->retransmits >= RETRANSMITS_PROBE &&

@@ -27,15 +27,14 @@ struct conn_v2 {
 	bool is_late; /* it went on by version 1 without an answer, which may come yet */
 	bool is_off;  /* the peer does not speak it: not asked again when it is remade */
 	/* the extension */
-	bool extends;		   /* Transmit Request may be sent: both sides have it */
-	bool directs;		   /* and is to have items and directions for results */
-	bool asks;		   /* or is to say at least how results are to come */
-	bool places;		   /* data may be laid into targets of the peer's */
-	bool is_extension_refused; /* by the peer, whatever its properties say */
-	uint32_t rtr_base;	   /* of the operations that requests are sent with */
-	bool is_again;		 /* the message that is looked at waited: it is between no others */
-	struct rtr_group group;	 /* of transmissions that come */
-	uint64_t group_since_ns; /* when the first of them came */
+	bool extends;		     /* Transmit Request may be sent: both sides have it */
+	bool directs;		     /* and is to have items and directions for results */
+	bool asks;		     /* or is to say at least how results are to come */
+	bool places;		     /* data may be laid into targets of the peer's */
+	bool is_extension_refused;   /* by the peer, whatever its properties say */
+	uint32_t rtr_base;	     /* of the operations that requests are sent with */
+	struct rtr_group group;	     /* of transmissions that come */
+	uint64_t group_since_ns;     /* when the first of them came */
 	struct mem_buf *group_chain; /* a requester's: those that came */
 	uint32_t group_bytes;	     /* length of the first of them */
 	struct conn_control controls[ENGINE_CONTROLS];

@@ -4,6 +4,7 @@
 
 /* What the files of version 2 and of its extension have for each other. */
 
+#include "call_reply.h"
 #include "continuation.h"
 #include "requester.h"
 #include "rtr.h"
@@ -46,17 +47,18 @@ static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
 }
 
 /* reply_ext.c */
-/* An accepted message of version 2 came. True: it belongs to the extension, and is dealt with, its
- * buffer too. */
-bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			   const struct rdma2_header *hdr);
-/* The reply, all of it, waited, and need not any more. */
-void call_finish_group(struct weir_call *call);
+/* An accepted message of version 2 came. MESSAGE: it does not belong to the extension. */
+enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				      const struct rdma2_header *hdr, struct reply_in *in);
+/* As conn_protocol.read_group(). */
+bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
+			  uint32_t *credit, struct call_content *content,
+			  struct weir_result *result);
 /* The open group is over. */
 void requester_drop_group(struct weir_conn *conn);
 
-/* reply.c: a message of either version came. True: it is dealt with, its buffer too. */
-bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			  uint32_t inv_rkey, struct rdma1_header *hdr, enum rdma1_verdict *verdict);
+/* reply.c: as conn_protocol.receive_reply() */
+enum reply_kind requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				     uint32_t inv_rkey, bool is_again, struct reply_in *in);
 
 #endif

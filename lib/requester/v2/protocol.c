@@ -106,16 +106,6 @@ static void v2_name_key(struct weir_call *call, uint32_t rkey)
 		rdma2_set_inv_handle(call->header, rkey);
 }
 
-static bool v2_resume_reply(struct weir_call *call)
-{
-	if (!call->is_reply_group) {
-		call->conn->v2->is_again = true;
-		return false;
-	}
-	call_finish_group(call);
-	return true;
-}
-
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
 	.on_tick = v2_on_tick,
@@ -130,7 +120,7 @@ static const struct conn_protocol version2 = {
 	.find_handles = v2_find_handles,
 	.name_key = v2_name_key,
 	.receive_reply = requester_receive_v2,
-	.resume_reply = v2_resume_reply,
+	.read_group = requester_read_group,
 };
 
 const struct conn_protocol *requester_protocol(const struct weir_engine *engine)

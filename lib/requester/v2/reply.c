@@ -58,8 +58,9 @@ static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *b
 
 /* The responder does not know the operation that a call was sent with, or its number: that of the
  * draft's other table is tried (RTR sections 9.1 and 9.2), then no other. */
-static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
+static bool is_refusal(struct weir_conn *conn, struct reply_in *in)
 {
+	const struct rdma1_header *hdr = &in->hdr;
 	struct weir_call *call = call_find(requester_of(conn), hdr->xid);
 	struct conn_v2 *v2 = conn->v2;
 
@@ -72,54 +73,61 @@ static bool is_refusal(struct weir_conn *conn, const struct rdma1_header *hdr)
 		v2->is_extension_refused = true;
 		v2->extends = v2->directs = v2->asks = false;
 	}
-	call_refused(call);
+	in->call = call;
 	return true;
 }
 
-static bool receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
-		    struct rdma1_header *hdr, enum rdma1_verdict *verdict, bool *is_kept)
+/* True: it is dealt with. */
+static bool receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
+		       struct reply_in *in)
 {
-	const struct rdma1_limits *limits = &conn->ep.engine->limits;
-	bool is_again = conn->v2->is_again;
-	enum rdma2_verdict verdict_v2;
-	enum rdma1_reason reason_v1;
+	bool is_late = conn->v2->is_late && is_late_answer(conn, buf, len);
+	enum rdma1_reason reason;
+
+	conn->v2->is_late &= !is_late;
+	in->verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &conn->ep.engine->limits, &in->hdr,
+				   &reason);
+	return is_late;
+}
+
+static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			       uint32_t inv_rkey, bool is_again, struct reply_in *in)
+{
+	enum reply_kind kind = REPLY_MESSAGE;
 	struct rdma2_header full;
+	enum rdma2_verdict verdict;
 	uint32_t reason;
 
-	conn->v2->is_again = false;
-	if (conn->vers != RDMA2_VERSION) {
-		bool is_late = conn->v2->is_late && is_late_answer(conn, buf, len);
-
-		conn->v2->is_late &= !is_late;
-		*verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, limits, hdr, &reason_v1);
-		return is_late;
-	}
-	verdict_v2 = rdma2_decode(buf->data, len, limits, &full, &reason);
-	*hdr = full.lists;
-	*verdict = RDMA1_V_DROP;
-	/* The extension's messages end no key. */
-	*is_kept = !is_again && conn_has_extension(conn) &&
-		   (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL) &&
-		   requester_receive_rtr(conn, buf, len, verdict_v2 == RDMA2_V_OK ? &full : NULL);
-	if (*is_kept || (inv_rkey == 0 && verdict_v2 == RDMA2_V_OK && is_refusal(conn, hdr)))
-		return true;
-	if (verdict_v2 == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
+	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
+	in->hdr = full.lists;
+	in->verdict = RDMA1_V_DROP;
+	/* The extension's messages end no key. What is looked at again is between no others. */
+	if (!is_again && conn_has_extension(conn) &&
+	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
+		kind = requester_receive_rtr(conn, buf, len, verdict == RDMA2_V_OK ? &full : NULL,
+					     in);
+	if (kind != REPLY_MESSAGE)
+		return kind;
+	if (inv_rkey == 0 && verdict == RDMA2_V_OK && is_refusal(conn, in))
+		return REPLY_REFUSED;
+	if (verdict == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
 	    full.lists.proc != RDMA2_OPTIONAL) {
-		*verdict = RDMA1_V_OK;
-		return false;
+		in->verdict = RDMA1_V_OK;
+	} else if (inv_rkey == 0 && is_other(conn, verdict, &full)) {
+		conn_recv_done(conn, buf);
+		return REPLY_NONE;
 	}
-	return inv_rkey == 0 && is_other(conn, verdict_v2, &full);
+	return REPLY_MESSAGE;
 }
 
-out_of_line bool requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				      uint32_t inv_rkey, struct rdma1_header *hdr,
-				      enum rdma1_verdict *verdict)
+out_of_line enum reply_kind requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf,
+						 uint32_t len, uint32_t inv_rkey, bool is_again,
+						 struct reply_in *in)
 {
-	bool is_kept = false;
-
-	if (!receive(conn, buf, len, inv_rkey, hdr, verdict, &is_kept))
-		return false;
-	if (!is_kept)
-		conn_recv_done(conn, buf);
-	return true;
+	if (conn->vers == RDMA2_VERSION)
+		return receive(conn, buf, len, inv_rkey, is_again, in);
+	if (!receive_v1(conn, buf, len, in))
+		return REPLY_MESSAGE;
+	conn_recv_done(conn, buf);
+	return REPLY_NONE;
 }

@@ -12,7 +12,8 @@
 #include "rtr_stream.h"
 #include "xdr_ref.h"
 
-#define PARTS_MAX (RTR_TRANSMISSIONS_MAX + 2 * CALL_ITEMS_MAX)
+_Static_assert(CALL_REPLY_PARTS_MAX >= RTR_TRANSMISSIONS_MAX + 2 * CALL_ITEMS_MAX,
+	       "all transmissions and results fit");
 
 void requester_drop_group(struct weir_conn *conn)
 {
@@ -74,8 +75,8 @@ static uint32_t count_placed(const struct rtr_header *rtr)
  * about them; -EAGAIN: which was reported, once a call, and the responder may send it again, or say
  * that it does not. */
 static int place_results(struct weir_call *call, const struct rtr_header *rtr,
-			 const struct mem_buf *chain, struct weir_xdr_part parts[PARTS_MAX],
-			 uint32_t *joined)
+			 const struct mem_buf *chain,
+			 struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX], uint32_t *joined)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
@@ -109,41 +110,39 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 			items[n++] = (struct rtr_stream_item){item.disp, item.length, base};
 	}
 	nsections = conn_chain_parts(chain, sections, &bytes);
-	return rtr_stream_parts(sections, nsections, items, n, parts, PARTS_MAX);
+	return rtr_stream_parts(sections, nsections, items, n, parts, CALL_REPLY_PARTS_MAX);
 }
 
-/* The call's results, to the application. False: another reply is to come. */
-static bool reply_ext_deliver(struct weir_call *call, const struct rtr_header *rtr,
-			      const struct mem_buf *chain)
+/* The call's results, for the application. False: another reply is to come. */
+static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
+			 const struct mem_buf *chain, struct call_content *content,
+			 struct weir_result *result)
 {
-	struct weir_xdr_part parts[PARTS_MAX];
-	uint32_t item_bytes[CALL_ITEMS_MAX];
-	struct weir_result result = {.status = -EBADMSG};
-	struct weir_rpc_reply_header reply;
-	struct weir_xdr_in in;
+	struct weir_xdr_in *in = &content->in;
 	uint32_t bytes, joined = 0;
 	int n;
 
+	*result = (struct weir_result){.status = -EBADMSG};
 	/* An entry that answers no direction of the call ends it (section 7.4): what was written is
 	 * not known. */
-	if (!judge_items(call, rtr, item_bytes, &result))
+	if (!judge_items(call, rtr, content->item_bytes, result))
 		n = -EBADMSG;
 	else if (count_placed(rtr) > 0)
-		n = place_results(call, rtr, chain, parts, &joined);
+		n = place_results(call, rtr, chain, content->parts, &joined);
 	else
-		n = (int)conn_chain_parts(chain, parts, &bytes);
+		n = (int)conn_chain_parts(chain, content->parts, &bytes);
 	if (n == -EAGAIN)
 		return false;
-	weir_xdr_in_init_parts(&in, parts, n > 0 ? (uint32_t)n : 0);
+	weir_xdr_in_init_parts(in, content->parts, n > 0 ? (uint32_t)n : 0);
 	if (call->reply_join)
-		xdr_in_join(&in, call->reply_join->data + joined,
+		xdr_in_join(in, call->reply_join->data + joined,
 			    call->reply_join->size_bytes - joined);
-	if (n >= 0 && rpc_reply_decode(&in, &reply) == 0 && reply.xid == call->xid) {
-		result.status = 0;
-		result.reply = &reply;
-		result.results = &in;
+	if (n >= 0 && rpc_reply_decode(in, &content->reply) == 0 &&
+	    content->reply.xid == call->xid) {
+		result->status = 0;
+		result->reply = &content->reply;
+		result->results = in;
 	}
-	call_complete(call, &result);
 	return true;
 }
 
@@ -159,46 +158,32 @@ static uint32_t decode_again(const struct weir_conn *conn, const struct mem_buf 
 	return hdr.lists.credit;
 }
 
-void call_finish_group(struct weir_call *call)
+bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
+			  uint32_t *credit, struct call_content *content,
+			  struct weir_result *result)
 {
-	struct weir_conn *conn = call->conn;
-	struct requester *req = requester_of(conn);
-	struct mem_buf *chain = call->reply;
 	struct rtr_header rtr;
-	uint32_t credit = decode_again(conn, chain, call->reply_bytes, &rtr);
 
-	conn->got_message = true;
-	credit_lost(&req->credits, call->more);
-	if (!credit_reply(&req->credits, credit))
-		conn->ep.engine->stats.zero_grants++;
-	if (call->state == CALL_ZOMBIE) {
-		call_free_when_sent(call);
-	} else if (!reply_ext_deliver(call, &rtr, chain)) {
-		/* The responder has it none the less. */
-		call->is_reply_group = false;
-		req->credits.in_flight += 1 + call->more;
-	}
-	conn_chain_done(conn, chain);
-	requester_go_on(req);
+	*credit = decode_again(call->conn, chain, len, &rtr);
+	return !content || read_results(call, &rtr, chain, content, result);
 }
 
 /* All of a reply is here. 'len': of its first transmission. */
-static void receive_reply(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain, uint32_t len)
+static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain,
+				     uint32_t len, struct reply_in *in)
 {
 	struct weir_engine_stats *stats = &conn->ep.engine->stats;
-	struct weir_call *call = call_find(requester_of(conn), xid);
 
-	if (!call || !call->extension || !call_waits_for_reply(call)) {
+	in->call = call_find(requester_of(conn), xid);
+	if (!in->call || !in->call->extension || !call_waits_for_reply(in->call)) {
 		stats->dropped++;
 		stats->replies_unmatched++;
 		conn_chain_done(conn, chain);
-		return;
+		return REPLY_NONE;
 	}
-	if (!call_keep_reply(call, chain, len, true)) {
-		call->reply = chain;
-		call->reply_bytes = len;
-		call_finish_group(call);
-	}
+	in->chain = chain;
+	in->chain_bytes = len;
+	return REPLY_GROUP;
 }
 
 /* Transmissions that the reply to 'xid' may have. */
@@ -209,15 +194,16 @@ static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 	return call && call->extension && call_waits_for_reply(call) ? call->reply_count_max : 1;
 }
 
-static void on_report(struct weir_conn *conn, const struct rtr_report *report)
+/* True: it is about a call. */
+static bool is_report_of_call(struct weir_conn *conn, const struct rtr_report *report,
+			      struct reply_in *in)
 {
-	struct weir_call *call = call_find(requester_of(conn), report->bad.xid);
-
+	in->call = call_find(requester_of(conn), report->bad.xid);
 	conn->ep.engine->stats.reports_received++;
-	if (report->bad.direction == RDMA1_CALL && call && call->extension)
-		call_refused(call);
-	else
-		conn->ep.engine->stats.dropped++;
+	if (report->bad.direction == RDMA1_CALL && in->call && in->call->extension)
+		return true;
+	conn->ep.engine->stats.dropped++;
+	return false;
 }
 
 /* The operation that a message carries, where a requester has use for it. */
@@ -232,8 +218,8 @@ static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_h
 }
 
 /* A transmission of a reply, which is kept. */
-static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-		 const struct rtr_header *rtr, bool is_last)
+static enum reply_kind keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			    const struct rtr_header *rtr, bool is_last, struct reply_in *in)
 {
 	struct conn_v2 *v2 = conn->v2;
 	struct mem_buf *chain;
@@ -246,14 +232,14 @@ static void keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 		conn_chain_add(v2->group_chain, buf);
 	}
 	if (!is_last)
-		return;
+		return REPLY_NONE;
 	chain = v2->group_chain;
 	v2->group_chain = NULL;
-	receive_reply(conn, rtr->xid, chain, v2->group_bytes);
+	return receive_group(conn, rtr->xid, chain, v2->group_bytes, in);
 }
 
-bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			   const struct rdma2_header *hdr)
+enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+				      const struct rdma2_header *hdr, struct reply_in *in)
 {
 	struct conn_v2 *v2 = conn->v2;
 	struct rtr_header rtr = {0};
@@ -263,10 +249,10 @@ bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 	if (!hdr) { /* it can't be told from a transmission of the group */
 		if (conn_group_break(conn))
 			requester_drop_group(conn);
-		return false;
+		return REPLY_MESSAGE;
 	}
 	if (hdr->lists.proc != RDMA2_OPTIONAL && !v2->group.is_open)
-		return false;
+		return REPLY_MESSAGE;
 	has_op = get_op(buf, len, hdr, &rtr);
 	conn_group_receive(conn, hdr, has_op ? &rtr : NULL, count_max(conn, hdr->lists.xid),
 			   requester_of(conn)->credits.wanted, &step);
@@ -276,12 +262,12 @@ bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 	case RTR_TAKE_FIRST:
 	case RTR_TAKE_NEXT:
 	case RTR_TAKE_LAST:
-		keep(conn, buf, len, &rtr, step.take == RTR_TAKE_LAST);
-		return true;
+		return keep(conn, buf, len, &rtr, step.take == RTR_TAKE_LAST, in);
 	case RTR_TAKE_ALONE:
 		if (!has_op)
-			return false;
-		on_report(conn, &rtr.report);
+			return REPLY_MESSAGE;
+		if (is_report_of_call(conn, &rtr.report, in))
+			return REPLY_REFUSED;
 		break;
 	case RTR_TAKE_DISCARD:
 		conn->ep.engine->stats.dropped++;
@@ -291,5 +277,5 @@ bool requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t
 		break;
 	}
 	conn_recv_done(conn, buf);
-	return true;
+	return REPLY_NONE;
 }
