@@ -54,7 +54,6 @@ static void shm_close(struct fabric_dev *fdev)
 	if (dev->has_reaper)
 		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
-	mem_free(dev->cold.at);
 	mem_free(dev->stalls.at);
 	mux_number_put(dev->number);
 	pthread_cond_destroy(&dev->is_unlistened);
@@ -235,13 +234,12 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->number = MUX_NONE;
 	shm_copy_init();
 	shm_rdma_init(dev);
-	dev->cold.at = mem_zalloc(dev->max_connections * sizeof(dev->cold.at[0]));
 	dev->stalls.at = mem_zalloc(dev->max_connections * sizeof(dev->stalls.at[0]));
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_cond_init(&dev->is_unlistened, NULL);
 	dev->limits.map_bytes = config->map_bytes_peer ? config->map_bytes_peer : MAP_BYTES_DEFAULT;
 	dev->limits.mappings = config->mappings_peer ? config->mappings_peer : MAPPINGS_DEFAULT;
-	rc = dev->cold.at && dev->stalls.at ? apply_options(dev, config->options) : -ENOMEM;
+	rc = dev->stalls.at ? apply_options(dev, config->options) : -ENOMEM;
 	if (rc == 0)
 		rc = key_table_create(&dev->keys);
 	if (rc == 0)

@@ -17,29 +17,41 @@
 
 #include "compiler.h"
 
-#define COLD_SCAN  1u  /* looked at in a poll */
-#define COLD_AHEAD 16u /* fetched before they are */
-#define HOT_SHARE  8u  /* completions at a visit */
-#define MUXES_FEW  8u  /* looked at in a poll */
+#define COLD_SCAN  1u				 /* looked at in a poll */
+#define COLD_AHEAD 16u				 /* fetched before they are */
+#define HOT_SHARE  8u				 /* completions at a visit */
+#define HOT_BYTES  (HOT_SHARE * SHM_TURN_REPAID) /* moved in about that time */
+#define MUXES_FEW  8u				 /* looked at in a poll */
 
-/* Look at the next few cold ones; those with a message are polled from now on. */
-static void scan(struct shm_colds *colds, uint32_t few)
+/* Look at the next one. If it has a message, it is polled from now on. */
+static void look_at_cold(struct shm_colds *colds)
 {
-	if (few > colds->n)
-		few = colds->n;
-	for (uint32_t i = 0; i < few && colds->n > 0; i++) {
-		const struct shm_cold *cold;
-		uint32_t ahead;
+	const struct shm_cold *cold;
+	uint32_t ahead;
 
-		if (++colds->next >= colds->n)
-			colds->next = 0;
-		ahead = colds->next + COLD_AHEAD;
-		if (ahead < colds->n)
-			__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
-		cold = &colds->at[colds->next];
-		if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed),
-				    cold->number))
-			shm_qp_make_hot(cold->qp);
+	if (++colds->next >= colds->n)
+		colds->next = 0;
+	ahead = colds->next + COLD_AHEAD;
+	if (ahead < colds->n)
+		__builtin_prefetch((const void *)(uintptr_t)colds->at[ahead].header);
+	cold = &colds->at[colds->next];
+	if (ring_cell_ready(atomic_load_explicit(cold->header, memory_order_relaxed), cold->number))
+		shm_qp_make_hot(cold->qp);
+}
+
+/* Look at the next few cold ones, of users in turn. */
+static void scan(struct shm_turns *turns, uint64_t few)
+{
+	if (few > turns->ncold)
+		few = turns->ncold;
+	for (uint64_t i = 0; i < few && turns->ncold > 0; i++) {
+		struct shm_turn *turn = TAILQ_FIRST(&turns->cooled);
+
+		if (unlikely(TAILQ_NEXT(turn, cooled) != NULL)) {
+			TAILQ_REMOVE(&turns->cooled, turn, cooled);
+			TAILQ_INSERT_TAIL(&turns->cooled, turn, cooled);
+		}
+		look_at_cold(&turn->cold);
 	}
 }
 
@@ -120,33 +132,6 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr || !qp->recvs->is_shared;
 }
 
-/* Receive the messages that have come by a user's muxes, of a few muxes one after the other.
- * Parameters are those of poll_qp(). */
-static uint32_t poll_muxes(struct shm_dev *dev, struct shm_turn *turn, struct fabric_wc *wcs,
-			   uint32_t max, bool is_first, uint32_t *delivered)
-{
-	uint32_t n = 0, given = 0, most = max;
-	uint32_t few = turn->nmuxes < MUXES_FEW ? turn->nmuxes : MUXES_FEW;
-
-	dev->npolls++;
-	if (!TAILQ_EMPTY(&turn->hot))
-		most = (max + dev->npolls % 2) / 2;
-	for (uint32_t i = 0; i < few && n + given < most; i++) {
-		struct shm_mux *mux = TAILQ_FIRST(&turn->muxes);
-
-		if (is_first && n == 0 && ring_look(&mux->rx) != 0)
-			given += shm_deliver_mux(dev, mux, most - given);
-		if (ring_look(&mux->rx) != 0)
-			n += shm_poll_mux(dev, mux, wcs + n, most - n - given);
-		if (turn->nmuxes > 1) {
-			TAILQ_REMOVE(&turn->muxes, mux, entry);
-			TAILQ_INSERT_TAIL(&turn->muxes, mux, entry);
-		}
-	}
-	*delivered += given;
-	return n;
-}
-
 /* One more look was in vain. */
 static void was_empty(struct shm_qp *qp)
 {
@@ -172,20 +157,52 @@ struct found {
 	uint32_t vain;	    /* looks */
 };
 
+static inline uint32_t found_messages(const struct found *found)
+{
+	return found->n + found->delivered;
+}
+
+/* Receive the messages that have come by a user's muxes, 'max' at most, of a few muxes one after
+ * the other. */
+static void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
+		       struct found *found)
+{
+	uint32_t few = turn->nmuxes < MUXES_FEW ? turn->nmuxes : MUXES_FEW;
+	uint32_t end = found_messages(found) + max, dropped = 0;
+
+	dev->npolls++;
+	if (!TAILQ_EMPTY(&turn->hot))
+		end -= max - (max + dev->npolls % 2) / 2;
+	for (uint32_t i = 0; i < few && found_messages(found) < end; i++) {
+		struct shm_mux *mux = TAILQ_FIRST(&turn->muxes);
+
+		if (found->n == 0 && ring_look(&mux->rx) != 0)
+			found->delivered += shm_deliver_mux(dev, mux, end - found_messages(found));
+		if (ring_look(&mux->rx) != 0)
+			found->n += shm_poll_mux(dev, mux, found->wcs + found->n,
+						 end - found_messages(found), &dropped);
+		if (turn->nmuxes > 1) {
+			TAILQ_REMOVE(&turn->muxes, mux, entry);
+			TAILQ_INSERT_TAIL(&turn->muxes, mux, entry);
+		}
+	}
+	turn->debt += (uint64_t)dropped * SHM_TURN_REPAID;
+}
+
 /* Receive 'max' messages of a user's hot queue pairs at most, and of each 'share' at most. */
 static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t share,
 				struct found *found)
 {
 	struct shm_qp *qp, *next;
-	uint32_t end = found->n + found->delivered + max;
+	uint32_t end = found_messages(found) + max;
 
-	for (qp = TAILQ_FIRST(&turn->hot); qp && found->n + found->delivered < end; qp = next) {
-		uint32_t before = found->n + found->delivered, left = end - before;
+	for (qp = TAILQ_FIRST(&turn->hot); qp && found_messages(found) < end; qp = next) {
+		uint32_t before = found_messages(found), left = end - before;
 
 		found->n += poll_qp(qp, found->wcs + found->n, left < share ? left : share,
 				    found->n == 0, &found->delivered);
 		next = TAILQ_NEXT(qp, entry);
-		if (found->n + found->delivered > before) {
+		if (found_messages(found) > before) {
 			qp->empty_polls = 0;
 			continue;
 		}
@@ -204,13 +221,13 @@ static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t sh
 static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				 struct found *found)
 {
-	uint32_t before = found->delivered + found->n, given;
+	uint32_t end = found_messages(found) + max;
 
-	if (unlikely(turn->nmuxes > 0))
-		found->n += poll_muxes(dev, turn, found->wcs + found->n, max, found->n == 0,
-				       &found->delivered);
-	given = found->n + found->delivered - before;
-	poll_hot(turn, max - given, turn->nhot > 1 ? HOT_SHARE : max, found);
+	if (unlikely(turn->nmuxes > 0)) {
+		poll_muxes(dev, turn, max, found);
+		max = end - found_messages(found);
+	}
+	poll_hot(turn, max, turn->nhot > 1 ? HOT_SHARE : max, found);
 }
 
 /* Those of several users. Who was first is last the next time. */
@@ -218,9 +235,9 @@ static out_of_line void poll_turns(struct shm_dev *dev, uint32_t max, struct fou
 {
 	struct shm_turns *turns = &dev->turns;
 
-	for (uint32_t i = turns->npolled; i > 0 && found->n + found->delivered < max; i--) {
+	for (uint32_t i = turns->npolled; i > 0 && found_messages(found) < max; i--) {
 		struct shm_turn *turn = TAILQ_FIRST(&turns->polled);
-		uint32_t before = found->n + found->delivered, most = max - before;
+		uint32_t before = found_messages(found), most = max - before;
 
 		if (!turn)
 			break;
@@ -229,29 +246,34 @@ static out_of_line void poll_turns(struct shm_dev *dev, uint32_t max, struct fou
 		if (turn->debt > 0)
 			continue;
 		poll_turn(dev, turn, most < SHM_TURN_SHARE ? most : SHM_TURN_SHARE, found);
-		turn->given += found->n + found->delivered - before;
+		turn->given += found_messages(found) - before;
 	}
-	shm_turns_end_poll(turns, found->n + found->delivered);
+	shm_turns_end_poll(turns, found_messages(found));
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
 	struct found found = {.wcs = wcs};
+	struct shm_turns *turns = &dev->turns;
 	struct shm_turn *turn;
+	uint64_t moved = 0;
 
 	if (unlikely(dev->stalls.n > 0))
 		shm_stalls_try(dev);
-	if (unlikely(dev->cold.n > 0))
-		scan(&dev->cold, COLD_SCAN);
-	turn = TAILQ_FIRST(&dev->turns.polled);
-	if (unlikely(dev->turns.npolled > 1)) {
+	if (unlikely(turns->ncold > 0))
+		scan(turns, COLD_SCAN);
+	turn = TAILQ_FIRST(&turns->polled);
+	if (unlikely(turns->npolled > 1)) {
 		poll_turns(dev, max, &found);
 	} else if (turn) {
+		if (unlikely(turns->n > 1) && max > SHM_TURN_SHARE)
+			max = SHM_TURN_SHARE;
 		poll_turn(dev, turn, max, &found);
+		moved = turn->debt;
 		turn->debt = 0;
 	}
-	if (unlikely(dev->cold.n > 0))
-		scan(&dev->cold, (found.n + found.delivered) / HOT_SHARE + found.vain);
+	if (unlikely(turns->ncold > 0))
+		scan(turns, found_messages(&found) / HOT_SHARE + found.vain + moved / HOT_BYTES);
 	return found.n;
 }

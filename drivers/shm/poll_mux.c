@@ -224,7 +224,8 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
 	return n;
 }
 
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max)
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max,
+		      uint32_t *dropped)
 {
 	struct ring_reader rx = mux->rx;
 	uint32_t n = 0, vain = 0;
@@ -254,5 +255,6 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 			break;
 	}
 	ring_reader_set(&mux->rx, &rx);
+	*dropped += vain;
 	return n;
 }

@@ -15,13 +15,8 @@ void shm_qp_make_hot(struct shm_qp *qp)
 	qp->empty_polls = 0;
 	if (qp->is_hot)
 		return;
-	if (!qp->rx_in_mux) {
-		struct shm_colds *colds = &dev->cold;
-		uint32_t place = qp->cold_place;
-
-		colds->at[place] = colds->at[--colds->n];
-		colds->at[place].qp->cold_place = place;
-	}
+	if (!qp->rx_in_mux)
+		shm_turn_remove_cold(&dev->turns, qp->turn, qp);
 	shm_turn_add_hot(&dev->turns, qp->turn, qp);
 	dev->nhot++;
 	qp->is_hot = true;
@@ -31,7 +26,7 @@ void shm_qp_make_hot(struct shm_qp *qp)
 void shm_qp_make_cold(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
-	struct shm_colds *colds = &dev->cold;
+	struct shm_cold cold;
 	bool is_ready = qp->state == QP_READY && !qp->is_rnr;
 
 	if (qp->is_rnr)
@@ -42,12 +37,12 @@ void shm_qp_make_cold(struct shm_qp *qp)
 	shm_qp_update_limits(qp);
 	if (qp->rx_in_mux)
 		return;
-	qp->cold_place = colds->n++;
-	colds->at[qp->cold_place] = (struct shm_cold){
+	cold = (struct shm_cold){
 		.header = is_ready ? ring_header_at(&qp->rx.cells, qp->rx.head) : &no_message,
 		.number = ring_number(is_ready ? qp->rx.head : 0),
 		.qp = qp,
 	};
+	shm_turn_add_cold(&dev->turns, qp->turn, &cold);
 }
 
 void shm_stall_begin(struct shm_qp *qp)

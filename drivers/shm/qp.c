@@ -50,7 +50,7 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 void shm_qp_free(struct shm_qp *qp)
 {
 	mux_leave(shm_dev_of(qp), qp);
-	shm_turn_put(qp->turn);
+	shm_turn_put(&shm_dev_of(qp)->turns, qp->turn);
 	shm_domain_destroy(qp);
 	mem_free(qp->pending_inlines);
 	mem_free(qp->pending);

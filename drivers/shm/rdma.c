@@ -345,7 +345,7 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 		stats->remote_access_errors += status == FABRIC_ERR_REMOTE_ACCESS;
 		return status;
 	}
-	qp->turn->debt += len;
+	qp->turn->debt += len + SHM_TURN_COPY;
 	*(is_write ? &stats->writes : &stats->reads) += 1;
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
@@ -357,7 +357,7 @@ static out_of_line bool write_now_any(struct shm_qp *qp, struct fabric_sge local
 {
 	if (write_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
-	qp->turn->debt += local.len;
+	qp->turn->debt += local.len + SHM_TURN_COPY;
 	shm_dev_of(qp)->fabric.stats.writes++;
 	return true;
 }
@@ -375,7 +375,7 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 		return write_now_any(qp, local, rkey, raddr);
 	shm_copy(to, local.addr, local.len);
 	busy_end(qp);
-	qp->turn->debt += local.len;
+	qp->turn->debt += local.len + SHM_TURN_COPY;
 	shm_dev_of(qp)->fabric.stats.writes++;
 	return true;
 }
@@ -385,7 +385,7 @@ static out_of_line bool read_now_any(struct shm_qp *qp, struct fabric_sge local,
 {
 	if (read_all(qp, &local, 1, rkey, raddr, local.len) != FABRIC_OK)
 		return false;
-	qp->turn->debt += local.len;
+	qp->turn->debt += local.len + SHM_TURN_COPY;
 	shm_dev_of(qp)->fabric.stats.reads++;
 	return true;
 }
@@ -401,7 +401,7 @@ bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rk
 	if (unlikely(!from))
 		return read_now_any(qp, local, rkey, raddr);
 	shm_copy_to_used(local.addr, from, local.len);
-	qp->turn->debt += local.len;
+	qp->turn->debt += local.len + SHM_TURN_COPY;
 	if (unlikely(check_read(qp, qp->key_cache.entry, qp->key_cache.seq) != FABRIC_OK))
 		return false;
 	shm_dev_of(qp)->fabric.stats.reads++;

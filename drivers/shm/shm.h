@@ -193,7 +193,7 @@ struct shm_qp {
 	struct shm_turn *turn; /* in which it is polled, and which has the debt of its copies */
 
 	_Alignas(64) uint32_t empty_polls;
-	uint32_t cold_place;   /* in the device's list of cold ones */
+	uint32_t cold_place;   /* in its turn's list of cold ones */
 	uint64_t rnr_since;    /* ticks, where is_rnr */
 	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet
 				*/
@@ -250,19 +250,6 @@ struct shm_own_key {
 	uint32_t key;
 };
 
-/* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
-struct shm_cold {
-	const _Atomic uint64_t *header;
-	uint64_t number; /* of the cell that a message would begin with */
-	struct shm_qp *qp;
-};
-
-struct shm_colds {
-	struct shm_cold *at; /* of max_connections */
-	uint32_t n;
-	uint32_t next; /* to be looked at */
-};
-
 /* A queue pair that waits for its peer, and when it is tried again, in ticks. */
 struct shm_stall {
 	uint64_t retry_at;
@@ -278,7 +265,6 @@ struct shm_stalls {
 struct shm_dev {
 	struct fabric_dev fabric;
 	struct shm_turns turns; /* with the hot queue pairs and the muxes */
-	struct shm_colds cold;	/* neither hot nor in a mux */
 	struct shm_stalls stalls;
 	uint32_t nqps;
 	uint32_t nhot;
@@ -542,9 +528,10 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 }
 
 /* poll_mux.c */
-/* Messages of a mux, up to 'max' completions. */
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
-		      uint32_t max);
+/* Messages of a mux, 'max' at most. Returns how many completions they gave, and adds the number of
+ * the others to *dropped. */
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max,
+		      uint32_t *dropped);
 /* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 /*

@@ -1,43 +1,88 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "turn.h"
 
+#include <string.h>
+
 #include "alloc.h"
 #include "shm.h"
+
+#define COLDS_MIN 16u
 
 void shm_turns_init(struct shm_turns *turns)
 {
 	TAILQ_INIT(&turns->polled);
+	TAILQ_INIT(&turns->cooled);
 	LIST_INIT(&turns->all);
 }
 
-struct shm_turn *shm_turn_get(struct shm_turns *turns, const struct shm_account *account)
+static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_account *account)
 {
-	struct shm_turn *turn;
+	struct shm_turn *turn = mem_zalloc(sizeof(*turn));
 
-	turn = LIST_FIRST(&turns->all);
-	while (turn && turn->account != account)
-		turn = LIST_NEXT(turn, entry);
-	if (turn) {
-		turn->refs++;
-		return turn;
-	}
-	turn = mem_zalloc(sizeof(*turn));
 	if (!turn)
 		return NULL;
 	TAILQ_INIT(&turn->hot);
 	TAILQ_INIT(&turn->muxes);
 	turn->account = account;
-	turn->refs = 1;
 	LIST_INSERT_HEAD(&turns->all, turn, entry);
+	turns->n++;
 	return turn;
 }
 
-void shm_turn_put(struct shm_turn *turn)
+static void drop_unused(struct shm_turns *turns, struct shm_turn *turn)
 {
-	if (!turn || --turn->refs > 0)
+	if (turn->refs > 0)
 		return;
 	LIST_REMOVE(turn, entry);
+	turns->n--;
+	mem_free(turn->cold.at);
 	mem_free(turn);
+}
+
+/* Whether all who refer to it can be cold, and one more. */
+static bool colds_make_room(struct shm_turn *turn)
+{
+	struct shm_colds *colds = &turn->cold;
+	uint32_t room = colds->room > 0 ? 2 * colds->room : COLDS_MIN;
+	struct shm_cold *at;
+
+	if (turn->refs < colds->room)
+		return true;
+	at = mem_zalloc(room * sizeof(*at));
+	if (!at)
+		return false;
+	if (colds->n > 0)
+		memcpy(at, colds->at, colds->n * sizeof(*at));
+	mem_free(colds->at);
+	colds->at = at;
+	colds->room = room;
+	return true;
+}
+
+struct shm_turn *shm_turn_get(struct shm_turns *turns, const struct shm_account *account)
+{
+	struct shm_turn *turn = LIST_FIRST(&turns->all);
+
+	while (turn && turn->account != account)
+		turn = LIST_NEXT(turn, entry);
+	if (!turn)
+		turn = turn_new(turns, account);
+	if (!turn)
+		return NULL;
+	if (!colds_make_room(turn)) {
+		drop_unused(turns, turn);
+		return NULL;
+	}
+	turn->refs++;
+	return turn;
+}
+
+void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn)
+{
+	if (!turn)
+		return;
+	turn->refs--;
+	drop_unused(turns, turn);
 }
 
 /* Something is about to be added. */
@@ -73,6 +118,29 @@ void shm_turn_remove_hot(struct shm_turns *turns, struct shm_turn *turn, struct 
 	poll_end(turns, turn);
 }
 
+void shm_turn_add_cold(struct shm_turns *turns, struct shm_turn *turn, const struct shm_cold *cold)
+{
+	struct shm_colds *colds = &turn->cold;
+
+	if (colds->n == 0)
+		TAILQ_INSERT_TAIL(&turns->cooled, turn, cooled);
+	turns->ncold++;
+	cold->qp->cold_place = colds->n;
+	colds->at[colds->n++] = *cold;
+}
+
+void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp)
+{
+	struct shm_colds *colds = &turn->cold;
+	uint32_t place = qp->cold_place;
+
+	colds->at[place] = colds->at[--colds->n];
+	colds->at[place].qp->cold_place = place;
+	turns->ncold--;
+	if (colds->n == 0)
+		TAILQ_REMOVE(&turns->cooled, turn, cooled);
+}
+
 void shm_turn_add_mux(struct shm_turns *turns, struct shm_turn *turn, struct shm_mux *mux)
 {
 	poll_begin(turns, turn);
@@ -88,7 +156,7 @@ void shm_turn_remove_mux(struct shm_turns *turns, struct shm_mux *mux)
 	TAILQ_REMOVE(&turn->muxes, mux, entry);
 	turn->nmuxes--;
 	poll_end(turns, turn);
-	shm_turn_put(turn);
+	shm_turn_put(turns, turn);
 }
 
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n)

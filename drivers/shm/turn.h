@@ -5,26 +5,45 @@
 /*
  * Users take turns at the polls of a device, so that the time of the polling thread is divided
  * among users, and not among connections. A turn has what is polled of one user: the queue pairs
- * that are hot, and the muxes.
+ * that are hot, and the muxes. It also has the user's cold queue pairs, which are neither. Of
+ * these, a poll looks at a few, one of each user after the other.
  *
  * While several users have such, these rules hold:
  *   - In a poll, each user's turn gives at most SHM_TURN_SHARE messages.
- *   - The bytes that RDMA Reads and Writes of a user's queue pairs move are its debt. A turn with a
- *     debt gives nothing. After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many
- *     for each message of other users.
- * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
- * after they fall silent. While one user has all that is polled, there is no limit.
+ *   - The bytes that RDMA Reads and Writes of a user's queue pairs move, and SHM_TURN_COPY for each
+ *     of these, are its debt. So is SHM_TURN_REPAID for each message that a mux drops. A turn with
+ * a debt gives nothing. After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many
+ * for each message of other users. So a user who has large blocks moved leaves others their part of
+ * the time, and has all of it soon after they fall silent. While one user has all that is polled,
+ * there is no debt, and there is no limit if no other user has a connection.
  */
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "mux.h"
 
 #define SHM_TURN_SHARE	16u   /* messages */
-#define SHM_TURN_REPAID 4096u /* bytes, which are copied in about the time of a message */
+#define SHM_TURN_REPAID 1024u /* bytes, which are copied in about the time of a message */
+#define SHM_TURN_COPY	512u  /* bytes as which each Read or Write counts besides its own */
 
 struct shm_account;
+struct shm_qp;
+
+/* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
+struct shm_cold {
+	const _Atomic uint64_t *header;
+	uint64_t number; /* of the cell that a message would begin with */
+	struct shm_qp *qp;
+};
+
+struct shm_colds {
+	struct shm_cold *at;
+	uint32_t room; /* for all queue pairs of the user */
+	uint32_t n;
+	uint32_t next; /* to be looked at */
+};
 
 struct shm_turn {
 	TAILQ_HEAD(, shm_qp) hot;
@@ -32,19 +51,24 @@ struct shm_turn {
 	uint32_t nhot;
 	uint32_t nmuxes;
 	uint32_t given; /* messages in this poll, where several users have turns */
-	uint64_t debt;	/* bytes */
-	uint32_t refs;	/* of queue pairs and muxes */
+	struct shm_colds cold;
+	uint64_t debt; /* bytes */
+	uint32_t refs; /* of queue pairs and muxes */
 	const struct shm_account *account;
 	TAILQ_ENTRY(shm_turn)
-	polled; /* in the device's list, while it has something to be polled
-		 */
+	polled;			      /* in the device's list, while it has something to be polled
+				       */
+	TAILQ_ENTRY(shm_turn) cooled; /* in the device's list, while it has cold queue pairs */
 	LIST_ENTRY(shm_turn) entry;
 };
 
 /* The turns of a device; the engine's thread's. */
 struct shm_turns {
-	TAILQ_HEAD(, shm_turn) polled;
+	uint32_t n; /* in 'all' */
 	uint32_t npolled;
+	TAILQ_HEAD(, shm_turn) polled;
+	TAILQ_HEAD(, shm_turn) cooled;
+	uint32_t ncold; /* queue pairs */
 	LIST_HEAD(, shm_turn) all;
 };
 
@@ -52,10 +76,13 @@ void shm_turns_init(struct shm_turns *turns);
 /* The turn of a user, whose account outlives it. NULL: there is no memory. The caller has a
  * reference to it. */
 struct shm_turn *shm_turn_get(struct shm_turns *turns, const struct shm_account *account);
-void shm_turn_put(struct shm_turn *turn); /* NULL is allowed */
+void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn); /* NULL is allowed */
 
 void shm_turn_add_hot(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
 void shm_turn_remove_hot(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
+/* A queue pair that was removed from the hot ones becomes a cold one, or the other way round. */
+void shm_turn_add_cold(struct shm_turns *turns, struct shm_turn *turn, const struct shm_cold *cold);
+void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
 /* The mux takes over a reference to the turn. */
 void shm_turn_add_mux(struct shm_turns *turns, struct shm_turn *turn, struct shm_mux *mux);
 void shm_turn_remove_mux(struct shm_turns *turns, struct shm_mux *mux);

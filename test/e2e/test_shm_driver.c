@@ -319,7 +319,8 @@ static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
-	struct shm_dev *dev = (struct shm_dev *)b.dev;
+	const struct shm_turns *turns = &((struct shm_dev *)b.dev)->turns;
+	const struct shm_colds *colds;
 	uint32_t of_flood = 0, found = 0, unlucky = 1, numbers[MUX_COUNT], ntaken = 0;
 
 	(void)state;
@@ -330,10 +331,11 @@ static void cold__waits_for_a_share_of_a_flood_each(void **state)
 		mux_number_put(numbers[--ntaken]);
 	cool_down(&a);
 	cool_down(&b);
-	assert_int_equal(dev->cold.n, MANY);
+	colds = &LIST_FIRST(&turns->all)->cold;
+	assert_int_equal(colds->n, MANY);
 	flood(qps[0][0], qps[1][0], 1);
 	assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][0]);
-	while (qps[1][unlucky] != &dev->cold.at[dev->cold.next].qp->fabric)
+	while (qps[1][unlucky] != &colds->at[colds->next].qp->fabric)
 		unlucky++;
 	a.qp = qps[0][unlucky];
 	end_recv(&b, qps[1][unlucky], 1, 0, 100);

@@ -7,18 +7,22 @@
 
 #include "eal.h"
 
-#define RAWS	 12u
-#define RECVS	 32u
-#define MSG	 64u
-#define WCS	 64u
-#define POLLS	 2000u
-#define KEY	 (5u << KEY_INDEX_BITS | 9)
-#define FULL	 (POLLS * SHM_TURN_SHARE) /* messages that a user can have */
-#define EARLY	 (8 * WCS)		  /* more, until all are polled */
-#define USERS	 2u
-#define GREEDY	 0u
-#define MODEST	 1u
-#define ONE_READ ((RAW_REGION_BYTES + SHM_TURN_REPAID - 1) / SHM_TURN_REPAID) /* polls */
+#define RAWS   24u
+#define MUXES  12u /* a device takes no more than MUX_COUNT of one process */
+#define RECVS  32u
+#define MSG    64u
+#define WCS    64u
+#define POLLS  2000u
+#define ROUNDS 20u
+#define KEY    (5u << KEY_INDEX_BITS | 9)
+#define COPIES 64u			/* for a message */
+#define FULL   (POLLS * SHM_TURN_SHARE) /* messages that a user can have */
+#define EARLY  (8 * WCS)		/* more, until all are polled */
+#define USERS  2u
+#define GREEDY 0u
+#define MODEST 1u
+#define ONE_READ                                                                                   \
+	((RAW_REGION_BYTES + SHM_TURN_COPY + SHM_TURN_REPAID - 1) / SHM_TURN_REPAID) /* polls */
 
 static struct end b;
 static struct raw raws[RAWS];
@@ -29,8 +33,10 @@ static uint32_t next_user;
 
 /* What the users were given. */
 static uint64_t messages[USERS], bytes[USERS], by_connection[RAWS];
+static uint64_t nsent; /* messages by muxes */
 /* Each message of this user has the region read; else -1. */
 static int reader;
+static uint32_t nreads, read_bytes;
 
 struct shm_account *__wrap_shm_account_of(const struct weir_peer *who);
 
@@ -48,7 +54,10 @@ static int setup(void **state)
 	memset(messages, 0, sizeof(messages));
 	memset(bytes, 0, sizeof(bytes));
 	memset(by_connection, 0, sizeof(by_connection));
+	nsent = 0;
 	reader = -1;
+	nreads = 1;
+	read_bytes = RAW_REGION_BYTES;
 	end_open(&b, "", RAWS);
 	return 0;
 }
@@ -112,7 +121,7 @@ static void send_all(void)
 	for (uint32_t i = 0; i < nraws && i < nsenders; i++) {
 		if (raws[i].muxes)
 			while (ring_put_tagged(&raws[i].mux_tx, raws[i].mux_tag, data, MSG) == 1)
-				;
+				nsent++;
 		else
 			while (ring_put_one(&raws[i].tx, data, MSG) == 1)
 				;
@@ -121,25 +130,22 @@ static void send_all(void)
 
 static void read_region(uint32_t i)
 {
-	b.qp = qps[i];
-	end_post(&b, (struct fabric_wr){.op = FABRIC_READ, .flags = FABRIC_SIGNALED, .rkey = KEY},
-		 end_sge(&b, 0, RAW_REGION_BYTES));
-	bytes[users[i]] += RAW_REGION_BYTES;
+	for (uint32_t n = 0; n < nreads; n++)
+		assert_true(b.ops->read_direct(qps[i], end_sge(&b, 0, read_bytes), KEY, 0));
+	bytes[users[i]] += nreads * read_bytes;
 }
 
 /* One poll: how many messages it gave. */
 static uint32_t poll_once(void)
 {
 	struct fabric_wc wcs[WCS];
-	uint32_t all = b.ops->poll(b.dev, wcs, WCS), n = 0;
+	uint32_t n = b.ops->poll(b.dev, wcs, WCS);
 
-	for (uint32_t w = 0; w < all; w++) {
+	for (uint32_t w = 0; w < n; w++) {
 		uint32_t i = (uint32_t)wcs[w].wr_id;
 
+		assert_int_equal(wcs[w].op, FABRIC_RECV);
 		assert_int_equal(wcs[w].status, FABRIC_OK);
-		if (wcs[w].op == FABRIC_READ)
-			continue;
-		n++;
 		messages[users[i]]++;
 		by_connection[i]++;
 		end_recv(&b, qps[i], i, 0, 4096);
@@ -193,7 +199,7 @@ static void user__with_many_muxes_has_one_turn(void **state)
 {
 	(void)state;
 	pair_with_mux(MODEST);
-	while (nraws < RAWS)
+	while (nraws < MUXES)
 		pair_with_mux(GREEDY);
 	assert_int_equal(dev()->turns.npolled, USERS);
 	poll_full(POLLS);
@@ -201,6 +207,21 @@ static void user__with_many_muxes_has_one_turn(void **state)
 }
 
 /* Connections of one user with rings of their own, and those in a mux, share that user's turn. */
+/* Messages that nobody takes count, too. */
+static void user__with_messages_for_nobody_has_one_turn(void **state)
+{
+	(void)state;
+	pair(MODEST, false);
+	while (nraws < MUXES) {
+		pair_with_mux(GREEDY);
+		raws[nraws - 1].mux_tag ^= 1ull << 63;
+	}
+	poll_full(POLLS);
+	assert_int_equal(messages[GREEDY], 0);
+	assert_in_range(messages[MODEST], FULL * 9 / 10, FULL + EARLY);
+	assert_in_range(nsent, FULL / 2, FULL + EARLY + POLLS + MUXES * MUX_BYTES / MSG);
+}
+
 static void user__with_rings_and_muxes_has_one_turn(void **state)
 {
 	(void)state;
@@ -238,6 +259,22 @@ static void bytes__of_one_user_leave_time_to_others(void **state)
 	paid = (POLLS + messages[MODEST]) * SHM_TURN_REPAID;
 	assert_in_range(messages[MODEST], FULL * 9 / 10, FULL + EARLY);
 	assert_in_range(bytes[GREEDY], paid / 2, paid + SHM_TURN_SHARE * RAW_REGION_BYTES);
+}
+
+/* Each Read takes time, even of a few bytes. */
+static void copies__of_one_user_leave_time_to_others(void **state)
+{
+	uint64_t paid;
+
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	reader = GREEDY;
+	nreads = COPIES;
+	read_bytes = 1;
+	poll_full(POLLS);
+	paid = (POLLS + messages[MODEST]) * SHM_TURN_REPAID;
+	assert_in_range(bytes[GREEDY] * SHM_TURN_COPY, paid / 2, paid * 11 / 10);
 }
 
 /* Polls until there is a message. */
@@ -282,6 +319,48 @@ static void bytes__of_an_only_user_are_free(void **state)
 	assert_true(messages[GREEDY] > 0);
 }
 
+static void cool_down(uint32_t nhot)
+{
+	for (uint32_t i = 0; i < 20 * SHM_COLD_POLLS && dev()->nhot > nhot; i++)
+		poll_once();
+	assert_int_equal(dev()->nhot, nhot);
+}
+
+/* The first message of a user is found soon, however many silent connections others have. */
+static void silent__connections_of_others_are_looked_at_less_often(void **state)
+{
+	(void)state;
+	pair(MODEST, false);
+	while (nraws < RAWS)
+		pair(GREEDY, false);
+	nsenders = 1;
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		cool_down(0);
+		assert_in_range(polls_to_message(), 1, USERS + 1);
+		while (poll_once() > 0)
+			;
+	}
+}
+
+/* What is moved for one user takes time, in which others would have been looked at. */
+static void silent__connections_are_looked_at_for_bytes(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	while (nraws < RAWS)
+		pair(MODEST, false);
+	reader = GREEDY;
+	nsenders = 1;
+	for (uint32_t i = 1; i < RAWS; i++) {
+		while (dev()->nhot > 1)
+			poll_full(1);
+		assert_int_equal(ring_put_one(&raws[i].tx, raws[i].region, MSG), 1);
+		messages[MODEST] = 0;
+		poll_full(4);
+		assert_int_equal(messages[MODEST], 1);
+	}
+}
+
 /* The turn of a user ends with the last connection of that user. */
 static void turn__ends_with_its_connections(void **state)
 {
@@ -306,11 +385,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(user__with_many_connections_has_one_turn),
 		TEST(user__with_many_muxes_has_one_turn),
+		TEST(user__with_messages_for_nobody_has_one_turn),
 		TEST(user__with_rings_and_muxes_has_one_turn),
 		TEST(user__divides_the_turn_among_connections),
 		TEST(bytes__of_one_user_leave_time_to_others),
+		TEST(copies__of_one_user_leave_time_to_others),
 		TEST(bytes__are_soon_repaid_where_others_are_silent),
 		TEST(bytes__of_an_only_user_are_free),
+		TEST(silent__connections_of_others_are_looked_at_less_often),
+		TEST(silent__connections_are_looked_at_for_bytes),
 		TEST(turn__ends_with_its_connections),
 	};
 

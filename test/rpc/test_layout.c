@@ -104,6 +104,7 @@ static void add_recvs(struct ranges *ranges, const char *what, const struct shm_
 static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 {
 	const struct shm_dev *dev = (const struct shm_dev *)engine->dev;
+	const struct shm_turn *turn;
 
 	add(ranges, "engine", engine, sizeof(*engine));
 	add_pool(ranges, "send buffers", engine->send_pool);
@@ -114,8 +115,11 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 	add(ranges, "batches", engine->batches->batches,
 	    engine->batches->nused * sizeof(engine->batches->batches[0]));
 	add(ranges, "device", dev, sizeof(*dev));
-	add(ranges, "cold queue pairs", dev->cold.at,
-	    dev->max_connections * sizeof(dev->cold.at[0]));
+	for (turn = LIST_FIRST(&dev->turns.all); turn; turn = LIST_NEXT(turn, entry)) {
+		add(ranges, "turn", turn, sizeof(*turn));
+		add(ranges, "cold queue pairs", turn->cold.at,
+		    turn->cold.room * sizeof(turn->cold.at[0]));
+	}
 	add(ranges, "key table", dev->keys.entries, KEY_ENTRIES * sizeof(dev->keys.entries[0]));
 	if (engine->calls) {
 		add(ranges, "call pool", engine->calls, sizeof(*engine->calls));
