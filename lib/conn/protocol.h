@@ -46,6 +46,34 @@ enum reply_kind {
 	REPLY_NONE,    /* no reply: it is dealt with, its buffer too */
 };
 
+/* What a step of a request has come to. The responder's request.c alone acts upon it. */
+enum request_next {
+	REQUEST_GO_ON, /* the step is done: on to the next one */
+	REQUEST_WAIT,  /* the request is in a queue, or gathers, or a READ of it is posted */
+	REQUEST_END,   /* nothing more comes of the request: release it */
+	REQUEST_DROP,  /* the same, and the message counts as dropped */
+	/* Steps that the one before chooses. */
+	REQUEST_BASE,	/* the message is of version 1, and has yet to be judged */
+	REQUEST_BEGIN,	/* the header was accepted, and may list anything */
+	REQUEST_SHAPED, /* the header was accepted, and is of a shape that request_fast.c knows */
+	REQUEST_PULL,	/* pull what the call lists */
+	REQUEST_JOIN_GROUP, /* find a buffer for what crosses from one transmission to the next */
+	REQUEST_GROUP_DONE, /* the message was the last of the open group */
+	REQUEST_PLAN,	    /* lay the reply out with the reducer */
+	REQUEST_REPLY,	    /* the reply is in 'reply': send it as one of the program's */
+	REQUEST_TRANSMIT,   /* the reply's header and its Writes are made: send it */
+	/* What answers the request. */
+	REQUEST_SEND_ERROR,   /* the bytes in 'error' */
+	REQUEST_ERR_VERS,     /* RDMA_ERROR */
+	REQUEST_ERR_CHUNK,    /* the same */
+	REQUEST_NOT_FOUND,    /* there is no such version of RPC, program or procedure */
+	REQUEST_DENIED,	      /* AUTH_ERROR, by 'auth_stat' */
+	REQUEST_GARBAGE_ARGS, /* the RPC error of that name */
+	REQUEST_SYSTEM_ERROR, /* the same */
+	/* What the reply waits for. */
+	REQUEST_WAIT_RESERVE, /* a buffer, if need be the last one: reserve.h */
+};
+
 struct conn_protocol {
 	bool via_protocol; /* of its connections */
 
@@ -111,22 +139,26 @@ struct conn_protocol {
 	/* No more calls are to begin. */
 	void (*on_drain)(struct weir_conn *conn);
 	/* What the requester of a call is told that can't be pulled. */
-	void (*refuse_pull)(struct weir_request *req);
+	enum request_next (*refuse_pull)(struct weir_request *req);
 	/* Where via_protocol: */
-	/* A message came. False: it is of version 1, and has yet to be looked at. */
-	bool (*receive_call)(struct weir_request *req);
+	/* A message came. BASE, BEGIN or GROUP_DONE; WAIT: it is the first of a group; or what
+	 * ends it. */
+	enum request_next (*receive_call)(struct weir_request *req);
 	/* What it has by the protocol goes back: of one that has an extension. */
 	void (*release_request)(struct weir_request *req);
-	/* JOIN: there may be a buffer for it. */
-	void (*join)(struct weir_request *req);
+	/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
+	enum request_next (*begin_group)(struct weir_request *req);
+	/* Of such a group: the decoder at the start of its payload, as far as that is no item; and
+	 * its RPC header is decoded. */
+	void (*open_group_stream)(struct weir_request *req);
+	void (*on_group_header)(struct weir_request *req);
 	/* Of a request that lists items: what reassemble_chunks() does; its reads; all of them are
-	 * done. */
+	 * done: how many parts the arguments have, below 0 if they are not sound, and how many
+	 * items were read. */
 	int (*list_items)(struct weir_request *req);
 	void (*reads_begin)(const struct weir_request *req, union request_reads *it);
 	bool (*reads_next)(union request_reads *it, struct rdma1_read_segment *seg);
-	void (*finish_items)(struct weir_request *req);
-	/* One that is_group: its items may be pulled. False: it was answered. */
-	bool (*begin_group_items)(struct weir_request *req);
+	int (*collect_items)(struct weir_request *req, uint32_t *nread);
 	/* What the header of the reply has more than that of version 1. */
 	uint32_t (*reply_extra_bytes)(const struct weir_request *req);
 	/* A reply with nothing to plan. False: it is another. */
@@ -137,8 +169,9 @@ struct conn_protocol {
 	/* Lay out the reply to a request that has an extension, and no directions for results. 0;
 	 * -EMSGSIZE; or what stops it for good. */
 	int (*plan_reply)(struct weir_request *req, uint32_t credit);
-	/* The chunks are too small for the reply. */
-	void (*refuse_reply)(struct weir_request *req, const struct reduce_reply_in *in);
+	/* The chunks are too small for the reply: what answers the call instead. */
+	enum request_next (*refuse_reply)(struct weir_request *req,
+					  const struct reduce_reply_in *in);
 	/* Whether the protocol says which key the reply ends; 0: none. */
 	bool (*key_to_end)(const struct weir_request *req, uint32_t *rkey);
 	/* A reply that is_apart: in several Sends, buffers for them, 0 or -ENOBUFS; places in the

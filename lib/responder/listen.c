@@ -14,8 +14,6 @@
 #include "forked.h"
 #include "limit.h"
 
-#define LINGER_NS 10000000u /* for Sends to arrive that nobody asked a completion of */
-
 struct weir_listener {
 	struct engine_endpoint ep;
 	struct fabric_listener *fabric;
@@ -30,115 +28,6 @@ struct weir_listener {
 };
 
 static _Atomic uint64_t serials; /* the latest table's */
-
-static void on_open(struct weir_conn *conn)
-{
-	(void)conn;
-}
-
-static bool responder_is_idle(struct weir_conn *conn)
-{
-	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
-}
-
-static bool is_over(uint32_t timeout_ms, uint64_t since_ns, uint64_t now_ns)
-{
-	return timeout_ms > 0 && now_ns - since_ns >= timeout_ms * 1000000ull;
-}
-
-static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *key)
-{
-	struct weir_engine *engine = conn->ep.engine;
-
-	(*counter)++;
-	engine_log_peer(engine, &engine->ends,
-			"connection to %s ends: no call came for the profile's %s", conn->peer,
-			key);
-	conn_fail(conn, -ETIMEDOUT);
-}
-
-static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
-{
-	struct weir_engine *engine = conn->ep.engine;
-	struct responder *responder = responder_of(conn);
-
-	if (conn->got_message || !responder_is_idle(conn)) {
-		responder->was_called |= conn->got_message;
-		conn->got_message = false;
-		engine_peer_touch(engine, &conn->member, now_ns);
-	}
-	if (responder->was_called) {
-		if (is_over(engine->profile.idle_timeout_ms, conn->member.active_ns, now_ns)) {
-			end_silent(conn, &engine->stats.idle_timeouts, "idle_timeout_ms");
-			return;
-		}
-	} else if (is_over(engine->profile.first_call_timeout_ms, conn->opened_ns, now_ns)) {
-		end_silent(conn, &engine->stats.first_call_timeouts, "first_call_timeout_ms");
-		return;
-	}
-	conn->protocol->on_tick(conn, now_ns);
-	if (responder->npulling > 0)
-		request_pull_tick(responder, now_ns);
-	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))
-		request_wait_tick(responder, now_ns);
-}
-
-static void on_idle(struct weir_conn *conn)
-{
-	credit_share_idle(&conn->srq->credits, &conn->share);
-}
-
-/* After weir_conn_shutdown(): a call that comes now is not taken. */
-static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				uint32_t inv_rkey)
-{
-	(void)len;
-	(void)inv_rkey;
-	conn_recv_done(conn, buf);
-}
-
-/* All requests are answered and the answers are out. What was sent before the shutdown may have
- * asked for no completion: it is given time. */
-static bool is_drained(struct weir_conn *conn)
-{
-	struct responder *responder = responder_of(conn);
-	uint64_t now_ns = conn->ep.engine->now_ns;
-
-	if (!responder_is_idle(conn))
-		return false;
-	if (conn->ep.blockers.nbatched == 0 && conn->sq_retired == conn->sq_posted)
-		return true;
-	if (responder->linger_until_ns == 0)
-		responder->linger_until_ns = now_ns + LINGER_NS;
-	return now_ns >= responder->linger_until_ns;
-}
-
-static const struct conn_role draining_role = {
-	.on_open = on_open,
-	.on_message = on_message_draining,
-	.deliver = conn_deliver,
-	.on_tick = responder_on_tick,
-	.is_idle = is_drained,
-	.on_lost = responder_on_lost,
-};
-
-static void on_drain(struct weir_conn *conn)
-{
-	conn->protocol->on_drain(conn);
-	conn_set_role(conn, &draining_role);
-}
-
-const struct conn_role responder_role = {
-	.protocol = responder_protocol,
-	.on_open = on_open,
-	.on_message = responder_on_message,
-	.deliver = responder_deliver,
-	.on_tick = responder_on_tick,
-	.on_idle = on_idle,
-	.on_drain = on_drain,
-	.is_idle = responder_is_idle,
-	.on_lost = responder_on_lost,
-};
 
 /* The application's reason, where its number is one. */
 static const char *why_not_taken(int rc)

@@ -9,7 +9,7 @@
  * is laid out in a buffer of this request, whose own chunks say how it travels. One that is being
  * carried out waits (DUPLICATE) and is answered with the other.
  */
-#include "responder.h"
+#include "request.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -146,25 +146,39 @@ static bool copy_reply(struct weir_request *req, const struct piece *pieces, uin
 	return true;
 }
 
-/* Answer a duplicate. Its pieces may be gone when this returns. */
-static void replay(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
+				 uint32_t npieces)
 {
 	req->state = REQUEST_HANDLING;
 	req->responder->engine->stats.replays++;
-	if (npieces == 0) {
-		/* It was carried out, and nobody knows any more what came of it. */
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-	} else if (copy_reply(req, pieces, npieces)) {
-		weir_request_reply(req);
-	} else {
-		/* To be asked for once more, on another connection, when there are buffers (RFC
-		 * 8166 section 4.5.4). */
-		conn_fail(req->responder->conn, -ENOBUFS);
-		request_release(req);
-	}
+	/* It was carried out, and nobody knows any more what came of it. */
+	if (npieces == 0)
+		return REQUEST_SYSTEM_ERROR;
+	if (copy_reply(req, pieces, npieces))
+		return REQUEST_REPLY;
+	/* To be asked for once more, on another connection, when there are buffers (RFC 8166
+	 * section 4.5.4). */
+	conn_fail(req->responder->conn, -ENOBUFS);
+	return REQUEST_END;
 }
 
-bool request_is_new(struct weir_request *req)
+/* A call that did not come before. */
+static enum request_next note_new(struct weir_request *req, const struct drc_key *key)
+{
+	struct responder *responder = req->responder;
+
+	req->op = 0;
+	if (request_may_take(responder, ENGINE_SHARE_REPLAYS, request_drc_left(responder->drc), 1))
+		req->replay = request_drc_add(responder->drc, key, responder->caller.peer);
+	if (!req->replay) { /* it can't be seen to that it is carried out once */
+		responder->engine->stats.replays_refused++;
+		return REQUEST_SYSTEM_ERROR;
+	}
+	request_count(responder, ENGINE_SHARE_REPLAYS, 1);
+	return REQUEST_GO_ON;
+}
+
+enum request_next request_look_up(struct weir_request *req)
 {
 	struct drc *drc = req->responder->drc;
 	struct piece pieces[REQUEST_PIECES_MAX];
@@ -172,63 +186,48 @@ bool request_is_new(struct weir_request *req)
 	struct drc_key key;
 
 	if (!req->program->non_idempotent[req->rpc.proc])
-		return true;
+		return REQUEST_GO_ON;
 	make_key(req, &key);
 	entry = request_drc_find(drc, &key);
-	if (!entry) {
-		req->op = 0;
-		if (request_may_take(req->responder, ENGINE_SHARE_REPLAYS, request_drc_left(drc),
-				     1))
-			req->replay = request_drc_add(drc, &key, req->responder->caller.peer);
-		if (req->replay)
-			request_count(req->responder, ENGINE_SHARE_REPLAYS, 1);
-		if (!req->replay) { /* it can't be seen to that it is carried out once */
-			req->responder->engine->stats.replays_refused++;
-			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		}
-		return req->replay != NULL;
-	}
+	if (!entry)
+		return note_new(req, &key);
 	if (entry->state == DRC_BUSY && SEEDED_BUG(11))
-		return true;
+		return REQUEST_GO_ON;
 	if (entry->state == DRC_BUSY) {
 		req->state = REQUEST_DUPLICATE;
 		LIST_INSERT_HEAD(&entry->waiting, req, duplicate);
-	} else {
-		replay(req, pieces, request_drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
+		return REQUEST_WAIT;
 	}
-	return false;
+	return request_replay(req, pieces,
+			      request_drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 }
 
-void request_keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+struct drc_entry *request_end_replay(struct weir_request *req)
 {
 	struct drc_entry *entry = req->replay;
-	struct weir_request *other;
 
 	req->replay = NULL;
 	request_count(req->responder, ENGINE_SHARE_REPLAYS, -1);
-	/* First those that wait: what comes of an answer may be one more. */
-	while ((other = LIST_FIRST(&entry->waiting))) {
-		LIST_REMOVE(other, duplicate);
-		replay(other, pieces, npieces);
-	}
+	return entry;
+}
+
+struct weir_request *request_next_duplicate(struct drc_entry *entry)
+{
+	struct weir_request *req = LIST_FIRST(&entry->waiting);
+
+	if (req)
+		LIST_REMOVE(req, duplicate);
+	return req;
+}
+
+void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+			const struct piece *pieces, uint32_t npieces)
+{
 	if (req->skips_replay_cache)
 		request_drc_forget(req->responder->drc, entry);
 	else if (!request_drc_done(req->responder->drc, entry, pieces, npieces))
 		req->responder->engine->stats.replay_cache_overflows++;
 	req->skips_replay_cache = false;
-}
-
-void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
-{
-	uint8_t bytes[WEIR_RPC_REPLY_HEADER_MIN + 8];
-	struct weir_xdr_out out;
-	struct piece piece;
-
-	weir_xdr_out_init(&out, bytes, sizeof(bytes));
-	rpc_reply_encode(&out, reply);
-	piece = (struct piece){
-		.base = bytes, .len = (uint32_t)weir_xdr_out_len(&out), .kind = PIECE_PLAIN};
-	request_keep_reply(req, &piece, 1);
 }
 
 void weir_request_skip_replay_cache(struct weir_request *req)

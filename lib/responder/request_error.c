@@ -4,8 +4,7 @@
  * in the request until there is a buffer to send it in: a requester must learn that there will be
  * no other answer (RFC 8166 section 4.5.4), also where the send pool is dry.
  */
-#include "responder.h"
-
+#include "request_plain.h"
 #include "reserve.h"
 
 static bool take_buffer(struct weir_request *req)
@@ -15,24 +14,17 @@ static bool take_buffer(struct weir_request *req)
 	return req->reply && request_take_buffer(req, req->error_bytes);
 }
 
-void request_send_error(struct weir_request *req)
+enum request_next request_lay_error(struct weir_request *req)
 {
 	uint32_t bytes = req->error_bytes;
 
-	if (request_is_gone(req)) {
-		request_release(req);
-		return;
-	}
-	if (!take_buffer(req)) {
-		request_wait_reserve(req);
-		return;
-	}
+	if (!take_buffer(req))
+		return REQUEST_WAIT_RESERVE;
 	req->error_bytes = 0;
 	if (!req->error_is_header) {
 		req->flags.is_plain = false; /* it may have waited, which its release is to end */
 		weir_xdr_put_opaque_fixed(&req->out, req->error, bytes);
-		weir_request_reply(req);
-		return;
+		return REQUEST_REPLY;
 	}
 	req->header = req->out.start;
 	memcpy(req->header, req->error, bytes);
@@ -41,23 +33,20 @@ void request_send_error(struct weir_request *req)
 	req->xfers_after = 0;
 	req->is_long = true; /* nothing follows the header */
 	req->responder->engine->stats.errors_sent++;
-	request_transmit(req);
+	return REQUEST_TRANSMIT;
 }
 
-void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
+static void put_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
 {
 	struct weir_xdr_out out;
 
-	if (req->replay)
-		request_keep_error(req, reply);
 	weir_xdr_out_init(&out, req->error, sizeof(req->error));
 	rpc_reply_encode(&out, reply);
 	req->error_bytes = (uint32_t)weir_xdr_out_len(&out);
 	req->error_is_header = false;
-	request_send_error(req);
 }
 
-void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
+void request_put_accept_stat(struct weir_request *req, enum weir_rpc_accept_stat stat)
 {
 	const struct weir_rpc_reply_header reply = {
 		.xid = req->rpc.xid,
@@ -65,10 +54,10 @@ void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_sta
 		.accept_stat = stat,
 	};
 
-	request_reply_rpc_error(req, &reply);
+	put_rpc_error(req, &reply);
 }
 
-void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
+void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
 {
 	const struct weir_rpc_reply_header reply = {
 		.xid = req->rpc.xid,
@@ -77,10 +66,45 @@ void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat
 		.auth_stat = stat,
 	};
 
-	request_reply_rpc_error(req, &reply);
+	put_rpc_error(req, &reply);
 }
 
-void request_send_error_header(struct weir_request *req, uint32_t bytes)
+/* Of a version of RPC or of a program: the range that there is. */
+static void put_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
+{
+	const struct weir_rpc_reply_header reply = {
+		.xid = req->hdr.xid,
+		.reply_stat = is_rpc ? WEIR_RPC_MSG_DENIED : WEIR_RPC_MSG_ACCEPTED,
+		.reject_stat = WEIR_RPC_MISMATCH,
+		.accept_stat = WEIR_RPC_PROG_MISMATCH,
+		.low = low,
+		.high = high,
+	};
+
+	put_rpc_error(req, &reply);
+}
+
+static void put_not_found(struct weir_request *req)
+{
+	const struct program_table *table = req->responder->programs;
+	const struct weir_program *found = NULL;
+
+	if (req->rpc.rpcvers != WEIR_RPC_VERSION) {
+		put_mismatch(req, true, WEIR_RPC_VERSION, WEIR_RPC_VERSION);
+		return;
+	}
+	for (uint32_t i = 0; i < table->nprograms; i++)
+		if (table->programs[i].prog == req->rpc.prog)
+			found = &table->programs[i];
+	if (req->program)
+		request_put_accept_stat(req, WEIR_RPC_PROC_UNAVAIL);
+	else if (found)
+		put_mismatch(req, false, found->vers_low, found->vers_high);
+	else
+		request_put_accept_stat(req, WEIR_RPC_PROG_UNAVAIL);
+}
+
+void request_put_error_header(struct weir_request *req, uint32_t bytes)
 {
 	/* Of a reply that could not be planned: the message's own buffer has the header now. */
 	if (req->header_buf)
@@ -88,28 +112,41 @@ void request_send_error_header(struct weir_request *req, uint32_t bytes)
 	req->header_buf = NULL;
 	req->error_bytes = bytes;
 	req->error_is_header = true;
-	request_send_error(req);
 }
 
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
 
 /* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is
  * RDMA2_ERR_BAD_XDR. */
-void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict)
+static void put_transport_error(struct weir_request *req, enum request_next which)
 {
+	struct weir_conn *conn = req->responder->conn;
 	uint32_t credit, low, high;
 
-	if (request_is_gone(req)) {
-		request_release(req);
+	req->error_is_header = true;
+	if (request_is_gone(req))
 		return;
-	}
-	credit = request_grant(req);
-	req->responder->conn->protocol->versions(req->responder->conn, &low, &high);
-	if (verdict == RDMA1_V_ERR_VERS)
-		request_send_error_header(req,
-					  rdma1_encode_err_vers(req->error, req->hdr.xid,
-								req->hdr.vers, credit, low, high));
+	credit = request_grant_of(req, conn);
+	conn->protocol->versions(conn, &low, &high);
+	if (which == REQUEST_ERR_VERS)
+		request_put_error_header(req,
+					 rdma1_encode_err_vers(req->error, req->hdr.xid,
+							       req->hdr.vers, credit, low, high));
 	else
-		request_send_error_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid,
-								      req->hdr.vers, credit));
+		request_put_error_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid,
+								     req->hdr.vers, credit));
+}
+
+void request_put_error(struct weir_request *req, enum request_next which)
+{
+	if (which == REQUEST_NOT_FOUND)
+		put_not_found(req);
+	else if (which == REQUEST_DENIED)
+		request_put_denied(req, (enum weir_rpc_auth_stat)req->auth_stat);
+	else if (which == REQUEST_GARBAGE_ARGS)
+		request_put_accept_stat(req, WEIR_RPC_GARBAGE_ARGS);
+	else if (which == REQUEST_SYSTEM_ERROR)
+		request_put_accept_stat(req, WEIR_RPC_SYSTEM_ERR);
+	else
+		put_transport_error(req, which);
 }

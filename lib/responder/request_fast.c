@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The fast path of a request: one pass from the delivery of its message to its reply. What is not
- * covered here takes the general path (request_recv.c, request_reply.c).
+ * covered here takes the general path (request.c).
  *
  * Most calls have the shape that their request object had before: they go to the same program, with
  * the same transport header but for XID, credits and segment, with AUTH_NONE. All of that is
@@ -11,7 +11,7 @@
  * Most replies are sent in one go: the request has waited for nothing, the connection is clear
  * (conn.h), and the reply has no chunks or one item for the one Write chunk of one segment.
  */
-#include "responder.h"
+#include "request.h"
 #include "shape.h"
 
 #include "compiler.h"
@@ -75,7 +75,7 @@ static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, u
 	req->credit = wire_get_u32(req->header + 8);
 	credit_share_waits(&req->responder->conn->share);
 	request_close_piece(req);
-	request_transmit(req);
+	request_send(req);
 }
 
 /* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call
@@ -123,7 +123,7 @@ static out_of_line void reply_regrant(struct weir_request *req, struct weir_conn
 	if (likely(bytes <= conn->send_inline))
 		reply_short(req, conn, bytes, false, false);
 	else
-		request_reply_any(req, conn);
+		request_reply(req, conn);
 }
 
 /* Whether the reply has one item, for the one chunk, and then the chunk as it goes back. */
@@ -174,7 +174,7 @@ static out_of_line void reply_item_regrant(struct weir_request *req, struct weir
 	uint32_t granted;
 
 	if (!fills_chunk(req, conn, &seg) || !write_item(req, conn, &seg)) {
-		request_reply_any(req, conn);
+		request_reply(req, conn);
 		return;
 	}
 	granted = fast_reply_grant(req, req->responder, conn, false);
@@ -211,7 +211,7 @@ static out_of_line void reply_item(struct weir_request *req, struct weir_conn *c
 	if (likely(write_item(req, conn, &seg)))
 		send_with_item(req, conn, req->hdr.credit, true);
 	else
-		request_reply_any(req, conn);
+		request_reply(req, conn);
 }
 
 /* Without chunks, of a call with some. */
@@ -229,7 +229,7 @@ static out_of_line void reply_bare(struct weir_request *req, struct weir_conn *c
 static out_of_line void reply_chunked(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!can_reply_direct(req, conn))
-		request_reply_any(req, conn);
+		request_reply(req, conn);
 	else if (fills_one_write(req, conn) && grant_unchanged(req, req->responder, conn))
 		reply_item(req, conn);
 	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
@@ -244,7 +244,7 @@ static out_of_line void fast_reply_other(struct weir_request *req)
 	struct weir_conn *conn = req->responder->conn;
 
 	if (!req->flags.is_plain || !can_reply_direct(req, conn))
-		request_reply_any(req, conn);
+		request_reply(req, conn);
 	else
 		reply_regrant(req, conn);
 }
@@ -300,7 +300,7 @@ static hot_inline bool take_repeat(struct weir_request *req, struct weir_conn *c
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
 	if (unlikely(proc >= program->nprocs)) {
-		request_reply_not_found(req);
+		request_answer(req, REQUEST_NOT_FOUND);
 		return false;
 	}
 	return true;

@@ -5,7 +5,7 @@
 /* Replies with nothing to plan, in the general way: what is short enough for one message, without
  * chunks or with the one that it fills. */
 
-#include "responder.h"
+#include "request.h"
 
 /* Where receives are shared: decided once, as it is accounted for. */
 static inline uint32_t request_grant_share(struct weir_request *req, struct weir_conn *conn)

@@ -34,11 +34,6 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
-uint32_t request_grant(struct weir_request *req)
-{
-	return request_grant_of(req, req->responder->conn);
-}
-
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->msg) {
@@ -58,7 +53,7 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 
 /* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece.
  * False: what is left of it is to be queued. */
-static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn)
+static inline bool send_plain(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 
@@ -78,7 +73,6 @@ static inline bool transmit_now(struct weir_request *req, struct weir_conn *conn
 			credit_share_waits(&conn->share);
 		return false;
 	}
-	request_release(req);
 	return true;
 }
 
@@ -100,7 +94,7 @@ static struct reduce_reply_in reply_in(struct weir_request *req)
 		.npieces = req->npieces,
 		.reply_inline_bytes = req->responder->conn->send_inline - extra_bytes(req),
 		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
-		.credit = request_grant(req),
+		.credit = request_grant_of(req, req->responder->conn),
 		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
 	};
 }
@@ -135,9 +129,9 @@ static void post_writes(struct weir_request *req)
 }
 
 /* A requester may offer chunks of more segments than Writes are listed at a time: post them, list
- * the next, until those that are left go with the Send. False: it waits for places in the send
- * queue. The call's header, which the lists are made from, is there until the Send. */
-static bool write_ahead(struct weir_request *req)
+ * the next, until those that are left go with the Send. WAIT: for places in the send queue. The
+ * call's header, which the lists are made from, is there until the Send. */
+static enum request_next write_ahead(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
@@ -148,7 +142,7 @@ static bool write_ahead(struct weir_request *req)
 		if (!conn_tx_reserve(conn, req->nxfers, req->nxfers)) {
 			req->state = REQUEST_REPLYING;
 			conn_wait_tx(conn, &req->tx_waiter, req->nxfers);
-			return false;
+			return REQUEST_WAIT;
 		}
 		post_writes(req);
 		req->xfers_done += req->nxfers;
@@ -156,12 +150,11 @@ static bool write_ahead(struct weir_request *req)
 		/* As before, where the same header stands: it can't fail. */
 		if (reduce(req, &in, req->header, req->header_bytes, req->xfers, &plan) != 0) {
 			conn_fail(conn, -EIO);
-			request_release(req);
-			return false;
+			return REQUEST_END;
 		}
 		note_xfers(req, plan.nxfers);
 	}
-	return true;
+	return REQUEST_GO_ON;
 }
 
 /* The one key of the requester's that the reply ends; 0: none. Where the protocol has no other way
@@ -191,20 +184,12 @@ static uint32_t key_to_end(const struct weir_request *req)
 	return rdma1_segments_next(&segments, &seg) ? seg.handle : 0;
 }
 
-static void note_wait(struct weir_request *req)
-{
-	uint64_t now_ns = req->responder->engine->now_ns;
-
-	req->state = REQUEST_REPLYING;
-	if (req->wait_ns == 0)
-		req->wait_ns = now_ns ? now_ns : 1;
-}
-
 void request_wait_reserve(struct weir_request *req)
 {
-	note_wait(req);
-	engine_wait_unbounded(req->responder->engine, &req->responder->reserve_queue,
-			      &req->buf_waiter);
+	struct responder *responder = req->responder;
+
+	request_note_wait(req);
+	engine_wait_unbounded(responder->engine, &responder->reserve_queue, &req->buf_waiter);
 }
 
 /* False: it waits for a buffer. */
@@ -215,53 +200,31 @@ static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uin
 	if (conn_coalesce_sges(req->responder->conn, sges, nsges, buf,
 			       &req->responder->reserve_queue, &req->buf_waiter) == 0)
 		return true;
-	note_wait(req);
+	request_note_wait(req);
 	return false;
 }
 
-void request_wait_tick(struct responder *responder, uint64_t now_ns)
-{
-	struct weir_engine *engine = responder->engine;
-	uint64_t timeout_ns = engine->profile.send_timeout_ms * 1000000ull;
-	const struct engine_waiter *waiter;
-
-	TAILQ_FOREACH(waiter, &responder->reserve_queue.waiters, entry)
-	{
-		const struct weir_request *req =
-			(const struct weir_request *)((const char *)waiter -
-						      offsetof(struct weir_request, buf_waiter));
-
-		if (timeout_ns == 0 || now_ns - req->wait_ns < timeout_ns)
-			continue;
-		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4).
-		 */
-		engine->stats.send_timeouts++;
-		engine_log_peer(engine, &engine->ends,
-				"connection to %s ends: a reply found no buffer for the profile's "
-				"send_timeout_ms",
-				responder->conn->peer);
-		conn_fail(responder->conn, -ENOBUFS);
-		return;
-	}
-}
-
-static hot_inline void transmit(struct weir_request *req, const bool places)
+static hot_inline enum request_next send_reply(struct weir_request *req, const bool places)
 {
 	struct weir_conn *conn = req->responder->conn;
 	struct fabric_sge sges[2 * REQUEST_PIECES_MAX + 1];
 	const uint32_t apart = places ? req->apart_sges : 0;
 	uint32_t nsges, bytes, rkey;
 
-	if (unlikely(req->xfers_after > 0) && !write_ahead(req))
-		return;
+	if (unlikely(req->xfers_after > 0)) {
+		enum request_next next = write_ahead(req);
+
+		if (next != REQUEST_GO_ON)
+			return next;
+	}
 	nsges = gather_reply(req, sges, &bytes);
 	if (unlikely(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart))) {
 		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
-		return;
+		return REQUEST_WAIT;
 	}
 	if (unlikely(nsges + apart > conn->max_sge) && !coalesce_sges(req, sges, &nsges))
-		return;
+		return REQUEST_WAIT;
 	if (places) /* that this can be was found out before */
 		nsges = conn->protocol->gather_placed(req, sges, nsges, &bytes);
 	rkey = key_to_end(req); /* before its header may be overwritten */
@@ -275,19 +238,24 @@ static hot_inline void transmit(struct weir_request *req, const bool places)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
 		conn_send(conn, sges, nsges, bytes, &req->tx, req->nxfers == 0);
+	return REQUEST_GO_ON;
 }
 
 /* One by the extension that is continued, or has results that are placed. */
-static out_of_line void transmit_apart(struct weir_request *req)
+static out_of_line enum request_next send_apart(struct weir_request *req)
 {
 	const struct conn_protocol *protocol = req->responder->protocol;
 
-	if (req->nsends <= 1) {
-		transmit(req, true);
-		return;
+	if (req->nsends <= 1)
+		return send_reply(req, true);
+	if (req->xfers_after > 0) {
+		enum request_next next = write_ahead(req);
+
+		if (next != REQUEST_GO_ON)
+			return next;
 	}
-	if ((req->xfers_after > 0 && !write_ahead(req)) || !protocol->group_fits(req))
-		return;
+	if (!protocol->group_fits(req))
+		return REQUEST_WAIT;
 	if (req->placed)
 		protocol->on_placed(req);
 	give_back_receive(req, req->responder->conn);
@@ -295,32 +263,12 @@ static out_of_line void transmit_apart(struct weir_request *req)
 	req->wait_ns = 0;
 	req->state = REQUEST_SENT;
 	protocol->send_group(req);
+	return REQUEST_GO_ON;
 }
 
-void request_transmit(struct weir_request *req)
+enum request_next request_transmit(struct weir_request *req)
 {
-	if (unlikely(request_is_gone(req))) {
-		request_release(req);
-		return;
-	}
-	if (!req->is_pending)
-		request_begin_pending(req);
-	if (unlikely(req->is_apart))
-		transmit_apart(req);
-	else
-		transmit(req, false);
-}
-
-void request_on_room(struct conn_waiter *waiter)
-{
-	struct weir_request *req =
-		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
-
-	req->flags.is_plain = false;
-	if (req->state == REQUEST_REPLYING)
-		request_transmit(req);
-	else
-		request_pull(req);
+	return unlikely(req->is_apart) ? send_apart(req) : send_reply(req, false);
 }
 
 /* The reducer's part: the header to its place, the list of Writes. 0; -EMSGSIZE; or what stops it
@@ -368,86 +316,36 @@ static inline bool plan_plain(struct weir_request *req, struct weir_conn *conn)
 }
 
 /* The chunks are too small for the reply. */
-static void reply_too_long(struct weir_request *req)
+static enum request_next refuse_reply(struct weir_request *req)
 {
 	const struct reduce_reply_in in = reply_in(req);
 
-	if (unlikely(req->responder->conn->via_protocol))
-		req->responder->protocol->refuse_reply(req, &in);
-	else
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+	return unlikely(req->responder->conn->via_protocol)
+		       ? req->responder->protocol->refuse_reply(req, &in)
+		       : REQUEST_ERR_CHUNK;
 }
 
-/* One with something to plan: chunks, or more than one message takes. */
-static void reply_by_plan(struct weir_request *req)
+enum request_next request_plan(struct weir_request *req)
 {
 	int rc = plan_reply(req);
 
 	req->must_plan = rc == -ENOBUFS;
-	if (req->must_plan) {
-		request_wait_reserve(req);
-		return;
-	}
+	if (req->must_plan)
+		return REQUEST_WAIT_RESERVE;
 	/* NOSPC: by the extension, whose entries are longer than the directions that they answer.
 	 */
-	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC)) {
-		reply_too_long(req);
-		return;
-	}
-	if (unlikely(rc != 0)) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
+	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC))
+		return refuse_reply(req);
+	if (unlikely(rc != 0))
+		return REQUEST_SYSTEM_ERROR;
 	req->responder->engine->stats.replies_sent++;
-	request_transmit(req);
+	return REQUEST_TRANSMIT;
 }
 
-void request_reply_again(struct weir_request *req)
+enum request_next request_send_plain(struct weir_request *req, struct weir_conn *conn)
 {
-	if (request_is_gone(req))
-		request_release(req);
-	else if (req->error_bytes > 0)
-		request_send_error(req);
-	else if (req->must_plan)
-		reply_by_plan(req);
-	else
-		request_transmit(req);
-}
-
-static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
-{
-	if (plan_plain(req, conn)) {
-		req->responder->engine->stats.replies_sent++;
-		if (likely(transmit_now(req, conn)))
-			return;
-		request_close_piece(req); /* as request_transmit() wants it */
-		request_transmit(req);
-		return;
-	}
-	request_close_piece(req);
-	reply_by_plan(req);
-}
-
-/* The connection is gone, or there are no results, or the reply is to be kept. */
-static out_of_line void reply_rare(struct weir_request *req)
-{
-	if (req->replay && req->reply && !req->out.failed) {
-		request_close_piece(req);
-		request_keep_reply(req, req->pieces, req->npieces);
-	}
-	if (request_is_gone(req) && !req->replay)
-		request_release(req);
-	else if (!req->reply || req->out.failed)
-		/* The program gave a bound and did not keep it, or made no results. */
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-	else
-		reply_general(req, req->responder->conn);
-}
-
-void request_reply_any(struct weir_request *req, struct weir_conn *conn)
-{
-	if (unlikely(req->replay || !req->reply || req->out.failed || request_is_gone(req)))
-		reply_rare(req);
-	else
-		reply_general(req, conn);
+	if (!plan_plain(req, conn))
+		return REQUEST_PLAN;
+	req->responder->engine->stats.replies_sent++;
+	return likely(send_plain(req, conn)) ? REQUEST_END : REQUEST_TRANSMIT;
 }

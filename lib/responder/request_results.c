@@ -1,64 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Results: the program encodes them behind an RPC header in one of our buffers, and names its
  * items. */
-#include "responder.h"
+#include "request.h"
 
 #include <errno.h>
 
 #include "compiler.h"
 #include "forked.h"
 #include "wire.h"
-
-static inline void begin_results(struct weir_request *req)
-{
-	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
-			  req->reply->size_bytes - ENGINE_HEADROOM);
-	req->npieces = 0;
-	req->nitems = 0;
-	req->piece_start = 0;
-}
-
-static bool take_reply(struct weir_request *req, struct mem_pool *pool)
-{
-	bool is_bulk = pool == req->responder->engine->bulk_pool;
-	uint32_t left = pool->count - pool->in_use;
-
-	if (is_bulk)
-		req->waits_for_share = left > 0 && !request_may_take_reply(req, left);
-	else
-		req->waits_for_share = req->responder->hold & RESPONDER_FULL;
-	if (req->waits_for_share)
-		return false;
-	req->reply = mem_pool_get(pool);
-	if (req->reply && is_bulk) {
-		request_count(req->responder, ENGINE_SHARE_BULK, 1);
-		req->is_bulk_reply = true;
-		req->flags.is_plain = false; /* its release counts, too */
-	}
-	return req->reply != NULL;
-}
-
-bool request_take_buffer(struct weir_request *req, uint64_t bytes)
-{
-	struct weir_engine *engine = req->responder->engine;
-	struct mem_pool *pool = engine->send_pool;
-
-	if (bytes > engine->msg_bytes)
-		pool = engine->bulk_pool;
-	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes &&
-	    pool == engine->bulk_pool) {
-		req->may_wait = false;
-		return false;
-	}
-	if (req->reply && bytes > req->reply->size_bytes - ENGINE_HEADROOM)
-		return false;
-	if (!req->reply && !take_reply(req, pool)) {
-		req->may_wait = true;
-		return false;
-	}
-	begin_results(req);
-	return true;
-}
 
 /* The buffer is there, and has room for that and more. */
 static inline struct weir_xdr_out *put_header(struct weir_request *req)
@@ -92,7 +41,7 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 		     !mem_pool_is_quick(engine->send_pool)))
 		return results_in_other(req, bytes);
 	req->reply = mem_pool_get_quick(engine->send_pool);
-	begin_results(req);
+	request_begin_results(req);
 	return put_header(req);
 }
 

@@ -8,7 +8,7 @@
  * may have, its later messages wait in their receives, and credits bound those. It goes on when the
  * peer has taken some: what is counted per peer cannot stop a connection that has none.
  */
-#include "responder.h"
+#include "request.h"
 
 bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
 		      uint64_t need)
@@ -87,14 +87,12 @@ void request_begin_pending(struct weir_request *req)
 	responder->hold |= RESPONDER_FULL;
 }
 
+/* Its messages get requests when the one whose reply is out has been released. */
 static void go_on(struct responder *responder)
 {
 	responder->hold &= ~(uint32_t)RESPONDER_FULL;
-	if (responder->hold != RESPONDER_BACKLOG)
-		return;
-	TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
-	if (responder->conn)
-		request_pool_serve(responder->pool);
+	if (responder->hold == RESPONDER_BACKLOG)
+		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
 }
 
 void request_end_pending(struct weir_request *req)
@@ -121,4 +119,15 @@ void request_count_none(struct weir_request *req)
 	req->is_bulk_reply = false;
 	if (req->is_pending)
 		request_end_pending(req);
+}
+
+void request_pull_end(struct weir_request *req)
+{
+	req->responder->npulling--;
+	req->pull_since_ns = 0;
+	if (!req->is_pulling)
+		return;
+	req->is_pulling = false;
+	request_count(req->responder, ENGINE_SHARE_PULLED, -(int64_t)req->pull_bytes);
+	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }

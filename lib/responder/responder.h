@@ -174,6 +174,7 @@ struct weir_request {
 	uint64_t wait_ns;     /* REPLYING: since when it waits for a buffer; 0: it does not */
 	uint32_t error_bytes; /* REPLYING: there was no buffer for what 'error' has; 0: it is no
 				 such reply */
+	uint32_t auth_stat;   /* why it is REQUEST_DENIED */
 	bool error_is_header; /* RDMA_ERROR; false: an RPC reply */
 	uint8_t error[REQUEST_ERROR_MAX];
 
@@ -287,24 +288,13 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-/* Whether it is plain and short. */
-static inline bool request_is_plain_short(const struct weir_request *req)
-{
-	const struct request_flags wanted = {.is_plain = true, .is_short = true};
-
-	return memcmp(&req->flags, &wanted, sizeof(wanted)) == 0;
-}
-
-/* What the binding says of the request's procedure. */
-static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
-{
-	return ulb_find(req->program->ulb, req->rpc.proc);
-}
-
 /* program_table.c: one of its users is gone. */
 void program_table_put(struct program_table *table);
 
-/* listen.c */
+/* request_drc.c: which of a listener's engines a peer's connections are at. */
+uint32_t request_peer_hash(const char *peer);
+
+/* role.c */
 extern const struct conn_role responder_role;
 
 /* version1.c, and the folder v2/ */
@@ -328,192 +318,15 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover,
 		      const char *why);
 
-/* request_recv.c: a message came */
-void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			  uint32_t inv_rkey);
-/* The same to a request that was taken for it. */
-void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
-		     uint32_t len);
-/* The header in req->hdr was accepted: on with what it brings. */
-void request_begin(struct weir_request *req);
-void request_count_refused(struct weir_engine *engine, uint32_t reason);
-void responder_drop_backlog(struct responder *responder);
-/* Requests are free: messages that wait get them, one a connection in turn. */
-void request_pool_serve(struct request_pool *pool);
-
-/* request_share.c: what a connection holds of each pool, and may hold (share.h) */
-bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
-		      uint64_t need);
-/*
- * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
- * else held anything. It then waits for itself, and others need not wait behind it.
- */
-bool request_exceeds_share(const struct responder *responder, enum engine_share share,
-			   uint64_t count, uint64_t need);
-/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
-static inline bool request_may_take_bulk(const struct responder *responder,
-					 const struct mem_pool *pool)
-{
-	return pool->in_use < pool->count / 4 ||
-	       request_may_take(responder, ENGINE_SHARE_BULK, pool->count - pool->in_use, 1);
-}
-
-/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait
- * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
- * that. */
-bool request_may_take_reply(const struct weir_request *req, uint64_t free);
-void request_count(struct responder *responder, enum engine_share share, int64_t change);
-static inline void request_count_one_bulk(struct weir_request *req)
-{
-	struct responder *responder = req->responder;
-
-	req->nbulk++;
-	responder->held.n[ENGINE_SHARE_BULK]++;
-	responder->account->held.n[ENGINE_SHARE_BULK]++;
-}
-
-/* When it has no chunks any more: it has some that count, so that its engine is there. */
-static inline void request_count_no_chunks(struct weir_request *req)
-{
-	struct responder *responder = req->responder;
-
-	responder->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
-	responder->account->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
-	req->nbulk = 0;
-}
-
-/* After its chunk_bufs have changed: those of bulk_pool are counted. */
-out_of_line void request_count_bulk(struct weir_request *req);
-/* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
-void request_begin_pending(struct weir_request *req);
-void request_end_pending(struct weir_request *req);
-/* All that is counted of it goes back. */
-void request_count_none(struct weir_request *req);
-
-/* request_fast.c: a message that the device delivers */
-bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without
- * chunks, of RDMA1_ONE_WRITE_SIZE with one Write chunk of one segment; or in place of that number
- * the one for one Read segment. Tables of programs lie further apart than that. */
-#define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
-
-static inline uintptr_t request_shape(const struct program_table *programs, uint32_t number)
-{
-	return (uintptr_t)programs + number;
-}
-
-/* request_pull.c: Read chunks */
-/* Whether what the call brings apart may be where it says, whatever its credential. */
-bool request_items_allowed(const struct weir_request *req);
-/* All is here: the arguments are in so many parts; below 0: they are not sound. 'nread' chunks were
- * read. */
-void request_finish_pull(struct weir_request *req, int nparts, uint32_t nread);
-/* The decoder, at the start of arguments that are in parts. */
-void request_read_parts(struct weir_request *req);
-/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the
- * queue, so that no two requests can each hold what the other waits for. 0; -EAGAIN: waits;
- * -ENOBUFS: too many do; -EFBIG: it can never have them. */
-int request_own_buffers(struct weir_request *req, uint32_t which);
-void request_pull(struct weir_request *req);
-/* As request_pull() of a call that has just come, with 'seg' for its one Read chunk, which is
- * neither empty nor at Position Zero: in one pass, where it is as most of them are and has to wait
- * for nothing. */
-void request_pull_one(struct weir_request *req, const struct rdma1_read_segment *seg);
-/* The same of one like the call before it: its RPC header is taken, its procedure is there. */
-void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
-/* It is pulled, or will not be. */
-out_of_line void request_pull_end(struct weir_request *req);
-/* The connection ends when one takes too long. */
-void request_pull_tick(struct responder *responder, uint64_t now_ns);
-void request_on_read(struct weir_request *req);
-void request_on_buffers(struct engine_waiter *waiter);
-
-/* request_dispatch.c: the RPC header, the program */
-/* Decode the RPC header at the start of 'in' and find the program; false: it was answered. */
-bool request_find_program(struct weir_request *req, struct weir_xdr_in *in);
-void request_dispatch(struct weir_request *req, uintptr_t shape);
-/* Both, of a call that is all here, behind a header of so many bytes. 'shape' is what its template
- * is then; 0: nothing of use. */
-void request_dispatch_inline(struct weir_request *req, uint32_t header_bytes, uintptr_t shape);
-/* The call's header and program are known, and it has no such procedure. */
-void request_reply_not_found(struct weir_request *req);
-/* The handler that waits for buffers is called again. */
-void request_handle_again(struct weir_request *req);
-
-/* request_drc.c: duplicates */
-/* Whether the program is to get it: no other call like it came before. Else it was answered or
- * waits. */
-bool request_is_new(struct weir_request *req);
-/* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
-void request_keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces);
-void request_keep_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
-uint32_t request_peer_hash(const char *peer);
-
-/* request_results.c */
-/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
-bool request_take_buffer(struct weir_request *req, uint64_t bytes);
-/* What was encoded since the latest item is a piece of the reply. */
-void request_close_piece(struct weir_request *req);
-
-/* request_reply.c */
-void request_on_room(struct conn_waiter *waiter);
-void request_transmit(struct weir_request *req);
-/* The reply is made but for a buffer, which it waits for; and it is its turn. */
-void request_wait_reserve(struct weir_request *req);
-void request_reply_again(struct weir_request *req);
-/* The connection ends when one waits for too long. */
-void request_wait_tick(struct responder *responder, uint64_t now_ns);
-/* What request_fast.c, which has most replies, leaves. 'conn' is NULL when it is gone. */
-void request_reply_any(struct weir_request *req, struct weir_conn *conn);
-/* The connection is gone, or has ended: no reply is sent. */
-static inline bool request_is_gone(const struct weir_request *req)
-{
-	return !req->responder->conn || !conn_can_send(req->responder->conn);
-}
-
-/* What the reply grants. */
-uint32_t request_grant(struct weir_request *req);
-
-/* request_error.c */
-void request_reply_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply);
-void request_reply_transport_error(struct weir_request *req, enum rdma1_verdict verdict);
-/* So many bytes of req->error are the header to answer with, and all of the answer. */
-void request_send_error_header(struct weir_request *req, uint32_t bytes);
-void request_send_error(struct weir_request *req);
-
-/* request_end.c */
-struct weir_request *request_take(struct responder *responder);
-/* It outlasts the upcall of its message. Until its end it is in its responder's list. */
-void request_enlist(struct weir_request *req);
-void request_delist(struct weir_request *req);
-void request_release(struct weir_request *req);
-static inline void request_put_buf(struct mem_buf **buf)
-{
-	if (*buf) {
-		mem_pool_put(*buf);
-		*buf = NULL;
-	}
-}
-
-/* The buffers that its Read chunks were pulled to. */
-static inline void request_put_chunks(struct weir_request *req)
-{
-	for (uint32_t i = 0; i < req->nchunks; i++)
-		request_put_buf(&req->chunk_bufs[i]);
-	req->nchunks = 0;
-	req->nparts = 0;
-	if (req->nbulk > 0)
-		request_count_no_chunks(req);
-	if (unlikely(req->pull_since_ns != 0))
-		request_pull_end(req);
-}
-
-void request_on_tx(struct conn_tx *tx, int error);
-void responder_on_lost(struct weir_conn *conn, int error);
+/* responder.c */
 struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
 				   uint32_t credits, struct program_table *programs,
 				   struct drc *drc, struct engine_peer *account);
 void responder_free(struct responder *responder);
+/* No report of a reply can come any more. */
+void responder_forget_kept(struct responder *responder);
+/* The connection is gone, and requests are left. */
+void responder_orphan(struct responder *responder);
 /* NULL: gone. */
 struct weir_engine *responder_engine(const struct responder *responder);
 

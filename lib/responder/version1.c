@@ -19,9 +19,10 @@ static void v1_on_drain(struct weir_conn *conn)
 	(void)conn;
 }
 
-static void v1_refuse_pull(struct weir_request *req)
+static enum request_next v1_refuse_pull(struct weir_request *req)
 {
-	request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+	(void)req;
+	return REQUEST_ERR_CHUNK;
 }
 
 const struct conn_protocol responder_version1 = {

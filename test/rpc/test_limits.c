@@ -11,7 +11,7 @@
 
 #include "conn.h"
 #include "raw.h"
-#include "responder.h"
+#include "request.h"
 #include "sim.h"
 
 #define MS	 1000000ull

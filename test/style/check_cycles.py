@@ -29,7 +29,6 @@ WANTED = {
 # made smaller.
 TO_BE_OPENED = {
     'lib/conn': 2,
-    'lib/responder': 10,
 }
 
 DEFINED = 'TDBRVWC'

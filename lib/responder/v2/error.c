@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors of version 2. */
 #include "request_ext.h"
+#include "request_plain.h"
 
 _Static_assert(RDMA2_ERROR_SIZE_MAX <= REQUEST_ERROR_MAX, "the longest of version 2's");
 
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
-			    uint32_t second)
+enum request_next request_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
+				   uint32_t second)
 {
 	uint32_t credit;
 
-	if (request_is_gone(req)) {
-		request_release(req);
-		return;
-	}
-	credit = request_grant(req);
-	request_send_error_header(req, rdma2_encode_error(req->error, req->hdr.xid, req->hdr.vers,
-							  credit, err, first, second));
+	if (request_is_gone(req))
+		return REQUEST_END;
+	credit = request_grant_of(req, req->responder->conn);
+	request_put_error_header(req, rdma2_encode_error(req->error, req->hdr.xid, req->hdr.vers,
+							 credit, err, first, second));
+	return REQUEST_SEND_ERROR;
 }
 
 void request_count_refused_v2(struct weir_engine *engine, uint32_t reason)

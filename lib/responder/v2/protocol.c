@@ -19,12 +19,10 @@ static void v2_on_drain(struct weir_conn *conn)
 }
 
 /* Its header can be parsed: it is no RDMA2_ERR_BAD_XDR. */
-static void v2_refuse_pull(struct weir_request *req)
+static enum request_next v2_refuse_pull(struct weir_request *req)
 {
-	if (req->hdr.vers == RDMA2_VERSION)
-		request_reply_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
-	else
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
+	return req->hdr.vers == RDMA2_VERSION ? request_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0)
+					      : REQUEST_ERR_CHUNK;
 }
 
 /* What it has by the extension; the next one may be of a connection without. */
@@ -51,38 +49,6 @@ static void v2_reads_begin(const struct weir_request *req, union request_reads *
 static bool v2_reads_next(union request_reads *it, struct rdma1_read_segment *seg)
 {
 	return rtr_reads_next((struct rtr_read_iter *)it->items, seg);
-}
-
-/* A call in several transmissions came with its payload. */
-static bool v2_begin_group_items(struct weir_request *req)
-{
-	struct weir_xdr_in in;
-
-	request_read_sections(req, &in);
-	if (!request_find_program(req, &in))
-		return false;
-	request_note_args(req, &in);
-	if (!request_items_allowed(req)) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return false;
-	}
-	req->args = in;
-	req->state = REQUEST_PULL_ITEMS;
-	return true;
-}
-
-static int v2_reassemble(struct weir_request *req)
-{
-	return reassemble_parts(req->stream, req->stream_bytes, req->chunks, req->nchunks,
-				req->parts, REASSEMBLE_PARTS_MAX);
-}
-
-static void v2_finish_items(struct weir_request *req)
-{
-	uint32_t placed = request_collect_items(req);
-
-	request_finish_pull(req, req->is_group ? request_list_sections(req) : v2_reassemble(req),
-			    req->lists.nitems - placed);
 }
 
 /* ---- replies ---- */
@@ -124,16 +90,14 @@ static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in,
 	return 0;
 }
 
-static void v2_refuse_reply(struct weir_request *req, const struct reduce_reply_in *in)
+static enum request_next v2_refuse_reply(struct weir_request *req, const struct reduce_reply_in *in)
 {
 	uint32_t segment, bytes;
 
-	if (req->hdr.vers != RDMA2_VERSION) {
-		request_reply_transport_error(req, RDMA1_V_ERR_CHUNK);
-		return;
-	}
+	if (req->hdr.vers != RDMA2_VERSION)
+		return REQUEST_ERR_CHUNK;
 	reduce_reply_lack(in, &segment, &bytes);
-	request_reply_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
+	return request_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
 }
 
 /* Calls of version 2 name it (section 6.2.3 of its draft). */
@@ -167,12 +131,13 @@ static const struct conn_protocol version2 = {
 	.refuse_pull = v2_refuse_pull,
 	.receive_call = request_receive_v2,
 	.release_request = v2_release_request,
-	.join = request_join,
+	.begin_group = request_begin_group,
+	.open_group_stream = request_read_sections,
+	.on_group_header = request_note_args,
 	.list_items = request_list_items,
 	.reads_begin = v2_reads_begin,
 	.reads_next = v2_reads_next,
-	.finish_items = v2_finish_items,
-	.begin_group_items = v2_begin_group_items,
+	.collect_items = request_collect_items,
 	.reply_extra_bytes = v2_reply_extra_bytes,
 	.plan_plain_reply = v2_plan_plain_reply,
 	.reduce = v2_reduce,

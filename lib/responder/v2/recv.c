@@ -19,52 +19,43 @@ static bool is_version_1(const struct weir_request *req)
 	       wire_get_u32(req->msg->data + VERS_AT) == RDMA1_VERSION;
 }
 
-static void drop(struct weir_request *req)
-{
-	req->responder->engine->stats.dropped++;
-	request_release(req);
-}
-
-static void reply_error(struct weir_request *req, enum rdma2_err err)
+static enum request_next reply_error(struct weir_request *req, enum rdma2_err err)
 {
 	uint32_t low, high;
 
 	conn_v2_versions(req->responder->conn, &low, &high);
-	request_reply_error_v2(req, err, low, high);
+	return request_error_v2(req, err, low, high);
 }
 
-static void on_accepted(struct weir_request *req, const struct rdma2_header *hdr)
+static enum request_next on_accepted(struct weir_request *req, const struct rdma2_header *hdr)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (conn_has_extension(conn) && request_receive_rtr(req, hdr))
-		return;
+	if (conn_has_extension(conn)) {
+		enum request_next next = request_receive_rtr(req, hdr);
+
+		if (next != REQUEST_GO_ON)
+			return next;
+	}
 	switch (hdr->lists.proc) {
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
-		if (hdr->direction == RDMA1_REPLY) {
-			drop(req); /* it made no call */
-			return;
-		}
-		req->inv_handle = hdr->may_invalidate ? hdr->inv_handle : 0;
-		request_begin(req);
-		return;
-	case RDMA2_OPTIONAL: /* where there is no extension */
 		if (hdr->direction == RDMA1_REPLY)
-			drop(req);
-		else
-			reply_error(req, RDMA2_ERR_INVAL_OPTION);
-		return;
+			return REQUEST_DROP; /* it made no call */
+		req->inv_handle = hdr->may_invalidate ? hdr->inv_handle : 0;
+		return REQUEST_BEGIN;
+	case RDMA2_OPTIONAL: /* where there is no extension */
+		return hdr->direction == RDMA1_REPLY ? REQUEST_DROP
+						     : reply_error(req, RDMA2_ERR_INVAL_OPTION);
 	case RDMA2_ERROR:
-		drop(req);
-		return;
+		return REQUEST_DROP;
 	default:
 		conn_on_properties(conn, hdr);
-		request_release(req);
+		return REQUEST_END;
 	}
 }
 
-bool request_receive_v2(struct weir_request *req)
+enum request_next request_receive_v2(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct weir_conn *conn = req->responder->conn;
@@ -77,24 +68,19 @@ bool request_receive_v2(struct weir_request *req)
 			request_group_break(req->responder);
 		if (conn->vers != RDMA1_VERSION)
 			conn_set_version(conn, RDMA1_VERSION);
-		return false;
+		return REQUEST_BASE;
 	}
 	verdict = rdma2_decode(req->msg->data, req->msg_bytes, &engine->limits, &hdr, &reason);
 	req->hdr = hdr.lists;
 	req->inv_handle = 0;
 	if (verdict != RDMA2_V_OK)
 		request_group_break(req->responder);
-	if (verdict == RDMA2_V_DROP) {
-		drop(req);
-		return true;
-	}
+	if (verdict == RDMA2_V_DROP)
+		return REQUEST_DROP;
 	if (hdr.lists.vers == RDMA2_VERSION && conn->vers != RDMA2_VERSION)
 		conn_set_version(conn, RDMA2_VERSION);
-	if (verdict == RDMA2_V_OK) {
-		on_accepted(req, &hdr);
-	} else {
-		request_count_refused_v2(engine, reason);
-		reply_error(req, rdma2_verdict_err(verdict));
-	}
-	return true;
+	if (verdict == RDMA2_V_OK)
+		return on_accepted(req, &hdr);
+	request_count_refused_v2(engine, reason);
+	return reply_error(req, rdma2_verdict_err(verdict));
 }

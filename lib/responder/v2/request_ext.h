@@ -7,43 +7,61 @@
 #include "continuation.h"
 #include "placement.h"
 #include "rdma2.h"
-#include "responder.h"
+#include "request.h"
 #include "rtr.h"
 
-/* recv.c: where version 2 may be spoken. False: the message is of version 1, and has yet
- * to be looked at. */
-bool request_receive_v2(struct weir_request *req);
+/* recv.c: a step: a message where version 2 may be spoken. BASE: it is of version 1; BEGIN;
+ * GROUP_DONE; WAIT; or what ends it. */
+enum request_next request_receive_v2(struct weir_request *req);
 
 /* continuation.c: requests by the extension */
-/* An accepted message of version 2 came. True: it belongs to the extension, or is wrong about it,
- * and is dealt with. */
-bool request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
+/* A step: an accepted message of version 2 came. GO_ON: it has nothing to do with the extension.
+ * Else as request_receive_v2(). */
+enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
 /* A message came that can't be told from a transmission of the open group. */
 void request_group_break(struct responder *responder);
 /* What came of the open group goes back. */
 void request_drop_group(struct responder *responder);
 void request_group_tick(struct responder *responder, uint64_t now_ns);
-void request_join(struct weir_request *req);
-/* The payload of one in several transmissions, as far as it is no item, from its start; then where
- * the arguments begin in it. */
-void request_read_sections(struct weir_request *req, struct weir_xdr_in *in);
-void request_note_args(struct weir_request *req, const struct weir_xdr_in *in);
-/* The same with its items, which are all here: as reassemble_parts(). */
-int request_list_sections(struct weir_request *req);
-/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends
- * any; or, nsends above 1, in several. 0; -EMSGSIZE; or what stops it for good. */
-int request_plan_rtr(struct weir_request *req, uint32_t credit);
-/* The same of one with directions for its results: reduce_reply(), by them. */
-int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
-		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
+/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
+enum request_next request_begin_group(struct weir_request *req);
+/* The decoder at the start of a group's payload, as far as that is no item; its RPC header is
+ * decoded. */
+void request_read_sections(struct weir_request *req);
+void request_note_args(struct weir_request *req);
+
+/* What the header of a request by the extension says. */
+static inline struct rtr_header request_rtr_header(const struct weir_request *req)
+{
+	return (struct rtr_header){
+		.xid = req->hdr.xid,
+		.direction = RDMA1_CALL,
+		.base = req->extension,
+		.count = RTR_TRANSMISSIONS_MAX,
+		.nitems = req->lists.nitems,
+		.items = req->lists.items,
+		.nsets = req->lists.nsets,
+		.sets = req->lists.sets,
+	};
+}
+
+/* items.c */
 /* Its items, as reassemble_chunks() lists Read chunks: with their places, for those that lie where
  * they can be used; of one in several transmissions behind the buffer for what crosses them, in the
  * place of a Position Zero chunk. Of a call that has items in targets, the program is not asked for
  * places. -E2BIG: too many. */
 int request_list_items(struct weir_request *req);
 /* All of them are here: those in targets that are elsewhere than they were to be are copied. How
- * many came in targets. */
-uint32_t request_collect_items(struct weir_request *req);
+ * many parts the arguments have, as reassemble_parts(), and how many items were read. */
+int request_collect_items(struct weir_request *req, uint32_t *nread);
+
+/* transmit_response.c: replies by the extension */
+/* Lay out the reply of a request by the extension: in one transmission, as request_transmit() sends
+ * any; or, nsends above 1, in several. 0; -EMSGSIZE; or what stops it for good. */
+int request_plan_rtr(struct weir_request *req, uint32_t credit);
+/* The same of one with directions for its results: reduce_reply(), by them. */
+int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		       uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
 /* A reply in several transmissions was laid out, its header is made: 0; -ENOBUFS: there are too few
  * buffers now. */
 int request_take_group(struct weir_request *req, uint32_t credit);
@@ -57,14 +75,14 @@ bool placed_replies_join(struct weir_engine *engine);
 void placed_replies_leave(struct weir_engine *engine, const struct responder *responder);
 /* A reply with results in targets is on its way. */
 void request_keep_placed(struct weir_request *req);
-/* The requester has reported an error about the reply to the XID in 'hdr': send that by the base.
- * False: it is not kept, or can't be sent now. */
+/* The requester has reported an error about the reply to the XID in 'hdr': that is laid out once
+ * more, for the base. False: it is not kept, or can't be sent now. */
 bool request_resend(struct weir_request *req);
 
 /* error.c */
-/* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. */
-void request_reply_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
-			    uint32_t second);
+/* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. SEND_ERROR, or END. */
+enum request_next request_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
+				   uint32_t second);
 /* request_count_refused(), of reasons of either version. */
 void request_count_refused_v2(struct weir_engine *engine, uint32_t reason);
 

@@ -123,6 +123,5 @@ bool request_resend(struct weir_request *req)
 	kept->responder = NULL; /* once */
 	weir_xdr_put_opaque_fixed(&req->out, data, kept->bytes);
 	engine->stats.replies_resent++;
-	weir_request_reply(req);
 	return true;
 }

@@ -1,0 +1,598 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The owner of a request's state machine. The steps are in other files: each step does its part,
+ * returns what it has come to (enum request_next), and calls no other step. This file goes from one
+ * step to the next, continues requests that have waited, and releases them.
+ *
+ *   request_recv.c      judge the message
+ *   request_pull.c      pull Read chunks; request_read_one.h: one that can be read at once
+ *   request_dispatch.c  decode the RPC header, find the program
+ *   request_drc.c       look the call up in the duplicate request cache
+ *   request_error.c     make errors, and messages of them
+ *   request_reply.c     lay the reply out and send it
+ *   request_release.c   give back what the request holds
+ *
+ * Version 2 has steps of its own, in v2/, which are reached through conn_protocol. request_fast.c
+ * carries the most common requests through in one pass, and leaves all others to this file.
+ */
+#include "request_read_one.h"
+
+#include <errno.h>
+
+#include "compiler.h"
+
+static void act(struct weir_request *req, enum request_next next);
+
+/* ---- requests for messages ---- */
+
+static void pull_on(struct weir_request *req);
+
+/* Its Send is done, or the last READ of a stage. */
+static void on_tx(struct conn_tx *tx, int error)
+{
+	struct weir_request *req = (struct weir_request *)tx;
+
+	if (error != 0 || req->state == REQUEST_SENT) {
+		if (req->is_pending)
+			request_end_pending(req);
+		request_release(req);
+	} else {
+		pull_on(req);
+	}
+}
+
+static void on_room(struct conn_waiter *waiter);
+static void on_buffers(struct engine_waiter *waiter);
+
+/* One that was never used; NULL: there is none left. */
+static out_of_line struct weir_request *take_unused(struct request_pool *pool)
+{
+	struct weir_request *req = request_pool_next(pool);
+
+	if (!req)
+		return NULL;
+	req->tx.done = on_tx;
+	req->tx_waiter.on_room = on_room;
+	req->buf_waiter.on_buffers = on_buffers;
+	return req;
+}
+
+static inline struct weir_request *take_request(struct responder *responder)
+{
+	struct weir_request *req = responder->pool->free;
+
+	if (unlikely(!req)) {
+		req = take_unused(responder->pool);
+		if (!req)
+			return NULL;
+	} else {
+		responder->pool->free = req->next_free;
+	}
+	responder->nbusy++;
+	req->responder = responder;
+	return req;
+}
+
+void request_pool_serve(struct request_pool *pool)
+{
+	struct responder *responder;
+
+	/* A request that is answered at once is released in here: a loop, so that the stack does
+	 * not grow with the backlog. */
+	if (pool->is_serving)
+		return;
+	pool->is_serving = true;
+	while ((responder = request_pool_waiting(pool))) {
+		struct weir_request *req = take_request(responder);
+		struct mem_buf *buf = responder_take_from_backlog(responder);
+
+		request_receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
+	}
+	pool->is_serving = false;
+}
+
+/* ---- release ---- */
+
+static inline void put_free(struct weir_request *req)
+{
+	struct request_pool *pool = req->responder->pool;
+
+	req->credit = 0;
+	req->args_released = false;
+	req->user = NULL;
+	req->on_sent = NULL;
+	req->state = REQUEST_FREE;
+	req->next_free = pool->free;
+	pool->free = req;
+}
+
+/* With all that it may have, and what its release leads to. */
+static out_of_line void release_all(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	struct weir_conn *conn = responder->conn;
+	void (*on_sent)(void *) = req->on_sent;
+
+	request_give_back(req);
+	put_free(req);
+	if (on_sent)
+		on_sent(req->on_sent_arg); /* which may end others: the one released still counts */
+	responder->nbusy--;
+	if (!TAILQ_EMPTY(&responder->pool->waiting))
+		request_pool_serve(responder->pool);
+	if (!conn && responder->nbusy == 0)
+		responder_free(responder);
+}
+
+void request_release(struct weir_request *req)
+{
+	struct mem_buf *reply = req->reply;
+
+	if (unlikely(!request_has_little(req))) {
+		release_all(req);
+		return;
+	}
+	req->responder->nbusy--;
+	req->reply = NULL;
+	put_free(req);
+	if (reply)
+		mem_pool_put(reply);
+}
+
+/* ---- replies ---- */
+
+void request_send(struct weir_request *req)
+{
+	if (unlikely(request_is_gone(req))) {
+		request_release(req);
+		return;
+	}
+	if (!req->is_pending)
+		request_begin_pending(req);
+	act(req, request_transmit(req));
+}
+
+static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
+{
+	enum request_next next = request_send_plain(req, conn);
+
+	if (likely(next == REQUEST_END)) {
+		request_release(req);
+		return;
+	}
+	request_close_piece(req); /* as the steps that follow want it */
+	act(req, next);
+}
+
+/* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
+static void keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
+{
+	struct drc_entry *entry = request_end_replay(req);
+	struct weir_request *other;
+
+	/* First those that wait: what comes of an answer may be one more. */
+	while ((other = request_next_duplicate(entry)))
+		act(other, request_replay(other, pieces, npieces));
+	request_keep_reply(req, entry, pieces, npieces);
+}
+
+/* The connection is gone, or there are no results, or the reply is to be kept. */
+static out_of_line void reply_rare(struct weir_request *req)
+{
+	if (req->replay && req->reply && !req->out.failed) {
+		request_close_piece(req);
+		keep_reply(req, req->pieces, req->npieces);
+	}
+	if (request_is_gone(req) && !req->replay)
+		request_release(req);
+	else if (!req->reply || req->out.failed)
+		/* The program gave a bound and did not keep it, or made no results. */
+		act(req, REQUEST_SYSTEM_ERROR);
+	else
+		reply_general(req, req->responder->conn);
+}
+
+void request_reply(struct weir_request *req, struct weir_conn *conn)
+{
+	if (unlikely(req->replay || !req->reply || req->out.failed || request_is_gone(req)))
+		reply_rare(req);
+	else
+		reply_general(req, conn);
+}
+
+/* The bytes of the error are made: those of an RPC reply are kept as one, too. */
+static void send_error(struct weir_request *req)
+{
+	const struct piece piece = {
+		.base = req->error, .len = req->error_bytes, .kind = PIECE_PLAIN};
+
+	if (req->replay && !req->error_is_header)
+		keep_reply(req, &piece, 1);
+	if (request_is_gone(req))
+		request_release(req);
+	else
+		act(req, request_lay_error(req));
+}
+
+void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
+{
+	request_put_accept_stat(req, stat);
+	send_error(req);
+}
+
+void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
+{
+	request_put_denied(req, stat);
+	send_error(req);
+}
+
+/* A buffer came back, and it is the turn of this reply. */
+static void resume_reply(struct weir_request *req)
+{
+	if (request_is_gone(req))
+		request_release(req);
+	else if (req->error_bytes > 0)
+		send_error(req);
+	else if (req->must_plan)
+		act(req, request_plan(req));
+	else
+		request_send(req);
+}
+
+/* ---- the program ---- */
+
+static out_of_line void dispatch_if_new(struct weir_request *req)
+{
+	enum request_next next;
+
+	req->flags.is_plain = false;
+	next = request_look_up(req);
+	if (next == REQUEST_GO_ON)
+		req->program->handle(req, req->program->arg);
+	else
+		act(req, next);
+}
+
+/* 'shape' is what its template is then; 0: nothing of use. */
+static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
+{
+	req->state = REQUEST_HANDLING;
+	if (unlikely(req->program->non_idempotent != NULL)) {
+		dispatch_if_new(req);
+		return;
+	}
+	req->template.shape = shape;
+	req->program->handle(req, req->program->arg);
+}
+
+/* A call that is all here, behind its header. */
+static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
+{
+	enum request_next next = request_find_inline(req, &is_shaped);
+
+	if (unlikely(next != REQUEST_GO_ON))
+		request_answer(req, next);
+	else
+		dispatch(req,
+			 is_shaped ? request_shape(req->responder->programs, req->hdr.header_bytes)
+				   : 0);
+}
+
+/* False: the call was answered. */
+static inline bool find_or_answer(struct weir_request *req)
+{
+	enum request_next next = request_find_program(req, &req->args);
+
+	if (likely(next == REQUEST_GO_ON))
+		return true;
+	request_answer(req, next);
+	return false;
+}
+
+/* The handler that waited for buffers is called again. */
+static void handle_again(struct weir_request *req)
+{
+	if (!req->args_released && req->nparts > 0)
+		request_read_parts(req);
+	else if (!req->args_released && req->msg)
+		weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
+				 req->msg_bytes - req->hdr.header_bytes);
+	/* It was decoded before; without an engine there is nothing left to decode. */
+	if (req->args_released || !req->msg || find_or_answer(req))
+		req->program->handle(req, req->program->arg);
+}
+
+/* ---- Read chunks ---- */
+
+/* The Payload stream is here, save for its items, which are pulled next. False: the call was
+ * answered. */
+static bool begin_items(struct weir_request *req)
+{
+	if (!find_or_answer(req))
+		return false;
+	if (req->is_group)
+		req->responder->protocol->on_group_header(req);
+	if (!request_items_allowed(req)) {
+		request_answer(req, req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK);
+		return false;
+	}
+	req->state = REQUEST_PULL_ITEMS;
+	return true;
+}
+
+/* From where it is: its chunks are listed, or it has waited. */
+static void pull_on(struct weir_request *req)
+{
+	for (;;) {
+		enum request_next next = request_read_stage(req);
+
+		if (next != REQUEST_GO_ON) {
+			act(req, next);
+			return;
+		}
+		if (req->state == REQUEST_PULL_ITEMS) {
+			if (find_or_answer(req))
+				dispatch(req, 0);
+			return;
+		}
+		if (!begin_items(req))
+			return;
+	}
+}
+
+static void pull(struct weir_request *req)
+{
+	enum request_next next = request_list_chunks(req);
+
+	if (next != REQUEST_GO_ON)
+		act(req, next);
+	else if (req->hdr.has_position_zero || begin_items(req))
+		pull_on(req);
+}
+
+static hot_inline void read_one(struct weir_request *req, const struct rdma1_read_segment *seg,
+				uintptr_t shape)
+{
+	enum request_next next = request_read_one(req, seg);
+
+	if (likely(next == REQUEST_GO_ON)) {
+		dispatch(req, shape);
+		return;
+	}
+	req->template.shape = 0;
+	if (next == REQUEST_PULL)
+		pull_on(req);
+	else
+		act(req, next);
+}
+
+/* As pull(), of a call that has just come, with 'seg' for its one Read chunk, which is neither
+ * empty nor at Position Zero: in one pass, where it is as most of them are and has to wait for
+ * nothing. */
+static void pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	struct weir_xdr_in in;
+	uintptr_t shape = 0;
+
+	request_list_one(req, seg, req->hdr.header_bytes);
+	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
+	if (!begin_items(req))
+		return;
+	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next
+	 * call's. */
+	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
+	if (rpc_is_plain_call(&in)) {
+		shape = request_shape(req->responder->programs, REQUEST_SHAPE_ONE_READ);
+		req->template.target = rpc_prog_vers(in.p);
+	}
+	read_one(req, seg, shape);
+}
+
+void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg)
+{
+	request_list_one(req, seg, RDMA1_ONE_READ_SIZE);
+	if (unlikely(!request_items_fit(req))) {
+		request_answer(req, REQUEST_ERR_CHUNK);
+		return;
+	}
+	req->state = REQUEST_PULL_ITEMS;
+	read_one(req, seg, req->template.shape);
+}
+
+/* ---- a call in several transmissions ---- */
+
+/* One without items waits for the buffer of what crosses from one to the next. */
+static void join_group(struct weir_request *req)
+{
+	int rc = request_own_buffers(req, 1);
+
+	if (rc == -EAGAIN)
+		return;
+	if (rc != 0) {
+		act(req, req->responder->protocol->refuse_pull(req));
+		return;
+	}
+	request_pull_end(req);
+	request_read_parts(req);
+	if (!find_or_answer(req))
+		return;
+	req->responder->protocol->on_group_header(req);
+	dispatch(req, 0);
+}
+
+/* Its last transmission came, the message of 'last'. */
+static void end_group(struct weir_request *last)
+{
+	struct responder *responder = last->responder;
+	struct weir_request *req;
+
+	request_release(last);
+	req = responder->gathering;
+	responder->gathering = NULL;
+	act(req, responder->protocol->begin_group(req));
+}
+
+/* ---- what came, and what was waited for ---- */
+
+static inline void count_call(struct weir_conn *conn)
+{
+	conn->got_message = true;
+	conn->ep.engine->stats.requests_received++;
+}
+
+/* The header was accepted: on with what it lists. */
+static void begin(struct weir_request *req)
+{
+	struct rdma1_read_segment seg;
+
+	count_call(req->responder->conn);
+	if (req->hdr.nread_segments == 0)
+		dispatch_inline(req, false);
+	else if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
+		pull_one(req, &seg);
+	else
+		pull(req);
+}
+
+static inline void receive_v1(struct weir_request *req, struct weir_conn *conn)
+{
+	enum request_next next = request_judge(req);
+
+	if (likely(next == REQUEST_SHAPED)) {
+		count_call(conn);
+		dispatch_inline(req, true);
+	} else {
+		act(req, next);
+	}
+}
+
+/* On a connection where that may be of another version. */
+static out_of_line void receive_any(struct weir_request *req, struct weir_conn *conn)
+{
+	enum request_next next = conn->protocol->receive_call(req);
+
+	if (next == REQUEST_BASE)
+		receive_v1(req, conn);
+	else
+		act(req, next);
+}
+
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
+		     uint32_t len)
+{
+	req->msg = buf;
+	req->msg_bytes = len;
+	req->template.shape = 0;
+	req->flags = (struct request_flags){0}; /* as its last one may have been */
+	if (unlikely(conn->via_protocol))
+		receive_any(req, conn);
+	else
+		receive_v1(req, conn);
+	if (req->state != REQUEST_FREE)
+		request_enlist(req);
+}
+
+/* All requests wait for their Sends, or are other connections', or the peer has to take replies
+ * first. The receive stays taken: this is bounded. */
+static out_of_line void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+{
+	/* It can't be judged yet, which is not to be counted as its silence. */
+	conn->got_message = true;
+	responder_put_in_backlog(responder_of(conn), buf, len);
+}
+
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey)
+{
+	struct responder *responder = responder_of(conn);
+	struct weir_request *req = NULL;
+
+	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
+	if (likely(responder->hold == 0))
+		req = take_request(responder);
+	if (unlikely(!req))
+		receive_later(conn, buf, len);
+	else
+		request_receive(req, conn, buf, len);
+}
+
+/* There are places in the send queue. */
+static void on_room(struct conn_waiter *waiter)
+{
+	struct weir_request *req =
+		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
+
+	req->flags.is_plain = false;
+	if (req->state == REQUEST_REPLYING)
+		request_send(req);
+	else
+		pull_on(req);
+}
+
+static void on_buffers(struct engine_waiter *waiter)
+{
+	struct weir_request *req =
+		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter));
+
+	req->flags.is_plain = false;
+	if (req->state == REQUEST_HANDLING)
+		handle_again(req);
+	else if (req->state == REQUEST_REPLYING)
+		resume_reply(req);
+	else if (req->state == REQUEST_JOIN)
+		join_group(req);
+	else
+		pull_on(req);
+}
+
+/* ---- results of steps ---- */
+
+out_of_line void request_answer(struct weir_request *req, enum request_next next)
+{
+	if (next == REQUEST_DROP) {
+		req->responder->engine->stats.dropped++;
+		request_release(req);
+		return;
+	}
+	if (next != REQUEST_SEND_ERROR)
+		request_put_error(req, next);
+	send_error(req);
+}
+
+static void act(struct weir_request *req, enum request_next next)
+{
+	switch (next) {
+	case REQUEST_GO_ON:
+	case REQUEST_WAIT:
+		return;
+	case REQUEST_END:
+		request_release(req);
+		return;
+	case REQUEST_BEGIN:
+		begin(req);
+		return;
+	case REQUEST_PULL:
+		pull(req);
+		return;
+	case REQUEST_JOIN_GROUP:
+		join_group(req);
+		return;
+	case REQUEST_GROUP_DONE:
+		end_group(req);
+		return;
+	case REQUEST_PLAN:
+		act(req, request_plan(req));
+		return;
+	case REQUEST_REPLY:
+		request_reply(req, req->responder->conn);
+		return;
+	case REQUEST_TRANSMIT:
+		request_send(req);
+		return;
+	case REQUEST_WAIT_RESERVE:
+		request_wait_reserve(req);
+		return;
+	default:
+		request_answer(req, next);
+	}
+}

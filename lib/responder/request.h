@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUEST_H
+#define REQUEST_H
+
+/* The functions of requests, by the file that has them. A step returns what it has come to (enum
+ * request_next): request.c alone goes from one to the next. */
+
+#include "responder.h"
+
+/* Whether it is plain and short. */
+static inline bool request_is_plain_short(const struct weir_request *req)
+{
+	const struct request_flags wanted = {.is_plain = true, .is_short = true};
+
+	return memcmp(&req->flags, &wanted, sizeof(wanted)) == 0;
+}
+
+/* What the binding says of the request's procedure. */
+static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
+{
+	return ulb_find(req->program->ulb, req->rpc.proc);
+}
+
+/* request.c: what a request does next */
+void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			  uint32_t inv_rkey);
+/* The same to a request that was taken for it. */
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
+		     uint32_t len);
+/* A call like the one before it, with 'seg' for its one Read chunk: its RPC header is taken, its
+ * procedure is there. */
+void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
+/* The call ends without the program, or with an error. */
+out_of_line void request_answer(struct weir_request *req, enum request_next next);
+/* The program's reply, where request_fast.c does not send it. 'conn' is NULL when it is gone. */
+void request_reply(struct weir_request *req, struct weir_conn *conn);
+/* The reply's header is made: send it. */
+void request_send(struct weir_request *req);
+void request_release(struct weir_request *req);
+/* Requests are free: messages that wait get them, one a connection in turn. */
+void request_pool_serve(struct request_pool *pool);
+
+/* request_pool.c: request objects, and messages that wait for them */
+/* The engine's, with the first connection, where receives are shared; else one for this connection.
+ */
+struct request_pool *request_pool_get(struct weir_engine *engine, uint32_t credits);
+void request_pool_put(struct request_pool *pool);
+/* A request that was never used; NULL: there is none left. */
+struct weir_request *request_pool_next(struct request_pool *pool);
+/* Programs that are gone may have left templates behind, and others come where they were: these
+ * have a higher serial than all that were there before. */
+void request_pool_forget_templates(struct request_pool *pool, const struct program_table *programs);
+/* The next responder in turn whose message may have a request. */
+struct responder *request_pool_waiting(struct request_pool *pool);
+/* Behind those that wait already: their order is kept. */
+void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len);
+struct mem_buf *responder_take_from_backlog(struct responder *responder);
+void responder_drop_backlog(struct responder *responder);
+
+/* request_recv.c: a step: the message is judged. BEGIN, SHAPED, or what answers it. */
+enum request_next request_judge(struct weir_request *req);
+void request_count_refused(struct weir_engine *engine, uint32_t reason);
+
+/* request_share.c: what a connection holds of each pool, and may hold (share.h) */
+bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
+		      uint64_t need);
+/*
+ * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
+ * else held anything. It then waits for itself, and others need not wait behind it.
+ */
+bool request_exceeds_share(const struct responder *responder, enum engine_share share,
+			   uint64_t count, uint64_t need);
+/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
+static inline bool request_may_take_bulk(const struct responder *responder,
+					 const struct mem_pool *pool)
+{
+	return pool->in_use < pool->count / 4 ||
+	       request_may_take(responder, ENGINE_SHARE_BULK, pool->count - pool->in_use, 1);
+}
+
+/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait
+ * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
+ * that. */
+bool request_may_take_reply(const struct weir_request *req, uint64_t free);
+void request_count(struct responder *responder, enum engine_share share, int64_t change);
+static inline void request_count_one_bulk(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	req->nbulk++;
+	responder->held.n[ENGINE_SHARE_BULK]++;
+	responder->account->held.n[ENGINE_SHARE_BULK]++;
+}
+
+/* When it has no chunks any more: it has some that count, so that its engine is there. */
+static inline void request_count_no_chunks(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	responder->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
+	responder->account->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
+	req->nbulk = 0;
+}
+
+/* After its chunk_bufs have changed: those of bulk_pool are counted. */
+out_of_line void request_count_bulk(struct weir_request *req);
+/* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
+void request_begin_pending(struct weir_request *req);
+void request_end_pending(struct weir_request *req);
+/* All that is counted of it goes back. */
+void request_count_none(struct weir_request *req);
+/* It is pulled, or will not be. */
+out_of_line void request_pull_end(struct weir_request *req);
+
+/* request_fast.c: a message that the device delivers */
+bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
+/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without
+ * chunks, of RDMA1_ONE_WRITE_SIZE with one Write chunk of one segment; or in place of that number
+ * the one for one Read segment. Tables of programs lie further apart than that. */
+#define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
+
+static inline uintptr_t request_shape(const struct program_table *programs, uint32_t number)
+{
+	return (uintptr_t)programs + number;
+}
+
+/* request_pull.c: steps of a call with Read chunks */
+/* List them, so that they can be read stage by stage. */
+enum request_next request_list_chunks(struct weir_request *req);
+/* PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are. WAIT, or
+ * what answers the call. */
+enum request_next request_read_stage(struct weir_request *req);
+/* Whether the items that a call lists may be where they are, whatever its credential. */
+bool request_items_allowed(const struct weir_request *req);
+/* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
+static inline bool request_items_fit(const struct weir_request *req)
+{
+	return req->nchunks - req->hdr.has_position_zero <= request_ulb(req)->arg_items_max;
+}
+
+/* What it can't have now it may have later; of what it can never have, the requester is told
+ * another way. */
+enum request_next request_refuse_pull(struct weir_request *req, int rc);
+/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
+int request_place_item(struct weir_request *req, uint32_t i);
+/* The call whose one Read chunk of 'bytes' is listed, and could not be read at once. PULL. */
+enum request_next request_pull_later(struct weir_request *req, uint32_t bytes);
+/* The decoder, at the start of arguments that are in parts. */
+void request_read_parts(struct weir_request *req);
+
+/* request_dispatch.c: a step: decode the RPC header at the start of 'in' and find the program.
+ * GO_ON, or what answers the call. */
+enum request_next request_find_program(struct weir_request *req, struct weir_xdr_in *in);
+/* The same of a call that is all here, from the end of its transport header. '*is_shaped' becomes
+ * false where the RPC header is one that request_fast.c does not know. */
+enum request_next request_find_inline(struct weir_request *req, bool *is_shaped);
+
+/* request_drc.c: duplicates */
+/* A step: look the call up. GO_ON: the program is to get it, as no call like it came before. Else
+ * it waits, or what answers it. */
+enum request_next request_look_up(struct weir_request *req);
+/* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
+enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
+				 uint32_t npieces);
+/* The reply of one that has an entry of the cache is made: the entry, which is no more its own; the
+ * duplicates that wait for it, one after the other, then NULL; and the reply is kept. */
+struct drc_entry *request_end_replay(struct weir_request *req);
+struct weir_request *request_next_duplicate(struct drc_entry *entry);
+void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+			const struct piece *pieces, uint32_t npieces);
+
+/* request_buffers.c */
+/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
+bool request_take_buffer(struct weir_request *req, uint64_t bytes);
+/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the
+ * queue, so that no two requests can each hold what the other waits for. 0; -EAGAIN: waits;
+ * -ENOBUFS: too many do; -EFBIG: it can never have them. */
+int request_own_buffers(struct weir_request *req, uint32_t which);
+static inline void request_begin_results(struct weir_request *req)
+{
+	weir_xdr_out_init(&req->out, req->reply->data + ENGINE_HEADROOM,
+			  req->reply->size_bytes - ENGINE_HEADROOM);
+	req->npieces = 0;
+	req->nitems = 0;
+	req->piece_start = 0;
+}
+
+/* request_results.c */
+/* What was encoded since the latest item is a piece of the reply. */
+void request_close_piece(struct weir_request *req);
+
+/* request_reply.c: steps of a reply */
+/* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */
+enum request_next request_plan(struct weir_request *req);
+/* Lay it out without, and send it in one go. END: it is sent; TRANSMIT: it is laid out; PLAN: it is
+ * no such reply. */
+enum request_next request_send_plain(struct weir_request *req, struct weir_conn *conn);
+/* Send what is laid out. GO_ON: it is on its way; WAIT; or END. */
+enum request_next request_transmit(struct weir_request *req);
+/* The connection is gone, or has ended: no reply is sent. */
+static inline bool request_is_gone(const struct weir_request *req)
+{
+	return !req->responder->conn || !conn_can_send(req->responder->conn);
+}
+
+/* The reply is made but for a buffer, which it waits for. */
+void request_wait_reserve(struct weir_request *req);
+/* It waits for a buffer: role.c ends the connection when that takes too long. */
+static inline void request_note_wait(struct weir_request *req)
+{
+	uint64_t now_ns = req->responder->engine->now_ns;
+
+	req->state = REQUEST_REPLYING;
+	if (req->wait_ns == 0)
+		req->wait_ns = now_ns ? now_ns : 1;
+}
+
+/* request_error.c */
+/* The bytes of an error to req->error: of what a step has come to; of a reply of RPC; or so many
+ * bytes are there already, and are a transport header and all of the answer. */
+void request_put_error(struct weir_request *req, enum request_next which);
+void request_put_accept_stat(struct weir_request *req, enum weir_rpc_accept_stat stat);
+void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
+void request_put_error_header(struct weir_request *req, uint32_t bytes);
+/* A step: make a message of them. REPLY, TRANSMIT or WAIT_RESERVE. */
+enum request_next request_lay_error(struct weir_request *req);
+
+/* request_release.c: what a request holds */
+/* Whatever it is, all of it goes back, and it waits for nothing. */
+void request_give_back(struct weir_request *req);
+/* Its buffers, but for the message. */
+void request_put_bufs(struct weir_request *req);
+/* Its receive, or receives, when there is no connection to give them back to. */
+void request_put_message(struct weir_request *req, struct weir_engine *engine);
+/* They outlast the connection. */
+void request_keep_message(struct weir_request *req, struct weir_conn *conn);
+/* Whether it has nothing but what a request takes that is answered at once, and ends for nobody. */
+static inline bool request_has_little(const struct weir_request *req)
+{
+	const struct responder *responder = req->responder;
+	uintptr_t more = (uintptr_t)req->msg | (uintptr_t)req->on_sent |
+			 (uintptr_t)req->header_buf | (uintptr_t)req->spill | req->extension |
+			 req->nchunks | req->any_counted | req->tx_waiter.is_waiting |
+			 (uintptr_t)req->outstanding.le_prev | req->buf_waiter.is_waiting |
+			 (uintptr_t)TAILQ_FIRST(&responder->pool->waiting);
+
+	return more == 0 && responder->conn && req->state != REQUEST_DUPLICATE &&
+	       req->state != REQUEST_REPLYING && responder->engine->waking != &req->buf_waiter;
+}
+
+/* It outlasts the upcall of its message. Until its end it is in its responder's list. */
+static inline void request_enlist(struct weir_request *req)
+{
+	if (!req->outstanding.le_prev)
+		LIST_INSERT_HEAD(&req->responder->outstanding, req, outstanding);
+}
+
+static inline void request_delist(struct weir_request *req)
+{
+	LIST_REMOVE(req, outstanding);
+	req->outstanding.le_prev = NULL;
+}
+
+static inline void request_put_buf(struct mem_buf **buf)
+{
+	if (*buf) {
+		mem_pool_put(*buf);
+		*buf = NULL;
+	}
+}
+
+/* The buffers that its Read chunks were pulled to. */
+static inline void request_put_chunks(struct weir_request *req)
+{
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		request_put_buf(&req->chunk_bufs[i]);
+	req->nchunks = 0;
+	req->nparts = 0;
+	if (req->nbulk > 0)
+		request_count_no_chunks(req);
+	if (unlikely(req->pull_since_ns != 0))
+		request_pull_end(req);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Buffers of a request: of its reply, and of what it pulls. */
+#include "request.h"
+
+#include <errno.h>
+
+static bool take_reply(struct weir_request *req, struct mem_pool *pool)
+{
+	bool is_bulk = pool == req->responder->engine->bulk_pool;
+	uint32_t left = pool->count - pool->in_use;
+
+	if (is_bulk)
+		req->waits_for_share = left > 0 && !request_may_take_reply(req, left);
+	else
+		req->waits_for_share = req->responder->hold & RESPONDER_FULL;
+	if (req->waits_for_share)
+		return false;
+	req->reply = mem_pool_get(pool);
+	if (req->reply && is_bulk) {
+		request_count(req->responder, ENGINE_SHARE_BULK, 1);
+		req->is_bulk_reply = true;
+		req->flags.is_plain = false; /* its release counts, too */
+	}
+	return req->reply != NULL;
+}
+
+bool request_take_buffer(struct weir_request *req, uint64_t bytes)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->send_pool;
+
+	if (bytes > engine->msg_bytes)
+		pool = engine->bulk_pool;
+	if (bytes + ENGINE_HEADROOM > engine->profile.bulk_buffer_bytes &&
+	    pool == engine->bulk_pool) {
+		req->may_wait = false;
+		return false;
+	}
+	if (req->reply && bytes > req->reply->size_bytes - ENGINE_HEADROOM)
+		return false;
+	if (!req->reply && !take_reply(req, pool)) {
+		req->may_wait = true;
+		return false;
+	}
+	request_begin_results(req);
+	return true;
+}
+
+/* Else it is to wait: for others, or for its own share. */
+static bool may_take_bulk(struct weir_request *req, uint32_t need)
+{
+	const struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->bulk_pool;
+	uint32_t left = pool->count - pool->in_use;
+
+	req->buf_waiter.is_own = false;
+	if (need > left) {
+		/* If none is left, others have nothing to gain by going first. */
+		req->buf_waiter.is_own =
+			left > 0 &&
+			request_exceeds_share(req->responder, ENGINE_SHARE_BULK, pool->count, need);
+		pool->empty++;
+		return false;
+	}
+	if (engine_has_waiters(engine, &req->responder->wait_queue, &req->buf_waiter)) {
+		req->buf_waiter.is_own =
+			engine->nblocking == 0; /* behind others of its connection */
+		return false;
+	}
+	/* Alone, a message may take them all: otherwise none of that size could be pulled. */
+	req->buf_waiter.is_own = pool->in_use > 0 &&
+				 !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
+	return !req->buf_waiter.is_own;
+}
+
+int request_own_buffers(struct weir_request *req, uint32_t which)
+{
+	struct weir_engine *engine = req->responder->engine;
+	struct mem_pool *pool = engine->bulk_pool;
+	uint32_t need = (uint32_t)__builtin_popcount(which);
+
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		if (which >> i & 1 && req->chunks[i].len_bytes > engine->profile.bulk_buffer_bytes)
+			return -EFBIG;
+	if (need > pool->count)
+		return -EFBIG;
+	if (need > 0 && !may_take_bulk(req, need))
+		return engine_wait_buffers(engine, &req->responder->wait_queue, &req->buf_waiter)
+			       ? -EAGAIN
+			       : -ENOBUFS;
+	for (uint32_t i = 0; i < req->nchunks; i++) {
+		if (!(which >> i & 1))
+			continue;
+		req->chunk_bufs[i] = mem_pool_get(pool);
+		req->chunks[i].dst = req->chunk_bufs[i]->data;
+		req->chunks[i].lkey = req->chunk_bufs[i]->lkey;
+	}
+	if (need > 0)
+		request_count_bulk(req);
+	return 0;
+}

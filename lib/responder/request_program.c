@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a program asks of a request that it handles, apart from its results and its reply. */
+#include "request.h"
+
+#include <errno.h>
+
+#include "forked.h"
+
+int weir_request_retry_when_buffers(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	req->flags.is_plain = false;
+	if (!responder_engine(responder))
+		return -ENOTCONN;
+	if (engine_is_forked(responder->engine))
+		return engine_fork_refuse();
+	if (req->reply || !req->may_wait)
+		return -EMSGSIZE;
+	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it.
+	 */
+	req->buf_waiter.is_own = req->args_released || req->waits_for_share;
+	if (req->args_released) {
+		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
+		return 0;
+	}
+	/* What it holds, others may be waiting for. */
+	for (uint32_t i = 0; i < req->nchunks; i++)
+		if (req->chunk_bufs[i])
+			return -ENOBUFS;
+	return engine_wait_buffers(responder->engine, &responder->wait_queue, &req->buf_waiter)
+		       ? 0
+		       : -ENOBUFS;
+}
+
+void weir_request_release_args(struct weir_request *req)
+{
+	/* All that a reply needs to know of them. */
+	bool forbids = rpc_auth_forbids_reduction(&req->rpc.cred);
+
+	request_put_chunks(req);
+	weir_xdr_in_init(&req->args, NULL, 0);
+	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor
+								 : WEIR_RPC_AUTH_NONE};
+	req->rpc.verf = (struct weir_rpc_auth){0};
+	req->template.shape = 0;
+	req->args_released = true;
+	req->flags.is_plain = false;
+}
+
+bool weir_request_args_released(const struct weir_request *req)
+{
+	return req->args_released;
+}
+
+const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req)
+{
+	return &req->rpc;
+}
+
+struct weir_xdr_in *weir_request_args(struct weir_request *req)
+{
+	return &req->args;
+}
+
+struct weir_conn *weir_request_conn(const struct weir_request *req)
+{
+	return req->responder->conn;
+}
+
+struct weir_engine *weir_request_engine(const struct weir_request *req)
+{
+	return responder_engine(req->responder);
+}
+
+void weir_request_set_user(struct weir_request *req, void *user)
+{
+	req->user = user;
+}
+
+void *weir_request_user(const struct weir_request *req)
+{
+	return req->user;
+}
+
+void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
+{
+	req->flags.is_plain = false;
+	req->on_sent = fn;
+	req->on_sent_arg = arg;
+}

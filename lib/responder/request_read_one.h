@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUEST_READ_ONE_H
+#define REQUEST_READ_ONE_H
+
+/* A step: a call with one Read chunk of one segment, which is neither empty nor at Position Zero,
+ * is read in one pass where it has to wait for nothing. */
+
+#include "request.h"
+#include "xdr_ref.h"
+
+/* request_list_chunks() of such a call. */
+static inline void request_list_one(struct weir_request *req, const struct rdma1_read_segment *seg,
+				    uint32_t header_bytes)
+{
+	req->chunks[0] = (struct reassemble_chunk){.position = seg->position,
+						   .len_bytes = seg->target.length};
+	req->nchunks = 1;
+	req->has_asked = false;
+	req->is_reading = false;
+	req->stream = req->msg->data + header_bytes;
+	req->stream_bytes = req->msg_bytes - header_bytes;
+}
+
+/* An item that could have come inline goes to a buffer for a message, of which there are many,
+ * while half of them are free: programs that keep short calls for a while keep as many as when they
+ * came inline. */
+static inline struct mem_pool *request_pool_for(const struct weir_engine *engine,
+						uint32_t len_bytes)
+{
+	const uint64_t headers = RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN;
+	const struct mem_pool *pool = engine->send_pool;
+
+	return len_bytes + headers <= engine->msg_bytes && pool->in_use < pool->count / 2
+		       ? engine->send_pool
+		       : engine->bulk_pool;
+}
+
+/* Where the one item goes, and it is admitted, as request_read_stage() would have it. 0; 1: that is
+ * to see to it; -EINVAL. */
+static inline int request_place_one(struct weir_request *req)
+{
+	const struct responder *responder = req->responder;
+	const struct weir_engine *engine = responder->engine;
+	struct reassemble_chunk *chunk = &req->chunks[0];
+	struct mem_pool *pool = request_pool_for(engine, chunk->len_bytes);
+	int rc = 1;
+
+	if (engine->pulling_bytes > 0)
+		return 1;
+	if (req->program->arg_sink)
+		rc = request_place_item(req, 0);
+	req->has_asked = rc >= 0;
+	if (rc <= 0)
+		return rc;
+	if (chunk->len_bytes > engine->profile.bulk_buffer_bytes || pool->in_use == pool->count ||
+	    (engine->nblocking | responder->wait_queue.nwaiting) > 0 ||
+	    (pool == engine->bulk_pool && !request_may_take_bulk(responder, pool)))
+		return 1;
+	req->chunk_bufs[0] = mem_pool_get(pool);
+	chunk->dst = req->chunk_bufs[0]->data;
+	chunk->lkey = req->chunk_bufs[0]->lkey;
+	if (pool == engine->bulk_pool)
+		request_count_one_bulk(req);
+	return 0;
+}
+
+/* All of the item is here at once, if the driver can do that, and the arguments are as they have to
+ * be. False: it is to be pulled. */
+static inline bool request_read_direct(struct weir_request *req, const struct rdma1_segment *seg,
+				       const uint8_t *args)
+{
+	const struct reassemble_chunk *chunk = &req->chunks[0];
+	const struct fabric_sge sge = {chunk->dst, chunk->len_bytes, chunk->lkey};
+
+	/* The RPC header was decoded as if nothing had been taken out of it, nor had its count
+	 * word. */
+	if (args > req->stream + chunk->position - WEIR_XDR_UNIT)
+		return false;
+	req->nparts = reassemble_one(req->stream, req->stream_bytes, chunk, req->parts);
+	if (req->nparts == 0 ||
+	    !conn_read_direct(req->responder->conn, sge, seg->handle, seg->offset))
+		return false;
+	xdr_in_init_at(&req->args, req->parts, req->nparts, req->stream_bytes, args);
+	return true;
+}
+
+/* The request is PULL_ITEMS. GO_ON: all arguments are there. PULL: it takes request_read_stage().
+ * Else what answers the call. */
+static hot_inline enum request_next request_read_one(struct weir_request *req,
+						     const struct rdma1_read_segment *seg)
+{
+	const uint8_t *args = req->args.p; /* which the program may read on from */
+	int rc = request_place_one(req);
+
+	if (unlikely(rc < 0))
+		return request_refuse_pull(req, rc);
+	if (likely(rc == 0 && request_read_direct(req, &seg->target, args))) {
+		req->responder->engine->stats.read_chunks++;
+		return REQUEST_GO_ON;
+	}
+	return request_pull_later(req, seg->target.length); /* wherever it goes */
+}
+
+#endif

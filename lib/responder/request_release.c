@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a request holds is given back. Nothing is decided here: what follows from its release is
+ * request.c's. */
+#include "request.h"
+
+#include "compiler.h"
+
+/* Those that only some requests have. */
+static out_of_line void put_extra(struct weir_request *req)
+{
+	request_put_buf(&req->header_buf);
+	request_put_buf(&req->spill);
+	if (req->extension != 0)
+		req->responder->protocol->release_request(req);
+	if (req->nchunks > 0)
+		request_put_chunks(req);
+}
+
+void request_put_bufs(struct weir_request *req)
+{
+	request_put_buf(&req->reply);
+	if (unlikely(req->header_buf || req->spill || req->extension != 0 || req->nchunks > 0))
+		put_extra(req);
+}
+
+/* Each receive of a message that is one of several, by 'fn'. */
+static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf),
+			 void *arg)
+{
+	while (chain) {
+		struct mem_buf *next = conn_chain_next(chain);
+
+		fn(arg, chain);
+		chain = next;
+	}
+}
+
+static void keep_receive(void *conn, struct mem_buf *buf)
+{
+	conn_keep_message(conn, buf);
+}
+
+static void put_receive(void *engine, struct mem_buf *buf)
+{
+	conn_put_kept(engine, buf);
+}
+
+void request_put_message(struct weir_request *req, struct weir_engine *engine)
+{
+	if (req->is_group)
+		each_receive(req->msg, put_receive, engine);
+	else
+		conn_put_kept(engine, req->msg);
+}
+
+void request_keep_message(struct weir_request *req, struct weir_conn *conn)
+{
+	if (req->is_group)
+		each_receive(req->msg, keep_receive, conn);
+	else
+		conn_keep_message(conn, req->msg);
+}
+
+/* What it waited for is another's by now, maybe of another connection. */
+static void end_wait(struct weir_request *req)
+{
+	if (req->state == REQUEST_DUPLICATE)
+		LIST_REMOVE(req, duplicate);
+	req->must_plan = false;
+	req->error_bytes = 0;
+	req->xfers_after = 0;
+	req->wait_ns = 0;
+}
+
+/* Before its reply: later there is no message to give back any more. */
+static out_of_line void release_message(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+
+	if (!conn)
+		request_put_message(req, req->responder->engine);
+	else if (req->is_group)
+		conn_chain_done(conn, req->msg);
+	else
+		conn_recv_done(conn, req->msg);
+	req->msg = NULL;
+}
+
+/* It waited for something. */
+static void stop_waiting(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+
+	if (req->state == REQUEST_DUPLICATE || req->state == REQUEST_REPLYING)
+		end_wait(req);
+	if (req->tx_waiter.is_waiting && responder->conn)
+		conn_wait_cancel(responder->conn, &req->tx_waiter);
+	if (req->buf_waiter.is_waiting || responder->engine->waking == &req->buf_waiter)
+		engine_wait_cancel(responder->engine, &req->buf_waiter);
+}
+
+void request_give_back(struct weir_request *req)
+{
+	if (req->msg)
+		release_message(req);
+	request_put_bufs(req);
+	request_count_none(req);
+	stop_waiting(req);
+	if (req->outstanding.le_prev)
+		request_delist(req);
+}

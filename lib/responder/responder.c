@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Responders: created with their connection, and freed with the last of their requests, which may
+ * be after the end of the connection and of the engine. */
+#include "request.h"
+
+#include "alloc.h"
+
+/* Stands for an engine that is gone, so that who makes replies needs no check: it has no buffer for
+ * any. */
+static struct weir_engine no_engine;
+
+struct weir_engine *responder_engine(const struct responder *responder)
+{
+	return responder->engine == &no_engine ? NULL : responder->engine;
+}
+
+struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
+				   uint32_t credits, struct program_table *programs,
+				   struct drc *drc, struct engine_peer *account)
+{
+	struct responder *responder = mem_zalloc(sizeof(*responder));
+
+	if (!responder)
+		return NULL;
+	responder->pool = request_pool_get(engine, credits);
+	if (!responder->pool) {
+		mem_free(responder);
+		return NULL;
+	}
+	if (!protocol->begin_responder(engine)) {
+		request_pool_put(responder->pool);
+		mem_free(responder);
+		return NULL;
+	}
+	TAILQ_INIT(&responder->wait_queue.waiters);
+	TAILQ_INIT(&responder->reserve_queue.waiters);
+	responder->reserve_queue.is_reserve = true;
+	responder->account = engine_peer_ref(account);
+	responder->wait_queue.peer = account;
+	responder->engine = engine;
+	responder->protocol = protocol;
+	responder->keeps = true;
+	responder->credits.limit = credits;
+	responder->programs = programs;
+	request_pool_forget_templates(responder->pool, programs);
+	responder->drc = drc;
+	programs->refs++;
+	return responder;
+}
+
+void responder_forget_kept(struct responder *responder)
+{
+	if (responder->keeps)
+		responder->protocol->end_responder(responder->engine, responder);
+	responder->keeps = false;
+}
+
+void responder_free(struct responder *responder)
+{
+	responder_forget_kept(responder);
+	if (responder->is_orphan)
+		TAILQ_REMOVE(&responder->engine->orphans, &responder->orphan, entry);
+	engine_peer_put(responder->engine, responder->account);
+	program_table_put(responder->programs);
+	request_pool_put(responder->pool);
+	mem_free(responder);
+}
+
+/* Handlers that wait for buffers are called once more, to end their requests. */
+static void end_waiting(struct responder *responder)
+{
+	struct weir_engine *engine = responder->engine;
+	struct engine_waiter *waiter;
+
+	responder->engine = &no_engine;
+	responder->pool->engine = NULL;
+	responder->nbusy++; /* they may be the last ones */
+	while ((waiter = TAILQ_FIRST(&responder->wait_queue.waiters))) {
+		engine_wait_cancel(engine, waiter);
+		waiter->on_buffers(waiter);
+	}
+	if (--responder->nbusy == 0)
+		responder_free(responder);
+}
+
+/* The program still holds requests: all that they are made of is the engine's. */
+static void on_engine_destroy(struct engine_orphan *orphan)
+{
+	struct responder *responder =
+		(struct responder *)((char *)orphan - offsetof(struct responder, orphan));
+	struct weir_request *req;
+
+	responder->is_orphan = false;
+	LIST_FOREACH(req, &responder->outstanding, outstanding)
+	{
+		request_put_message(req, responder->engine);
+		req->msg = NULL;
+		request_put_bufs(req);
+		request_count_none(req);
+		req->template.shape = 0;
+		req->rpc.cred = req->rpc.verf = (struct weir_rpc_auth){0};
+		req->npieces = req->nitems = req->piece_start = 0;
+		weir_xdr_in_init(&req->args, NULL, 0);
+		weir_xdr_out_init(&req->out, NULL, 0);
+	}
+	responder->wait_queue.peer = NULL;
+	engine_peer_put(responder->engine, responder->account);
+	responder->account = NULL;
+	end_waiting(responder);
+}
+
+void responder_orphan(struct responder *responder)
+{
+	responder->orphan.on_destroy = on_engine_destroy;
+	responder->is_orphan = true;
+	TAILQ_INSERT_TAIL(&responder->engine->orphans, &responder->orphan, entry);
+}
