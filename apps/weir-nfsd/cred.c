@@ -49,6 +49,7 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 	default:
 		return WEIR_RPC_AUTH_REJECTEDCRED;
 	}
+	cred->reads_to_execute = !is_known;
 	/* A known user cannot become the anonymous one by leaving its credential out. */
 	if (is_known)
 		sys.uid = client->uid;

@@ -15,6 +15,7 @@ struct cred {
 	uint32_t gid;
 	uint32_t ngids;
 	uint32_t gids[CRED_GIDS_MAX];
+	bool reads_to_execute; /* may read what it may execute; cred_of() */
 };
 
 enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
@@ -28,6 +29,10 @@ enum { MAY_EXEC = 1, MAY_WRITE = 2, MAY_READ = 4 };
  * who has more groups than the kernel named here is denied with WEIR_RPC_AUTH_TOOWEAK, because a
  * mode can take rights from the members of a group. Any other client is anonymous with AUTH_NONE,
  * and if it claims the ID 2^32 - 1, which is no ID. Whoever is squashed is anonymous.
+ *
+ * A client has to read a program in order to run it, so whoever may execute a file may read it (RFC
+ * 1813 section 4.4). A user whom the kernel has named gets no such right: no kernel runs programs
+ * over shm, and the process would get the contents that the host denies it.
  *
  * Returns WEIR_RPC_AUTH_OK with *cred filled in, or what the call is to be denied with.
  */

@@ -433,6 +433,18 @@ clients = local(secure_port)
                 self.client('/secret', *claim,
                             before=self.before).fails(self, NFS, 'ermission denied', 'cat', 'file')
 
+    def test_a_user_reads_no_program_that_it_may_only_execute(self):
+        for export in ('/secret', '/shared'):
+            root = self.client(export, '--uid', '0', '--gid', '0')
+            root.ok(self, 'put', '-', 'program', data=b'code')
+            root.ok(self, 'chmod', '711', 'program')
+            # Who may be a client of the network's, as far as the server knows.
+            other = self.client(export, '--uid', '1000', '--gid', '1000')
+            with self.subTest(export=export):
+                self.assertEqual(other.ok(self, 'cat', 'program'), b'code')
+                self.client(export, before=self.before).fails(self, NFS, 'ermission denied', 'cat',
+                                                              'program')
+
     def test_the_groups_of_the_process_count(self):
         member = self.as_nobody(f'--groups=4999,{GROUP}')
         for export in ('/secret', '/shared'):

@@ -68,8 +68,7 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 	op->decided_ctime = st->st_ctim;
 	if (!dir_is_exempt(op, st))
 		rc = dir_check(&op->cred, fd, want);
-	/* A client has to read a program in order to run it. */
-	if (rc == -EACCES && want == MAY_READ)
+	if (rc == -EACCES && want == MAY_READ && op->cred.reads_to_execute)
 		rc = dir_check(&op->cred, fd, MAY_EXEC);
 	return rc;
 }
@@ -77,6 +76,7 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 static bool is_same_cred(const struct cred *a, const struct cred *b)
 {
 	return a->uid == b->uid && a->gid == b->gid && a->ngids == b->ngids &&
+	       a->reads_to_execute == b->reads_to_execute &&
 	       memcmp(a->gids, b->gids, a->ngids * sizeof(a->gids[0])) == 0;
 }
 

@@ -12,8 +12,9 @@ static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode
 		return NFS3ERR_INVAL;
 	if (op->cred.uid == inode->attr.uid || ram_may(op, inode, how))
 		return NFS3_OK;
-	/* To execute a file one has to read it. */
-	return how == MAY_READ && ram_may(op, inode, MAY_EXEC) ? NFS3_OK : NFS3ERR_ACCES;
+	return how == MAY_READ && op->cred.reads_to_execute && ram_may(op, inode, MAY_EXEC)
+		       ? NFS3_OK
+		       : NFS3ERR_ACCES;
 }
 
 /* Let the reply name memory of 'block'. */
