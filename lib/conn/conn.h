@@ -301,7 +301,10 @@ void conn_share_leave(struct weir_conn *conn);
 void conn_share_tick(struct weir_conn *conn, uint64_t now_ns);
 /* It outlives its connection, which is ending: its holder gives it back. */
 void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg);
-void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg);
+void conn_put_kept(struct weir_engine *engine, struct engine_peer *account, struct mem_buf *msg);
+/* Whether the peer's messages that outlive their connections are so few that it may have another
+ * connection. Each holds a receive and a request, and may hold a send buffer. */
+bool conn_share_may_join(const struct weir_engine *engine, const struct engine_peer *account);
 
 static inline bool conn_can_send(const struct weir_conn *conn)
 {

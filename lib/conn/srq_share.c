@@ -60,6 +60,8 @@ void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 		LIST_INSERT_HEAD(&conn->kept, msg, held);
 		return;
 	}
+	conn->ep.engine->nrecvs_behind++;
+	conn->peer_account->receives.behind++;
 	for (uint32_t i = 0; i < conn->nrecvs; i++) {
 		if (conn->recvs[i] == msg) {
 			conn->recvs[i] = conn->recvs[--conn->nrecvs];
@@ -68,9 +70,11 @@ void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 	}
 }
 
-void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg)
+void conn_put_kept(struct weir_engine *engine, struct engine_peer *account, struct mem_buf *msg)
 {
 	if (!engine->srq) {
+		engine->nrecvs_behind--;
+		account->receives.behind--;
 		mem_pool_put(msg);
 		return;
 	}
@@ -78,7 +82,17 @@ void conn_put_kept(struct weir_engine *engine, struct mem_buf *msg)
 		engine_srq_return(engine->srq, msg);
 		return;
 	}
-	credit_pool_return(&engine->srq->credits);
+	credit_pool_return(&engine->srq->credits, &account->receives);
 	LIST_NEXT(msg, held) = NULL;
 	engine_srq_put(engine->srq, msg);
+}
+
+bool conn_share_may_join(const struct weir_engine *engine, const struct engine_peer *account)
+{
+	uint32_t behind = account->receives.behind;
+
+	if (behind > engine->send_pool->count / 2)
+		return false;
+	return engine->srq ? credit_group_may_join(&engine->srq->credits, &account->receives)
+			   : behind + engine->nrecvs_behind <= engine->recv_pool->count;
 }

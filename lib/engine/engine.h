@@ -150,10 +150,11 @@ struct weir_engine {
 	bool had_blockers;		/* since the latest tick */
 	bool blockers_rest;		/* none of them blocks */
 	uint32_t npending;		/* replies that are queued or posted */
-	struct engine_waiter *waking;	/* whose turn it is */
-	bool waits_again;		/* that one */
-	bool reserve_turn;		/* it is of the spare lines */
-	bool reserve_given;		/* and got what it waited for */
+	uint32_t nrecvs_behind; /* of recv_pool, in use by calls whose connections have gone */
+	struct engine_waiter *waking; /* whose turn it is */
+	bool waits_again;	      /* that one */
+	bool reserve_turn;	      /* it is of the spare lines */
+	bool reserve_given;	      /* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];

@@ -58,7 +58,7 @@ struct engine_peer {
 	uint32_t narriving;		    /* requests for connections that wait for a place */
 	struct engine_peer_members members; /* the longest idle one first */
 	struct engine_held held;
-	struct credit_group receives; /* of those that connections share */
+	struct credit_group receives; /* where connections do not share them, only 'behind' */
 };
 
 struct engine_peers;

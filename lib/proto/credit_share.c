@@ -40,16 +40,22 @@ bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use)
 {
 	share_set_size(pool, share, in_use);
-	if (share->group)
-		share->group->size -= in_use - 1;
+	if (share->group) {
+		share->group->size++; /* of those left behind, the first counts, too */
+		share->group->behind += in_use;
+	}
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
 	pool->to_join++;
 	reckon_left(pool);
 }
 
-void credit_pool_return(struct credit_pool *pool)
+void credit_pool_return(struct credit_pool *pool, struct credit_group *group)
 {
 	pool->shared--;
+	if (group) {
+		group->size--;
+		group->behind--;
+	}
 	reckon_left(pool);
 }
 

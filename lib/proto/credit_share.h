@@ -33,8 +33,9 @@ struct credit_pool {
 
 /* What connections of one peer share among them. */
 struct credit_group {
-	uint32_t size; /* sum of what their shares have beyond the first message, which each
-			  connection has */
+	uint32_t size;	 /* sum of what their shares have beyond the first message, which each
+			    connection has, and of 'behind' */
+	uint32_t behind; /* receives in use whose connections have gone */
 };
 
 struct credit_share {
@@ -53,9 +54,18 @@ void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t memb
  * room for it. */
 bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
 		       struct credit_group *group);
-/* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). */
+/* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). Until
+ * then they count for its group. */
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
-void credit_pool_return(struct credit_pool *pool);
+void credit_pool_return(struct credit_pool *pool, struct credit_group *group);
+
+/* Whether another connection of the group may come. What its connections leave behind leaves an
+ * eighth to others, as what they have does; else each newcomer could leave one more behind. */
+static inline bool credit_group_may_join(const struct credit_pool *pool,
+					 const struct credit_group *group)
+{
+	return group->behind <= 7 * pool->left;
+}
 
 /* Parts of the two below. */
 uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share,

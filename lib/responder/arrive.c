@@ -67,6 +67,8 @@ static const char *why_refused(int rc)
 		return "the profile's [limits] connections are all there";
 	case -ENOBUFS:
 		return "no receives are left: see recv_buffers in the profile's [memory]";
+	case -EDQUOT:
+		return "calls of its peer's earlier connections hold as much as a peer may have";
 	case -EUSERS:
 		return "its peer has as many as the profile's [limits] connections_peer allow";
 	default:
@@ -367,6 +369,9 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 	if (account && most > 0 && engine_peer_holds(account) >= most) {
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
+	} else if (account && !conn_share_may_join(engine, account)) {
+		engine->stats.shares_used_up++;
+		rc = -EDQUOT;
 	} else if (account) {
 		rc = arrival_place(engine, handover, account);
 	}

@@ -231,7 +231,7 @@ void request_give_back(struct weir_request *req);
 /* Its buffers, but for the message. */
 void request_put_bufs(struct weir_request *req);
 /* Its receive, or receives, when there is no connection to give them back to. */
-void request_put_message(struct weir_request *req, struct weir_engine *engine);
+void request_put_message(struct weir_request *req);
 /* They outlast the connection. */
 void request_keep_message(struct weir_request *req, struct weir_conn *conn);
 /* Whether it has nothing but what a request takes that is answered at once, and ends for nobody. */

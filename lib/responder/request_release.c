@@ -40,17 +40,19 @@ static void keep_receive(void *conn, struct mem_buf *buf)
 	conn_keep_message(conn, buf);
 }
 
-static void put_receive(void *engine, struct mem_buf *buf)
+static void put_receive(void *responder, struct mem_buf *buf)
 {
-	conn_put_kept(engine, buf);
+	const struct responder *its = responder;
+
+	conn_put_kept(its->engine, its->account, buf);
 }
 
-void request_put_message(struct weir_request *req, struct weir_engine *engine)
+void request_put_message(struct weir_request *req)
 {
 	if (req->is_group)
-		each_receive(req->msg, put_receive, engine);
+		each_receive(req->msg, put_receive, req->responder);
 	else
-		conn_put_kept(engine, req->msg);
+		put_receive(req->responder, req->msg);
 }
 
 void request_keep_message(struct weir_request *req, struct weir_conn *conn)
@@ -78,7 +80,7 @@ static out_of_line void release_message(struct weir_request *req)
 	struct weir_conn *conn = req->responder->conn;
 
 	if (!conn)
-		request_put_message(req, req->responder->engine);
+		request_put_message(req);
 	else if (req->is_group)
 		conn_chain_done(conn, req->msg);
 	else

@@ -93,7 +93,7 @@ static void on_engine_destroy(struct engine_orphan *orphan)
 	responder->is_orphan = false;
 	LIST_FOREACH(req, &responder->outstanding, outstanding)
 	{
-		request_put_message(req, responder->engine);
+		request_put_message(req);
 		req->msg = NULL;
 		request_put_bufs(req);
 		request_count_none(req);

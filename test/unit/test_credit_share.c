@@ -340,11 +340,41 @@ static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
 	credit_share_leave(&pool, &share, 4);
 	assert_int_equal(pool.shared, 4);
 	assert_false(credit_share_join(&pool, &next, NULL));
-	credit_pool_return(&pool);
+	credit_pool_return(&pool, NULL);
 	assert_true(credit_share_join(&pool, &next, NULL));
 	for (uint32_t i = 0; i < 3; i++)
-		credit_pool_return(&pool);
+		credit_pool_return(&pool, NULL);
 	assert_int_equal(pool.shared, 1);
+}
+
+/* A peer whose connections come, are granted all that they get, and leave it behind in use. */
+static void leave__what_is_in_use_counts_for_its_group(void **state)
+{
+	struct credit_group group = {0};
+	struct credit_share share, other;
+	struct credit_pool pool;
+	uint32_t behind = 0;
+
+	(void)state;
+	credit_pool_init(&pool, 512, 16);
+	for (uint32_t i = 0; i < 1000 && credit_group_may_join(&pool, &group); i++) {
+		assert_true(credit_share_join(&pool, &share, &group));
+		replies(&pool, &share, 4);
+		behind += share.size;
+		credit_share_leave(&pool, &share, share.size);
+		assert_int_equal(group.size, behind);
+		assert_int_equal(group.behind, behind);
+	}
+	assert_false(credit_group_may_join(&pool, &group));
+	assert_in_range(behind, 256, 512 * 7 / 8);
+	assert_true(credit_share_join(&pool, &other, NULL));
+	replies(&pool, &other, 8);
+	assert_in_range(other.size, 24, 64);
+	for (uint32_t i = 0; i < behind; i++)
+		credit_pool_return(&pool, &group);
+	assert_int_equal(group.size, 0);
+	assert_int_equal(group.behind, 0);
+	assert_true(credit_group_may_join(&pool, &group));
 }
 
 int main(void)
@@ -361,6 +391,7 @@ int main(void)
 		cmocka_unit_test(grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send),
 		cmocka_unit_test(grant__once_more_is_what_it_would_be),
 		cmocka_unit_test(leave__what_is_in_use_is_kept_until_it_comes_back),
+		cmocka_unit_test(leave__what_is_in_use_counts_for_its_group),
 	};
 
 	return cmocka_run_group_tests_name("credit_share", tests, NULL, NULL);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A peer that leaves while the program works on its calls, and comes again: what the calls hold
+ * counts for it until they are answered. Another engine of the simulated world is that peer.
+ */
+#include "pair_main.h"
+
+#include <string.h>
+
+#include "conn.h"
+#include "responder.h"
+#include "shared_recv.h"
+
+#define CREDITS	   8u
+#define ROUNDS	   64u
+#define SETTLE	   3000u
+#define RECVS	   72u
+#define SEND_FEW   32u
+#define HONEST_MIN 4u
+#define WARM_UP	   4u
+#define POLLS_MAX  1000000u
+
+/* A connection, and what became of it. */
+struct end {
+	struct weir_conn *conn;
+	int opened, closed;
+};
+
+static struct pair pair;
+static struct weir_engine *other;
+static struct outcome outcomes[CREDITS];
+
+static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+{
+	struct end *end = arg;
+
+	(void)conn;
+	(void)error;
+	end->opened += event == WEIR_CONN_OPEN;
+	end->closed += event == WEIR_CONN_CLOSED;
+}
+
+static void few(struct weir_profile *profile)
+{
+	profile->connections = 6;
+	profile->credits = CREDITS;
+	profile->recv_buffers = RECVS;
+}
+
+static void few_shared(struct weir_profile *profile)
+{
+	few(profile);
+	profile->shared_receives = WEIR_SHARED_RECEIVES_ON;
+}
+
+static void few_sends(struct weir_profile *profile)
+{
+	few(profile);
+	profile->send_buffers = SEND_FEW;
+}
+
+static int setup(void (*change)(struct weir_profile *))
+{
+	pair_start(&pair, change);
+	return weir_engine_create(&pair.profile, &other);
+}
+
+static int setup_own(void **state)
+{
+	(void)state;
+	return setup(few);
+}
+
+static int setup_shared(void **state)
+{
+	(void)state;
+	return setup(few_shared);
+}
+
+static int setup_sends(void **state)
+{
+	(void)state;
+	return setup(few_sends);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	weir_engine_destroy(other);
+	pair_stop(&pair);
+	return 0;
+}
+
+static void poll_all(uint32_t polls)
+{
+	for (uint32_t i = 0; i < polls; i++) {
+		pair_poll(&pair);
+		weir_engine_poll(other, 0, pair.now_ns);
+	}
+}
+
+/* False: it was refused. */
+static bool connects(struct weir_engine *engine, struct end *end)
+{
+	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
+
+	memset(end, 0, sizeof(*end));
+	assert_int_equal(weir_connect(engine, pair.addr, &options, &end->conn), 0);
+	for (uint32_t i = 0; i < 1000 && end->opened + end->closed == 0; i++)
+		poll_all(SETTLE / 100);
+	assert_int_equal(end->opened + end->closed, 1);
+	return end->opened == 1;
+}
+
+static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(proc, outcome);
+	call = weir_call_begin(conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 1);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
+/* After some that are answered, so that its credits grow. How many of the calls the program has. */
+static uint32_t call_later(struct weir_conn *conn)
+{
+	uint32_t before = pair.nlater;
+
+	for (uint32_t i = 0; i < WARM_UP; i++) {
+		submit(conn, PAIR_NULL, &outcomes[i]);
+		for (uint32_t polls = 0; !outcomes[i].done; polls++) {
+			assert_true(polls < POLLS_MAX);
+			poll_all(1);
+		}
+	}
+	for (uint32_t i = 0; i < CREDITS; i++)
+		submit(conn, PAIR_LATER, &outcomes[i]);
+	poll_all(SETTLE);
+	return pair.nlater - before;
+}
+
+/* Until the peer is refused. The calls that it has left behind. */
+static uint32_t leave_behind(void)
+{
+	uint32_t before = pair.nlater;
+	struct end end;
+
+	for (uint32_t i = 0; i < ROUNDS && connects(other, &end); i++) {
+		assert_in_range(call_later(end.conn), 1, CREDITS);
+		weir_conn_close(end.conn);
+		poll_all(SETTLE);
+	}
+	assert_int_equal(end.opened, 0);
+	return pair.nlater - before;
+}
+
+static void others_go_on(void)
+{
+	struct end end;
+
+	assert_in_range(call_later(pair.conn), HONEST_MIN, CREDITS);
+	assert_true(connects(pair.client, &end));
+	weir_conn_close(end.conn);
+	poll_all(SETTLE);
+}
+
+static void is_admitted_again(void)
+{
+	struct end end;
+
+	pair_release_later(&pair);
+	poll_all(SETTLE);
+	assert_true(connects(other, &end));
+	weir_conn_close(end.conn);
+	poll_all(SETTLE);
+	assert_int_equal(pair.server->nrecvs_behind, 0);
+}
+
+static void left__calls_hold_part_of_the_shared_receives(void **state)
+{
+	uint32_t capacity;
+
+	(void)state;
+	pair_connect(&pair);
+	capacity = pair.server->srq->credits.capacity;
+	assert_in_range(leave_behind(), capacity / 4, capacity * 7 / 8);
+	others_go_on();
+	is_admitted_again();
+}
+
+static void left__calls_hold_part_of_the_receives(void **state)
+{
+	uint32_t before;
+
+	(void)state;
+	pair_connect(&pair);
+	before = pair.server->recv_pool->in_use;
+	/* Half of the pool, and what the latest connection made of it. */
+	assert_in_range(leave_behind(), RECVS / 2 - CREDITS, RECVS / 2 + CREDITS);
+	assert_int_equal(pair.server->recv_pool->in_use, before + pair.server->nrecvs_behind);
+	others_go_on();
+	is_admitted_again();
+}
+
+static void left__calls_are_bounded_by_send_buffers(void **state)
+{
+	(void)state;
+	pair_connect(&pair);
+	assert_in_range(leave_behind(), SEND_FEW / 4, SEND_FEW / 2 + CREDITS);
+	others_go_on();
+	is_admitted_again();
+}
+
+static int run(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(left__calls_hold_part_of_the_shared_receives,
+						setup_shared, teardown),
+		cmocka_unit_test_setup_teardown(left__calls_hold_part_of_the_receives, setup_own,
+						teardown),
+		cmocka_unit_test_setup_teardown(left__calls_are_bounded_by_send_buffers,
+						setup_sends, teardown),
+	};
+
+	return cmocka_run_group_tests_name("left", tests, NULL, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	return pair_main(argc, argv, run);
+}
