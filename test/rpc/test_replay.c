@@ -4,17 +4,14 @@
 #include "pair_main.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "raw.h"
 #include "responder.h"
 
 #define BYTES 20000u
 
 static struct pair pair;
 static struct outcome outcomes[2];
-static struct raw raws[2];
 static uint8_t filler[BYTES];
 
 static const bool non_idempotent[PAIR_NPROCS] = {
@@ -392,70 +389,6 @@ static void destroy__with_calls_that_wait(void **state)
 	pair.nlater = 0;
 }
 
-static void open_raw(struct raw *raw)
-{
-	int nopened = pair.server_opened;
-
-	raw_open(raw, &pair);
-	raw_connect(raw);
-	raw_until(raw, &pair.server_opened, nopened + 1);
-}
-
-/* A call that is not idempotent, the same for the same XID, and its answer. */
-static void call_raw(struct raw *raw, uint32_t xid)
-{
-	struct words m = {0}, answer;
-
-	words_put(&m, 7, xid, 1, 16, 0, 0, 0, 0);
-	words_put_rpc(&m, xid, PAIR_GARBAGE);
-	words_put(&m, 1, 7);
-	raw_send_words(raw, &m);
-	raw_recv_words(raw, &answer);
-	assert_int_equal(answer.w[0], xid);
-}
-
-/* What a user may depends on the groups of the process, so that only one with the same groups gets
- * the reply. */
-static void replay__is_not_for_other_groups(void **state)
-{
-	static const struct weir_peer peers[] = {
-		{.has_credentials = true, .uid = 7, .gid = 8, .ngroups = 2, .groups = {8, 20}},
-		{.has_credentials = true, .uid = 7, .gid = 8, .ngroups = 2, .groups = {8, 20}},
-		{.has_credentials = true, .uid = 7, .gid = 8, .ngroups = 2, .groups = {8, 21}},
-		{.has_credentials = true, .uid = 7, .gid = 8, .ngroups = 1, .groups = {8}},
-		{.has_credentials = true, .uid = 7, .gid = 8},
-		{.has_credentials = true, .uid = 7, .gid = 8, .has_more_groups = true},
-	};
-
-	(void)state;
-	for (uint32_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
-		open_raw(&raws[0]);
-		pair.server_conn->identity = peers[i];
-		snprintf(pair.server_conn->peer, sizeof(pair.server_conn->peer), "process 9");
-		call_raw(&raws[0], 5);
-		assert_int_equal(pair.handled, i == 0 ? 1 : i);
-		assert_int_equal(replays(), i > 0);
-		raw_close(&raws[0]);
-	}
-}
-
-/* However many calls another peer makes. */
-static void cache__is_divided_among_peers(void **state)
-{
-	(void)state;
-	open_raw(&raws[0]);
-	open_raw(&raws[1]);
-	call_raw(&raws[0], 5);
-	for (uint32_t xid = 100; xid < 120; xid++)
-		call_raw(&raws[1], xid);
-	assert_int_equal(pair.handled, 21);
-	call_raw(&raws[0], 5);
-	assert_int_equal(pair.handled, 21);
-	assert_int_equal(replays(), 1);
-	raw_close(&raws[0]);
-	raw_close(&raws[1]);
-}
-
 #define TEST(name)  cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define MORE(name)  cmocka_unit_test_setup_teardown(name, setup_more, teardown)
 #define SMALL(name) cmocka_unit_test_setup_teardown(name, setup_small, teardown)
@@ -478,8 +411,6 @@ static int run(void)
 		SMALL(cache__full_of_calls_that_run),
 		SMALL(cache__too_long_a_reply),
 		TEST(destroy__with_calls_that_wait),
-		TEST(replay__is_not_for_other_groups),
-		SMALL(cache__is_divided_among_peers),
 	};
 
 	return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
