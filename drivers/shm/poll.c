@@ -40,11 +40,11 @@ static void look_at_cold(struct shm_colds *colds)
 }
 
 /* Look at the next few cold ones, of users in turn. */
-static void scan(struct shm_turns *turns, uint64_t few)
+static void scan(struct shm_turns *turns, uint32_t few)
 {
 	if (few > turns->ncold)
 		few = turns->ncold;
-	for (uint64_t i = 0; i < few && turns->ncold > 0; i++) {
+	for (uint32_t i = 0; i < few && turns->ncold > 0; i++) {
 		struct shm_turn *turn = TAILQ_FIRST(&turns->cooled);
 
 		if (unlikely(TAILQ_NEXT(turn, cooled) != NULL)) {
@@ -154,7 +154,7 @@ struct found {
 	struct fabric_wc *wcs;
 	uint32_t n;	    /* of these */
 	uint32_t delivered; /* messages */
-	uint32_t vain;	    /* looks */
+	uint32_t vain;	    /* looks, or the time of as many */
 };
 
 static inline uint32_t found_messages(const struct found *found)
@@ -168,7 +168,7 @@ static void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 		       struct found *found)
 {
 	uint32_t few = turn->nmuxes < MUXES_FEW ? turn->nmuxes : MUXES_FEW;
-	uint32_t end = found_messages(found) + max, dropped = 0;
+	uint32_t end = found_messages(found) + max;
 
 	dev->npolls++;
 	if (!TAILQ_EMPTY(&turn->hot))
@@ -180,13 +180,12 @@ static void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 			found->delivered += shm_deliver_mux(dev, mux, end - found_messages(found));
 		if (ring_look(&mux->rx) != 0)
 			found->n += shm_poll_mux(dev, mux, found->wcs + found->n,
-						 end - found_messages(found), &dropped);
+						 end - found_messages(found));
 		if (turn->nmuxes > 1) {
 			TAILQ_REMOVE(&turn->muxes, mux, entry);
 			TAILQ_INSERT_TAIL(&turn->muxes, mux, entry);
 		}
 	}
-	turn->debt += (uint64_t)dropped * SHM_TURN_REPAID;
 }
 
 /* Receive 'max' messages of a user's hot queue pairs at most, and of each 'share' at most. */
@@ -231,7 +230,7 @@ static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uin
 }
 
 /* Those of several users. Who was first is last the next time. */
-static out_of_line void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
+static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turns *turns = &dev->turns;
 
@@ -251,29 +250,38 @@ static out_of_line void poll_turns(struct shm_dev *dev, uint32_t max, struct fou
 	shm_turns_end_poll(turns, found_messages(found));
 }
 
+/* Several users have connections. If one has all that is polled, there is no debt, and others are
+ * looked at for the time that the bytes took. */
+static out_of_line void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
+{
+	struct shm_turn *turn = TAILQ_FIRST(&dev->turns.polled);
+
+	if (dev->turns.npolled > 1) {
+		poll_turns(dev, max, found);
+	} else if (turn) {
+		poll_turn(dev, turn, max < SHM_TURN_SHARE ? max : SHM_TURN_SHARE, found);
+		found->vain += (uint32_t)(turn->debt / HOT_BYTES);
+		turn->debt = 0;
+	}
+}
+
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
-	struct found found = {.wcs = wcs};
 	struct shm_turns *turns = &dev->turns;
+	struct found found = {.wcs = wcs};
 	struct shm_turn *turn;
-	uint64_t moved = 0;
 
 	if (unlikely(dev->stalls.n > 0))
 		shm_stalls_try(dev);
 	if (unlikely(turns->ncold > 0))
 		scan(turns, COLD_SCAN);
 	turn = TAILQ_FIRST(&turns->polled);
-	if (unlikely(turns->npolled > 1)) {
-		poll_turns(dev, max, &found);
-	} else if (turn) {
-		if (unlikely(turns->n > 1) && max > SHM_TURN_SHARE)
-			max = SHM_TURN_SHARE;
+	if (unlikely(turns->n > 1))
+		poll_users(dev, max, &found);
+	else if (turn)
 		poll_turn(dev, turn, max, &found);
-		moved = turn->debt;
-		turn->debt = 0;
-	}
 	if (unlikely(turns->ncold > 0))
-		scan(turns, found_messages(&found) / HOT_SHARE + found.vain + moved / HOT_BYTES);
+		scan(turns, found_messages(&found) / HOT_SHARE + found.vain);
 	return found.n;
 }

@@ -224,8 +224,7 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
 	return n;
 }
 
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max,
-		      uint32_t *dropped)
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max)
 {
 	struct ring_reader rx = mux->rx;
 	uint32_t n = 0, vain = 0;
@@ -250,11 +249,13 @@ uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 		ring_reader_set(&mux->rx, &rx);
 		took = mux_recv_slow(dev, mux, word, wcs, max, &n);
 		rx = mux->rx;
-		vain += took == TOOK_NOTHING;
+		if (took == TOOK_NOTHING) {
+			vain++;
+			mux->turn->debt += SHM_TURN_REPAID;
+		}
 		if (took == MUST_WAIT || vain == MUX_VAIN)
 			break;
 	}
 	ring_reader_set(&mux->rx, &rx);
-	*dropped += vain;
 	return n;
 }

@@ -528,10 +528,9 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 }
 
 /* poll_mux.c */
-/* Messages of a mux, 'max' at most. Returns how many completions they gave, and adds the number of
- * the others to *dropped. */
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max,
-		      uint32_t *dropped);
+/* Messages of a mux, up to 'max' completions. Each of the others adds to the debt of the user. */
+uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
+		      uint32_t max);
 /* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 /*

@@ -21,6 +21,9 @@ static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_accou
 
 	if (!turn)
 		return NULL;
+	/* What an only user had moved is no debt to others. */
+	if (turns->n == 1)
+		LIST_FIRST(&turns->all)->debt = 0;
 	TAILQ_INIT(&turn->hot);
 	TAILQ_INIT(&turn->muxes);
 	turn->account = account;
