@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "conn.h"
+#include "pair_memory.h"
 #include "responder.h"
 #include "shared_recv.h"
 
@@ -17,6 +18,8 @@
 #define RECVS	   72u
 #define SEND_FEW   32u
 #define HONEST_MIN 4u
+#define BULK	   8u
+#define ITEM	   20000u
 #define WARM_UP	   4u
 #define POLLS_MAX  1000000u
 
@@ -59,6 +62,12 @@ static void few_sends(struct weir_profile *profile)
 	profile->send_buffers = SEND_FEW;
 }
 
+static void few_bulk(struct weir_profile *profile)
+{
+	few(profile);
+	profile->bulk_buffers = BULK;
+}
+
 static int setup(void (*change)(struct weir_profile *))
 {
 	pair_start(&pair, change);
@@ -81,6 +90,12 @@ static int setup_sends(void **state)
 {
 	(void)state;
 	return setup(few_sends);
+}
+
+static int setup_bulk(void **state)
+{
+	(void)state;
+	return setup(few_bulk);
 }
 
 static int teardown(void **state)
@@ -112,7 +127,9 @@ static bool connects(struct weir_engine *engine, struct end *end)
 	return end->opened == 1;
 }
 
-static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcome)
+/* With an item, where there is a region. */
+static void submit_item(struct weir_conn *conn, uint32_t proc, struct outcome *outcome,
+			const struct weir_region *region, const uint8_t *mem)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
@@ -122,7 +139,14 @@ static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcom
 	call = weir_call_begin(conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_u32(weir_call_args(call), 1);
+	if (region)
+		assert_int_equal(weir_call_arg_item(call, region, mem, ITEM), 0);
 	assert_int_equal(weir_call_submit(call), 0);
+}
+
+static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcome)
+{
+	submit_item(conn, proc, outcome, NULL, NULL);
 }
 
 /* After some that are answered, so that its credits grow. How many of the calls the program has. */
@@ -215,6 +239,30 @@ static void left__calls_are_bounded_by_send_buffers(void **state)
 	is_admitted_again();
 }
 
+/* Each has arguments that are pulled to a buffer, which the program keeps. */
+static void left__calls_hold_part_of_the_bulk_buffers(void **state)
+{
+	struct weir_region *region;
+	uint8_t *mem = pair_memory_make(other, false, &region);
+	struct end end;
+
+	(void)state;
+	for (uint32_t i = 0; i < BULK; i++) {
+		assert_true(connects(other, &end));
+		submit_item(end.conn, PAIR_LATER, &outcomes[0], region, mem);
+		poll_all(SETTLE);
+		weir_conn_close(end.conn);
+		poll_all(SETTLE);
+	}
+	assert_int_equal(pair.nlater, BULK / 2);
+	assert_int_equal(pair.server->bulk_pool->in_use, BULK / 2);
+	pair_release_later(&pair);
+	poll_all(SETTLE);
+	assert_int_equal(pair.server->bulk_pool->in_use, 0);
+	weir_engine_remove_region(other, region);
+	pair_memory_end(region);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -224,6 +272,8 @@ static int run(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(left__calls_are_bounded_by_send_buffers,
 						setup_sends, teardown),
+		cmocka_unit_test_setup_teardown(left__calls_hold_part_of_the_bulk_buffers,
+						setup_bulk, teardown),
 	};
 
 	return cmocka_run_group_tests_name("left", tests, NULL, NULL);
