@@ -9,6 +9,7 @@
 #include "conn.h"
 #include "engine.h"
 #include "raw.h"
+#include "responder.h"
 
 static struct pair pair;
 static struct weir_peer asked; /* about */
@@ -166,12 +167,14 @@ static int teardown_replay(void **state)
 
 /*
  * The same bytes each time, with the same XID. Returns how many such calls the program was given.
+ * The caller, which a connection cannot change, is asked for anew.
  */
 static int call_again(struct raw *raw)
 {
 	struct words m = {0}, r = {0};
 	int before = (int)pair.handled;
 
+	responder_of(pair.server_conn)->caller.is_known = false;
 	words_put(&m, 7, 77, 1, 8, 0, 0, 0, 0);
 	words_put_rpc(&m, 77, PAIR_ECHO);
 	words_put(&m, 1, 0);
