@@ -8,14 +8,18 @@
  * that are hot, and the muxes. It also has the user's cold queue pairs, which are neither. Of
  * these, a poll looks at a few, one of each user after the other.
  *
- * While several users have such, these rules hold:
- *   - In a poll, each user's turn gives at most SHM_TURN_SHARE messages.
- *   - The bytes that RDMA Reads and Writes of a user's queue pairs move, and SHM_TURN_COPY for each
- *     of these, are its debt. So is SHM_TURN_REPAID for each message that a mux drops. A turn with
- * a debt gives nothing. After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many
- * for each message of other users. So a user who has large blocks moved leaves others their part of
- * the time, and has all of it soon after they fall silent. While one user has all that is polled,
- * there is no debt, and there is no limit if no other user has a connection.
+ * While several users have something to be polled, these rules hold:
+ *
+ *   - In a poll, a user's turn gives SHM_TURN_SHARE messages at most.
+ *   - A turn with a debt gives nothing. What makes a debt is the bytes that RDMA Reads and Writes
+ *     of the user's queue pairs move, SHM_TURN_COPY for each of these, and SHM_TURN_REPAID for each
+ *     message that a mux drops.
+ *   - After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many for each message of
+ *     other users.
+ *
+ * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
+ * after they fall silent. While one user has all that is polled, there is no debt. If no other user
+ * has a connection, there is no limit either.
  */
 
 #include <stdatomic.h>
@@ -55,10 +59,8 @@ struct shm_turn {
 	uint64_t debt; /* bytes */
 	uint32_t refs; /* of queue pairs and muxes */
 	const struct shm_account *account;
-	TAILQ_ENTRY(shm_turn)
-	polled;			      /* in the device's list, while it has something to be polled
-				       */
-	TAILQ_ENTRY(shm_turn) cooled; /* in the device's list, while it has cold queue pairs */
+	TAILQ_ENTRY(shm_turn) polled; /* listed while it has hot queue pairs or muxes */
+	TAILQ_ENTRY(shm_turn) cooled; /* listed while it has cold queue pairs */
 	LIST_ENTRY(shm_turn) entry;
 };
 

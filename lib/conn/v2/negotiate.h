@@ -44,13 +44,17 @@ struct conn_v2 {
 int conn_v2_create(struct weir_conn *conn);
 void conn_v2_destroy(struct weir_conn *conn);
 void conn_v2_reset(struct weir_conn *conn);
-void conn_v2_set_thresholds(struct weir_conn *conn);
-void conn_v2_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
 bool conn_v2_negotiate(struct weir_conn *conn);
 void conn_v2_on_answer(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
 void conn_v2_on_answer_tick(struct weir_conn *conn, uint64_t now_ns);
 void conn_v2_on_answer_fail(struct weir_conn *conn);
 void conn_v2_on_open(struct weir_conn *conn);
+
+/* thresholds.c: what it lets be sent. */
+void conn_v2_set_thresholds(struct weir_conn *conn);
+void conn_v2_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
+/* From here on it speaks 'vers', with that version's thresholds. */
+void conn_set_version(struct weir_conn *conn, uint32_t vers);
 
 /* What all tables of connections have that may speak version 2. */
 #define CONN_PROTOCOL_V2                                                                           \
@@ -60,8 +64,6 @@ void conn_v2_on_open(struct weir_conn *conn);
 	.negotiate_on_message = conn_v2_on_answer, .negotiate_on_tick = conn_v2_on_answer_tick,    \
 	.negotiate_on_fail = conn_v2_on_answer_fail, .on_open = conn_v2_on_open
 
-/* From here on it speaks 'vers', with that version's thresholds. */
-void conn_set_version(struct weir_conn *conn, uint32_t vers);
 
 /* Whether messages may be parts of others: of a connection that may speak version 2. */
 static inline bool conn_has_extension(const struct weir_conn *conn)

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which versions a connection may speak, and what the version that it speaks lets be sent: the
+ * thresholds of messages, and what of the extension is used. */
+#include "negotiate.h"
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What replies may be counted on to come inline: a peer says in its private data how much it sends,
+ * and sends the default at least; one that doesn't hear what is received here sends no more than
+ * that (section 2.3). */
+static uint32_t receives(const struct weir_conn *conn)
+{
+	uint32_t theirs = conn->theirs.send_bytes;
+
+	if (theirs < RDMA2_INLINE_DEFAULT || conn->v2->has_no_properties)
+		theirs = RDMA2_INLINE_DEFAULT;
+	return min_u32(conn->ep.engine->msg_bytes, theirs);
+}
+
+/* Data are laid into the peer's targets: all of its buffer can be sent, so that TBSNs have no gaps.
+ */
+static bool can_place(const struct weir_conn *conn)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+	const struct rtr_buffer *theirs = &conn->v2->peer.buffer;
+
+	return engine->profile.extension & WEIR_EXTENSION_PLACEMENT &&
+	       rtr_buffer_targets(theirs) > 0 && theirs->length <= engine->recv_bytes &&
+	       theirs->length <= conn->v2->peer.send_bytes_max;
+}
+
+void conn_set_version(struct weir_conn *conn, uint32_t vers)
+{
+	const struct weir_engine *engine = conn->ep.engine;
+
+	if (vers == RDMA2_VERSION) {
+		conn->vers = vers;
+		conn->extra_bytes = RDMA2_EXTRA;
+		/* Responders have a short way for chunks in place of messages by version 1 alone.
+		 */
+		conn->chunk_bytes = 0;
+		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
+		conn->recv_inline = receives(conn);
+		conn->v2->extends = engine->profile.extension != WEIR_EXTENSION_OFF &&
+				    conn->v2->peer.rtrs & RDMA2_RTRS_XREQ &&
+				    !conn->v2->is_extension_refused;
+		conn->v2->directs =
+			conn->v2->extends && engine->profile.extension & WEIR_EXTENSION_DIRECTION;
+		conn->v2->asks = conn->v2->directs ||
+				 (conn->v2->extends && rtr_buffer_targets(&conn->v2->mine) > 0);
+		conn->v2->places = can_place(conn);
+	} else {
+		conn->v2->extends = conn->v2->directs = conn->v2->asks = conn->v2->places = false;
+		conn_v1_set_thresholds(conn);
+	}
+}
+
+void conn_v2_set_thresholds(struct weir_conn *conn)
+{
+	conn_set_version(conn, conn->vers);
+}
+
+void conn_v2_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *high)
+{
+	enum weir_protocol protocol = conn->ep.engine->profile.protocol;
+
+	*low = protocol == WEIR_PROTOCOL_V2 ? RDMA2_VERSION : RDMA1_VERSION;
+	*high = protocol == WEIR_PROTOCOL_V1 ? RDMA1_VERSION : RDMA2_VERSION;
+}
