@@ -7,7 +7,8 @@
  * memory that both map. Inside the driver; the contract is driver.h.
  *
  *   ring.[ch]         one direction of messages
- *   keys.[ch]         the key table: what memory a peer may name, and the check of what it named
+ *   keys.[ch]         the key table: what memory a peer may name (keys.c), and the check of what it
+ *                     named (inline in keys.h)
  *   memory.c          registration, windows; a peer's regions
  *   mapping.[ch]      mappings of memory that is shared with a peer
  *   sigbus_guard.[ch] what happens when such memory loses its pages
@@ -16,19 +17,20 @@
  *   copy.[ch]         what RDMA Reads and Writes carry
  *   mux.[ch]          one ring for many connections
  *   qp.c              work requests
- *   rdma.c            those that touch the peer's memory, and the end of that
+ *   rdma.c            those that touch the peer's memory, by keys that keys.h checks, and the end
+ *                     of that
  *   srq.c             queues of receives, a queue pair's or shared
- *   poll.c            completions
+ *   poll.c            completions, of users in turn
  *   poll_mux.c        those of messages in muxes
  *   polled.c          the lists of queue pairs that a poll goes through
- *   turn.[ch]         whose turn it is in a poll, of several users
+ *   turn.[ch]         what of a user is polled in that user's turn, and the debt of bytes moved
  *   stall.c           queue pairs that wait for what their peer is to do
  *   recv.[ch]         how a message gets into its receive
  *   cm.c              connecting: what the engine's thread does
  *   end.c             the end of a connection
  *   sock.[ch]         a connection's socket: its life, its end, and its events
  *   count_end.c       why connections end, for the operator
- *   leave.c           what peers have passed, left to the reaper
+ *   give_up.c         closes and unmaps what peers have passed, as jobs of the reaper
  *   life.[ch]         whether a peer's process lives
  *   cm_message.c      the messages on a socket
  *   control.c         what other threads leave to the control thread
@@ -36,7 +38,7 @@
  *   listen.c          listeners
  *   greet.c           new connections of a listener
  *   account.[ch]      what one user's connections hold
- *   reap.[ch]         threads that close and unmap what peers have passed
+ *   reap.[ch]         the reaper: the threads that carry out such jobs
  *   dev.c             open and close
  *   options.c         what the user chooses
  *   users.[ch]        whom it connects with
@@ -519,6 +521,9 @@ uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 /* polled.c: a queue pair is polled each time, or only when a message comes. */
 void shm_qp_make_hot(struct shm_qp *qp);
 void shm_qp_make_cold(struct shm_qp *qp);
+/* A queue pair begins to wait for its peer, or does not wait any more. */
+void shm_stall_begin(struct shm_qp *qp);
+void shm_stall_end(struct shm_qp *qp);
 
 /* Something was posted on one that is not hot. */
 static inline void shm_qp_kick(struct shm_qp *qp)
@@ -539,17 +544,13 @@ uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
  */
 bool shm_mux_step(struct shm_qp *qp);
 
-/* A queue pair begins to wait for its peer, or does not wait any more. */
-void shm_stall_begin(struct shm_qp *qp);
-void shm_stall_end(struct shm_qp *qp);
-
 /* stall.c */
 /* Try to go on with one that waits. Returns whether that was possible. */
 bool shm_stall_try(struct shm_qp *qp);
 /* Try those that are due, until one still has to wait. */
 void shm_stalls_try(struct shm_dev *dev);
 
-/* cm.c */
+/* listen.c */
 struct sockaddr_un;
 /* "/path" is a socket in the file system, any other name an abstract one. Returns its length, or 0.
  */
@@ -557,6 +558,8 @@ socklen_t shm_address(const char *addr, struct sockaddr_un *sun);
 int shm_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 	       struct fabric_listener **listener);
 void shm_unlisten(struct fabric_listener *listener);
+
+/* cm.c */
 int shm_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
 int shm_accept(struct fabric_dev *dev, struct fabric_conn_req *req,

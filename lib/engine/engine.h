@@ -2,7 +2,25 @@
 #ifndef ENGINE_H
 #define ENGINE_H
 
-/* The engine as the layers above it see it. */
+/*
+ * The engine as the layers above it see it. Its files:
+ *
+ *   engine.c             creates and destroys engines
+ *   poll.c               the poll loop
+ *   tick.c               deadlines
+ *   mailbox.[ch]         calls from other threads
+ *   wait_queue.[ch]      who waits for buffers or for a peer, whose turn it is, and how long one
+ *                        may block others: engine_wait_*() below
+ *   shared_recv.[ch]     receives that connections share
+ *   regions.[ch]         memory that a program registers
+ *   windows.[ch]         how memory is exposed to a peer, and memory windows for it
+ *   peer.[ch]            accounts of peers; which connection was idle longest
+ *   share.h              how a pool is divided among peers
+ *   profile*.c           the profile: its keys and defaults are in profile_keys.c
+ *   lcores.c             lists of CPUs
+ *   forked.[ch]          engines in a child process
+ *   log.[ch], log_peer.c log lines
+ */
 
 #include <sys/queue.h>
 

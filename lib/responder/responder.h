@@ -3,7 +3,31 @@
 #define RESPONDER_H
 
 /*
- * A responder: the requests of one connection.
+ * A responder: the requests of one connection. Its files, from those that connections come by to
+ * those that the others use:
+ *
+ *   listen.c            listeners: to which engine a request for a connection goes
+ *   arrive.c            whether it becomes a connection there, or has an idle one ended for it
+ *   role.c              what happens to a connection that is no message of its own
+ *   request.c           what happens to a request next
+ *   request_fast.c      the same in one pass, for what most requests are (request_plain.h)
+ *   request_recv.c      the check of a message that came
+ *   request_pull.c      Read chunks (one at once: request_read_one.h)
+ *   request_dispatch.c  the RPC header, and whose call it is
+ *   request_drc.c       what requests ask of the duplicate request cache (drc.[ch]); whose replies
+ *                       make room is in drc_peers.[ch]
+ *   request_program.c   what a program asks of a request
+ *   request_results.c   results
+ *   request_reply.c     the reply: Write chunks, the Reply chunk, and the key that it invalidates
+ *   request_error.c     replies that are errors
+ *   request_release.c   what a request holds is given back
+ *   request_share.c     what a peer holds of the pools, and whether it may take more
+ *   request_buffers.c   buffers of a request
+ *   request_pool.c      where requests come from, and messages that wait for one
+ *   program_table.c     the programs of a listener
+ *   responder.c         creates and frees a responder
+ *   version1.c          the operations of connections that speak version 1
+ *   v2/                 the same steps in version 2
  *
  * A request's states, and what it holds in each:
  *

@@ -12,6 +12,16 @@
  * being pulled into, is referenced, so that it is not given to another file meanwhile, whatever
  * becomes of this one. Bytes of a block behind the file's end are zero, save where a WRITE is being
  * pulled to.
+ *
+ *   backend.c               what it takes at start, and its procedures
+ *   ../block_pool.[ch]      the memory: blocks of pages, and which are free
+ *   map.[ch]                the blocks of one file
+ *   data.c                  what is in a file, by its map: chunks and holes
+ *   inode.c, dir.c, attr.c  inodes, names, and attributes with the rights to them
+ *   io.c, list.c            READ, WRITE, COMMIT, READLINK; READDIR, READDIRPLUS
+ *   create.c, remove.c      names that come; names that go or move
+ *   place.c                 where the data of a WRITE are pulled to
+ *   placement.c             the list of WRITEs whose data are being pulled
  */
 
 #include "block_pool.h"
