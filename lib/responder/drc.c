@@ -37,7 +37,7 @@ struct drc {
 	uint64_t seq;
 	uint8_t *blocks;
 	uint32_t *next; /* of a block: that of the same reply, or of the free ones */
-	uint8_t *reply; /* one in one piece: request_drc_reply() */
+	uint8_t *reply; /* one in one piece: drc_reply() */
 	struct drc_bucket *buckets;
 	struct drc_entry *entries;
 	uint8_t secret[crypto_generichash_KEYBYTES];
@@ -51,7 +51,7 @@ static void free_all_blocks(struct drc *drc, uint32_t nblocks)
 	drc->nfree_blocks = nblocks;
 }
 
-struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
+struct drc *drc_create(uint32_t nentries, uint64_t nbytes)
 {
 	struct drc *drc = mem_zalloc(sizeof(*drc));
 	uint32_t nbuckets = 1, nblocks = (uint32_t)(nbytes / BLOCK_BYTES);
@@ -68,8 +68,8 @@ struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
 	drc->next = mem_zalloc(nblocks * sizeof(drc->next[0]));
 	drc->reply = mem_zalloc(drc->bytes_max + BLOCK_BYTES);
 	if (!drc->entries || !drc->buckets || !drc->blocks || !drc->next || !drc->reply ||
-	    !request_drc_peers_init(&drc->peers, nentries, nblocks) || sodium_init() < 0) {
-		request_drc_destroy(drc);
+	    !drc_peers_init(&drc->peers, nentries, nblocks) || sodium_init() < 0) {
+		drc_destroy(drc);
 		return NULL;
 	}
 	randombytes_buf(drc->secret, sizeof(drc->secret));
@@ -81,11 +81,11 @@ struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes)
 	return drc;
 }
 
-void request_drc_destroy(struct drc *drc)
+void drc_destroy(struct drc *drc)
 {
 	if (!drc)
 		return;
-	request_drc_peers_fini(&drc->peers);
+	drc_peers_fini(&drc->peers);
 	mem_free(drc->reply);
 	mem_free(drc->next);
 	mem_free(drc->blocks);
@@ -94,7 +94,7 @@ void request_drc_destroy(struct drc *drc)
 	mem_free(drc);
 }
 
-const uint8_t *request_drc_secret(const struct drc *drc)
+const uint8_t *drc_secret(const struct drc *drc)
 {
 	return drc->secret;
 }
@@ -107,7 +107,7 @@ static struct drc_bucket *bucket_of(struct drc *drc, const struct drc_key *key)
 	return &drc->buckets[i & drc->bucket_mask];
 }
 
-struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key)
+struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key)
 {
 	struct drc_entry *entry;
 
@@ -145,7 +145,7 @@ static void give_back_blocks(struct drc *drc, const struct drc_entry *entry)
 static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
 {
 	LIST_REMOVE(entry, bucket);
-	request_drc_peer_put(&drc->peers, entry->peer);
+	drc_peer_put(&drc->peers, entry->peer);
 	entry->state = DRC_FREE;
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
@@ -153,17 +153,17 @@ static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
 /* False: no entry is DONE. */
 static bool push_out_oldest(struct drc *drc)
 {
-	struct drc_entry *entry = request_drc_peers_oldest(&drc->peers);
+	struct drc_entry *entry = drc_peers_oldest(&drc->peers);
 
 	if (!entry)
 		return false;
-	request_drc_peer_remove_done(&drc->peers, entry);
+	drc_peer_remove_done(&drc->peers, entry);
 	give_back_blocks(drc, entry);
 	drc_free_entry(drc, entry);
 	return true;
 }
 
-struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer)
+struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer)
 {
 	struct drc_entry *entry;
 
@@ -174,13 +174,13 @@ struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key, co
 	drc->nleft--;
 	entry->key = *key;
 	entry->state = DRC_BUSY;
-	entry->peer = request_drc_peer_get(&drc->peers, peer);
+	entry->peer = drc_peer_get(&drc->peers, peer);
 	LIST_INIT(&entry->waiting);
 	LIST_INSERT_HEAD(bucket_of(drc, key), entry, bucket);
 	return entry;
 }
 
-void request_drc_forget(struct drc *drc, struct drc_entry *entry)
+void drc_forget(struct drc *drc, struct drc_entry *entry)
 {
 	drc->nleft++;
 	drc_free_entry(drc, entry);
@@ -208,8 +208,8 @@ static void store(struct drc *drc, struct drc_cursor *to, const void *from, uint
 	}
 }
 
-bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
-		      uint32_t npieces)
+bool drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
+	      uint32_t npieces)
 {
 	uint64_t bytes = sizeof(struct reply) + npieces * sizeof(struct stored_piece);
 	struct reply reply = {0, 0};
@@ -238,17 +238,17 @@ bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct pie
 	entry->state = DRC_DONE;
 	entry->seq = drc->seq++;
 	drc->nleft++;
-	request_drc_peer_add_done(&drc->peers, entry);
+	drc_peer_add_done(&drc->peers, entry);
 	return reply.npieces == npieces;
 }
 
-uint32_t request_drc_left(const struct drc *drc)
+uint32_t drc_left(const struct drc *drc)
 {
 	return drc->nleft;
 }
 
-uint32_t request_drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
-			   uint32_t max)
+uint32_t drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
+		   uint32_t max)
 {
 	uint8_t *at = drc->reply, *bytes;
 	struct reply reply;

@@ -45,28 +45,28 @@ struct drc_entry {
 
 /* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping.
  * NULL: no memory. */
-struct drc *request_drc_create(uint32_t nentries, uint64_t nbytes);
-void request_drc_destroy(struct drc *drc); /* NULL is allowed */
+struct drc *drc_create(uint32_t nentries, uint64_t nbytes);
+void drc_destroy(struct drc *drc); /* NULL is allowed */
 
 /* The secret of its hashes. */
-const uint8_t *request_drc_secret(const struct drc *drc);
+const uint8_t *drc_secret(const struct drc *drc);
 
 /* NULL: no such call. */
-struct drc_entry *request_drc_find(struct drc *drc, const struct drc_key *key);
+struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key);
 /* A new one, BUSY, of the peer that the hash 'peer', of DRC_HASH_BYTES, stands for. NULL: all are.
  */
-struct drc_entry *request_drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer);
+struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer);
 /* Entries that are not BUSY. */
-uint32_t request_drc_left(const struct drc *drc);
+uint32_t drc_left(const struct drc *drc);
 /* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
-bool request_drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
-		      uint32_t npieces);
+bool drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
+	      uint32_t npieces);
 /* It never was: the call, when it comes once more, is a new one. */
-void request_drc_forget(struct drc *drc, struct drc_entry *entry);
+void drc_forget(struct drc *drc, struct drc_entry *entry);
 
 /* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next call of this.
  * How many; 0: it was not kept. */
-uint32_t request_drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
-			   uint32_t max);
+uint32_t drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
+		   uint32_t max);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "alloc.h"
 
-bool request_drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks)
+bool drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks)
 {
 	uint32_t nbuckets = 1;
 
@@ -24,14 +24,14 @@ bool request_drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t
 	return true;
 }
 
-void request_drc_peers_fini(struct drc_peers *peers)
+void drc_peers_fini(struct drc_peers *peers)
 {
 	mem_free(peers->buckets);
 	mem_free(peers->heap);
 	mem_free(peers->all);
 }
 
-struct drc_peer *request_drc_peer_get(struct drc_peers *peers, const uint8_t *hash)
+struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash)
 {
 	struct drc_peer_list *list;
 	struct drc_peer *peer;
@@ -53,7 +53,7 @@ struct drc_peer *request_drc_peer_get(struct drc_peers *peers, const uint8_t *ha
 	return peer;
 }
 
-void request_drc_peer_put(struct drc_peers *peers, struct drc_peer *peer)
+void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer)
 {
 	if (--peer->nentries > 0)
 		return;
@@ -104,7 +104,7 @@ static void heap_place(struct drc_peers *peers, uint32_t at, struct drc_peer *pe
 	heap_set(peers, at, peer);
 }
 
-void request_drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry)
+void drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry)
 {
 	struct drc_peer *peer = entry->peer;
 
@@ -113,7 +113,7 @@ void request_drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry)
 	heap_place(peers, peer->ndone++ == 0 ? peers->nheap++ : peer->at, peer);
 }
 
-void request_drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry)
+void drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry)
 {
 	struct drc_peer *peer = entry->peer, *last;
 
@@ -128,7 +128,7 @@ void request_drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *ent
 		heap_place(peers, peer->at, last);
 }
 
-struct drc_entry *request_drc_peers_oldest(const struct drc_peers *peers)
+struct drc_entry *drc_peers_oldest(const struct drc_peers *peers)
 {
 	return peers->nheap > 0 ? TAILQ_FIRST(&peers->heap[0]->done) : NULL;
 }

@@ -39,19 +39,19 @@ struct drc_peers {
 };
 
 /* For a cache of so many entries and blocks. False: no memory; then free it all the same. */
-bool request_drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks);
-void request_drc_peers_fini(struct drc_peers *peers);
+bool drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks);
+void drc_peers_fini(struct drc_peers *peers);
 
 /* The peer of an entry that begins, with that entry counted. */
-struct drc_peer *request_drc_peer_get(struct drc_peers *peers, const uint8_t *hash);
+struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash);
 /* The entry is gone. */
-void request_drc_peer_put(struct drc_peers *peers, struct drc_peer *peer);
+void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer);
 
 /* The entry is DONE, and is not any more. */
-void request_drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry);
-void request_drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry);
+void drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry);
+void drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry);
 
 /* The entry that goes first. NULL: none is DONE. */
-struct drc_entry *request_drc_peers_oldest(const struct drc_peers *peers);
+struct drc_entry *drc_peers_oldest(const struct drc_peers *peers);
 
 #endif

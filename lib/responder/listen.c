@@ -136,7 +136,7 @@ static int make_drcs(struct weir_listener *listener, const struct weir_profile *
 		is_needed |= table->programs[i].non_idempotent != NULL;
 	for (; is_needed && table->ndrcs < listener->nengines; table->ndrcs++) {
 		table->drcs[table->ndrcs] =
-			request_drc_create(profile->replay_entries, profile->replay_bytes);
+			drc_create(profile->replay_entries, profile->replay_bytes);
 		if (!table->drcs[table->ndrcs])
 			return -ENOMEM;
 	}

@@ -8,6 +8,6 @@ void program_table_put(struct program_table *table)
 	if (--table->refs > 0)
 		return;
 	for (uint32_t i = 0; i < table->ndrcs; i++)
-		request_drc_destroy(table->drcs[i]);
+		drc_destroy(table->drcs[i]);
 	mem_free(table);
 }

@@ -62,8 +62,8 @@ static void hash_caller(const struct responder *responder, uint8_t *hash)
 	};
 	crypto_generichash_state state;
 
-	crypto_generichash_init(&state, request_drc_secret(responder->drc),
-				crypto_generichash_KEYBYTES, DRC_HASH_BYTES);
+	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
 	crypto_generichash_update(&state, (const uint8_t *)peer, words[0]);
 	crypto_generichash_update(&state, (const uint8_t *)who->groups,
@@ -80,7 +80,7 @@ static const struct request_caller *caller_of(struct responder *responder)
 	if (!caller->is_known) {
 		hash_caller(responder, caller->identity);
 		crypto_generichash(caller->peer, DRC_HASH_BYTES, (const uint8_t *)key, sizeof(*key),
-				   request_drc_secret(responder->drc), crypto_generichash_KEYBYTES);
+				   drc_secret(responder->drc), crypto_generichash_KEYBYTES);
 		caller->is_known = true;
 	}
 	return caller;
@@ -102,8 +102,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_state state;
 
 	key->xid = req->rpc.xid;
-	crypto_generichash_init(&state, request_drc_secret(responder->drc),
-				crypto_generichash_KEYBYTES, DRC_HASH_BYTES);
+	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, caller_of(responder)->identity, DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
 	if (words[4] > 0)
@@ -168,8 +168,8 @@ static enum request_next note_new(struct weir_request *req, const struct drc_key
 	struct responder *responder = req->responder;
 
 	req->op = 0;
-	if (request_may_take(responder, ENGINE_SHARE_REPLAYS, request_drc_left(responder->drc), 1))
-		req->replay = request_drc_add(responder->drc, key, responder->caller.peer);
+	if (request_may_take(responder, ENGINE_SHARE_REPLAYS, drc_left(responder->drc), 1))
+		req->replay = drc_add(responder->drc, key, responder->caller.peer);
 	if (!req->replay) { /* it can't be seen to that it is carried out once */
 		responder->engine->stats.replays_refused++;
 		return REQUEST_SYSTEM_ERROR;
@@ -188,7 +188,7 @@ enum request_next request_look_up(struct weir_request *req)
 	if (!req->program->non_idempotent[req->rpc.proc])
 		return REQUEST_GO_ON;
 	make_key(req, &key);
-	entry = request_drc_find(drc, &key);
+	entry = drc_find(drc, &key);
 	if (!entry)
 		return note_new(req, &key);
 	if (entry->state == DRC_BUSY && SEEDED_BUG(11))
@@ -198,8 +198,7 @@ enum request_next request_look_up(struct weir_request *req)
 		LIST_INSERT_HEAD(&entry->waiting, req, duplicate);
 		return REQUEST_WAIT;
 	}
-	return request_replay(req, pieces,
-			      request_drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
+	return request_replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 }
 
 struct drc_entry *request_end_replay(struct weir_request *req)
@@ -224,8 +223,8 @@ void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
 			const struct piece *pieces, uint32_t npieces)
 {
 	if (req->skips_replay_cache)
-		request_drc_forget(req->responder->drc, entry);
-	else if (!request_drc_done(req->responder->drc, entry, pieces, npieces))
+		drc_forget(req->responder->drc, entry);
+	else if (!drc_done(req->responder->drc, entry, pieces, npieces))
 		req->responder->engine->stats.replay_cache_overflows++;
 	req->skips_replay_cache = false;
 }

@@ -18,14 +18,14 @@ static struct drc *drc;
 static int setup(void **state)
 {
 	(void)state;
-	drc = request_drc_create(ENTRIES, BYTES);
+	drc = drc_create(ENTRIES, BYTES);
 	return drc ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	request_drc_destroy(drc);
+	drc_destroy(drc);
 	return 0;
 }
 
@@ -42,7 +42,7 @@ static struct drc_entry *add_of(uint8_t who, uint32_t xid)
 	const uint8_t peer[DRC_HASH_BYTES] = {1, 2, 3, 4, who};
 	struct drc_key k = key(xid);
 
-	return request_drc_add(drc, &k, peer);
+	return drc_add(drc, &k, peer);
 }
 
 static struct drc_entry *add(uint32_t xid)
@@ -54,7 +54,7 @@ static struct drc_entry *find(uint32_t xid)
 {
 	struct drc_key k = key(xid);
 
-	return request_drc_find(drc, &k);
+	return drc_find(drc, &k);
 }
 
 static uint8_t content[BYTES];
@@ -66,7 +66,7 @@ static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
 				  {.base = content + 4, .len = bytes - 4, .kind = PIECE_ITEM}};
 
 	memset(content, (int)xid, sizeof(content));
-	request_drc_done(drc, entry, pieces, 2);
+	drc_done(drc, entry, pieces, 2);
 }
 
 static void expect_reply(uint32_t xid, uint32_t bytes)
@@ -76,7 +76,7 @@ static void expect_reply(uint32_t xid, uint32_t bytes)
 
 	assert_non_null(entry);
 	assert_int_equal(entry->state, DRC_DONE);
-	assert_int_equal(request_drc_reply(drc, entry, pieces, 2), 2);
+	assert_int_equal(drc_reply(drc, entry, pieces, 2), 2);
 	assert_int_equal(pieces[0].len, 4);
 	assert_int_equal(pieces[0].kind, PIECE_PLAIN);
 	assert_int_equal(pieces[1].len, bytes - 4);
@@ -96,10 +96,10 @@ static void find__by_all_of_the_key(void **state)
 	assert_int_equal(entry->state, DRC_BUSY);
 	assert_null(find(2));
 	other.hash[DRC_HASH_BYTES - 1] ^= 1;
-	assert_null(request_drc_find(drc, &other));
+	assert_null(drc_find(drc, &other));
 	other = key(1);
 	other.xid = 2;
-	assert_null(request_drc_find(drc, &other));
+	assert_null(drc_find(drc, &other));
 }
 
 static void done__reply_comes_back(void **state)
@@ -116,16 +116,15 @@ static void done__of_no_bytes_and_too_many(void **state)
 	struct piece empty = {.base = content, .kind = PIECE_PLAIN}, piece;
 
 	(void)state;
-	request_drc_done(drc, add(1), &empty, 1);
-	assert_int_equal(request_drc_reply(drc, find(1), &piece, 1), 1);
+	drc_done(drc, add(1), &empty, 1);
+	assert_int_equal(drc_reply(drc, find(1), &piece, 1), 1);
 	assert_int_equal(piece.len, 0);
 	done(add(2), 2, BYTES / 8 - 32); /* just short enough, with its bookkeeping */
 	expect_reply(2, BYTES / 8 - 32);
 	done(add(3), 3, BYTES / 8 - 31);
 	assert_int_equal(find(3)->state, DRC_DONE);
-	assert_int_equal(request_drc_reply(drc, find(3), &piece, 1), 0);
-	assert_int_equal(request_drc_reply(drc, find(2), &piece, 1),
-			 0); /* nor what there is no room for */
+	assert_int_equal(drc_reply(drc, find(3), &piece, 1), 0);
+	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
 }
 
 static void add__oldest_that_is_done_goes(void **state)
@@ -149,7 +148,7 @@ static void forget__makes_room(void **state)
 	(void)state;
 	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
 		assert_non_null(add(xid));
-	request_drc_forget(drc, find(5));
+	drc_forget(drc, find(5));
 	assert_null(find(5));
 	assert_non_null(add(5));
 	assert_null(add(100));
@@ -238,12 +237,12 @@ static void peers__come_and_go(void **state)
 		seed = seed * 1664525u + 1013904223u;
 		assert_non_null(entry);
 		if ((seed >> 16) % 5 == 0) {
-			request_drc_forget(drc, entry);
+			drc_forget(drc, entry);
 			continue;
 		}
 		done(entry, xid, bytes);
 		expect_reply(xid, bytes);
-		assert_int_equal(request_drc_left(drc), ENTRIES);
+		assert_int_equal(drc_left(drc), ENTRIES);
 	}
 	for (uint32_t xid = 1; xid < 20000; xid++)
 		nfound += find(xid) != NULL;
