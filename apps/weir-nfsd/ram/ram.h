@@ -21,7 +21,7 @@
  *   io.c, list.c            READ, WRITE, COMMIT, READLINK; READDIR, READDIRPLUS
  *   create.c, remove.c      names that come; names that go or move
  *   place.c                 where the data of a WRITE are pulled to
- *   placement.c             the list of WRITEs whose data are being pulled
+ *   pulls.c                 the list of WRITEs whose data are being pulled
  */
 
 #include "block_pool.h"
@@ -213,7 +213,7 @@ void ram_data_trim(struct ram_fs *fs, struct ram_inode *inode);
 void ram_data_free(struct ram_fs *fs, struct ram_inode *inode);
 
 /*
- * ram/placement.c: the WRITEs whose data are being pulled. ram_placement_take() returns NULL if
+ * ram/pulls.c: the WRITEs whose data are being pulled. ram_placement_take() returns NULL if
  * there are too many or there is no memory.
  */
 struct ram_placement *ram_placement_take(struct ram_fs *fs);
