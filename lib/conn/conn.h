@@ -114,7 +114,7 @@ struct weir_conn {
 	struct engine_srq_list held; /* where receives are shared: those of nrecv_held */
 
 	/* the batch */
-	uint32_t nsges; /* of ep.snags.nwrs work requests */
+	uint32_t nsges; /* of ep.blockers.nbatched work requests */
 	uint32_t max_inline;
 	uint32_t max_sge;
 	uint64_t alone; /* bit i: nothing but Send i, which is INLINE, reads txs[i]'s buffers */

@@ -542,11 +542,14 @@ void call_suspend(struct weir_call *call)
 
 void call_end_or_keep(struct weir_call *call, int error)
 {
-	struct weir_engine *engine = call->conn->ep.engine;
-	uint32_t resends = engine->profile.resends;
+	struct weir_engine *engine;
+	uint32_t resends;
 
+	/* Slots without a call have one that has no connection. */
 	if (call->state != CALL_QUEUED)
 		return;
+	engine = call->conn->ep.engine;
+	resends = engine->profile.resends;
 	if (engine->now_ns >= call->deadline_ns) {
 		engine->stats.calls_timed_out +=
 			call->deadline_ns != 0; /* else that was said before */
