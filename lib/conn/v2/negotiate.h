@@ -64,7 +64,6 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers);
 	.negotiate_on_message = conn_v2_on_answer, .negotiate_on_tick = conn_v2_on_answer_tick,    \
 	.negotiate_on_fail = conn_v2_on_answer_fail, .on_open = conn_v2_on_open
 
-
 /* Whether messages may be parts of others: of a connection that may speak version 2. */
 static inline bool conn_has_extension(const struct weir_conn *conn)
 {
