@@ -53,10 +53,11 @@ enum request_next {
 	REQUEST_END,   /* nothing more comes of the request: release it */
 	REQUEST_DROP,  /* the same, and the message counts as dropped */
 	/* Steps that the one before chooses. */
-	REQUEST_BASE,	/* the message is of version 1, and has yet to be judged */
-	REQUEST_BEGIN,	/* the header was accepted, and may list anything */
-	REQUEST_SHAPED, /* the header was accepted, and is of a shape that request_fast.c knows */
-	REQUEST_PULL,	/* pull what the call lists */
+	REQUEST_BASE,	 /* the message is of version 1, and has yet to be judged */
+	REQUEST_BEGIN,	 /* the header was accepted, and may list anything */
+	REQUEST_SHAPED,	 /* the header was accepted, and is of a shape that request_fast.c knows */
+	REQUEST_PULL,	 /* find what the call lists, and pull it */
+	REQUEST_PULL_ON, /* what it lists was found: pull that */
 	REQUEST_JOIN_GROUP, /* find a buffer for what crosses from one transmission to the next */
 	REQUEST_GROUP_DONE, /* the message was the last of the open group */
 	REQUEST_PLAN,	    /* lay the reply out with the reducer */

@@ -28,7 +28,7 @@
  * A call's states, and what it holds in each:
  *
  *   FREE -> BUILDING  weir_call_begin(): a slot and a buffer for the arguments
- *        -> QUEUED    submitted, waits for a credit; its header is written
+ *        -> QUEUED    submitted, waits for a credit
  *        -> SENT      a credit is taken; the responder may use what the header names
  *        -> FREE      'done' was called
  *
@@ -39,13 +39,11 @@
  *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then
  *            a ZOMBIE, or REPLIED, if the reply comes meanwhile
  *   SENDING  'done' has returned, but the device may still read our own buffer
- *   ZOMBIE   'done' was called with a time-out; nothing is exposed, but the responder still has the
- *            call, so the credit stays taken until the reply comes
- *   COMPLETING  'done' is being called; then SENDING, or FREE: its Send's completion may come in
- *               there, and is not to free it
- *   COMPLETING_REUSABLE  'done' is being called, and may have it again (call_fast.c): BUILDING;
- *                        not so when it is
- *   BUFFER_RECLAIMED  its buffer was needed elsewhere
+ *   ZOMBIE   'done' was called with a time-out or as cancelled; nothing is exposed, but the
+ * responder still has the call, so the credit stays taken until the reply comes COMPLETING  'done'
+ * is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to
+ * free it COMPLETING_REUSABLE  'done' is being called, and may have it again (call_fast.c):
+ * BUILDING; not so when it is BUFFER_RECLAIMED  its buffer was needed elsewhere
  *
  * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When
  * the connection is remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low

@@ -62,6 +62,15 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 			 "the engine that is to have it does not take messages");
 }
 
+static uint32_t hash_of_peer(const char *peer)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0, n = engine_peer_host_bytes(peer); i < n; i++)
+		hash = (hash ^ (uint8_t)peer[i]) * 16777619u;
+	return hash;
+}
+
 static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
@@ -88,7 +97,7 @@ static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_ev
 	listener->next_engine = (which + 1) % listener->nengines;
 	if (programs->ndrcs > 0) {
 		/* What a peer sends again has to come to the engine that knows of it. */
-		which = request_peer_hash(event->peer.address) % listener->nengines;
+		which = hash_of_peer(event->peer.address) % listener->nengines;
 		handover.drc = programs->drcs[which];
 	}
 	engine = listener->engines[which];

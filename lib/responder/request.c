@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The owner of a request's state machine. The steps are in other files: each step does its part,
- * returns what it has come to (enum request_next), and calls no other step. This file goes from one
+ * The owner of a request's state machine. The steps are in other files: each step does its part and
+ * returns what it has come to (enum request_next in lib/conn/protocol.h). This file goes from one
  * step to the next, continues requests that have waited, and releases them.
  *
  *   request_recv.c      judge the message
- *   request_pull.c      pull Read chunks; request_read_one.h: one that can be read at once
+ *   request_chunks.c    find the Read chunks that it lists
+ *   request_pull.c      pull them; request_read_one.h: one that can be read at once
  *   request_dispatch.c  decode the RPC header, find the program
  *   request_drc.c       look the call up in the duplicate request cache
  *   request_error.c     make errors, and messages of them
  *   request_reply.c     lay the reply out and send it
  *   request_release.c   give back what the request holds
  *
- * Version 2 has steps of its own, in v2/, which are reached through conn_protocol. request_fast.c
- * carries the most common requests through in one pass, and leaves all others to this file.
+ * They use request_pool.c, request_buffers.c and request_share.c, which are no steps. Version 2 has
+ * steps of its own, in v2/, which are reached through conn_protocol. request_fast.c carries the
+ * most common requests through in one pass, and leaves all others to this file.
  */
 #include "request_read_one.h"
 
@@ -360,10 +362,7 @@ static hot_inline void read_one(struct weir_request *req, const struct rdma1_rea
 		return;
 	}
 	req->template.shape = 0;
-	if (next == REQUEST_PULL)
-		pull_on(req);
-	else
-		act(req, next);
+	act(req, next);
 }
 
 /* As pull(), of a call that has just come, with 'seg' for its one Read chunk, which is neither
@@ -573,6 +572,9 @@ static void act(struct weir_request *req, enum request_next next)
 		return;
 	case REQUEST_PULL:
 		pull(req);
+		return;
+	case REQUEST_PULL_ON:
+		pull_on(req);
 		return;
 	case REQUEST_JOIN_GROUP:
 		join_group(req);

@@ -124,12 +124,11 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 	return (uintptr_t)programs + number;
 }
 
-/* request_pull.c: steps of a call with Read chunks */
-/* List them, so that they can be read stage by stage. */
+/* request_chunks.c: the Read chunks that a call lists */
+/* A step: list them, so that they can be read stage by stage. */
 enum request_next request_list_chunks(struct weir_request *req);
-/* PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are. WAIT, or
- * what answers the call. */
-enum request_next request_read_stage(struct weir_request *req);
+/* A step: the call whose one Read chunk of 'bytes' is listed, and could not be read at once. */
+enum request_next request_pull_later(struct weir_request *req, uint32_t bytes);
 /* Whether the items that a call lists may be where they are, whatever its credential. */
 bool request_items_allowed(const struct weir_request *req);
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
@@ -141,12 +140,17 @@ static inline bool request_items_fit(const struct weir_request *req)
 /* What it can't have now it may have later; of what it can never have, the requester is told
  * another way. */
 enum request_next request_refuse_pull(struct weir_request *req, int rc);
-/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
-int request_place_item(struct weir_request *req, uint32_t i);
-/* The call whose one Read chunk of 'bytes' is listed, and could not be read at once. PULL. */
-enum request_next request_pull_later(struct weir_request *req, uint32_t bytes);
+/* The Payload stream of a call is here, save for its items. */
+void request_open_stream(struct weir_request *req);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
+
+/* request_pull.c: the pull of these chunks */
+/* A step. PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are.
+ * WAIT, or what answers the call. */
+enum request_next request_read_stage(struct weir_request *req);
+/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
+int request_place_item(struct weir_request *req, uint32_t i);
 
 /* request_dispatch.c: a step: decode the RPC header at the start of 'in' and find the program.
  * GO_ON, or what answers the call. */

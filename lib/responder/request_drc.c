@@ -17,15 +17,6 @@
 
 #include "seeded_bugs.h"
 
-uint32_t request_peer_hash(const char *peer)
-{
-	uint32_t hash = 2166136261u;
-
-	for (uint32_t i = 0, n = engine_peer_host_bytes(peer); i < n; i++)
-		hash = (hash ^ (uint8_t)peer[i]) * 16777619u;
-	return hash;
-}
-
 /* All arguments as one stream, however they came: an item with its padding is as it would have been
  * inline. */
 static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in *args)

@@ -12,7 +12,8 @@
  *   request.c           what happens to a request next
  *   request_fast.c      the same in one pass, for what most requests are (request_plain.h)
  *   request_recv.c      the check of a message that came
- *   request_pull.c      Read chunks (one at once: request_read_one.h)
+ *   request_chunks.c    the Read chunks that a call lists
+ *   request_pull.c      the pull of these (one at once: request_read_one.h)
  *   request_dispatch.c  the RPC header, and whose call it is
  *   request_drc.c       what requests ask of the duplicate request cache (drc.[ch]); whose replies
  *                       make room is in drc_peers.[ch]
@@ -45,7 +46,7 @@
  * several transmissions takes others instead: GATHER, until the last is here, and JOIN, a buffer
  * for what crosses from one to the next, or with items the PULL states, in which it waits for that
  * and theirs. A call that the program has already, since it came before, is
- * DUPLICATE until the program has replied to that, then goes on to REPLYING. In the PULL states it
+ * DUPLICATE until the program has replied to that, then gets that reply. In the PULL states it
  * may also wait for a buffer or for places. When the connection ends, requests that the program has
  * stay with it (orphans, without a connection) until it replies; all others are freed.
  */
@@ -105,8 +106,8 @@ union request_reads {
 /* One word, which is set as a whole: a load of what two stores wrote waits until both are in the
  * cache. */
 struct request_flags {
-	_Alignas(4) bool is_plain; /* it came whole, has waited for nothing, and nobody asked for
-				      more than to handle it; its connection is there */
+	_Alignas(4) bool is_plain; /* it came whole, has waited for its READs only, and nobody asked
+				      for more than to handle it; its connection is there */
 	bool is_short;		   /* it came without chunks, and its reply has no items */
 	bool has_one_write; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one
 			       segment, by version 1 */
@@ -314,9 +315,6 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 
 /* program_table.c: one of its users is gone. */
 void program_table_put(struct program_table *table);
-
-/* request_drc.c: which of a listener's engines a peer's connections are at. */
-uint32_t request_peer_hash(const char *peer);
 
 /* role.c */
 extern const struct conn_role responder_role;

@@ -12,7 +12,8 @@
  *     weir_call_submit(call);
  *
  * and 'done' is called, once, from a later weir_engine_poll(); there weir_call_reuse() begins the
- * next one like it. Owner's thread only.
+ * next one like it. Where weir_call_submit() has to make room in the send queue, it may end other
+ * calls, and calls their 'done'. Owner's thread only.
  */
 
 #include <weir/binding.h>
