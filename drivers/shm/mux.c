@@ -274,6 +274,11 @@ static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offere
 	LIST_FOREACH(mux_set, &dev->shared, entry)
 	if (mux_set->file_ino == offered->file_ino && mux_set->file_dev == offered->file_dev)
 		break;
+	if (mux_set && mux_set->account != offered->account) {
+		/* Two users would share a turn (turn.h). */
+		muxes_give_up(offered);
+		return NULL;
+	}
 	if (!mux_set && count_of(dev, pid) < MUX_COUNT) {
 		offered->pid = pid;
 		LIST_INSERT_HEAD(&dev->shared, offered, entry);

@@ -233,7 +233,13 @@ static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uin
 static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				      struct found *found)
 {
-	poll_turn(dev, turn, max < SHM_TURN_SHARE ? max : SHM_TURN_SHARE, found);
+	uint32_t before = found_messages(found), share = shm_turn_share(turn);
+
+	if (turn->debt > 0)
+		return;
+	poll_turn(dev, turn, max < share ? max : share, found);
+	turn->given += found_messages(found) - before;
+	turn->was_served = found_messages(found) > before;
 }
 
 /* Those of several users. Who was first is last the next time. */
@@ -243,16 +249,12 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 
 	for (uint32_t i = turns->npolled; i > 0 && found_messages(found) < max; i--) {
 		struct shm_turn *turn = TAILQ_FIRST(&turns->polled);
-		uint32_t before = found_messages(found);
 
 		if (!turn)
 			break;
 		TAILQ_REMOVE(&turns->polled, turn, polled);
 		TAILQ_INSERT_TAIL(&turns->polled, turn, polled);
-		if (turn->debt > 0)
-			continue;
-		poll_one_turn(dev, turn, max - before, found);
-		turn->given += found_messages(found) - before;
+		poll_one_turn(dev, turn, max - found_messages(found), found);
 	}
 	shm_turns_end_poll(turns, found_messages(found));
 }
@@ -266,9 +268,12 @@ static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 	if (dev->turns.npolled > 1) {
 		poll_turns(dev, max, found);
 	} else if (turn) {
-		poll_one_turn(dev, turn, max, found);
-		found->vain += (uint32_t)(turn->debt / HOT_BYTES);
+		uint64_t moved = turn->debt;
+
+		(void)shm_turn_share(turn);
 		turn->debt = 0;
+		poll_one_turn(dev, turn, max, found);
+		found->vain += (uint32_t)(moved / HOT_BYTES);
 	}
 }
 

@@ -27,6 +27,7 @@ static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_accou
 	TAILQ_INIT(&turn->hot);
 	TAILQ_INIT(&turn->muxes);
 	turn->account = account;
+	turn->share = SHM_TURN_SHARE;
 	LIST_INSERT_HEAD(&turns->all, turn, entry);
 	turns->n++;
 	return turn;
@@ -94,6 +95,7 @@ static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 	if (turn->nhot + turn->nmuxes > 0)
 		return;
 	turn->given = 0;
+	turn->lonely = 0;
 	TAILQ_INSERT_TAIL(&turns->polled, turn, polled);
 	turns->npolled++;
 }
@@ -167,9 +169,14 @@ void shm_turns_end_poll(struct shm_turns *turns, uint32_t n)
 	struct shm_turn *turn;
 
 	for (turn = TAILQ_FIRST(&turns->polled); turn; turn = TAILQ_NEXT(turn, polled)) {
-		uint64_t repaid = (1 + (uint64_t)n - turn->given) * SHM_TURN_REPAID;
+		uint64_t others = (uint64_t)n - turn->given;
+		uint64_t repaid = (1 + others) * SHM_TURN_REPAID;
 
-		turn->debt -= turn->debt < repaid ? turn->debt : repaid;
+		turn->lonely = others > 0 ? 0 : turn->lonely + 1;
+		if (turn->debt < repaid || turn->lonely >= SHM_TURN_LONELY)
+			turn->debt = 0;
+		else
+			turn->debt -= repaid;
 		turn->given = 0;
 	}
 }

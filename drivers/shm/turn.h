@@ -10,7 +10,9 @@
  *
  * While several users have something to be polled, these rules hold:
  *
- *   - In a poll, a user's turn gives SHM_TURN_SHARE messages at most.
+ *   - In a poll, a user's turn gives SHM_TURN_SHARE messages at most. After one that moved more
+ * than SHM_TURN_BYTES it gives one, and after each that did not, one more than that: others wait
+ *     for a large block at most, and not for sixteen.
  *   - A turn with a debt gives nothing. What makes a debt is the bytes that RDMA Reads and Writes
  *     of the user's queue pairs move, SHM_TURN_COPY for each of these, and SHM_TURN_REPAID for each
  *     message that a mux drops.
@@ -18,19 +20,23 @@
  *     other users.
  *
  * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
- * after they fall silent. While one user has all that is polled, there is no debt. If no other user
- * has a connection, there is no limit either.
+ * after they fall silent. Users whose muxes are polled may be silent for ever: a user has no debt
+ * if others got nothing in the latest SHM_TURN_LONELY polls. While one user has all that is polled,
+ * there is no debt. If no other user has a connection, there is no limit either.
  */
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
 #include "mux.h"
 
-#define SHM_TURN_SHARE	16u   /* messages */
-#define SHM_TURN_REPAID 1024u /* bytes, which are copied in about the time of a message */
-#define SHM_TURN_COPY	512u  /* bytes as which each Read or Write counts besides its own */
+#define SHM_TURN_SHARE	16u	/* messages */
+#define SHM_TURN_REPAID 1024u	/* bytes, which are copied in about the time of a message */
+#define SHM_TURN_COPY	512u	/* bytes as which each Read or Write counts besides its own */
+#define SHM_TURN_BYTES	131072u /* a turn that moves more gives one message the next time */
+#define SHM_TURN_LONELY 1024u	/* polls that gave nothing to others, after which it has no debt */
 
 struct shm_account;
 struct shm_qp;
@@ -54,10 +60,13 @@ struct shm_turn {
 	TAILQ_HEAD(, shm_mux) muxes;
 	uint32_t nhot;
 	uint32_t nmuxes;
-	uint32_t given; /* messages in this poll, where several users have turns */
+	uint32_t given;	 /* messages in this poll, where several users have turns */
+	uint32_t share;	 /* messages that it may give at a time */
+	bool was_served; /* since its share was last looked at */
 	struct shm_colds cold;
-	uint64_t debt; /* bytes */
-	uint32_t refs; /* of queue pairs and muxes */
+	uint64_t debt;	 /* bytes */
+	uint32_t lonely; /* polls, since others got a message */
+	uint32_t refs;	 /* of queue pairs and muxes */
 	const struct shm_account *account;
 	TAILQ_ENTRY(shm_turn) polled; /* listed while it has hot queue pairs or muxes */
 	TAILQ_ENTRY(shm_turn) cooled; /* listed while it has cold queue pairs */
@@ -88,6 +97,19 @@ void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct
 /* The mux takes over a reference to the turn. */
 void shm_turn_add_mux(struct shm_turns *turns, struct shm_turn *turn, struct shm_mux *mux);
 void shm_turn_remove_mux(struct shm_turns *turns, struct shm_mux *mux);
+
+/* How many messages it may give in this poll. */
+static inline uint32_t shm_turn_share(struct shm_turn *turn)
+{
+	if (turn->was_served) {
+		if (turn->debt > SHM_TURN_BYTES)
+			turn->share = 1;
+		else if (turn->share < SHM_TURN_SHARE)
+			turn->share++;
+	}
+	turn->was_served = false;
+	return turn->share;
+}
 
 /* Where several users have turns, at the end of a poll that gave 'n' messages: debts are repaid. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);

@@ -89,10 +89,11 @@ void conn_put_kept(struct weir_engine *engine, struct engine_peer *account, stru
 
 bool conn_share_may_join(const struct weir_engine *engine, const struct engine_peer *account)
 {
-	uint32_t behind = account->receives.behind;
+	uint32_t behind = account->receives.behind, count = engine->recv_pool->count;
 
 	if (behind > engine->send_pool->count / 2)
 		return false;
-	return engine->srq ? credit_group_may_join(&engine->srq->credits, &account->receives)
-			   : behind + engine->nrecvs_behind <= engine->recv_pool->count;
+	if (engine->srq)
+		return credit_group_may_join(&engine->srq->credits, &account->receives);
+	return behind + engine->nrecvs_behind <= count || behind <= count / CREDIT_BEHIND_PART;
 }

@@ -23,6 +23,9 @@
 
 #define CREDIT_SHARE_NONE UINT32_MAX /* more than is ever left */
 
+/* A peer may leave this part of the receives behind and come again, whatever others hold. */
+#define CREDIT_BEHIND_PART 64u
+
 struct credit_pool {
 	uint32_t capacity; /* messages that the queue can hold */
 	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left
@@ -60,11 +63,13 @@ void credit_share_leave(struct credit_pool *pool, struct credit_share *share, ui
 void credit_pool_return(struct credit_pool *pool, struct credit_group *group);
 
 /* Whether another connection of the group may come. What its connections leave behind leaves an
- * eighth to others, as what they have does; else each newcomer could leave one more behind. */
+ * eighth to others, as what they have does; else each newcomer could leave one more behind. A small
+ * part of the pool is allowed in any case: others may have used up the rest. */
 static inline bool credit_group_may_join(const struct credit_pool *pool,
 					 const struct credit_group *group)
 {
-	return group->behind <= 7 * pool->left;
+	return group->behind <= 7 * pool->left ||
+	       group->behind <= pool->capacity / CREDIT_BEHIND_PART;
 }
 
 /* Parts of the two below. */

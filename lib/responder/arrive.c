@@ -88,6 +88,7 @@ void responder_refuse(struct weir_engine *engine, const struct responder_handove
 static void refuse_for(struct weir_engine *engine, const struct responder_handover *handover,
 		       int rc)
 {
+	engine->stats.shares_used_up += rc == -EDQUOT;
 	mem_explain_limit(rc);
 	responder_refuse(engine, handover, why_refused(rc));
 }
@@ -98,12 +99,14 @@ static int try_accept(struct weir_engine *engine, const struct responder_handove
 		      struct engine_peer *account)
 {
 	uint32_t credits = engine->profile.credits;
-	struct responder *responder =
-		responder_create(engine, responder_role.protocol(engine), credits,
-				 handover->programs, handover->drc, account);
+	struct responder *responder;
 	struct weir_conn *conn;
 	int rc;
 
+	if (!conn_share_may_join(engine, account))
+		return -EDQUOT;
+	responder = responder_create(engine, responder_role.protocol(engine), credits,
+				     handover->programs, handover->drc, account);
 	if (!responder)
 		return -ENOMEM;
 	rc = conn_create(engine, account, credits, 0, &responder_role, responder, &conn);
@@ -370,8 +373,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account && !conn_share_may_join(engine, account)) {
-		engine->stats.shares_used_up++;
-		rc = -EDQUOT;
+		rc = -EDQUOT; /* before another connection is ended for it */
 	} else if (account) {
 		rc = arrival_place(engine, handover, account);
 	}

@@ -211,7 +211,7 @@ static void send_error(struct weir_request *req)
 	if (req->replay && !req->error_is_header)
 		keep_reply(req, &piece, 1);
 	if (request_is_gone(req))
-		request_release(req);
+		release_all(req);
 	else
 		act(req, request_lay_error(req));
 }

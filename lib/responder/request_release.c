@@ -68,10 +68,16 @@ static void end_wait(struct weir_request *req)
 {
 	if (req->state == REQUEST_DUPLICATE)
 		LIST_REMOVE(req, duplicate);
+	req->wait_ns = 0;
+}
+
+/* What it was about to do may be left over: its object serves other connections. */
+static void forget_reply(struct weir_request *req)
+{
 	req->must_plan = false;
 	req->error_bytes = 0;
 	req->xfers_after = 0;
-	req->wait_ns = 0;
+	req->nparts = 0;
 }
 
 /* Before its reply: later there is no message to give back any more. */
@@ -108,6 +114,7 @@ void request_give_back(struct weir_request *req)
 	request_put_bufs(req);
 	request_count_none(req);
 	stop_waiting(req);
+	forget_reply(req);
 	if (req->outstanding.le_prev)
 		request_delist(req);
 }

@@ -5,6 +5,8 @@
  */
 #include "shm_raw.h"
 
+#include <unistd.h>
+
 #include "eal.h"
 
 #define RAWS   24u
@@ -304,6 +306,40 @@ static void bytes__are_soon_repaid_where_others_are_silent(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
+/* A user whose mux is polled may be silent for ever. */
+static void bytes__are_free_where_others_stay_silent(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair_with_mux(MODEST);
+	nsenders = 1;
+	for (uint32_t i = 0; i < SHM_TURN_LONELY; i++)
+		poll_once();
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		read_region(0);
+		poll_once();
+		assert_in_range(polls_to_message(), 1, 2);
+	}
+}
+
+/* Who has had large blocks moved gives one message at a time, so that others wait for one. */
+static void bytes__of_one_message_at_a_time(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	reader = GREEDY;
+	nreads = 4;
+	poll_full(POLLS);
+	for (uint32_t i = 0; i < POLLS; i++) {
+		uint64_t before = messages[GREEDY];
+
+		poll_full(1);
+		assert_in_range(messages[GREEDY] - before, 0, 1);
+	}
+	assert_true(messages[GREEDY] > 0);
+}
+
 /* What a user had moved before others came is no debt to them. */
 static void bytes__of_an_only_user_are_free(void **state)
 {
@@ -356,9 +392,28 @@ static void silent__connections_are_looked_at_for_bytes(void **state)
 			poll_full(1);
 		assert_int_equal(ring_put_one(&raws[i].tx, raws[i].region, MSG), 1);
 		messages[MODEST] = 0;
-		poll_full(4);
+		poll_full(6);
 		assert_int_equal(messages[MODEST], 1);
 	}
+}
+
+/* Else what moves for one of them would not count where the messages come from. */
+static void mux__is_of_one_user(void **state)
+{
+	struct raw *second = &raws[1];
+
+	(void)state;
+	pair_with_mux(GREEDY);
+	next_user = MODEST;
+	raw_init(second);
+	raw_offer_mux(second);
+	assert_true(dup2(raws[0].fds[2], second->fds[2]) >= 0);
+	nraws = 2;
+	raw_pair(second, &b);
+	qps[1] = b.qp;
+	assert_int_equal(second->answer.has_mux, 0);
+	b.ops->unlisten(b.listener);
+	b.listener = NULL;
 }
 
 /* The turn of a user ends with the last connection of that user. */
@@ -391,9 +446,12 @@ int main(void)
 		TEST(bytes__of_one_user_leave_time_to_others),
 		TEST(copies__of_one_user_leave_time_to_others),
 		TEST(bytes__are_soon_repaid_where_others_are_silent),
+		TEST(bytes__are_free_where_others_stay_silent),
+		TEST(bytes__of_one_message_at_a_time),
 		TEST(bytes__of_an_only_user_are_free),
 		TEST(silent__connections_of_others_are_looked_at_less_often),
 		TEST(silent__connections_are_looked_at_for_bytes),
+		TEST(mux__is_of_one_user),
 		TEST(turn__ends_with_its_connections),
 	};
 

@@ -117,11 +117,34 @@ static void lost__looks_at_its_own_receives(void **state)
 	assert_int_equal(count_held(srq), 0);
 }
 
+/* A reply that nobody waits for leaves nothing to the next request, of whatever connection, that
+ * has the same object. */
+static void lost__error_is_not_the_next_requests(void **state)
+{
+	const struct weir_connect_options options = {0};
+
+	(void)state;
+	pair_connect(&pair);
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
+	pair_until(&pair, &pair.server_opened, 2);
+	warm_up(pair.conn);
+	submit_to(lost, PAIR_LATER, 0);
+	pair_until_later(&pair, 1);
+	weir_conn_close(lost);
+	pair_until(&pair, &pair.server_closed, 1);
+	weir_request_reply_error(pair.later[0], WEIR_RPC_SYSTEM_ERR);
+	assert_int_equal(pair.later[0]->state, REQUEST_FREE);
+	assert_int_equal(pair.later[0]->error_bytes, 0);
+	pair.nlater = 0;
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(lost__looks_at_its_own_requests, setup, teardown),
 		cmocka_unit_test_setup_teardown(lost__looks_at_its_own_receives, setup, teardown),
+		cmocka_unit_test_setup_teardown(lost__error_is_not_the_next_requests, setup,
+						teardown),
 	};
 
 	return cmocka_run_group_tests_name("shared, lost", tests, NULL, NULL);

@@ -121,6 +121,9 @@ bool request_resend(struct weir_request *req)
 	    !request_take_buffer(req, kept->bytes))
 		return false;
 	kept->responder = NULL; /* once */
+	/* It had no RPC header of a call: an error in its place would have another call's. */
+	memset(&req->rpc, 0, sizeof(req->rpc));
+	req->rpc.xid = req->hdr.xid;
 	weir_xdr_put_opaque_fixed(&req->out, data, kept->bytes);
 	engine->stats.replies_resent++;
 	return true;
