@@ -41,7 +41,9 @@ int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pth
 
 static void *run_counted(void *arg)
 {
-	void *result = run_real(arg);
+	/* gcc reads the pointer of a call otherwise as if it were not atomic. */
+	void *(*run)(void *) = atomic_load(&run_real);
+	void *result = run(arg);
 
 	nthreads--;
 	return result;
