@@ -8,6 +8,7 @@
 #include <endian.h>
 
 #include "raw.h"
+#include "responder.h"
 
 #define CALL	0u
 #define REPLY	1u
@@ -129,6 +130,15 @@ static inline struct weir_engine_stats place_stats(const struct weir_engine *eng
 
 	weir_engine_stats(engine, &s);
 	return s;
+}
+
+/* Requests that are not in use name no receives: these are others' by then. */
+static inline void expect_no_parts(const struct weir_conn *server_conn)
+{
+	const struct weir_request *req = responder_of(server_conn)->pool->free;
+
+	for (; req; req = req->next_free)
+		assert_int_equal(req->nparts, 0);
 }
 
 #endif
