@@ -23,8 +23,9 @@
 #define RESERVE_MAX 128u /* descriptors */
 /* A connection that has ended, and is to be closed, has at most so many descriptors. */
 #define ENDED_DESCRIPTORS 4u
-/* So many of these keep no user from connecting. */
-#define ENDED_MIN 8u
+/* So many of these, and as many as this part of RLIMIT_NOFILE, keep no user from connecting. */
+#define ENDED_MIN  8u
+#define ENDED_PART 64u
 
 static bool is_full(struct fabric_listener *listener)
 {
@@ -114,33 +115,41 @@ static int send_welcome(const struct shm_sock *sock)
 	return shm_sock_send(sock, &welcome, NULL, 0);
 }
 
+struct descriptors {
+	uint64_t limit;
+	uint64_t left;	  /* that this process may still open */
+	uint64_t reserve; /* of these, for users without a connection */
+};
+
 /*
- * Descriptors that this process may still open, if 'fd' is the one opened last. The kernel gives
- * out the lowest number, so that all below it are in use.
+ * The process's descriptors, if 'fd' is the one opened last. The kernel gives out the lowest
+ * number, so that all below it are in use.
  */
-static uint64_t descriptors_left(int fd, uint64_t *reserve)
+static struct descriptors count_descriptors(int fd)
 {
+	struct descriptors all = {.limit = UINT64_MAX, .left = UINT64_MAX};
 	struct rlimit limit;
 
-	*reserve = 0;
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return UINT64_MAX;
-	*reserve = limit.rlim_cur / 4 < RESERVE_MAX ? limit.rlim_cur / 4 : RESERVE_MAX;
-	return limit.rlim_cur > (uint64_t)fd ? limit.rlim_cur - (uint64_t)fd - 1 : 0;
+		return all;
+	all.limit = limit.rlim_cur;
+	all.left = all.limit > (uint64_t)fd ? all.limit - (uint64_t)fd - 1 : 0;
+	all.reserve = all.limit / 4 < RESERVE_MAX ? all.limit / 4 : RESERVE_MAX;
+	return all;
 }
 
 /*
- * Whether too many connections of the user have ended and are to be closed: they have more
- * descriptors than half of what is left without the reserve. Such connections do not count in the
- * limits of the engine, and those of other users would give way if they used the reserve up. The
- * user can connect when some are closed.
+ * Whether a user has too many connections that have ended and have not been closed yet. The limits
+ * of the engine do not count them. If they used up the reserve, connections of other users would
+ * be ended. So they may have half of the descriptors that are left without the reserve. A few are
+ * allowed in any case, because other users' connections may have taken the rest.
  */
-static bool has_many_ended(const struct shm_account *account, uint64_t left, uint64_t reserve)
+static bool has_many_ended(const struct shm_account *account, const struct descriptors *all)
 {
-	uint64_t spare = left > reserve ? left - reserve : 0;
-	uint32_t n = reap_queue_count(&account->queue);
+	uint64_t spare = all->left > all->reserve ? all->left - all->reserve : 0;
+	uint64_t n = reap_queue_count(&account->queue);
 
-	return n > ENDED_MIN && n * ENDED_DESCRIPTORS > spare / 2;
+	return n > ENDED_MIN && n > all->limit / ENDED_PART && n * ENDED_DESCRIPTORS > spare / 2;
 }
 
 /*
@@ -153,16 +162,16 @@ static bool has_many_ended(const struct shm_account *account, uint64_t left, uin
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {
 	struct shm_dev *dev = listener->dev;
-	uint64_t reserve, left = descriptors_left(fd, &reserve);
+	const struct descriptors all = count_descriptors(fd);
 	struct shm_sock *sock;
 
-	if (has_many_ended(account, left, reserve)) {
+	if (has_many_ended(account, &all)) {
 		shm_users_count_ended(dev, account);
 		return false;
 	}
 	while (is_full(listener) && make_room(listener, account))
 		;
-	if (is_full(listener) || (left < reserve / 2 && !make_room(listener, account))) {
+	if (is_full(listener) || (all.left < all.reserve / 2 && !make_room(listener, account))) {
 		shm_count(dev, &dev->ndisplaced);
 		return false;
 	}
@@ -170,7 +179,7 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	if (!sock)
 		return false;
 	sock->listener = listener;
-	sock->is_crowded = left < reserve;
+	sock->is_crowded = all.left < all.reserve;
 	if (shm_sock_add(sock, SOCK_GREETING) != 0) {
 		sock->listener = NULL;
 		shm_sock_drop(sock);

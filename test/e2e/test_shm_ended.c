@@ -11,8 +11,11 @@
 #include "eal.h"
 #include "reap.h"
 
-#define JOBS_MAX 63u  /* with more, the user is refused for another reason (reap.h) */
-#define LEFT	 200u /* descriptors */
+#define JOBS_MAX 63u   /* with more, the user is refused for another reason (reap.h) */
+#define LEFT	 200u  /* descriptors */
+#define MEDIUM	 1024u /* as many, and when others have most of them, so many are left */
+#define NEARLY	 100u
+#define SOME	 12u /* jobs, of which 4 descriptors each are more than that allows */
 
 static struct end a, b;
 static struct reap_job jobs[JOBS_MAX];
@@ -93,11 +96,44 @@ static void user__of_whom_many_are_to_be_closed_is_refused(void **state)
 	shm_account_put(account);
 }
 
+/* Others may have taken nearly all descriptors. Then a user of whom some are to be closed can still
+ * connect, as can one of whom none are. */
+static void user__of_whom_some_are_to_be_closed_is_taken(void **state)
+{
+	struct shm_account *account = shm_account_get(geteuid());
+	const char *addr = end_address();
+	struct rlimit limit, medium;
+	int fds[MEDIUM], n = 0;
+
+	(void)state;
+	assert_non_null(account);
+	end_listen(&b, addr);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	medium = limit;
+	medium.rlim_cur = MEDIUM;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &medium), 0);
+	for (uint32_t i = 0; i < SOME; i++)
+		add_job(i, account);
+	do {
+		fds[n] = dup(STDERR_FILENO);
+		assert_true(fds[n] >= 0);
+	} while (fds[n++] < (int)(MEDIUM - NEARLY));
+	assert_true(raw_is_welcome(addr));
+	while (n > 0)
+		close(fds[--n]);
+	may_end = true;
+	END_WAIT(&b, NULL, reap_count() == 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	shm_account_put(account);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(user__of_whom_many_are_to_be_closed_is_refused,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(user__of_whom_some_are_to_be_closed_is_taken, setup,
+						teardown),
 	};
 
 	if (mem_eal_start(NULL) != 0)
