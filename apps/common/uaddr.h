@@ -43,7 +43,7 @@ int uaddr_port(const char *uaddr, uint16_t *port);
 
 /*
  * Returns true if a server accepts a TCP connection at a universal address. The function waits for
- * up to a second. It also returns true if the outcome is unknown by then.
+ * up to a second. If the connection is neither accepted nor refused in that time, it returns true.
  */
 bool uaddr_answers(const char *uaddr);
 

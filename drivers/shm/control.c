@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What other threads leave to the control thread, and which descriptors it watches. */
+/* Requests of other threads to the control thread, and the list of descriptors that it watches. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ void shm_cm_wake(struct shm_dev *dev)
 {
 	uint64_t one = 1;
 
-	/* It can fail only when the counter is full: then the thread is awake, or will be. */
+	/* write(2) fails only if the counter is full. Then an earlier write wakes the thread. */
 	(void)!write(dev->wake_fd, &one, sizeof(one));
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a peer has passed, and what no connection has any more, is left to the reaper. */
+/* Descriptors and mappings that a peer passed, and that no connection uses, go to the reaper. */
 #include <sys/socket.h>
 #include <unistd.h>
 

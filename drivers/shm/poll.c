@@ -23,7 +23,7 @@
 #define HOT_BYTES  (HOT_SHARE * SHM_TURN_REPAID) /* moved in about that time */
 #define MUXES_FEW  8u				 /* looked at in a poll */
 
-/* Look at the next one. If it has a message, it is polled from now on. */
+/* Look at the user's next cold queue pair. If it has a message, it becomes hot. */
 static void look_at_cold(struct shm_colds *colds)
 {
 	const struct shm_cold *cold;
@@ -39,7 +39,7 @@ static void look_at_cold(struct shm_colds *colds)
 		shm_qp_make_hot(cold->qp);
 }
 
-/* Look at the next few cold ones, of users in turn. */
+/* Look at the next few cold queue pairs. The users take turns. */
 static void scan(struct shm_turns *turns, uint32_t few)
 {
 	if (few > turns->ncold)
@@ -149,7 +149,7 @@ static void was_empty(struct shm_qp *qp)
 		shm_qp_make_cold(qp);
 }
 
-/* What a poll has found until then. */
+/* The results of a poll, as far as it has come. */
 struct found {
 	struct fabric_wc *wcs;
 	uint32_t n;	    /* of these */
@@ -162,8 +162,8 @@ static inline uint32_t found_messages(const struct found *found)
 	return found->n + found->delivered;
 }
 
-/* Receive the messages that have come by a user's muxes, 'max' at most, of a few muxes one after
- * the other. */
+/* Receive at most 'max' messages from a few of the user's muxes. The others go first in the next
+ * poll. */
 static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				  struct found *found)
 {
@@ -188,7 +188,7 @@ static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, ui
 	}
 }
 
-/* Receive 'max' messages of a user's hot queue pairs at most, and of each 'share' at most. */
+/* Receive at most 'max' messages from the user's hot queue pairs, and at most 'share' from each. */
 static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t share,
 				struct found *found)
 {
@@ -229,7 +229,8 @@ static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uin
 	poll_hot(turn, max, turn->nhot > 1 ? HOT_SHARE : max, found);
 }
 
-/* The same in one place for all that are of several users: polls of an only user are faster. */
+/* Poll one of several users' turns, within its share and only if it has no debt. This function is
+ * not inline: only polls of a single user have to be fast. */
 static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				      struct found *found)
 {
@@ -242,7 +243,7 @@ static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn
 	turn->was_served = found_messages(found) > before;
 }
 
-/* Those of several users. Who was first is last the next time. */
+/* Poll the turns of several users. The turn that was first is last in the next poll. */
 static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turns *turns = &dev->turns;
@@ -259,8 +260,8 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 	shm_turns_end_poll(turns, found_messages(found));
 }
 
-/* Several users have connections. If one has all that is polled, there is no debt, and others are
- * looked at for the time that the bytes took. */
+/* Several users have connections. If only one of them has something to be polled, that user has no
+ * debt. Then a poll that moved many bytes looks at more of the silent connections of others. */
 static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&dev->turns.polled);

@@ -33,7 +33,7 @@
  *   give_up.c         closes and unmaps what peers have passed, as jobs of the reaper
  *   life.[ch]         whether a peer's process lives
  *   cm_message.c      the messages on a socket
- *   control.c         what other threads leave to the control thread
+ *   control.c         requests of other threads to the control thread
  *   cm_thread.c       the control thread, which waits for the sockets
  *   listen.c          listeners
  *   greet.c           new connections of a listener

@@ -21,7 +21,7 @@ static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_accou
 
 	if (!turn)
 		return NULL;
-	/* What an only user had moved is no debt to others. */
+	/* Bytes that a single user had moved are no debt to a user who comes later. */
 	if (turns->n == 1)
 		LIST_FIRST(&turns->all)->debt = 0;
 	TAILQ_INIT(&turn->hot);
@@ -43,7 +43,7 @@ static void drop_unused(struct shm_turns *turns, struct shm_turn *turn)
 	mem_free(turn);
 }
 
-/* Whether all who refer to it can be cold, and one more. */
+/* Make room for one more queue pair, since all of them can be cold at once. */
 static bool colds_make_room(struct shm_turn *turn)
 {
 	struct shm_colds *colds = &turn->cold;

@@ -41,7 +41,7 @@
 struct shm_account;
 struct shm_qp;
 
-/* All that is looked at of a queue pair that is not hot: whether its ring has a message. */
+/* A queue pair that is not hot. A poll only looks whether its ring has a message. */
 struct shm_cold {
 	const _Atomic uint64_t *header;
 	uint64_t number; /* of the cell that a message would begin with */
@@ -60,7 +60,7 @@ struct shm_turn {
 	TAILQ_HEAD(, shm_mux) muxes;
 	uint32_t nhot;
 	uint32_t nmuxes;
-	uint32_t given;	 /* messages in this poll, where several users have turns */
+	uint32_t given;	 /* messages in this poll, while several users are polled */
 	uint32_t share;	 /* messages that it may give at a time */
 	bool was_served; /* since its share was last looked at */
 	struct shm_colds cold;
@@ -98,7 +98,7 @@ void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct
 void shm_turn_add_mux(struct shm_turns *turns, struct shm_turn *turn, struct shm_mux *mux);
 void shm_turn_remove_mux(struct shm_turns *turns, struct shm_mux *mux);
 
-/* How many messages it may give in this poll. */
+/* How many messages the turn may give in this poll. */
 static inline uint32_t shm_turn_share(struct shm_turn *turn)
 {
 	if (turn->was_served) {
@@ -111,7 +111,7 @@ static inline uint32_t shm_turn_share(struct shm_turn *turn)
 	return turn->share;
 }
 
-/* Where several users have turns, at the end of a poll that gave 'n' messages: debts are repaid. */
+/* Repay debts after a poll that gave 'n' messages. Only needed while several users are polled. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);
 
 #endif

@@ -50,6 +50,16 @@ void raw_init(struct raw *raw)
 	};
 }
 
+void raw_close_all(struct raw *raws, struct fabric_qp **qps, uint32_t n, struct end *end)
+{
+	end->qp = NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		raw_fini(&raws[i]);
+		end->ops->qp_destroy(qps[i]);
+	}
+	end_close(end);
+}
+
 void raw_offer_mux(struct raw *raw)
 {
 	void *mux_set;

@@ -36,6 +36,8 @@ struct raw {
 int raw_memfd(size_t len, void **map);
 void raw_init(struct raw *raw);
 void raw_fini(struct raw *raw);
+/* The same for all of a test's, with the queue pairs that 'end' has for them; then close 'end'. */
+void raw_close_all(struct raw *raws, struct fabric_qp **qps, uint32_t n, struct end *end);
 /* Have muxes in 'hello'. */
 void raw_offer_mux(struct raw *raw);
 /* Have the mux that 'answer' names, from its beginning. */

@@ -90,12 +90,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	b.qp = NULL;
-	for (uint32_t i = 0; i < nraws; i++) {
-		raw_fini(&raws[i]);
-		b.ops->qp_destroy(qps[i]);
-	}
-	end_close(&b);
+	raw_close_all(raws, qps, nraws, &b);
 	return 0;
 }
 

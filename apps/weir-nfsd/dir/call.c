@@ -9,7 +9,8 @@
  */
 #include "dir.h"
 
-/* What it changes is opened, and synced on the poller: dir_stable_begin(). */
+/* The call changes an object, which is opened and then synced by the poller (dir_stable_begin()).
+ */
 static bool is_change(const struct op *op)
 {
 	return op->proc == NFS3_SETATTR ||

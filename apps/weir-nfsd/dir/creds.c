@@ -8,7 +8,7 @@
 
 #include "dir.h"
 
-/* By the kernel's own calls: the C library's would change all threads. */
+/* The system calls are made directly, because those of the C library change all threads. */
 static int set_groups(uint32_t n, const uint32_t *gids)
 {
 	gid_t groups[CRED_GIDS_MAX];

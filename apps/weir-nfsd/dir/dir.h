@@ -25,7 +25,7 @@
  *   rights.c     what a caller may do
  *   root.c       the exported directory; limits.c: what its file system allows
  *
- * What threads carry out, see dir/proc.h:
+ * Code that runs on worker threads (dir/proc.h):
  *   made.c       what a call has made is kept or removed
  *   open.c       descriptors for data
  *   attr.c, create.c, remove.c, listing.c, list_sorted.c, list.c: the procedures

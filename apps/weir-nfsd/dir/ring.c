@@ -90,10 +90,10 @@ static int ring_register(struct io_uring *ring, unsigned what, const void *arg, 
 }
 
 /*
- * No seccomp filter sees what a ring is asked for, and a ring would take any operation, such as one
- * that makes a socket. So the kernel is told which operations dir/submit.c submits. Once the ring
- * is enabled, the kernel refuses all other operations and flags, and all registrations, with
- * EACCES.
+ * A seccomp filter does not see the operations that are submitted to a ring. A ring takes any
+ * operation, such as one that makes a socket. So the ring is restricted to the operations that
+ * dir/submit.c submits. When the ring is enabled, the kernel refuses all other operations and
+ * flags, and all registrations, with EACCES.
  */
 static int make_restricted(struct io_uring *ring)
 {

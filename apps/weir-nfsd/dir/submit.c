@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ring is asked for. What comes back is for dir/io.c. */
+/* Submission of operations to the ring. Their completions are handled in dir/io.c. */
 #include "submit.h"
 
 /* The kernel has a call from here on, for which its client is charged, if there is one. */

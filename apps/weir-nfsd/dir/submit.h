@@ -2,7 +2,7 @@
 #ifndef DIR_SUBMIT_H
 #define DIR_SUBMIT_H
 
-/* What the ring is asked for. The poller. */
+/* Submission of operations to the ring. Only the poller's thread calls these functions. */
 
 #include "dir.h"
 
