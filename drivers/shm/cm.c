@@ -367,7 +367,7 @@ static bool still_drains(const struct shm_event *event)
 {
 	struct shm_qp *qp = event->sock->qp;
 
-	if (event->event.kind != FABRIC_CM_DISCONNECTED || !qp || qp->state != QP_READY)
+	if (event->kind != FABRIC_CM_DISCONNECTED || !qp || qp->state != QP_READY)
 		return false;
 	if (qp->drain_end == 0) {
 		qp->drain_end = qp->rx.head + ring_size(&qp->rx.cells);
@@ -406,7 +406,7 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		 * From here on it is the engine's. Its listener is there: the end of that takes
 		 * back what was not taken.
 		 */
-		if (event->event.kind == FABRIC_CM_REQUEST)
+		if (event->kind == FABRIC_CM_REQUEST)
 			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}
 	shm_unlock(dev);
@@ -430,8 +430,7 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 			continue;
 		sock = event->sock;
 		shm_lock(dev);
-		events[n] = event->event; /* its place may be another event's from then on */
-		shm_event_drop(event);
+		shm_event_take(event, &events[n]);
 		shm_unlock(dev);
 		if (apply(sock, &events[n]))
 			n++;

@@ -254,17 +254,12 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 	struct shm_event *event = &sock->events[sock->events[0].is_queued];
 	struct shm_dev *dev = sock->dev;
 
-	event->event = (struct fabric_cm_event){.kind = kind, .error = error};
-	if (kind == FABRIC_CM_REQUEST) {
-		event->event.req = sock;
-		event->event.listener_ctx = sock->listener->ctx;
-		event->event.is_crowded = sock->is_crowded;
-	}
+	event->kind = kind;
+	event->error = error;
 	if (msg && msg->private_len <= FABRIC_PRIVATE_DATA_MAX) {
-		event->event.private_len = msg->private_len;
-		memcpy(event->event.private_data, msg->private_data, msg->private_len);
+		sock->private_len = msg->private_len;
+		memcpy(sock->private_data, msg->private_data, msg->private_len);
 	}
-	event->event.peer = sock->who;
 	event->is_queued = true;
 	event->is_taken = false;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
@@ -283,4 +278,21 @@ void shm_event_drop(struct shm_event *event)
 	else
 		TAILQ_REMOVE(&dev->events, event, entry);
 	dev->nevents--;
+}
+
+void shm_event_take(struct shm_event *event, struct fabric_cm_event *taken)
+{
+	struct shm_sock *sock = event->sock;
+
+	*taken = (struct fabric_cm_event){
+		.kind = event->kind, .error = event->error, .peer = sock->who};
+	if (event->kind == FABRIC_CM_REQUEST) {
+		taken->req = sock;
+		taken->listener_ctx = sock->listener->ctx;
+		taken->is_crowded = sock->is_crowded;
+	}
+	taken->private_len = sock->private_len;
+	memcpy(taken->private_data, sock->private_data, sock->private_len);
+	sock->private_len = 0;
+	shm_event_drop(event);
 }

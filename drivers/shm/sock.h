@@ -108,8 +108,11 @@ enum shm_sock_state {
 	SOCK_DEAD, /* EOF, an error, or nonsense; its event was made */
 };
 
+/* The rest of a fabric_cm_event comes from the socket when the engine takes it: a connection has
+ * room for two of these as long as it lives. */
 struct shm_event {
-	struct fabric_cm_event event;
+	enum fabric_cm_kind kind;
+	int error;
 	bool is_queued;
 	bool is_taken;		      /* it is in dev->taken, else in dev->events */
 	struct fabric_conn_req *sock; /* it is about */
@@ -178,6 +181,10 @@ struct fabric_conn_req {
 	struct shm_import fresh;
 
 	struct shm_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
+	/* What the peer said with its HELLO, ACCEPT or REJECT: the event that is made of it, which
+	 * is the first, reports it. */
+	uint32_t private_len;
+	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	TAILQ_ENTRY(fabric_conn_req) task;
 	/*
@@ -271,6 +278,8 @@ void shm_sock_ended(struct shm_sock *sock, int error);
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 		    const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);
+/* As the engine is to see it, and drop it. */
+void shm_event_take(struct shm_event *event, struct fabric_cm_event *taken);
 
 /* cm_message.c; on the control thread, but for shm_sock_send() */
 int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
