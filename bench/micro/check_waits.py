@@ -78,7 +78,10 @@ def waits(trace, known):
 
 def count(program, known, load):
     reading, writing = os.pipe()
-    with subprocess.Popen(['valgrind', '--tool=lackey', '--trace-mem=yes', f'--log-fd={writing}',
+    # Threads of the program take turns: the polling one would keep valgrind's lock on a busy
+    # machine, until the control thread is too late for a connection.
+    with subprocess.Popen(['valgrind', '--tool=lackey', '--fair-sched=try',
+                           '--trace-mem=yes', f'--log-fd={writing}',
                            program, '--depth', '32', '--calls', str(CALLS), *load],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           pass_fds=(writing,)) as running:
