@@ -13,7 +13,7 @@
 
 #include <rte_log.h>
 
-#include "../sanitizers.h"
+#include "sanitizers.h"
 #include "seeded_bugs.h"
 #include "std_io.h"
 

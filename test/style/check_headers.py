@@ -43,7 +43,7 @@ def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return with_version2(order[:order.index(path.parts[1]) + 1])
     folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'apps/common', 'apps/nfs3',
-                                      'bench/measure', str(path.parent)]
+                                      'bench/measure', 'test/support', str(path.parent)]
     # A program's folders see its own folder.
     return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 

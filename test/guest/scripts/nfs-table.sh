@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# What test/nfsd's table says of the kernel's server, whose answers weir-nfsd's are compared with:
-# the course of calls, over RDMA.
+# What test/apps/nfsd's table says of the kernel's server, whose answers weir-nfsd's are compared
+# with: the course of calls, over RDMA.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
@@ -14,7 +14,7 @@ knfsd_up
 handle=$(nfs stat / | awk '$1 == "handle" {print $2}')
 status=0
 for course in table table_attr; do
-	"$WEIR_BUILD/test/nfsd/test_nfsd_$course" kernel "$ADDR4" "$handle" || status=$?
+	"$WEIR_BUILD/test/apps/nfsd/test_nfsd_$course" kernel "$ADDR4" "$handle" || status=$?
 done
 [[ $status = 0 ]]
 knfsd_down

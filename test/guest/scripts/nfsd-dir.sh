@@ -9,7 +9,7 @@ mkdir -p /run/tmp
 ext4_up 512 /run/tmp
 export TMPDIR=/run/tmp
 for name in dir dir_acl dir_bound dir_mount dir_tmpfs; do
-	"$WEIR_BUILD/test/nfsd/test_nfsd_$name" "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" dir \
+	"$WEIR_BUILD/test/apps/nfsd/test_nfsd_$name" "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" dir \
 		>/run/tests 2>&1 || { cat /run/tests; exit 1; }
 	cat /run/tests
 	fails grep SKIPPED /run/tests

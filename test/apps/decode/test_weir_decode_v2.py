@@ -16,7 +16,7 @@ VECTORS = None
 
 
 def read_vectors(path):
-    """The messages of test/vectors/v2.txt by their names."""
+    """The messages of test/support/vectors_v2.txt by their names."""
     vectors = {}
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith(' '):

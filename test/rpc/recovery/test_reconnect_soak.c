@@ -14,7 +14,7 @@
 
 #include "requester.h"
 #include "responder.h"
-#include "../sanitizers.h"
+#include "sanitizers.h"
 #include "sim_world.h"
 
 #define NLINKS 24u

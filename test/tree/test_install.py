@@ -59,7 +59,7 @@ class Install(unittest.TestCase):
     def embed(self, name):
         program = self.root / f'embedder-{name}'
         status, text = run(*CC, '-std=gnu11', '-Wall', '-Wextra', '-Werror',
-                           str(SOURCE / 'test/e2e/embedder.c'), '-o', str(program),
+                           str(SOURCE / 'test/tree/embedder.c'), '-o', str(program),
                            *self.flags(name, '--cflags', '--libs'))
         self.assertEqual(status, 0, text)
         library = next(self.root.rglob('libweir.so')).parent

@@ -2,14 +2,15 @@
 #ifndef VECTORS_H
 #define VECTORS_H
 
-/* The messages of test/vectors/v2.txt, by their names. */
+/* The messages of test/support/vectors_v2.txt, by their names. */
 
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
 
 #ifndef VECTORS
-#define VECTORS "test/vectors/v2.txt" /* from the source's root; the build has the whole path */
+/* From the source's root; the build has the whole path. */
+#define VECTORS "test/support/vectors_v2.txt"
 #endif
 
 /* Find the message 'name' and put it into *m. The test fails when it is not there or not of the
