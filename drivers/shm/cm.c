@@ -15,7 +15,8 @@
 
 #include "alloc.h"
 #include "compiler.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 #include "sigbus_guard.h"
 #include "users.h"
 

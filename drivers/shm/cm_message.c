@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define MESSAGES_MAX 16u	       /* read from one socket before others have their turn */
 #define FDS_ROOM     (SHM_FDS_MAX + 1) /* so that one too many is seen */

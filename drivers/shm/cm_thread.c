@@ -22,7 +22,7 @@
 
 #include <rte_lcore.h>
 
-#include "shm.h"
+#include "shm_dev.h"
 #include "sigbus_guard.h"
 
 #define SWEEP_MS 500 /* how often late ones are looked for, while a message is due */

@@ -4,7 +4,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "shm.h"
+#include "shm_dev.h"
 
 static _Atomic uint64_t next_id = 1;
 

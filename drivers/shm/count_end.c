@@ -6,7 +6,7 @@
 
 #include <rte_log.h>
 
-#include "shm.h"
+#include "shm_dev.h"
 
 /* The peer's memory is more than it may have mapped here, or than this process can map. */
 static void count_unmapped(struct shm_sock *sock, int error)

@@ -7,7 +7,8 @@
 
 #include "alloc.h"
 #include "copy.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 #include "sigbus_guard.h"
 #include "users.h"
 

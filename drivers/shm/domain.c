@@ -9,7 +9,8 @@
 #include <rte_log.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 int shm_own_domains(struct fabric_dev *fdev)
 {

@@ -2,7 +2,8 @@
 /* The end of a connection: by its user, by a request that failed, or by its peer. */
 #include <sys/socket.h>
 
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 void shm_disconnect(struct fabric_qp *fqp)
 {

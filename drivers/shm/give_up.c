@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "account.h"
+#include "mapping.h"
+#include "reap.h"
 #include "sigbus_guard.h"
+#include "sock.h"
 
 struct left {
 	struct reap_job job;

@@ -11,7 +11,7 @@
 
 #include "limit.h"
 #include "reap.h"
-#include "shm.h"
+#include "shm_dev.h"
 #include "users.h"
 
 #define ACCEPTS_MAX 16u /* connections taken in a round */

@@ -17,23 +17,9 @@
 #include <stdint.h>
 
 #include "mapping.h"
+#include "shm_wire.h"
 
-#define KEY_INDEX_BITS 10u
-#define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
-#define KEY_ANY_CONN   0u
-#define KEY_TRIES      64 /* looks at an entry that is being written; then it counts as unknown */
-
-struct key_entry {
-	_Alignas(64) _Atomic uint32_t seq;
-	_Atomic uint32_t key;	  /* 0: none */
-	_Atomic uint32_t access;  /* enum fabric_access */
-	_Atomic uint32_t conn_id; /* the one connection that it is for, or KEY_ANY_CONN */
-	_Atomic uint32_t region;  /* index of the region, for the peer's mapping */
-	uint32_t is_lasting;	  /* the owner's: see key_range */
-	_Atomic uint64_t raddr;	  /* the first byte's name */
-	_Atomic uint64_t len;
-	_Atomic uint64_t offset; /* of the first byte in the region */
-};
+#define KEY_TRIES 64 /* looks at an entry that is being written; then it counts as unknown */
 
 /* The owner's. */
 struct key_table {

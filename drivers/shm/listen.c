@@ -25,7 +25,7 @@
 #include <rte_log.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
 #include "users.h"
 
 #define LOCK_TRIES 16u

@@ -10,7 +10,8 @@
 #include <rte_log.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 #include "sigbus_guard.h"
 
 /* Whether a peer may ever have to write: by the region's own key, or by a window. */

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 #include "sigbus_guard.h"
 
 _Static_assert(MUX_SLOTS <= 1u << MUX_KIND_SHIFT, "a place is 16 bits of a tag");

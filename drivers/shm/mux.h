@@ -41,36 +41,11 @@
 #include "mapping.h"
 #include "reap.h"
 #include "ring.h"
+#include "shm_wire.h"
 
-#define MUX_SLOTS 16384u /* queue pairs of a mux; more keep to their own rings */
-#define MUX_COUNT 16u	 /* of a memory; and memories of a process, in which it connects */
 #define MUX_NONE  UINT32_MAX
-#define MUX_BYTES (256u << 10) /* of a ring */
-#define MUX_VAIN  64u	       /* messages in a poll that give no completion */
-#define MUX_OLDER 8u	       /* queue pairs in one place */
-
-/* A tag: the connection's number, what kind of message it is, and the place. */
-#define MUX_TAG_SHIFT  32u
-#define MUX_DATA       0u
-#define MUX_HELLO      1u
-#define MUX_SWITCH     2u
-#define MUX_KIND_SHIFT 16u
-#define MUX_KIND_MASK  0xffffu
-
-/* One direction. Pages that are never used are never there. */
-struct mux_ring {
-	_Alignas(4096) struct ring_shared shared;
-	uint8_t cells[MUX_BYTES];
-};
-
-_Static_assert(offsetof(struct mux_ring, cells) == sizeof(struct ring_shared),
-	       "as ring_writer_init() has it");
-
-struct mux_memory {
-	struct {
-		struct mux_ring to_acceptor, to_connector;
-	} muxes[MUX_COUNT];
-};
+#define MUX_VAIN  64u /* messages in a poll that give no completion */
+#define MUX_OLDER 8u  /* queue pairs in one place */
 
 struct shm_dev;
 struct shm_qp;
@@ -110,19 +85,6 @@ struct shm_mux_set {
 	uint32_t nplaces;
 	LIST_ENTRY(shm_mux_set) entry;
 };
-
-/* What an acceptor says of the place that it gives. */
-struct mux_slot {
-	uint32_t mux, slot, start;
-};
-
-/* The same on both sides. The connection's number is of what either has drawn by chance, one
- * multiplied (by an odd number, which loses nothing), as their sum would be the same for a
- * connection the other way round. */
-static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t slot)
-{
-	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << MUX_TAG_SHIFT | slot;
-}
 
 /* A number for a device that no other of the process has, or MUX_NONE. */
 uint32_t mux_number_take(void);

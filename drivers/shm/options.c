@@ -8,7 +8,8 @@
 #include <rte_kvargs.h>
 #include <rte_log.h>
 
-#include "shm.h"
+#include "shm_options.h"
+#include "shm_wire.h"
 
 #define MODE_OWNER 0600u /* without it this side could not connect to itself */
 #define MODE_MAX   0777u

@@ -16,6 +16,7 @@
 #include "recv.h"
 
 #include "compiler.h"
+#include "shm_dev.h"
 
 #define COLD_SCAN  1u				 /* looked at in a poll */
 #define COLD_AHEAD 16u				 /* fetched before they are */

@@ -4,6 +4,7 @@
 
 #include "compiler.h"
 #include "recv.h"
+#include "shm_dev.h"
 
 /* The queue pair that a tag names, or NULL if it has ended. */
 static struct shm_qp *mux_find(const struct shm_mux *mux, uint64_t tag)

@@ -3,7 +3,8 @@
  * (stall.c). */
 #include <rte_cycles.h>
 
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 /* The header of a ring that nobody reads any more. */
 static const _Atomic uint64_t no_message;

@@ -10,7 +10,8 @@
 
 #include "alloc.h"
 #include "compiler.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 static uint32_t power_of_two(uint32_t n)
 {

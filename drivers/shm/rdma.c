@@ -28,7 +28,8 @@
 
 #include "compiler.h"
 #include "copy.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 /*
  * How long a request may wait for a region that the peer was asked for. Its control thread answers,

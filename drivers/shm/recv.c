@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 
 #include "compiler.h"
+#include "shm_dev.h"
 
 /* A message waits and no receive is posted. */
 static void not_ready(struct shm_qp *qp)

@@ -5,7 +5,7 @@
 /* How a message gets into its receive, of a queue pair's own ring or of a mux. */
 
 #include "compiler.h"
-#include "shm.h"
+#include "shm_qp.h"
 
 /* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next
  * receive, takes it. If not, what that means is done, and *n counts the completion that there may

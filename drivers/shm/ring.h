@@ -24,28 +24,10 @@
 #include "compiler.h"
 #include "copy_small.h"
 #include "fabric.h"
+#include "shm_wire.h"
 
-#define RING_CELL      64u
-#define RING_HEADER    8u
-#define RING_DATA      (RING_CELL - RING_HEADER)
-#define RING_WORD_BITS 19u /* of a header; those above are its cell's number */
-#define RING_VALID     0x40000u
-#define RING_INV                                                                                   \
-	0x20000u /* a key to invalidate is all that the first cell has; the message follows */
-#define RING_LEN_MASK	 0x1ffffu
-#define RING_BYTES_MIN	 4096u
-#define RING_BYTES_MAX	 (64u << 20)
-#define RING_TAG	 8u
 #define RING_SMALL_CELLS 3u /* cells that a message mostly takes at most, and bytes of it then */
 #define RING_SMALL_MAX	 (RING_SMALL_CELLS * RING_DATA)
-
-/* The shared part, all of it the reader's to write; the cells follow it. */
-struct ring_shared {
-	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that it has done with */
-	_Atomic uint32_t is_over;		   /* rdma.c: its end of the connection is over */
-	_Alignas(RING_CELL) _Atomic uint32_t
-		busy; /* rdma.c: the key by which it writes just now; 0: it does not */
-};
 
 struct ring_cells {
 	uint8_t *base;

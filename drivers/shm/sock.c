@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_dev.h"
 #include "sigbus_guard.h"
 
 #define GREETING_NS                                                                                \

@@ -23,9 +23,7 @@
 #include "mapping.h"
 #include "mux.h"
 #include "reap.h"
-
-#define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
-#define SHM_FDS_MAX	3u  /* with a message */
+#include "shm_wire.h"
 
 struct shm_dev;
 struct shm_qp;
@@ -39,55 +37,21 @@ struct shm_import {
 	struct shm_mapping mapping;
 };
 
-/* What one side tells the other. On the wire between two processes of the same build and host:
- * native byte order, versioned.
- *
- * A connection begins with the acceptor's WELCOME. Until then the connector may not pass
- * descriptors: the acceptor has not checked its credentials, and lets the kernel refuse them
- * (SO_PASSRIGHTS).
- *
- * A region is passed when a key first refers to it: WANT names it, and REGION is the answer. */
-enum shm_msg_type {
-	SHM_WELCOME = 1,
-	SHM_HELLO,
-	SHM_ACCEPT,
-	SHM_REJECT,
-	SHM_READY,
-	SHM_WANT,
-	SHM_REGION,
-	SHM_GOODBYE
-};
-
-#define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 10u
-
-struct shm_msg {
-	uint32_t magic;
-	uint16_t version;
-	uint16_t type;
-	uint32_t ring_bytes;	/* HELLO: of each of both directions */
-	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
-	uint32_t conn_id; /* HELLO, ACCEPT: names this side of the connection in its key table */
-	uint32_t private_len;
-	uint32_t has_mux; /* 1: HELLO: muxes are offered; ACCEPT: and 'slot' is in one; else 0 */
-	struct mux_slot slot;
-	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
-	struct {
-		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used
-				again */
-		uint32_t is_writable; /* else its descriptor is for reading only */
-		uint64_t len;
-		uint64_t fd_offset;
-	} region; /* WANT: its id; REGION: all of it */
-	/* File descriptors: HELLO: rings, key table, muxes; ACCEPT: key table; REGION: region. */
-};
-
 /* By their places, up to the highest that was ever asked for: most peers are asked for few. The
  * engine's. */
 struct shm_imports {
 	struct shm_import *at;
 	uint32_t n;
 };
+
+/* NULL: it has not come, or another is in its place. */
+static inline const struct shm_import *shm_import_find(const struct shm_imports *imports,
+						       uint32_t id)
+{
+	uint32_t place = id % SHM_REGIONS_MAX;
+
+	return place < imports->n && imports->at[place].id == id ? &imports->at[place] : NULL;
+}
 
 /* A peer as it introduced itself: checked, and mapped. */
 struct shm_peer {

@@ -7,7 +7,8 @@
 
 #include "alloc.h"
 #include "compiler.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max)
 {

@@ -11,6 +11,7 @@
 #include <rte_cycles.h>
 
 #include "recv.h"
+#include "shm_dev.h"
 
 #define FEW	     8u /* looked at in a poll */
 #define PAUSE_PART   8u /* a pause is this part of the time that was waited */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "shm.h"
+#include "shm_qp.h"
 
 #define COLDS_MIN 16u
 

@@ -12,7 +12,7 @@
 #include "account.h"
 #include "alloc.h"
 #include "life.h"
-#include "shm.h"
+#include "shm_dev.h"
 
 #define ROOT	    0u
 #define OVERFLOW_ID 65534u

@@ -10,7 +10,8 @@
 
 #include "cm_private.h"
 #include "conn.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define MEM_AT	  (RAW_SEND_AT + RAW_BUF)
 #define ALL_BYTES (MEM_AT + RAW_MEM)

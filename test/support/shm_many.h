@@ -4,6 +4,8 @@
 
 /* Many connections over shm, from a to b: all but the first have a mux. */
 
+#include "shm_dev.h"
+#include "shm_qp.h"
 #include "shm_raw.h"
 
 #include <stdio.h>

@@ -4,8 +4,10 @@
 
 /* A peer over shm without a driver: it can say and write anything. */
 
-#include "shm.h"
+#include "mux.h"
+#include "ring.h"
 #include "shm_ends.h"
+#include "shm_wire.h"
 
 #define RAW_RING_BYTES	 8192u
 #define RAW_REGION_BYTES 65536u

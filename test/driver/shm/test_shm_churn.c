@@ -29,6 +29,7 @@
 #include <rte_log.h>
 
 #include "eal.h"
+#include "shm_qp.h"
 
 #define OTHER_UID 54321u
 #define CONNECTS  300u

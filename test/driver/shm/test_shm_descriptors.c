@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "sock.h"
 
 #define MANY_FDS  200u
 #define LINGER_S  60

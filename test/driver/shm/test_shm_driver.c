@@ -13,6 +13,8 @@
 
 #include "alloc.h"
 #include "eal.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define MANY  300u
 #define FLOOD 32u

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define STALLED	   60u
 #define RAWS	   (STALLED + 2)

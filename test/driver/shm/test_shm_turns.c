@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define RAWS   24u
 #define MUXES  12u /* a device takes no more than MUX_COUNT of one process */

@@ -20,6 +20,8 @@
 #include <rte_log.h>
 
 #include "eal.h"
+#include "shm_dev.h"
+#include "sock.h"
 
 #define OTHER 54321u
 #define GROUP 54322u

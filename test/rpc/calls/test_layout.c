@@ -12,7 +12,8 @@
 #include "batch.h"
 #include "call_pool.h"
 #include "responder.h"
-#include "shm.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
 
 #define LINE	   64u
 #define RANGES_MAX 512u

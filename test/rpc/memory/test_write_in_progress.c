@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "conn.h"
-#include "shm.h"
+#include "shm_qp.h"
 
 #define POLLS 200u
 #define KEY   0x12345678u
