@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Hold the table of tests that were moved to the tree: each file and test that it leads to
+exists."""
+
+import re
+
+import check_security
+import tree
+
+TABLE = 'test/moved-tests.rst'
+ROW = re.compile(r'test/\S+ +(test/\S+)')             # of a simple table
+CELL = re.compile(r'     - ``(test/\S+\.(?:c|py):\w+)``') # the second one of a row of a list
+
+
+def main():
+    findings, count = [], 0
+    for number, line in enumerate(tree.text(TABLE).splitlines(), 1):
+        match = ROW.fullmatch(line) or CELL.fullmatch(line)
+        if match:
+            count += 1
+            error = check_security.check_test(match.group(1))
+            if error:
+                findings.append('%s:%d: %s' % (TABLE, number, error))
+    if count == 0:
+        findings.append('%s: no table' % TABLE)
+    tree.finish(findings, 'Name where the test is.')
+
+
+main()
