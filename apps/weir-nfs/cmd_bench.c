@@ -272,13 +272,14 @@ static void run_for(struct bench *bench, double seconds)
 static void run_load(struct bench *bench)
 {
 	struct weir_engine *engine = bench->session->engine;
-	struct weir_engine_stats end;
+	struct weir_engine_stats end = {.struct_bytes = sizeof(end)};
 	uint64_t begin;
 
 	for (uint32_t i = 0; i < bench->options->depth && !bench->is_stopping; i++)
 		next_load(&bench->slots[i]);
 	run_for(bench, bench->load->warmup_seconds);
 	bench->is_measuring = true;
+	bench->at_warm.struct_bytes = sizeof(bench->at_warm);
 	weir_engine_stats(engine, &bench->at_warm);
 	begin = bench_clock_ns(&bench->session->clock);
 	run_for(bench, bench->load->seconds);

@@ -106,7 +106,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 static int check_mount_owner(const struct session *session)
 {
 	char why[ONCRPC_CLIENT_TEXT];
-	struct weir_peer peer;
+	struct weir_peer peer = {.struct_bytes = sizeof(peer)};
 
 	if (session->mount_port == 0 || session->options->has_ports || session->mount_uid == 0 ||
 	    session->mount_uid == geteuid())
@@ -188,7 +188,7 @@ static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_b
 		.page_bytes = session->options->profile.page_bytes,
 		.numa_node = -1,
 	};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc;
 
 	/* Hugepages are for what lives long; a small region would waste one. */

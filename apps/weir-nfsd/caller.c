@@ -10,7 +10,7 @@ struct caller *caller_of(const struct weir_request *req, const struct exports *e
 {
 	struct weir_conn *conn = weir_request_conn(req);
 	struct caller *caller = conn ? weir_conn_user(conn) : NULL;
-	struct weir_peer peer;
+	struct weir_peer peer = {.struct_bytes = sizeof(peer)};
 
 	if (caller || !conn || weir_conn_peer(conn, &peer) != 0)
 		return caller;

@@ -13,7 +13,7 @@ int region_make(struct server *server, uint64_t len_bytes, struct weir_region **
 		.flags = WEIR_REGION_PRIVATE, /* clients reach it through replies and calls alone */
 		.numa_node = -1,
 	};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc = weir_region_create(&options, region);
 
 	for (uint32_t i = 0; rc == 0 && i < server->npollers; i++)

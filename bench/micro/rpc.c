@@ -158,7 +158,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 static struct weir_region *region_of(struct weir_engine *engine, uint8_t **base)
 {
 	const struct weir_region_options options = {.len_bytes = DATA_BYTES, .numa_node = -1};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_region *region;
 
 	if (weir_region_create(&options, &region) != 0 ||
@@ -181,7 +181,7 @@ static void connect_one(struct micro *micro, const char *name, struct weir_conn 
 	const struct weir_connect_options options = {
 		.on_event = on_event, .arg = micro, .credits = micro->credits};
 	uint64_t now = bench_clock_ns(&micro->clock), until = now + WAIT_NS;
-	struct weir_engine_stats stats = {0};
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	if (weir_connect(micro->requester, name, &options, conn) != 0)
 		die("can't connect");

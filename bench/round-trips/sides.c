@@ -184,7 +184,8 @@ struct sums {
 
 static void sum_up(const struct trips_sides *sides, struct sums *sums)
 {
-	struct weir_engine_stats a, b;
+	struct weir_engine_stats a = {.struct_bytes = sizeof(a)};
+	struct weir_engine_stats b = {.struct_bytes = sizeof(b)};
 
 	weir_engine_stats(sides->requester, &a);
 	weir_engine_stats(sides->responder, &b);
@@ -237,7 +238,7 @@ static int region_make(struct weir_engine *engine, struct weir_region **region, 
 {
 	const struct weir_region_options options = {
 		.len_bytes = DATA_BYTES, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc = weir_region_create(&options, region);
 
 	if (rc == 0)

@@ -46,7 +46,7 @@ int client_init(struct client *client)
 		.page_bytes = options->profile.page_bytes,
 		.numa_node = -1,
 	};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	uint32_t nslots = 0;
 	int rc;
 

@@ -193,7 +193,8 @@ static void measure(struct loop *loop)
 	const struct bench_options *options = client->options;
 	struct bench_result *r = &client->result;
 	int counter = bench_cpu_open();
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	uint64_t begin, end, until, instructions;
 
 	weir_engine_stats(client->engine, &before);

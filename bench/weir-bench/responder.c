@@ -158,7 +158,7 @@ static void handle(struct weir_request *req, void *arg)
 static int server_init(struct server *server, struct server *first)
 {
 	struct weir_region_options options = {.numa_node = -1};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc = weir_engine_create(&server->options->profile, &server->engine);
 
 	if (rc != 0) {
@@ -209,6 +209,7 @@ static void serve_polls(struct server *server, const struct bench_clock *clock,
 		bench_idle(idle, timer.work);
 		if (!server->was_warm &&
 		    atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
+			server->at_warm.struct_bytes = sizeof(server->at_warm);
 			weir_engine_stats(server->engine, &server->at_warm);
 			server->was_warm = true;
 			warm = rte_rdtsc();
@@ -340,7 +341,7 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		rc = rc ? rc : servers[i + 1].rc;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		struct weir_engine_stats now;
+		struct weir_engine_stats now = {.struct_bytes = sizeof(now)};
 
 		if (!servers[i].engine)
 			continue;

@@ -11,6 +11,7 @@
 #include "compiler.h"
 #include "forked.h"
 #include "seeded_bugs.h"
+#include "sized.h"
 
 /* An accepting side may see the first call before it is told that the connection is established. */
 out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -122,7 +123,7 @@ int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
 {
 	if (!conn->has_identity)
 		return -ENOTCONN;
-	*peer = conn->identity;
+	sized_fill(peer, &conn->identity, sizeof(conn->identity));
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
+#include "sized.h"
 #include "windows.h"
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
@@ -409,7 +410,7 @@ enum weir_exposure weir_engine_exposure(const struct weir_engine *engine)
 	return engine->uses_windows ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
 }
 
-void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
+static void gather_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
 {
 	const struct fabric_stats *dev = &engine->dev->stats;
 
@@ -432,4 +433,12 @@ void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stat
 	stats->rnr = dev->rnr;
 	stats->remote_access_errors = dev->remote_access_errors;
 	stats->protocol_errors = dev->protocol_errors;
+}
+
+void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
+{
+	struct weir_engine_stats own;
+
+	gather_stats(engine, &own);
+	sized_fill(stats, &own, sizeof(own));
 }

@@ -49,6 +49,7 @@ static uint32_t poll_events(struct weir_engine *engine)
 		struct engine_endpoint *ep =
 			is_listeners ? events[i].listener_ctx : events[i].qp_ctx;
 
+		events[i].peer.struct_bytes = sizeof(events[i].peer); /* for weir_accept_fn */
 		if (!ep->is_reaping) {
 			engine_want_ticks(ep);
 			ep->on_cm(ep, &events[i]);

@@ -28,6 +28,7 @@
 #include "maps.h"
 #include "mem_log.h"
 #include "resize.h"
+#include "sized.h"
 
 #define PAGE_4K (1ull << 12)
 #define PAGE_2M (1ull << 21)
@@ -391,13 +392,15 @@ void weir_region_destroy(struct weir_region *region)
 
 void weir_region_info(const struct weir_region *region, struct weir_region_info *info)
 {
-	*info = (struct weir_region_info){
+	const struct weir_region_info own = {
 		.base = region->base,
 		.len_bytes = region->len_bytes,
 		.page_bytes = region->page_bytes,
 		.numa_node = region->numa_node,
 		.is_adopted = region->is_adopted,
 	};
+
+	sized_fill(info, &own, sizeof(own));
 }
 
 int mem_region_register(struct weir_region *region, const struct mem_registrar *registrar)

@@ -329,7 +329,7 @@ static void start(void)
 	profile.long_buffer_bytes = 2 * ITEM_MAX;
 	profile.bulk_buffer_bytes = 2 * ITEM_MAX;
 	for (int i = 0; i < 2; i++) {
-		struct weir_region_info info;
+		struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
 		REQUIRE(weir_engine_create(&profile, &engines[i]) == 0);
 		REQUIRE(weir_region_create(&region, &regions[i]) == 0);

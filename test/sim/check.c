@@ -149,7 +149,7 @@ static void check_pool(struct wsim_side *side, const char *what, const struct me
 /* Nothing went wrong that no fault could have brought about. */
 static void check_stats(struct wsim_side *side)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(side->engine, &stats);
 	if (stats.rnr)

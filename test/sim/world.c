@@ -248,7 +248,7 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 void wsim_count_side(struct wsim_side *side)
 {
 	struct wsim_counts *counts = &side->run->counts;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(side->engine, &stats);
 	counts->reconnected += stats.reconnects;

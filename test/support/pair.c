@@ -107,7 +107,7 @@ void pair_server_start(struct pair *pair)
 /* A test that was to have as many as it takes had them. */
 static void expect_not_exhausted(const struct pair *pair, const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(engine, &stats);
 	if (pair->is_never_exhausted) {

@@ -77,7 +77,7 @@ uint8_t *pair_memory_make(struct weir_engine *engine, bool is_pattern, struct we
 
 void pair_memory_end(struct weir_region *region)
 {
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
 	weir_region_info(region, &info);
 	weir_region_destroy(region);

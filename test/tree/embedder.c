@@ -25,7 +25,8 @@ static const struct weir_ulb ulb = {.name = "embedder",
 				    .nprocs = 1};
 
 static struct weir_region *server_region, *client_region;
-static struct weir_region_info server_info, client_info;
+static struct weir_region_info server_info = {.struct_bytes = sizeof(server_info)};
+static struct weir_region_info client_info = {.struct_bytes = sizeof(client_info)};
 static int is_open, is_done;
 
 static void check(int ok, const char *what)

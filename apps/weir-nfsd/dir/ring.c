@@ -140,7 +140,7 @@ int dir_io_start(struct dir_fs *fs)
 int dir_ring_start(struct dir_fs *fs)
 {
 	static bool is_said;
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct iovec memory;
 	int rc = make_ring(fs);
 

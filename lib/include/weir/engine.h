@@ -41,6 +41,7 @@ struct weir_engine;
 
 /** What an engine counted since it was created. Each only grows. Read on the owner's thread. */
 struct weir_engine_stats {
+	size_t struct_bytes; /**< set by the application: see weir/common.h */
 	uint64_t polls;	     /**< calls of weir_engine_poll() */
 	uint64_t idle_polls; /**< of these, those that found nothing to do */
 

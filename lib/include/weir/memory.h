@@ -42,6 +42,7 @@ struct weir_region_options {
 };
 
 struct weir_region_info {
+	size_t struct_bytes; /**< set by the application: see weir/common.h */
 	void *base;
 	size_t len_bytes;
 	uint64_t page_bytes; /**< what it got */

@@ -18,6 +18,11 @@ WEIR_BEGIN_DECLS
 #define WEIR_PEER_GROUPS_MAX	64u
 
 struct weir_peer {
+	/**
+	 * Its size. For weir_conn_peer() the application sets it, see weir/common.h; for an accept
+	 * callback weir does.
+	 */
+	size_t struct_bytes;
 	char address[WEIR_PEER_ADDRESS_BYTES]; /**< in the driver's form: "192.0.2.1:1023", "process
 						  4711" */
 	bool has_credentials; /**< uid, gid and pid are valid: the kernel named them */

@@ -505,7 +505,7 @@ int main(int argc, char **argv)
 	};
 	struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
 	struct weir_profile profile;
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_listener *listener;
 	struct weir_engine *engine;
 

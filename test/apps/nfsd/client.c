@@ -245,7 +245,7 @@ static void open_client(struct client *c, const struct weir_profile *profile)
 					      .page_bytes = 4096,
 					      .flags = WEIR_REGION_NO_HUGE,
 					      .numa_node = -1};
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
 	assert_int_equal(weir_engine_create(profile, &c->engine), 0);
 	assert_int_equal(weir_region_create(&options, &c->region), 0);

@@ -273,7 +273,8 @@ static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 static void call__items_go_where_the_program_says(void **state)
 {
 	struct weir_call_params params;
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct outcome outcome;
 	struct weir_call *call;
 
@@ -331,7 +332,7 @@ static void call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk(voi
 {
 	static const uint32_t lengths[] = {0,	 1,    3,    900,  1023, 1024, 3990, 4000, 4020,
 					   4040, 4041, 4042, 4043, 4044, 4045, 4096, 5001, 300003};
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
@@ -367,7 +368,7 @@ static void call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_
 static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 {
 	static const uint32_t sizes[] = {3000, 4000, 4028, 4032, 5000, 65536, 900000};
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -401,7 +402,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 	 * one. */
 	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	for (int i = 0; i < 32; i++) {

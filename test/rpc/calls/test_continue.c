@@ -46,7 +46,7 @@ static int teardown(void **state)
 
 static struct weir_engine_stats client(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.client, &stats);
 	return stats;
@@ -54,7 +54,7 @@ static struct weir_engine_stats client(void)
 
 static struct weir_engine_stats server(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.server, &stats);
 	return stats;

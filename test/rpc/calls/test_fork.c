@@ -120,7 +120,7 @@ static void try_each(void)
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
 	struct weir_call_params params;
 	struct weir_listener *listener;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_region *region;
 	struct weir_conn *conn;
 	struct outcome outcome;

@@ -44,7 +44,7 @@ static int teardown(void **state)
 
 static struct weir_engine_stats stats_of(const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(engine, &stats);
 	return stats;
@@ -66,7 +66,7 @@ static void is_known(const struct weir_peer *peer)
 
 static void conn_peer__names_either_side(void **state)
 {
-	struct weir_peer peer;
+	struct weir_peer peer = {.struct_bytes = sizeof(peer)};
 
 	(void)state;
 	assert_int_equal(pair_connect_begin(&pair), 0);

@@ -137,7 +137,7 @@ static bool is_by_chunk(uint32_t size)
 
 static uint64_t read_chunks(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.client, &stats);
 	return stats.read_chunks;

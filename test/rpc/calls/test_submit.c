@@ -49,7 +49,7 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 static void submit__refused_many_times_is_as_it_was(void **state)
 {
 	struct outcome holder, outcome;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *call;
 
 	(void)state;

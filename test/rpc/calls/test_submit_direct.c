@@ -82,7 +82,7 @@ struct books {
 static struct books look(void)
 {
 	const struct requester *req = requester_of(pair.conn);
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.client, &stats);
 	return (struct books){stats.calls_sent, stats.write_chunks, stats.read_chunks, req->nactive,

@@ -53,7 +53,7 @@ static int teardown(void **state)
 
 static struct weir_engine_stats stats_of(const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(engine, &stats);
 	return stats;

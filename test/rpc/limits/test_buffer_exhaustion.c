@@ -58,7 +58,7 @@ static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, v
 
 static void expect_no_timeout(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 0);
@@ -173,7 +173,7 @@ static void calls__of_several_connections_take_turns(void **state)
 /* All are taken; one more is refused, at once. */
 static void begin__with_no_buffer_left_is_refused(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *calls[CALLS];
 
 	(void)state;

@@ -176,7 +176,7 @@ static int setup_few(void **state)
 /* At the limit all wait; the one past it gets an error, and takes nothing from the others. */
 static void wait__is_bounded_and_past_it_is_an_error(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct mem_buf *all;
 
 	(void)state;
@@ -281,7 +281,7 @@ static void submit_write(uint32_t i)
  * reply is refused or lost, and what they held is there for the next. */
 static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct outcome outcome;
 	struct mem_buf *bulk;
 

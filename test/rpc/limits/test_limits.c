@@ -65,7 +65,7 @@ static void pass(uint64_t ns)
 
 static struct weir_engine_stats stats_of(const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(engine, &stats);
 	return stats;
@@ -453,7 +453,7 @@ static uint32_t lines_with(const char *text, const char *what)
 static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 {
 	static uint8_t message[2000];
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct log_rate *ends;
 	char *text = NULL;
 	size_t len = 0;

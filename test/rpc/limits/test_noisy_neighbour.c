@@ -87,7 +87,8 @@ static uint64_t served(const struct weir_engine_stats *stats)
  * What is sent meanwhile would be more than the one credit that the peer has. */
 static void send_first(uint32_t len)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	weir_engine_stats(pair.server, &before);
 	post(1, len);
@@ -104,7 +105,8 @@ static void send_first(uint32_t len)
 static void beside(const struct words *message)
 {
 	uint64_t alone = measure(0), under;
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	memcpy(raw.base + RAW_SEND_AT, message->w, message->n * 4);
 	send_first(message->n * 4);
@@ -186,7 +188,8 @@ static void count_done(struct weir_call *call, const struct weir_result *result,
 static void beside__half_of_the_service(void **state)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, NULL);
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words m = {0};
 	uint32_t nbegun = 0;
 	uint64_t of_flood;

@@ -32,7 +32,7 @@ static int teardown(void **state)
 
 static struct weir_engine_stats stats_of(const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(engine, &stats);
 	return stats;
@@ -142,7 +142,7 @@ static void long_buffer_bytes__of_arguments_and_of_results(void **state)
 /* Only one call at a time has what it is pulled to. */
 static void bulk_buffers__one_call_past_them_waits(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	pair_connect(&pair);

@@ -139,7 +139,7 @@ static void busy__all_at_once_stay_within_the_queue(void **state)
 /* Many calls that nobody answers, on one credit. */
 static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct outcome outcome;
 
 	(void)state;

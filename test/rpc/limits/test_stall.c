@@ -53,7 +53,7 @@ static void few(struct weir_profile *profile)
 
 static struct weir_engine_stats server(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.server, &stats);
 	return stats;

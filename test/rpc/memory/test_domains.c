@@ -114,7 +114,8 @@ static void key__each_connection_has_its_own(void **state)
 
 static void refused(enum fabric_op op)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct named named;
 
 	memset(pair.client_mem, 0x11, LEN);

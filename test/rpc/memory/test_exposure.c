@@ -95,7 +95,7 @@ static void multi(uint32_t n)
 
 static void call__8797_one_key_ends_with_the_reply_and_the_others_here(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	multi(1);
@@ -107,7 +107,7 @@ static void call__8797_one_key_ends_with_the_reply_and_the_others_here(void **st
 
 static void call__waits_for_windows(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	multi(8);
@@ -218,7 +218,7 @@ static void policy__window_on_a_device_without(void **state)
 
 static void policy__window_without_remote_invalidation(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct sim_options wires;
 
 	(void)state;
@@ -244,7 +244,7 @@ static void refuse_invalidation(struct weir_profile *profile)
 
 static void policy__window_without_remote_invalidation_by_the_profile(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	pair_start(&pair, refuse_invalidation);

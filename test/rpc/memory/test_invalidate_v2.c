@@ -33,7 +33,8 @@ static int teardown(void **state)
 /* A READ; how many of its keys either side has ended. */
 static void read_once(uint64_t *by_peer, uint64_t *by_us)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct weir_call_params params;
 	struct outcome outcome;
 	struct weir_call *call;

@@ -117,7 +117,8 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 {
 	const size_t bytes = 4u << 20;
 	bool is_shm = strcmp(pair.driver, "shm") == 0;
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct weir_call_params params;
 	struct weir_region *region;
 	struct outcome outcome;

@@ -120,7 +120,8 @@ static struct words answer(const struct words *m)
 
 static void expect_refused(enum fabric_op op, const struct named *named)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	weir_engine_stats(pair.client, &before);
 	assert_int_not_equal(raw_access(&raw, op, named->handle, named->offset, 8), FABRIC_OK);
@@ -210,7 +211,7 @@ static void check_ended(struct outcome *out, struct weir_call *call,
 
 static void reply__its_keys_have_ended_before_the_call_does(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words m, r;
 	struct named named;
 
@@ -235,7 +236,7 @@ static void reply__its_keys_have_ended_before_the_call_does(void **state)
 
 static void reply__8797_the_responder_ends_the_key(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words m, r;
 	struct named named;
 
@@ -277,7 +278,7 @@ static void reply__8797_a_key_of_another_call_ends_the_connection(void **state)
 static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state)
 {
 	struct named named, of_other;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words m, r;
 
 	(void)state;
@@ -307,7 +308,8 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 
 static void timeout__a_late_reply_is_dropped(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words m, r;
 	struct named named;
 
@@ -330,7 +332,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 
 static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *call;
 	struct named named;
 	struct words m;

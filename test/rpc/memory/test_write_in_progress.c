@@ -68,7 +68,7 @@ static void conn_close__waits_for_a_write_under_way(void **state)
 /* An engine that is destroyed waits for it, too, and not for ever. */
 static void engine_destroy__waits_for_a_write_under_way(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	pair_start(&pair, NULL);

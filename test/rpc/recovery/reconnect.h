@@ -57,7 +57,7 @@ static inline int teardown(void **state)
 
 static inline struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats now;
+	struct weir_engine_stats now = {.struct_bytes = sizeof(now)};
 
 	weir_engine_stats(pair.client, &now);
 	return now;

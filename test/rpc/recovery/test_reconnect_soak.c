@@ -320,7 +320,8 @@ static struct holdings look_settled(void)
 
 static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void **state)
 {
-	struct weir_engine_stats client, server;
+	struct weir_engine_stats client = {.struct_bytes = sizeof(client)};
+	struct weir_engine_stats server = {.struct_bytes = sizeof(server)};
 	struct holdings before, after;
 
 	(void)state;

@@ -67,7 +67,7 @@ static int teardown(void **state)
 
 static uint64_t replays(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.server, &stats);
 	return stats.replays;
@@ -325,7 +325,7 @@ static void place__is_not_asked(void **state)
 /* That it runs once can't be seen to: it does not run. */
 static void cache__full_of_calls_that_run(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct outcome third;
 	uint32_t word = 3;
 
@@ -358,7 +358,7 @@ static void cache__too_long_a_reply(void **state)
 	/* An eighth of the cache, without the RPC header, the count, two words for the entry and
 	 * three for its one piece. */
 	const uint32_t longest = 4096 / 8 - 24 - 4 - 20;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *call;
 
 	(void)state;

@@ -37,7 +37,7 @@ static int teardown(void **state)
 
 static uint64_t replays(void)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	weir_engine_stats(pair.server, &stats);
 	return stats.replays;

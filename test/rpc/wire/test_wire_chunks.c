@@ -54,7 +54,8 @@ static void submit(struct weir_call *call, struct words *m)
 
 static void expect_dropped(const struct words *m)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	weir_engine_stats(pair.client, &before);
 	raw_send_words(&raw, m);

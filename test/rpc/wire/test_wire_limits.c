@@ -135,7 +135,7 @@ static void give_back(void)
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct outcome outcome;
 
 	leave_buffers(left);

@@ -100,7 +100,8 @@ static struct words reply_to(const struct words *m, bool has_chunk)
 static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t at, uint8_t change)
 {
 	struct requester *req = requester_of(pair.conn);
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct consequence result;
 	struct words m, good, bad;
 

@@ -93,7 +93,8 @@ static void put_segment_of_mem(struct words *m, uint32_t len)
  * would answer nothing, either. */
 static void receive__8167_4_a_reply_is_dropped(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words m;
 
 	(void)state;
@@ -160,7 +161,8 @@ static void expect_denied(uint32_t xid, enum weir_rpc_auth_stat stat)
 /* RFC 5531 section 9; RFC 8166 section 4.5.2 has ERR_CHUNK for the Transport stream only. */
 static void receive__5531_9_credentials_that_are_none_are_auth_error(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	(void)state;
 	weir_engine_stats(pair.server, &before);
@@ -218,7 +220,8 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
  */
 static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words m = {0};
 
 	(void)state;
@@ -246,7 +249,8 @@ static void put_gss_rpc(struct words *m, uint32_t xid, uint32_t proc, uint32_t s
 
 static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	uint32_t handled;
 
 	(void)state;

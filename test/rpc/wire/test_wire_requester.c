@@ -28,7 +28,7 @@ static void call__4_2_fields_are_as_the_rfc_says(void **state)
 static void reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer(void **state)
 {
 	struct words call, m;
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	start_null(&call);
@@ -70,7 +70,7 @@ static void reply__for_hours_unsound_ones_cost_no_receive(void **state)
 
 static void reply__without_a_call_is_dropped_and_counted(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words call, m;
 
 	(void)state;
@@ -110,7 +110,7 @@ static int setup_odd_credits(void **state)
 /* There are fewer calls than the bits of an XID that tell them apart can name. */
 static void reply__to_no_call_that_there_can_be(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words call, m;
 
 	(void)state;
@@ -164,7 +164,7 @@ static void reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped(void **st
 
 static void credit__3_3_1_a_grant_of_zero_is_taken_as_one(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words call, m;
 
 	(void)state;
@@ -320,7 +320,8 @@ static void expect_credits(uint32_t want)
  * other, and a message's direction is looked at before either. */
 static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words call, m;
 
 	(void)state;

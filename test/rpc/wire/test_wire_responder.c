@@ -84,7 +84,7 @@ static void expect_err_chunk(uint32_t xid, uint32_t vers)
 
 static void receive__4_5_short_messages_are_dropped(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words m = null_call(1, 1);
 
 	(void)state;
@@ -375,7 +375,8 @@ static void pull__position_beyond_the_body_is_err_chunk(void **state)
 static void pull__6_1_reducing_what_is_not_eligible_is_err_chunk(void **state)
 {
 	struct words m = write_call(63, PAIR_ECHO, 48, 1, 100, 100, raw.mr.rkey);
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 
 	(void)state;
 	weir_engine_stats(pair.server, &before);
@@ -387,7 +388,8 @@ static void pull__6_1_reducing_what_is_not_eligible_is_err_chunk(void **state)
 
 static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_taken(void **state)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words m;
 
 	(void)state;

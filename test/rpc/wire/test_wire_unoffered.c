@@ -31,7 +31,8 @@ static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nch
 /* The call ends, and the connection goes on, with the credits that the reply grants. */
 static void expect_violation(const struct words *reply)
 {
-	struct weir_engine_stats before, after;
+	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
+	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
 	struct words call;
 
 	weir_engine_stats(pair.client, &before);

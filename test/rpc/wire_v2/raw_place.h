@@ -126,7 +126,7 @@ static inline uint32_t place_checksum(uint32_t len)
 
 static inline struct weir_engine_stats place_stats(const struct weir_engine *engine)
 {
-	struct weir_engine_stats s;
+	struct weir_engine_stats s = {.struct_bytes = sizeof(s)};
 
 	weir_engine_stats(engine, &s);
 	return s;

@@ -45,7 +45,7 @@ static int teardown(void **state)
 
 static struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats s;
+	struct weir_engine_stats s = {.struct_bytes = sizeof(s)};
 
 	weir_engine_stats(pair.server, &s);
 	return s;

@@ -134,7 +134,7 @@ static void receive__6_2_4_what_is_not_sound_has_its_error(void **state)
 
 static void receive__what_flows_to_requesters_is_dropped(void **state)
 {
-	struct weir_engine_stats stats;
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct words m = {0};
 
 	(void)state;

@@ -60,7 +60,7 @@ static void create__is_zeroed_faulted_in_and_rounded_up(void **state)
 	(void)state;
 	for (size_t f = 0; f < RTE_DIM(flags); f++) {
 		struct weir_region *region = create(3 * page_ordinary() + 1, 0, flags[f]);
-		struct weir_region_info info;
+		struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
 		weir_region_info(region, &info);
 		assert_int_equal(info.len_bytes, 4 * page_ordinary());
@@ -292,7 +292,7 @@ static void create__one_notice_says_how_to_get_hugepages(void **state)
 static void adopt__with_and_without_a_file(void **state)
 {
 	int fd = memfd_create("embedder", MFD_CLOEXEC);
-	struct weir_region_info info;
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_region *region;
 	void *base;
 

@@ -17,7 +17,7 @@
 
 static struct server server;
 static struct dir_fs fs;
-static struct weir_region_info info;
+static struct weir_region_info info = {.struct_bytes = sizeof(info)};
 static int fd = -1;
 
 /* As root, because the ring's writer acts as another user. */
