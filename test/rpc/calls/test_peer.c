@@ -16,9 +16,12 @@ static struct weir_peer asked; /* about */
 static uint32_t nasked;
 static int answer;
 
+#define MARK 4711
+
 static int on_accept(const struct weir_peer *peer, void *arg)
 {
 	assert_ptr_equal(arg, &pair);
+	assert_int_equal(peer->struct_bytes, sizeof(*peer));
 	asked = *peer;
 	nasked++;
 	return answer;
@@ -80,6 +83,30 @@ static void conn_peer__names_either_side(void **state)
 	is_known(&asked);
 	assert_string_equal(peer.address, asked.address);
 	assert_int_equal(nasked, 1);
+}
+
+/* Of an application that was built when the structures had fewer members. */
+static void structures__end_where_the_application_says(void **state)
+{
+	struct weir_engine_stats stats = {
+		.struct_bytes = offsetof(struct weir_engine_stats, idle_polls), .idle_polls = MARK};
+	struct weir_peer peer = {.struct_bytes = offsetof(struct weir_peer, ngroups),
+				 .ngroups = MARK};
+	struct weir_region_info info = {
+		.struct_bytes = offsetof(struct weir_region_info, numa_node), .numa_node = MARK};
+
+	(void)state;
+	assert_int_equal(pair_connect_begin(&pair), 0);
+	pair_until(&pair, &pair.opened, 1);
+	weir_engine_stats(pair.client, &stats);
+	assert_true(stats.polls > 0);
+	assert_int_equal(stats.idle_polls, MARK);
+	assert_int_equal(weir_conn_peer(pair.conn, &peer), 0);
+	assert_true(strlen(peer.address) > 0);
+	assert_int_equal(peer.ngroups, MARK);
+	weir_region_info(pair.client_region, &info);
+	assert_true(info.len_bytes > 0);
+	assert_int_equal(info.numa_node, MARK);
 }
 
 static void accept__refusal_is_the_peers_and_is_counted(void **state)
@@ -222,6 +249,8 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(conn_peer__names_either_side, setup, teardown),
+		cmocka_unit_test_setup_teardown(structures__end_where_the_application_says, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(accept__refusal_is_the_peers_and_is_counted, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(peer_account__is_of_all_connections_of_a_peer,
