@@ -136,17 +136,17 @@ static bool is_idle(const struct shm_qp *qp)
 /* One more look was in vain. */
 static void was_empty(struct shm_qp *qp)
 {
-	const struct shm_dev *dev = shm_dev_of(qp);
-
 	if (qp->rx_in_mux) {
 		if ((qp->tx_in_mux || qp->is_stalled || qp->state == QP_ERROR) && is_idle(qp))
 			shm_qp_make_cold(qp);
 		return;
 	}
-	if (dev->nqps == 1)
+	if (shm_dev_of(qp)->nqps == 1)
 		return;
 	qp->empty_polls++;
-	if ((qp->is_rnr || qp->empty_polls * dev->nhot > SHM_COLD_POLLS) && is_idle(qp))
+	/* Connections of other users are no reason: those with a debt are hot and are not polled.
+	 */
+	if ((qp->is_rnr || qp->empty_polls * qp->turn->nhot > SHM_COLD_POLLS) && is_idle(qp))
 		shm_qp_make_cold(qp);
 }
 
@@ -261,8 +261,9 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 	shm_turns_end_poll(turns, found_messages(found));
 }
 
-/* Several users have connections. If only one of them has something to be polled, that user has no
- * debt. Then a poll that moved many bytes looks at more of the silent connections of others. */
+/* Several users have connections. If only one of them has something to be polled, that user soon
+ * has no debt. Then a poll that moved many bytes looks at more of the silent connections of others.
+ */
 static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&dev->turns.polled);
@@ -270,11 +271,12 @@ static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 	if (dev->turns.npolled > 1) {
 		poll_turns(dev, max, found);
 	} else if (turn) {
-		uint64_t moved = turn->debt;
+		uint64_t moved;
 
 		(void)shm_turn_share(turn);
-		turn->debt = 0;
+		moved = shm_turn_repay_alone(turn);
 		poll_one_turn(dev, turn, max, found);
+		turn->given = 0;
 		found->vain += (uint32_t)(moved / HOT_BYTES);
 	}
 }

@@ -180,3 +180,16 @@ void shm_turns_end_poll(struct shm_turns *turns, uint32_t n)
 		turn->given = 0;
 	}
 }
+
+uint64_t shm_turn_repay_alone(struct shm_turn *turn)
+{
+	uint64_t debt = turn->debt;
+
+	if (turn->lonely >= SHM_TURN_LONELY) {
+		turn->debt = 0;
+		return debt;
+	}
+	turn->lonely++;
+	turn->debt = debt > SHM_TURN_REPAID ? debt - SHM_TURN_REPAID : 0;
+	return 0;
+}

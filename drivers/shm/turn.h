@@ -21,8 +21,9 @@
  *
  * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
  * after they fall silent. Users whose muxes are polled may be silent for ever: a user has no debt
- * if others got nothing in the latest SHM_TURN_LONELY polls. While one user has all that is polled,
- * there is no debt. If no other user has a connection, there is no limit either.
+ * if others got nothing in the latest SHM_TURN_LONELY polls. So has a user who has all that is
+ * polled, by then: another user's connection may have become cold between two of its messages. If
+ * no other user has a connection, there is no limit either.
  */
 
 #include <stdatomic.h>
@@ -113,5 +114,8 @@ static inline uint32_t shm_turn_share(struct shm_turn *turn)
 
 /* Repay debts after a poll that gave 'n' messages. Only needed while several users are polled. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);
+/* The same before a poll of one user. Returns the debt that is forgotten, because the user has been
+ * alone for long. */
+uint64_t shm_turn_repay_alone(struct shm_turn *turn);
 
 #endif

@@ -359,6 +359,59 @@ static void cool_down(uint32_t nhot)
 	assert_int_equal(dev()->nhot, nhot);
 }
 
+static struct shm_qp *modest_qp(void)
+{
+	return (struct shm_qp *)qps[nraws - 1];
+}
+
+/* A user whose connection became cold between two messages is not one who is silent. */
+static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
+{
+	struct raw *raw = pair(GREEDY, false);
+	const struct shm_turn *turn = ((struct shm_qp *)b.qp)->turn;
+	uint64_t debt;
+
+	(void)state;
+	give_region(raw);
+	pair(MODEST, false);
+	nsenders = 1;
+	poll_once();
+	shm_qp_make_cold(modest_qp());
+	assert_int_equal(dev()->turns.npolled, 1);
+	poll_full(ROUNDS);
+	read_region(0);
+	assert_in_range(polls_to_message(), ONE_READ, ONE_READ + 1);
+
+	/* Messages that it was given meanwhile are not the other's. */
+	read_region(0);
+	debt = turn->debt;
+	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, MSG), 1);
+	assert_int_equal(poll_once(), 1);
+	assert_in_range(turn->debt, debt - 2 * SHM_TURN_REPAID, debt);
+
+	shm_qp_make_cold(modest_qp());
+	for (uint32_t i = 0; i < SHM_TURN_LONELY; i++)
+		poll_once();
+	read_region(0);
+	assert_int_equal(polls_to_message(), 1);
+}
+
+/* Connections that are not polled for their user's debt do not make those of others cold. */
+static void silent__connections_stay_hot_beside_many_with_a_debt(void **state)
+{
+	(void)state;
+	while (nraws < RAWS - 1)
+		give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	nsenders = RAWS - 1;
+	reader = GREEDY;
+	nreads = COPIES;
+	poll_full(SHM_COLD_POLLS / RAWS);
+	assert_int_equal(dev()->nhot, RAWS);
+	poll_full(SHM_COLD_POLLS / 8);
+	assert_true(modest_qp()->is_hot);
+}
+
 /* The first message of a user is found soon, however many silent connections others have. */
 static void silent__connections_of_others_are_looked_at_less_often(void **state)
 {
@@ -446,6 +499,8 @@ int main(void)
 		TEST(bytes__are_free_where_others_stay_silent),
 		TEST(bytes__of_one_message_at_a_time),
 		TEST(bytes__of_an_only_user_are_free),
+		TEST(bytes__are_a_debt_while_others_are_cold_for_a_moment),
+		TEST(silent__connections_stay_hot_beside_many_with_a_debt),
 		TEST(silent__connections_of_others_are_looked_at_less_often),
 		TEST(silent__connections_are_looked_at_for_bytes),
 		TEST(mux__is_of_one_user),
