@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The end of a connection: by its user, by a request that failed, or by its peer. */
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "shm_dev.h"
@@ -41,4 +42,10 @@ void shm_qp_lose(struct shm_qp *qp, int error)
 	shm_qp_make_hot(qp);
 	if (qp->sock)
 		shm_sock_ended(qp->sock, error);
+}
+
+void shm_qp_violated(struct shm_qp *qp)
+{
+	shm_dev_of(qp)->fabric.stats.protocol_errors++;
+	shm_qp_lose(qp, -EPROTO);
 }

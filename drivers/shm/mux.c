@@ -346,6 +346,16 @@ void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot 
 	mux_enter(qp, mux, slot->slot, mux_tag(qp->conn_id, qp->peer->conn_id, slot->slot));
 }
 
+struct shm_qp *mux_find(const struct shm_mux *mux, uint64_t tag)
+{
+	uint32_t slot = tag & MUX_KIND_MASK;
+	struct shm_qp *qp = slot < MUX_SLOTS ? mux->qps[slot] : NULL;
+
+	while (qp && qp->mux_tag >> MUX_TAG_SHIFT != tag >> MUX_TAG_SHIFT)
+		qp = qp->older;
+	return qp;
+}
+
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp)
 {
 	leave_mux(dev, qp);

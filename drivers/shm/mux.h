@@ -109,6 +109,8 @@ bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *o
 		   uint32_t peer_conn_id, struct mux_slot *slot);
 /* The connecting side: the place that the peer has given. What can't be had is done without. */
 void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot *slot);
+/* The queue pair that a tag names, or NULL if it has ended. */
+struct shm_qp *mux_find(const struct shm_mux *mux, uint64_t tag);
 /* A queue pair ends: its slot becomes free, and the mux set ends with its last queue pair. */
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp);
 

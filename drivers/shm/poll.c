@@ -17,6 +17,7 @@
 
 #include "compiler.h"
 #include "shm_dev.h"
+#include "shm_qp.h"
 
 #define COLD_SCAN  1u				 /* looked at in a poll */
 #define COLD_AHEAD 16u				 /* fetched before they are */
@@ -180,7 +181,7 @@ static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, ui
 		if (found->n == 0 && ring_look(&mux->rx) != 0)
 			found->delivered += shm_deliver_mux(dev, mux, end - found_messages(found));
 		if (ring_look(&mux->rx) != 0)
-			found->n += shm_poll_mux(dev, mux, found->wcs + found->n,
+			found->n += shm_recv_mux(dev, mux, found->wcs + found->n,
 						 end - found_messages(found));
 		if (turn->nmuxes > 1) {
 			TAILQ_REMOVE(&turn->muxes, mux, entry);

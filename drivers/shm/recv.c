@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How messages get into their receives, from a queue pair's own ring or from a mux. A message gives
+ * a completion, or it is delivered to its user. recv_drain() is the template of the functions that
+ * make completions, recv_deliver_all() of those that deliver. Both take well-formed messages for
+ * which a long enough receive is posted. recv_ring_slow() and recv_mux_slow() take any message.
+ */
 #include "recv.h"
 
 #include <errno.h>
@@ -6,7 +12,9 @@
 #include <rte_cycles.h>
 
 #include "compiler.h"
+#include "ring_small.h"
 #include "shm_dev.h"
+#include "shm_qp.h"
 
 /* A message waits and no receive is posted. */
 static void not_ready(struct shm_qp *qp)
@@ -45,11 +53,55 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 	shm_qp_break(qp);
 }
 
-/* A message of 'len' bytes, which are -1 where it can't be, is next: whether 'wr', the next
- * receive, takes it. If not, what that means is done, and *n counts the completion that there may
- * be. */
-bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
-		    struct fabric_wc *wcs, uint32_t *n)
+/* The completion of a message that 'wr' took. */
+static inline void recv_fill_wc(const struct shm_qp *qp, const struct fabric_recv_wr *wr,
+				struct fabric_wc *wc, uint32_t len, uint32_t inv_rkey)
+{
+	/* One by one: the compiler would clear the whole completion first. */
+	wc->wr_id = wr->wr_id;
+	wc->qp_ctx = qp->fabric.ctx;
+	wc->op = FABRIC_RECV;
+	wc->status = FABRIC_OK;
+	wc->byte_len = len;
+	wc->inv_rkey = inv_rkey;
+}
+
+/* The next receive of a shared queue. If the queue is empty, that has no length. */
+static inline struct fabric_recv_wr *recv_top(const struct shm_recvs *recvs)
+{
+	return recvs->top;
+}
+
+/* Deliver the message in 'wr', the next receive of a shared queue. The receive stays in its place
+ * meanwhile, and receives that the user posts go behind it. */
+static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
+{
+	struct fabric_receiver *receiver = qp->fabric.ctx;
+
+	if (unlikely(!receiver->deliver(receiver, wr->wr_id, len))) {
+		*wr = *qp->recvs->top;
+		shm_recvs_take_of(qp->recvs, true);
+	}
+}
+
+/* recv_is_fast() may be asked about messages of fewer bytes than this. */
+static inline uint32_t recv_fast_end(const struct shm_qp *qp)
+{
+	return qp->is_rnr ? 0 : qp->rx.max_msg + 1;
+}
+
+/* Whether 'wr', the next receive, takes a message of 'len' bytes by whole cells. If not, it may
+ * still take the message. A receive that covers no registration has no length (srq.c). */
+static inline bool recv_is_fast(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr,
+				uint32_t len, bool is_shared)
+{
+	return ring_takes_whole(wr->len, len) && (is_shared || recvs->head != recvs->tail);
+}
+
+/* Whether the next receive, 'wr', takes the next message, which has 'len' bytes, or -1 if it is
+ * malformed. If not, the consequences are drawn, and *n counts the completion if there is one. */
+static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
+		       struct fabric_wc *wcs, uint32_t *n)
 {
 	if (unlikely(shm_recvs_empty(qp->recvs))) {
 		not_ready(qp);
@@ -75,8 +127,10 @@ bool shm_recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t 
 	return true;
 }
 
-bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
-		       uint32_t len, uint32_t inv_rkey)
+/* 'wr' took a message of 'len' bytes that invalidates a key. If the key may not be invalidated, the
+ * queue pair is in error then. */
+static bool recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
+			  uint32_t len, uint32_t inv_rkey)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
 
@@ -92,84 +146,272 @@ bool shm_recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struc
 	return true;
 }
 
-#define RECV_ENDS 2u /* nothing more is to be taken now */
+/* How a slow function has dealt with a message. */
+struct recv_result {
+	uint32_t n; /* completions */
+	enum {
+		RECV_GOES_ON,
+		RECV_IS_VAIN, /* goes on, too, but the message was not for a receive */
+		RECV_ENDS,    /* nothing more can be taken */
+	} then;
+};
 
-/* The message that 'word' heads, which may be any. 1 if that gives a completion, and RECV_ENDS. */
-static out_of_line uint32_t recv_slow(struct shm_qp *qp, uint32_t word, struct fabric_wc *wc)
+/* Take the next message of the own ring, whose header has 'word'. */
+static out_of_line struct recv_result recv_ring_slow(struct shm_qp *qp, uint32_t word,
+						     struct fabric_wc *wc)
 {
 	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
 	int64_t len = ring_msg_len(&qp->rx, word);
-	uint32_t n = 0, inv_rkey;
+	struct recv_result result = {0, RECV_ENDS};
+	uint32_t inv_rkey;
 
-	if (!shm_recv_check(qp, wr, len, wc, &n))
-		return n | RECV_ENDS;
+	if (!recv_check(qp, wr, len, wc, &result.n))
+		return result;
 	inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
-	return shm_recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey) ? 1 : 1 | RECV_ENDS;
+	result.n = 1;
+	if (recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey))
+		result.then = RECV_GOES_ON;
+	return result;
 }
 
-/* What most messages are, in one pass, with the ring in registers. */
-static hot_inline uint32_t recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
-				     bool is_shared)
+/* The peer has written a malformed message to a mux: all of its connections end. */
+static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
-	struct fabric_stats *stats = &shm_dev_of(qp)->fabric.stats;
-	struct shm_recvs *recvs = qp->recvs;
+	mux->is_broken = true;
+	dev->fabric.stats.protocol_errors++;
+	for (uint32_t place = 0, left = mux->nqps; place < MUX_SLOTS && left > 0; place++)
+		for (struct shm_qp *qp = mux->qps[place]; qp; qp = qp->older, left--)
+			shm_qp_lose(qp, -EPROTO);
+}
+
+/* HELLO or SWITCH has come. Messages that came by the own ring are taken before. */
+static struct recv_result recv_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *wcs,
+				       uint32_t max)
+{
+	struct recv_result result = {0, RECV_IS_VAIN};
+
+	if (kind == MUX_SWITCH) {
+		if (qp->state != QP_READY || qp->rx_in_mux) {
+			shm_qp_violated(qp);
+			return result;
+		}
+		result.n = shm_recv_ring(qp, wcs, max);
+		if (qp->state != QP_READY)
+			return result;
+		if (ring_look(&qp->rx) != 0) {
+			result.then = RECV_ENDS;
+			return result;
+		}
+	}
+	shm_mux_on_control(qp, kind);
+	return result;
+}
+
+/* Take the next message of a mux, which has 'len' bytes after its tag and is for 'qp'. */
+static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *rx, uint32_t word,
+					int64_t len, struct fabric_wc *wc)
+{
+	const struct fabric_recv_wr *wr = shm_recvs_next(qp->recvs);
+	struct recv_result result = {0, RECV_GOES_ON};
+	uint32_t inv_rkey;
+
+	if (!recv_check(qp, wr, len <= qp->rx.max_msg ? len : -1, wc, &result.n)) {
+		/* The message has no receive. If its queue pair is in error, none will come. */
+		if (qp->state == QP_ERROR) {
+			ring_drop(rx, word);
+			result.then = result.n > 0 ? RECV_GOES_ON : RECV_IS_VAIN;
+		} else {
+			result.then = RECV_ENDS;
+		}
+		return result;
+	}
+	inv_rkey = ring_take_tagged(rx, word, wr->addr, wr->len, (uint32_t)len);
+	recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey);
+	result.n = 1;
+	return result;
+}
+
+/* Take the next message of the mux, whose header has 'word'. If the message need not wait, the
+ * reader is behind it then. */
+static out_of_line struct recv_result recv_mux_slow(struct shm_dev *dev, struct shm_mux *mux,
+						    uint32_t word, struct fabric_wc *wcs,
+						    uint32_t max)
+{
+	struct ring_reader *rx = &mux->rx;
+	int64_t len = ring_msg_len(rx, word) - RING_TAG;
+	struct recv_result result = {0, RECV_IS_VAIN};
+	struct shm_qp *qp;
+	uint32_t kind;
+	uint64_t tag;
+
+	if (len < 0) {
+		break_mux(dev, mux);
+		result.then = RECV_ENDS;
+		return result;
+	}
+	tag = ring_tag(rx, rx->head + (word & RING_INV ? RING_CELL : 0));
+	kind = (uint32_t)tag >> MUX_KIND_SHIFT;
+	qp = mux_find(mux, tag);
+	if (qp && qp->state != QP_ERROR) {
+		if (kind == MUX_DATA && qp->rx_in_mux)
+			return recv_mux_data(qp, rx, word, len, wcs);
+		if (kind == MUX_HELLO || kind == MUX_SWITCH)
+			result = recv_control(qp, kind, wcs, max);
+		else
+			shm_qp_violated(qp);
+	}
+	if (result.then != RECV_ENDS)
+		ring_drop(rx, word);
+	return result;
+}
+
+/* The queue pair that a message with this tag is for, if it receives by the mux. NULL: it has to be
+ * looked for by mux_find(). */
+static inline struct shm_qp *mux_receiver(const struct shm_mux *mux, uint64_t tag)
+{
+	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
+
+	return likely(qp && qp->mux_tag == tag && qp->rx_in_mux) ? qp : NULL;
+}
+
+/*
+ * Take messages until there is none, or 'max' completions are made. Returns how many are. Either
+ * 'mux' or 'own' is the constant NULL: the messages come by the mux, or by the own ring of a queue
+ * pair. 'is_shared', a constant, says whether that queue pair's receives are shared. A copy of the
+ * reader lies in registers.
+ */
+static hot_inline uint32_t recv_drain(struct shm_dev *dev, struct shm_mux *mux, struct shm_qp *own,
+				      bool is_shared, struct fabric_wc *wcs, uint32_t max)
+{
+	const uint32_t skip = mux ? RING_TAG : 0;
 	const struct fabric_wc *end = wcs + max;
-	struct ring_reader rx = qp->rx;
+	struct ring_reader *source = mux ? &mux->rx : &own->rx;
+	uint32_t vain = 0, fast_end = mux ? 0 : recv_fast_end(own);
+	struct ring_reader rx = *source;
 	struct fabric_wc *wc = wcs;
-	uint32_t sure_end = recv_fast_end(qp);
 
 	ring_fetch(&rx);
 	while (wc != end) {
-		const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, is_shared);
-		/* Of any other word, or of none, more bits are left than those of a length. */
+		/* The length if a message is there that invalidates nothing. Else higher bits are
+		 * set. */
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
-		uint32_t word, took;
+		struct recv_result result;
+		struct shm_qp *qp = own;
+		uint32_t word;
 
-		if (likely(len < sure_end && recv_is_fast(recvs, wr, (uint32_t)len, is_shared))) {
-			ring_advance(&rx, ring_take_whole(&rx, rx.head, wr->addr, (uint32_t)len));
-			recv_fill_wc(qp, wr, wc++, (uint32_t)len, 0);
-			shm_recvs_take_of(recvs, is_shared);
-			stats->recvs++;
-			continue;
+		if (mux) {
+			qp = len <= RING_LEN_MASK ? mux_receiver(mux, ring_tag(&rx, rx.head))
+						  : NULL;
+			fast_end = qp && qp->state == QP_READY ? recv_fast_end(qp) : 0;
+			len -= skip;
+		}
+		if (likely(len < fast_end)) {
+			struct shm_recvs *recvs = qp->recvs;
+			bool takes_top = mux ? recvs->is_shared : is_shared;
+			const struct fabric_recv_wr *wr = shm_recvs_next_of(recvs, takes_top);
+
+			if (likely(recv_is_fast(recvs, wr, (uint32_t)len, takes_top))) {
+				ring_advance(&rx,
+					     ring_copy_out(&rx, skip, wr->addr, (uint32_t)len));
+				recv_fill_wc(qp, wr, wc++, (uint32_t)len, 0);
+				shm_recvs_take_of(recvs, takes_top);
+				dev->fabric.stats.recvs++;
+				continue;
+			}
 		}
 		word = ring_look(&rx);
 		if (word == 0)
 			break;
-		ring_reader_set(&qp->rx, &rx);
-		took = recv_slow(qp, word, wc);
-		wc += took & 1;
-		if (took & RECV_ENDS)
-			return (uint32_t)(wc - wcs);
-		rx = qp->rx;
-		sure_end = recv_fast_end(qp);
+		ring_reader_set(source, &rx);
+		result = mux ? recv_mux_slow(dev, mux, word, wc, (uint32_t)(end - wc))
+			     : recv_ring_slow(own, word, wc);
+		rx = *source;
+		wc += result.n;
+		if (mux && result.then == RECV_IS_VAIN) {
+			vain++;
+			mux->turn->debt += SHM_TURN_REPAID;
+		}
+		if (result.then == RECV_ENDS || vain == MUX_VAIN)
+			break;
+		fast_end = mux ? 0 : recv_fast_end(own);
 	}
-	ring_reader_set(&qp->rx, &rx);
+	ring_reader_set(source, &rx);
 	return (uint32_t)(wc - wcs);
 }
 
-/* Apart from the rest of a poll, which it would have to keep its registers for. */
-out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
+uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
-	struct fabric_dev *dev = qp->fabric.dev;
-	struct ring_reader *rx = &qp->rx;
+	struct shm_dev *dev = shm_dev_of(qp);
+
+	return qp->recvs->is_shared ? recv_drain(dev, NULL, qp, true, wcs, max)
+				    : recv_drain(dev, NULL, qp, false, wcs, max);
+}
+
+uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs, uint32_t max)
+{
+	return unlikely(mux->is_broken) ? 0 : recv_drain(dev, mux, NULL, false, wcs, max);
+}
+
+/*
+ * If the next message has come, fetch what its receiver will access. Where many receivers take
+ * turns, the caches have lost each of them since its latest message.
+ */
+static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
+{
+	const struct shm_qp *qp;
+
+	if (!ring_cell_ready(ring_header(next->cell), next->header))
+		return;
+	qp = mux->qps[ring_tag_in(next->cell) & (MUX_SLOTS - 1)];
+	if (qp) {
+		const char *receiver = qp->fabric.ctx;
+
+		__builtin_prefetch(receiver);
+		__builtin_prefetch(receiver + FABRIC_RECEIVER_LINES_AT);
+		__builtin_prefetch(receiver + FABRIC_RECEIVER_LINES_AT + 64);
+	}
+}
+
+/* Deliver messages, at most 'max', until there is none or one needs a slow function. Returns how
+ * many were delivered. Either 'mux' or 'own' is the constant NULL, as in recv_drain(). */
+static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_mux *mux,
+					    struct shm_qp *own, uint32_t max)
+{
+	const uint32_t skip = mux ? RING_TAG : 0;
+	struct ring_reader *rx = mux ? &mux->rx : &own->rx;
 	struct ring_place next = ring_place_of(rx);
+	struct shm_qp *qp = own;
 	uint32_t left;
 
 	ring_fetch(rx);
 	for (left = max; left > 0; left--) {
-		struct fabric_recv_wr *wr = recv_top(qp->recvs);
 		uint64_t len = ring_header(next.cell) ^ next.header;
+		struct fabric_recv_wr *wr;
 
+		if (mux) {
+			if (unlikely(len > RING_LEN_MASK))
+				break;
+			qp = mux_receiver(mux, ring_tag_in(next.cell));
+			if (unlikely(!qp))
+				break;
+			len -= skip;
+		}
+		wr = recv_top(qp->recvs);
 		if (likely(len < qp->small_deliver_end && next.at < rx->contig_end &&
 			   wr->len >= RING_SMALL_MAX)) {
-			ring_take_small(&next, 0, wr->addr, (uint32_t)len);
+			ring_take_small(&next, skip, wr->addr, (uint32_t)len);
 			rx->head = next.at;
 		} else if (len < qp->deliver_end && ring_takes_whole(wr->len, (uint32_t)len)) {
-			ring_take_wrap(rx, wr->addr, (uint32_t)len);
+			if (mux)
+				ring_take_tagged_wrap(rx, wr->addr, (uint32_t)len);
+			else
+				ring_take_wrap(rx, wr->addr, (uint32_t)len);
 			next = ring_place_of(rx);
 		} else {
 			break;
 		}
+		if (mux)
+			fetch_receiver(mux, &next); /* while this message is delivered */
 		recv_deliver(qp, wr, (uint32_t)len);
 	}
 	dev->ndelivered += max - left;
@@ -177,8 +419,13 @@ out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 	return max - left;
 }
 
-uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
+/* A function of its own: inside a poll it would have to save the poll's registers. */
+out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 {
-	return qp->recvs->is_shared ? recv_ring(qp, wcs, max, true)
-				    : recv_ring(qp, wcs, max, false);
+	return recv_deliver_all(qp->fabric.dev, NULL, qp, max);
+}
+
+uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max)
+{
+	return unlikely(mux->is_broken) ? 0 : recv_deliver_all(&dev->fabric, mux, NULL, max);
 }

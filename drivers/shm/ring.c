@@ -2,6 +2,7 @@
 #include "ring.h"
 
 #include "compiler.h"
+#include "ring_small.h"
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {
@@ -32,13 +33,13 @@ static uint64_t contig_end(const struct ring_reader *ring)
 
 void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
-	ring_advance(ring, ring_take_whole(ring, ring->head, dst, len));
+	ring_advance(ring, ring_copy_out(ring, 0, dst, len));
 	ring->contig_end = contig_end(ring);
 }
 
 void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 {
-	ring_take_tagged_whole(ring, dst, len);
+	ring_advance(ring, ring_copy_out(ring, RING_TAG, dst, len));
 	ring->contig_end = contig_end(ring);
 }
 
@@ -93,15 +94,10 @@ static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t nee
 	return has_room_now(ring, tail, need);
 }
 
-static inline void store_header(uint8_t *cell, uint64_t header, memory_order order)
-{
-	atomic_store_explicit((_Atomic uint64_t *)(void *)cell, header, order);
-}
-
 static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, uint32_t word,
 				   memory_order order)
 {
-	store_header(ring_cell_at(cells, at), ring_number(at) | word, order);
+	ring_store_header(ring_cell_at(cells, at), ring_number(at) | word, order);
 }
 
 /* All of a message but its first cell, of which there is something; where it ends is returned. */
@@ -119,17 +115,6 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 
 #define AHEAD 3u /* cells from the end of a message; and how many of them */
 
-static inline void fetch_for_write(const uint8_t *cell)
-{
-#ifdef __x86_64__
-	/* The compiler's own does not write where it is not told the processor. One that does not
-	 * know it skips it. */
-	__asm__ volatile("prefetchw %0" : : "m"(*cell));
-#else
-	__builtin_prefetch(cell, 1);
-#endif
-}
-
 /* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than
  * to write a message. So some are fetched now, behind those that the reader fetches for itself;
  * behind the ring's end, once in a lap, in vain. */
@@ -138,83 +123,7 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
 
 	for (uint32_t i = 0; i < AHEAD; i++)
-		fetch_for_write(from + i * RING_CELL);
-}
-
-/* Behind a message of 'n' cells, two or three: those of a message like it that comes after one or
- * two others. All of them, or none: to fetch a part, or where no message begins, costs more than it
- * gains (doc/performance.md). */
-static inline void fetch_like(const uint8_t *end, uint32_t n)
-{
-	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;
-
-	for (uint32_t i = 0; i < n; i++)
-		fetch_for_write(from + i * RING_CELL);
-}
-
-/* 'n' cells; with a tag, or without. Both are constants. */
-static hot_inline void write_small(struct ring_writer *ring, bool is_tagged, uint64_t tag,
-				   const uint8_t *data, uint32_t len, uint32_t n)
-{
-	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
-	uint8_t *first = ring->cell;
-	uint8_t *to = first + RING_HEADER + tag_bytes;
-	uint64_t header = ring->header;
-
-	if (is_tagged)
-		memcpy(first + RING_HEADER, &tag, RING_TAG);
-	if (n == 1) {
-		copy_small(to, data, len);
-	} else {
-		memcpy(to, data, first_bytes);
-		for (uint32_t i = 1; i < n - 1; i++)
-			memcpy(first + i * RING_CELL + RING_HEADER,
-			       data + first_bytes + (i - 1) * RING_DATA, RING_DATA);
-		copy_small(first + (n - 1) * RING_CELL + RING_HEADER,
-			   data + first_bytes + (n - 2) * RING_DATA,
-			   len - first_bytes - (n - 2) * RING_DATA);
-	}
-	for (uint32_t i = n - 1; i > 0; i--)
-		store_header(first + i * RING_CELL, header - RING_VALID + i * RING_NUMBER_STEP,
-			     memory_order_relaxed);
-	store_header(first, header | (len + tag_bytes), memory_order_release);
-	ring->cell += n * RING_CELL;
-	ring->header += n * RING_NUMBER_STEP;
-	if (n > 1)
-		fetch_like(first + n * RING_CELL, n);
-}
-
-void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	write_small(ring, false, 0, data, len, 1);
-}
-
-void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	write_small(ring, false, 0, data, len, 2);
-}
-
-void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len)
-{
-	write_small(ring, false, 0, data, len, 3);
-}
-
-void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			   uint32_t len)
-{
-	write_small(ring, true, tag, data, len, 1);
-}
-
-void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			   uint32_t len)
-{
-	write_small(ring, true, tag, data, len, 2);
-}
-
-void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			     uint32_t len)
-{
-	write_small(ring, true, tag, data, len, 3);
+		ring_fetch_for_write(from + i * RING_CELL);
 }
 
 /* Of any length, at any place. 'tag' is what is in front of it, RING_TAG bytes, or NULL. */
@@ -244,17 +153,36 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 	return 1;
 }
 
+static hot_inline int write_cells(struct ring_writer *ring, bool is_tagged, uint64_t tag,
+				  const uint8_t *data, uint32_t len, uint32_t n)
+{
+	ring_write_small(ring, is_tagged, tag, data, len, n);
+	return 1;
+}
+
+/* Messages of several cells. Each is a function of its own, so that messages of one cell have no
+ * stack frame. */
+#define DEFINE_WRITE(name, is_tagged, n)                                                           \
+	static out_of_line int name(struct ring_writer *ring, uint64_t tag, const uint8_t *data,   \
+				    uint32_t len)                                                  \
+	{                                                                                          \
+		return write_cells(ring, is_tagged, tag, data, len, n);                            \
+	}
+
+DEFINE_WRITE(write_two, false, 2)
+DEFINE_WRITE(write_three, false, 3)
+DEFINE_WRITE(write_tagged_two, true, 2)
+DEFINE_WRITE(write_tagged_three, true, 3)
+
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len)
 {
 	if (!ring_has_small_room(ring) || len > RING_SMALL_MAX)
 		return put_whole(ring, NULL, data, len);
 	if (len <= RING_DATA)
-		ring_write_one(ring, data, len);
-	else if (len <= 2 * RING_DATA)
-		ring_write_two(ring, data, len);
-	else
-		ring_write_three(ring, data, len);
-	return 1;
+		return write_cells(ring, false, 0, data, len, 1);
+	if (len <= 2 * RING_DATA)
+		return write_two(ring, 0, data, len);
+	return write_three(ring, 0, data, len);
 }
 
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len)
@@ -264,12 +192,10 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	if (!ring_has_small_room(ring) || bytes > RING_SMALL_MAX)
 		return put_whole(ring, &tag, data, len);
 	if (bytes <= RING_DATA)
-		ring_write_tagged_one(ring, tag, data, len);
-	else if (bytes <= 2 * RING_DATA)
-		ring_write_tagged_two(ring, tag, data, len);
-	else
-		ring_write_tagged_three(ring, tag, data, len);
-	return 1;
+		return write_cells(ring, true, tag, data, len, 1);
+	if (bytes <= 2 * RING_DATA)
+		return write_tagged_two(ring, tag, data, len);
+	return write_tagged_three(ring, tag, data, len);
 }
 
 /* Where the payload of a message goes on: so much of the cell at 'at' is used, and its header is
@@ -327,7 +253,28 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
-uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
+/* As ring_copy_out(), but nothing is written after the message. */
+static out_of_line uint64_t copy_out_exact(const struct ring_reader *ring, uint32_t skip,
+					   uint8_t *dst, uint32_t len)
+{
+	const struct ring_cells cells = ring->cells;
+	uint32_t n = RING_DATA - skip;
+	uint64_t at = ring->head;
+
+	for (; len > n; at += RING_CELL) {
+		copy_small(dst, ring_cell_at(&cells, at) + RING_HEADER + skip, n);
+		dst += n;
+		len -= n;
+		n = RING_DATA;
+		skip = 0;
+	}
+	copy_small(dst, ring_cell_at(&cells, at) + RING_HEADER + skip, len);
+	return at + RING_CELL;
+}
+
+/* ring_take() and ring_take_tagged(); 'skip', a constant, is the tag's bytes. */
+static hot_inline uint32_t take_message(struct ring_reader *ring, uint32_t skip, uint32_t word,
+					void *dst, uint32_t size, uint32_t len)
 {
 	uint32_t inv_rkey = 0;
 
@@ -335,6 +282,19 @@ uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t 
 		inv_rkey = ring_key(ring);
 		ring_advance(ring, ring->head + RING_CELL);
 	}
-	ring_advance(ring, ring_take_cells(ring, ring->head, dst, size, len));
+	ring_advance(ring, likely(ring_takes_whole(size, len))
+				   ? ring_copy_out(ring, skip, dst, len)
+				   : copy_out_exact(ring, skip, dst, len));
 	return inv_rkey;
+}
+
+uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len)
+{
+	return take_message(ring, 0, word, dst, size, len);
+}
+
+uint32_t ring_take_tagged(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size,
+			  uint32_t len)
+{
+	return take_message(ring, RING_TAG, word, dst, size, len);
 }

@@ -92,7 +92,8 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 /* Both sides begin in another lap than the first. */
 void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
-/* ring_take_whole() of the next message and ring_advance(), and what 'contig_end' is then. */
+/* Take the next message by whole cells, wherever it lies, and find the next 'contig_end'. The
+ * second is for messages with a tag. */
 void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
@@ -141,25 +142,11 @@ static inline bool ring_has_small_room(const struct ring_writer *ring)
 	return ring->cell < ring->small_end;
 }
 
-/* Where there is: a message that lies in one piece and invalidates nothing, of one cell, which is
- * up to RING_DATA, or of two or three, as most are: up to RING_SMALL_MAX bytes. */
-void ring_write_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-void ring_write_two(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-void ring_write_three(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-
 /* As ring_put() for a message in one piece that invalidates nothing. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
 /* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring
  * as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
-/* And of one, two or three cells, with the tag, where ring_has_small_room(). */
-void ring_write_tagged_one(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			   uint32_t len);
-void ring_write_tagged_two(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			   uint32_t len);
-void ring_write_tagged_three(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
-			     uint32_t len);
-
 static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
 {
 	return (_Atomic uint64_t *)(void *)ring_cell_at(cells, at);
@@ -227,87 +214,6 @@ static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 	return (uint64_t)len + RING_DATA <= size;
 }
 
-/* Where the next message of a ring begins, for looks one after the other. */
-struct ring_place {
-	const uint8_t *cell;
-	uint64_t at;
-	uint64_t header; /* ring_first_header() of that */
-};
-
-static inline struct ring_place ring_place_of(const struct ring_reader *ring)
-{
-	return (struct ring_place){ring_cell_at(&ring->cells, ring->head), ring->head,
-				   ring_first_header(ring->head)};
-}
-
-static inline void ring_step(struct ring_place *place, uint32_t n)
-{
-	place->cell += n * RING_CELL;
-	place->at += n * RING_CELL;
-	place->header += n * RING_NUMBER_STEP;
-}
-
-/* A message of a few cells in one piece, behind which the place is then. 'skipped', a constant, is
- * what is in front of it in its first cell. */
-static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
-				       uint32_t len)
-{
-	const uint32_t first = RING_DATA - skipped;
-
-	memcpy(dst, place->cell + RING_HEADER + skipped, first);
-	if (len <= first) {
-		ring_step(place, 1);
-		return;
-	}
-	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
-	if (len <= first + RING_DATA) {
-		ring_step(place, 2);
-		return;
-	}
-	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
-	ring_step(place, 3);
-}
-
-/* The payload of the cells from 'at' on, one at least; where they end is returned. */
-static inline uint64_t ring_take_whole(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
-				       uint32_t len)
-{
-	const struct ring_cells cells =
-		ring->cells; /* stores to them might be to anything, as the compiler has it */
-	const uint8_t *end = dst + len;
-
-	/* One to three, as most are, that lie in one piece. */
-	if (likely(len <= RING_SMALL_MAX &&
-		   (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells))) {
-		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
-
-		ring_take_small(&place, 0, dst, len);
-		return place.at;
-	}
-	do {
-		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-		dst += RING_DATA;
-		at += RING_CELL;
-	} while (dst < end);
-	return at;
-}
-
-/* The same, but no more than 'size' bytes are written. */
-static inline uint64_t ring_take_cells(const struct ring_reader *ring, uint64_t at, uint8_t *dst,
-				       uint32_t size, uint32_t len)
-{
-	const struct ring_cells cells =
-		ring->cells; /* stores to them might be to anything, as the compiler has it */
-	const uint8_t *end = dst + len;
-
-	if (ring_takes_whole(size, len))
-		return ring_take_whole(ring, at, dst, len);
-	for (; end - dst > (ptrdiff_t)RING_DATA; dst += RING_DATA, at += RING_CELL)
-		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
-	copy_small(dst, ring_cell_at(&cells, at) + RING_HEADER, (uint32_t)(end - dst));
-	return at + RING_CELL;
-}
-
 /* All before 'at' is done with. */
 static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 {
@@ -347,37 +253,6 @@ static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
 	return ring_tag_in(ring_cell_at(&ring->cells, at));
 }
 
-/* A message of 'len' bytes behind a tag, whose first cell of payload is at 'at': it is done with
- * then. */
-static inline void ring_take_tagged(struct ring_reader *ring, uint64_t at, uint8_t *dst,
-				    uint32_t size, uint32_t len)
-{
-	const uint32_t first = RING_DATA - RING_TAG;
-	const uint8_t *from = ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG;
-
-	if (likely(size >= first))
-		memcpy(dst, from, first);
-	else
-		copy_small(dst, from, len);
-	at += RING_CELL;
-	if (len > first)
-		at = ring_take_cells(ring, at, dst + first, size - first, len - first);
-	ring_advance(ring, at);
-}
-
-/* The same where it may be taken by whole cells. */
-static inline void ring_take_tagged_whole(struct ring_reader *ring, uint8_t *dst, uint32_t len)
-{
-	const uint32_t first = RING_DATA - RING_TAG;
-	uint64_t at = ring->head;
-
-	memcpy(dst, ring_cell_at(&ring->cells, at) + RING_HEADER + RING_TAG, first);
-	at += RING_CELL;
-	if (len > first)
-		at = ring_take_whole(ring, at, dst + first, len - first);
-	ring_advance(ring, at);
-}
-
 /* Be done with the message that 'word' heads, of a length that can be, without taking it. */
 static inline void ring_drop(struct ring_reader *ring, uint32_t word)
 {
@@ -386,8 +261,11 @@ static inline void ring_drop(struct ring_reader *ring, uint32_t word)
 }
 
 /* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and
- * be done with it. What 'dst' has behind the message is undefined then. Returns the key that it
- * invalidates, or 0. */
+ * be done with it. The bytes of 'dst' after the message are undefined then. Returns the key that
+ * the message invalidates, or 0. The second is for messages with a tag, which 'len' does not count.
+ */
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len);
+uint32_t ring_take_tagged(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size,
+			  uint32_t len);
 
 #endif

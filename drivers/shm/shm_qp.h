@@ -6,14 +6,16 @@
  * A queue pair of the shm driver: its rings, its receives, its send queue, and what is known of its
  * peer. All of it is the engine's thread's.
  *
- *   qp.c              creation, and work requests
+ *   qp.c              creation
+ *   post.c            work requests
+ *   send.c            Sends
  *   rdma.c            requests that touch the peer's memory, by keys that keys.h checks, and the
  *                     end of that
  *   copy.[ch]         what RDMA Reads and Writes carry
  *   domain.c          keys of one connection
  *   srq.c             queues of receives, a queue pair's or shared
- *   recv.[ch]         how a message gets into its receive
- *   poll_mux.c        messages in muxes, and how a queue pair gets to its mux
+ *   recv.[ch]         how messages get into their receives
+ *   mux_switch.c      how a queue pair gets from its own rings to its mux
  *   polled.c          the lists of queue pairs that a poll goes through
  *   stall.c           queue pairs that wait for what their peer is to do
  *   end.c             the end of a connection
@@ -183,12 +185,19 @@ static inline struct shm_dev *shm_dev_of(const struct shm_qp *qp)
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **qp);
 void shm_qp_free(struct shm_qp *qp);
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
+
+/* How carrying out a request ended, besides a status: it has to wait. */
+#define SHM_NOT_YET (-1)
+
+/* post.c */
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
-bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
-/* What waits, in order, as far as it can be carried out. Returns whether anything was. */
+/* Carry out the requests that wait, in order, as far as possible. Returns whether any was. */
 bool shm_run_pending(struct shm_qp *qp);
-void shm_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,
-		  uint32_t bytes);
+
+/* send.c */
+/* A Send of 'len' bytes. Returns a status, with *bytes, or SHM_NOT_YET. */
+int shm_send(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
+bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 
 /* To be called after each change of what this asks for: a Send, and a message that is to be shown,
  * are then asked for their length only. */
@@ -197,6 +206,7 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
 	uint32_t max =
 		qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
+	uint32_t small_end = RING_SMALL_MAX + 1 - (qp->rx_in_mux ? RING_TAG : 0);
 	bool is_shown = qp->delivers && qp->state == QP_READY && !qp->is_rnr &&
 			qp->done_head == qp->done_tail;
 
@@ -204,8 +214,7 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 	qp->small_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
 	qp->mux_small_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
 	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
-	qp->small_deliver_end =
-		qp->deliver_end <= RING_SMALL_MAX ? qp->deliver_end : RING_SMALL_MAX + 1;
+	qp->small_deliver_end = qp->deliver_end < small_end ? qp->deliver_end : small_end;
 }
 
 /* rdma.c */
@@ -283,17 +292,12 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 		shm_qp_make_hot(qp);
 }
 
-/* poll_mux.c */
-/* Messages of a mux, up to 'max' completions. Each of the others adds to the debt of the user. */
-uint32_t shm_poll_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
-		      uint32_t max);
-/* What is sure to be taken, shown to its users one by one: as shm_deliver_ring(). */
-uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
-/*
- * A queue pair that has a mux and is not in it yet, or in one direction only: go on. Returns
- * whether that waits for room in the mux.
- */
+/* mux_switch.c */
+/* A queue pair that has a mux and is not in it yet, or in one direction only: go on. Returns
+ * whether that waits for room in the mux. */
 bool shm_mux_step(struct shm_qp *qp);
+/* MUX_HELLO came for the queue pair, or MUX_SWITCH, and its own ring is empty. */
+void shm_mux_on_control(struct shm_qp *qp, uint32_t kind);
 
 /* stall.c: try to go on with one that waits. Returns whether that was possible. */
 bool shm_stall_try(struct shm_qp *qp);
@@ -313,5 +317,7 @@ void shm_disconnect(struct fabric_qp *qp);
 void shm_qp_break(struct shm_qp *qp);
 /* The same where no completion says so: by an event. */
 void shm_qp_lose(struct shm_qp *qp, int error);
+/* The peer has sent what it may not: count that, and lose the queue pair. */
+void shm_qp_violated(struct shm_qp *qp);
 
 #endif

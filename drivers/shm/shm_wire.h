@@ -10,6 +10,7 @@
  * The files that read and write it:
  *
  *   ring.[ch]         one direction of messages
+ *   ring_small.h      how payload gets into cells and out of them
  *   keys.[ch]         the key table: what memory a peer may name (keys.c), and the check of what it
  *                     named (inline in keys.h)
  *   mux.[ch]          one ring for many connections

@@ -12,6 +12,7 @@
 
 #include "recv.h"
 #include "shm_dev.h"
+#include "shm_qp.h"
 
 #define FEW	     8u /* looked at in a poll */
 #define PAUSE_PART   8u /* a pause is this part of the time that was waited */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "eal.h"
+#include "recv.h"
 
 static struct raw raw;
 
@@ -188,7 +189,7 @@ static void hostile__length_behind_good_ones(void **state)
 	assert_int_equal(ring_put_tagged(&raw.mux_tx, raw.mux_tag, data, qp->rx.max_msg + 1), 1);
 	memset(wcs, 0x77, sizeof(wcs));
 	memset(&none, 0x77, sizeof(none));
-	assert_int_equal(shm_poll_mux(dev_of(&b), qp->mux, wcs, 16), 4);
+	assert_int_equal(shm_recv_mux(dev_of(&b), qp->mux, wcs, 16), 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(wcs[i].wr_id, i);
 		assert_int_equal(wcs[i].status, i < 3 ? FABRIC_OK : FABRIC_ERR_FATAL);

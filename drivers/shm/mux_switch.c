@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How a queue pair gets from its own rings to its mux (mux.h). */
+#include "shm_dev.h"
+#include "shm_qp.h"
+
+/* 1: put; 0: there is no room now; -1: the queue pair is at its end. */
+static int mux_put_control(struct shm_qp *qp, uint32_t kind)
+{
+	int rc = ring_put_tagged(&qp->mux->tx, qp->mux_tag | kind << MUX_KIND_SHIFT, NULL, 0);
+
+	if (rc < 0)
+		shm_qp_violated(qp);
+	return rc;
+}
+
+bool shm_mux_step(struct shm_qp *qp)
+{
+	int rc;
+
+	if (qp->state != QP_READY)
+		return false;
+	if (qp->mux->is_connector && !qp->is_greeted) {
+		rc = mux_put_control(qp, MUX_HELLO);
+		if (rc != 1)
+			return rc == 0;
+		qp->is_greeted = true;
+	}
+	if (qp->is_heard && !qp->tx_in_mux && qp->npending == 0) {
+		rc = mux_put_control(qp, MUX_SWITCH);
+		if (rc != 1)
+			return rc == 0;
+		qp->tx_in_mux = true;
+		shm_qp_update_limits(qp);
+	}
+	qp->is_switching = !(qp->tx_in_mux && qp->rx_in_mux);
+	return false;
+}
+
+void shm_mux_on_control(struct shm_qp *qp, uint32_t kind)
+{
+	shm_qp_make_hot(qp);
+	qp->is_heard = true;
+	qp->rx_in_mux |= kind == MUX_SWITCH;
+	shm_qp_update_limits(qp);
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Work requests. A request is carried out when it is posted: a Send is copied into the ring, a
+ * WRITE or READ is one memcpy between our memory and the peer's mapping. Only when the ring is
+ * full, or an earlier request waits, does the request go to the pending queue, whose requests
+ * stall.c tries in order. So completions are in order, and a WRITE is visible before a Send that
+ * was posted after it: the Send's header is stored with release.
+ */
+#include "alloc.h"
+#include "compiler.h"
+#include "shm_dev.h"
+#include "shm_qp.h"
+
+/* The request is over. It gives a completion if it is signaled or has failed. When that is polled,
+ * the request gives back its place, and those of the unsignaled requests before it. */
+static void post_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,
+			  uint32_t bytes)
+{
+	qp->unsignalled++;
+	if (status == FABRIC_OK && !(wr->flags & FABRIC_SIGNALED))
+		return;
+	qp->done[qp->done_tail++ & qp->done_mask] = (struct shm_done){
+		.wr_id = wr->wr_id,
+		.bytes = bytes,
+		.places = qp->unsignalled,
+		.op = (uint8_t)wr->op,
+		.status = (uint8_t)status,
+	};
+	qp->unsignalled = 0;
+	shm_qp_update_limits(qp);
+}
+
+static uint64_t sge_bytes(const struct fabric_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		bytes += wr->sge[i].len;
+	return bytes;
+}
+
+static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	if (wr->flags & FABRIC_INLINE)
+		return true;
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		if (!shm_local_ok(shm_dev_of(qp), wr->sge[i]))
+			return false;
+	return true;
+}
+
+/* wr->rkey is the key to be. */
+static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	struct shm_dev *dev = shm_dev_of(qp);
+	const struct shm_mr *m;
+	struct key_range range = {.access = wr->access, .conn_id = qp->conn_id};
+
+	if (wr->nsge != 1 || !wr->mw || !wr->mw->driver || !shm_local_ok(dev, wr->sge[0]))
+		return FABRIC_ERR_LOCAL_PROT;
+	m = &dev->mrs[wr->sge[0].lkey - 1];
+	if (!(m->access & FABRIC_BIND) ||
+	    (wr->access & FABRIC_REMOTE_WRITE && !(m->access & FABRIC_LOCAL_WRITE)) ||
+	    key_is_set(&dev->keys, *(struct key_ref *)wr->mw->driver))
+		return FABRIC_ERR_LOCAL_PROT;
+	range.region = m->id;
+	range.offset = (uint64_t)((uint8_t *)wr->sge[0].addr - m->base);
+	range.raddr = ((uint64_t)wr->sge[0].lkey << 44) + range.offset;
+	range.len = wr->sge[0].len;
+	key_set(&dev->keys, *(struct key_ref *)wr->mw->driver, wr->rkey, &range);
+	return FABRIC_OK;
+}
+
+static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *bytes)
+{
+	if (!locals_ok(qp, wr))
+		return FABRIC_ERR_LOCAL_PROT;
+	switch (wr->op) {
+	case FABRIC_SEND:
+	case FABRIC_SEND_INV:
+		return shm_send(qp, wr, sge_bytes(wr), bytes);
+	case FABRIC_WRITE:
+	case FABRIC_READ:
+		return shm_rdma(qp, wr, sge_bytes(wr), bytes);
+	case FABRIC_BIND_MW:
+		return do_bind(qp, wr);
+	case FABRIC_LOCAL_INV:
+		return shm_local_inv(qp, wr);
+	default:
+		return FABRIC_ERR_LOCAL_PROT;
+	}
+}
+
+/* Carry out and complete. False: not yet. */
+static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	uint32_t bytes = 0;
+	int status = qp->state == QP_ERROR ? FABRIC_ERR_FLUSHED : execute(qp, wr, &bytes);
+
+	if (status == SHM_NOT_YET)
+		return false;
+	post_complete(qp, wr, (enum fabric_status)status, bytes);
+	if (unlikely(status != FABRIC_OK && qp->state != QP_ERROR))
+		shm_qp_break(qp);
+	return true;
+}
+
+bool shm_run_pending(struct shm_qp *qp)
+{
+	uint32_t before = qp->npending;
+
+	while (qp->npending > 0) {
+		struct shm_pending *pending = &qp->pending[qp->pending_first];
+
+		pending->wr.sge = pending->sges;
+		if (!run(qp, &pending->wr))
+			break;
+		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
+		qp->npending--;
+	}
+	shm_qp_update_limits(qp);
+	return qp->npending != before;
+}
+
+/* Keep a request for later, INLINE data with it. The room for all that there can be is taken the
+ * first time. */
+static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
+{
+	uint32_t place = (qp->pending_first + qp->npending) % qp->max_send_wr;
+	struct shm_pending *pending;
+
+	if (!qp->pending)
+		qp->pending = mem_zalloc(qp->max_send_wr * sizeof(qp->pending[0]));
+	if (wr->flags & FABRIC_INLINE && !qp->pending_inlines)
+		qp->pending_inlines =
+			mem_zalloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
+	if (!qp->pending || (wr->flags & FABRIC_INLINE && !qp->pending_inlines))
+		return false;
+	pending = &qp->pending[place];
+	pending->wr = *wr;
+	if (wr->flags & FABRIC_INLINE) {
+		uint8_t *copy = qp->pending_inlines + (size_t)place * qp->fabric.max_inline,
+			*at = copy;
+
+		for (uint32_t i = 0; i < wr->nsge; i++) {
+			memcpy(at, wr->sge[i].addr, wr->sge[i].len);
+			at += wr->sge[i].len;
+		}
+		pending->sges[0] = (struct fabric_sge){copy, (uint32_t)(at - copy), 0};
+		pending->wr.nsge = 1;
+	} else {
+		for (uint32_t i = 0; i < wr->nsge; i++)
+			pending->sges[i] = wr->sge[i];
+	}
+	qp->npending++;
+	shm_stall_begin(qp);
+	shm_qp_update_limits(qp);
+	return true;
+}
+
+/* A queue pair that only ever sends by short cuts has no completions. */
+static out_of_line bool make_done(struct shm_qp *qp)
+{
+	qp->done = mem_zalloc((qp->done_mask + 1) * sizeof(qp->done[0]));
+	return qp->done != NULL;
+}
+
+uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
+{
+	struct shm_qp *qp = (struct shm_qp *)fqp;
+	uint32_t i;
+
+	if (qp->state == QP_CONNECTING)
+		return 0;
+	if (unlikely(!qp->done) && !make_done(qp))
+		return 0;
+	for (i = 0; i < n && qp->sq_used < qp->max_send_wr; i++) {
+		const struct fabric_wr *wr = &wrs[i];
+		struct fabric_wr bind;
+
+		if (unlikely(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver)) {
+			/* The caller may name the key behind this, be it carried out now or later.
+			 */
+			bind = *wr;
+			bind.rkey =
+				key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);
+			wr->mw->rkey = bind.rkey;
+			wr = &bind;
+		}
+		if (wr->nsge > SHM_SGES_MAX ||
+		    (wr->flags & FABRIC_INLINE && sge_bytes(wr) > fqp->max_inline))
+			break;
+		if (qp->npending > 0 || !run(qp, wr))
+			if (!defer(qp, wr))
+				break;
+		qp->sq_used++;
+	}
+	shm_dev_of(qp)->fabric.stats.doorbells += i > 0;
+	if (unlikely(!qp->is_hot))
+		shm_qp_kick(qp);
+	return i;
+}

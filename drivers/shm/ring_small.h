@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef RING_SMALL_H
+#define RING_SMALL_H
+
+/*
+ * How the payload of messages gets into cells and out of them: templates, whose constant arguments
+ * say what a message has in front of it and how many cells it takes. Most messages take a few cells
+ * that lie in one piece.
+ */
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "compiler.h"
+#include "copy_small.h"
+#include "ring.h"
+
+static inline void ring_fetch_for_write(const uint8_t *cell)
+{
+#ifdef __x86_64__
+	/* Without the processor's model, the compiler's own prefetch for writing is one for
+	 * reading. A processor that does not know this instruction skips it. */
+	__asm__ volatile("prefetchw %0" : : "m"(*cell));
+#else
+	__builtin_prefetch(cell, 1);
+#endif
+}
+
+static inline void ring_store_header(uint8_t *cell, uint64_t header, memory_order order)
+{
+	atomic_store_explicit((_Atomic uint64_t *)(void *)cell, header, order);
+}
+
+/* After a message of 'n' cells, two or three, that ends at 'end': fetch the cells of a message like
+ * it that comes after one or two others. All of them are fetched, or none: to fetch a part, or
+ * where no message begins, costs more than it gains (doc/performance.md). */
+static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
+{
+	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;
+
+	for (uint32_t i = 0; i < n; i++)
+		ring_fetch_for_write(from + i * RING_CELL);
+}
+
+/* A message of 'n' cells that lies in one piece and invalidates nothing, where there is room for
+ * it: ring_has_small_room(). 'is_tagged' and 'n' are constants. */
+static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged, uint64_t tag,
+					const uint8_t *data, uint32_t len, uint32_t n)
+{
+	const uint32_t tag_bytes = is_tagged ? RING_TAG : 0, first_bytes = RING_DATA - tag_bytes;
+	uint8_t *first = ring->cell;
+	uint8_t *to = first + RING_HEADER + tag_bytes;
+	uint64_t header = ring->header;
+
+	if (is_tagged)
+		memcpy(first + RING_HEADER, &tag, RING_TAG);
+	if (n == 1) {
+		copy_small(to, data, len);
+	} else {
+		memcpy(to, data, first_bytes);
+		for (uint32_t i = 1; i < n - 1; i++)
+			memcpy(first + i * RING_CELL + RING_HEADER,
+			       data + first_bytes + (i - 1) * RING_DATA, RING_DATA);
+		copy_small(first + (n - 1) * RING_CELL + RING_HEADER,
+			   data + first_bytes + (n - 2) * RING_DATA,
+			   len - first_bytes - (n - 2) * RING_DATA);
+	}
+	for (uint32_t i = n - 1; i > 0; i--)
+		ring_store_header(first + i * RING_CELL, header - RING_VALID + i * RING_NUMBER_STEP,
+				  memory_order_relaxed);
+	ring_store_header(first, header | (len + tag_bytes), memory_order_release);
+	ring->cell += n * RING_CELL;
+	ring->header += n * RING_NUMBER_STEP;
+	if (n > 1)
+		ring_fetch_like(first + n * RING_CELL, n);
+}
+
+/* Where the next message of a ring begins. */
+struct ring_place {
+	const uint8_t *cell;
+	uint64_t at;
+	uint64_t header; /* ring_first_header() of that */
+};
+
+static inline struct ring_place ring_place_of(const struct ring_reader *ring)
+{
+	return (struct ring_place){ring_cell_at(&ring->cells, ring->head), ring->head,
+				   ring_first_header(ring->head)};
+}
+
+static inline void ring_step(struct ring_place *place, uint32_t n)
+{
+	place->cell += n * RING_CELL;
+	place->at += n * RING_CELL;
+	place->header += n * RING_NUMBER_STEP;
+}
+
+/* Take a message of a few cells that lies in one piece: the place is behind it then. 'skipped', a
+ * constant, is the bytes in front of the message in its first cell. */
+static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
+				       uint32_t len)
+{
+	const uint32_t first = RING_DATA - skipped;
+
+	memcpy(dst, place->cell + RING_HEADER + skipped, first);
+	if (len <= first) {
+		ring_step(place, 1);
+		return;
+	}
+	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
+	if (len <= first + RING_DATA) {
+		ring_step(place, 2);
+		return;
+	}
+	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	ring_step(place, 3);
+}
+
+/* Copy out the message of 'len' bytes whose first cell is next, with all of its last cell. Returns
+ * where its cells end. 'skip', a constant, is the bytes in front of the message in the first cell.
+ */
+static hot_inline uint64_t ring_copy_out(const struct ring_reader *ring, uint32_t skip,
+					 uint8_t *dst, uint32_t len)
+{
+	/* A copy: the compiler has to assume that stores to 'dst' change the original. */
+	const struct ring_cells cells = ring->cells;
+	const uint8_t *end = dst + len;
+	uint64_t at = ring->head;
+
+	if (likely(len <= RING_SMALL_MAX - skip &&
+		   (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells))) {
+		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
+
+		ring_take_small(&place, skip, dst, len);
+		return place.at;
+	}
+	memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER + skip, RING_DATA - skip);
+	at += RING_CELL;
+	for (dst += RING_DATA - skip; dst < end; dst += RING_DATA, at += RING_CELL)
+		memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER, RING_DATA);
+	return at;
+}
+
+#endif
