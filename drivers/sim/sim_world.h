@@ -13,7 +13,7 @@
  * Each file calls only those above it:
  *
  *   world.c      chance, time, the heap of events
- *   key.c        keys
+ *   keys.c       keys
  *   domain.c     keys of one queue pair
  *   memory.c     registrations, windows, who may touch what
  *   cq.c         completion queues
@@ -325,7 +325,7 @@ void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
 uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 
-/* key.c */
+/* keys.c */
 uint32_t sim_key_make(struct sim_world *world);
 void sim_key_enter(struct sim_dev *dev, struct sim_key *key);
 struct sim_key *sim_key_find(const struct sim_dev *dev, uint32_t value); /* NULL: none */
