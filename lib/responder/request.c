@@ -7,7 +7,7 @@
  *   request_recv.c      judge the message
  *   request_chunks.c    find the Read chunks that it lists
  *   request_pull.c      pull them; request_read_one.h: one that can be read at once
- *   request_dispatch.c  decode the RPC header, find the program
+ *   request_rpc_header.c  decode the RPC header, find the program
  *   request_drc.c       look the call up in the duplicate request cache
  *   request_error.c     make errors, and messages of them
  *   request_reply.c     lay the reply out and send it

@@ -152,7 +152,7 @@ enum request_next request_read_stage(struct weir_request *req);
 /* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
 int request_place_item(struct weir_request *req, uint32_t i);
 
-/* request_dispatch.c: a step: decode the RPC header at the start of 'in' and find the program.
+/* request_rpc_header.c: a step: decode the RPC header at the start of 'in' and find the program.
  * GO_ON, or what answers the call. */
 enum request_next request_find_program(struct weir_request *req, struct weir_xdr_in *in);
 /* The same of a call that is all here, from the end of its transport header. '*is_shaped' becomes
@@ -209,7 +209,7 @@ static inline bool request_is_gone(const struct weir_request *req)
 
 /* The reply is made but for a buffer, which it waits for. */
 void request_wait_reserve(struct weir_request *req);
-/* It waits for a buffer: role.c ends the connection when that takes too long. */
+/* It waits for a buffer: responder_events.c ends the connection when that takes too long. */
 static inline void request_note_wait(struct weir_request *req)
 {
 	uint64_t now_ns = req->responder->engine->now_ns;

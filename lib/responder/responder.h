@@ -7,17 +7,17 @@
  * those that the others use:
  *
  *   listen.c            listeners: to which engine a request for a connection goes
- *   arrive.c            whether it becomes a connection there, or has an idle one ended for it
- *   role.c              what happens to a connection that is no message of its own
+ *   conn_admission.c            whether it becomes a connection there, or has an idle one ended for
+ * it responder_events.c              what happens to a connection that is no message of its own
  *   request.c           what happens to a request next
  *   request_fast.c      the same in one pass, for what most requests are (request_plain.h)
  *   request_recv.c      the check of a message that came
  *   request_chunks.c    the Read chunks that a call lists
  *   request_pull.c      the pull of these (one at once: request_read_one.h)
- *   request_dispatch.c  the RPC header, and whose call it is
+ *   request_rpc_header.c  the RPC header, and whose call it is
  *   request_drc.c       what requests ask of the duplicate request cache (drc.[ch]); whose replies
  *                       make room is in drc_peers.[ch]
- *   request_program.c   what a program asks of a request
+ *   request_api.c   what a program asks of a request
  *   request_results.c   results
  *   request_reply.c     the reply: Write chunks, the Reply chunk, and the key that it invalidates
  *   request_error.c     replies that are errors
@@ -316,7 +316,7 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 /* program_table.c: one of its users is gone. */
 void program_table_put(struct program_table *table);
 
-/* role.c */
+/* responder_events.c */
 extern const struct conn_role responder_role;
 
 /* version1.c, and the folder v2/ */
@@ -333,7 +333,8 @@ struct responder_handover {
 	void *arg;
 };
 
-/* arrive.c: the request is at its engine: it is accepted, waits for a place, or is refused. */
+/* conn_admission.c: the request is at its engine: it is accepted, waits for a place, or is refused.
+ */
 void responder_accept(struct weir_engine *engine, const struct responder_handover *handover);
 /* A listener ends: refuse the requests that came to it and wait for a place. */
 void responder_drop_arrivals(struct weir_engine *engine, const struct program_table *programs);
