@@ -5,20 +5,20 @@
  *
  *   call_encode.c  chooses the form of a call and writes its transport header
  *   call_send.c    queues its Send
- *   call_reply.c   checks a reply against what the call offered
- *   call_end.c     calls 'done' and frees the call
+ *   call_read_reply.c   checks a reply against what the call offered
+ *   call_complete.c     calls 'done' and frees the call
  *   retransmit.c   puts a call back into the queue
  *
  * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
- * owns by call_pool.c and call_windows.c. requester.c brings the events of a connection to its
- * calls. call_fast.c does at once what most calls need, and leaves any other call to this file.
+ * owns by call_pool.c and call_windows.c. requester_events.c brings the events of a connection to
+ * its calls. call_fast.c does at once what most calls need, and leaves any other call to this file.
  */
-#include "call_end.h"
+#include "call_complete.h"
 
 #include <errno.h>
 
 #include "call_plain.h"
-#include "call_reply.h"
+#include "call_read_reply.h"
 #include "forked.h"
 #include "seeded_bugs.h"
 

@@ -16,10 +16,10 @@
  */
 #include <errno.h>
 
-#include "call_end.h"
+#include "call_complete.h"
 #include "call_plain.h"
 #include "call_pool.h"
-#include "call_reply.h"
+#include "call_read_reply.h"
 #include "compiler.h"
 #include "shape.h"
 #include "wire.h"

@@ -9,12 +9,12 @@
  *   call.c            what happens to a call next: at its submission, when its Send is done, when
  *                     its reply has come, at its time-out, and at the end of its connection
  *   call_fast.c       the same at once, for what most calls are (call_plain.h)
- *   requester.c       brings the events of a connection to its calls
+ *   requester_events.c       brings the events of a connection to its calls
  *   call_begin.c      the program describes a call
  *   call_encode.c     the transport header: which data go by chunks (lib/proto/reduce_call.c)
  *   call_send.c       the Send
- *   call_reply.c      the check of a reply against what the call offered
- *   call_end.c        'done' is called, and the call is freed
+ *   call_read_reply.c      the check of a reply against what the call offered
+ *   call_complete.c        'done' is called, and the call is freed
  *   retransmit.c      calls whose connection is remade
  *   call_windows.c    keys of a call's memory: by whom and when they are invalidated
  *   call_pool.[ch]    where slots and buffers of calls come from
@@ -457,7 +457,7 @@ void call_keys_gone(struct weir_call *call);
 /* Forget what was planned or exposed: no key is valid, or the queue pair is gone. */
 void call_drop_windows(struct weir_call *call);
 
-/* call_end.c */
+/* call_complete.c */
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
 /* 'done' of a call that the responder still has, of which nothing is exposed. */
@@ -472,7 +472,7 @@ void requester_share_wake(
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 
-/* requester.c */
+/* requester_events.c */
 void requester_on_buffers(struct engine_waiter *waiter);
 void requester_on_open(struct weir_conn *conn);
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);

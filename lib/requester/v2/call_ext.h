@@ -4,7 +4,7 @@
 
 /* What the files of version 2 and of its extension have for each other. */
 
-#include "call_reply.h"
+#include "call_read_reply.h"
 #include "continuation.h"
 #include "requester.h"
 #include "rtr.h"

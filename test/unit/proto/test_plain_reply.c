@@ -44,7 +44,7 @@ static void put_reply(struct msg *m, bool has_chunk)
 		msg_u32(m, 0);
 }
 
-/* What call_reply.c has one of for all replies: as the latest one's reader has left it. */
+/* What call_read_reply.c has one of for all replies: as the latest one's reader has left it. */
 static struct weir_rpc_reply_header reply;
 static struct weir_xdr_in in;
 
@@ -67,7 +67,7 @@ static void leave_behind(void)
 			;
 }
 
-/* As call_reply.c does. */
+/* As call_read_reply.c does. */
 static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How a call ends: 'done' once, then its slot and buffers, as soon as the device is out of them. */
-#include "call_end.h"
+#include "call_complete.h"
 
 #include <errno.h>
 

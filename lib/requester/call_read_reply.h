@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CALL_REPLY_H
-#define CALL_REPLY_H
+#ifndef CALL_READ_REPLY_H
+#define CALL_READ_REPLY_H
 
 #include "requester.h"
 #include "rpc_msg.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CALL_END_H
-#define CALL_END_H
+#ifndef CALL_COMPLETE_H
+#define CALL_COMPLETE_H
 
 #include "call_pool.h"
 #include "compiler.h"

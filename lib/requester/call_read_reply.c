@@ -4,7 +4,7 @@
  * is dropped and counted (RFC 8166 section 4.5). One with chunks where the call offered none ends
  * the call with an error (section 6.1).
  */
-#include "call_reply.h"
+#include "call_read_reply.h"
 
 #include <errno.h>
 
