@@ -8,10 +8,10 @@
  *   conn.c         its state: it opens, and it ends
  *   create.c       the object, and what it needs
  *   connect.c      set-up
- *   events.c       events of set-up and end, and time
+ *   cm_events.c       events of set-up and end, and time
  *   receive.c      completions
  *   send_queue.c   work requests, from the batch (batch.[ch]) to their completions
- *   srq_share.c    its part of the receives that connections share
+ *   srq_credits.c    its part of the receives that connections share
  *   reconnect.c    a connection that was lost is remade
  *   close.c        the end; destroy.c gives the memory back
  *   protocol.h     the operations of the version that it speaks: version1.c, v2/
@@ -302,7 +302,7 @@ static inline struct mem_buf *conn_chain_next(const struct mem_buf *buf)
 /* receive.c: conn_recv_done() of each. NULL: there is none. */
 void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
 
-/* srq_share.c: where receives are shared */
+/* srq_credits.c: where receives are shared */
 /* The peer has more under way than it was granted, and the connection ends. */
 void conn_share_exceeded(struct weir_conn *conn);
 /* All messages that it holds are done with. */
@@ -416,7 +416,7 @@ void conn_opened(struct weir_conn *conn);
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* receive.c */
 /* What the device shows, of any kind. */
 bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* events.c */
+void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* cm_events.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
 /* conn.c: a message came before it is open. */
 void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);

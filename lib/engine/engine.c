@@ -11,6 +11,7 @@
 #include "alloc.h"
 #include "eal.h"
 #include "engine.h"
+#include "exposure.h"
 #include "forked.h"
 #include "limit.h"
 #include "log.h"
@@ -20,7 +21,6 @@
 #include "reserve.h"
 #include "shared_recv.h"
 #include "sized.h"
-#include "windows.h"
 
 /* Slots of regions' key tables that are in use, one bit an engine of this process. */
 static _Atomic uint64_t slots_used;

@@ -204,7 +204,7 @@ struct weir_engine {
 	uint32_t group_max;  /* transmissions of a message that are taken in, 1 to
 				ENGINE_TRANSMISSIONS_MAX */
 	uint32_t slot;	     /* of regions' key tables */
-	bool uses_windows;   /* the exposure policy: see windows.h */
+	bool uses_windows;   /* the exposure policy: see exposure.h */
 	bool own_domains;    /* each connection's keys are its own; without windows */
 	bool revokes_access; /* what a call exposed can't be changed by its peer when the call ends:
 				no need to copy */

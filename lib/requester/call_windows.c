@@ -21,8 +21,8 @@
  */
 #include "requester.h"
 
+#include "exposure.h"
 #include "seeded_bugs.h"
-#include "windows.h"
 #include "wire.h"
 
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,

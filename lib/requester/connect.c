@@ -10,9 +10,9 @@
 
 #include "alloc.h"
 #include "call_pool.h"
+#include "exposure.h"
 #include "forked.h"
 #include "limit.h"
-#include "windows.h"
 
 static void requester_free(struct requester *req)
 {

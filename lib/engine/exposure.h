@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WINDOWS_H
-#define WINDOWS_H
+#ifndef EXPOSURE_H
+#define EXPOSURE_H
 
 /*
  * What an engine's peers may reach: the exposure policy of its profile, for the device that it has

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "windows.h"
+#include "exposure.h"
 
 #include <errno.h>
 #include <stdatomic.h>
