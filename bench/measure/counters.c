@@ -41,7 +41,7 @@ static const struct {
 	COUNTER(replies_unmatched),
 	COUNTER(zero_grants),
 	COUNTER(buffer_waits),
-	COUNTER(shares_used_up),
+	COUNTER(quota_refusals),
 	COUNTER(waits_rejected),
 	COUNTER(send_pool_empty),
 	COUNTER(recv_pool_empty),

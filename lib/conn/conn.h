@@ -5,16 +5,17 @@
 /*
  * A connection, as its requester or responder sees it. Its files:
  *
- *   conn.c         its state: it opens, and it ends
- *   create.c       the object, and what it needs
- *   connect.c      set-up
- *   cm_events.c       events of set-up and end, and time
- *   receive.c      completions
- *   send_queue.c   work requests, from the batch (batch.[ch]) to their completions
- *   srq_credits.c    its part of the receives that connections share
- *   reconnect.c    a connection that was lost is remade
- *   close.c        the end; destroy.c gives the memory back
- *   protocol.h     the operations of the version that it speaks: version1.c, v2/
+ *   conn.c          its state: it opens, and it ends
+ *   create.c        the object, and what it needs
+ *   connect.c       set-up
+ *   cm_events.c     events of the connection manager, and the tick
+ *   receive.c       completions
+ *   send_queue.c    work requests, from the batch (batch.[ch]) to their completions
+ *   srq_credits.c   its credits, and the messages that it keeps, where connections share
+ *                   receives
+ *   reconnect.c     a connection that was lost is remade
+ *   close.c         the end; destroy.c gives the memory back
+ *   protocol.h      the operations of the version that it speaks: version1.c, v2/
  *
  * Sending: work requests gather in a batch (batch.h), which is posted once per poll (conn_flush).
  * Each may name a conn_tx, whose 'done' is called once: when the device no longer needs the

@@ -9,13 +9,15 @@
  *   poll.c               the poll loop
  *   tick.c               deadlines
  *   mailbox.[ch]         calls from other threads
- *   wait_queue.[ch]      who waits for buffers or for a peer, whose turn it is, and how long one
- *                        may block others: engine_wait_*() below
+ *   wait_queue.[ch]      who waits for buffers or for a peer, whose turn it is, and how long
+ *                        one may block others: engine_wait_*() below
+ *   reserve.h            the last send buffer, with which a message goes on where the pool is
+ *                        empty
  *   shared_recv.[ch]     receives that connections share
  *   regions.[ch]         memory that a program registers
- *   windows.[ch]         how memory is exposed to a peer, and memory windows for it
+ *   exposure.[ch]        how memory is exposed to a peer, and memory windows for it
  *   peer.[ch]            accounts of peers; which connection was idle longest
- *   share.h              how a pool is divided among peers
+ *   quota.h              how much of a pool a connection and its peer may hold
  *   profile*.c           the profile: its keys and defaults are in profile_keys.c
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process

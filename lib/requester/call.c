@@ -3,11 +3,11 @@
  * What happens to a call next. This file decides it; the files of the steps carry one step out and
  * return a result:
  *
- *   call_encode.c  chooses the form of a call and writes its transport header
- *   call_send.c    queues its Send
- *   call_read_reply.c   checks a reply against what the call offered
- *   call_complete.c     calls 'done' and frees the call
- *   retransmit.c   puts a call back into the queue
+ *   call_encode.c      chooses the form of a call and writes its transport header
+ *   call_send.c        queues its Send
+ *   call_read_reply.c  checks a reply against what the call offered
+ *   call_complete.c    calls 'done' and frees the call
+ *   retransmit.c       puts a call back into the queue
  *
  * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
  * owns by call_pool.c and call_windows.c. requester_events.c brings the events of a connection to

@@ -6,22 +6,24 @@
  * A requester: the calls of one connection. Its files, from the one that decides to those that the
  * others use:
  *
- *   call.c            what happens to a call next: at its submission, when its Send is done, when
- *                     its reply has come, at its time-out, and at the end of its connection
- *   call_fast.c       the same at once, for what most calls are (call_plain.h)
- *   requester_events.c       brings the events of a connection to its calls
- *   call_begin.c      the program describes a call
- *   call_encode.c     the transport header: which data go by chunks (lib/proto/reduce_call.c)
- *   call_send.c       the Send
- *   call_read_reply.c      the check of a reply against what the call offered
- *   call_complete.c        'done' is called, and the call is freed
- *   retransmit.c      calls whose connection is remade
- *   call_windows.c    keys of a call's memory: by whom and when they are invalidated
- *   call_pool.[ch]    where slots and buffers of calls come from
- *   credits_wanted.c  the number of receives for replies, where receives are shared
- *   connect.c         creates and frees a requester
- *   version1.c        the operations of connections that speak version 1
- *   v2/               the same steps in version 2
+ *   call.c              what happens to a call next: at its submission, when its Send is done,
+ *                       when its reply has come, at its time-out, and at the end of its
+ *                       connection
+ *   call_fast.c         the same at once, for what most calls are (call_plain.h)
+ *   requester_events.c  brings the events of a connection to its calls
+ *   call_begin.c        the program describes a call
+ *   call_encode.c       the transport header: which data go by chunks (lib/proto/reduce_call.c)
+ *   call_send.c         the Send
+ *   call_read_reply.c   the check of a reply against what the call offered, and the result that
+ *                       is in it
+ *   call_complete.c     'done' is called, and the call is freed
+ *   retransmit.c        calls whose connection is remade
+ *   call_windows.c      keys of a call's memory: by whom and when they are invalidated
+ *   call_pool.[ch]      where slots and buffers of calls come from
+ *   credits_wanted.c    the number of receives for replies, where receives are shared
+ *   connect.c           creates and frees a requester
+ *   version1.c          the operations of connections that speak version 1
+ *   v2/                 the same steps in version 2
  *
  * A reply finds its call by call_find(), below.
  *

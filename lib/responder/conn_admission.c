@@ -88,7 +88,7 @@ void responder_refuse(struct weir_engine *engine, const struct responder_handove
 static void refuse_for(struct weir_engine *engine, const struct responder_handover *handover,
 		       int rc)
 {
-	engine->stats.shares_used_up += rc == -EDQUOT;
+	engine->stats.quota_refusals += rc == -EDQUOT;
 	mem_explain_limit(rc);
 	responder_refuse(engine, handover, why_refused(rc));
 }

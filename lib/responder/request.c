@@ -4,16 +4,16 @@
  * returns what it has come to (enum request_next in lib/conn/protocol.h). This file goes from one
  * step to the next, continues requests that have waited, and releases them.
  *
- *   request_recv.c      judge the message
- *   request_chunks.c    find the Read chunks that it lists
- *   request_pull.c      pull them; request_read_one.h: one that can be read at once
+ *   request_recv.c        judge the message
+ *   request_chunks.c      find the Read chunks that it lists
+ *   request_pull.c        pull them; request_read_one.h: one that can be read at once
  *   request_rpc_header.c  decode the RPC header, find the program
- *   request_drc.c       look the call up in the duplicate request cache
- *   request_error.c     make errors, and messages of them
- *   request_reply.c     lay the reply out and send it
- *   request_release.c   give back what the request holds
+ *   request_drc.c         look the call up in the duplicate request cache
+ *   request_error.c       make errors, and messages of them
+ *   request_reply.c       lay the reply out and send it
+ *   request_release.c     give back what the request holds
  *
- * They use request_pool.c, request_buffers.c and request_share.c, which are no steps. Version 2 has
+ * They use request_pool.c, request_buffers.c and request_quota.c, which are no steps. Version 2 has
  * steps of its own, in v2/, which are reached through conn_protocol. request_fast.c carries the
  * most common requests through in one pass, and leaves all others to this file.
  */

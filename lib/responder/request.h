@@ -61,35 +61,35 @@ void responder_drop_backlog(struct responder *responder);
 enum request_next request_judge(struct weir_request *req);
 void request_count_refused(struct weir_engine *engine, uint32_t reason);
 
-/* request_share.c: what a connection holds of each pool, and may hold (share.h) */
-bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
+/* request_quota.c: what a connection holds of each pool, and may hold (quota.h) */
+bool request_may_take(const struct responder *responder, enum engine_quota quota, uint64_t free,
 		      uint64_t need);
 /*
  * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
  * else held anything. It then waits for itself, and others need not wait behind it.
  */
-bool request_exceeds_share(const struct responder *responder, enum engine_share share,
+bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 			   uint64_t count, uint64_t need);
-/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at shares. */
+/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at quotas. */
 static inline bool request_may_take_bulk(const struct responder *responder,
 					 const struct mem_pool *pool)
 {
 	return pool->in_use < pool->count / 4 ||
-	       request_may_take(responder, ENGINE_SHARE_BULK, pool->count - pool->in_use, 1);
+	       request_may_take(responder, ENGINE_QUOTA_BULK, pool->count - pool->in_use, 1);
 }
 
 /* The same for the buffer of a long reply. A request that holds such buffers already cannot wait
  * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
  * that. */
 bool request_may_take_reply(const struct weir_request *req, uint64_t free);
-void request_count(struct responder *responder, enum engine_share share, int64_t change);
+void request_count(struct responder *responder, enum engine_quota quota, int64_t change);
 static inline void request_count_one_bulk(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
 	req->nbulk++;
-	responder->held.n[ENGINE_SHARE_BULK]++;
-	responder->account->held.n[ENGINE_SHARE_BULK]++;
+	responder->held.n[ENGINE_QUOTA_BULK]++;
+	responder->account->held.n[ENGINE_QUOTA_BULK]++;
 }
 
 /* When it has no chunks any more: it has some that count, so that its engine is there. */
@@ -97,8 +97,8 @@ static inline void request_count_no_chunks(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
-	responder->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
-	responder->account->held.n[ENGINE_SHARE_BULK] -= req->nbulk;
+	responder->held.n[ENGINE_QUOTA_BULK] -= req->nbulk;
+	responder->account->held.n[ENGINE_QUOTA_BULK] -= req->nbulk;
 	req->nbulk = 0;
 }
 

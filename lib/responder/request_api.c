@@ -19,7 +19,7 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 		return -EMSGSIZE;
 	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it.
 	 */
-	req->buf_waiter.is_own = req->args_released || req->waits_for_share;
+	req->buf_waiter.is_own = req->args_released || req->waits_for_quota;
 	if (req->args_released) {
 		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
 		return 0;

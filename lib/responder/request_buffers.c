@@ -10,14 +10,14 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	uint32_t left = pool->count - pool->in_use;
 
 	if (is_bulk)
-		req->waits_for_share = left > 0 && !request_may_take_reply(req, left);
+		req->waits_for_quota = left > 0 && !request_may_take_reply(req, left);
 	else
-		req->waits_for_share = req->responder->hold & RESPONDER_FULL;
-	if (req->waits_for_share)
+		req->waits_for_quota = req->responder->hold & RESPONDER_FULL;
+	if (req->waits_for_quota)
 		return false;
 	req->reply = mem_pool_get(pool);
 	if (req->reply && is_bulk) {
-		request_count(req->responder, ENGINE_SHARE_BULK, 1);
+		request_count(req->responder, ENGINE_QUOTA_BULK, 1);
 		req->is_bulk_reply = true;
 		req->flags.is_plain = false; /* its release counts, too */
 	}
@@ -46,7 +46,7 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	return true;
 }
 
-/* Else it is to wait: for others, or for its own share. */
+/* Else it is to wait: for others, or for its own quota. */
 static bool may_take_bulk(struct weir_request *req, uint32_t need)
 {
 	const struct weir_engine *engine = req->responder->engine;
@@ -58,7 +58,7 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 		/* If none is left, others have nothing to gain by going first. */
 		req->buf_waiter.is_own =
 			left > 0 &&
-			request_exceeds_share(req->responder, ENGINE_SHARE_BULK, pool->count, need);
+			request_exceeds_quota(req->responder, ENGINE_QUOTA_BULK, pool->count, need);
 		pool->empty++;
 		return false;
 	}
@@ -69,7 +69,7 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 	}
 	/* Alone, a message may take them all: otherwise none of that size could be pulled. */
 	req->buf_waiter.is_own = pool->in_use > 0 &&
-				 !request_may_take(req->responder, ENGINE_SHARE_BULK, left, need);
+				 !request_may_take(req->responder, ENGINE_QUOTA_BULK, left, need);
 	return !req->buf_waiter.is_own;
 }
 

@@ -159,13 +159,13 @@ static enum request_next note_new(struct weir_request *req, const struct drc_key
 	struct responder *responder = req->responder;
 
 	req->op = 0;
-	if (request_may_take(responder, ENGINE_SHARE_REPLAYS, drc_left(responder->drc), 1))
+	if (request_may_take(responder, ENGINE_QUOTA_REPLAYS, drc_left(responder->drc), 1))
 		req->replay = drc_add(responder->drc, key, responder->caller.peer);
 	if (!req->replay) { /* it can't be seen to that it is carried out once */
 		responder->engine->stats.replays_refused++;
 		return REQUEST_SYSTEM_ERROR;
 	}
-	request_count(responder, ENGINE_SHARE_REPLAYS, 1);
+	request_count(responder, ENGINE_QUOTA_REPLAYS, 1);
 	return REQUEST_GO_ON;
 }
 
@@ -197,7 +197,7 @@ struct drc_entry *request_end_replay(struct weir_request *req)
 	struct drc_entry *entry = req->replay;
 
 	req->replay = NULL;
-	request_count(req->responder, ENGINE_SHARE_REPLAYS, -1);
+	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
 	return entry;
 }
 

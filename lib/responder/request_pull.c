@@ -177,7 +177,7 @@ static int admit(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_engine *engine = responder->engine;
 	const struct weir_profile *profile = &engine->profile;
-	uint64_t pulled = responder->held.n[ENGINE_SHARE_PULLED];
+	uint64_t pulled = responder->held.n[ENGINE_QUOTA_PULLED];
 	uint64_t left = engine->pulling_bytes < profile->pull_bytes
 				? profile->pull_bytes - engine->pulling_bytes
 				: 0;
@@ -187,13 +187,13 @@ static int admit(struct weir_request *req)
 	if (req->is_pulling)
 		return 0;
 	if (!is_alone && req->pull_bytes <= left)
-		is_own |= !request_may_take(responder, ENGINE_SHARE_PULLED, left, req->pull_bytes);
+		is_own |= !request_may_take(responder, ENGINE_QUOTA_PULLED, left, req->pull_bytes);
 	if (!is_alone && left > 0 && req->pull_bytes > left)
-		is_own |= request_exceeds_share(responder, ENGINE_SHARE_PULLED, profile->pull_bytes,
+		is_own |= request_exceeds_quota(responder, ENGINE_QUOTA_PULLED, profile->pull_bytes,
 						req->pull_bytes);
 	if (!is_own && (is_alone || req->pull_bytes <= left)) {
 		req->is_pulling = true;
-		request_count(responder, ENGINE_SHARE_PULLED, (int64_t)req->pull_bytes);
+		request_count(responder, ENGINE_QUOTA_PULLED, (int64_t)req->pull_bytes);
 		engine->pulling_bytes += req->pull_bytes;
 		return 0;
 	}

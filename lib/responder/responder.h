@@ -6,29 +6,34 @@
  * A responder: the requests of one connection. Its files, from those that connections come by to
  * those that the others use:
  *
- *   listen.c            listeners: to which engine a request for a connection goes
- *   conn_admission.c            whether it becomes a connection there, or has an idle one ended for
- * it responder_events.c              what happens to a connection that is no message of its own
- *   request.c           what happens to a request next
- *   request_fast.c      the same in one pass, for what most requests are (request_plain.h)
- *   request_recv.c      the check of a message that came
- *   request_chunks.c    the Read chunks that a call lists
- *   request_pull.c      the pull of these (one at once: request_read_one.h)
- *   request_rpc_header.c  the RPC header, and whose call it is
- *   request_drc.c       what requests ask of the duplicate request cache (drc.[ch]); whose replies
- *                       make room is in drc_peers.[ch]
- *   request_api.c   what a program asks of a request
- *   request_results.c   results
- *   request_reply.c     the reply: Write chunks, the Reply chunk, and the key that it invalidates
- *   request_error.c     replies that are errors
- *   request_release.c   what a request holds is given back
- *   request_share.c     what a peer holds of the pools, and whether it may take more
- *   request_buffers.c   buffers of a request
- *   request_pool.c      where requests come from, and messages that wait for one
- *   program_table.c     the programs of a listener
- *   responder.c         creates and frees a responder
- *   version1.c          the operations of connections that speak version 1
- *   v2/                 the same steps in version 2
+ *   listen.c              listeners: to which engine a request for a connection goes
+ *   conn_admission.c      whether it becomes a connection there, or has an idle one ended for
+ *                         it
+ *   responder_events.c    brings the events of a connection, apart from messages, to its
+ *                         requests
+ *   request.c             what happens to a request next
+ *   request_fast.c        the same in one pass, for what most requests are (request_plain.h)
+ *   request_recv.c        the check of a message that came
+ *   request_chunks.c      the Read chunks that a call lists
+ *   request_pull.c        the pull of these (one at once: request_read_one.h)
+ *   request_rpc_header.c  the RPC header, and the program that the call is for
+ *   request_drc.c         what requests ask of the duplicate request cache (drc.[ch]); whose
+ *                         replies make room is in drc_peers.[ch]
+ *   request_api.c         functions that a handler calls, apart from those of results and
+ *                         replies
+ *   request_results.c     results
+ *   request_reply.c       the reply: Write chunks, the Reply chunk, and the key that it
+ *                         invalidates
+ *   request_error.c       replies that are errors
+ *   request_release.c     what a request holds is given back
+ *   request_quota.c       what a connection and its peer hold of the pools, and whether they
+ *                         may take more
+ *   request_buffers.c     buffers of a request
+ *   request_pool.c        where requests come from, and messages that wait for one
+ *   program_table.c       the programs of a listener
+ *   responder.c           creates and frees a responder
+ *   version1.c            the operations of connections that speak version 1
+ *   v2/                   the same steps in version 2
  *
  * A request's states, and what it holds in each:
  *
@@ -164,13 +169,13 @@ struct weir_request {
 	bool is_long;	      /* its reply goes to the Reply chunk */
 	bool args_released;   /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	      /* there was no buffer for the reply, and there may be one later */
-	bool waits_for_share; /* there was one, which is not for this connection */
+	bool waits_for_quota; /* there was one, which is not for this connection */
 	union {
 		uint64_t any_counted;
 		struct {
-			uint32_t nbulk; /* of its chunk_bufs, those counted in ENGINE_SHARE_BULK */
+			uint32_t nbulk; /* of its chunk_bufs, those counted in ENGINE_QUOTA_BULK */
 			bool is_bulk_reply; /* 'reply' counts there, too */
-			bool is_pending;    /* it is counted in ENGINE_SHARE_REPLIES */
+			bool is_pending;    /* it is counted in ENGINE_QUOTA_REPLIES */
 		};
 	};
 	struct request_flags flags;
@@ -271,7 +276,7 @@ enum responder_hold {
 struct request_caller {
 	bool is_known;
 	uint8_t identity[DRC_HASH_BYTES]; /* part of a call's key */
-	uint8_t peer[DRC_HASH_BYTES];	  /* whose share it takes */
+	uint8_t peer[DRC_HASH_BYTES];	  /* whose quota it takes */
 };
 
 struct responder {
@@ -291,7 +296,7 @@ struct responder {
 	struct mem_buf *backlog;
 	TAILQ_ENTRY(responder) waiting; /* while there is a backlog, and 'hold' has no other bit */
 	struct engine_peer *account;	/* the connection's; NULL: the engine is gone */
-	struct engine_held held;	/* by all requests */
+	struct engine_quota_use held;	/* by all requests */
 	struct request_caller caller;
 	struct engine_orphan orphan;
 	bool is_orphan;		  /* in the engine's list */

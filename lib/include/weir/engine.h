@@ -59,9 +59,9 @@ struct weir_engine_stats {
 	/** Requests, and messages to be sent, that had to wait for a buffer, or for others of their
 	 * connection. */
 	uint64_t buffer_waits;
-	/** Times that something was there, but not for this connection or peer, which has its
-	 * share. */
-	uint64_t shares_used_up;
+	/** Times that a pool had something left, but this connection or its peer had used up its
+	 * quota; and connections that were refused for that. */
+	uint64_t quota_refusals;
 	uint64_t waits_rejected;  /**< requests that could not wait, as too many did */
 	uint64_t replays_refused; /**< calls not carried out, as all of replay_entries were of
 				     others that are */

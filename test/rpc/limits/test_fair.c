@@ -162,7 +162,7 @@ static void results__wait_for_a_buffer(void **state)
 static void few_may_wait(struct weir_profile *profile)
 {
 	one_bulk_buffer(profile);
-	profile->waiting_requests = 9; /* three of one connection may wait (share.h) */
+	profile->waiting_requests = 9; /* three of one connection may wait (quota.h) */
 }
 
 static int setup_few(void **state)

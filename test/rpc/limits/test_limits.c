@@ -34,7 +34,7 @@ static void low(struct weir_profile *profile)
 	profile->read_bytes = 3 * ITEM;
 	profile->write_bytes = 2 * ITEM;
 	profile->pull_bytes_connection = 2 * ITEM;
-	profile->pull_bytes = 6 * ITEM; /* half of it for one peer (share.h) */
+	profile->pull_bytes = 6 * ITEM; /* half of it for one peer (quota.h) */
 	profile->first_call_timeout_ms = TIME_MS;
 	profile->pull_timeout_ms = TIME_MS;
 	profile->close_timeout_ms = TIME_MS;

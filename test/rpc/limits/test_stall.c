@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that stalls, of each pool that its calls can take from: it gets its share of the pool and
+ * A peer that stalls, of each pool that its calls can take from: it gets its quota of the pool and
  * no more, and calls of another connection go on. A raw peer stalls: it takes as many replies as it
  * has receives and posts none again. Over sim the other connection is another peer's. Over shm both
  * are of one user, and only the connections differ.
@@ -12,8 +12,8 @@
 #include <endian.h>
 
 #include "engine.h"
+#include "quota.h"
 #include "raw.h"
-#include "share.h"
 #include "sim.h"
 
 #define CREDITS	 32u
@@ -238,7 +238,7 @@ static void replies__go_on_when_the_peer_does(void **state)
 	for (uint32_t i = 0; i < granted; i++)
 		send_read(100 + i);
 	raw_settle(&raw);
-	assert_in_range(server().shares_used_up, 1, UINT64_MAX);
+	assert_in_range(server().quota_refusals, 1, UINT64_MAX);
 	assert_in_range(server().replies_sent, 1, nfirst + granted - 1);
 	for (int i = 0; i < n; i++) {
 		raw_take_one(&raw);
@@ -281,7 +281,7 @@ static void bulk__of_calls_that_the_program_keeps(void **state)
 		pair_release_later(&pair);
 		raw_settle(&raw);
 		if (pair.nlater == 0)
-			break; /* replies are not taken, and have their own share */
+			break; /* replies are not taken, and have their own quota */
 	}
 	expect_stalled();
 }
@@ -290,7 +290,7 @@ static void bulk__of_calls_that_the_program_keeps(void **state)
 static void bulk__that_the_peer_itself_holds_keeps_nobody_waiting(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < BULK * 2 / 5; i++) /* a connection's share */
+	for (uint32_t i = 0; i < BULK * 2 / 5; i++) /* a connection's quota */
 		send_later(100 + i);
 	raw_settle(&raw);
 	assert_int_equal(left(pair.server->bulk_pool), BULK - BULK * 2 / 5);
@@ -391,7 +391,7 @@ static void rule__leaves_half_to_others(void **state)
 	for (uint64_t count = 4; count <= 4096; count += count < 64 ? 1 : 61) {
 		uint64_t one = 0, alone, peer = 0, conns[64] = {0}, other = 0;
 
-		while (engine_share_allows(one, one, count - one, 1))
+		while (engine_quota_allows(one, one, count - one, 1))
 			one++;
 		alone = one;
 		assert_in_range(alone, 1, count * 2 / 5 + 1);
@@ -399,26 +399,26 @@ static void rule__leaves_half_to_others(void **state)
 		for (bool more = true; more;) {
 			more = false;
 			for (uint32_t i = 0; i < 64; i++)
-				while (engine_share_allows(conns[i], peer, count - peer, 1)) {
+				while (engine_quota_allows(conns[i], peer, count - peer, 1)) {
 					conns[i]++;
 					peer++;
 					more = true;
 				}
 		}
 		assert_in_range(peer, count / 2, count / 2 + 1);
-		while (engine_share_allows(other, other, count - peer - other, 1))
+		while (engine_quota_allows(other, other, count - peer - other, 1))
 			other++;
 		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
 		assert_in_range(other, 1, UINT64_MAX);
 	}
-	/* A peer that holds nothing gets more than a share, and the last one, but leaves some to
+	/* A peer that holds nothing gets more than a quota, and the last one, but leaves some to
 	 * others. */
-	assert_true(engine_share_allows(0, 0, 9, 6));
-	assert_false(engine_share_allows(0, 0, 9, 7));
-	assert_true(engine_share_allows(0, 0, 1, 1));
-	assert_false(engine_share_allows(0, 0, 0, 1));
-	assert_false(engine_share_allows(0, 0, 8, 9));
-	assert_false(engine_share_allows(0, 1, 7, 7));
+	assert_true(engine_quota_allows(0, 0, 9, 6));
+	assert_false(engine_quota_allows(0, 0, 9, 7));
+	assert_true(engine_quota_allows(0, 0, 1, 1));
+	assert_false(engine_quota_allows(0, 0, 0, 1));
+	assert_false(engine_quota_allows(0, 0, 8, 9));
+	assert_false(engine_quota_allows(0, 1, 7, 7));
 }
 
 /* Each of many peers sends one large request and stalls: another one still gets one buffer. */
@@ -429,7 +429,7 @@ static void rule__large_requests_of_many_peers_leave_one(void **state)
 		uint64_t free = count;
 
 		for (uint64_t need = count; need > 1;) {
-			if (engine_share_allows(0, 0, free, need))
+			if (engine_quota_allows(0, 0, free, need))
 				free -= need;
 			else
 				need--;

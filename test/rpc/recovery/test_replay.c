@@ -32,7 +32,7 @@ static void small_cache(struct weir_profile *profile)
 {
 	reconnecting(profile);
 	profile->replay_entries =
-		5; /* two calls of one connection may be carried out at a time (share.h) */
+		5; /* two calls of one connection may be carried out at a time (quota.h) */
 	profile->replay_bytes = 4096;
 }
 

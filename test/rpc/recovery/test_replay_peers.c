@@ -15,7 +15,7 @@ static const bool non_idempotent[PAIR_NPROCS] = {[PAIR_GARBAGE] = true};
 static void small_cache(struct weir_profile *profile)
 {
 	profile->replay_entries =
-		5; /* two calls of one connection may be carried out at a time (share.h) */
+		5; /* two calls of one connection may be carried out at a time (quota.h) */
 	profile->replay_bytes = 4096;
 }
 

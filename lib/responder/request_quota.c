@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What a connection and its peer hold of the pools that all connections share, and whether they may
- * take more (share.h).
+ * take more (quota.h).
  *
  * Replies count from when they cannot be sent at once until their Sends complete. Each holds a
  * request, a buffer, and what the program keeps for it. If a connection has as many of them as it
@@ -10,40 +10,40 @@
  */
 #include "request.h"
 
-bool request_may_take(const struct responder *responder, enum engine_share share, uint64_t free,
+bool request_may_take(const struct responder *responder, enum engine_quota quota, uint64_t free,
 		      uint64_t need)
 {
-	uint64_t peer = responder->account ? responder->account->held.n[share] : 0;
-	bool may = engine_share_allows(responder->held.n[share], peer, free, need);
+	uint64_t peer = responder->account ? responder->account->held.n[quota] : 0;
+	bool may = engine_quota_allows(responder->held.n[quota], peer, free, need);
 
-	responder->engine->stats.shares_used_up += !may && need <= free;
+	responder->engine->stats.quota_refusals += !may && need <= free;
 	return may;
 }
 
-bool request_exceeds_share(const struct responder *responder, enum engine_share share,
+bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 			   uint64_t count, uint64_t need)
 {
-	uint64_t conn = responder->held.n[share];
-	uint64_t peer = responder->account ? responder->account->held.n[share] : conn;
+	uint64_t conn = responder->held.n[quota];
+	uint64_t peer = responder->account ? responder->account->held.n[quota] : conn;
 
-	return peer > 0 && (peer > count || !engine_share_allows(conn, peer, count - peer, need));
+	return peer > 0 && (peer > count || !engine_quota_allows(conn, peer, count - peer, need));
 }
 
 bool request_may_take_reply(const struct weir_request *req, uint64_t free)
 {
 	const struct responder *responder = req->responder;
-	uint64_t peer = responder->account ? responder->account->held.n[ENGINE_SHARE_BULK] : 0;
+	uint64_t peer = responder->account ? responder->account->held.n[ENGINE_QUOTA_BULK] : 0;
 
 	if (free == 0 || req->nbulk == 0)
-		return free > 0 && request_may_take(responder, ENGINE_SHARE_BULK, free, 1);
+		return free > 0 && request_may_take(responder, ENGINE_QUOTA_BULK, free, 1);
 	return peer == req->nbulk || peer + 1 <= 3 * (free - 1);
 }
 
-void request_count(struct responder *responder, enum engine_share share, int64_t change)
+void request_count(struct responder *responder, enum engine_quota quota, int64_t change)
 {
-	responder->held.n[share] += (uint64_t)change;
+	responder->held.n[quota] += (uint64_t)change;
 	if (responder->account)
-		responder->account->held.n[share] += (uint64_t)change;
+		responder->account->held.n[quota] += (uint64_t)change;
 }
 
 void request_count_bulk(struct weir_request *req)
@@ -53,7 +53,7 @@ void request_count_bulk(struct weir_request *req)
 
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		n += req->chunk_bufs[i] && req->chunk_bufs[i]->pool == bulk;
-	request_count(req->responder, ENGINE_SHARE_BULK, (int64_t)n - req->nbulk);
+	request_count(req->responder, ENGINE_QUOTA_BULK, (int64_t)n - req->nbulk);
 	req->nbulk = n;
 }
 
@@ -78,9 +78,9 @@ void request_begin_pending(struct weir_request *req)
 	request_enlist(req);
 	req->is_pending = true;
 	responder->engine->npending++;
-	request_count(responder, ENGINE_SHARE_REPLIES, 1);
+	request_count(responder, ENGINE_QUOTA_REPLIES, 1);
 	if ((responder->hold & RESPONDER_FULL) ||
-	    request_may_take(responder, ENGINE_SHARE_REPLIES, pending_left(responder), 1))
+	    request_may_take(responder, ENGINE_QUOTA_REPLIES, pending_left(responder), 1))
 		return;
 	if (responder->hold == RESPONDER_BACKLOG)
 		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
@@ -101,11 +101,11 @@ void request_end_pending(struct weir_request *req)
 
 	req->is_pending = false;
 	responder->engine->npending--;
-	request_count(responder, ENGINE_SHARE_REPLIES, -1);
+	request_count(responder, ENGINE_QUOTA_REPLIES, -1);
 	if ((responder->hold & RESPONDER_FULL) &&
-	    (responder->held.n[ENGINE_SHARE_REPLIES] == 0 ||
-	     engine_share_allows(responder->held.n[ENGINE_SHARE_REPLIES],
-				 responder->account->held.n[ENGINE_SHARE_REPLIES],
+	    (responder->held.n[ENGINE_QUOTA_REPLIES] == 0 ||
+	     engine_quota_allows(responder->held.n[ENGINE_QUOTA_REPLIES],
+				 responder->account->held.n[ENGINE_QUOTA_REPLIES],
 				 pending_left(responder), 1)))
 		go_on(responder);
 }
@@ -115,7 +115,7 @@ void request_count_none(struct weir_request *req)
 	if (req->nbulk > 0)
 		request_count_no_chunks(req);
 	if (req->is_bulk_reply)
-		request_count(req->responder, ENGINE_SHARE_BULK, -1);
+		request_count(req->responder, ENGINE_QUOTA_BULK, -1);
 	req->is_bulk_reply = false;
 	if (req->is_pending)
 		request_end_pending(req);
@@ -128,6 +128,6 @@ void request_pull_end(struct weir_request *req)
 	if (!req->is_pulling)
 		return;
 	req->is_pulling = false;
-	request_count(req->responder, ENGINE_SHARE_PULLED, -(int64_t)req->pull_bytes);
+	request_count(req->responder, ENGINE_QUOTA_PULLED, -(int64_t)req->pull_bytes);
 	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ENGINE_SHARE_H
-#define ENGINE_SHARE_H
+#ifndef ENGINE_QUOTA_H
+#define ENGINE_QUOTA_H
 
 /*
- * Shares of pools. A peer that does not take its replies, or does not let its calls be pulled,
- * holds what those have. So that it cannot hold all of a pool, a connection takes from a pool only
- * while it and its peer hold little compared with what is free (dynamic thresholds, Choudhury and
- * Hahne 1998). After a request has taken what it needs,
+ * Quotas: how much of a pool one connection and one peer may hold. A peer that does not take its
+ * replies, or does not let its calls be pulled, holds what those have. So that it cannot hold all
+ * of a pool, a connection takes from a pool only while it and its peer hold little compared with
+ * what is free (dynamic thresholds, Choudhury and Hahne 1998). After a request has taken what it
+ * needs,
  *
  *   - its peer holds at most as much as is free, and
  *   - its connection holds at most twice what its peer could still take.
@@ -27,23 +28,23 @@
 #include <stdint.h>
 
 /* What is counted for each connection of a responder, and for each peer. */
-enum engine_share {
-	ENGINE_SHARE_BULK,    /* buffers of bulk_pool */
-	ENGINE_SHARE_PULLED,  /* bytes of pull_bytes */
-	ENGINE_SHARE_WAITERS, /* of waiting_requests */
-	ENGINE_SHARE_REPLIES, /* that are queued or posted: each holds a request and a send or a
+enum engine_quota {
+	ENGINE_QUOTA_BULK,    /* buffers of bulk_pool */
+	ENGINE_QUOTA_PULLED,  /* bytes of pull_bytes */
+	ENGINE_QUOTA_WAITERS, /* of waiting_requests */
+	ENGINE_QUOTA_REPLIES, /* that are queued or posted: each holds a request and a send or a
 				 bulk buffer */
-	ENGINE_SHARE_REPLAYS, /* replay_entries whose calls are being carried out */
-	ENGINE_SHARES
+	ENGINE_QUOTA_REPLAYS, /* replay_entries whose calls are being carried out */
+	ENGINE_QUOTAS
 };
 
-struct engine_held {
-	uint64_t n[ENGINE_SHARES];
+struct engine_quota_use {
+	uint64_t n[ENGINE_QUOTAS];
 };
 
 /* Whether a connection that holds 'conn' of a pool, as part of 'peer', may take 'need' of the
  * 'free' ones. */
-static inline bool engine_share_allows(uint64_t conn, uint64_t peer, uint64_t free, uint64_t need)
+static inline bool engine_quota_allows(uint64_t conn, uint64_t peer, uint64_t free, uint64_t need)
 {
 	uint64_t left = free - need;
 
