@@ -5,6 +5,15 @@
 /*
  * What the compiler is told about a condition or a function. DPDK has likely() and unlikely() too,
  * which mean the same; whichever header comes first defines them.
+ *
+ * The files of this folder, which every library may use:
+ *
+ *   compiler.h         likely(), hot_inline and others
+ *   wire.h             big-endian words at any alignment
+ *   copy_small.h       copies of a few bytes
+ *   log_rate.h         a limit of log lines that a peer can bring about
+ *   terminal.[ch]      text of a peer, made safe to print
+ *   seeded_bugs.[ch]   bugs that weir-sim is to find
  */
 
 #ifndef likely

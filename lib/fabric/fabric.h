@@ -8,6 +8,12 @@
  *
  * One device object belongs to one engine: it stands for the engine's protection domain or domains,
  * completion queue and connection manager channel, and is used on the engine's thread only.
+ *
+ * The files of this folder:
+ *
+ *   fabric.h       what a driver offers to the layers above
+ *   driver.h       what a driver must do: the contract
+ *   backlog.[ch]   requests for connections that wait at a listener, divided among peers
  */
 
 #include <weir/common.h>

@@ -5,6 +5,19 @@
 /*
  * Regions and buffer pools, inside the library. Devices are known only as registrars: an engine
  * brings one along with its slot number, and each region keeps the keys that it got per slot.
+ *
+ * The files of this folder:
+ *
+ *   region.c       regions: memory that is mapped, and the keys that devices gave it
+ *   pool.c         pools of buffers
+ *   maps.[ch]      the check of memory that a program brings along: what it is mapped from
+ *   resize.[ch]    the length of a memfd
+ *   eal.[ch]       DPDK's environment: used where the process has one, else started
+ *   alloc.[ch]     the heap, counted
+ *   room.[ch]      how much memory the process can still get
+ *   limit.[ch]     names the limit of the process that caused an error
+ *   std_io.h       a program's standard input, output and error
+ *   mem_log.[ch]   the log of this folder
  */
 
 #include <sys/queue.h>

@@ -8,6 +8,22 @@
  * Decoding checks the whole header, every count and every sum, before the caller takes anything for
  * it, and keeps positions into the caller's buffer rather than copies. The buffer must be memory
  * that no peer can write to, and must stay while the header is iterated.
+ *
+ * The files of this folder, which do no I/O and keep nothing but what they are given:
+ *
+ *   rdma1*             the transport header of version 1
+ *   rpc_msg.[ch]       RPC headers
+ *   shape.h            both headers of the most common messages, recognised at once
+ *   xdr.c, xdr_ref.h   XDR, the public part of which is in weir/xdr.h
+ *   piece.h            how a message that is to be sent is described
+ *   reduce*            which parts of a message go by chunks
+ *   reassemble.[ch]    Read chunks and inline bytes make a Payload stream again
+ *   credit.[ch]        credits of a connection with receives of its own
+ *   credit_share.[ch]  credits of connections that share receives
+ *   cm_private.[ch]    the private data of connection requests (RFC 8797)
+ *   ulb_find.[ch]      a procedure's entry in an upper-layer binding
+ *   v2/rdma2*          the transport header and the properties of version 2
+ *   v2/rtr*            its extension: rtr.h
  */
 
 #include <stddef.h>
