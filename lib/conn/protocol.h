@@ -35,8 +35,9 @@ struct weir_engine;
 struct weir_request;
 struct weir_result;
 
-/* When a call that is queued may be sent; OTHER: it is another one's turn. */
-enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER };
+/* When a call that is queued may be sent; OTHER: look at the first one of the queue, which may be
+ * another; BY_BASE: it can't have what the extension takes. */
+enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER, RESEND_BY_BASE };
 
 /* What a message is to a requester. */
 enum reply_kind {
@@ -44,12 +45,13 @@ enum reply_kind {
 	REPLY_GROUP,   /* the last transmission of a reply that has several */
 	REPLY_REFUSED, /* a call is refused: the responder has not carried it out */
 	REPLY_NONE,    /* no reply: it is dealt with, its buffer too */
+	REPLY_SHRUNK,  /* the same, and the peer takes shorter messages from here on */
 };
 
 /* What a step of a request has come to. The responder's request.c alone acts upon it. */
 enum request_next {
 	REQUEST_GO_ON, /* the step is done: on to the next one */
-	REQUEST_WAIT,  /* the request is in a queue, or gathers, or a READ of it is posted */
+	REQUEST_WAIT,  /* the request is in a queue, or a READ of it is posted */
 	REQUEST_END,   /* nothing more comes of the request: release it */
 	REQUEST_DROP,  /* the same, and the message counts as dropped */
 	/* Steps that the one before chooses. */
@@ -58,11 +60,12 @@ enum request_next {
 	REQUEST_SHAPED,	 /* the header was accepted, and is of a shape that request_fast.c knows */
 	REQUEST_PULL,	 /* find what the call lists, and pull it */
 	REQUEST_PULL_ON, /* what it lists was found: pull that */
-	REQUEST_JOIN_GROUP, /* find a buffer for what crosses from one transmission to the next */
-	REQUEST_GROUP_DONE, /* the message was the last of the open group */
-	REQUEST_PLAN,	    /* lay the reply out with the reducer */
-	REQUEST_REPLY,	    /* the reply is in 'reply': send it as one of the program's */
-	REQUEST_TRANSMIT,   /* the reply's header and its Writes are made: send it */
+	REQUEST_JOIN_GROUP,  /* find a buffer for what crosses from one transmission to the next */
+	REQUEST_GROUP_BEGUN, /* the message opens a group: wait for the others of it */
+	REQUEST_GROUP_DONE,  /* the message was the last of the open group */
+	REQUEST_PLAN,	     /* lay the reply out with the reducer */
+	REQUEST_REPLY,	     /* the reply is in 'reply': send it as one of the program's */
+	REQUEST_TRANSMIT,    /* the reply's header and its Writes are made: send it */
 	/* What answers the request. */
 	REQUEST_SEND_ERROR,   /* the bytes in 'error' */
 	REQUEST_ERR_VERS,     /* RDMA_ERROR */
@@ -73,6 +76,7 @@ enum request_next {
 	REQUEST_SYSTEM_ERROR, /* the same */
 	/* What the reply waits for. */
 	REQUEST_WAIT_RESERVE, /* a buffer, if need be the last one: reserve.h */
+	REQUEST_WAIT_REPLAY,  /* the reply to the same call, which the program has already */
 };
 
 struct conn_protocol {
@@ -114,7 +118,7 @@ struct conn_protocol {
 	void (*finish_header)(struct weir_call *call);
 	/* Send a call that call_goes_apart(). */
 	void (*transmit)(struct weir_call *call);
-	/* One that takes more credits than one is to be sent. OTHER: it is to be prepared again. */
+	/* One that takes more credits than one is to be sent. NOW, LATER or BY_BASE. */
 	enum resend (*claim_credits)(struct weir_call *call);
 	/* What it has by the protocol goes back. */
 	void (*release_call)(struct weir_call *call);
@@ -142,9 +146,9 @@ struct conn_protocol {
 	/* What the requester of a call is told that can't be pulled. */
 	enum request_next (*refuse_pull)(struct weir_request *req);
 	/* Where via_protocol: */
-	/* A message came. BASE, BEGIN or GROUP_DONE; WAIT: it is the first of a group; or what
-	 * ends it. */
-	enum request_next (*receive_call)(struct weir_request *req);
+	/* A message came. BASE, BEGIN, GROUP_BEGUN or GROUP_DONE; or what ends it. '*breaks_group'
+	 * becomes true where the open group, which came in part, is to go. */
+	enum request_next (*receive_call)(struct weir_request *req, bool *breaks_group);
 	/* What it has by the protocol goes back: of one that has an extension. */
 	void (*release_request)(struct weir_request *req);
 	/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */

@@ -89,6 +89,18 @@ static out_of_line void wait_windows(struct weir_call *call)
 		call_drop_header(call); /* others need it meanwhile */
 }
 
+/* Its Send, or Sends, are queued. */
+static inline void mark_sent(struct weir_call *call)
+{
+	struct requester *req = requester_of(call->conn);
+
+	credit_take(&req->credits);
+	credit_take_more(&req->credits, call->more);
+	call->state = CALL_SENT;
+	call->expected_reply = EXPECTED_REPLY_ANY;
+	call_engine(call)->stats.calls_sent++;
+}
+
 /* Queue its Send. False: it must wait for a buffer, or for windows, and was not sent. */
 static bool transmit(struct weir_call *call)
 {
@@ -99,11 +111,12 @@ static bool transmit(struct weir_call *call)
 		return false;
 	}
 	call->tx.done = on_sent;
-	if (unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call)) {
+	if (unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call))
 		conn->protocol->transmit(call);
-		return true;
-	}
-	return call_send(call);
+	else if (!call_send(call))
+		return false;
+	mark_sent(call);
+	return true;
 }
 
 /* A plain call in one go, if the driver can; it is done with the message then. */
@@ -191,8 +204,13 @@ static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
 
-	return when == RESEND_NOW && call->more > 0 ? call->conn->protocol->claim_credits(call)
-						    : when;
+	if (when == RESEND_NOW && call->more > 0)
+		when = call->conn->protocol->claim_credits(call);
+	if (when != RESEND_BY_BASE)
+		return when;
+	call->avoids_extension = true;
+	call_drop_header(call);
+	return RESEND_OTHER;
 }
 
 void requester_pump(struct weir_conn *conn)
@@ -376,7 +394,7 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 }
 
 /* It was refused, and the device is done with its Sends: it is sent again by the base. */
-static void requeue(struct weir_call *call)
+static void requeue_refused(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
 
@@ -403,7 +421,7 @@ static void on_refused(struct weir_call *call)
 		if (call->nvalid > 0)
 			revoke(call);
 		else if (call->is_send_done)
-			requeue(call);
+			requeue_refused(call);
 	}
 }
 
@@ -421,6 +439,9 @@ static bool receive_by_protocol(struct weir_conn *conn, struct mem_buf *buf, uin
 	case REPLY_REFUSED:
 		on_refused(in->call);
 		conn_recv_done(conn, buf);
+		break;
+	case REPLY_SHRUNK:
+		requester_drop_headers(requester_of(conn));
 		break;
 	case REPLY_NONE:
 		break;
@@ -500,7 +521,7 @@ static void on_sent(struct conn_tx *tx, int error)
 		call_release(call);
 	else if (unlikely(call->is_refused) && call->state == CALL_SENT && call->nvalid == 0 &&
 		 error == 0)
-		requeue(call);
+		requeue_refused(call);
 	else if (error == 0)
 		resume(call);
 }
@@ -517,7 +538,7 @@ static void on_revoked(struct conn_tx *tx, int error)
 	if (call->state == CALL_REVOKING)
 		call_give_up(call);
 	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
-		requeue(call);
+		requeue_refused(call);
 	else
 		resume(call);
 }
@@ -534,10 +555,12 @@ void call_suspend(struct weir_call *call)
 {
 	if (call->state == CALL_REVOKING)
 		call->deadline_ns = 0; /* it was given up */
-	if (call->state == CALL_SENT || call->state == CALL_REVOKING)
-		call_hold(call);
-	else if (call->state == CALL_ZOMBIE || call->state == CALL_SENDING)
+	if (call->state == CALL_SENT || call->state == CALL_REVOKING) {
+		call_requeue(call);
+		call->state = CALL_QUEUED;
+	} else if (call->state == CALL_ZOMBIE || call->state == CALL_SENDING) {
 		call_release(call);
+	}
 }
 
 void call_end_or_keep(struct weir_call *call, int error)

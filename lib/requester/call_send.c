@@ -46,7 +46,6 @@ bool call_send(struct weir_call *call)
 		if (call->spill) /* which begins with the header */
 			memcpy(call->spill->data, call->header, call->header_bytes);
 	}
-	call_mark_sent(call);
 	conn_send(conn, sges, n, bytes, &call->tx, true);
 	return true;
 }

@@ -36,16 +36,26 @@
  *
  * From SENT it may pass through
  *
- *   REPLIED  the reply is here, but the device may still read memory of the application for the
- *            Send, or keys of the call are still valid: the reply waits
- *   REVOKING the call is given up, timed out or cancelled, and its keys are being invalidated; then
- *            a ZOMBIE, or REPLIED, if the reply comes meanwhile
- *   SENDING  'done' has returned, but the device may still read our own buffer
- *   ZOMBIE   'done' was called with a time-out or as cancelled; nothing is exposed, but the
- * responder still has the call, so the credit stays taken until the reply comes COMPLETING  'done'
- * is being called; then SENDING, or FREE: its Send's completion may come in there, and is not to
- * free it COMPLETING_REUSABLE  'done' is being called, and may have it again (call_fast.c):
- * BUILDING; not so when it is BUFFER_RECLAIMED  its buffer was needed elsewhere
+ *   REPLIED     the reply is here, but the device may still read memory of the application for the
+ *               Send, or keys of the call are still valid: the reply waits
+ *   REVOKING    the call is given up, timed out or cancelled, and its keys are being invalidated;
+ *               then a ZOMBIE, or REPLIED, if the reply comes meanwhile
+ *   ZOMBIE      'done' was called with a time-out or as cancelled; nothing is exposed, but the
+ *               responder still has the call, so the credit stays taken until the reply comes
+ *   COMPLETING  'done' is being called; then SENDING, or FREE: the completion of its Send may come
+ *               in there, and is not to free it
+ *   COMPLETING_REUSABLE  'done' is being called, and may begin the call anew (call_fast.c), which
+ *               is BUILDING then; not so when it is
+ *   BUFFER_RECLAIMED  its buffer was needed elsewhere
+ *   SENDING     'done' has returned, but the device may still read our own buffer
+ *
+ * The state is stored by call.c, which owns it, and by
+ *
+ *   call_pool.h      BUILDING and FREE, with the slot and the call that is taken or given back
+ *   call_pool.c      BUFFER_RECLAIMED, while 'done' runs
+ *   call_complete.c  the states around 'done', which may reuse the call before it returns
+ *   call_fast.c      in one pass, what call.c would: a result for it to act on would cost more
+ *                    than the step (call_plain.h)
  *
  * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When
  * the connection is remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low
@@ -377,10 +387,12 @@ uint32_t call_sges_max(const struct weir_call *call);
 bool call_send(struct weir_call *call);
 
 /* retransmit.c */
-/* Put a call that was in flight into the queue. */
-void call_hold(struct weir_call *call);
+/* Put a call that was in flight into the queue, where it is QUEUED then. */
+void call_requeue(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_drop_header(struct weir_call *call);
+/* The same of all that are queued. */
+void requester_drop_headers(struct requester *req);
 /* It is to be sent when nothing else is in flight, and something is. */
 bool call_waits_alone(const struct weir_call *call);
 void call_note_resent(struct weir_call *call);
@@ -416,15 +428,6 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 	const struct weir_engine *engine = call->conn->ep.engine;
 
 	return unlikely(engine->nwindows_free < call->nwindow_bindings) && !engine->own_domains;
-}
-
-/* Its Send is queued. */
-static inline void call_mark_sent(struct weir_call *call)
-{
-	credit_take(&requester_of(call->conn)->credits);
-	call->state = CALL_SENT;
-	call->expected_reply = EXPECTED_REPLY_ANY;
-	call_engine(call)->stats.calls_sent++;
 }
 
 /* A credit came back, maybe. */

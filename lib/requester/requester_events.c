@@ -13,11 +13,9 @@ void requester_on_buffers(struct engine_waiter *waiter)
 
 void requester_on_open(struct weir_conn *conn)
 {
-	struct weir_call *call;
-
 	credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
 	/* Made for a connection that is no more. */
-	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
+	requester_drop_headers(requester_of(conn));
 	requester_pump(conn);
 }
 

@@ -43,7 +43,7 @@ static void note_stale(struct weir_call *call)
 	call->needs_header_ns = call->conn->ep.engine->now_ns;
 }
 
-void call_hold(struct weir_call *call)
+void call_requeue(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
 
@@ -61,7 +61,6 @@ void call_hold(struct weir_call *call)
 	call->sends_app_memory = false;
 	call->retransmits++; /* the profile's bound of 'resends' is below its own */
 	note_stale(call);
-	call->state = CALL_QUEUED;
 	put_behind_older(req, call);
 }
 
@@ -69,6 +68,13 @@ void call_drop_header(struct weir_call *call)
 {
 	call_release_extra(call);
 	note_stale(call);
+}
+
+void requester_drop_headers(struct requester *req)
+{
+	struct weir_call *call;
+
+	TAILQ_FOREACH(call, &req->queue, queue) call_drop_header(call);
 }
 
 bool requester_has_in_flight(const struct requester *req)

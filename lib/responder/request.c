@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The owner of a request's state machine. The steps are in other files: each step does its part and
- * returns what it has come to (enum request_next in lib/conn/protocol.h). This file goes from one
- * step to the next, continues requests that have waited, and releases them.
+ * The owner of a request's state machine. Each step does its part and returns what it has come to
+ * (enum request_next in lib/conn/protocol.h). This file alone stores the state, goes from one step
+ * to the next, continues requests that have waited, and releases them.
  *
- *   request_recv.c        judge the message
- *   request_chunks.c      find the Read chunks that it lists
- *   request_pull.c        pull them; request_read_one.h: one that can be read at once
- *   request_rpc_header.c  decode the RPC header, find the program
- *   request_drc.c         look the call up in the duplicate request cache
- *   request_error.c       make errors, and messages of them
- *   request_reply.c       lay the reply out and send it
- *   request_release.c     give back what the request holds
- *
- * They use request_pool.c, request_buffers.c and request_quota.c, which are no steps. Version 2 has
- * steps of its own, in v2/, which are reached through conn_protocol. request_fast.c carries the
- * most common requests through in one pass, and leaves all others to this file.
+ * The steps of a call are request_recv.c, request_chunks.c, request_pull.c, request_rpc_header.c
+ * and request_drc.c, those of its reply request_error.c and request_reply.c, and the last one is
+ * request_release.c (responder.h says what each does). They use request_pool.c, request_buffers.c
+ * and request_quota.c, which are no steps. Version 2 has steps of its own, in v2/, which are
+ * reached through conn_protocol. request_fast.c carries the most common requests through in one
+ * pass, stores their state itself, and leaves all others to this file.
  */
 #include "request_read_one.h"
 
@@ -145,13 +139,21 @@ void request_release(struct weir_request *req)
 
 void request_send(struct weir_request *req)
 {
+	enum request_next next;
+
 	if (unlikely(request_is_gone(req))) {
 		request_release(req);
 		return;
 	}
 	if (!req->is_pending)
 		request_begin_pending(req);
-	act(req, request_transmit(req));
+	next = request_transmit(req);
+	if (next == REQUEST_GO_ON)
+		req->state = REQUEST_SENT;
+	else if (next == REQUEST_WAIT)
+		req->state = REQUEST_REPLYING;
+	else
+		act(req, next);
 }
 
 static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
@@ -173,8 +175,10 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 	struct weir_request *other;
 
 	/* First those that wait: what comes of an answer may be one more. */
-	while ((other = request_next_duplicate(entry)))
+	while ((other = request_next_duplicate(entry))) {
+		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
+	}
 	request_keep_reply(req, entry, pieces, npieces);
 }
 
@@ -202,8 +206,7 @@ void request_reply(struct weir_request *req, struct weir_conn *conn)
 		reply_general(req, conn);
 }
 
-/* The bytes of the error are made: those of an RPC reply are kept as one, too. */
-static void send_error(struct weir_request *req)
+void request_send_error(struct weir_request *req)
 {
 	const struct piece piece = {
 		.base = req->error, .len = req->error_bytes, .kind = PIECE_PLAIN};
@@ -216,25 +219,13 @@ static void send_error(struct weir_request *req)
 		act(req, request_lay_error(req));
 }
 
-void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
-{
-	request_put_accept_stat(req, stat);
-	send_error(req);
-}
-
-void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
-{
-	request_put_denied(req, stat);
-	send_error(req);
-}
-
 /* A buffer came back, and it is the turn of this reply. */
 static void resume_reply(struct weir_request *req)
 {
 	if (request_is_gone(req))
 		request_release(req);
 	else if (req->error_bytes > 0)
-		send_error(req);
+		request_send_error(req);
 	else if (req->must_plan)
 		act(req, request_plan(req));
 	else
@@ -344,8 +335,10 @@ static void pull_on(struct weir_request *req)
 
 static void pull(struct weir_request *req)
 {
-	enum request_next next = request_list_chunks(req);
+	enum request_next next;
 
+	req->state = REQUEST_PULL_CALL;
+	next = request_list_chunks(req);
 	if (next != REQUEST_GO_ON)
 		act(req, next);
 	else if (req->hdr.has_position_zero || begin_items(req))
@@ -403,8 +396,10 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 /* One without items waits for the buffer of what crosses from one to the next. */
 static void join_group(struct weir_request *req)
 {
-	int rc = request_own_buffers(req, 1);
+	int rc;
 
+	req->state = REQUEST_JOIN;
+	rc = request_own_buffers(req, 1);
 	if (rc == -EAGAIN)
 		return;
 	if (rc != 0) {
@@ -417,6 +412,21 @@ static void join_group(struct weir_request *req)
 		return;
 	req->responder->protocol->on_group_header(req);
 	dispatch(req, 0);
+}
+
+static void begin_group(struct weir_request *req)
+{
+	req->state = REQUEST_GATHER;
+	req->responder->gathering = req;
+}
+
+void request_drop_group(struct responder *responder)
+{
+	struct weir_request *req = responder->gathering;
+
+	responder->gathering = NULL;
+	if (req)
+		request_release(req);
 }
 
 /* Its last transmission came, the message of 'last'. */
@@ -468,8 +478,11 @@ static inline void receive_v1(struct weir_request *req, struct weir_conn *conn)
 /* On a connection where that may be of another version. */
 static out_of_line void receive_any(struct weir_request *req, struct weir_conn *conn)
 {
-	enum request_next next = conn->protocol->receive_call(req);
+	bool breaks_group = false;
+	enum request_next next = conn->protocol->receive_call(req, &breaks_group);
 
+	if (breaks_group)
+		request_drop_group(req->responder);
 	if (next == REQUEST_BASE)
 		receive_v1(req, conn);
 	else
@@ -555,7 +568,7 @@ out_of_line void request_answer(struct weir_request *req, enum request_next next
 	}
 	if (next != REQUEST_SEND_ERROR)
 		request_put_error(req, next);
-	send_error(req);
+	request_send_error(req);
 }
 
 static void act(struct weir_request *req, enum request_next next)
@@ -579,6 +592,9 @@ static void act(struct weir_request *req, enum request_next next)
 	case REQUEST_JOIN_GROUP:
 		join_group(req);
 		return;
+	case REQUEST_GROUP_BEGUN:
+		begin_group(req);
+		return;
 	case REQUEST_GROUP_DONE:
 		end_group(req);
 		return;
@@ -592,7 +608,11 @@ static void act(struct weir_request *req, enum request_next next)
 		request_send(req);
 		return;
 	case REQUEST_WAIT_RESERVE:
+		req->state = REQUEST_REPLYING;
 		request_wait_reserve(req);
+		return;
+	case REQUEST_WAIT_REPLAY:
+		req->state = REQUEST_DUPLICATE;
 		return;
 	default:
 		request_answer(req, next);

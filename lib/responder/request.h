@@ -36,7 +36,11 @@ out_of_line void request_answer(struct weir_request *req, enum request_next next
 void request_reply(struct weir_request *req, struct weir_conn *conn);
 /* The reply's header is made: send it. */
 void request_send(struct weir_request *req);
+/* The bytes of an error are made: send it. Those of an RPC reply are kept as one, too. */
+void request_send_error(struct weir_request *req);
 void request_release(struct weir_request *req);
+/* What came of the open group goes back. */
+void request_drop_group(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
 
@@ -61,9 +65,17 @@ void responder_drop_backlog(struct responder *responder);
 enum request_next request_judge(struct weir_request *req);
 void request_count_refused(struct weir_engine *engine, uint32_t reason);
 
-/* request_quota.c: what a connection holds of each pool, and may hold (quota.h) */
-bool request_may_take(const struct responder *responder, enum engine_quota quota, uint64_t free,
-		      uint64_t need);
+/* request_quota.c: what a connection and its peer hold of each pool, and may hold (quota.h) */
+static inline bool request_may_take(const struct responder *responder, enum engine_quota quota,
+				    uint64_t free, uint64_t need)
+{
+	uint64_t peer = responder->account ? responder->account->held.n[quota] : 0;
+	bool may = engine_quota_allows(responder->held.n[quota], peer, free, need);
+
+	responder->engine->stats.quota_refusals += !may && need <= free;
+	return may;
+}
+
 /*
  * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
  * else held anything. It then waits for itself, and others need not wait behind it.
@@ -82,7 +94,22 @@ static inline bool request_may_take_bulk(const struct responder *responder,
  * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
  * that. */
 bool request_may_take_reply(const struct weir_request *req, uint64_t free);
-void request_count(struct responder *responder, enum engine_quota quota, int64_t change);
+static inline void request_count(struct responder *responder, enum engine_quota quota,
+				 int64_t change)
+{
+	responder->held.n[quota] += (uint64_t)change;
+	if (responder->account)
+		responder->account->held.n[quota] += (uint64_t)change;
+}
+
+/* It took so many buffers of bulk_pool for its chunks, or gave them back. */
+static inline void request_count_bulk(struct weir_request *req, int64_t change)
+{
+	req->nbulk = (uint32_t)(req->nbulk + change);
+	request_count(req->responder, ENGINE_QUOTA_BULK, change);
+}
+
+/* The same of one that was taken, where its engine is there. */
 static inline void request_count_one_bulk(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -102,15 +129,11 @@ static inline void request_count_no_chunks(struct weir_request *req)
 	req->nbulk = 0;
 }
 
-/* After its chunk_bufs have changed: those of bulk_pool are counted. */
-out_of_line void request_count_bulk(struct weir_request *req);
 /* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
 void request_begin_pending(struct weir_request *req);
 void request_end_pending(struct weir_request *req);
 /* All that is counted of it goes back. */
 void request_count_none(struct weir_request *req);
-/* It is pulled, or will not be. */
-out_of_line void request_pull_end(struct weir_request *req);
 
 /* request_fast.c: a message that the device delivers */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
@@ -129,12 +152,18 @@ static inline uintptr_t request_shape(const struct program_table *programs, uint
 enum request_next request_list_chunks(struct weir_request *req);
 /* A step: the call whose one Read chunk of 'bytes' is listed, and could not be read at once. */
 enum request_next request_pull_later(struct weir_request *req, uint32_t bytes);
-/* Whether the items that a call lists may be where they are, whatever its credential. */
-bool request_items_allowed(const struct weir_request *req);
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
 {
 	return req->nchunks - req->hdr.has_position_zero <= request_ulb(req)->arg_items_max;
+}
+
+/* Whether the call may list the items that it lists. Where the credential protects the whole
+ * message, nothing is eligible (RFC 8166 section 8.2.2). */
+static inline bool request_items_allowed(const struct weir_request *req)
+{
+	return request_items_fit(req) && (!rpc_auth_forbids_items(&req->rpc.cred) ||
+					  req->nchunks == req->hdr.has_position_zero);
 }
 
 /* What it can't have now it may have later; of what it can never have, the requester is told
@@ -149,6 +178,8 @@ void request_read_parts(struct weir_request *req);
 /* A step. PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are.
  * WAIT, or what answers the call. */
 enum request_next request_read_stage(struct weir_request *req);
+/* It is pulled, or will not be. */
+out_of_line void request_pull_end(struct weir_request *req);
 /* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
 int request_place_item(struct weir_request *req, uint32_t i);
 
@@ -160,8 +191,8 @@ enum request_next request_find_program(struct weir_request *req, struct weir_xdr
 enum request_next request_find_inline(struct weir_request *req, bool *is_shaped);
 
 /* request_drc.c: duplicates */
-/* A step: look the call up. GO_ON: the program is to get it, as no call like it came before. Else
- * it waits, or what answers it. */
+/* A step: look the call up. GO_ON: the program is to get it, as no call like it came before.
+ * WAIT_REPLAY, or what answers it. */
 enum request_next request_look_up(struct weir_request *req);
 /* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
@@ -214,7 +245,6 @@ static inline void request_note_wait(struct weir_request *req)
 {
 	uint64_t now_ns = req->responder->engine->now_ns;
 
-	req->state = REQUEST_REPLYING;
 	if (req->wait_ns == 0)
 		req->wait_ns = now_ns ? now_ns : 1;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program asks of a request that it handles, apart from its results and its reply. */
+/* Functions that a handler calls for its request, apart from those of its results. */
 #include "request.h"
 
 #include <errno.h>
@@ -51,6 +51,18 @@ void weir_request_release_args(struct weir_request *req)
 bool weir_request_args_released(const struct weir_request *req)
 {
 	return req->args_released;
+}
+
+void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
+{
+	request_put_accept_stat(req, stat);
+	request_send_error(req);
+}
+
+void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
+{
+	request_put_denied(req, stat);
+	request_send_error(req);
 }
 
 const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req)

@@ -96,6 +96,6 @@ int request_own_buffers(struct weir_request *req, uint32_t which)
 		req->chunks[i].lkey = req->chunk_bufs[i]->lkey;
 	}
 	if (need > 0)
-		request_count_bulk(req);
+		request_count_bulk(req, need);
 	return 0;
 }

@@ -66,7 +66,6 @@ enum request_next request_list_chunks(struct weir_request *req)
 		return request_refuse_pull(req, rc);
 	req->nchunks = (uint32_t)rc;
 	begin_pull(req);
-	req->state = REQUEST_PULL_CALL;
 	if (req->hdr.has_position_zero)
 		req->is_reading = false;
 	else
@@ -80,11 +79,4 @@ enum request_next request_pull_later(struct weir_request *req, uint32_t bytes)
 	begin_pull(req);
 	req->pull_bytes = bytes;
 	return REQUEST_PULL_ON;
-}
-
-/* Where the credential protects the whole message, nothing is eligible (RFC 8166 section 8.2.2). */
-bool request_items_allowed(const struct weir_request *req)
-{
-	return request_items_fit(req) && (!rpc_auth_forbids_items(&req->rpc.cred) ||
-					  req->nchunks == req->hdr.has_position_zero);
 }

@@ -140,7 +140,6 @@ static bool copy_reply(struct weir_request *req, const struct piece *pieces, uin
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
 				 uint32_t npieces)
 {
-	req->state = REQUEST_HANDLING;
 	req->responder->engine->stats.replays++;
 	/* It was carried out, and nobody knows any more what came of it. */
 	if (npieces == 0)
@@ -185,9 +184,8 @@ enum request_next request_look_up(struct weir_request *req)
 	if (entry->state == DRC_BUSY && SEEDED_BUG(11))
 		return REQUEST_GO_ON;
 	if (entry->state == DRC_BUSY) {
-		req->state = REQUEST_DUPLICATE;
 		LIST_INSERT_HEAD(&entry->waiting, req, duplicate);
-		return REQUEST_WAIT;
+		return REQUEST_WAIT_REPLAY;
 	}
 	return request_replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 }

@@ -31,7 +31,7 @@ int request_place_item(struct weir_request *req, uint32_t i)
 	if (req->chunk_bufs[i]) {
 		mem_pool_put(req->chunk_bufs[i]);
 		req->chunk_bufs[i] = NULL;
-		request_count_bulk(req);
+		request_count_bulk(req, -1);
 	}
 	chunk->dst = sink.data;
 	chunk->lkey = keys->lkey;
@@ -160,11 +160,9 @@ static enum request_next finish_items(struct weir_request *req)
 	request_pull_end(req);
 	engine->stats.read_chunks += nread;
 	engine->stats.long_calls += first;
-	if (nparts < 0) {
-		/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
-		req->state = REQUEST_HANDLING;
+	/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
+	if (nparts < 0)
 		return REQUEST_GARBAGE_ARGS;
-	}
 	req->nparts = (uint32_t)nparts;
 	request_read_parts(req);
 	return REQUEST_GO_ON;
@@ -201,6 +199,17 @@ static int admit(struct weir_request *req)
 	req->buf_waiter.is_own = is_own;
 	return engine_wait_buffers(engine, &responder->wait_queue, &req->buf_waiter) ? -EAGAIN
 										     : -ENOBUFS;
+}
+
+void request_pull_end(struct weir_request *req)
+{
+	req->responder->npulling--;
+	req->pull_since_ns = 0;
+	if (!req->is_pulling)
+		return;
+	req->is_pulling = false;
+	request_count(req->responder, ENGINE_QUOTA_PULLED, -(int64_t)req->pull_bytes);
+	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }
 
 enum request_next request_read_stage(struct weir_request *req)

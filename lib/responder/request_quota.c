@@ -10,16 +10,6 @@
  */
 #include "request.h"
 
-bool request_may_take(const struct responder *responder, enum engine_quota quota, uint64_t free,
-		      uint64_t need)
-{
-	uint64_t peer = responder->account ? responder->account->held.n[quota] : 0;
-	bool may = engine_quota_allows(responder->held.n[quota], peer, free, need);
-
-	responder->engine->stats.quota_refusals += !may && need <= free;
-	return may;
-}
-
 bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 			   uint64_t count, uint64_t need)
 {
@@ -37,24 +27,6 @@ bool request_may_take_reply(const struct weir_request *req, uint64_t free)
 	if (free == 0 || req->nbulk == 0)
 		return free > 0 && request_may_take(responder, ENGINE_QUOTA_BULK, free, 1);
 	return peer == req->nbulk || peer + 1 <= 3 * (free - 1);
-}
-
-void request_count(struct responder *responder, enum engine_quota quota, int64_t change)
-{
-	responder->held.n[quota] += (uint64_t)change;
-	if (responder->account)
-		responder->account->held.n[quota] += (uint64_t)change;
-}
-
-void request_count_bulk(struct weir_request *req)
-{
-	const struct mem_pool *bulk = req->responder->engine->bulk_pool;
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < req->nchunks; i++)
-		n += req->chunk_bufs[i] && req->chunk_bufs[i]->pool == bulk;
-	request_count(req->responder, ENGINE_QUOTA_BULK, (int64_t)n - req->nbulk);
-	req->nbulk = n;
 }
 
 /* Replies that may yet be queued: they leave a request for each receive, and send buffers. */
@@ -119,15 +91,4 @@ void request_count_none(struct weir_request *req)
 	req->is_bulk_reply = false;
 	if (req->is_pending)
 		request_end_pending(req);
-}
-
-void request_pull_end(struct weir_request *req)
-{
-	req->responder->npulling--;
-	req->pull_since_ns = 0;
-	if (!req->is_pulling)
-		return;
-	req->is_pulling = false;
-	request_count(req->responder, ENGINE_QUOTA_PULLED, -(int64_t)req->pull_bytes);
-	req->responder->engine->pulling_bytes -= req->pull_bytes;
 }

@@ -112,7 +112,8 @@ void request_give_back(struct weir_request *req)
 	if (req->msg)
 		release_message(req);
 	request_put_bufs(req);
-	request_count_none(req);
+	if (req->any_counted)
+		request_count_none(req);
 	stop_waiting(req);
 	forget_reply(req);
 	if (req->outstanding.le_prev)

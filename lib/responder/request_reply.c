@@ -140,7 +140,6 @@ static enum request_next write_ahead(struct weir_request *req)
 		struct reduce_reply_plan plan;
 
 		if (!conn_tx_reserve(conn, req->nxfers, req->nxfers)) {
-			req->state = REQUEST_REPLYING;
 			conn_wait_tx(conn, &req->tx_waiter, req->nxfers);
 			return REQUEST_WAIT;
 		}
@@ -219,7 +218,6 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	}
 	nsges = gather_reply(req, sges, &bytes);
 	if (unlikely(!conn_tx_reserve(conn, req->nxfers + 1, req->nxfers + nsges + apart))) {
-		req->state = REQUEST_REPLYING;
 		conn_wait_tx(conn, &req->tx_waiter, req->nxfers + 1);
 		return REQUEST_WAIT;
 	}
@@ -231,7 +229,6 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
-	req->state = REQUEST_SENT;
 	if (places)
 		conn->protocol->on_placed(req); /* once, now that nothing is waited for */
 	if (rkey != 0)
@@ -261,7 +258,6 @@ static out_of_line enum request_next send_apart(struct weir_request *req)
 	give_back_receive(req, req->responder->conn);
 	post_writes(req);
 	req->wait_ns = 0;
-	req->state = REQUEST_SENT;
 	protocol->send_group(req);
 	return REQUEST_GO_ON;
 }

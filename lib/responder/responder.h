@@ -54,6 +54,10 @@
  * DUPLICATE until the program has replied to that, then gets that reply. In the PULL states it
  * may also wait for a buffer or for places. When the connection ends, requests that the program has
  * stay with it (orphans, without a connection) until it replies; all others are freed.
+ *
+ * request.c alone stores the state, but for request_fast.c: what that carries through in one pass
+ * is HANDLING and FREE by its own hand, as a result for request.c to act on would cost more than
+ * the step.
  */
 
 #include <stddef.h>

@@ -223,14 +223,11 @@ enum resend call_claim_credits(struct weir_call *call)
 	if (credits->granted > call->more && !has_chunks(call_engine(call)))
 		return RESEND_LATER;
 	call_engine(call)->stats.fallbacks_credits++;
-	call->avoids_extension = true;
-	call_drop_header(call);
-	return RESEND_OTHER;
+	return RESEND_BY_BASE;
 }
 
 void call_transmit_group(struct weir_call *call)
 {
-	struct requester *req = requester_of(call->conn);
 	struct conn_group_out group;
 
 	if (call->nwindow_bindings > 0)
@@ -240,11 +237,6 @@ void call_transmit_group(struct weir_call *call)
 	for (uint32_t i = 0; i < call->npieces; i++)
 		call->sends_app_memory |= call->pieces[i].kind != PIECE_PLAIN &&
 					  (call->placed | ~group.reduced) & 1u << i;
-	credit_take(&req->credits);
-	credit_take_more(&req->credits, call->more);
-	call->state = CALL_SENT;
-	call->expected_reply = EXPECTED_REPLY_ANY;
-	call_engine(call)->stats.calls_sent++;
 	call_engine(call)->stats.continued_calls++;
 	call_engine(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
 }

@@ -55,7 +55,6 @@ void call_transmit_placed(struct weir_call *call)
 	if (call->nwindow_bindings > 0)
 		call_bind_windows(call);
 	call->sends_app_memory = true;
-	call_mark_sent(call);
 	call->conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
 	conn_send(call->conn, sges, n, bytes, &call->tx, true);
 }

@@ -9,16 +9,12 @@
 #include "compiler.h"
 #include "rdma2.h"
 
-/* Calls that are queued were made for the threshold before. */
-static void on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
+static enum reply_kind on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	uint32_t before = conn->send_inline;
-	struct weir_call *call;
 
 	conn_on_properties(conn, hdr);
-	if (conn->send_inline >= before)
-		return;
-	TAILQ_FOREACH(call, &requester_of(conn)->queue, queue) call_drop_header(call);
+	return conn->send_inline < before ? REPLY_SHRUNK : REPLY_NONE;
 }
 
 static bool is_properties(uint32_t proc)
@@ -26,22 +22,21 @@ static bool is_properties(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* True: it was no reply, and is dealt with. */
-static bool is_other(struct weir_conn *conn, enum rdma2_verdict verdict,
-		     const struct rdma2_header *hdr)
+/* One that may be no reply. NONE, SHRUNK: it is not, and was dealt with. */
+static enum reply_kind receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
+				     const struct rdma2_header *hdr)
 {
 	if (verdict == RDMA2_V_DROP)
-		return false;
-	if (verdict != RDMA2_V_OK) {
-		conn_send_error(conn, hdr, rdma2_verdict_err(verdict));
-	} else if (is_properties(hdr->lists.proc)) {
-		on_properties(conn, hdr);
-	} else if (hdr->lists.proc == RDMA2_OPTIONAL && hdr->direction == RDMA1_CALL) {
-		conn_send_error(conn, hdr, RDMA2_ERR_INVAL_OPTION);
-	} else {
-		return false;
-	}
-	return true;
+		return REPLY_MESSAGE;
+	if (verdict == RDMA2_V_OK && is_properties(hdr->lists.proc))
+		return on_properties(conn, hdr);
+	if (verdict == RDMA2_V_OK &&
+	    (hdr->lists.proc != RDMA2_OPTIONAL || hdr->direction != RDMA1_CALL))
+		return REPLY_MESSAGE;
+	conn_send_error(conn, hdr,
+			verdict == RDMA2_V_OK ? RDMA2_ERR_INVAL_OPTION
+					      : rdma2_verdict_err(verdict));
+	return REPLY_NONE;
 }
 
 /* To the question whether the peer speaks version 2, when it was taken for one that does not. */
@@ -113,11 +108,12 @@ static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint
 	if (verdict == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
 	    full.lists.proc != RDMA2_OPTIONAL) {
 		in->verdict = RDMA1_V_OK;
-	} else if (inv_rkey == 0 && is_other(conn, verdict, &full)) {
-		conn_recv_done(conn, buf);
-		return REPLY_NONE;
+	} else if (inv_rkey == 0) {
+		kind = receive_other(conn, verdict, &full);
+		if (kind != REPLY_MESSAGE)
+			conn_recv_done(conn, buf);
 	}
-	return REPLY_MESSAGE;
+	return kind;
 }
 
 out_of_line enum reply_kind requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf,

@@ -15,27 +15,6 @@
 #include "rtr_place.h"
 #include "xdr_ref.h"
 
-void request_drop_group(struct responder *responder)
-{
-	struct weir_request *req = responder->gathering;
-
-	responder->gathering = NULL;
-	if (req)
-		request_release(req);
-}
-
-void request_group_tick(struct responder *responder, uint64_t now_ns)
-{
-	if (conn_group_is_late(responder->conn, now_ns))
-		request_drop_group(responder);
-}
-
-void request_group_break(struct responder *responder)
-{
-	if (conn_group_break(responder->conn))
-		request_drop_group(responder);
-}
-
 /* Where the arguments begin of a call with so many bytes of payload, of which that many are behind
  * its RPC header: nothing is taken out of that. Without any, at its last byte: a position behind
  * that is in no range, not even in that of the whole call. */
@@ -113,7 +92,6 @@ enum request_next request_begin_group(struct weir_request *req)
 	if (req->lists.nitems > 0) {
 		req->hdr.has_position_zero =
 			true; /* the payload is no more contiguous than if it were one */
-		req->state = REQUEST_FREE;
 		return REQUEST_PULL;
 	}
 	req->nchunks = 1; /* the bulk buffer is held as one that a chunk is pulled to */
@@ -123,7 +101,6 @@ enum request_next request_begin_group(struct weir_request *req)
 	req->pull_since_ns = now_ns ? now_ns : 1;
 	req->is_pulling = false;
 	responder->npulling++;
-	req->state = REQUEST_JOIN;
 	return REQUEST_JOIN_GROUP;
 }
 
@@ -160,9 +137,7 @@ static enum request_next take(struct weir_request *req, const struct rtr_header 
 	if (how == RTR_TAKE_LAST)
 		return REQUEST_BEGIN;
 	req->is_group = true;
-	req->state = REQUEST_GATHER;
-	req->responder->gathering = req;
-	return REQUEST_WAIT;
+	return REQUEST_GROUP_BEGUN;
 }
 
 /* The requester could not make sense of a reply: it is sent again where it is kept. One that was
@@ -217,7 +192,8 @@ static struct rtr_limits limits_of(const struct weir_engine *engine)
 	};
 }
 
-enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr)
+enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr,
+				      bool *breaks_group)
 {
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
@@ -239,8 +215,7 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 		count_max = conn->credits;
 	conn_group_receive(conn, hdr, has_op ? &rtr : NULL, count_max,
 			   conn_first_grant(conn, hdr->lists.credit), &step);
-	if (step.drops_group)
-		request_drop_group(responder);
+	*breaks_group |= step.drops_group;
 	if (step.take == RTR_TAKE_DISCARD || (verdict == RDMA2_V_OK && rtr.op == RTR_XMTRESP) ||
 	    verdict == RDMA2_V_DROP)
 		return REQUEST_DROP;

@@ -9,13 +9,15 @@ _Static_assert(sizeof(struct rtr_read_iter) <= sizeof(union request_reads), "REQ
 
 static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
-	request_group_tick(responder_of(conn), now_ns);
+	if (conn_group_is_late(conn, now_ns))
+		request_drop_group(responder_of(conn));
 }
 
 /* A call that has yet to come, in part. */
 static void v2_on_drain(struct weir_conn *conn)
 {
-	request_group_break(responder_of(conn));
+	if (conn_group_break(conn))
+		request_drop_group(responder_of(conn));
 }
 
 /* Its header can be parsed: it is no RDMA2_ERR_BAD_XDR. */

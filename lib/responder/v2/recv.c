@@ -27,12 +27,13 @@ static enum request_next reply_error(struct weir_request *req, enum rdma2_err er
 	return request_error_v2(req, err, low, high);
 }
 
-static enum request_next on_accepted(struct weir_request *req, const struct rdma2_header *hdr)
+static enum request_next on_accepted(struct weir_request *req, const struct rdma2_header *hdr,
+				     bool *breaks_group)
 {
 	struct weir_conn *conn = req->responder->conn;
 
 	if (conn_has_extension(conn)) {
-		enum request_next next = request_receive_rtr(req, hdr);
+		enum request_next next = request_receive_rtr(req, hdr, breaks_group);
 
 		if (next != REQUEST_GO_ON)
 			return next;
@@ -55,7 +56,7 @@ static enum request_next on_accepted(struct weir_request *req, const struct rdma
 	}
 }
 
-enum request_next request_receive_v2(struct weir_request *req)
+enum request_next request_receive_v2(struct weir_request *req, bool *breaks_group)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct weir_conn *conn = req->responder->conn;
@@ -65,7 +66,7 @@ enum request_next request_receive_v2(struct weir_request *req)
 
 	if (is_version_1(req)) {
 		if (unlikely(conn->v2->group.is_open))
-			request_group_break(req->responder);
+			*breaks_group = conn_group_break(conn);
 		if (conn->vers != RDMA1_VERSION)
 			conn_set_version(conn, RDMA1_VERSION);
 		return REQUEST_BASE;
@@ -74,13 +75,13 @@ enum request_next request_receive_v2(struct weir_request *req)
 	req->hdr = hdr.lists;
 	req->inv_handle = 0;
 	if (verdict != RDMA2_V_OK)
-		request_group_break(req->responder);
+		*breaks_group = conn_group_break(conn);
 	if (verdict == RDMA2_V_DROP)
 		return REQUEST_DROP;
 	if (hdr.lists.vers == RDMA2_VERSION && conn->vers != RDMA2_VERSION)
 		conn_set_version(conn, RDMA2_VERSION);
 	if (verdict == RDMA2_V_OK)
-		return on_accepted(req, &hdr);
+		return on_accepted(req, &hdr, breaks_group);
 	request_count_refused_v2(engine, reason);
 	return reply_error(req, rdma2_verdict_err(verdict));
 }

@@ -10,19 +10,14 @@
 #include "request.h"
 #include "rtr.h"
 
-/* recv.c: a step: a message where version 2 may be spoken. BASE: it is of version 1; BEGIN;
- * GROUP_DONE; WAIT; or what ends it. */
-enum request_next request_receive_v2(struct weir_request *req);
+/* recv.c: a step: a message where version 2 may be spoken, as conn_protocol.receive_call(). */
+enum request_next request_receive_v2(struct weir_request *req, bool *breaks_group);
 
 /* continuation.c: requests by the extension */
 /* A step: an accepted message of version 2 came. GO_ON: it has nothing to do with the extension.
  * Else as request_receive_v2(). */
-enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr);
-/* A message came that can't be told from a transmission of the open group. */
-void request_group_break(struct responder *responder);
-/* What came of the open group goes back. */
-void request_drop_group(struct responder *responder);
-void request_group_tick(struct responder *responder, uint64_t now_ns);
+enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr,
+				      bool *breaks_group);
 /* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
 enum request_next request_begin_group(struct weir_request *req);
 /* The decoder at the start of a group's payload, as far as that is no item; its RPC header is

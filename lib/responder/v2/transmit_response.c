@@ -151,7 +151,6 @@ bool request_group_fits(struct weir_request *req)
 
 	if (conn_tx_reserve(conn, req->nxfers + req->nsends, req->nxfers + req->apart_sges))
 		return true;
-	req->state = REQUEST_REPLYING;
 	conn_wait_tx(conn, &req->tx_waiter, req->nxfers + req->nsends);
 	return false;
 }
