@@ -322,7 +322,7 @@ static void set_up_messages(void)
 	memcpy(chunk_call + RDMA1_ONE_WRITE_SIZE, rpc_call, 40);
 	list_bytes = encode_lists(list_call);
 	memcpy(list_call + list_bytes, rpc_call, 40);
-	pieces[0] = (struct piece){.base = rpc_call, .len = 48, .kind = PIECE_PLAIN, .lkey = 1};
+	pieces[0] = (struct piece){.base = rpc_call, .len = 48, .kind = PIECE_XDR, .lkey = 1};
 	pieces[1] = (struct piece){.base = data,
 				   .len = 4096,
 				   .kind = PIECE_ITEM,

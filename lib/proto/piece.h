@@ -11,7 +11,7 @@
 #include <weir/xdr.h>
 
 enum piece_kind {
-	PIECE_PLAIN, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
+	PIECE_XDR, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
 	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible: not reduced, padded */
 	PIECE_ITEM,   /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
 };
@@ -39,7 +39,7 @@ static inline uint64_t piece_payload_bytes(const struct piece *pieces, uint32_t 
 	for (uint32_t i = 0; i < npieces; i++)
 		if (!(reduced & 1u << i))
 			bytes += (uint64_t)pieces[i].len +
-				 (pieces[i].kind == PIECE_PLAIN ? 0 : weir_xdr_pad(pieces[i].len));
+				 (pieces[i].kind == PIECE_XDR ? 0 : weir_xdr_pad(pieces[i].len));
 	return bytes;
 }
 

@@ -35,10 +35,10 @@ static bool check(const struct reduce_call_in *in, uint64_t *stream)
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
 
-		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+		if (piece->kind == PIECE_XDR && piece->len % WEIR_XDR_UNIT != 0)
 			return false;
 		*stream += piece->len;
-		if (piece->kind != PIECE_PLAIN)
+		if (piece->kind != PIECE_XDR)
 			*stream += weir_xdr_pad(piece->len);
 	}
 	for (uint32_t i = 0; i < in->nresults; i++)
@@ -195,7 +195,7 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 			rdma1_write_read_segment(w, position, &seg);
 		}
 		position += piece->len;
-		if (piece->kind != PIECE_PLAIN)
+		if (piece->kind != PIECE_XDR)
 			position += weir_xdr_pad(piece->len);
 	}
 }

@@ -129,7 +129,7 @@ static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *
 		if (reduced & 1u << i)
 			continue;
 		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
-		if (rc == 0 && piece->kind != PIECE_PLAIN && !SEEDED_BUG(4))
+		if (rc == 0 && piece->kind != PIECE_XDR && !SEEDED_BUG(4))
 			rc = sink_put(&sink, list, in->zeros.base, in->zeros.lkey,
 				      weir_xdr_pad(piece->len));
 	}
@@ -195,12 +195,12 @@ int reduce_reply(const struct reduce_reply_in *in, uint8_t *buf, uint32_t size,
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
 
-		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+		if (piece->kind == PIECE_XDR && piece->len % WEIR_XDR_UNIT != 0)
 			return -EINVAL;
 		if (plan->reduced & 1u << i)
 			continue;
 		stream += piece->len;
-		if (piece->kind != PIECE_PLAIN)
+		if (piece->kind != PIECE_XDR)
 			stream += weir_xdr_pad(piece->len);
 	}
 	header = header_bytes(in->call);
@@ -265,7 +265,7 @@ void reduce_reply_lack(const struct reduce_reply_in *in, uint32_t *segment, uint
 	}
 	for (i = 0; i < in->npieces; i++)
 		if (!(reduced & 1u << i))
-			stream += in->pieces[i].len + (in->pieces[i].kind == PIECE_PLAIN
+			stream += in->pieces[i].len + (in->pieces[i].kind == PIECE_XDR
 							       ? 0
 							       : weir_xdr_pad(in->pieces[i].len));
 	rdma1_reply_begin(in->call, &segments);

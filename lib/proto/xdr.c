@@ -55,7 +55,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 }
 
 /* Can 'len_bytes' be taken without reaching into an item? */
-static bool has_plain_bytes(const struct weir_xdr_in *in, uint32_t len_bytes)
+static bool has_bytes_before_item(const struct weir_xdr_in *in, uint32_t len_bytes)
 {
 	uint64_t have = (uint64_t)(in->end - in->p);
 
@@ -70,7 +70,7 @@ int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_byte
 {
 	uint8_t *to = dst;
 
-	if (in->failed || !has_plain_bytes(in, len_bytes))
+	if (in->failed || !has_bytes_before_item(in, len_bytes))
 		return fail(in);
 	while (len_bytes > 0) {
 		uint32_t n = len_bytes;

@@ -119,7 +119,7 @@ static bool transmit(struct weir_call *call)
 	return true;
 }
 
-/* A plain call in one go, if the driver can; it is done with the message then. */
+/* A call that is contiguous, in one go, if the driver can; it is done with the message then. */
 static inline bool transmit_now(struct weir_conn *conn, struct requester *req,
 				struct weir_call *call)
 {
@@ -199,7 +199,7 @@ static enum resend resend(struct weir_call *call)
 	return RESEND_NOW;
 }
 
-/* The first one queued, which is no plain call. */
+/* The first one queued, which may not be sent as it is. */
 static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
@@ -228,7 +228,7 @@ void requester_pump(struct weir_conn *conn)
 			if (when == RESEND_LATER)
 				break;
 		}
-		if (!call->is_plain || !transmit_now(conn, req, call)) {
+		if (!call->is_contiguous || !transmit_now(conn, req, call)) {
 			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
 					     call_sges_max(call)))
 				break;
@@ -280,7 +280,7 @@ int call_submit_any(struct weir_call *call)
 		if (likely(may_send && transmit_now(conn, req, call)))
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
-		call->is_plain = true;
+		call->is_contiguous = true;
 	}
 	if (engine_is_forked(conn->ep.engine)) {
 		req->nactive--;

@@ -27,7 +27,8 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 
 /* The RPC header with AUTH_NONE twice, which most calls have: ten words, for which there is room.
  */
-static inline void put_plain_header(struct weir_call *call, const struct weir_call_params *params)
+static inline void put_auth_none_header(struct weir_call *call,
+					const struct weir_call_params *params)
 {
 	uint8_t *at = call->out.start;
 
@@ -179,7 +180,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	call->proc = params->proc;
 	call->reply_max_bytes = (uint32_t)reply_bytes;
 	if (!params->cred && !params->verf) {
-		put_plain_header(call, params);
+		put_auth_none_header(call, params);
 	} else if (unlikely(put_header(call, params) != 0)) {
 		weir_call_abandon(call);
 		errno = EINVAL;

@@ -34,7 +34,7 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 
 	engine->stats.calls_failed += result->status != 0;
 	if (call->is_send_done && !call->has_extra)
-		call_complete_plain(engine, req, call, result);
+		call_complete_reusable(engine, req, call, result);
 	else
 		complete_any(call, result);
 	pool->ending = outer;

@@ -7,8 +7,9 @@
 
 /* call_complete() of a call whose Send is done, and that has no more buffers than its message: what
  * most calls end by. */
-static hot_inline void call_complete_plain(struct weir_engine *engine, struct requester *req,
-					   struct weir_call *call, const struct weir_result *result)
+static hot_inline void call_complete_reusable(struct weir_engine *engine, struct requester *req,
+					      struct weir_call *call,
+					      const struct weir_result *result)
 {
 	engine->stats.calls_completed++;
 	req->nactive--;

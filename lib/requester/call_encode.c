@@ -128,7 +128,7 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 	list->copied = 0;
 	for (uint32_t i = 0; i < call->npieces && rc == 0; i++) {
 		const struct piece *piece = &call->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (call->plan.reduced & 1u << i)
 			continue;
@@ -137,8 +137,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 				     (struct remote_buf){piece->rkey, piece->len, piece->raddr});
 		} else {
 			rc = list_copied(call, list, piece->base, piece->len);
-			engine->stats.bulk_copies += piece->kind != PIECE_PLAIN;
-			if (rc == -EMSGSIZE && piece->kind != PIECE_PLAIN)
+			engine->stats.bulk_copies += piece->kind != PIECE_XDR;
+			if (rc == -EMSGSIZE && piece->kind != PIECE_XDR)
 				return refuse_unexposed(engine, piece);
 		}
 		if (rc == 0 && pad)
@@ -328,7 +328,7 @@ int call_prepare(struct weir_call *call)
 	uint32_t npieces = call->npieces, piece_start = call->piece_start;
 	int rc = prepare_message(call);
 
-	call->is_plain = false;
+	call->is_contiguous = false;
 	if (unlikely(rc != 0)) {
 		call->npieces = npieces;
 		call->piece_start = piece_start;

@@ -143,7 +143,7 @@ static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req,
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;
 	rpc_view_plain_reply(msg + header_bytes, msg + len, xid, &view->in, &view->reply);
-	call_complete_plain(conn->ep.engine, req, call, &view->result);
+	call_complete_reusable(conn->ep.engine, req, call, &view->result);
 	return true;
 }
 

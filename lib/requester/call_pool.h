@@ -65,7 +65,7 @@ static inline void call_set_building(struct weir_call *call)
 	call->avoids_extension = false;
 	call->is_cancelled = false;
 	call->has_extra = false;
-	call->is_plain = false;
+	call->is_contiguous = false;
 	call->nitems = 0;
 	call->nresults = 0;
 	call->npieces = 0;

@@ -22,7 +22,7 @@ bool call_send(struct weir_call *call)
 
 	for (uint32_t i = 0; call->plan.form != REDUCE_LONG && i < call->npieces; i++) {
 		struct piece *piece = &call->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (call->plan.reduced & 1u << i)
 			continue;
@@ -30,7 +30,7 @@ bool call_send(struct weir_call *call)
 		if (pad)
 			n = conn_gather(sges, n, engine->zeros->data, pad, engine->zeros->lkey);
 		bytes += piece->len + pad;
-		call->sends_app_memory |= piece->kind != PIECE_PLAIN;
+		call->sends_app_memory |= piece->kind != PIECE_XDR;
 	}
 	if (unlikely(n > conn->max_sge)) {
 		struct requester *req = requester_of(conn);

@@ -144,8 +144,9 @@ struct weir_call {
 	bool needs_header;     /* QUEUED: the header is to be made, for the present connection */
 	bool avoids_extension; /* it was refused, or can't be had now */
 	bool is_cancelled;
-	bool has_extra; /* there may be buffers besides 'args' */
-	bool is_plain;	/* QUEUED: header and message lie in one piece, as they are to be sent */
+	bool has_extra;	    /* there may be buffers besides 'args' */
+	bool is_contiguous; /* QUEUED: header and message lie in one piece, as they are to be sent
+			     */
 	bool may_reduce;
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	uint64_t deadline_ns;
@@ -161,7 +162,7 @@ struct weir_call {
 	uint32_t nitems;
 	uint32_t nresults;
 	uint32_t npieces;
-	uint32_t piece_start; /* offset in 'out' of the PLAIN piece that is being written */
+	uint32_t piece_start; /* offset in 'out' of the XDR piece that is being written */
 	uint32_t op_at;	  /* where in the whole call the operation begins that is being written; 0:
 			     there is none */
 	uint32_t args_at; /* offset in 'out' of the arguments: how long the RPC header is */
@@ -251,7 +252,7 @@ static inline void call_close_piece(struct weir_call *call)
 	*piece = (struct piece){
 		.base = call->out.start + call->piece_start,
 		.len = end - call->piece_start,
-		.kind = PIECE_PLAIN,
+		.kind = PIECE_XDR,
 		.lkey = call->args->lkey,
 		.rkey = call->args->rkey,
 		.raddr = call->args->raddr + ENGINE_HEADROOM + call->piece_start,

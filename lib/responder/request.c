@@ -208,8 +208,7 @@ void request_reply(struct weir_request *req, struct weir_conn *conn)
 
 void request_send_error(struct weir_request *req)
 {
-	const struct piece piece = {
-		.base = req->error, .len = req->error_bytes, .kind = PIECE_PLAIN};
+	const struct piece piece = {.base = req->error, .len = req->error_bytes, .kind = PIECE_XDR};
 
 	if (req->replay && !req->error_is_header)
 		keep_reply(req, &piece, 1);

@@ -114,13 +114,13 @@ static bool copy_reply(struct weir_request *req, const struct piece *pieces, uin
 	if (!request_take_buffer(req, bytes))
 		return false;
 	for (uint32_t i = 0; i < npieces; i++)
-		if (pieces[i].kind == PIECE_PLAIN)
+		if (pieces[i].kind == PIECE_XDR)
 			weir_xdr_put_opaque_fixed(&req->out, pieces[i].base, pieces[i].len);
 	req->piece_start = (uint32_t)weir_xdr_out_len(&req->out);
 	req->npieces = npieces;
-	for (uint32_t i = 0, plain = 0, item = req->piece_start; i < npieces; i++) {
-		bool is_plain = pieces[i].kind == PIECE_PLAIN;
-		uint32_t *at = is_plain ? &plain : &item;
+	for (uint32_t i = 0, xdr = 0, item = req->piece_start; i < npieces; i++) {
+		bool is_xdr = pieces[i].kind == PIECE_XDR;
+		uint32_t *at = is_xdr ? &xdr : &item;
 
 		req->pieces[i] = (struct piece){
 			.base = req->out.start + *at,
@@ -129,9 +129,9 @@ static bool copy_reply(struct weir_request *req, const struct piece *pieces, uin
 			.lkey = req->reply->lkey,
 			.op = pieces[i].op,
 		};
-		if (!is_plain && pieces[i].len > 0)
+		if (!is_xdr && pieces[i].len > 0)
 			memcpy(req->pieces[i].base, pieces[i].base, pieces[i].len);
-		req->nitems += !is_plain;
+		req->nitems += !is_xdr;
 		*at += pieces[i].len;
 	}
 	return true;

@@ -22,7 +22,7 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	*bytes = req->header_bytes;
 	for (uint32_t i = 0; !req->is_long && i < req->npieces; i++) {
 		struct piece *piece = &req->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (req->reduced & 1u << i || piece->len == 0)
 			continue;

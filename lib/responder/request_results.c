@@ -65,7 +65,7 @@ static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t l
 /* What was encoded since the latest item, up to byte 'end' of it, is a piece. */
 static inline void close_piece_at(struct weir_request *req, uint32_t end)
 {
-	add_piece(req, req->out.start + req->piece_start, end - req->piece_start, PIECE_PLAIN,
+	add_piece(req, req->out.start + req->piece_start, end - req->piece_start, PIECE_XDR,
 		  req->reply->lkey, 0);
 	req->piece_start = end;
 }
@@ -122,7 +122,7 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 		return 0;
 	end = (uint32_t)weir_xdr_out_len(&req->out);
 	mark_item(req);
-	set_piece(&req->pieces[0], req->out.start, end, PIECE_PLAIN, req->reply->lkey, 0);
+	set_piece(&req->pieces[0], req->out.start, end, PIECE_XDR, req->reply->lkey, 0);
 	set_piece(&req->pieces[1], base, len_bytes,
 		  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE, keys->lkey,
 		  req->op);

@@ -148,7 +148,7 @@ static uint32_t gather_section(const struct weir_conn *conn, const struct conn_g
 		if (out->reduced & 1u << i)
 			continue;
 		add_run(&s, piece->base, piece->len, piece->lkey);
-		if (piece->kind != PIECE_PLAIN)
+		if (piece->kind != PIECE_XDR)
 			add_run(&s, zeros->data, weir_xdr_pad(piece->len), zeros->lkey);
 	}
 	return s.n;

@@ -137,7 +137,7 @@ static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_ou
 		} else if (call->plan->reduced & 1u << i) {
 			rtr_put_item_exrw(out, at, piece->len, &seg, 1);
 		}
-		at += piece->kind == PIECE_PLAIN
+		at += piece->kind == PIECE_XDR
 			      ? piece->len
 			      : (uint32_t)padded(
 					piece->len); /* reduce_call_plan() has bounded the sum */
@@ -304,11 +304,11 @@ static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes
 	*inline_bytes = 0;
 	for (uint32_t i = 0; i < in->npieces; i++) {
 		const struct piece *piece = &in->pieces[i];
-		uint64_t bytes = piece->kind == PIECE_PLAIN ? piece->len : padded(piece->len);
+		uint64_t bytes = piece->kind == PIECE_XDR ? piece->len : padded(piece->len);
 		struct entry *entry = &reply->entries[reply->nentries];
 		struct rtr_rsditem item = {0};
 
-		if (piece->kind == PIECE_PLAIN && piece->len % WEIR_XDR_UNIT != 0)
+		if (piece->kind == PIECE_XDR && piece->len % WEIR_XDR_UNIT != 0)
 			return -EINVAL;
 		*inline_bytes += bytes;
 		at += bytes;

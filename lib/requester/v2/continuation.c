@@ -235,7 +235,7 @@ void call_transmit_group(struct weir_call *call)
 	group = group_of(call);
 	conn_send_group(call->conn, &group);
 	for (uint32_t i = 0; i < call->npieces; i++)
-		call->sends_app_memory |= call->pieces[i].kind != PIECE_PLAIN &&
+		call->sends_app_memory |= call->pieces[i].kind != PIECE_XDR &&
 					  (call->placed | ~group.reduced) & 1u << i;
 	call_engine(call)->stats.continued_calls++;
 	call_engine(call)->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);

@@ -24,7 +24,7 @@ static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES
 	*bytes = call->header_bytes;
 	for (uint32_t i = 0; i < call->npieces; i++) {
 		const struct piece *piece = &call->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (call->plan.reduced & 1u << i)
 			continue;

@@ -91,7 +91,7 @@ void request_keep_placed(struct weir_request *req)
 	*kept = (struct kept){req->responder, req->hdr.xid, (uint32_t)bytes};
 	for (uint32_t i = 0; i < req->npieces; i++) {
 		const struct piece *piece = &req->pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		memcpy(to, piece->base, piece->len);
 		memset(to + piece->len, 0, pad);

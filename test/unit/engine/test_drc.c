@@ -62,7 +62,7 @@ static uint8_t content[BYTES];
 /* A reply of two pieces, of 'bytes' in all. */
 static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
 {
-	struct piece pieces[2] = {{.base = content, .len = 4, .kind = PIECE_PLAIN},
+	struct piece pieces[2] = {{.base = content, .len = 4, .kind = PIECE_XDR},
 				  {.base = content + 4, .len = bytes - 4, .kind = PIECE_ITEM}};
 
 	memset(content, (int)xid, sizeof(content));
@@ -78,7 +78,7 @@ static void expect_reply(uint32_t xid, uint32_t bytes)
 	assert_int_equal(entry->state, DRC_DONE);
 	assert_int_equal(drc_reply(drc, entry, pieces, 2), 2);
 	assert_int_equal(pieces[0].len, 4);
-	assert_int_equal(pieces[0].kind, PIECE_PLAIN);
+	assert_int_equal(pieces[0].kind, PIECE_XDR);
 	assert_int_equal(pieces[1].len, bytes - 4);
 	assert_int_equal(pieces[1].kind, PIECE_ITEM);
 	memset(content, (int)xid, sizeof(content));
@@ -113,7 +113,7 @@ static void done__reply_comes_back(void **state)
 
 static void done__of_no_bytes_and_too_many(void **state)
 {
-	struct piece empty = {.base = content, .kind = PIECE_PLAIN}, piece;
+	struct piece empty = {.base = content, .kind = PIECE_XDR}, piece;
 
 	(void)state;
 	drc_done(drc, add(1), &empty, 1);

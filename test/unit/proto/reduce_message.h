@@ -70,7 +70,7 @@ static struct message {
 static inline void add_piece(enum piece_kind kind, uint32_t len)
 {
 	struct piece *piece = &message.pieces[message.n];
-	uint32_t pad = kind == PIECE_PLAIN ? 0 : (4 - len % 4) % 4;
+	uint32_t pad = kind == PIECE_XDR ? 0 : (4 - len % 4) % 4;
 
 	*piece = (struct piece){
 		.base = message.memory + message.used,
@@ -103,16 +103,16 @@ static inline void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 	message.n = 0;
 	message.used = 0;
 	message.stream_bytes = 0;
-	add_piece(PIECE_PLAIN, header_bytes + 4 * below(8) + 4);
+	add_piece(PIECE_XDR, header_bytes + 4 * below(8) + 4);
 	wire_put_u32(message.memory, XID);
 	wire_put_u32(message.stream, XID);
 	for (uint32_t i = 0; i < nitems; i++) {
 		if (i > 0)
-			add_piece(PIECE_PLAIN, 4 + 4 * below(4));
+			add_piece(PIECE_XDR, 4 + 4 * below(4));
 		add_opaque(one_in(4) ? PIECE_OPAQUE : PIECE_ITEM, any_length(inline_bytes));
 	}
 	if (one_in(2))
-		add_piece(PIECE_PLAIN, 4 * (1 + (one_in(3) ? below(300) : below(3))));
+		add_piece(PIECE_XDR, 4 * (1 + (one_in(3) ? below(300) : below(3))));
 }
 
 /* A decoder takes the message from its parts: item by item, byte for byte, and all of it. */
@@ -124,11 +124,11 @@ static inline void expect_message(const struct weir_xdr_part *parts, uint32_t np
 	weir_xdr_in_init_parts(&in, parts, nparts);
 	for (uint32_t i = 0; i < message.n; i++) {
 		const struct piece *piece = &message.pieces[i];
-		bool has_count = i + 1 < message.n && piece[1].kind != PIECE_PLAIN;
+		bool has_count = i + 1 < message.n && piece[1].kind != PIECE_XDR;
 		uint32_t len = piece->len - (has_count ? 4 : 0);
 		const void *data = plain;
 
-		if (piece->kind == PIECE_PLAIN)
+		if (piece->kind == PIECE_XDR)
 			assert_int_equal(weir_xdr_get_bytes(&in, plain, len), 0);
 		else
 			assert_int_equal(weir_xdr_get_opaque_ref(&in, &data, UINT32_MAX, &len), 0);
@@ -151,7 +151,7 @@ static inline void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t
 	wire_len = header_bytes;
 	for (uint32_t i = 0; inline_bytes > 0 && i < message.n; i++) {
 		const struct piece *piece = &message.pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : (4 - piece->len % 4) % 4;
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : (4 - piece->len % 4) % 4;
 
 		if (reduced & 1u << i)
 			continue;

@@ -307,7 +307,7 @@ static void reduce_some(void)
 	left_over_bytes = 0;
 	for (uint32_t i = 0; i < message.n; i++) {
 		const struct piece *piece = &message.pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : weir_xdr_pad(piece->len);
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (piece->kind == PIECE_ITEM && !one_in(4)) {
 			/* What lies behind the item in memory stands for the padding: it is not

@@ -28,14 +28,14 @@ static int setup(void **state)
 	(void)state;
 	memset(&in, 0, sizeof(in));
 	memset(memory, 0x77, sizeof(memory));
-	pieces[0] = (struct piece){.base = memory, .len = 44, .kind = PIECE_PLAIN};
+	pieces[0] = (struct piece){.base = memory, .len = 44, .kind = PIECE_XDR};
 	pieces[1] = (struct piece){.base = memory,
 				   .len = 100,
 				   .kind = PIECE_ITEM,
 				   .lkey = 1,
 				   .rkey = 0x11,
 				   .raddr = 0x1000};
-	pieces[2] = (struct piece){.base = memory, .len = 4, .kind = PIECE_PLAIN};
+	pieces[2] = (struct piece){.base = memory, .len = 4, .kind = PIECE_XDR};
 	in.pieces = pieces;
 	in.npieces = 3;
 	in.call_inline_bytes = INLINE_BYTES;
@@ -211,7 +211,7 @@ static void set_many_items(uint32_t len)
 	for (uint32_t i = 1; i < REDUCE_PIECES_MAX; i++)
 		pieces[i] = (struct piece){.base = memory,
 					   .len = i % 2 ? len : 4,
-					   .kind = i % 2 ? PIECE_ITEM : PIECE_PLAIN,
+					   .kind = i % 2 ? PIECE_ITEM : PIECE_XDR,
 					   .rkey = 1};
 	in.npieces = REDUCE_PIECES_MAX;
 }

@@ -26,7 +26,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&in, 0, sizeof(in));
-	pieces[0] = (struct piece){.base = memory, .len = 28, .kind = PIECE_PLAIN, .lkey = 1};
+	pieces[0] = (struct piece){.base = memory, .len = 28, .kind = PIECE_XDR, .lkey = 1};
 	pieces[1] =
 		(struct piece){.base = memory + 1000, .len = 100, .kind = PIECE_ITEM, .lkey = 2};
 	limits = rdma1_limits_default;
@@ -209,7 +209,7 @@ static void reduce_reply__lengths_that_wrap_32_bits_are_added_up(void **state)
 	/* Pieces that together wrap, and are more than the Reply chunk takes. */
 	pieces[1].kind = PIECE_OPAQUE;
 	pieces[1].len = UINT32_MAX;
-	pieces[2] = (struct piece){.base = memory, .len = 128, .kind = PIECE_PLAIN};
+	pieces[2] = (struct piece){.base = memory, .len = 128, .kind = PIECE_XDR};
 	in.npieces = 3;
 	assert_int_equal(reply(), -EMSGSIZE);
 	call_begin();
@@ -428,7 +428,7 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 	in.npieces = 0;
 	assert_int_equal(reply(), -EINVAL);
 	for (uint32_t i = 2; i < REDUCE_PIECES_MAX; i++)
-		pieces[i] = (struct piece){.base = memory, .len = 4, .kind = PIECE_PLAIN};
+		pieces[i] = (struct piece){.base = memory, .len = 4, .kind = PIECE_XDR};
 	in.npieces = REDUCE_PIECES_MAX;
 	assert_int_equal(reply(), 0);
 	in.npieces++;

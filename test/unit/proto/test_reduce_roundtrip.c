@@ -35,7 +35,7 @@ static void make_long(const struct reduce_call_plan *plan)
 	long_memory.used = 0;
 	for (uint32_t i = 0; i < message.n; i++) {
 		const struct piece *piece = &message.pieces[i];
-		uint32_t pad = piece->kind == PIECE_PLAIN ? 0 : (4 - piece->len % 4) % 4;
+		uint32_t pad = piece->kind == PIECE_XDR ? 0 : (4 - piece->len % 4) % 4;
 
 		if (plan->reduced & 1u << i)
 			continue;
@@ -307,7 +307,7 @@ static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce,
 	*rest_bytes = 0;
 	for (uint32_t i = 0; i < message.n; i++) {
 		const struct piece *piece = &message.pieces[i];
-		uint32_t padded = piece->kind == PIECE_PLAIN ? piece->len : (piece->len + 3) & ~3u;
+		uint32_t padded = piece->kind == PIECE_XDR ? piece->len : (piece->len + 3) & ~3u;
 
 		to_chunk[i] = UINT32_MAX;
 		if (piece->kind == PIECE_ITEM && may_reduce && next < nchunks) {

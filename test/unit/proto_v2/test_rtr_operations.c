@@ -9,9 +9,9 @@
 
 static uint8_t stream[64];
 static const struct piece pieces[] = {
-	{.base = stream, .len = 60, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 60, .kind = PIECE_XDR},
 	{.base = stream, .len = 9, .kind = PIECE_ITEM, .rkey = 0x11, .raddr = 0x1000},
-	{.base = stream, .len = 4, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 4, .kind = PIECE_XDR},
 };
 static const struct remote_buf target = {0x21, 64, 0x3000};
 static const struct reduce_call_plan plan = {
@@ -109,7 +109,7 @@ static void reply__7_4_of_an_operation_takes_the_memory_of_that(void **state)
 {
 	const struct reduce_result results[] = {result(44, 52), result(52, 0)};
 	const struct piece reply_pieces[] = {
-		{.base = stream, .len = 28, .kind = PIECE_PLAIN, .lkey = 1},
+		{.base = stream, .len = 28, .kind = PIECE_XDR, .lkey = 1},
 		{.base = stream, .len = 40, .kind = PIECE_ITEM, .lkey = 2, .op = 12},
 	};
 	struct reduce_xfer xfers[2];

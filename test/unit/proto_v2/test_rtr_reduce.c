@@ -11,9 +11,9 @@
 /* 48 bytes of header and arguments, items of 10 and 8, 4 between; results of 100, 0 and 60. */
 static uint8_t stream[64];
 static const struct piece pieces[] = {
-	{.base = stream, .len = 48, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 48, .kind = PIECE_XDR},
 	{.base = stream, .len = 10, .kind = PIECE_ITEM, .rkey = 0x11, .raddr = 0x1000},
-	{.base = stream, .len = 4, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 4, .kind = PIECE_XDR},
 	{.base = stream, .len = 8, .kind = PIECE_ITEM, .rkey = 0x12, .raddr = 0x2000},
 };
 static const struct remote_buf targets[3] = {
@@ -189,7 +189,7 @@ static void put_pieces(struct reply *r, const uint32_t lens[3])
 {
 	for (uint32_t i = 0; i < 3; i++) {
 		r->pieces[2 * i] = (struct piece){
-			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_PLAIN, .lkey = 1};
+			.base = stream, .len = i == 0 ? 28 : 4, .kind = PIECE_XDR, .lkey = 1};
 		r->pieces[2 * i + 1] = (struct piece){
 			.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}

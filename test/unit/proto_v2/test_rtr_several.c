@@ -13,9 +13,9 @@
  * and of 60. */
 static uint8_t stream[4096];
 static const struct piece pieces[] = {
-	{.base = stream, .len = 48, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 48, .kind = PIECE_XDR},
 	{.base = stream, .len = 10, .kind = PIECE_ITEM, .rkey = 0x11, .raddr = 0x1000},
-	{.base = stream, .len = 4000, .kind = PIECE_PLAIN},
+	{.base = stream, .len = 4000, .kind = PIECE_XDR},
 	{.base = stream, .len = 8, .kind = PIECE_ITEM, .rkey = 0x12, .raddr = 0x2000},
 };
 static const struct remote_buf targets[2] = {{0x21, 200, 0x3000}, {0x23, 60, 0x5000}};
@@ -159,11 +159,11 @@ static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t
 	r->call = rtr_msg_decode(&m);
 	for (uint32_t i = 0; i < 2; i++) {
 		r->pieces[2 * i] = (struct piece){
-			.base = stream, .len = between[i], .kind = PIECE_PLAIN, .lkey = 1};
+			.base = stream, .len = between[i], .kind = PIECE_XDR, .lkey = 1};
 		r->pieces[2 * i + 1] = (struct piece){
 			.base = stream, .len = lens[i], .kind = PIECE_ITEM, .lkey = 2};
 	}
-	r->pieces[4] = (struct piece){.base = stream, .len = rest, .kind = PIECE_PLAIN, .lkey = 1};
+	r->pieces[4] = (struct piece){.base = stream, .len = rest, .kind = PIECE_XDR, .lkey = 1};
 	reply = (struct rtr_reduce_reply){&r->call.rtr, r->pieces, 5, 40, inline_bytes, 9, true, 0,
 					  &buffer,	count_max};
 	r->rc = rtr_reduce_reply(&reply, m.buf, sizeof(m.buf), r->xfers, 4, &r->plan, &r->form);
