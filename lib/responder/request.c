@@ -237,7 +237,7 @@ static out_of_line void dispatch_if_new(struct weir_request *req)
 {
 	enum request_next next;
 
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 	next = request_look_up(req);
 	if (next == REQUEST_GO_ON)
 		req->program->handle(req, req->program->arg);
@@ -533,7 +533,7 @@ static void on_room(struct conn_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, tx_waiter));
 
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 	if (req->state == REQUEST_REPLYING)
 		request_send(req);
 	else
@@ -545,7 +545,7 @@ static void on_buffers(struct engine_waiter *waiter)
 	struct weir_request *req =
 		(struct weir_request *)((char *)waiter - offsetof(struct weir_request, buf_waiter));
 
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 	if (req->state == REQUEST_HANDLING)
 		handle_again(req);
 	else if (req->state == REQUEST_REPLYING)

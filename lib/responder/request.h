@@ -7,10 +7,10 @@
 
 #include "responder.h"
 
-/* Whether it is plain and short. */
-static inline bool request_is_plain_short(const struct weir_request *req)
+/* Whether it can be answered in one pass, and is short. */
+static inline bool request_can_reply_short(const struct weir_request *req)
 {
-	const struct request_flags wanted = {.is_plain = true, .is_short = true};
+	const struct request_flags wanted = {.can_reply_fast = true, .is_short = true};
 
 	return memcmp(&req->flags, &wanted, sizeof(wanted)) == 0;
 }

@@ -10,7 +10,7 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 	if (!responder_engine(responder))
 		return -ENOTCONN;
 	if (engine_is_forked(responder->engine))
@@ -45,7 +45,7 @@ void weir_request_release_args(struct weir_request *req)
 	req->rpc.verf = (struct weir_rpc_auth){0};
 	req->template.shape = 0;
 	req->args_released = true;
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 }
 
 bool weir_request_args_released(const struct weir_request *req)
@@ -97,7 +97,7 @@ void *weir_request_user(const struct weir_request *req)
 
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
 {
-	req->flags.is_plain = false;
+	req->flags.can_reply_fast = false;
 	req->on_sent = fn;
 	req->on_sent_arg = arg;
 }

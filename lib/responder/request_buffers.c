@@ -19,7 +19,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (req->reply && is_bulk) {
 		request_count(req->responder, ENGINE_QUOTA_BULK, 1);
 		req->is_bulk_reply = true;
-		req->flags.is_plain = false; /* its release counts, too */
+		req->flags.can_reply_fast = false; /* its release counts, too */
 	}
 	return req->reply != NULL;
 }

@@ -22,7 +22,8 @@ enum request_next request_lay_error(struct weir_request *req)
 		return REQUEST_WAIT_RESERVE;
 	req->error_bytes = 0;
 	if (!req->error_is_header) {
-		req->flags.is_plain = false; /* it may have waited, which its release is to end */
+		req->flags.can_reply_fast =
+			false; /* it may have waited, which its release is to end */
 		weir_xdr_put_opaque_fixed(&req->out, req->error, bytes);
 		return REQUEST_REPLY;
 	}

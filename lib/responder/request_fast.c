@@ -243,7 +243,7 @@ static out_of_line void fast_reply_other(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
-	if (!req->flags.is_plain || !can_reply_direct(req, conn))
+	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))
 		request_reply(req, conn);
 	else
 		reply_regrant(req, conn);
@@ -254,7 +254,7 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
-	if (likely(request_is_plain_short(req))) {
+	if (likely(request_can_reply_short(req))) {
 		uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
 
 		if (likely(can_reply_direct(req, conn) && bytes <= conn->send_inline &&
@@ -262,7 +262,7 @@ void weir_request_reply(struct weir_request *req)
 			reply_short(req, conn, bytes, true, true);
 			return;
 		}
-	} else if (req->flags.is_plain) {
+	} else if (req->flags.can_reply_fast) {
 		reply_chunked(req, conn);
 		return;
 	}
@@ -294,7 +294,7 @@ static hot_inline bool take_repeat(struct weir_request *req, struct weir_conn *c
 	req->args.is_item = req->args.failed = false;
 	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
 	req->args.later_bytes = 0;
-	req->flags = (struct request_flags){.is_plain = true,
+	req->flags = (struct request_flags){.can_reply_fast = true,
 					    .is_short = header_bytes == RDMA1_HEADER_MIN,
 					    .has_one_write = has_one_write};
 	conn->got_message = true;

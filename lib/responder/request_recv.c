@@ -25,7 +25,7 @@ static out_of_line enum request_next judge_listed(struct weir_request *req,
 	verdict = rdma1_decode_chunked(req->msg->data, req->msg_bytes, RDMA1_CALL, &engine->limits,
 				       &req->hdr, &reason);
 	if (likely(verdict == RDMA1_V_OK)) {
-		req->flags.is_plain = true;
+		req->flags.can_reply_fast = true;
 		return REQUEST_BEGIN;
 	}
 	request_count_refused(engine, reason);
@@ -44,7 +44,7 @@ static out_of_line enum request_next judge_chunked(struct weir_request *req,
 	    !rdma1_is_one_write_msg(msg, req->msg_bytes, RDMA1_CALL, &engine->limits))
 		return judge_listed(req, engine);
 	rdma1_take_one_write_msg(msg, &req->hdr);
-	req->flags.is_plain = true;
+	req->flags.can_reply_fast = true;
 	return REQUEST_SHAPED;
 }
 
@@ -55,6 +55,6 @@ enum request_next request_judge(struct weir_request *req)
 	if (unlikely(!rdma1_is_short(msg, req->msg_bytes, RDMA1_CALL)))
 		return judge_chunked(req, req->responder->engine);
 	rdma1_take_short(msg, &req->hdr);
-	req->flags = (struct request_flags){.is_plain = true, .is_short = true};
+	req->flags = (struct request_flags){.can_reply_fast = true, .is_short = true};
 	return REQUEST_SHAPED;
 }

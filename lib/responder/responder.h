@@ -115,10 +115,10 @@ union request_reads {
 /* One word, which is set as a whole: a load of what two stores wrote waits until both are in the
  * cache. */
 struct request_flags {
-	_Alignas(4) bool is_plain; /* it came whole, has waited for its READs only, and nobody asked
-				      for more than to handle it; its connection is there */
-	bool is_short;		   /* it came without chunks, and its reply has no items */
-	bool has_one_write; /* a plain one, with AUTH_NONE: its one chunk is a Write chunk of one
+	_Alignas(4) bool can_reply_fast; /* it came whole, has waited for its READs only, and nobody
+				      asked for more than to handle it; its connection is there */
+	bool is_short;			 /* it came without chunks, and its reply has no items */
+	bool has_one_write; /* can_reply_fast, with AUTH_NONE: its one chunk is a Write chunk of one
 			       segment, by version 1 */
 	bool padding;	    /* false: they are compared as a whole, too */
 };

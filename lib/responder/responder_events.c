@@ -122,7 +122,7 @@ static void on_lost(struct weir_conn *conn, int error)
 	responder_drop_backlog(responder);
 	for (req = LIST_FIRST(&responder->outstanding); req; req = next) {
 		next = LIST_NEXT(req, outstanding);
-		req->flags.is_plain = false;
+		req->flags.can_reply_fast = false;
 		if (req->state != REQUEST_HANDLING) {
 			req->msg = NULL; /* the connection gives it back */
 			LIST_REMOVE(req, outstanding);
