@@ -57,7 +57,7 @@ struct engine_peer {
 	uint32_t nconnections;		    /* of 'members' */
 	uint32_t narriving;		    /* requests for connections that wait for a place */
 	struct engine_peer_members members; /* the longest idle one first */
-	struct engine_quota_use held;
+	struct engine_quota_use used;
 	struct credit_group receives; /* where connections do not share them, only 'behind' */
 };
 

@@ -63,7 +63,7 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 	engine->nwaiting++;
 	queue->nwaiting++;
 	if (queue->peer)
-		queue->peer->held.n[ENGINE_QUOTA_WAITERS]++;
+		queue->peer->used.n[ENGINE_QUOTA_WAITERS]++;
 }
 
 /* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone,
@@ -191,7 +191,7 @@ bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *q
 	bool is_new = !waiter->is_waiting && waiter != engine->waking;
 	uint32_t most = engine->profile.waiting_requests;
 	uint32_t left = engine->nwaiting < most ? most - engine->nwaiting : 0;
-	uint64_t peers = queue->peer ? queue->peer->held.n[ENGINE_QUOTA_WAITERS] : 0;
+	uint64_t peers = queue->peer ? queue->peer->used.n[ENGINE_QUOTA_WAITERS] : 0;
 
 	if (is_new && !engine_quota_allows(queue->nwaiting, peers, left, 1)) {
 		engine->stats.waits_rejected++;
@@ -214,7 +214,7 @@ void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter
 		engine->nwaiting--;
 		waiter->wait_queue->nwaiting--;
 		if (waiter->wait_queue->peer)
-			waiter->wait_queue->peer->held.n[ENGINE_QUOTA_WAITERS]--;
+			waiter->wait_queue->peer->used.n[ENGINE_QUOTA_WAITERS]--;
 	}
 	TAILQ_REMOVE(&waiter->wait_queue->waiters, waiter, entry);
 	if (TAILQ_EMPTY(&waiter->wait_queue->waiters))

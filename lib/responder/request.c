@@ -519,7 +519,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	struct weir_request *req = NULL;
 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
-	if (likely(responder->hold == 0))
+	if (likely(responder->deferred_by == 0))
 		req = take_request(responder);
 	if (unlikely(!req))
 		receive_later(conn, buf, len);

@@ -69,8 +69,8 @@ void request_count_refused(struct weir_engine *engine, uint32_t reason);
 static inline bool request_may_take(const struct responder *responder, enum engine_quota quota,
 				    uint64_t free, uint64_t need)
 {
-	uint64_t peer = responder->account ? responder->account->held.n[quota] : 0;
-	bool may = engine_quota_allows(responder->held.n[quota], peer, free, need);
+	uint64_t peer = responder->account ? responder->account->used.n[quota] : 0;
+	bool may = engine_quota_allows(responder->used.n[quota], peer, free, need);
 
 	responder->engine->stats.quota_refusals += !may && need <= free;
 	return may;
@@ -97,9 +97,9 @@ bool request_may_take_reply(const struct weir_request *req, uint64_t free);
 static inline void request_count(struct responder *responder, enum engine_quota quota,
 				 int64_t change)
 {
-	responder->held.n[quota] += (uint64_t)change;
+	responder->used.n[quota] += (uint64_t)change;
 	if (responder->account)
-		responder->account->held.n[quota] += (uint64_t)change;
+		responder->account->used.n[quota] += (uint64_t)change;
 }
 
 /* It took so many buffers of bulk_pool for its chunks, or gave them back. */
@@ -115,8 +115,8 @@ static inline void request_count_one_bulk(struct weir_request *req)
 	struct responder *responder = req->responder;
 
 	req->nbulk++;
-	responder->held.n[ENGINE_QUOTA_BULK]++;
-	responder->account->held.n[ENGINE_QUOTA_BULK]++;
+	responder->used.n[ENGINE_QUOTA_BULK]++;
+	responder->account->used.n[ENGINE_QUOTA_BULK]++;
 }
 
 /* When it has no chunks any more: it has some that count, so that its engine is there. */
@@ -124,8 +124,8 @@ static inline void request_count_no_chunks(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
-	responder->held.n[ENGINE_QUOTA_BULK] -= req->nbulk;
-	responder->account->held.n[ENGINE_QUOTA_BULK] -= req->nbulk;
+	responder->used.n[ENGINE_QUOTA_BULK] -= req->nbulk;
+	responder->account->used.n[ENGINE_QUOTA_BULK] -= req->nbulk;
 	req->nbulk = 0;
 }
 

@@ -12,7 +12,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (is_bulk)
 		req->waits_for_quota = left > 0 && !request_may_take_reply(req, left);
 	else
-		req->waits_for_quota = req->responder->hold & RESPONDER_FULL;
+		req->waits_for_quota = req->responder->deferred_by & RESPONDER_FULL;
 	if (req->waits_for_quota)
 		return false;
 	req->reply = mem_pool_get(pool);

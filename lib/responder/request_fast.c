@@ -381,7 +381,7 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	struct request_pool *pool = responder->pool;
 	struct weir_request *req = pool->free;
 
-	if (unlikely(!conn_can_deliver_direct(conn) || responder->hold))
+	if (unlikely(!conn_can_deliver_direct(conn) || responder->deferred_by))
 		return conn_deliver(receiver, wr_id, len);
 	if (unlikely(!req))
 		return conn_deliver(receiver, wr_id, len);

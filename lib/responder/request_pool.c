@@ -73,9 +73,9 @@ void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, 
 {
 	struct mem_buf **end = &responder->backlog;
 
-	if (responder->hold == 0)
+	if (responder->deferred_by == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
-	responder->hold |= RESPONDER_BACKLOG;
+	responder->deferred_by |= RESPONDER_BACKLOG;
 	while (*end)
 		end = (struct mem_buf **)&(*end)->user[0];
 	buf->user[0] = 0;
@@ -85,9 +85,9 @@ void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, 
 
 void responder_drop_backlog(struct responder *responder)
 {
-	if (responder->hold == RESPONDER_BACKLOG)
+	if (responder->deferred_by == RESPONDER_BACKLOG)
 		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
-	responder->hold &= ~(uint32_t)RESPONDER_BACKLOG;
+	responder->deferred_by &= ~(uint32_t)RESPONDER_BACKLOG;
 	responder->backlog = NULL;
 }
 
@@ -111,6 +111,6 @@ struct mem_buf *responder_take_from_backlog(struct responder *responder)
 	if (responder->backlog)
 		TAILQ_INSERT_TAIL(&pool->waiting, responder, waiting);
 	else
-		responder->hold = 0;
+		responder->deferred_by = 0;
 	return buf;
 }

@@ -175,7 +175,7 @@ static int admit(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_engine *engine = responder->engine;
 	const struct weir_profile *profile = &engine->profile;
-	uint64_t pulled = responder->held.n[ENGINE_QUOTA_PULLED];
+	uint64_t pulled = responder->used.n[ENGINE_QUOTA_PULLED];
 	uint64_t left = engine->pulling_bytes < profile->pull_bytes
 				? profile->pull_bytes - engine->pulling_bytes
 				: 0;

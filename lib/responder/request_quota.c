@@ -13,8 +13,8 @@
 bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 			   uint64_t count, uint64_t need)
 {
-	uint64_t conn = responder->held.n[quota];
-	uint64_t peer = responder->account ? responder->account->held.n[quota] : conn;
+	uint64_t conn = responder->used.n[quota];
+	uint64_t peer = responder->account ? responder->account->used.n[quota] : conn;
 
 	return peer > 0 && (peer > count || !engine_quota_allows(conn, peer, count - peer, need));
 }
@@ -22,7 +22,7 @@ bool request_exceeds_quota(const struct responder *responder, enum engine_quota 
 bool request_may_take_reply(const struct weir_request *req, uint64_t free)
 {
 	const struct responder *responder = req->responder;
-	uint64_t peer = responder->account ? responder->account->held.n[ENGINE_QUOTA_BULK] : 0;
+	uint64_t peer = responder->account ? responder->account->used.n[ENGINE_QUOTA_BULK] : 0;
 
 	if (free == 0 || req->nbulk == 0)
 		return free > 0 && request_may_take(responder, ENGINE_QUOTA_BULK, free, 1);
@@ -51,19 +51,19 @@ void request_begin_pending(struct weir_request *req)
 	req->is_pending = true;
 	responder->engine->npending++;
 	request_count(responder, ENGINE_QUOTA_REPLIES, 1);
-	if ((responder->hold & RESPONDER_FULL) ||
+	if ((responder->deferred_by & RESPONDER_FULL) ||
 	    request_may_take(responder, ENGINE_QUOTA_REPLIES, pending_left(responder), 1))
 		return;
-	if (responder->hold == RESPONDER_BACKLOG)
+	if (responder->deferred_by == RESPONDER_BACKLOG)
 		TAILQ_REMOVE(&responder->pool->waiting, responder, waiting);
-	responder->hold |= RESPONDER_FULL;
+	responder->deferred_by |= RESPONDER_FULL;
 }
 
 /* Its messages get requests when the one whose reply is out has been released. */
 static void go_on(struct responder *responder)
 {
-	responder->hold &= ~(uint32_t)RESPONDER_FULL;
-	if (responder->hold == RESPONDER_BACKLOG)
+	responder->deferred_by &= ~(uint32_t)RESPONDER_FULL;
+	if (responder->deferred_by == RESPONDER_BACKLOG)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
 }
 
@@ -74,10 +74,10 @@ void request_end_pending(struct weir_request *req)
 	req->is_pending = false;
 	responder->engine->npending--;
 	request_count(responder, ENGINE_QUOTA_REPLIES, -1);
-	if ((responder->hold & RESPONDER_FULL) &&
-	    (responder->held.n[ENGINE_QUOTA_REPLIES] == 0 ||
-	     engine_quota_allows(responder->held.n[ENGINE_QUOTA_REPLIES],
-				 responder->account->held.n[ENGINE_QUOTA_REPLIES],
+	if ((responder->deferred_by & RESPONDER_FULL) &&
+	    (responder->used.n[ENGINE_QUOTA_REPLIES] == 0 ||
+	     engine_quota_allows(responder->used.n[ENGINE_QUOTA_REPLIES],
+				 responder->account->used.n[ENGINE_QUOTA_REPLIES],
 				 pending_left(responder), 1)))
 		go_on(responder);
 }

@@ -37,7 +37,7 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 
 	/* If it has as many pending replies as it may have, calls that were handled before then
 	 * wait with theirs. */
-	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->hold != 0 ||
+	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->deferred_by != 0 ||
 		     !mem_pool_is_quick(engine->send_pool)))
 		return results_in_other(req, bytes);
 	req->reply = mem_pool_get_quick(engine->send_pool);

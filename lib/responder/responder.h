@@ -271,7 +271,7 @@ static inline bool request_pool_is_empty(const struct request_pool *pool)
 }
 
 /* Why messages have to wait for a request. */
-enum responder_hold {
+enum responder_deferral {
 	RESPONDER_BACKLOG = 1, /* others of the connection wait already */
 	RESPONDER_FULL = 2, /* replies that the peer has yet to take are as many as it may have */
 };
@@ -290,17 +290,18 @@ struct responder {
 	const struct conn_protocol *protocol; /* the connection's */
 	struct request_pool *pool;
 	struct program_table *programs;
-	uint32_t hold;	 /* enum responder_hold; 0: messages get requests as they come */
-	struct drc *drc; /* NULL: no program has use for it */
+	uint32_t deferred_by; /* enum responder_deferral; 0: messages get requests as they come */
+	struct drc *drc;      /* NULL: no program has use for it */
 	struct credit_responder credits;
 	uint32_t nbusy;
 	bool was_called; /* a call came, since the connection was opened */
 
 	/* Messages that have no request yet: user[0] the next, user[1] the length. */
 	struct mem_buf *backlog;
-	TAILQ_ENTRY(responder) waiting; /* while there is a backlog, and 'hold' has no other bit */
-	struct engine_peer *account;	/* the connection's; NULL: the engine is gone */
-	struct engine_quota_use held;	/* by all requests */
+	TAILQ_ENTRY(responder)
+	waiting; /* while there is a backlog, and 'deferred_by' has no other bit */
+	struct engine_peer *account;  /* the connection's; NULL: the engine is gone */
+	struct engine_quota_use used; /* by all requests */
 	struct request_caller caller;
 	struct engine_orphan orphan;
 	bool is_orphan;		  /* in the engine's list */
