@@ -6,10 +6,9 @@
  *
  * The steps of a call are request_recv.c, request_chunks.c, request_pull.c, request_rpc_header.c
  * and request_drc.c, those of its reply request_error.c and request_reply.c, and the last one is
- * request_release.c (responder.h says what each does). They use request_pool.c, request_buffers.c
- * and request_quota.c, which are no steps. Version 2 has steps of its own, in v2/, which are
- * reached through conn_protocol. request_fast.c carries the most common requests through in one
- * pass, stores their state itself, and leaves all others to this file.
+ * request_release.c. Version 2 has steps of its own, which are reached through conn_protocol.
+ * request_fast.c carries the most common requests through in one pass, stores their state itself,
+ * and leaves all others to this file.
  */
 #include "request_read_one.h"
 
@@ -284,11 +283,8 @@ static inline bool find_or_answer(struct weir_request *req)
 /* The handler that waited for buffers is called again. */
 static void handle_again(struct weir_request *req)
 {
-	if (!req->args_released && req->nparts > 0)
-		request_read_parts(req);
-	else if (!req->args_released && req->msg)
-		weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
-				 req->msg_bytes - req->hdr.header_bytes);
+	if (!req->args_released)
+		request_restart_args(req);
 	/* It was decoded before; without an engine there is nothing left to decode. */
 	if (req->args_released || !req->msg || find_or_answer(req))
 		req->program->handle(req, req->program->arg);
@@ -395,10 +391,8 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 /* One without items waits for the buffer of what crosses from one to the next. */
 static void join_group(struct weir_request *req)
 {
-	int rc;
+	int rc = request_own_buffers(req, 1);
 
-	req->state = REQUEST_JOIN;
-	rc = request_own_buffers(req, 1);
 	if (rc == -EAGAIN)
 		return;
 	if (rc != 0) {
@@ -411,12 +405,6 @@ static void join_group(struct weir_request *req)
 		return;
 	req->responder->protocol->on_group_header(req);
 	dispatch(req, 0);
-}
-
-static void begin_group(struct weir_request *req)
-{
-	req->state = REQUEST_GATHER;
-	req->responder->gathering = req;
 }
 
 void request_drop_group(struct responder *responder)
@@ -503,15 +491,6 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 		request_enlist(req);
 }
 
-/* All requests wait for their Sends, or are other connections', or the peer has to take replies
- * first. The receive stays taken: this is bounded. */
-static out_of_line void receive_later(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
-{
-	/* It can't be judged yet, which is not to be counted as its silence. */
-	conn->got_message = true;
-	responder_put_in_backlog(responder_of(conn), buf, len);
-}
-
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey)
 {
@@ -522,7 +501,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 	if (likely(responder->deferred_by == 0))
 		req = take_request(responder);
 	if (unlikely(!req))
-		receive_later(conn, buf, len);
+		responder_put_in_backlog(responder, buf, len);
 	else
 		request_receive(req, conn, buf, len);
 }
@@ -589,10 +568,12 @@ static void act(struct weir_request *req, enum request_next next)
 		pull_on(req);
 		return;
 	case REQUEST_JOIN_GROUP:
+		req->state = REQUEST_JOIN;
 		join_group(req);
 		return;
 	case REQUEST_GROUP_BEGUN:
-		begin_group(req);
+		req->state = REQUEST_GATHER;
+		req->responder->gathering = req;
 		return;
 	case REQUEST_GROUP_DONE:
 		end_group(req);

@@ -173,6 +173,8 @@ enum request_next request_refuse_pull(struct weir_request *req, int rc);
 void request_open_stream(struct weir_request *req);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
+/* The decoder, at the start of the message or of the parts. */
+void request_restart_args(struct weir_request *req);
 
 /* request_pull.c: the pull of these chunks */
 /* A step. PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are.

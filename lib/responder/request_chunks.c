@@ -54,6 +54,15 @@ void request_read_parts(struct weir_request *req)
 		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
 }
 
+void request_restart_args(struct weir_request *req)
+{
+	if (req->nparts > 0)
+		request_read_parts(req);
+	else if (req->msg)
+		weir_xdr_in_init(&req->args, req->msg->data + req->hdr.header_bytes,
+				 req->msg_bytes - req->hdr.header_bytes);
+}
+
 enum request_next request_list_chunks(struct weir_request *req)
 {
 	int rc;

@@ -69,10 +69,15 @@ void request_pool_forget_templates(struct request_pool *pool, const struct progr
 
 /* ---- messages that have no request yet ---- */
 
-void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len)
+/* All requests wait for their Sends, or are other connections', or the peer has to take replies
+ * first. The receive stays taken: this is bounded. */
+out_of_line void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf,
+					  uint32_t len)
 {
 	struct mem_buf **end = &responder->backlog;
 
+	/* It can't be judged yet, which is not to be counted as its silence. */
+	responder->conn->got_message = true;
 	if (responder->deferred_by == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);
 	responder->deferred_by |= RESPONDER_BACKLOG;
