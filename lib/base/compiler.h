@@ -12,6 +12,7 @@
  *   wire.h             big-endian words at any alignment
  *   copy_small.h       copies of a few bytes
  *   log_rate.h         a limit of log lines that a peer can bring about
+ *   sized.h            public structures that grow: which of their bytes a program knows
  *   terminal.[ch]      text of a peer, made safe to print
  *   seeded_bugs.[ch]   bugs that weir-sim is to find
  */
