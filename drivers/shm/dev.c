@@ -56,6 +56,7 @@ static void shm_close(struct fabric_dev *fdev)
 		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
 	mem_free(dev->stalls.at);
+	shm_turns_fini(&dev->turns);
 	mux_number_put(dev->number);
 	pthread_cond_destroy(&dev->is_unlistened);
 	pthread_mutex_destroy(&dev->lock);

@@ -280,6 +280,7 @@ static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 		turn->given = 0;
 		found->vain += (uint32_t)(moved / HOT_BYTES);
 	}
+	shm_turns_end_any_poll(&dev->turns, found_messages(found));
 }
 
 uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)

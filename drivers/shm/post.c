@@ -107,9 +107,11 @@ static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 
 bool shm_run_pending(struct shm_qp *qp)
 {
+	bool are_several = shm_dev_of(qp)->turns.n > 1;
 	uint32_t before = qp->npending;
+	uint32_t end = are_several && before > SHM_TURN_SHARE ? before - SHM_TURN_SHARE : 0;
 
-	while (qp->npending > 0) {
+	while (qp->npending > end) {
 		struct shm_pending *pending = &qp->pending[qp->pending_first];
 
 		pending->wr.sge = pending->sges;
@@ -117,6 +119,8 @@ bool shm_run_pending(struct shm_qp *qp)
 			break;
 		qp->pending_first = (qp->pending_first + 1) % qp->max_send_wr;
 		qp->npending--;
+		if (are_several && qp->turn->debt > 0)
+			break;
 	}
 	shm_qp_update_limits(qp);
 	return qp->npending != before;

@@ -7,6 +7,10 @@
  * does not try all of them. It looks at a few in turn and tries those that are due, until one still
  * has to wait. The pause between two tries is a small part of the time that was waited. So a short
  * wait ends almost at once, and a long one costs next to nothing.
+ *
+ * What goes on is subject to its user's turn (turn.h), although no poll of that turn gives it: a
+ * peer decides when its queue pairs go on, and could have all of them do so in one poll. One that
+ * is passed by for its user's debt is looked at again when the others were.
  */
 #include <rte_cycles.h>
 
@@ -41,6 +45,14 @@ bool shm_stall_try(struct shm_qp *qp)
 	return goes_on;
 }
 
+/* Whether its user may have one go on in this poll. */
+static bool may_go_on(const struct shm_turns *turns, const struct shm_qp *qp)
+{
+	if (turns->n <= 1)
+		return true;
+	return qp->turn->tried_at != turns->repaid && shm_turn_debt(turns, qp->turn) == 0;
+}
+
 void shm_stalls_try(struct shm_dev *dev)
 {
 	struct shm_stalls *stalls = &dev->stalls;
@@ -48,11 +60,16 @@ void shm_stalls_try(struct shm_dev *dev)
 
 	for (uint32_t i = 0; i < FEW && i < stalls->n; i++) {
 		const struct shm_stall *stall;
+		struct shm_turn *turn;
 
 		if (++stalls->next >= stalls->n)
 			stalls->next = 0;
 		stall = &stalls->at[stalls->next];
-		if (now >= stall->retry_at && !shm_stall_try(stall->qp))
+		if (now < stall->retry_at || !may_go_on(&dev->turns, stall->qp))
+			continue;
+		turn = stall->qp->turn;
+		if (!shm_stall_try(stall->qp))
 			break;
+		turn->tried_at = dev->turns.repaid;
 	}
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "account.h"
 #include "alloc.h"
 #include "shm_qp.h"
 
@@ -12,10 +13,46 @@ void shm_turns_init(struct shm_turns *turns)
 {
 	TAILQ_INIT(&turns->polled);
 	TAILQ_INIT(&turns->cooled);
-	LIST_INIT(&turns->all);
+	TAILQ_INIT(&turns->all);
+	turns->repaid = SHM_TURN_REPAID; /* no turn was tried then */
 }
 
-static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_account *account)
+static void turn_free(struct shm_turns *turns, struct shm_turn *turn)
+{
+	TAILQ_REMOVE(&turns->all, turn, entry);
+	turns->n--;
+	mem_free(turn->cold.at);
+	mem_free(turn);
+}
+
+void shm_turns_fini(struct shm_turns *turns)
+{
+	struct shm_turn *turn;
+
+	while ((turn = TAILQ_FIRST(&turns->all)) != NULL)
+		turn_free(turns, turn);
+}
+
+static bool is_polled(const struct shm_turn *turn)
+{
+	return turn->nhot + turn->nmuxes > 0;
+}
+
+static void repay(struct shm_turn *turn, uint64_t bytes)
+{
+	turn->debt = turn->debt > bytes ? turn->debt - bytes : 0;
+}
+
+uint64_t shm_turn_debt(const struct shm_turns *turns, struct shm_turn *turn)
+{
+	if (!is_polled(turn)) {
+		repay(turn, turns->repaid - turn->repaid_at);
+		turn->repaid_at = turns->repaid;
+	}
+	return turn->debt;
+}
+
+static struct shm_turn *turn_new(struct shm_turns *turns, uint32_t uid)
 {
 	struct shm_turn *turn = mem_zalloc(sizeof(*turn));
 
@@ -23,24 +60,21 @@ static struct shm_turn *turn_new(struct shm_turns *turns, const struct shm_accou
 		return NULL;
 	/* Bytes that a single user had moved are no debt to a user who comes later. */
 	if (turns->n == 1)
-		LIST_FIRST(&turns->all)->debt = 0;
+		TAILQ_FIRST(&turns->all)->debt = 0;
 	TAILQ_INIT(&turn->hot);
 	TAILQ_INIT(&turn->muxes);
-	turn->account = account;
+	turn->uid = uid;
+	turn->repaid_at = turns->repaid;
 	turn->share = SHM_TURN_SHARE;
-	LIST_INSERT_HEAD(&turns->all, turn, entry);
+	TAILQ_INSERT_HEAD(&turns->all, turn, entry);
 	turns->n++;
 	return turn;
 }
 
 static void drop_unused(struct shm_turns *turns, struct shm_turn *turn)
 {
-	if (turn->refs > 0)
-		return;
-	LIST_REMOVE(turn, entry);
-	turns->n--;
-	mem_free(turn->cold.at);
-	mem_free(turn);
+	if (turn->refs == 0 && (turns->n == 1 || shm_turn_debt(turns, turn) == 0))
+		turn_free(turns, turn);
 }
 
 /* Make room for one more queue pair, since all of them can be cold at once. */
@@ -65,12 +99,12 @@ static bool colds_make_room(struct shm_turn *turn)
 
 struct shm_turn *shm_turn_get(struct shm_turns *turns, const struct shm_account *account)
 {
-	struct shm_turn *turn = LIST_FIRST(&turns->all);
+	struct shm_turn *turn = TAILQ_FIRST(&turns->all);
 
-	while (turn && turn->account != account)
-		turn = LIST_NEXT(turn, entry);
+	while (turn && turn->uid != account->uid)
+		turn = TAILQ_NEXT(turn, entry);
 	if (!turn)
-		turn = turn_new(turns, account);
+		turn = turn_new(turns, account->uid);
 	if (!turn)
 		return NULL;
 	if (!colds_make_room(turn)) {
@@ -92,8 +126,9 @@ void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn)
 /* Something is about to be added. */
 static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 {
-	if (turn->nhot + turn->nmuxes > 0)
+	if (is_polled(turn))
 		return;
+	(void)shm_turn_debt(turns, turn);
 	turn->given = 0;
 	turn->lonely = 0;
 	TAILQ_INSERT_TAIL(&turns->polled, turn, polled);
@@ -103,8 +138,9 @@ static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 /* Something was removed. */
 static void poll_end(struct shm_turns *turns, struct shm_turn *turn)
 {
-	if (turn->nhot + turn->nmuxes > 0)
+	if (is_polled(turn))
 		return;
+	turn->repaid_at = turns->repaid;
 	TAILQ_REMOVE(&turns->polled, turn, polled);
 	turns->npolled--;
 }
@@ -173,10 +209,7 @@ void shm_turns_end_poll(struct shm_turns *turns, uint32_t n)
 		uint64_t repaid = (1 + others) * SHM_TURN_REPAID;
 
 		turn->lonely = others > 0 ? 0 : turn->lonely + 1;
-		if (turn->debt < repaid || turn->lonely >= SHM_TURN_LONELY)
-			turn->debt = 0;
-		else
-			turn->debt -= repaid;
+		repay(turn, turn->lonely < SHM_TURN_LONELY ? repaid : turn->debt);
 		turn->given = 0;
 	}
 }
@@ -190,6 +223,21 @@ uint64_t shm_turn_repay_alone(struct shm_turn *turn)
 		return debt;
 	}
 	turn->lonely++;
-	turn->debt = debt > SHM_TURN_REPAID ? debt - SHM_TURN_REPAID : 0;
+	repay(turn, SHM_TURN_REPAID);
 	return 0;
+}
+
+/* Of those that are not polled, one is looked at: what it moves later must not be repaid by polls
+ * before that. */
+void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n)
+{
+	struct shm_turn *turn = TAILQ_FIRST(&turns->all);
+
+	turns->repaid += (1 + (uint64_t)n) * SHM_TURN_REPAID;
+	if (!turn)
+		return;
+	TAILQ_REMOVE(&turns->all, turn, entry);
+	TAILQ_INSERT_TAIL(&turns->all, turn, entry);
+	(void)shm_turn_debt(turns, turn);
+	drop_unused(turns, turn);
 }

@@ -16,14 +16,19 @@
  *   - A turn with a debt gives nothing. What makes a debt is the bytes that RDMA Reads and Writes
  *     of the user's queue pairs move, SHM_TURN_COPY for each of these, and SHM_TURN_REPAID for each
  *     message that a mux drops.
+ *   - In a poll, one of the user's queue pairs that wait for their peer goes on, and only if the
+ *     turn has no debt. It does as many requests as a turn gives messages, or fewer: none behind
+ *     one that leaves a debt.
  *   - After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many for each message of
  *     other users.
  *
  * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
- * after they fall silent. Users whose muxes are polled may be silent for ever: a user has no debt
- * if others got nothing in the latest SHM_TURN_LONELY polls. So has a user who has all that is
- * polled, by then: another user's connection may have become cold between two of its messages. If
- * no other user has a connection, there is no limit either.
+ * after they fall silent. A debt is repaid in the same way while nothing of the user is polled, and
+ * while the user has no connection: nobody gets rid of a debt by a new connection. Users whose
+ * muxes are polled may be silent for ever: a user has no debt if others got nothing in the latest
+ * SHM_TURN_LONELY polls. So has a user who has all that is polled, by then: another user's
+ * connection may have become cold between two of its messages. If no other user has a connection,
+ * there is no limit either.
  */
 
 #include <stdatomic.h>
@@ -65,13 +70,16 @@ struct shm_turn {
 	uint32_t share;	 /* messages that it may give at a time */
 	bool was_served; /* since its share was last looked at */
 	struct shm_colds cold;
-	uint64_t debt;	 /* bytes */
-	uint32_t lonely; /* polls, since others got a message */
-	uint32_t refs;	 /* of queue pairs and muxes */
-	const struct shm_account *account;
+	uint64_t debt;	    /* bytes */
+	uint64_t repaid_at; /* 'repaid' of all turns, when its debt was last repaid, or when it was
+			       polled for the last time */
+	uint64_t tried_at;  /* the same when one of its queue pairs that waited went on */
+	uint32_t lonely;    /* polls, since others got a message */
+	uint32_t refs;	    /* of queue pairs and muxes; without any, it is kept for its debt */
+	uint32_t uid;
 	TAILQ_ENTRY(shm_turn) polled; /* listed while it has hot queue pairs or muxes */
 	TAILQ_ENTRY(shm_turn) cooled; /* listed while it has cold queue pairs */
-	LIST_ENTRY(shm_turn) entry;
+	TAILQ_ENTRY(shm_turn) entry;
 };
 
 /* The turns of a device; the engine's thread's. */
@@ -81,12 +89,13 @@ struct shm_turns {
 	TAILQ_HEAD(, shm_turn) polled;
 	TAILQ_HEAD(, shm_turn) cooled;
 	uint32_t ncold; /* queue pairs */
-	LIST_HEAD(, shm_turn) all;
+	TAILQ_HEAD(, shm_turn) all;
+	uint64_t repaid; /* bytes, in all polls of several users, of one who was given nothing */
 };
 
 void shm_turns_init(struct shm_turns *turns);
-/* The turn of a user, whose account outlives it. NULL: there is no memory. The caller has a
- * reference to it. */
+void shm_turns_fini(struct shm_turns *turns);
+/* The turn of a user. NULL: there is no memory. The caller has a reference to it. */
 struct shm_turn *shm_turn_get(struct shm_turns *turns, const struct shm_account *account);
 void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn); /* NULL is allowed */
 
@@ -112,9 +121,14 @@ static inline uint32_t shm_turn_share(struct shm_turn *turn)
 	return turn->share;
 }
 
-/* Repay debts after a poll that gave 'n' messages. Only needed while several users are polled. */
+/* Repay debts of those that were polled, in a poll that gave 'n' messages. Only needed while
+ * several users are polled. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);
-/* The same before a poll of one user. Returns the debt that is forgotten, because the user has been
+/* Where several users have turns, each poll that gave 'n' messages ends with it. */
+void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n);
+/* The debt that is left by now. */
+uint64_t shm_turn_debt(const struct shm_turns *turns, struct shm_turn *turn);
+/* Repay before a poll of one user. Returns the debt that is forgotten, because the user has been
  * alone for long. */
 uint64_t shm_turn_repay_alone(struct shm_turn *turn);
 

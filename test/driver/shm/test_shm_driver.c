@@ -333,7 +333,7 @@ static void cold__waits_for_a_share_of_a_flood_each(void **state)
 		mux_number_put(numbers[--ntaken]);
 	cool_down(&a);
 	cool_down(&b);
-	colds = &LIST_FIRST(&turns->all)->cold;
+	colds = &TAILQ_FIRST(&turns->all)->cold;
 	assert_int_equal(colds->n, MANY);
 	flood(qps[0][0], qps[1][0], 1);
 	assert_ptr_equal(end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK).qp_ctx, &qps[1][0]);

@@ -116,7 +116,7 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 	add(ranges, "batches", engine->batches->batches,
 	    engine->batches->nused * sizeof(engine->batches->batches[0]));
 	add(ranges, "device", dev, sizeof(*dev));
-	for (turn = LIST_FIRST(&dev->turns.all); turn; turn = LIST_NEXT(turn, entry)) {
+	for (turn = TAILQ_FIRST(&dev->turns.all); turn; turn = TAILQ_NEXT(turn, entry)) {
 		add(ranges, "turn", turn, sizeof(*turn));
 		add(ranges, "cold queue pairs", turn->cold.at,
 		    turn->cold.room * sizeof(turn->cold.at[0]));

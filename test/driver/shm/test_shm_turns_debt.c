@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is moved for users over shm is a debt, which leaves time to others. */
+#include "turns.h"
+
+#define MUCH	(1ull << 40) /* bytes of debt */
+#define STALLED 8u
+#define WAITING 4u	  /* requests of each */
+#define MANY	10000000u /* polls, more than are ever needed */
+#define ONE_READ                                                                                   \
+	((RAW_REGION_BYTES + SHM_TURN_COPY + SHM_TURN_REPAID - 1) / SHM_TURN_REPAID) /* polls */
+
+static void bytes__of_one_user_leave_time_to_others(void **state)
+{
+	uint64_t paid;
+
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	reader = GREEDY;
+	poll_full(POLLS);
+	paid = (POLLS + messages[MODEST]) * SHM_TURN_REPAID;
+	assert_in_range(messages[MODEST], FULL * 9 / 10, FULL + EARLY);
+	assert_in_range(bytes[GREEDY], paid / 2, paid + SHM_TURN_SHARE * RAW_REGION_BYTES);
+}
+
+/* Each Read takes time, even of a few bytes. */
+static void copies__of_one_user_leave_time_to_others(void **state)
+{
+	uint64_t paid;
+
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	reader = GREEDY;
+	nreads = COPIES;
+	read_bytes = 1;
+	poll_full(POLLS);
+	paid = (POLLS + messages[MODEST]) * SHM_TURN_REPAID;
+	assert_in_range(bytes[GREEDY] * SHM_TURN_COPY, paid / 2, paid * 11 / 10);
+}
+
+/* Those who are silent, although they are still polled, do not keep the user waiting for long. */
+static void bytes__are_soon_repaid_where_others_are_silent(void **state)
+{
+	struct raw *raw = pair(GREEDY, false);
+
+	(void)state;
+	give_region(raw);
+	pair(MODEST, false);
+	nsenders = 1;
+	assert_int_equal(dev()->turns.npolled, USERS);
+	poll_once();
+	read_region(0);
+	assert_int_equal(polls_to_message(), ONE_READ + 1);
+	assert_int_equal(polls_to_message(), 1);
+}
+
+/* A user whose mux is polled may be silent for ever. */
+static void bytes__are_free_where_others_stay_silent(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair_with_mux(MODEST);
+	nsenders = 1;
+	for (uint32_t i = 0; i < SHM_TURN_LONELY; i++)
+		poll_once();
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		read_region(0);
+		poll_once();
+		assert_in_range(polls_to_message(), 1, 2);
+	}
+}
+
+/* Who has had large blocks moved gives one message at a time, so that others wait for one. */
+static void bytes__of_one_message_at_a_time(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	reader = GREEDY;
+	nreads = 4;
+	poll_full(POLLS);
+	for (uint32_t i = 0; i < POLLS; i++) {
+		uint64_t before = messages[GREEDY];
+
+		poll_full(1);
+		assert_in_range(messages[GREEDY] - before, 0, 1);
+	}
+	assert_true(messages[GREEDY] > 0);
+}
+
+/* What a user had moved before others came is no debt to them. */
+static void bytes__of_an_only_user_are_free(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	for (uint32_t i = 0; i < POLLS; i++) {
+		assert_int_equal(polls_to_message(), 1);
+		read_region(0);
+	}
+	poll_once();
+	pair(MODEST, false);
+	assert_int_equal(polls_to_message(), 1);
+	assert_true(messages[GREEDY] > 0);
+}
+
+/* A user whose connection became cold between two messages is not one who is silent. */
+static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
+{
+	struct raw *raw = pair(GREEDY, false);
+	const struct shm_turn *turn = ((struct shm_qp *)b.qp)->turn;
+	uint64_t debt;
+
+	(void)state;
+	give_region(raw);
+	pair(MODEST, false);
+	nsenders = 1;
+	poll_once();
+	shm_qp_make_cold(latest_qp());
+	assert_int_equal(dev()->turns.npolled, 1);
+	poll_full(ROUNDS);
+	read_region(0);
+	assert_in_range(polls_to_message(), ONE_READ, ONE_READ + 1);
+
+	/* Messages that it was given meanwhile are not the other's. */
+	read_region(0);
+	debt = turn->debt;
+	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, MSG), 1);
+	assert_int_equal(poll_once(), 1);
+	assert_in_range(turn->debt, debt - 2 * SHM_TURN_REPAID, debt);
+
+	shm_qp_make_cold(latest_qp());
+	for (uint32_t i = 0; i < SHM_TURN_LONELY; i++)
+		poll_once();
+	read_region(0);
+	assert_int_equal(polls_to_message(), 1);
+}
+
+/* A user does not get rid of a debt by a new connection. */
+static void turn__with_a_debt_outlives_its_connections(void **state)
+{
+	struct shm_turn *turn;
+
+	(void)state;
+	pair(MODEST, false);
+	pair(GREEDY, false);
+	turn = ((struct shm_qp *)b.qp)->turn;
+	turn->debt = MUCH;
+	unpair();
+	assert_int_equal(dev()->turns.npolled, 1);
+	pair(GREEDY, false);
+	assert_ptr_equal(((struct shm_qp *)b.qp)->turn, turn);
+	assert_in_range(turn->debt, MUCH / 2, MUCH);
+
+	/* It is kept until the debt is repaid. */
+	turn->debt = ROUNDS * SHM_TURN_REPAID;
+	unpair();
+	for (uint32_t i = 0; i < ROUNDS - 1; i++)
+		poll_once();
+	assert_int_equal(dev()->turns.n, USERS);
+	for (uint32_t i = 0; i < USERS; i++)
+		poll_once();
+	assert_int_equal(dev()->turns.n, 1);
+}
+
+/* The debt of a user who has nothing to be polled is repaid by polls, too, and not by those that
+ * were before it. */
+static void turn__that_is_not_polled_repays(void **state)
+{
+	struct shm_turn *turn;
+
+	(void)state;
+	pair(MODEST, false);
+	pair(GREEDY, false);
+	turn = ((struct shm_qp *)b.qp)->turn;
+	shm_qp_make_cold((struct shm_qp *)b.qp);
+	for (uint32_t i = 0; i < POLLS; i++)
+		poll_once();
+	turn->debt = MUCH;
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		poll_once();
+	shm_qp_make_hot((struct shm_qp *)b.qp);
+	assert_in_range(turn->debt, MUCH - (ROUNDS + USERS) * SHM_TURN_REPAID,
+			MUCH - ROUNDS * SHM_TURN_REPAID);
+}
+
+/* A connection of the greedy user whose peer does not read, with 'n' requests that wait. */
+static void pair_stalled(enum fabric_op op, uint32_t bytes_each, uint32_t n)
+{
+	struct shm_qp *qp;
+
+	give_region(pair(GREEDY, false));
+	qp = (struct shm_qp *)b.qp;
+	while (qp->npending == 0)
+		end_post(&b, (struct fabric_wr){.op = FABRIC_SEND}, end_sge(&b, 0, 1000));
+	while (qp->npending < n)
+		end_post(&b, (struct fabric_wr){.op = op, .rkey = KEY}, end_sge(&b, 0, bytes_each));
+}
+
+/* The peers have read all that came. */
+static void read_rings(void)
+{
+	for (uint32_t i = 1; i < nraws; i++)
+		atomic_store(&raws[i].mark->head, ring_tail(&((struct shm_qp *)qps[i])->tx));
+}
+
+/* Polls until all that waited has gone on, of which each lets no more than 'most' go on. */
+static uint32_t polls_to_the_end(const uint64_t *counter, uint32_t most)
+{
+	uint32_t n;
+
+	for (n = 0; dev()->stalls.n > 0 && n < MANY; n++) {
+		uint64_t before = *counter;
+
+		read_rings();
+		poll_full(1);
+		assert_in_range(*counter - before, 0, most);
+	}
+	assert_int_equal(dev()->stalls.n, 0);
+	return n;
+}
+
+/* What waits for a peer goes on when the peer wants it, and is a debt like anything else. */
+static void stalls__of_one_user_leave_time_to_others(void **state)
+{
+	uint64_t moved = (uint64_t)STALLED * WAITING * RAW_REGION_BYTES;
+	uint32_t n;
+
+	(void)state;
+	pair(MODEST, false);
+	for (uint32_t i = 0; i < STALLED; i++)
+		pair_stalled(FABRIC_READ, RAW_REGION_BYTES, 1 + WAITING);
+	nsenders = 1;
+	messages[MODEST] = 0;
+	n = polls_to_the_end(&b.dev->stats.reads, 1);
+	assert_in_range(messages[MODEST], n * SHM_TURN_SHARE * 9 / 10, n * SHM_TURN_SHARE);
+	assert_true((n + messages[MODEST]) * SHM_TURN_REPAID > moved * 9 / 10);
+}
+
+static void stalls__of_messages_go_on_by_shares(void **state)
+{
+	(void)state;
+	pair(MODEST, false);
+	for (uint32_t i = 0; i < STALLED; i++)
+		pair_stalled(FABRIC_SEND, 1, 2 * SHM_TURN_SHARE);
+	nsenders = 1;
+	assert_true(polls_to_the_end(&b.dev->stats.sends, SHM_TURN_SHARE) >= 2 * STALLED);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(bytes__of_one_user_leave_time_to_others),
+		TEST(copies__of_one_user_leave_time_to_others),
+		TEST(bytes__are_soon_repaid_where_others_are_silent),
+		TEST(bytes__are_free_where_others_stay_silent),
+		TEST(bytes__of_one_message_at_a_time),
+		TEST(bytes__of_an_only_user_are_free),
+		TEST(bytes__are_a_debt_while_others_are_cold_for_a_moment),
+		TEST(turn__with_a_debt_outlives_its_connections),
+		TEST(turn__that_is_not_polled_repays),
+		TEST(stalls__of_one_user_leave_time_to_others),
+		TEST(stalls__of_messages_go_on_by_shares),
+	};
+
+	if (mem_eal_start(NULL) != 0)
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
