@@ -11,6 +11,7 @@
 #include "apart.h"
 #include "pair_memory.h"
 #include "pair_program.h"
+#include "requester.h"
 #include "sim.h"
 
 #define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
@@ -360,4 +361,32 @@ void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(pair, &outcome->done, 1);
 	assert_int_equal(outcome->done, 1);
+}
+
+struct weir_engine_stats pair_stats(const struct weir_engine *engine)
+{
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+
+	weir_engine_stats(engine, &stats);
+	return stats;
+}
+
+void pair_expect_idle(struct pair *pair)
+{
+	const struct requester *req = requester_of(pair->conn);
+	struct weir_engine_stats client, server;
+
+	pair_settle(pair);
+	client = pair_stats(pair->client);
+	server = pair_stats(pair->server);
+	assert_int_equal(req->credits.in_flight, 0);
+	assert_int_equal(req->reply_reserved, 0);
+	assert_int_equal(pair->client->send_pool->in_use, 1); /* the engine's zeros */
+	assert_int_equal(pair->server->send_pool->in_use, 1);
+	assert_int_equal(pair->client->long_pool->in_use, 0);
+	assert_int_equal(pair->client->bulk_pool->in_use, 0);
+	assert_int_equal(pair->server->bulk_pool->in_use, 0);
+	assert_int_equal(pair->client->nwindows_free, pair->client->nwindows);
+	assert_int_equal(client.groups_broken + server.groups_broken, 0);
+	assert_int_equal(client.dropped + server.dropped, 0);
 }

@@ -186,6 +186,9 @@ struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome);
 void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t nwords,
 	       struct outcome *outcome);
 void pair_release_later(struct pair *pair);
+struct weir_engine_stats pair_stats(const struct weir_engine *engine);
+/* Nothing is held for calls that are over, on either side. */
+void pair_expect_idle(struct pair *pair);
 /* Receives that an engine without connections has taken from its pool. */
 uint32_t pair_recvs_at_rest(const struct pair *pair);
 

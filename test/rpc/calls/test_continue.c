@@ -46,35 +46,12 @@ static int teardown(void **state)
 
 static struct weir_engine_stats client(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(pair.client, &stats);
-	return stats;
+	return pair_stats(pair.client);
 }
 
 static struct weir_engine_stats server(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(pair.server, &stats);
-	return stats;
-}
-
-/* Nothing is held for calls that are over, on either side. */
-static void expect_idle(void)
-{
-	const struct requester *req = requester_of(pair.conn);
-
-	pair_settle(&pair);
-	assert_int_equal(req->credits.in_flight, 0);
-	assert_int_equal(req->reply_reserved, 0);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
-	assert_int_equal(pair.server->send_pool->in_use, 1);
-	assert_int_equal(pair.client->long_pool->in_use, 0);
-	assert_int_equal(pair.client->bulk_pool->in_use, 0);
-	assert_int_equal(pair.server->bulk_pool->in_use, 0);
-	assert_int_equal(client().groups_broken + server().groups_broken, 0);
-	assert_int_equal(client().dropped + server().dropped, 0);
+	return pair_stats(pair.server);
 }
 
 static void check_echo(struct outcome *outcome, struct weir_call *call,
@@ -134,7 +111,7 @@ static void continue__4_2_each_size_without_explicit_rdma(void **state)
 	assert_int_equal(client().groups_received, server().continued_replies);
 	assert_int_equal(
 		client().long_calls + client().long_replies + server().reads + server().writes, 0);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 /* They are in the reply, however it is sent. */
@@ -159,7 +136,7 @@ static void reply__results_without_memory_are_reserved_for(void **state)
 	}
 	assert_int_equal(server().continued_replies, 4);
 	assert_int_equal(client().long_replies, 0);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void limits__longer_ones_go_by_explicit_rdma(void **state)
@@ -174,7 +151,7 @@ static void limits__longer_ones_go_by_explicit_rdma(void **state)
 	assert_int_equal(client().fallbacks_limits, 1);
 	assert_int_equal(client().long_calls, 1);
 	assert_int_equal(client().long_replies, 1);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 /* 12,288 bytes: 4 transmissions, so 3 messages more each way, and 12 copies of 1024 bytes; for
@@ -200,7 +177,7 @@ static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 	assert_int_equal(client().fallbacks_costs, 1);
 	assert_int_equal(client().long_calls, 1);
 	assert_int_equal(client().long_replies, 1);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
@@ -215,7 +192,7 @@ static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
 	assert_true(client().fallbacks_credits > 0);
 	assert_int_equal(client().long_calls, 5);
 	assert_int_equal(client().fallbacks_credits + client().fallbacks_buffers, 5);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void credits__calls_in_the_queue_find_their_way(void **state)
@@ -232,7 +209,7 @@ static void credits__calls_in_the_queue_find_their_way(void **state)
 	}
 	assert_true(client().continued_calls > 0);
 	assert_true(client().calls_queued > 0);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void buffers__receives_are_reserved_for_replies(void **state)
@@ -260,7 +237,7 @@ static void buffers__receives_are_reserved_for_replies(void **state)
 		pair_until(&pair, &outcomes[i].done, 1);
 		assert_int_equal(outcomes[i].words[0], 8);
 	}
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void share_eight(struct weir_profile *profile)
@@ -315,7 +292,7 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 		pair_until(&pair, &outcomes[0].done, 1);
 	}
 	assert_true(server().continued_replies > 0);
-	expect_idle();
+	pair_expect_idle(&pair);
 	assert_int_equal(pair.conn->share.size, req->credits.wanted);
 }
 
@@ -343,7 +320,7 @@ static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 	assert_int_equal(client().fallbacks_credits, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, 0);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void timeout__what_was_reserved_stays_until_the_reply(void **state)
@@ -368,7 +345,7 @@ static void timeout__what_was_reserved_stays_until_the_reply(void **state)
 	assert_int_equal(requester_of(pair.conn)->reply_reserved, 5);
 	assert_int_equal(pair.nlater, 1);
 	pair_release_later(&pair);
-	expect_idle();
+	pair_expect_idle(&pair);
 	assert_int_equal(pair.closed, 0);
 }
 
@@ -385,7 +362,7 @@ static void peer__without_the_extension_is_spoken_to_as_before(void **state)
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(client().extended_calls, 0);
 	assert_int_equal(client().long_calls, 1);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static void orphan__keeps_the_receives_of_its_arguments(void **state)
@@ -525,7 +502,7 @@ static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **sta
 		assert_in_range(pair.server->reserve_pool->in_use_peak, 8, 10);
 	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
 	conn_group_put_bufs(&taken);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 static int run(void)

@@ -45,14 +45,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct weir_engine_stats stats_of(const struct weir_engine *engine)
-{
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(engine, &stats);
-	return stats;
-}
-
 /* Both sides are this process, where the kernel says so. */
 static void is_known(const struct weir_peer *peer)
 {
@@ -120,13 +112,13 @@ static void accept__refusal_is_the_peers_and_is_counted(void **state)
 	assert_int_equal(pair.close_error, -ECONNREFUSED);
 	assert_int_equal(nasked, 1);
 	assert_int_equal(pair.server_opened, 0);
-	assert_int_equal(stats_of(pair.server).connections_refused, 1);
+	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
 	assert_int_equal(pair.server->nconnections, 0);
 	answer = 0;
 	pair_connect(&pair);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	assert_int_equal(outcome.status, 0);
-	assert_int_equal(stats_of(pair.server).connections_refused, 1);
+	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
 }
 
 /* One account for all connections of a peer, from the first to the last. */
@@ -238,7 +230,7 @@ static void replay__is_for_the_same_user_alone(void **state)
 		assert_int_equal(call_again(&raw), 1);
 		assert_int_equal(call_again(&raw), 0);
 	}
-	assert_int_equal(stats_of(pair.server).replays, 5);
+	assert_int_equal(pair_stats(pair.server).replays, 5);
 	/* The first of them is known as before. */
 	who->uid = who->gid = 54321;
 	assert_int_equal(call_again(&raw), 0);

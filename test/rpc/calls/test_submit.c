@@ -163,8 +163,7 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	for (int i = 0; i < raw.nmsgs; i++)
 		for (int j = 0; j < i; j++)
 			assert_memory_not_equal(raw.msgs[i], raw.msgs[j], 4);
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	for (uint32_t i = 0; i < ALL; i++)
 		assert_int_equal(outcomes[i].done, 1);
 }

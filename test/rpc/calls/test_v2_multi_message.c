@@ -51,36 +51,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct weir_engine_stats stats_of(const struct weir_engine *engine)
-{
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(engine, &stats);
-	return stats;
-}
-
-static void expect_idle(void)
-{
-	const struct requester *req = requester_of(pair.conn);
-
-	pair_settle(&pair);
-	assert_int_equal(req->credits.in_flight, 0);
-	assert_int_equal(req->reply_reserved, 0);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
-	assert_int_equal(pair.server->send_pool->in_use, 1);
-	assert_int_equal(pair.client->long_pool->in_use, 0);
-	assert_int_equal(pair.client->bulk_pool->in_use, 0);
-	assert_int_equal(pair.server->bulk_pool->in_use, 0);
-	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(stats_of(pair.client).groups_broken + stats_of(pair.server).groups_broken,
-			 0);
-	assert_int_equal(stats_of(pair.client).dropped + stats_of(pair.server).dropped, 0);
-}
-
 static void expect_no_explicit_rdma(void)
 {
-	const struct weir_engine_stats server = stats_of(pair.server),
-				       client = stats_of(pair.client);
+	const struct weir_engine_stats server = pair_stats(pair.server),
+				       client = pair_stats(pair.client);
 
 	assert_int_equal(server.reads + server.writes, 0);
 	assert_int_equal(client.long_calls + client.long_replies + client.windows_bound, 0);
@@ -163,20 +137,20 @@ static void sizes__7_no_memory_is_named_up_to_all_targets(void **state)
 			pair_until(&pair, &outcomes[0].done, 1);
 		}
 	}
-	assert_int_equal(stats_of(pair.client).placed_sent, 6 * TRANSMISSIONS);
-	assert_int_equal(stats_of(pair.client).placed_received, 6 * TRANSMISSIONS);
-	assert_int_equal(stats_of(pair.client).continued_calls, 6 * (TRANSMISSIONS - 1));
-	assert_int_equal(stats_of(pair.server).continued_replies, 6 * (TRANSMISSIONS - 1));
+	assert_int_equal(pair_stats(pair.client).placed_sent, 6 * TRANSMISSIONS);
+	assert_int_equal(pair_stats(pair.client).placed_received, 6 * TRANSMISSIONS);
+	assert_int_equal(pair_stats(pair.client).continued_calls, 6 * (TRANSMISSIONS - 1));
+	assert_int_equal(pair_stats(pair.server).continued_replies, 6 * (TRANSMISSIONS - 1));
 	expect_no_explicit_rdma();
-	expect_idle();
+	pair_expect_idle(&pair);
 	/* One byte more is too many. */
 	begin_write(TRANSMISSIONS * EACH + 1, &outcomes[0]);
 	end_write(&outcomes[0]);
-	assert_int_equal(stats_of(pair.server).reads, 1);
+	assert_int_equal(pair_stats(pair.server).reads, 1);
 	begin_read(10, TRANSMISSIONS * EACH + 1, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
-	assert_int_equal(stats_of(pair.server).writes, 0); /* that short it is in the message */
-	expect_idle();
+	assert_int_equal(pair_stats(pair.server).writes, 0); /* that short it is in the message */
+	pair_expect_idle(&pair);
 }
 
 static void check_multi(struct outcome *o, struct weir_call *call, const struct weir_result *result)
@@ -251,11 +225,11 @@ static void multi__what_is_placed_and_what_is_not_in_all_sizes(void **state)
 				multi(both, how);
 		}
 	}
-	assert_true(stats_of(pair.client).placed_sent > 100);
-	assert_true(stats_of(pair.client).placed_received > 100);
-	assert_true(stats_of(pair.client).continued_calls > 100);
-	assert_true(stats_of(pair.server).continued_replies > 100);
-	expect_idle();
+	assert_true(pair_stats(pair.client).placed_sent > 100);
+	assert_true(pair_stats(pair.client).placed_received > 100);
+	assert_true(pair_stats(pair.client).continued_calls > 100);
+	assert_true(pair_stats(pair.server).continued_replies > 100);
+	pair_expect_idle(&pair);
 }
 
 /* What would be placed is to be read, where the responder has no targets any more. */
@@ -273,11 +247,11 @@ static void direction__of_items_that_are_read_beside_a_long_payload(void **state
 				multi(both, how);
 		}
 	}
-	assert_int_equal(stats_of(pair.client).placed_sent, 0);
-	assert_int_equal(stats_of(pair.client).long_calls, 0);
-	assert_true(stats_of(pair.client).continued_calls > 20);
-	assert_true(stats_of(pair.server).read_chunks > 20);
-	expect_idle();
+	assert_int_equal(pair_stats(pair.client).placed_sent, 0);
+	assert_int_equal(pair_stats(pair.client).long_calls, 0);
+	assert_true(pair_stats(pair.client).continued_calls > 20);
+	assert_true(pair_stats(pair.server).read_chunks > 20);
+	pair_expect_idle(&pair);
 }
 
 static void credits__4_3_all_calls_find_their_way(void **state)
@@ -297,11 +271,11 @@ static void credits__4_3_all_calls_find_their_way(void **state)
 				pair_until(&pair, &outcomes[i].done, 1);
 		}
 	}
-	assert_true(stats_of(pair.client).continued_calls > 0);
-	assert_true(stats_of(pair.client).fallbacks_credits +
-			    stats_of(pair.client).fallbacks_buffers >
+	assert_true(pair_stats(pair.client).continued_calls > 0);
+	assert_true(pair_stats(pair.client).fallbacks_credits +
+			    pair_stats(pair.client).fallbacks_buffers >
 		    0);
-	expect_idle();
+	pair_expect_idle(&pair);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -110,10 +110,7 @@ static void until(const int *flag)
 
 static struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats out = {.struct_bytes = sizeof(out)};
-
-	weir_engine_stats(pair.server, &out);
-	return out;
+	return pair_stats(pair.server);
 }
 
 static void begin(struct weir_engine *engine, struct end *end)

@@ -63,14 +63,6 @@ static void pass(uint64_t ns)
 		pair_poll(&pair);
 }
 
-static struct weir_engine_stats stats_of(const struct weir_engine *engine)
-{
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(engine, &stats);
-	return stats;
-}
-
 /* Lists of a call: so many Read segments at so many positions, Write chunks, and segments in each.
  */
 struct lists {
@@ -123,7 +115,7 @@ static void message__chunks_segments_and_bytes(void **state)
 		over += cases[i].is_over;
 		if (cases[i].is_over)
 			assert_int_equal(r.w[4], 2); /* ERR_CHUNK */
-		assert_int_equal(stats_of(pair.server).limits_exceeded, over);
+		assert_int_equal(pair_stats(pair.server).limits_exceeded, over);
 	}
 	assert_int_equal(raw.disconnected, 0);
 	raw_close(&raw);
@@ -180,10 +172,10 @@ static void pull_bytes__of_a_connection(void **state)
 	write_call(pair.conn, 0);
 	write_call(pair.conn, 1);
 	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
-	assert_int_equal(stats_of(pair.server).pull_waits, 0);
+	assert_int_equal(pair_stats(pair.server).pull_waits, 0);
 	write_call(pair.conn, 2);
 	assert_int_equal(pair.server->pulling_bytes, 2 * ITEM);
-	assert_int_equal(stats_of(pair.server).pull_waits, 1);
+	assert_int_equal(pair_stats(pair.server).pull_waits, 1);
 	expect_done(3);
 }
 
@@ -201,10 +193,10 @@ static void pull_bytes__of_an_engine(void **state)
 	write_call(first, 1);
 	write_call(pair.conn, 2);
 	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
-	assert_int_equal(stats_of(pair.server).pull_waits, 0);
+	assert_int_equal(pair_stats(pair.server).pull_waits, 0);
 	write_call(pair.conn, 3);
 	assert_int_equal(pair.server->pulling_bytes, 3 * ITEM);
-	assert_int_equal(stats_of(pair.server).pull_waits, 1);
+	assert_int_equal(pair_stats(pair.server).pull_waits, 1);
 	expect_done(4);
 }
 
@@ -218,7 +210,7 @@ static void pull_timeout__ends_the_connection(void **state)
 	pass(15 * MS); /* it is looked at now and then */
 	assert_int_equal(pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
-	assert_int_equal(stats_of(pair.server).pull_timeouts, 1);
+	assert_int_equal(pair_stats(pair.server).pull_timeouts, 1);
 	assert_int_equal(pair.server->pulling_bytes, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_not_equal(outcomes[0].status, 0);
@@ -236,14 +228,14 @@ static void first_call_timeout__of_one_that_never_calls(void **state)
 	pass(10 * MS);
 	assert_int_equal(pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
-	assert_int_equal(stats_of(pair.server).first_call_timeouts, 1);
+	assert_int_equal(pair_stats(pair.server).first_call_timeouts, 1);
 	pair_until(&pair, &pair.closed, 1);
 	/* One that has called stays, however idle it is. */
 	pair_connect(&pair);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	pass(5 * TIME_MS * MS);
 	assert_int_equal(pair.server_closed, 1);
-	assert_int_equal(stats_of(pair.server).first_call_timeouts, 1);
+	assert_int_equal(pair_stats(pair.server).first_call_timeouts, 1);
 }
 
 static void low_shared(struct weir_profile *profile)
@@ -282,7 +274,7 @@ static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void *
 	pass(5 * TIME_MS * MS);
 	assert_int_equal(outcomes[0].done, 0);
 	assert_int_equal(pair.server_closed, 0);
-	assert_int_equal(stats_of(pair.server).first_call_timeouts, 0);
+	assert_int_equal(pair_stats(pair.server).first_call_timeouts, 0);
 	pool->free = free;
 	pool->nused = nused;
 	request_pool_serve(pool);
@@ -313,7 +305,7 @@ static void close_timeout__ends_what_does_not_end(void **state)
 	assert_int_equal(pair.closed, 1);
 	assert_int_equal(pair.close_error, -ETIMEDOUT);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
-	assert_int_equal(stats_of(pair.client).close_timeouts, 1);
+	assert_int_equal(pair_stats(pair.client).close_timeouts, 1);
 }
 
 static void patient(struct weir_profile *profile)
@@ -358,13 +350,12 @@ static void send_timeout__of_a_peer_that_takes_nothing(void **state)
 			raw_until(&raw, &raw.nmsgs, 1);
 		}
 	}
-	assert_int_equal(stats_of(pair.server).send_timeouts, 0);
+	assert_int_equal(pair_stats(pair.server).send_timeouts, 0);
 	pass(10 * MS);
 	assert_int_equal(pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
-	assert_int_equal(stats_of(pair.server).send_timeouts, 1);
-	raw_close(&raw);
-	pair_stop(&pair);
+	assert_int_equal(pair_stats(pair.server).send_timeouts, 1);
+	raw_end(&raw);
 }
 
 /* The first tick of a connection, long after the start of the clock, finds a call that has not
@@ -393,8 +384,8 @@ static void send_timeout__begins_with_what_is_sent(void **state)
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, 0);
-	assert_int_equal(stats_of(pair.client).send_timeouts, 0);
-	assert_int_equal(stats_of(pair.server).send_timeouts, 0);
+	assert_int_equal(pair_stats(pair.client).send_timeouts, 0);
+	assert_int_equal(pair_stats(pair.server).send_timeouts, 0);
 	pair_stop(&pair);
 }
 
@@ -409,7 +400,7 @@ static void connect_timeout__of_one_that_nobody_accepts(void **state)
 		weir_engine_poll(pair.client, 0, pair.now_ns);
 	}
 	assert_int_equal(pair.close_error, -ETIMEDOUT);
-	assert_int_equal(stats_of(pair.client).connect_timeouts, 1);
+	assert_int_equal(pair_stats(pair.client).connect_timeouts, 1);
 }
 
 static void connections__one_past_the_limit_is_refused(void **state)
@@ -421,12 +412,12 @@ static void connections__one_past_the_limit_is_refused(void **state)
 	pair.server->profile.connections = 1;
 	pair_connect(&pair);
 	first = pair.conn;
-	assert_int_equal(stats_of(pair.server).connections_refused, 0);
+	assert_int_equal(pair_stats(pair.server).connections_refused, 0);
 	for (int i = 0; i < 20; i++) { /* more than there are lines for in the log */
 		assert_int_equal(pair_connect_begin(&pair), 0);
 		pair_until(&pair, &pair.closed, i + 1);
 		assert_int_equal(pair.close_error, -ECONNREFUSED);
-		assert_int_equal(stats_of(pair.server).connections_refused, i + 1);
+		assert_int_equal(pair_stats(pair.server).connections_refused, i + 1);
 	}
 	assert_in_range(pair.server->refusals.left_out, 1, 15);
 	pair.conn = first;
@@ -474,7 +465,7 @@ static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 	}
 	rte_openlog_stream(NULL);
 	fclose(log);
-	stats = stats_of(pair.server);
+	stats = pair_stats(pair.server);
 	assert_int_equal(stats.connections_lost, 20);
 	assert_int_equal(lines_with(text, " ends: "), LOG_RATE_LINES);
 	assert_int_equal(stats.log_lines_left_out, 20 - LOG_RATE_LINES);

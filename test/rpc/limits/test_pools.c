@@ -30,14 +30,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct weir_engine_stats stats_of(const struct weir_engine *engine)
-{
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(engine, &stats);
-	return stats;
-}
-
 /* Of the responder's buffers for what it pulls, 'left' are free. */
 static void take_all_but(uint32_t left)
 {
@@ -84,12 +76,12 @@ static void recv_buffers__too_few_for_one_more_connection(void **state)
 	assert_int_equal(pair_connect_begin(&pair), 0);
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(pair.close_error, -ECONNREFUSED);
-	assert_int_equal(stats_of(pair.server).connections_refused, 1);
-	assert_in_range(stats_of(pair.server).recv_pool_empty, 1, 2);
+	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
+	assert_in_range(pair_stats(pair.server).recv_pool_empty, 1, 2);
 	mem_pool_put(recvs[--n]);
 	pair_connect(&pair);
 	assert_int_equal(pool->in_use, pool->count);
-	assert_int_equal(stats_of(pair.server).connections_refused, 1);
+	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
 	while (n > 0)
 		mem_pool_put(recvs[--n]);
 }
@@ -105,7 +97,7 @@ static void bulk_buffer_bytes__of_a_call_that_is_pulled(void **state)
 		write_call(more, ITEM + more);
 		pair_until(&pair, &outcomes[more].done, 1);
 		assert_int_equal(outcomes[more].status, more ? -EREMOTEIO : 0);
-		assert_int_equal(stats_of(pair.server).limits_exceeded, more);
+		assert_int_equal(pair_stats(pair.server).limits_exceeded, more);
 	}
 	assert_int_equal(pair.closed, 0);
 }
@@ -150,14 +142,14 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	write_call(0, ITEM);
 	pair_until(&pair, &outcomes[0].done, 1);
 	pair_settle(&pair); /* and its buffer came back */
-	stats = stats_of(pair.server);
+	stats = pair_stats(pair.server);
 	assert_int_equal(stats.buffer_waits, 0);
 	take_all_but(0);
 	write_call(1, ITEM);
 	pair_settle(&pair);
 	assert_int_equal(outcomes[1].done, 0);
-	assert_int_equal(stats_of(pair.server).buffer_waits, 1);
-	assert_in_range(stats_of(pair.server).bulk_pool_empty, stats.bulk_pool_empty + 1,
+	assert_int_equal(pair_stats(pair.server).buffer_waits, 1);
+	assert_in_range(pair_stats(pair.server).bulk_pool_empty, stats.bulk_pool_empty + 1,
 			UINT64_MAX);
 	put_all();
 	pair_until(&pair, &outcomes[1].done, 1);
@@ -205,13 +197,13 @@ static void windows__one_call_past_them_waits(void **state)
 		assert_int_equal(weir_call_result_item(call, pair.client_region,
 						       pair.client_mem + 64 * i, 64),
 				 0);
-		assert_int_equal(stats_of(pair.client).window_waits, 0);
+		assert_int_equal(pair_stats(pair.client).window_waits, 0);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
 	pair_settle(&pair);
 	assert_int_equal(pair.client->nwindows_free, 0);
 	assert_int_equal(pair.nlater, WINDOWS);
-	assert_in_range(stats_of(pair.client).window_waits, 1, UINT64_MAX);
+	assert_in_range(pair_stats(pair.client).window_waits, 1, UINT64_MAX);
 	pair_release_later(&pair);
 	for (uint32_t i = 0; i < WINDOWS; i++) {
 		pair_until(&pair, &ends[i].done, 1);

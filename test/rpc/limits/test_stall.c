@@ -53,10 +53,7 @@ static void few(struct weir_profile *profile)
 
 static struct weir_engine_stats server(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
-
-	weir_engine_stats(pair.server, &stats);
-	return stats;
+	return pair_stats(pair.server);
 }
 
 static void send_call(uint32_t xid, uint32_t proc, uint32_t word)
@@ -193,8 +190,7 @@ static int setup_replay(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	pair_non_idempotent = NULL;
 	return 0;
 }

@@ -57,10 +57,7 @@ static inline int teardown(void **state)
 
 static inline struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats now = {.struct_bytes = sizeof(now)};
-
-	weir_engine_stats(pair.client, &now);
-	return now;
+	return pair_stats(pair.client);
 }
 
 static inline struct weir_call *begin(uint32_t i, uint32_t proc, uint64_t timeout_ns)

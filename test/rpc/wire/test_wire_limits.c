@@ -59,8 +59,7 @@ static int setup_smallest_inline(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 

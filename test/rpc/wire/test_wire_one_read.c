@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A call with one Read segment is pulled in one pass, where it can be: it is answered as the same
  * call is that lists an empty segment more, which takes the steps that any call does. */
-#include "pair_main.h"
+#include "raw_client.h"
 
 #include <endian.h>
 #include <string.h>
-
-#include "raw.h"
 
 #define ITEM_BYTES 1000u
 #define POSITION   48u
@@ -16,26 +14,6 @@
 #define AT_PAYLOAD  13u
 #define WORDS	    26u
 #define SEGMENT_END 10u
-
-static struct pair pair;
-static struct raw raw;
-
-static int setup(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
-	raw_open(&raw, &pair);
-	raw_connect(&raw);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
-	return 0;
-}
 
 static void make_write(struct words *m, uint32_t xid)
 {

@@ -1,88 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a responder must not process, on the wire: replies, credentials that are none, items that
  * may not be reduced. */
-#include "pair_main.h"
-
-#include <string.h>
-
-#include "raw.h"
+#include "raw_client.h"
 #include "rdma1.h"
-
-static struct pair pair;
-static struct raw raw;
-
-static int setup(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
-	raw_open(&raw, &pair);
-	raw_connect(&raw);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
-	return 0;
-}
-
-/* xid, vers, credit, proc */
-static void put_fixed(struct words *m, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t proc)
-{
-	words_put(m, 4, xid, vers, credit, proc);
-}
-
-static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
-{
-	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
-}
-
-static void put_segment(struct words *m, uint32_t handle, uint32_t len, uint64_t offset)
-{
-	words_put(m, 4, handle, len, (uint32_t)(offset >> 32), (uint32_t)offset);
-}
-
-/* A Short NULL call. */
-static struct words null_call(uint32_t xid, uint32_t credit)
-{
-	struct words m = {0};
-
-	put_fixed(&m, xid, 1, credit, 0);
-	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, xid, PAIR_NULL);
-	return m;
-}
-
-/* The responder still answers: nothing before this ended the connection or lost a receive. */
-static void expect_alive(void)
-{
-	struct words m = null_call(0xa11fe, 4), r = {0};
-
-	raw_send_words(&raw, &m);
-	raw_recv_words(&raw, &r);
-	assert_int_equal(r.w[0], 0xa11fe);
-	assert_int_equal(r.w[3], 0);
-	assert_int_equal(r.w[7], 0xa11fe);
-	assert_int_equal(r.w[8], 1);
-	assert_int_equal(raw.disconnected, 0);
-	assert_int_equal(raw.nmsgs, 0);
-}
-
-static void expect_err_chunk(uint32_t xid, uint32_t vers)
-{
-	struct words r = {0};
-
-	raw_recv_words(&raw, &r);
-	assert_int_equal(r.n, 5);
-	assert_int_equal(r.w[0], xid);
-	assert_int_equal(r.w[1], vers);
-	assert_true(r.w[2] >= 1);
-	assert_int_equal(r.w[3], 4);
-	assert_int_equal(r.w[4], 2);
-	expect_alive();
-}
 
 static void put_segment_of_mem(struct words *m, uint32_t len)
 {
@@ -232,7 +152,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	words_put(&m, 2, 1, 64);
 	put_segment_of_mem(&m, 8);
 	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, 67, PAIR_MULTI); /* which may have two */
+	words_put_rpc(&m, 67, PAIR_MULTI); /* which may have two */
 	words_put(&m, 5, 1, 40, 2, 8, 3);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(67, 1);

@@ -1,86 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What a responder answers, on the wire, to what a requester may send it. */
-#include "pair_main.h"
-
-#include <string.h>
-
-#include "raw.h"
-
-static struct pair pair;
-static struct raw raw;
-
-static int setup(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
-	raw_open(&raw, &pair);
-	raw_connect(&raw);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
-	return 0;
-}
-
-/* xid, vers, credit, proc */
-static void put_fixed(struct words *m, uint32_t xid, uint32_t vers, uint32_t credit, uint32_t proc)
-{
-	words_put(m, 4, xid, vers, credit, proc);
-}
-
-static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
-{
-	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
-}
-
-static void put_segment(struct words *m, uint32_t handle, uint32_t len, uint64_t offset)
-{
-	words_put(m, 4, handle, len, (uint32_t)(offset >> 32), (uint32_t)offset);
-}
-
-/* A Short NULL call. */
-static struct words null_call(uint32_t xid, uint32_t credit)
-{
-	struct words m = {0};
-
-	put_fixed(&m, xid, 1, credit, 0);
-	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, xid, PAIR_NULL);
-	return m;
-}
-
-/* The responder still answers: nothing before this ended the connection or lost a receive. */
-static void expect_alive(void)
-{
-	struct words m = null_call(0xa11fe, 4), r = {0};
-
-	raw_send_words(&raw, &m);
-	raw_recv_words(&raw, &r);
-	assert_int_equal(r.w[0], 0xa11fe);
-	assert_int_equal(r.w[3], 0);
-	assert_int_equal(r.w[7], 0xa11fe);
-	assert_int_equal(r.w[8], 1);
-	assert_int_equal(raw.disconnected, 0);
-	assert_int_equal(raw.nmsgs, 0);
-}
-
-static void expect_err_chunk(uint32_t xid, uint32_t vers)
-{
-	struct words r = {0};
-
-	raw_recv_words(&raw, &r);
-	assert_int_equal(r.n, 5);
-	assert_int_equal(r.w[0], xid);
-	assert_int_equal(r.w[1], vers);
-	assert_true(r.w[2] >= 1);
-	assert_int_equal(r.w[3], 4);
-	assert_int_equal(r.w[4], 2);
-	expect_alive();
-}
+#include "raw_client.h"
 
 static void receive__4_5_short_messages_are_dropped(void **state)
 {
@@ -104,7 +24,7 @@ static void receive__4_5_1_another_version_is_err_vers(void **state)
 	(void)state;
 	put_fixed(&m, 77, 2, 1, 0);
 	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, 77, PAIR_NULL);
+	words_put_rpc(&m, 77, PAIR_NULL);
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.n, 7);
@@ -134,7 +54,7 @@ static void receive__4_6_1_msgp_is_err_chunk(void **state)
 	(void)state;
 	put_fixed(&m, 6, 1, 1, 2);
 	words_put(&m, 5, 0, 0, 0, 0, 0);
-	put_rpc(&m, 6, PAIR_NULL);
+	words_put_rpc(&m, 6, PAIR_NULL);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(6, 1);
 }
@@ -221,7 +141,7 @@ static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, u
 		put_segment(&m, handle, len, raw.raddr + i * len);
 	}
 	words_put(&m, 3, 0, 0, 0);
-	put_rpc(&m, xid, proc);
+	words_put_rpc(&m, xid, proc);
 	words_put(&m, 3, 100, count, 11);
 	return m;
 }
@@ -305,7 +225,7 @@ static void pull__long_calls_with_items_do_not_wait_for_each_other(void **state)
 		struct words m = {0}, rpc = {0};
 		uint64_t at = rpc_at + i * 64;
 
-		put_rpc(&rpc, 80 + i, PAIR_WRITE);
+		words_put_rpc(&rpc, 80 + i, PAIR_WRITE);
 		words_put(&rpc, 3, 100, 5000, 11);
 		memcpy(raw.mem + at, rpc.w, rpc_bytes);
 		put_fixed(&m, 80 + i, 1, nmsgs, 1);
@@ -441,7 +361,7 @@ static struct words read_call(uint32_t xid, uint32_t count, uint32_t nsegs, cons
 	} else {
 		words_put(&m, 1, 0);
 	}
-	put_rpc(&m, xid, PAIR_READ);
+	words_put_rpc(&m, xid, PAIR_READ);
 	words_put(&m, 1, count);
 	return m;
 }

@@ -27,8 +27,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 

@@ -1,35 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A call without chunks is taken in and answered by a path of its own: as the same call is that
  * lists an empty Write chunk, which takes the steps that any call does. */
-#include "pair_main.h"
+#include "raw_client.h"
 
 #include <endian.h>
 #include <string.h>
 
-#include "raw.h"
-
 #define AT_PAYLOAD 7u
 #define WORDS	   21u
-
-static struct pair pair;
-static struct raw raw;
-
-static int setup(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
-	raw_open(&raw, &pair);
-	raw_connect(&raw);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
-	return 0;
-}
 
 static void make_echo(struct words *m)
 {

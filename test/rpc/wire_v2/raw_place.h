@@ -124,14 +124,6 @@ static inline uint32_t place_checksum(uint32_t len)
 	return sum;
 }
 
-static inline struct weir_engine_stats place_stats(const struct weir_engine *engine)
-{
-	struct weir_engine_stats s = {.struct_bytes = sizeof(s)};
-
-	weir_engine_stats(engine, &s);
-	return s;
-}
-
 /* Requests that are not in use name no receives: these are others' by then. */
 static inline void expect_no_parts(const struct weir_conn *server_conn)
 {

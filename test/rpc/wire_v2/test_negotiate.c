@@ -65,8 +65,7 @@ static struct words begin(enum weir_protocol protocol, enum weir_reconnect recon
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 

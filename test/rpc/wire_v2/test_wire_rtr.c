@@ -38,17 +38,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 
 static struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats s = {.struct_bytes = sizeof(s)};
-
-	weir_engine_stats(pair.server, &s);
-	return s;
+	return pair_stats(pair.server);
 }
 
 static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)

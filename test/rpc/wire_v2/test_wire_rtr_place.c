@@ -109,11 +109,11 @@ static void item__3_3_is_used_where_it_lies(void **state)
 		assert_int_equal(r.w[16], 11);
 		assert_int_equal(r.w[17], items[i].len);
 		assert_int_equal(r.w[18], place_checksum(items[i].len));
-		assert_int_equal(place_stats(pair.server).placed_received, i + 1);
+		assert_int_equal(pair_stats(pair.server).placed_received, i + 1);
 	}
-	assert_int_equal(place_stats(pair.server).bulk_copies, 0);
-	assert_int_equal(place_stats(pair.server).reads, 0);
-	assert_int_equal(place_stats(pair.server).read_chunks, 0);
+	assert_int_equal(pair_stats(pair.server).bulk_copies, 0);
+	assert_int_equal(pair_stats(pair.server).reads, 0);
+	assert_int_equal(pair_stats(pair.server).read_chunks, 0);
 }
 
 static void item__in_targets_apart_is_put_together(void **state)
@@ -126,7 +126,7 @@ static void item__in_targets_apart_is_put_together(void **state)
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[5], XMTRESP);
 	assert_int_equal(r.w[18], place_checksum(3000));
-	assert_int_equal(place_stats(pair.server).bulk_copies, 1);
+	assert_int_equal(pair_stats(pair.server).bulk_copies, 1);
 	raw_settle(&raw);
 	assert_int_equal(pair.server->bulk_pool->in_use, 0);
 }
@@ -168,7 +168,7 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		assert_int_equal(r.w[14], cases[i].max);
 	}
 	assert_int_equal(pair.handled, 0);
-	assert_int_equal(place_stats(pair.server).reports_sent, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(pair_stats(pair.server).reports_sent, sizeof(cases) / sizeof(cases[0]));
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
 }
@@ -183,7 +183,7 @@ static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < 12; i++) {
 		struct words m = {0}, c = {0}, r = {0};
-		uint64_t reads = place_stats(pair.server).reads;
+		uint64_t reads = pair_stats(pair.server).reads;
 		uint32_t handled = pair.handled;
 
 		service = 1 + i % 3;
@@ -212,7 +212,7 @@ static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 		assert_int_equal(r.w[5], XMTRESP);
 		assert_int_equal(r.w[15], service == 1 ? WEIR_RPC_SUCCESS : WEIR_RPC_GARBAGE_ARGS);
 		assert_int_equal(pair.handled - handled, service == 1);
-		assert_int_equal(place_stats(pair.server).reads - reads,
+		assert_int_equal(pair_stats(pair.server).reads - reads,
 				 service == 1 && type == EXRW);
 	}
 }
@@ -302,8 +302,8 @@ static void result__7_4_is_placed_where_it_was_asked_for(void **state)
 	expect_placed(NUMBER * TARGET);
 	send_read(3000, BYSIZE, 3000, 10000);
 	expect_placed(3000);
-	assert_int_equal(place_stats(pair.server).placed_sent, 3);
-	assert_int_equal(place_stats(pair.server).writes, 0);
+	assert_int_equal(pair_stats(pair.server).placed_sent, 3);
+	assert_int_equal(pair_stats(pair.server).writes, 0);
 }
 
 static void result__7_4_goes_another_way_where_it_has_to(void **state)
@@ -329,7 +329,7 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 4);
 	assert_int_equal(r.w[4], 3);
-	assert_int_equal(place_stats(pair.server).placed_sent, 0);
+	assert_int_equal(pair_stats(pair.server).placed_sent, 0);
 }
 
 static void report_reply(uint32_t xid)
@@ -384,7 +384,7 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 			pair.server_mem[i] = pair_byte(i);
 		expect_no_other(9); /* once */
 	}
-	assert_int_equal(place_stats(pair.server).replies_resent, 4);
+	assert_int_equal(pair_stats(pair.server).replies_resent, 4);
 	assert_int_equal(pair.handled, 8);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -452,7 +452,7 @@ static void result__5_4_that_waited_is_sent_again_once(void **state)
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 0);
 	expect_no_other(read_xid);
-	assert_int_equal(place_stats(pair.server).replies_resent, 1);
+	assert_int_equal(pair_stats(pair.server).replies_resent, 1);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

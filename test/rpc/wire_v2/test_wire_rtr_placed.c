@@ -93,9 +93,9 @@ static void write__3_3_takes_one_message(void **state)
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
-	assert_int_equal(place_stats(pair.client).placed_sent, 1);
-	assert_int_equal(place_stats(pair.client).windows_bound, 0);
-	assert_int_equal(place_stats(pair.client).bulk_copies, 0);
+	assert_int_equal(pair_stats(pair.client).placed_sent, 1);
+	assert_int_equal(pair_stats(pair.client).windows_bound, 0);
+	assert_int_equal(pair_stats(pair.client).bulk_copies, 0);
 	expect_idle();
 }
 
@@ -142,8 +142,8 @@ static void write__too_long_goes_by_explicit_rdma(void **state)
 	raw_recv_words(&raw, &m);
 	assert_int_equal(m.w[3], 0);
 	assert_int_equal(m.w[6], 1);
-	assert_int_equal(place_stats(pair.client).fallbacks_limits, 1);
-	assert_int_equal(place_stats(pair.client).placed_sent, 0);
+	assert_int_equal(pair_stats(pair.client).fallbacks_limits, 1);
+	assert_int_equal(pair_stats(pair.client).placed_sent, 0);
 }
 
 static void check_read(struct outcome *o, struct weir_call *call, const struct weir_result *result)
@@ -225,9 +225,9 @@ static void read__7_4_is_used_where_it_lies(void **state)
 				     (uint8_t *)outcome.arg < pair.client_mem + 5000);
 		expect_idle();
 	}
-	assert_int_equal(place_stats(pair.client).placed_received, 4);
-	assert_int_equal(place_stats(pair.client).windows_bound, 0);
-	assert_int_equal(place_stats(pair.client).bulk_copies, 0);
+	assert_int_equal(pair_stats(pair.client).placed_received, 4);
+	assert_int_equal(pair_stats(pair.client).windows_bound, 0);
+	assert_int_equal(pair_stats(pair.client).bulk_copies, 0);
 }
 
 static void read__in_targets_apart_is_put_together(void **state)
@@ -240,7 +240,7 @@ static void read__in_targets_apart_is_put_together(void **state)
 	send_read_reply(xid, &item, 3000);
 	raw_until(&raw, &outcome.done, 1);
 	assert_ptr_equal(outcome.arg, pair.client_mem);
-	assert_int_equal(place_stats(pair.client).bulk_copies, 1);
+	assert_int_equal(pair_stats(pair.client).bulk_copies, 1);
 	expect_idle();
 }
 
@@ -356,7 +356,7 @@ static void read__that_is_not_what_its_entry_says_ends_the_call(void **state)
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
 	expect_idle();
-	assert_int_equal(place_stats(pair.client).reports_sent, 0);
+	assert_int_equal(pair_stats(pair.client).reports_sent, 0);
 }
 
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -443,11 +443,11 @@ static void both__of_two_items_with_a_long_gap(void **state)
 				 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
-	assert_int_equal(place_stats(pair.client).placed_sent, 2);
-	assert_int_equal(place_stats(pair.client).placed_received, 2);
-	assert_int_equal(
-		place_stats(pair.client).bulk_copies + place_stats(pair.server).bulk_copies, 0);
-	assert_int_equal(place_stats(pair.client).fallbacks_limits, 0);
+	assert_int_equal(pair_stats(pair.client).placed_sent, 2);
+	assert_int_equal(pair_stats(pair.client).placed_received, 2);
+	assert_int_equal(pair_stats(pair.client).bulk_copies + pair_stats(pair.server).bulk_copies,
+			 0);
+	assert_int_equal(pair_stats(pair.client).fallbacks_limits, 0);
 }
 
 static int run(void)

@@ -68,17 +68,13 @@ static void begin(uint32_t grant, uint32_t rtrs)
 static int teardown(void **state)
 {
 	(void)state;
-	raw_close(&raw);
-	pair_stop(&pair);
+	raw_end(&raw);
 	return 0;
 }
 
 static struct weir_engine_stats stats(void)
 {
-	struct weir_engine_stats s = {.struct_bytes = sizeof(s)};
-
-	weir_engine_stats(pair.client, &s);
-	return s;
+	return pair_stats(pair.client);
 }
 
 static void check_opaque(struct outcome *o, struct weir_call *call,

@@ -186,8 +186,8 @@ static void items__7_3_displacements_are_of_the_whole_message(void **state)
 			expect_multi(200, 300, 1000);
 		}
 	}
-	assert_int_equal(place_stats(pair.server).read_chunks, 9 + 2 * 6);
-	assert_int_equal(place_stats(pair.server).long_calls, 0);
+	assert_int_equal(pair_stats(pair.server).read_chunks, 9 + 2 * 6);
+	assert_int_equal(pair_stats(pair.server).long_calls, 0);
 	expect_calm();
 	expect_alive();
 }
@@ -374,10 +374,10 @@ static void item__7_lies_in_targets_of_all_transmissions(void **state)
 		assert_int_equal(r.w[17], item->len);
 		assert_int_equal(r.w[18], place_checksum(item->len));
 		copies += cases[i].copies;
-		assert_int_equal(place_stats(pair.server).bulk_copies, copies);
-		assert_int_equal(place_stats(pair.server).placed_received, i + 1);
+		assert_int_equal(pair_stats(pair.server).bulk_copies, copies);
+		assert_int_equal(pair_stats(pair.server).placed_received, i + 1);
 	}
-	assert_int_equal(place_stats(pair.server).read_chunks, 0);
+	assert_int_equal(pair_stats(pair.server).read_chunks, 0);
 	expect_calm();
 	expect_alive();
 }
@@ -427,8 +427,8 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		expect_calm();
 	}
 	assert_int_equal(pair.handled, 0);
-	assert_int_equal(place_stats(pair.server).reports_sent, sizeof(cases) / sizeof(cases[0]));
-	assert_int_equal(place_stats(pair.server).groups_broken, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(pair_stats(pair.server).reports_sent, sizeof(cases) / sizeof(cases[0]));
+	assert_int_equal(pair_stats(pair.server).groups_broken, sizeof(cases) / sizeof(cases[0]));
 	expect_alive();
 }
 
@@ -546,9 +546,9 @@ static void result__7_4_is_placed_by_all_transmissions(void **state)
 	expect_placed(2 * NUMBER * TARGET, 2);
 	send_read(3 * NUMBER * TARGET, BYSIZE, 20000, 30000, 4);
 	expect_placed(3 * NUMBER * TARGET, 3);
-	assert_int_equal(place_stats(pair.server).placed_sent, 4);
-	assert_int_equal(place_stats(pair.server).continued_replies, 3);
-	assert_int_equal(place_stats(pair.server).writes, 0);
+	assert_int_equal(pair_stats(pair.server).placed_sent, 4);
+	assert_int_equal(pair_stats(pair.server).continued_replies, 3);
+	assert_int_equal(pair_stats(pair.server).writes, 0);
 	expect_calm();
 }
 

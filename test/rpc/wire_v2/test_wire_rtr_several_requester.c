@@ -156,11 +156,11 @@ static void write__7_takes_targets_of_several_transmissions(void **state)
 				 (lens[i] + ALL_TARGETS - 1) / ALL_TARGETS);
 		reply_write(xid, lens[i]);
 	}
-	assert_int_equal(place_stats(pair.client).placed_sent, 4);
-	assert_int_equal(place_stats(pair.client).continued_calls, 4);
-	assert_int_equal(place_stats(pair.client).windows_bound, 0);
-	assert_int_equal(place_stats(pair.client).bulk_copies, 0);
-	assert_int_equal(place_stats(pair.client).fallbacks_limits, 0);
+	assert_int_equal(pair_stats(pair.client).placed_sent, 4);
+	assert_int_equal(pair_stats(pair.client).continued_calls, 4);
+	assert_int_equal(pair_stats(pair.client).windows_bound, 0);
+	assert_int_equal(pair_stats(pair.client).bulk_copies, 0);
+	assert_int_equal(pair_stats(pair.client).fallbacks_limits, 0);
 }
 
 static void write__5_4_that_is_refused_goes_by_the_base(void **state)
@@ -183,7 +183,7 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
-	assert_int_equal(place_stats(pair.client).fallbacks_refused, 1);
+	assert_int_equal(pair_stats(pair.client).fallbacks_refused, 1);
 	expect_idle();
 }
 
@@ -204,7 +204,7 @@ static void expect_item(uint32_t len)
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
 	expect_idle();
-	assert_int_equal(place_stats(pair.client).continued_calls, 0);
+	assert_int_equal(pair_stats(pair.client).continued_calls, 0);
 }
 
 static void write__that_takes_more_than_the_limit_is_read(void **state)
@@ -226,7 +226,7 @@ static void write__4_3_without_the_credits_is_read(void **state)
 	(void)state;
 	submit_write(2 * ALL_TARGETS + 1); /* three of them */
 	expect_item(2 * ALL_TARGETS + 1);
-	assert_int_equal(place_stats(pair.client).fallbacks_credits, 1);
+	assert_int_equal(pair_stats(pair.client).fallbacks_credits, 1);
 	reply_write(begin_write(2 * ALL_TARGETS, 2), 2 * ALL_TARGETS);
 }
 
@@ -295,8 +295,8 @@ static void item__7_3_goes_with_a_long_payload(void **state)
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
-	assert_int_equal(place_stats(pair.client).long_calls, 0);
-	assert_int_equal(place_stats(pair.client).continued_calls, 1);
+	assert_int_equal(pair_stats(pair.client).long_calls, 0);
+	assert_int_equal(pair_stats(pair.client).continued_calls, 1);
 	expect_idle();
 }
 
@@ -384,11 +384,11 @@ static void read__7_4_comes_in_targets_of_several_transmissions(void **state)
 		send_read_reply(xid, &items[i], 0);
 		raw_until(&raw, &outcome.done, 1);
 		assert_int_equal(outcome.arg == (void *)pair.client_mem, is_apart);
-		assert_int_equal(place_stats(pair.client).bulk_copies, i < 3 ? 1 : 2);
+		assert_int_equal(pair_stats(pair.client).bulk_copies, i < 3 ? 1 : 2);
 		expect_idle();
 	}
-	assert_int_equal(place_stats(pair.client).placed_received, 4);
-	assert_int_equal(place_stats(pair.client).windows_bound, 0);
+	assert_int_equal(pair_stats(pair.client).placed_received, 4);
+	assert_int_equal(pair_stats(pair.client).windows_bound, 0);
 }
 
 static void read__9_5_whose_place_is_wrong_is_reported(void **state)
@@ -445,7 +445,7 @@ static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void 
 	raw_until(&raw, &outcome.done, 1);
 	for (uint32_t i = 0; i < 8000; i++)
 		assert_int_equal(pair.client_mem[ALL_TARGETS + 1 + i], 0x5a);
-	assert_int_equal(place_stats(pair.client).bulk_copies, 1);
+	assert_int_equal(pair_stats(pair.client).bulk_copies, 1);
 	expect_idle();
 }
 
