@@ -41,6 +41,7 @@ struct micro {
 	uint64_t left, completed, failed;
 	bool is_closed;
 	bool own_receives;
+	bool is_version2;
 	bool begins; /* each call, in place of calling again what has ended */
 	struct bench_clock clock;
 	uint64_t ahead_ns; /* of it: the engines' time */
@@ -213,6 +214,8 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 	weir_profile_defaults(&profile);
 	if (micro->own_receives)
 		profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
+	if (micro->is_version2)
+		profile.protocol = WEIR_PROTOCOL_V2;
 	if (profile.connections < micro->nconns)
 		profile.connections = micro->nconns;
 	if (profile.recv_buffers < 2 * micro->nconns)
@@ -279,12 +282,13 @@ static void usage(FILE *to)
 {
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
-	      "                      [--credits N] [--own-receives] [--connections N [--in-turn]] "
-	      "[--begin]\n"
+	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
+	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait "
 	      "for them.\n"
 	      "--own-receives: as with shared_receives = off.\n"
+	      "--version2: connections speak version 2 of the protocol.\n"
 	      "--connections: so many are open; calls are made on the first, or with --in-turn "
 	      "each on the "
 	      "next.\n"
@@ -321,6 +325,7 @@ int main(int argc, char **argv)
 					      {"calls", required_argument, NULL, 'c'},
 					      {"credits", required_argument, NULL, 'r'},
 					      {"own-receives", no_argument, NULL, 'o'},
+					      {"version2", no_argument, NULL, '2'},
 					      {"connections", required_argument, NULL, 'n'},
 					      {"in-turn", no_argument, NULL, 't'},
 					      {"begin", no_argument, NULL, 'b'},
@@ -358,6 +363,9 @@ int main(int argc, char **argv)
 			break;
 		case 'o':
 			micro.own_receives = true;
+			break;
+		case '2':
+			micro.is_version2 = true;
 			break;
 		case 'n':
 			micro.nconns = (uint32_t)number(optarg, 1, CONNS_MAX);
