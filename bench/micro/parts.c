@@ -18,6 +18,7 @@
 #include "requester.h"
 #include "ring.h"
 #include "rpc_msg.h"
+#include "shape.h"
 
 #define ROUNDS	      1000u
 #define INLINE_BYTES  4096u
@@ -59,7 +60,7 @@ static void check(bool good)
 static PART void measure_header_encode_short(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		rdma1_encode_short_msg(buf, i, 32);
+		shape_encode(buf, SHAPE_INLINE, i, 32, 0, NULL);
 		BARRIER();
 	}
 }
@@ -67,7 +68,7 @@ static PART void measure_header_encode_short(void)
 static PART void measure_header_encode_one_chunk(void)
 {
 	for (uint32_t i = 0; i < ROUNDS; i++) {
-		rdma1_encode_one_write_msg(buf, i, 32, &segment);
+		shape_encode(buf, SHAPE_ONE_WRITE, i, 32, 0, &segment);
 		BARRIER();
 	}
 }
@@ -316,9 +317,9 @@ static void set_up_messages(void)
 	check(rpc_call_encode(&out, &call) == 0);
 	weir_xdr_out_init(&out, rpc_reply, sizeof(rpc_reply));
 	check(rpc_reply_encode(&out, &reply) == 0);
-	rdma1_encode_short(short_call, 1, 32);
+	shape_encode(short_call, SHAPE_INLINE, 1, 32, 0, NULL);
 	memcpy(short_call + RDMA1_HEADER_MIN, rpc_call, 40);
-	rdma1_encode_one_write(chunk_call, 1, 32, &segment);
+	shape_encode(chunk_call, SHAPE_ONE_WRITE, 1, 32, 0, &segment);
 	memcpy(chunk_call + RDMA1_ONE_WRITE_SIZE, rpc_call, 40);
 	list_bytes = encode_lists(list_call);
 	memcpy(list_call + list_bytes, rpc_call, 40);

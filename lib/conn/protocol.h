@@ -110,9 +110,9 @@ struct conn_protocol {
 	/* The device is out of it, and it is to be remade. */
 	void (*on_suspend)(struct weir_conn *conn);
 	/* Where via_protocol: */
-	/* Choose the form and write the header: of a call of which call_plain.h may know the form;
-	 * of one with that plan. False: it is the general way's. */
-	bool (*prepare_plain)(struct weir_call *call);
+	/* Choose the form and write the header: of a call that may have a shape (call_shape.h); of
+	 * one with that plan. False: call_encode.c is to do it. */
+	bool (*prepare_shape)(struct weir_call *call);
 	bool (*prepare)(struct weir_call *call, const struct reduce_call_in *in);
 	/* The header is written, 'extra_bytes' behind its start, as version 1 has it. */
 	void (*finish_header)(struct weir_call *call);
@@ -166,8 +166,8 @@ struct conn_protocol {
 	int (*collect_items)(struct weir_request *req, uint32_t *nread);
 	/* What the header of the reply has more than that of version 1. */
 	uint32_t (*reply_extra_bytes)(const struct weir_request *req);
-	/* A reply with nothing to plan. False: it is another. */
-	bool (*plan_plain_reply)(struct weir_request *req);
+	/* Lay out a reply that has a shape (request_shape.h). False: it has none. */
+	bool (*plan_shape)(struct weir_request *req);
 	/* reduce_reply(), with a header of the request's version. */
 	int (*reduce)(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		      uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);

@@ -3,49 +3,105 @@
 #define SHAPE_H
 
 /*
- * What most messages are of both headers together, transport and RPC, told by a few compares: an
- * RDMA_MSG of version 1, with three empty lists or with one Write chunk of one segment, in front of
- * a call to one program with AUTH_NONE twice, or of a reply that is accepted, AUTH_NONE, SUCCESS;
- * or with one Read segment in front of such a call. Each says what the two decoders would together.
- * Words are compared as they came; those that are to be zero, together.
+ * The shapes of most messages. A shape is an RDMA_MSG of version 1 with three empty lists, with one
+ * Write chunk of one segment, or with one Read segment. In a message of a shape, the transport
+ * header is followed by a call to one program with AUTH_NONE twice, or by a reply that is accepted
+ * with AUTH_NONE and SUCCESS.
+ *
+ * shape_match_call() and shape_match_reply() recognise such a message by a few compares; they
+ * accept what the decoders of both headers accept together. shape_encode() writes a transport
+ * header. The shape and the direction are constants in each use, so each use compiles to the code
+ * of one row of the table below.
  */
 
 #include "rdma1.h"
 #include "rpc_msg.h"
 
-/* Bytes of both headers. */
-#define SHAPE_INLINE_CALL     (RDMA1_HEADER_MIN + WEIR_RPC_CALL_HEADER_MIN)
-#define SHAPE_INLINE_REPLY    (RDMA1_HEADER_MIN + WEIR_RPC_REPLY_HEADER_MIN)
-#define SHAPE_ONE_WRITE_CALL  (RDMA1_ONE_WRITE_SIZE + WEIR_RPC_CALL_HEADER_MIN)
-#define SHAPE_ONE_READ_CALL   (RDMA1_ONE_READ_SIZE + WEIR_RPC_CALL_HEADER_MIN)
-#define SHAPE_ONE_WRITE_REPLY (RDMA1_ONE_WRITE_SIZE + WEIR_RPC_REPLY_HEADER_MIN)
+enum shape { SHAPE_INLINE, SHAPE_ONE_WRITE, SHAPE_ONE_READ };
 
-/* Whether there is a chunk, of a message of SHAPE_INLINE_REPLY bytes or more that is one of these:
- * a Write list, or the position of a Read chunk, which is not zero. */
+/*
+ * A row for each shape and direction: the fields that are zero, by their offset; WORD() is a field
+ * of four bytes, PAIR() of eight. A reply has no Read list.
+ *
+ * Most often a message was just copied from the cells of a ring (drivers/shm/ring.h): a cell of 56
+ * bytes by moves of 16, 16, 16 and 8 bytes. A load of bytes that two moves have written waits until
+ * both are in the cache, so no field spans two moves. In a mux, whose first cell has 48 bytes, one
+ * field of the last row does.
+ */
+#define SHAPE_ZEROS(ROW)                                                                           \
+	ROW(SHAPE_INLINE, RDMA1_CALL, WORD(12) | WORD(24) | WORD(52) | WORD(64),                   \
+	    PAIR(16) | PAIR(56))                                                                   \
+	ROW(SHAPE_ONE_WRITE, RDMA1_CALL,                                                           \
+	    WORD(12) | WORD(16) | WORD(44) | WORD(48) | WORD(76) | WORD(88), PAIR(80))             \
+	ROW(SHAPE_ONE_READ, RDMA1_CALL, WORD(12) | WORD(48) | WORD(76) | WORD(88),                 \
+	    PAIR(40) | PAIR(80))                                                                   \
+	ROW(SHAPE_INLINE, RDMA1_REPLY, WORD(12) | WORD(24) | WORD(44) | WORD(48),                  \
+	    PAIR(16) | PAIR(36))                                                                   \
+	ROW(SHAPE_ONE_WRITE, RDMA1_REPLY,                                                          \
+	    WORD(12) | WORD(16) | WORD(44) | WORD(48) | WORD(68) | WORD(72), PAIR(60))
+
+/* Bytes of the transport header. */
+static inline uint32_t shape_header_bytes(enum shape shape)
+{
+	return shape == SHAPE_INLINE	  ? RDMA1_HEADER_MIN
+	       : shape == SHAPE_ONE_WRITE ? RDMA1_ONE_WRITE_SIZE
+					  : RDMA1_ONE_READ_SIZE;
+}
+
+/* Bytes of both headers. */
+static inline uint32_t shape_call_bytes(enum shape shape)
+{
+	return shape_header_bytes(shape) + WEIR_RPC_CALL_HEADER_MIN;
+}
+
+static inline uint32_t shape_reply_bytes(enum shape shape)
+{
+	return shape_header_bytes(shape) + WEIR_RPC_REPLY_HEADER_MIN;
+}
+
+/* Whether a message of a shape has a chunk. The word is part of the Write list, or the position of
+ * a Read chunk, which is not zero. The message has shape_reply_bytes(SHAPE_INLINE) or more. */
 static inline bool shape_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
 }
 
-/* What transport headers of 'header_bytes' have in common, where what is to be zero in them is, and
- * the XID behind them. */
-static inline bool shape_begins(const uint8_t *msg, uint32_t header_bytes)
+/* ---- recognition ---- */
+
+/* Whether the fields of the table are zero. They are combined before the one compare. */
+static hot_inline bool shape_has_zeros(const uint8_t *msg, enum shape shape,
+				       enum rdma1_direction direction)
 {
-	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
-	       wire_raw_u32(msg) == wire_raw_u32(msg + header_bytes);
+#define WORD(at) wire_raw_u32(msg + (at))
+#define PAIR(at) wire_raw_u64(msg + (at))
+#define ROW(row_shape, row_direction, words, pairs)                                                \
+	if (shape == (row_shape) && direction == (row_direction))                                  \
+		return ((pairs) | (words)) == 0;
+	SHAPE_ZEROS(ROW)
+#undef ROW
+#undef PAIR
+#undef WORD
+	return false;
 }
 
-/* One Write chunk of one segment follows, which is within the limits. */
+/* The version, and the XID of the RPC message. Words are compared as they came. */
+static inline bool shape_begins(const uint8_t *msg, enum shape shape)
+{
+	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
+	       wire_raw_u32(msg) == wire_raw_u32(msg + shape_header_bytes(shape));
+}
+
+/* A Write chunk of one segment, within the limits. */
 static inline bool shape_write_is_sound(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	return wire_raw_u64(msg + 20) == htobe64(0x0000000100000001u) &&
 	       rdma1_one_write_is_within(msg, limits);
 }
 
-/* One Read segment follows, of some bytes, within the limits and at a position that there is, in a
- * message of 'len' bytes. */
-static inline bool shape_one_read_is_sound(const uint8_t *msg, uint32_t len,
-					   const struct rdma1_limits *limits)
+/* A Read segment that is not empty, within the limits, and at a position that there is in a message
+ * of 'len' bytes. */
+static inline bool shape_read_is_sound(const uint8_t *msg, uint32_t len,
+				       const struct rdma1_limits *limits)
 {
 	uint32_t position = wire_get_u32(msg + 20), bytes = wire_get_u32(msg + 28);
 
@@ -55,107 +111,79 @@ static inline bool shape_one_read_is_sound(const uint8_t *msg, uint32_t len,
 	       bytes <= limits->read_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 32);
 }
 
-/* 'prog_vers': rpc_prog_vers() of the same program and version. */
-static inline bool shape_call_is_to(const uint8_t *at, uint64_t prog_vers)
-{
-	return wire_raw_u64(at + 4) == htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION) &&
-	       wire_raw_u64(at + 12) == prog_vers;
-}
-
-static inline bool shape_reply_is(const uint8_t *at)
-{
-	return wire_raw_u32(at + 4) == htobe32(WEIR_RPC_REPLY);
-}
-
-/*
- * Words that are zero in each. A message was most often just copied to where it is, from a ring's
- * cells (drivers/shm/ring.h): in 56 bytes by moves of 16, 16, 16 and 8. A load of what two of them
- * wrote waits until both are in the cache, so there is none; of messages in a mux, whose first cell
- * has 48 bytes, the last reply here has one.
- */
-static inline bool shape_inline_call_has_zeros(const uint8_t *msg)
-{
-	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 24) | wire_raw_u32(msg + 52) |
-			 wire_raw_u32(msg + 64);
-
-	return (wire_raw_u64(msg + 16) | wire_raw_u64(msg + 56) | words) == 0;
-}
-
-static inline bool shape_one_write_call_has_zeros(const uint8_t *msg)
-{
-	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 16) | wire_raw_u32(msg + 44) |
-			 wire_raw_u32(msg + 48) | wire_raw_u32(msg + 76) | wire_raw_u32(msg + 88);
-
-	return (wire_raw_u64(msg + 80) | words) == 0;
-}
-
-static inline bool shape_one_read_call_has_zeros(const uint8_t *msg)
-{
-	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 48) | wire_raw_u32(msg + 76) |
-			 wire_raw_u32(msg + 88);
-
-	return (wire_raw_u64(msg + 40) | wire_raw_u64(msg + 80) | words) == 0;
-}
-
-static inline bool shape_inline_reply_has_zeros(const uint8_t *msg)
-{
-	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 24) | wire_raw_u32(msg + 44) |
-			 wire_raw_u32(msg + 48);
-
-	return (wire_raw_u64(msg + 16) | wire_raw_u64(msg + 36) | words) == 0;
-}
-
-static inline bool shape_one_write_reply_has_zeros(const uint8_t *msg)
-{
-	uint32_t words = wire_raw_u32(msg + 12) | wire_raw_u32(msg + 16) | wire_raw_u32(msg + 44) |
-			 wire_raw_u32(msg + 48);
-
-	return (wire_raw_u64(msg + 60) | wire_raw_u32(msg + 68) | wire_raw_u32(msg + 72) | words) ==
-	       0;
-}
-
-static inline bool shape_is_inline_call(const uint8_t *msg, uint32_t len, uint64_t prog_vers)
-{
-	return len >= SHAPE_INLINE_CALL && shape_inline_call_has_zeros(msg) &&
-	       shape_begins(msg, RDMA1_HEADER_MIN) &&
-	       shape_call_is_to(msg + RDMA1_HEADER_MIN, prog_vers);
-}
-
-static inline bool shape_is_one_write_call(const uint8_t *msg, uint32_t len,
-					   const struct rdma1_limits *limits, uint64_t prog_vers)
-{
-	return len >= SHAPE_ONE_WRITE_CALL && shape_one_write_call_has_zeros(msg) &&
-	       shape_begins(msg, RDMA1_ONE_WRITE_SIZE) && shape_write_is_sound(msg, limits) &&
-	       shape_call_is_to(msg + RDMA1_ONE_WRITE_SIZE, prog_vers);
-}
-
-static inline bool shape_is_one_read_call(const uint8_t *msg, uint32_t len,
-					  const struct rdma1_limits *limits, uint64_t prog_vers)
-{
-	return len >= SHAPE_ONE_READ_CALL && shape_one_read_call_has_zeros(msg) &&
-	       shape_begins(msg, RDMA1_ONE_READ_SIZE) &&
-	       shape_one_read_is_sound(msg, len, limits) &&
-	       shape_call_is_to(msg + RDMA1_ONE_READ_SIZE, prog_vers);
-}
-
-/* Of a message of SHAPE_INLINE_REPLY bytes or more. */
-static inline bool shape_is_inline_reply_within(const uint8_t *msg)
-{
-	return shape_inline_reply_has_zeros(msg) && shape_begins(msg, RDMA1_HEADER_MIN) &&
-	       shape_reply_is(msg + RDMA1_HEADER_MIN);
-}
-
-static inline bool shape_is_inline_reply(const uint8_t *msg, uint32_t len)
-{
-	return len >= SHAPE_INLINE_REPLY && shape_is_inline_reply_within(msg);
-}
-
-static inline bool shape_is_one_write_reply(const uint8_t *msg, uint32_t len,
+static hot_inline bool shape_chunk_is_sound(const uint8_t *msg, uint32_t len, enum shape shape,
 					    const struct rdma1_limits *limits)
 {
-	return len >= SHAPE_ONE_WRITE_REPLY && shape_one_write_reply_has_zeros(msg) &&
-	       shape_begins(msg, RDMA1_ONE_WRITE_SIZE) && shape_write_is_sound(msg, limits) &&
-	       shape_reply_is(msg + RDMA1_ONE_WRITE_SIZE);
+	switch (shape) {
+	case SHAPE_INLINE:
+		return true;
+	case SHAPE_ONE_WRITE:
+		return shape_write_is_sound(msg, limits);
+	case SHAPE_ONE_READ:
+		return shape_read_is_sound(msg, len, limits);
+	}
+	return false;
+}
+
+/* 'prog_vers' is rpc_prog_vers() of a call to the same program and version. */
+static hot_inline bool shape_match_call(const uint8_t *msg, uint32_t len, enum shape shape,
+					const struct rdma1_limits *limits, uint64_t prog_vers)
+{
+	const uint8_t *rpc = msg + shape_header_bytes(shape);
+
+	return len >= shape_call_bytes(shape) && shape_has_zeros(msg, shape, RDMA1_CALL) &&
+	       shape_begins(msg, shape) && shape_chunk_is_sound(msg, len, shape, limits) &&
+	       wire_raw_u64(rpc + 4) == htobe64((uint64_t)WEIR_RPC_CALL << 32 | WEIR_RPC_VERSION) &&
+	       rpc_prog_vers(rpc) == prog_vers;
+}
+
+/* The message has shape_reply_bytes(SHAPE_INLINE) or more. */
+static hot_inline bool shape_match_reply(const uint8_t *msg, uint32_t len, enum shape shape,
+					 const struct rdma1_limits *limits)
+{
+	const uint8_t *rpc = msg + shape_header_bytes(shape);
+
+	return (shape == SHAPE_INLINE || len >= shape_reply_bytes(shape)) &&
+	       shape_has_zeros(msg, shape, RDMA1_REPLY) && shape_begins(msg, shape) &&
+	       shape_chunk_is_sound(msg, len, shape, limits) &&
+	       wire_raw_u32(rpc + 4) == htobe32(WEIR_RPC_REPLY);
+}
+
+/* ---- encoding ---- */
+
+/*
+ * Write the transport header of a shape in front of an RPC message, and the message's XID, which is
+ * that of the header (RFC 8166 section 4.5.1): in all, shape_header_bytes() + 4 bytes. 'seg' is the
+ * segment of the chunk, and 'position' that of a Read chunk.
+ *
+ * When the message is sent soon, it is loaded 16 bytes at a time from the start of the header. A
+ * load waits when two stores wrote parts of its bytes, until both are in the cache. Therefore each
+ * of these blocks is one store.
+ */
+static hot_inline void shape_encode(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
+				    uint32_t position, const struct rdma1_segment *seg)
+{
+	wire_four words = wire_four_of(0, RDMA1_VERSION, 0, RDMA1_MSG);
+
+	/* Into a constant: this takes less than putting four words one by one. */
+	words[0] = htobe32(xid);
+	words[2] = htobe32(credit);
+	__builtin_memcpy(buf, &words, sizeof(words)); /* as in wire.h */
+	switch (shape) {
+	case SHAPE_INLINE:
+		wire_put_four(buf + 16, 0, 0, 0, xid);
+		return;
+	case SHAPE_ONE_WRITE:
+		wire_put_four(buf + 16, 0, 1, 1, seg->handle);
+		wire_put_four(buf + 32, seg->length, (uint32_t)(seg->offset >> 32),
+			      (uint32_t)seg->offset, 0);
+		break;
+	case SHAPE_ONE_READ:
+		wire_put_four(buf + 16, 1, position, seg->handle, seg->length);
+		wire_put_four(buf + 32, (uint32_t)(seg->offset >> 32), (uint32_t)seg->offset, 0, 0);
+		break;
+	}
+	wire_put_u64(buf + 48, xid); /* the end of the lists, and the XID */
 }
 
 #endif

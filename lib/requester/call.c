@@ -17,8 +17,8 @@
 
 #include <errno.h>
 
-#include "call_plain.h"
 #include "call_read_reply.h"
+#include "call_shape.h"
 #include "forked.h"
 #include "seeded_bugs.h"
 
@@ -119,9 +119,9 @@ static bool transmit(struct weir_call *call)
 	return true;
 }
 
-/* A call that is contiguous, in one go, if the driver can; it is done with the message then. */
-static inline bool transmit_now(struct weir_conn *conn, struct requester *req,
-				struct weir_call *call)
+/* Send a call of a shape at once, if the driver can. The driver is done with the message then. */
+static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
+				  struct weir_call *call)
 {
 	uint32_t bytes = call->header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 
@@ -199,7 +199,8 @@ static enum resend resend(struct weir_call *call)
 	return RESEND_NOW;
 }
 
-/* The first one queued, which may not be sent as it is. */
+/* When the first call of the queue may be sent, if it was lost, needs a header or several
+ * transmissions. */
 static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
@@ -228,7 +229,7 @@ void requester_pump(struct weir_conn *conn)
 			if (when == RESEND_LATER)
 				break;
 		}
-		if (!call->is_contiguous || !transmit_now(conn, req, call)) {
+		if (!call->is_contiguous || !transmit_shape(conn, req, call)) {
 			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
 					     call_sges_max(call)))
 				break;
@@ -257,7 +258,7 @@ int call_submit_any(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
-	bool is_plain, may_send;
+	bool is_shaped, may_send;
 
 	if (unlikely(call->state != CALL_BUILDING))
 		return -EINVAL;
@@ -265,8 +266,8 @@ int call_submit_any(struct weir_call *call)
 		return -ENOSPC;
 	if (unlikely(conn->ep.blockers.is_idle))
 		wake(conn);
-	is_plain = call_prepare_plain(call);
-	if (!is_plain) {
+	is_shaped = call_prepare_shape(call);
+	if (!is_shaped) {
 		int rc = call_prepare(call);
 
 		if (unlikely(rc != 0))
@@ -276,8 +277,8 @@ int call_submit_any(struct weir_call *call)
 	req->nactive++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
 		   !requester_has_probe(conn);
-	if (is_plain) {
-		if (likely(may_send && transmit_now(conn, req, call)))
+	if (is_shaped) {
+		if (likely(may_send && transmit_shape(conn, req, call)))
 			return 0;
 		call_close_piece(call); /* as transmit() wants it */
 		call->is_contiguous = true;

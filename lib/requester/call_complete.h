@@ -5,8 +5,8 @@
 #include "call_pool.h"
 #include "compiler.h"
 
-/* call_complete() of a call whose Send is done, and that has no more buffers than its message: what
- * most calls end by. */
+/* call_complete() of a call whose Send is done, and that holds no buffer but its message's: 'done'
+ * may reuse it. Most calls end so. */
 static hot_inline void call_complete_reusable(struct weir_engine *engine, struct requester *req,
 					      struct weir_call *call,
 					      const struct weir_result *result)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The form of a call, and its transport header: the reducer's plan is carried out. */
-#include "call_plain.h"
+/*
+ * The form of a call, and its transport header: that of a shape (call_shape.h), or what the plan of
+ * the reducer says.
+ */
+#include "call_shape.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -221,45 +224,18 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
-/* Of one that is not sent yet. */
-static hot_inline bool prepare_short(struct weir_call *call)
-{
-	if (!call_encode_short(call, call->conn, 0))
-		return false;
-	call_plan_plain(call, RDMA1_HEADER_MIN, false, false, call->state, false);
-	return true;
-}
-
-static hot_inline bool prepare_one_write(struct weir_call *call)
-{
-	if (!call_encode_one_write(call, call->conn, 0))
-		return false;
-	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE, true, false, call->state, false);
-	call_engine(call)->stats.write_chunks++;
-	return true;
-}
-
-static bool prepare_one_read(struct weir_call *call)
-{
-	if (!call_encode_one_read(call, call->conn))
-		return false;
-	call_plan_plain(call, RDMA1_ONE_READ_SIZE, false, true, call->state, false);
-	call_engine(call)->stats.read_chunks++;
-	return true;
-}
-
 #define COPIED_MAX 512u /* bytes */
 
-/* A short item that goes inline, copied to where it belongs, so that all lies in one piece: that is
- * less than gathering it. */
-static out_of_line bool prepare_copied(struct weir_call *call)
+/* Copy a short item that goes inline to its place in the message, which then lies in one piece:
+ * that takes less than gathering it. */
+static out_of_line bool lay_out_copied(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct piece *item = &call->pieces[1];
 	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
 	size_t behind = weir_xdr_out_len(&call->out) - front;
-	bool is_xdr =
-		((front | (uint32_t)behind) & 3u) == 0; /* else it is refused, however it goes */
+	/* If it is not, the call is refused in every form. */
+	bool is_xdr = ((front | (uint32_t)behind) & 3u) == 0;
 	uint8_t *at = call->out.start + front;
 
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 || !is_xdr ||
@@ -275,18 +251,18 @@ static out_of_line bool prepare_copied(struct weir_call *call)
 	call->npieces = 0;
 	call->nitems = 0;
 	call->piece_start = 0;
-	return prepare_short(call);
+	return call_lay_out_shape(call, SHAPE_INLINE, 0);
 }
 
-bool call_prepare_plain(struct weir_call *call)
+bool call_prepare_shape(struct weir_call *call)
 {
 	if (unlikely(call->conn->extra_bytes > 0))
-		return call->conn->protocol->prepare_plain(call);
+		return call->conn->protocol->prepare_shape(call);
 	if ((call->nitems | call->nresults) == 0)
-		return prepare_short(call);
+		return call_lay_out_shape(call, SHAPE_INLINE, 0);
 	if (call->nitems == 0)
-		return prepare_one_write(call);
-	return prepare_one_read(call) || prepare_copied(call);
+		return call_lay_out_shape(call, SHAPE_ONE_WRITE, 0);
+	return call_lay_out_shape(call, SHAPE_ONE_READ, 0) || lay_out_copied(call);
 }
 
 static int prepare_message(struct weir_call *call)

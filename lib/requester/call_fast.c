@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path of a call: what most calls are (call_plain.h), with nothing in the way. Each
- * function here falls back to the general path, which would come to the same.
+ * The fast path of a call: one pass, for calls of a shape (lib/proto/shape.h). Each function here
+ * falls back to the general path, which would come to the same.
  *
- * Submission: by a connection that can send the call at once: nothing is queued, there is a credit,
- * and nothing else is to be done. Any other call is call.c's.
+ * Submission: the connection can send the call at once, no other call is queued, there is a credit,
+ * and nothing else is to be done first. call.c does all other submissions.
  *
- * Replies: accepted, without chunks or with the Write chunk that was offered. Any other message is
- * call.c's.
+ * Replies: accepted, without chunks or with the Write chunk that the call offered. call.c takes all
+ * other messages.
  *
  * Reuse: the call that ends has its slot still, and its buffer, with the RPC header: it begins anew
  * as it is, under another XID; on another connection in a slot of that. Where this can't be, as a
@@ -17,23 +17,22 @@
 #include <errno.h>
 
 #include "call_complete.h"
-#include "call_plain.h"
 #include "call_pool.h"
 #include "call_read_reply.h"
+#include "call_shape.h"
 #include "compiler.h"
-#include "shape.h"
 #include "wire.h"
 
 /* Whether nothing stands in the way of a call that is about to be submitted. */
-static inline bool may_submit_now(const struct weir_call *call, const struct weir_conn *conn,
-				  const struct requester *req)
+static inline bool may_submit_direct(const struct weir_call *call, const struct weir_conn *conn,
+				     const struct requester *req)
 {
 	return call->state == CALL_BUILDING && !call->out.failed && conn_can_send_direct(conn) &&
 	       conn->srq->nfree <= conn->srq->slack && TAILQ_EMPTY(&req->queue) &&
 	       req->credits.granted > req->credits.in_flight;
 }
 
-/* The driver could not send it now, which was taken for granted. */
+/* The driver could not send the call, which was taken for granted. */
 static out_of_line int submit_after_all(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
@@ -49,85 +48,73 @@ static out_of_line int submit_after_all(struct weir_call *call)
 	return call_submit_any(call);
 }
 
-/* Its message is written, all of it. All there is to do comes before the driver's call, which most
- * likely sends the message: nothing is needed again behind it then. Of its plan the reply asks for
- * no more than that. */
-static hot_inline int submit_now(struct weir_call *call, struct weir_conn *conn,
-				 struct requester *req, const uint8_t *msg, uint32_t bytes,
-				 bool writes_result, bool reads_item)
+/* Everything is done before the driver's call, which most likely sends the message: nothing that is
+ * known here is needed after it. */
+static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *conn,
+				   struct requester *req, enum shape shape)
 {
+	const uint8_t *msg = call->out.start - shape_header_bytes(shape);
+	uint32_t bytes = call_bytes_behind(call, shape_header_bytes(shape));
 	struct weir_engine *engine = conn->ep.engine;
 
+	if (unlikely(!call_encode_shape(call, conn, shape, 0)))
+		return call_submit_any(call);
 	call_set_deadline(call, engine);
 	engine->stats.calls_sent++;
-	engine->stats.write_chunks += writes_result;
-	engine->stats.read_chunks += reads_item;
 	req->nactive++;
 	credit_take(&req->credits);
-	call->plan.use_write_list = writes_result;
-	call_set_plain(call, writes_result, reads_item, CALL_SENT, true);
+	call_note_shape(call, engine, shape, CALL_SENT, true);
 	if (likely(conn->ops->send_direct(conn->qp, msg, bytes)))
 		return 0;
 	return submit_after_all(call);
 }
 
-/* Each of those with more to it apart, so that it does not burden the others with its stack frame.
+/* The shapes with a chunk are out of line, so that their stack frames do not burden SHAPE_INLINE.
  */
 static out_of_line int submit_one_write(struct weir_call *call, struct weir_conn *conn,
 					struct requester *req)
 {
-	const uint8_t *msg = call->out.start - RDMA1_ONE_WRITE_SIZE;
-	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_WRITE_SIZE);
-
-	if (!call_encode_one_write(call, conn, 0))
-		return call_submit_any(call);
-	return submit_now(call, conn, req, msg, bytes, true, false);
+	return submit_shape(call, conn, req, SHAPE_ONE_WRITE);
 }
 
 static out_of_line int submit_one_read(struct weir_call *call, struct weir_conn *conn,
 				       struct requester *req)
 {
-	const uint8_t *msg = call->out.start - RDMA1_ONE_READ_SIZE;
-	uint32_t bytes = call_plain_bytes(call, RDMA1_ONE_READ_SIZE);
-
-	if (!call_encode_one_read(call, conn))
-		return call_submit_any(call);
-	return submit_now(call, conn, req, msg, bytes, false, true);
+	return submit_shape(call, conn, req, SHAPE_ONE_READ);
 }
 
 int weir_call_submit(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
-	const uint8_t *msg = call->out.start - RDMA1_HEADER_MIN;
-	uint32_t bytes = call_plain_bytes(call, RDMA1_HEADER_MIN);
 
-	if (unlikely(!may_submit_now(call, conn, req)))
+	if (unlikely(!may_submit_direct(call, conn, req)))
 		return call_submit_any(call);
-	/* One by one: each was written by itself, and of late. */
+	/* Two loads: each of these was written by itself, a moment ago. */
 	if (call->nitems != 0)
 		return submit_one_read(call, conn, req);
 	if (call->nresults != 0)
 		return submit_one_write(call, conn, req);
-	if (unlikely(!call_encode_short(call, conn, 0)))
-		return call_submit_any(call);
-	return submit_now(call, conn, req, msg, bytes, false, false);
+	return submit_shape(call, conn, req, SHAPE_INLINE);
 }
 
-/* The reply that most calls get, to one that holds and awaits nothing else: accepted, without
- * chunks, or with the Write chunk that was offered; 'header_bytes' is a constant that says which;
- * both headers were found to be such ones, of version 1. True: it is dealt with. Of
- * any other nothing was done; and what is done here, the general way would do. */
-static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
-				  uint32_t len, uint32_t header_bytes)
+/* Take a reply of a shape, to a call that expects just that and holds nothing else. False: it is
+ * none, and nothing was done. The message has shape_reply_bytes(SHAPE_INLINE) or more. */
+static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
+				  uint32_t len, enum shape shape)
 {
-	bool has_chunk = header_bytes == RDMA1_ONE_WRITE_SIZE;
+	bool has_chunk = shape == SHAPE_ONE_WRITE;
 	struct call_view *view = &req->pool->view;
-	uint32_t xid = wire_get_u32(msg);
-	const struct call_slot *slot = call_slot_of(req, xid);
-	struct weir_call *call = slot->call;
+	const struct call_slot *slot;
+	struct weir_call *call;
+	uint32_t xid;
 
-	/* Keys are only valid of one that has more than its message. */
+	if (!shape_match_reply(msg, len, shape, &conn->ep.engine->limits))
+		return false;
+	xid = wire_get_u32(msg);
+	slot = call_slot_of(req, xid);
+	call = slot->call;
+	/* A call that expects a reply of a shape has no keys to end. */
 	if (slot->xid != xid ||
 	    !call_expects(call, has_chunk ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE))
 		return false;
@@ -142,83 +129,60 @@ static hot_inline bool take_plain(struct weir_conn *conn, struct requester *req,
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
 	view->result.nitems = has_chunk;
-	rpc_view_plain_reply(msg + header_bytes, msg + len, xid, &view->in, &view->reply);
+	rpc_view_plain_reply(msg + shape_header_bytes(shape), msg + len, xid, &view->in,
+			     &view->reply);
 	call_complete_reusable(conn->ep.engine, req, call, &view->result);
+	requester_go_on(req);
 	return true;
 }
 
-/* Each apart from the others, so that none burdens them with its stack frame. */
-static out_of_line void on_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
+static inline bool take_any_shape(struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
-	if (conn->via_protocol ||
-	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_HEADER_MIN)) {
-		requester_on_reply(conn, buf, len, 0);
-		return;
-	}
-	requester_go_on(requester_of(conn));
-	conn_recv_done(conn, buf);
-}
+	struct requester *req = requester_of(conn);
 
-static out_of_line void on_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
-{
-	if (conn->via_protocol ||
-	    !take_plain(conn, requester_of(conn), buf->data, len, RDMA1_ONE_WRITE_SIZE)) {
-		requester_on_reply(conn, buf, len, 0);
-		return;
-	}
-	requester_go_on(requester_of(conn));
-	conn_recv_done(conn, buf);
+	if (len < shape_reply_bytes(SHAPE_INLINE))
+		return false;
+	return shape_has_chunk(msg) ? take_shape(conn, req, msg, len, SHAPE_ONE_WRITE)
+				    : take_shape(conn, req, msg, len, SHAPE_INLINE);
 }
 
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey)
 {
-	if (inv_rkey == 0 && shape_is_inline_reply(buf->data, len))
-		on_short(conn, buf, len);
-	else if (inv_rkey == 0 &&
-		 shape_is_one_write_reply(buf->data, len, &conn->ep.engine->limits))
-		on_one_write(conn, buf, len);
+	if (inv_rkey == 0 && !conn->via_protocol && take_any_shape(conn, buf->data, len))
+		conn_recv_done(conn, buf);
 	else
 		requester_on_reply(conn, buf, len, inv_rkey);
 }
 
-/* The same of what the device shows, of SHAPE_INLINE_REPLY bytes or more: done with when it is
- * plain. 'msg' is what 'buf' has; conn_can_deliver_direct() leaves no other protocol. */
-static out_of_line bool show_short(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				   const uint8_t *msg)
-{
-	struct requester *req = requester_of(conn);
-
-	if (!shape_is_inline_reply_within(msg) ||
-	    !take_plain(conn, req, msg, len, RDMA1_HEADER_MIN))
-		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
-	requester_go_on(req);
-	return true;
-}
-
-static out_of_line bool show_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+/* Each shape is out of line: neither burdens the other with its stack frame. */
+static out_of_line bool deliver_inline(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				       const uint8_t *msg)
 {
-	struct requester *req = requester_of(conn);
-
-	if (!shape_is_one_write_reply(msg, len, &conn->ep.engine->limits) ||
-	    !take_plain(conn, req, msg, len, RDMA1_ONE_WRITE_SIZE))
-		return conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
-	requester_go_on(req);
-	return true;
+	return take_shape(conn, requester_of(conn), msg, len, SHAPE_INLINE) ||
+	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 }
 
+static out_of_line bool deliver_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+					  const uint8_t *msg)
+{
+	return take_shape(conn, requester_of(conn), msg, len, SHAPE_ONE_WRITE) ||
+	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
+}
+
+/* The driver delivers a message by this call, and has its receive back when it returns true.
+ * conn_can_deliver_direct() is true for version 1 only. */
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
 	struct mem_buf *buf = (struct mem_buf *)(uintptr_t)wr_id;
 	const uint8_t *msg = buf->data;
 
-	if (unlikely(!conn_can_deliver_direct(conn) || len < SHAPE_INLINE_REPLY))
+	if (unlikely(!conn_can_deliver_direct(conn) || len < shape_reply_bytes(SHAPE_INLINE)))
 		return conn_deliver(receiver, wr_id, len);
 	if (shape_has_chunk(msg))
-		return show_one_write(conn, buf, len, msg);
-	return show_short(conn, buf, len, msg);
+		return deliver_one_write(conn, buf, len, msg);
+	return deliver_inline(conn, buf, len, msg);
 }
 
 /* It is BUILDING: behind the RPC header, which is there but for its XID. */

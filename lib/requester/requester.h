@@ -9,7 +9,7 @@
  *   call.c              what happens to a call next: at its submission, when its Send is done,
  *                       when its reply has come, at its time-out, and at the end of its
  *                       connection
- *   call_fast.c         the same at once, for what most calls are (call_plain.h)
+ *   call_fast.c         the same in one pass, for calls of a shape (call_shape.h)
  *   requester_events.c  brings the events of a connection to its calls
  *   call_begin.c        the program describes a call
  *   call_encode.c       the transport header: which data go by chunks (lib/proto/reduce_call.c)
@@ -55,7 +55,7 @@
  *   call_pool.c      BUFFER_RECLAIMED, while 'done' runs
  *   call_complete.c  the states around 'done', which may reuse the call before it returns
  *   call_fast.c      in one pass, what call.c would: a result for it to act on would cost more
- *                    than the step (call_plain.h)
+ *                    than the step (call_shape.h)
  *
  * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When
  * the connection is remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low
@@ -369,8 +369,8 @@ void call_end_or_keep(struct weir_call *call, int error);
 void call_lose(struct weir_call *call, int error);
 
 /* call_encode.c */
-/* Choose the form of a call that needs no plan and write its header. False: it is another call. */
-bool call_prepare_plain(struct weir_call *call);
+/* Lay out a call that has a shape. False: it has none. */
+bool call_prepare_shape(struct weir_call *call);
 /* The same of any call, with chunks where it needs some. 0; or it can't be sent so, and is as it
  * was: the application may add to it. */
 int call_prepare(struct weir_call *call);

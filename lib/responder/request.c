@@ -157,7 +157,7 @@ void request_send(struct weir_request *req)
 
 static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
 {
-	enum request_next next = request_send_plain(req, conn);
+	enum request_next next = request_send_shape(req, conn);
 
 	if (likely(next == REQUEST_END)) {
 		request_release(req);
@@ -264,9 +264,7 @@ static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
 	if (unlikely(next != REQUEST_GO_ON))
 		request_answer(req, next);
 	else
-		dispatch(req,
-			 is_shaped ? request_shape(req->responder->programs, req->hdr.header_bytes)
-				   : 0);
+		dispatch(req, is_shaped ? request_judged_shape(req) : 0);
 }
 
 /* False: the call was answered. */
@@ -369,7 +367,7 @@ static void pull_one(struct weir_request *req, const struct rdma1_read_segment *
 	 * call's. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
-		shape = request_shape(req->responder->programs, REQUEST_SHAPE_ONE_READ);
+		shape = request_shape(req->responder->programs, SHAPE_ONE_READ);
 		req->template.target = rpc_prog_vers(in.p);
 	}
 	read_one(req, seg, shape);

@@ -6,6 +6,7 @@
  * request_next): request.c alone goes from one to the next. */
 
 #include "responder.h"
+#include "shape.h"
 
 /* Whether it can be answered in one pass, and is short. */
 static inline bool request_can_reply_short(const struct weir_request *req)
@@ -137,14 +138,18 @@ void request_count_none(struct weir_request *req);
 
 /* request_fast.c: a message that the device delivers */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* A call to these programs whose transport header has so many bytes: of RDMA1_HEADER_MIN without
- * chunks, of RDMA1_ONE_WRITE_SIZE with one Write chunk of one segment; or in place of that number
- * the one for one Read segment. Tables of programs lie further apart than that. */
-#define REQUEST_SHAPE_ONE_READ (RDMA1_ONE_READ_SIZE + 1)
-
-static inline uintptr_t request_shape(const struct program_table *programs, uint32_t number)
+/* One number for a call of a shape to these programs: tables of programs lie further apart than
+ * there are shapes. */
+static inline uintptr_t request_shape(const struct program_table *programs, enum shape shape)
 {
-	return (uintptr_t)programs + number;
+	return (uintptr_t)programs + (uintptr_t)shape;
+}
+
+/* The same of a request that request_judge() found SHAPED. */
+static inline uintptr_t request_judged_shape(const struct weir_request *req)
+{
+	return request_shape(req->responder->programs,
+			     req->hdr.nwrite_chunks > 0 ? SHAPE_ONE_WRITE : SHAPE_INLINE);
 }
 
 /* request_chunks.c: the Read chunks that a call lists */
@@ -229,9 +234,9 @@ void request_close_piece(struct weir_request *req);
 /* request_reply.c: steps of a reply */
 /* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */
 enum request_next request_plan(struct weir_request *req);
-/* Lay it out without, and send it in one go. END: it is sent; TRANSMIT: it is laid out; PLAN: it is
- * no such reply. */
-enum request_next request_send_plain(struct weir_request *req, struct weir_conn *conn);
+/* Lay out a reply that has a shape (request_shape.h), and send it at once. END: it is sent;
+ * TRANSMIT: it is laid out; PLAN: it has no shape. */
+enum request_next request_send_shape(struct weir_request *req, struct weir_conn *conn);
 /* Send what is laid out. GO_ON: it is on its way; WAIT; or END. */
 enum request_next request_transmit(struct weir_request *req);
 /* The connection is gone, or has ended: no reply is sent. */

@@ -4,7 +4,7 @@
  * in the request until there is a buffer to send it in: a requester must learn that there will be
  * no other answer (RFC 8166 section 4.5.4), also where the send pool is dry.
  */
-#include "request_plain.h"
+#include "request_shape.h"
 #include "reserve.h"
 
 static bool take_buffer(struct weir_request *req)

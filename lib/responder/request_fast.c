@@ -3,24 +3,23 @@
  * The fast path of a request: one pass from the delivery of its message to its reply. What is not
  * covered here takes the general path (request.c).
  *
- * Most calls have the shape that their request object had before: they go to the same program, with
- * the same transport header but for XID, credits and segment, with AUTH_NONE. All of that is
- * compared; what is equal was checked and decoded then, and stands. The general path leaves behind
- * what the next call is compared with.
+ * Calls: most have the shape (lib/proto/shape.h) and the program of the call that their request
+ * object had before, and AUTH_NONE. All of that is compared. What is equal was checked and decoded
+ * for the call before, and is not written again. request.c leaves behind what the next call is
+ * compared with.
  *
- * Most replies are sent in one go: the request has waited for nothing, the connection is clear
- * (conn.h), and the reply has no chunks or one item for the one Write chunk of one segment.
+ * Replies: the request has waited for nothing, the connection is clear (conn.h), and the reply has
+ * a shape (request_shape.h).
  */
-#include "request.h"
-#include "shape.h"
+#include "request_shape.h"
 
 #include "compiler.h"
 
 /* ---- replies ---- */
 
-/* Whether the reply changes no account: it grants what the one before did, its call's receive is
- * shown (conn.h), and nobody waits for what is released by it. Most are so, which leaves to send
- * it, and to release the request. */
+/* Whether the reply changes no account: it grants what the reply before it did, the driver is still
+ * delivering the receive of its call (conn.h), and nobody waits for what its release gives back. In
+ * most cases so it is, and only the Send and the release are left to do. */
 static inline bool grant_unchanged(const struct weir_request *req,
 				   const struct responder *responder, const struct weir_conn *conn)
 {
@@ -31,8 +30,8 @@ static inline bool grant_unchanged(const struct weir_request *req,
 	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* request_release() of such a one, whose receive was given back. 'grant_unchanged' and 'is_short'
- * are constants, here and below. */
+/* request_release() of a request whose receive was given back. 'is_short' says that the call came
+ * without chunks. 'is_short' and 'grant_unchanged' are constants, here and below. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;
@@ -64,86 +63,17 @@ static inline uint32_t fast_reply_grant(const struct weir_request *req, struct r
 				  responder->credits.limit);
 }
 
-/* The driver can't send it now: it is queued. */
-static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, uint32_t reduced)
+/* The driver can't send the reply now: it is queued. */
+static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, bool has_chunk)
 {
-	req->header = req->out.start - header_bytes;
-	req->header_bytes = header_bytes;
-	req->reduced = reduced;
-	req->nxfers = 0;
-	req->is_long = false;
+	request_note_shape(req, header_bytes, has_chunk);
 	req->credit = wire_get_u32(req->header + 8);
 	credit_share_waits(&req->responder->conn->share);
 	request_close_piece(req);
 	request_send(req);
 }
 
-/* The header is made, and pieces in 'reduced', a bit each, are where they belong. Behind the call
- * of the driver as little as can be is needed again of what is known here: that is what makes a
- * stack frame. */
-static hot_inline void send(struct weir_request *req, struct weir_conn *conn, uint8_t *header,
-			    uint32_t header_bytes, uint32_t bytes, uint32_t reduced,
-			    uint32_t granted, bool is_short, bool grant_unchanged)
-{
-	if (grant_unchanged) {
-		conn->srq->delivering = NULL;
-	} else {
-		conn_put_shared(conn, req->msg);
-		credit_share_sent(&conn->srq->credits, &conn->share, granted);
-		engine_srq_top_up(conn->srq);
-	}
-	req->msg = NULL;
-	conn->ep.engine->stats.replies_sent++;
-	if (likely(conn->ops->send_direct(conn->qp, header, bytes)))
-		release(req, is_short, grant_unchanged);
-	else
-		queue(req, header_bytes, reduced);
-}
-
-static inline uint32_t reply_bytes(const struct weir_request *req, uint32_t header_bytes)
-{
-	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
-}
-
-/* Without chunks in the reply, of so many bytes, which fit; 'is_short': nor in the call. */
-static hot_inline void reply_short(struct weir_request *req, struct weir_conn *conn, uint32_t bytes,
-				   bool is_short, bool grant_unchanged)
-{
-	uint32_t granted = fast_reply_grant(req, req->responder, conn, grant_unchanged);
-	uint8_t *header = req->out.start - RDMA1_HEADER_MIN;
-
-	rdma1_encode_short_msg(header, req->hdr.xid, granted);
-	send(req, conn, header, RDMA1_HEADER_MIN, bytes, 0, granted, is_short, grant_unchanged);
-}
-
-static out_of_line void reply_regrant(struct weir_request *req, struct weir_conn *conn)
-{
-	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
-
-	if (likely(bytes <= conn->send_inline))
-		reply_short(req, conn, bytes, false, false);
-	else
-		request_reply(req, conn);
-}
-
-/* Whether the reply has one item, for the one chunk, and then the chunk as it goes back. */
-static inline bool fills_chunk(const struct weir_request *req, const struct weir_conn *conn,
-			       struct rdma1_segment *seg)
-{
-	const struct piece *item = &req->pieces[1];
-
-	if (req->npieces != 2 || item->kind != PIECE_ITEM || item->len == 0 ||
-	    weir_xdr_out_len(&req->out) != req->pieces[0].len ||
-	    reply_bytes(req, RDMA1_ONE_WRITE_SIZE) > conn->send_inline ||
-	    !rdma1_is_one_write(&req->hdr, seg) || item->len > seg->length ||
-	    (req->rpc.cred.flavor != WEIR_RPC_AUTH_NONE &&
-	     rpc_auth_forbids_reduction(&req->rpc.cred)))
-		return false;
-	seg->length = item->len;
-	return true;
-}
-
-/* False: it can't be done now, and was not. */
+/* Write the item to its chunk. False: it can't be done now, and was not. */
 static inline bool write_item(const struct weir_request *req, const struct weir_conn *conn,
 			      const struct rdma1_segment *seg)
 {
@@ -153,100 +83,96 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 	return conn->ops->write_direct(conn->qp, sge, seg->handle, seg->offset);
 }
 
-static inline void encode_chunk(const struct weir_request *req, const struct rdma1_segment *seg,
-				uint32_t granted)
+/*
+ * Send a reply of a shape.
+ *
+ * The header is made before the item is written. The message is sent by loads that are wider than
+ * the stores which made it, and these loads wait until the stores have reached the cache: behind
+ * the stores of an item, which fill the store buffer of the processor, that takes a while.
+ *
+ * After the driver's call as little as can be is needed again of what is known here: that would be
+ * kept in a stack frame.
+ */
+static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *conn,
+				   enum shape shape, bool is_short, bool grant_unchanged)
 {
-	rdma1_encode_one_write_msg(req->out.start - RDMA1_ONE_WRITE_SIZE, req->hdr.xid, granted,
-				   seg);
-}
+	uint32_t header_bytes = shape_header_bytes(shape);
+	uint32_t bytes = request_bytes_behind(req, header_bytes);
+	uint8_t *header = req->out.start - header_bytes;
+	uint32_t granted = fast_reply_grant(req, req->responder, conn, grant_unchanged);
+	struct rdma1_segment seg = request_chunk(req, shape);
 
-static hot_inline void send_with_item(struct weir_request *req, struct weir_conn *conn,
-				      uint32_t granted, bool grant_unchanged)
-{
-	conn->ep.engine->stats.write_chunks++;
-	send(req, conn, req->out.start - RDMA1_ONE_WRITE_SIZE, RDMA1_ONE_WRITE_SIZE,
-	     reply_bytes(req, RDMA1_ONE_WRITE_SIZE), 1u << 1, granted, false, grant_unchanged);
-}
-
-static out_of_line void reply_item_regrant(struct weir_request *req, struct weir_conn *conn)
-{
-	struct rdma1_segment seg;
-	uint32_t granted;
-
-	if (!fills_chunk(req, conn, &seg) || !write_item(req, conn, &seg)) {
+	shape_encode(header, shape, req->hdr.xid, granted, 0, &seg);
+	if (shape == SHAPE_ONE_WRITE && unlikely(!write_item(req, conn, &seg))) {
+		if (!grant_unchanged)
+			req->credit = granted; /* it is accounted for */
 		request_reply(req, conn);
 		return;
 	}
-	granted = fast_reply_grant(req, req->responder, conn, false);
-	encode_chunk(req, &seg, granted);
-	send_with_item(req, conn, granted, false);
+	if (grant_unchanged) {
+		conn->srq->delivering = NULL;
+	} else {
+		conn_put_shared(conn, req->msg);
+		credit_share_sent(&conn->srq->credits, &conn->share, granted);
+		engine_srq_top_up(conn->srq);
+	}
+	req->msg = NULL;
+	conn->ep.engine->stats.write_chunks += shape == SHAPE_ONE_WRITE;
+	conn->ep.engine->stats.replies_sent++;
+	if (likely(conn->ops->send_direct(conn->qp, header, bytes)))
+		release(req, is_short, grant_unchanged);
+	else
+		queue(req, header_bytes, shape == SHAPE_ONE_WRITE);
 }
 
-/* Whether a plain request's reply can be sent at once. */
+/* Each of these is out of line: none burdens another with its stack frame. */
+static out_of_line void reply_inline_regrant(struct weir_request *req, struct weir_conn *conn)
+{
+	reply_shape(req, conn, SHAPE_INLINE, false, false);
+}
+
+static out_of_line void reply_one_write_regrant(struct weir_request *req, struct weir_conn *conn)
+{
+	reply_shape(req, conn, SHAPE_ONE_WRITE, false, false);
+}
+
+/* Without chunks: to a call with some, or where the grant changes. */
+static out_of_line void reply_inline(struct weir_request *req, struct weir_conn *conn)
+{
+	if (request_bytes_behind(req, RDMA1_HEADER_MIN) > conn->send_inline)
+		request_reply(req, conn);
+	else if (grant_unchanged(req, req->responder, conn))
+		reply_shape(req, conn, SHAPE_INLINE, false, true);
+	else
+		reply_inline_regrant(req, conn);
+}
+
+static out_of_line void reply_one_write(struct weir_request *req, struct weir_conn *conn)
+{
+	if (!request_fills_chunk(req, conn, 0))
+		request_reply(req, conn);
+	else if (grant_unchanged(req, req->responder, conn))
+		reply_shape(req, conn, SHAPE_ONE_WRITE, false, true);
+	else
+		reply_one_write_regrant(req, conn);
+}
+
 static inline bool can_reply_direct(const struct weir_request *req, const struct weir_conn *conn)
 {
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
-/* What fills_chunk() says, of a call that was told to have the chunk as it came. */
-static inline bool fills_one_write(const struct weir_request *req, const struct weir_conn *conn)
+/* Apart, so that what it needs does not burden the most common replies. */
+static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
-	const struct piece *item = &req->pieces[1];
-
-	return req->flags.has_one_write && req->npieces == 2 && item->kind == PIECE_ITEM &&
-	       item->len - 1 < (uint32_t)req->hdr.write_bytes &&
-	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
-	       reply_bytes(req, RDMA1_ONE_WRITE_SIZE) <= conn->send_inline;
-}
-
-/* Such a one, which is even. The header before the item: the message is sent by loads that are
- * wider than the stores which made it, and wait for these to reach the cache; behind the item's,
- * which fill the processor's store buffer, that takes a while. */
-static out_of_line void reply_item(struct weir_request *req, struct weir_conn *conn)
-{
-	struct rdma1_segment seg = rdma1_segment_at(req->hdr.writes + 8);
-
-	seg.length = req->pieces[1].len;
-	encode_chunk(req, &seg, req->hdr.credit);
-	if (likely(write_item(req, conn, &seg)))
-		send_with_item(req, conn, req->hdr.credit, true);
-	else
-		request_reply(req, conn);
-}
-
-/* Without chunks, of a call with some. */
-static out_of_line void reply_bare(struct weir_request *req, struct weir_conn *conn)
-{
-	uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
-
-	if (bytes <= conn->send_inline && grant_unchanged(req, req->responder, conn))
-		reply_short(req, conn, bytes, false, true);
-	else
-		reply_regrant(req, conn);
-}
-
-/* Of a call with chunks, or with an item. */
-static out_of_line void reply_chunked(struct weir_request *req, struct weir_conn *conn)
-{
-	if (!can_reply_direct(req, conn))
-		request_reply(req, conn);
-	else if (fills_one_write(req, conn) && grant_unchanged(req, req->responder, conn))
-		reply_item(req, conn);
-	else if ((req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0)
-		reply_bare(req, conn);
-	else
-		reply_item_regrant(req, conn);
-}
-
-/* Not one of those that most are. */
-static out_of_line void fast_reply_other(struct weir_request *req)
-{
-	struct weir_conn *conn = req->responder->conn;
-
 	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))
 		request_reply(req, conn);
+	else if (req->nitems > 0)
+		reply_one_write(req, conn);
+	else if (request_has_no_chunks(req))
+		reply_inline(req, conn);
 	else
-		reply_regrant(req, conn);
+		request_reply(req, conn);
 }
 
 void weir_request_reply(struct weir_request *req)
@@ -254,108 +180,84 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
-	if (likely(request_can_reply_short(req))) {
-		uint32_t bytes = reply_bytes(req, RDMA1_HEADER_MIN);
-
-		if (likely(can_reply_direct(req, conn) && bytes <= conn->send_inline &&
-			   grant_unchanged(req, responder, conn))) {
-			reply_short(req, conn, bytes, true, true);
-			return;
-		}
-	} else if (req->flags.can_reply_fast) {
-		reply_chunked(req, conn);
-		return;
-	}
-	fast_reply_other(req);
+	if (likely(request_can_reply_short(req) && can_reply_direct(req, conn) &&
+		   request_bytes_behind(req, RDMA1_HEADER_MIN) <= conn->send_inline &&
+		   grant_unchanged(req, responder, conn)))
+		reply_shape(req, conn, SHAPE_INLINE, true, true);
+	else
+		fast_reply_other(req, conn);
 }
 
 /* ---- messages that the device delivers ---- */
 
-/* What request_receive() does of a call of the kind that its request had, up to its procedure.
- * False: there is no such one, which was answered. */
-static hot_inline bool take_repeat(struct weir_request *req, struct weir_conn *conn,
-				   const uint8_t *msg, uint32_t len, uint32_t header_bytes,
-				   bool has_one_write)
+/* A call of the shape and the program of the one before it. False: it is none, and nothing was
+ * done.
+ */
+static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn *conn,
+				     const uint8_t *msg, uint32_t len, enum shape shape)
 {
 	const struct weir_program *program = req->program;
-	const uint8_t *call = msg + header_bytes;
-	uint32_t proc = wire_get_u32(call + 20);
+	const uint8_t *call = msg + shape_header_bytes(shape);
+	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
+					       .target = rdma1_segment_at(msg + 24)};
+	uint32_t proc;
 
+	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.target))
+		return false;
+	proc = wire_get_u32(call + 20);
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
 	/* Nobody looks at lists that are empty. */
-	if (has_one_write) {
+	if (shape == SHAPE_ONE_WRITE) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
+	} else if (shape == SHAPE_ONE_READ) {
+		req->hdr.reads = msg + RDMA1_FIXED_SIZE;
+		req->hdr.read_bytes = seg.target.length;
 	}
 	req->rpc.proc = proc;
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
 	req->args.end = msg + len;
 	req->args.is_item = req->args.failed = false;
-	req->args.nparts = 0; /* and if the program has set it up with parts of its own */
+	req->args.nparts = 0; /* the program may have set it up with parts of its own */
 	req->args.later_bytes = 0;
-	req->flags = (struct request_flags){.can_reply_fast = true,
-					    .is_short = header_bytes == RDMA1_HEADER_MIN,
-					    .has_one_write = has_one_write};
+	req->flags =
+		(struct request_flags){.can_reply_fast = true, .is_short = shape == SHAPE_INLINE};
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
 	if (unlikely(proc >= program->nprocs)) {
 		request_answer(req, REQUEST_NOT_FOUND);
-		return false;
+	} else if (shape == SHAPE_ONE_READ) {
+		request_pull_repeat(req, &seg);
+	} else {
+		req->state = REQUEST_HANDLING;
+		program->handle(req, program->arg);
 	}
 	return true;
 }
 
-static hot_inline void handle_repeat(struct weir_request *req, struct weir_conn *conn,
-				     const uint8_t *msg, uint32_t len, uint32_t header_bytes)
+static out_of_line bool receive_one_read(struct weir_request *req, struct weir_conn *conn,
+					 const uint8_t *msg, uint32_t len)
 {
-	const struct weir_program *program = req->program;
-
-	if (!take_repeat(req, conn, msg, len, header_bytes, header_bytes == RDMA1_ONE_WRITE_SIZE))
-		return;
-	req->state = REQUEST_HANDLING;
-	program->handle(req, program->arg);
+	return receive_shape(req, conn, msg, len, SHAPE_ONE_READ);
 }
 
-/* The same of one with a Read segment. False: as receive_repeat(). */
-static out_of_line bool pull_repeat(struct weir_request *req, struct weir_conn *conn,
-				    const uint8_t *msg, uint32_t len)
-{
-	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
-					       .target = rdma1_segment_at(msg + 24)};
-
-	if (!shape_is_one_read_call(msg, len, &conn->ep.engine->limits, req->template.target))
-		return false;
-	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
-	req->hdr.read_bytes = seg.target.length;
-	if (take_repeat(req, conn, msg, len, RDMA1_ONE_READ_SIZE, false))
-		request_pull_repeat(req, &seg);
-	return true;
-}
-
-/* False: it is of another kind, and nothing was done. */
+/* False: the call differs from the one before it, and nothing was done. */
 static hot_inline bool receive_repeat(struct weir_request *req, struct responder *responder,
 				      struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
 	const struct program_table *programs = responder->programs;
-	const struct request_template *template = &req->template;
+	uintptr_t shape = req->template.shape;
 
-	if (len < SHAPE_INLINE_CALL)
+	if (len < shape_call_bytes(SHAPE_INLINE))
 		return false;
-	if (!shape_has_chunk(msg)) {
-		if (template->shape != request_shape(programs, RDMA1_HEADER_MIN) ||
-		    !shape_is_inline_call(msg, len, template->target))
-			return false;
-		handle_repeat(req, conn, msg, len, RDMA1_HEADER_MIN);
-		return true;
-	}
-	if (template->shape != request_shape(programs, RDMA1_ONE_WRITE_SIZE))
-		return template->shape == request_shape(programs, REQUEST_SHAPE_ONE_READ) &&
-		       pull_repeat(req, conn, msg, len);
-	if (!shape_is_one_write_call(msg, len, &conn->ep.engine->limits, template->target))
-		return false;
-	handle_repeat(req, conn, msg, len, RDMA1_ONE_WRITE_SIZE);
-	return true;
+	if (!shape_has_chunk(msg))
+		return shape == request_shape(programs, SHAPE_INLINE) &&
+		       receive_shape(req, conn, msg, len, SHAPE_INLINE);
+	if (shape == request_shape(programs, SHAPE_ONE_WRITE))
+		return receive_shape(req, conn, msg, len, SHAPE_ONE_WRITE);
+	return shape == request_shape(programs, SHAPE_ONE_READ) &&
+	       receive_one_read(req, conn, msg, len);
 }
 
 static out_of_line void receive_first(struct weir_request *req)

@@ -4,7 +4,7 @@
  * reducer says what goes where: Writes first, the Send behind them, all in one post. The receive
  * goes back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
  */
-#include "request_plain.h"
+#include "request_shape.h"
 
 #include <errno.h>
 
@@ -51,11 +51,11 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
-/* A plain reply in one go, if the driver can: its Write, then the message, which lies in one piece.
- * False: what is left of it is to be queued. */
-static inline bool send_plain(struct weir_request *req, struct weir_conn *conn)
+/* Send a reply of a shape at once, if the driver can: its Write, then the message, which lies in
+ * one piece. False: what is left of it is to be queued. */
+static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 {
-	uint32_t bytes = req->header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
+	uint32_t bytes = request_bytes_behind(req, req->header_bytes);
 
 	if (unlikely(conn->remote_invalidation))
 		return false; /* the Send may be more than that */
@@ -305,10 +305,10 @@ static int plan_reply(struct weir_request *req)
 	return 0;
 }
 
-static inline bool plan_plain(struct weir_request *req, struct weir_conn *conn)
+static inline bool plan_shape(struct weir_request *req, struct weir_conn *conn)
 {
-	return unlikely(conn->via_protocol) ? conn->protocol->plan_plain_reply(req)
-					    : request_plan_plain(req, conn, 0);
+	return unlikely(conn->via_protocol) ? conn->protocol->plan_shape(req)
+					    : request_plan_shape(req, conn, 0);
 }
 
 /* The chunks are too small for the reply. */
@@ -338,10 +338,10 @@ enum request_next request_plan(struct weir_request *req)
 	return REQUEST_TRANSMIT;
 }
 
-enum request_next request_send_plain(struct weir_request *req, struct weir_conn *conn)
+enum request_next request_send_shape(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!plan_plain(req, conn))
+	if (!plan_shape(req, conn))
 		return REQUEST_PLAN;
 	req->responder->engine->stats.replies_sent++;
-	return likely(send_plain(req, conn)) ? REQUEST_END : REQUEST_TRANSMIT;
+	return likely(send_shape(req, conn)) ? REQUEST_END : REQUEST_TRANSMIT;
 }

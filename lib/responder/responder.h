@@ -12,7 +12,8 @@
  *   responder_events.c    brings the events of a connection, apart from messages, to its
  *                         requests
  *   request.c             what happens to a request next
- *   request_fast.c        the same in one pass, for what most requests are (request_plain.h)
+ *   request_fast.c        the same in one pass, for calls and replies of a shape
+ *                         (request_shape.h)
  *   request_recv.c        the check of a message that came
  *   request_chunks.c      the Read chunks that a call lists
  *   request_pull.c        the pull of these (one at once: request_read_one.h)
@@ -118,9 +119,7 @@ struct request_flags {
 	_Alignas(4) bool can_reply_fast; /* it came whole, has waited for its READs only, and nobody
 				      asked for more than to handle it; its connection is there */
 	bool is_short;			 /* it came without chunks, and its reply has no items */
-	bool has_one_write; /* can_reply_fast, with AUTH_NONE: its one chunk is a Write chunk of one
-			       segment, by version 1 */
-	bool padding;	    /* false: they are compared as a whole, too */
+	bool padding[2];		 /* false: they are compared as a whole, too */
 };
 
 _Static_assert(sizeof(struct request_flags) == 4, "one word");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol of connections that may speak version 2, and which table a new connection has. */
-#include "call_plain.h"
 #include "call_ext.h"
+#include "call_shape.h"
 #include "rdma2.h"
 
 static uint32_t v2_first_credits(const struct weir_conn *conn)
@@ -20,35 +20,20 @@ static void v2_on_suspend(struct weir_conn *conn)
 	conn->v2->group_chain = NULL; /* its receives are the connection's again */
 }
 
-static bool v2_prepare_short(struct weir_call *call)
-{
-	if (!call_encode_short(call, call->conn, RDMA2_EXTRA))
-		return false;
-	call_plan_plain(call, RDMA1_HEADER_MIN + RDMA2_EXTRA, false, false, call->state, false);
-	return true;
-}
-
-static bool v2_prepare_one_write(struct weir_call *call)
-{
-	if (!call_encode_one_write(call, call->conn, RDMA2_EXTRA))
-		return false;
-	call_plan_plain(call, RDMA1_ONE_WRITE_SIZE + RDMA2_EXTRA, true, false, call->state, false);
-	call->conn->ep.engine->stats.write_chunks++;
-	return true;
-}
-
 static void v2_finish_header(struct weir_call *call)
 {
 	rdma2_write_over(call->header, RDMA1_CALL, 0);
 }
 
-static bool v2_prepare_plain(struct weir_call *call)
+static bool v2_prepare_shape(struct weir_call *call)
 {
-	if (call->nitems > 0)
-		return false;
+	bool has_results = call->nresults > 0;
+
 	/* A result that is asked for by a direction is not one for a Write chunk. */
-	if (call->nresults == 0 ? !v2_prepare_short(call)
-				: call->conn->v2->asks || !v2_prepare_one_write(call))
+	if (call->nitems > 0 || (has_results && call->conn->v2->asks))
+		return false;
+	if (has_results ? !call_lay_out_shape(call, SHAPE_ONE_WRITE, RDMA2_EXTRA)
+			: !call_lay_out_shape(call, SHAPE_INLINE, RDMA2_EXTRA))
 		return false;
 	v2_finish_header(call);
 	return true;
@@ -111,7 +96,7 @@ static const struct conn_protocol version2 = {
 	.on_tick = v2_on_tick,
 	.first_credits = v2_first_credits,
 	.on_suspend = v2_on_suspend,
-	.prepare_plain = v2_prepare_plain,
+	.prepare_shape = v2_prepare_shape,
 	.prepare = v2_prepare,
 	.finish_header = v2_finish_header,
 	.transmit = v2_transmit,

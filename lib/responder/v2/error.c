@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Errors of version 2. */
 #include "request_ext.h"
-#include "request_plain.h"
+#include "request_shape.h"
 
 _Static_assert(RDMA2_ERROR_SIZE_MAX <= REQUEST_ERROR_MAX, "the longest of version 2's");
 

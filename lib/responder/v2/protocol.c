@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "request_ext.h"
-#include "request_plain.h"
+#include "request_shape.h"
 
 _Static_assert(sizeof(struct rtr_read_iter) <= sizeof(union request_reads), "REQUEST_READS_WORDS");
 
@@ -60,15 +60,15 @@ static uint32_t v2_reply_extra_bytes(const struct weir_request *req)
 	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
 }
 
-static bool v2_plan_plain_reply(struct weir_request *req)
+static bool v2_plan_shape(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
 
 	if (req->hdr.vers != RDMA2_VERSION)
-		return request_plan_plain(req, conn, 0);
+		return request_plan_shape(req, conn, 0);
 	/* With a handle to invalidate the Send is more than that. */
 	if (req->inv_handle != 0 || req->extension != 0 ||
-	    !request_plan_plain(req, conn, RDMA2_EXTRA))
+	    !request_plan_shape(req, conn, RDMA2_EXTRA))
 		return false;
 	rdma2_write_over(req->header, RDMA1_REPLY, 0);
 	return true;
@@ -141,7 +141,7 @@ static const struct conn_protocol version2 = {
 	.reads_next = v2_reads_next,
 	.collect_items = request_collect_items,
 	.reply_extra_bytes = v2_reply_extra_bytes,
-	.plan_plain_reply = v2_plan_plain_reply,
+	.plan_shape = v2_plan_shape,
 	.reduce = v2_reduce,
 	.plan_reply = request_plan_rtr,
 	.refuse_reply = v2_refuse_reply,

@@ -72,9 +72,11 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};
 
-	if (shape_is_inline_reply(msg, len)) {
+	if (len < shape_reply_bytes(SHAPE_INLINE)) {
+		return (struct seen){0};
+	} else if (shape_match_reply(msg, len, SHAPE_INLINE, limits)) {
 		seen.header_bytes = RDMA1_HEADER_MIN;
-	} else if (shape_is_one_write_reply(msg, len, limits)) {
+	} else if (shape_match_reply(msg, len, SHAPE_ONE_WRITE, limits)) {
 		seen.header_bytes = RDMA1_ONE_WRITE_SIZE;
 		seen.seg = rdma1_take_one_write(msg);
 	} else {

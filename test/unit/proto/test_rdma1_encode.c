@@ -2,6 +2,7 @@
 /* The version 1 transport header as it is written: the exact words of RFC 8166 section 4.7, the
  * writer's bounds, and that what is written is what is read. */
 #include "rdma1_msg.h"
+#include "shape.h"
 
 static void assert_bytes(const uint8_t *buf, uint32_t len, const struct msg *expected)
 {
@@ -11,38 +12,39 @@ static void assert_bytes(const uint8_t *buf, uint32_t len, const struct msg *exp
 
 static void encode_short__4_is_the_exact_header(void **state)
 {
-	uint8_t buf[RDMA1_HEADER_MIN + 1];
+	uint8_t buf[RDMA1_HEADER_MIN + 5];
 	struct msg m;
 
 	(void)state;
 	memset(buf, 0xee, sizeof(buf));
-	rdma1_encode_short(buf, MSG_XID, MSG_CREDIT);
+	shape_encode(buf, SHAPE_INLINE, MSG_XID, MSG_CREDIT, 0, NULL);
 	msg_short(&m, 4);
 	m.len = RDMA1_HEADER_MIN;
 	assert_bytes(buf, RDMA1_HEADER_MIN, &m);
-	assert_int_equal(buf[RDMA1_HEADER_MIN], 0xee);
+	assert_int_equal(wire_get_u32(buf + RDMA1_HEADER_MIN), MSG_XID);
+	assert_int_equal(buf[RDMA1_HEADER_MIN + 4], 0xee);
 }
 
 static void encode_short__is_what_the_writer_writes(void **state)
 {
-	uint8_t buf[RDMA1_HEADER_MIN], other[RDMA1_HEADER_MIN];
+	uint8_t buf[RDMA1_HEADER_MIN + 4], other[RDMA1_HEADER_MIN];
 	struct rdma1_writer w;
 
 	(void)state;
-	rdma1_encode_short(buf, 0x80000001, 0xffff);
+	shape_encode(buf, SHAPE_INLINE, 0x80000001, 0xffff, 0, NULL);
 	rdma1_write_begin(&w, other, sizeof(other), 0x80000001, 0xffff, RDMA1_MSG);
 	rdma1_write_list_end(&w);
 	rdma1_write_list_end(&w);
 	rdma1_write_no_reply_chunk(&w);
 	assert_false(w.failed);
 	assert_int_equal(rdma1_writer_len(&w), RDMA1_HEADER_MIN);
-	assert_memory_equal(buf, other, sizeof(buf));
+	assert_memory_equal(buf, other, sizeof(other));
 	memset(other, 0xff, sizeof(other));
 	rdma1_write_begin(&w, other, sizeof(other), 0x80000001, 0xffff, RDMA1_MSG);
 	rdma1_write_no_results(&w);
 	assert_false(w.failed);
 	assert_int_equal(rdma1_writer_len(&w), RDMA1_HEADER_MIN);
-	assert_memory_equal(buf, other, sizeof(buf));
+	assert_memory_equal(buf, other, sizeof(other));
 	rdma1_write_begin(&w, other, RDMA1_HEADER_MIN - 1, 0x80000001, 0xffff, RDMA1_MSG);
 	rdma1_write_no_results(&w);
 	assert_true(w.failed);
@@ -151,7 +153,7 @@ static void encode_err__4_5_1_is_understood_by_the_requester(void **state)
 
 /* ---- round trips ---- */
 
-struct shape {
+struct layout {
 	uint32_t proc;
 	uint32_t nreads;
 	uint32_t nwrites;
@@ -166,11 +168,11 @@ static struct rdma1_segment nth_segment(uint32_t n)
 		.handle = 0x1000 + n, .length = n % 9, .offset = 0x0102030400000000u + n};
 }
 
-static uint32_t nth_position(const struct shape *shape, uint32_t n)
+static uint32_t nth_position(const struct layout *layout, uint32_t n)
 {
 	uint32_t position = 40;
 
-	if (shape->proc == RDMA1_NOMSG)
+	if (layout->proc == RDMA1_NOMSG)
 		return n < 2 ? 0 : 40;
 	/* Behind the chunks before it, each of which has two segments. */
 	for (uint32_t i = 0; i < n / 2; i++)
@@ -178,33 +180,33 @@ static uint32_t nth_position(const struct shape *shape, uint32_t n)
 	return position;
 }
 
-static uint32_t write_shape(const struct shape *shape, uint8_t *buf, uint32_t size)
+static uint32_t write_layout(const struct layout *layout, uint8_t *buf, uint32_t size)
 {
 	struct rdma1_segment seg;
 	struct rdma1_writer w;
 	uint32_t n = 0;
 
-	rdma1_write_begin(&w, buf, size, MSG_XID, MSG_CREDIT, (enum rdma1_proc)shape->proc);
-	for (uint32_t i = 0; i < shape->nreads; i++) {
+	rdma1_write_begin(&w, buf, size, MSG_XID, MSG_CREDIT, (enum rdma1_proc)layout->proc);
+	for (uint32_t i = 0; i < layout->nreads; i++) {
 		seg = nth_segment(n++);
-		if (nth_position(shape, i) == 0)
+		if (nth_position(layout, i) == 0)
 			seg.length = 20; /* Position Zero, which holds a message */
-		rdma1_write_read_segment(&w, nth_position(shape, i), &seg);
+		rdma1_write_read_segment(&w, nth_position(layout, i), &seg);
 	}
 	rdma1_write_list_end(&w);
-	for (uint32_t i = 0; i < shape->nwrites; i++) {
-		rdma1_write_chunk(&w, shape->nsegments);
-		for (uint32_t j = 0; j < shape->nsegments; j++) {
+	for (uint32_t i = 0; i < layout->nwrites; i++) {
+		rdma1_write_chunk(&w, layout->nsegments);
+		for (uint32_t j = 0; j < layout->nsegments; j++) {
 			seg = nth_segment(n++);
 			rdma1_write_segment(&w, &seg);
 		}
 	}
 	rdma1_write_list_end(&w);
-	if (shape->nreply == 0)
+	if (layout->nreply == 0)
 		rdma1_write_no_reply_chunk(&w);
 	else
-		rdma1_write_reply_chunk(&w, shape->nreply - 1);
-	for (uint32_t i = 1; i < shape->nreply; i++) {
+		rdma1_write_reply_chunk(&w, layout->nreply - 1);
+	for (uint32_t i = 1; i < layout->nreply; i++) {
 		seg = nth_segment(n++);
 		rdma1_write_segment(&w, &seg);
 	}
@@ -221,7 +223,7 @@ static void assert_segment(const struct rdma1_segment *got, uint32_t n)
 	assert_true(got->offset == seg.offset);
 }
 
-static void check_shape(const struct shape *shape, const struct rdma1_header *hdr)
+static void check_layout(const struct layout *layout, const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter chunk;
 	struct rdma1_write_iter writes;
@@ -231,33 +233,33 @@ static void check_shape(const struct shape *shape, const struct rdma1_header *hd
 	uint32_t n = 0;
 
 	rdma1_reads_begin(hdr, &reads);
-	for (uint32_t i = 0; i < shape->nreads; i++, n++) {
+	for (uint32_t i = 0; i < layout->nreads; i++, n++) {
 		assert_true(rdma1_reads_next(&reads, &read));
-		assert_int_equal(read.position, nth_position(shape, i));
+		assert_int_equal(read.position, nth_position(layout, i));
 		if (read.position != 0)
 			assert_segment(&read.target, n);
 	}
 	assert_false(rdma1_reads_next(&reads, &read));
 	rdma1_writes_begin(hdr, &writes);
-	for (uint32_t i = 0; i < shape->nwrites; i++) {
+	for (uint32_t i = 0; i < layout->nwrites; i++) {
 		assert_true(rdma1_writes_next(&writes, &chunk));
-		for (uint32_t j = 0; j < shape->nsegments; j++, n++) {
+		for (uint32_t j = 0; j < layout->nsegments; j++, n++) {
 			assert_true(rdma1_segments_next(&chunk, &seg));
 			assert_segment(&seg, n);
 		}
 		assert_false(rdma1_segments_next(&chunk, &seg));
 	}
 	assert_false(rdma1_writes_next(&writes, &chunk));
-	assert_int_equal(hdr->has_reply_chunk, shape->nreply > 0);
+	assert_int_equal(hdr->has_reply_chunk, layout->nreply > 0);
 	rdma1_reply_begin(hdr, &chunk);
-	for (uint32_t i = 1; i < shape->nreply; i++, n++) {
+	for (uint32_t i = 1; i < layout->nreply; i++, n++) {
 		assert_true(rdma1_segments_next(&chunk, &seg));
 		assert_segment(&seg, n);
 	}
 	assert_false(rdma1_segments_next(&chunk, &seg));
 }
 
-static void round_trip(const struct shape *shape)
+static void round_trip(const struct layout *layout)
 {
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
@@ -265,8 +267,8 @@ static void round_trip(const struct shape *shape)
 	uint32_t len;
 
 	for (uint32_t payload = 0; payload <= 9; payload++) {
-		len = write_shape(shape, buf, sizeof(buf) - 128);
-		if (shape->proc == RDMA1_MSG) { /* room for the positions, and each residue */
+		len = write_layout(layout, buf, sizeof(buf) - 128);
+		if (layout->proc == RDMA1_MSG) { /* room for the positions, and each residue */
 			memset(buf + len, 0, 128);
 			memcpy(buf + len, buf, 4);
 			len += 80 + payload;
@@ -277,22 +279,24 @@ static void round_trip(const struct shape *shape)
 			rdma1_decode(buf, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			RDMA1_V_OK);
 		assert_int_equal(hdr.header_bytes,
-				 len - (shape->proc == RDMA1_MSG ? 80 + payload : 0));
-		check_shape(shape, &hdr);
+				 len - (layout->proc == RDMA1_MSG ? 80 + payload : 0));
+		check_layout(layout, &hdr);
 	}
 }
 
 static void round_trip__many_shapes(void **state)
 {
-	struct shape shape;
+	struct layout layout;
 
 	(void)state;
-	for (shape.proc = RDMA1_MSG; shape.proc <= RDMA1_NOMSG; shape.proc++)
-		for (shape.nreads = shape.proc == RDMA1_NOMSG; shape.nreads <= 7; shape.nreads++)
-			for (shape.nwrites = 0; shape.nwrites <= 3; shape.nwrites++)
-				for (shape.nsegments = 0; shape.nsegments <= 4; shape.nsegments++)
-					for (shape.nreply = 0; shape.nreply <= 4; shape.nreply++)
-						round_trip(&shape);
+	for (layout.proc = RDMA1_MSG; layout.proc <= RDMA1_NOMSG; layout.proc++)
+		for (layout.nreads = layout.proc == RDMA1_NOMSG; layout.nreads <= 7;
+		     layout.nreads++)
+			for (layout.nwrites = 0; layout.nwrites <= 3; layout.nwrites++)
+				for (layout.nsegments = 0; layout.nsegments <= 4;
+				     layout.nsegments++)
+					for (layout.nreply = 0; layout.nreply <= 4; layout.nreply++)
+						round_trip(&layout);
 }
 
 static void handles__of_all_segments_in_their_order(void **state)
@@ -325,45 +329,50 @@ static void handles__of_all_segments_in_their_order(void **state)
 		assert_memory_equal(handles[i], expected, 8);
 	}
 	assert_int_equal(rdma1_handles(buf, handles, 3), 3);
-	rdma1_encode_short(buf, 7, 1);
+	shape_encode(buf, SHAPE_INLINE, 7, 1, 0, NULL);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 0);
 	seg.handle = 9;
-	rdma1_encode_one_write(buf, 7, 1, &seg);
+	shape_encode(buf, SHAPE_ONE_WRITE, 7, 1, 0, &seg);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 1);
 	assert_int_equal(handles[0][3], 9);
 }
 
+/* What the writer writes of a message of this shape. */
+static void write_shape(uint8_t *buf, enum shape shape, uint32_t position,
+			const struct rdma1_segment *seg)
+{
+	struct rdma1_writer w;
+
+	rdma1_write_begin(&w, buf, RDMA1_ONE_READ_SIZE, 0x71727374, 0x61626364, RDMA1_MSG);
+	if (shape == SHAPE_ONE_READ)
+		rdma1_write_read_segment(&w, position, seg);
+	rdma1_write_list_end(&w);
+	if (shape == SHAPE_ONE_WRITE) {
+		rdma1_write_chunk(&w, 1);
+		rdma1_write_segment(&w, seg);
+	}
+	rdma1_write_list_end(&w);
+	rdma1_write_no_reply_chunk(&w);
+	assert_false(w.failed);
+	assert_int_equal(rdma1_writer_len(&w), shape_header_bytes(shape));
+}
+
 /* In front of a message: the same header, the message's XID, and nothing more. */
-static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
+static void encode_shape__4_5_1_is_the_header_and_the_xid(void **state)
 {
 	static const struct rdma1_segment seg = {0x81828384, 0x91929394,
 						 UINT64_C(0xa1a2a3a4a5a6a7a8)};
-	const struct rdma1_read_segment read = {0xb1b2b3b4, seg};
-	uint8_t plain[RDMA1_ONE_WRITE_SIZE], buf[RDMA1_ONE_WRITE_SIZE + 5];
-	struct rdma1_writer w;
+	static const enum shape shapes[] = {SHAPE_INLINE, SHAPE_ONE_WRITE, SHAPE_ONE_READ};
+	uint8_t want[RDMA1_ONE_READ_SIZE], buf[RDMA1_ONE_READ_SIZE + 5];
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
-		uint32_t bytes = i == 0 ? RDMA1_HEADER_MIN : RDMA1_ONE_WRITE_SIZE;
+		uint32_t bytes = shape_header_bytes(shapes[i]);
 
 		memset(buf, 0xee, sizeof(buf));
-		if (i == 0) {
-			rdma1_encode_short(plain, 0x71727374, 0x61626364);
-			rdma1_encode_short_msg(buf, 0x71727374, 0x61626364);
-		} else if (i == 1) {
-			rdma1_encode_one_write(plain, 0x71727374, 0x61626364, &seg);
-			rdma1_encode_one_write_msg(buf, 0x71727374, 0x61626364, &seg);
-		} else {
-			rdma1_write_begin(&w, plain, sizeof(plain), 0x71727374, 0x61626364,
-					  RDMA1_MSG);
-			rdma1_write_read_segment(&w, read.position, &read.target);
-			rdma1_write_list_end(&w);
-			rdma1_write_list_end(&w);
-			rdma1_write_no_reply_chunk(&w);
-			assert_false(w.failed);
-			rdma1_encode_one_read_msg(buf, 0x71727374, 0x61626364, &read);
-		}
-		assert_memory_equal(buf, plain, bytes);
+		write_shape(want, shapes[i], 0xb1b2b3b4, &seg);
+		shape_encode(buf, shapes[i], 0x71727374, 0x61626364, 0xb1b2b3b4, &seg);
+		assert_memory_equal(buf, want, bytes);
 		assert_int_equal(wire_get_u32(buf + bytes), 0x71727374);
 		for (uint32_t at = bytes + 4; at < sizeof(buf); at++)
 			assert_int_equal(buf[at], 0xee);
@@ -373,7 +382,7 @@ static void encode_msg__4_5_1_is_the_header_and_the_xid(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(encode_msg__4_5_1_is_the_header_and_the_xid),
+		cmocka_unit_test(encode_shape__4_5_1_is_the_header_and_the_xid),
 		cmocka_unit_test(encode_short__4_is_the_exact_header),
 		cmocka_unit_test(encode_short__is_what_the_writer_writes),
 		cmocka_unit_test(writer__4_header_is_xdr),

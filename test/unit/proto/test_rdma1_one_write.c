@@ -2,6 +2,7 @@
 /* The shape of READ, one Write chunk of one segment, has a path of its own: it says what the
  * general one says. */
 #include "rdma1_msg.h"
+#include "shape.h"
 
 static const struct rdma1_segment segment = {0xabcd0123, 4096, 0x123456789abcdef0};
 
@@ -24,7 +25,7 @@ static uint32_t message(uint8_t *buf)
 {
 	const uint8_t xid[4] = {0x5e, 0xed, 0x00, 0x01};
 
-	rdma1_encode_one_write(buf, MSG_XID, MSG_CREDIT, &segment);
+	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
 	memcpy(buf + RDMA1_ONE_WRITE_SIZE, xid, 4);
 	memset(buf + RDMA1_ONE_WRITE_SIZE + 4, 0, 36);
 	return RDMA1_ONE_WRITE_SIZE + 40;
@@ -32,20 +33,21 @@ static uint32_t message(uint8_t *buf)
 
 static void encode_one_chunk__is_what_the_writer_writes(void **state)
 {
-	uint8_t buf[RDMA1_ONE_WRITE_SIZE + 1], other[RDMA1_ONE_WRITE_SIZE];
+	uint8_t buf[RDMA1_ONE_WRITE_SIZE + 5], other[RDMA1_ONE_WRITE_SIZE];
 
 	(void)state;
 	memset(buf, 0xee, sizeof(buf));
-	rdma1_encode_one_write(buf, MSG_XID, MSG_CREDIT, &segment);
+	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
 	assert_int_equal(by_the_writer(other, sizeof(other)), RDMA1_ONE_WRITE_SIZE);
 	assert_memory_equal(buf, other, sizeof(other));
-	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE], 0xee);
+	assert_int_equal(wire_get_u32(buf + RDMA1_ONE_WRITE_SIZE), MSG_XID);
+	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE + 4], 0xee);
 }
 
 static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_written(void **state)
 {
 	struct rdma1_segment used = segment;
-	uint8_t call[128], buf[RDMA1_ONE_WRITE_SIZE + 1], want[RDMA1_ONE_WRITE_SIZE];
+	uint8_t call[128], buf[RDMA1_ONE_WRITE_SIZE + 5], want[RDMA1_ONE_WRITE_SIZE + 4];
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
 	uint32_t len = message(call);
@@ -55,17 +57,18 @@ static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_writte
 	assert_int_equal(rdma1_decode(call, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			 RDMA1_V_OK);
 	used.length = 77;
-	rdma1_encode_one_write(want, MSG_XID, 5, &used);
+	shape_encode(want, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
 	assert_true(rdma1_is_one_write(&hdr, &used));
 	assert_memory_equal(&used, &segment, sizeof(used));
 	used.length = 77;
-	rdma1_encode_one_write(buf, MSG_XID, 5, &used);
+	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
 	assert_memory_equal(buf, want, sizeof(want));
 	/* the call's own Write list, but for the length */
-	memcpy(want + 20, hdr.writes, sizeof(want) - 20);
+	memcpy(want + 20, hdr.writes, RDMA1_ONE_WRITE_SIZE - 20);
 	memcpy(want + 32, buf + 32, 4);
 	assert_memory_equal(buf, want, sizeof(want));
-	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE], 0xee);
+	assert_int_equal(wire_get_u32(buf + RDMA1_ONE_WRITE_SIZE), MSG_XID);
+	assert_int_equal(buf[RDMA1_ONE_WRITE_SIZE + 4], 0xee);
 }
 
 static void decode__4_3_2_one_chunk_is_found_and_iterates(void **state)

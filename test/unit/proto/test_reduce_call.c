@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "reduce.h"
+#include "shape.h"
 #include "wire.h"
 
 #define INLINE_BYTES 1024u
@@ -512,7 +513,7 @@ static void is_one_read__is_what_the_plan_says(void **state)
 	srandom(4);
 	for (uint32_t round = 0; round < 200000; round++) {
 		uint8_t one[RDMA1_ONE_READ_SIZE + 4];
-		struct rdma1_read_segment read;
+		struct rdma1_segment seg;
 		bool is_one_read, is_planned;
 		uint32_t left;
 
@@ -539,9 +540,8 @@ static void is_one_read__is_what_the_plan_says(void **state)
 		assert_false(plan.use_write_list);
 		assert_int_equal(plan.inline_bytes, left);
 		encode(NULL, 0, NULL);
-		read = (struct rdma1_read_segment){
-			pieces[0].len, {pieces[1].rkey, pieces[1].len, pieces[1].raddr}};
-		rdma1_encode_one_read_msg(one, 7, 3, &read);
+		seg = (struct rdma1_segment){pieces[1].rkey, pieces[1].len, pieces[1].raddr};
+		shape_encode(one, SHAPE_ONE_READ, 7, 3, pieces[0].len, &seg);
 		assert_int_equal(header_len, RDMA1_ONE_READ_SIZE);
 		assert_memory_equal(header, one, header_len);
 		assert_int_equal(wire_get_u32(one + header_len), 7);

@@ -2,16 +2,17 @@
 /* What is encoded in version 2 has the bytes of the draft, and is what the decoder reads. */
 #include "rdma2_msg.h"
 
+#include "shape.h"
 #include "wire.h"
 
 static void write_over__is_vector_K(void **state)
 {
-	uint8_t *buf = malloc(RDMA2_HEADER_MIN);
+	uint8_t *buf = malloc(RDMA2_HEADER_MIN + 4);
 	struct msg m;
 
 	(void)state;
 	vector_read("K", &m);
-	rdma1_encode_short(buf + RDMA2_EXTRA, 0x18, 32);
+	shape_encode(buf + RDMA2_EXTRA, SHAPE_INLINE, 0x18, 32, 0, NULL);
 	rdma2_write_over(buf, RDMA1_CALL, 0);
 	assert_memory_equal(buf, m.buf, RDMA2_HEADER_MIN);
 	free(buf);

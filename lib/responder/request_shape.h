@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUEST_SHAPE_H
+#define REQUEST_SHAPE_H
+
+/*
+ * Replies of a shape (lib/proto/shape.h): without chunks, or with one item that goes to the one
+ * Write segment of the call. Such a reply needs no plan of the reducer, which would come to the
+ * same.
+ *
+ * The shape is a constant in each use. So is 'extra', the bytes that are left in front of a header
+ * of version 1 for a header of version 2 to be written over it: version 1 does not pay for it.
+ *
+ * 'conn' is the request's connection. It is passed, since it would be loaded again after each store
+ * through a pointer to bytes.
+ */
+
+#include "request.h"
+
+/* Where receives are shared, the grant is decided once, as it is accounted for. */
+static inline uint32_t request_grant_share(struct weir_request *req, struct weir_conn *conn)
+{
+	if (req->credit == 0)
+		req->credit = credit_share_grant(&conn->srq->credits, &conn->share, req->hdr.credit,
+						 req->responder->credits.limit);
+	return req->credit;
+}
+
+/* What the reply grants. */
+static inline uint32_t request_grant_of(struct weir_request *req, struct weir_conn *conn)
+{
+	if (conn->srq)
+		return request_grant_share(req, conn);
+	return credit_grant(&req->responder->credits, req->hdr.credit);
+}
+
+static inline uint32_t request_bytes_behind(const struct weir_request *req, uint32_t header_bytes)
+{
+	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
+}
+
+/* Neither the call nor the reply has anything that could go to a chunk. */
+static inline bool request_has_no_chunks(const struct weir_request *req)
+{
+	return (req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0;
+}
+
+/* The reply has one item and nothing behind it, the call has one Write segment, and the item goes
+ * there. */
+static inline bool request_fills_chunk(const struct weir_request *req, const struct weir_conn *conn,
+				       uint32_t extra)
+{
+	const struct piece *item = &req->pieces[1];
+	struct rdma1_segment seg;
+
+	return req->npieces == 2 && item->kind == PIECE_ITEM && item->len > 0 &&
+	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
+	       request_bytes_behind(req, RDMA1_ONE_WRITE_SIZE + extra) <= conn->send_inline &&
+	       rdma1_is_one_write(&req->hdr, &seg) && item->len <= seg.length &&
+	       (req->rpc.cred.flavor == WEIR_RPC_AUTH_NONE ||
+		!rpc_auth_forbids_reduction(&req->rpc.cred));
+}
+
+/* The segment of the chunk as it goes back: with the bytes that were written. */
+static inline struct rdma1_segment request_chunk(const struct weir_request *req, enum shape shape)
+{
+	struct rdma1_segment seg = {0};
+
+	if (shape == SHAPE_ONE_WRITE) {
+		seg = rdma1_segment_at(req->hdr.writes + 8);
+		seg.length = req->pieces[1].len;
+	}
+	return seg;
+}
+
+/* What a plan would say of such a reply, whose item is written already or is listed apart. */
+static inline void request_note_shape(struct weir_request *req, uint32_t header_bytes,
+				      bool has_chunk)
+{
+	req->header_bytes = header_bytes;
+	req->header = req->out.start - header_bytes;
+	req->reduced = has_chunk ? 1u << 1 : 0;
+	req->nxfers = 0;
+	req->is_long = false;
+}
+
+static hot_inline void request_lay_out_shape(struct weir_request *req, struct weir_conn *conn,
+					     enum shape shape, uint32_t extra)
+{
+	const struct piece *item = &req->pieces[1];
+	struct rdma1_segment seg = request_chunk(req, shape);
+
+	request_note_shape(req, shape_header_bytes(shape) + extra, shape == SHAPE_ONE_WRITE);
+	if (shape == SHAPE_ONE_WRITE) {
+		req->xfers[0] = (struct reduce_xfer){item->base, item->lkey, item->len, seg.handle,
+						     seg.offset};
+		req->nxfers = 1;
+		req->responder->engine->stats.write_chunks++;
+	}
+	shape_encode(req->header + extra, shape, req->hdr.xid, request_grant_of(req, conn), 0,
+		     &seg);
+}
+
+/* Lay out a reply that may be queued. False: it has no shape, and nothing was done. */
+static hot_inline bool request_plan_shape(struct weir_request *req, struct weir_conn *conn,
+					  uint32_t extra)
+{
+	if (request_has_no_chunks(req) &&
+	    request_bytes_behind(req, RDMA1_HEADER_MIN + extra) <= conn->send_inline)
+		request_lay_out_shape(req, conn, SHAPE_INLINE, extra);
+	else if (request_fills_chunk(req, conn, extra))
+		request_lay_out_shape(req, conn, SHAPE_ONE_WRITE, extra);
+	else
+		return false;
+	return true;
+}
+
+#endif
