@@ -84,10 +84,12 @@ static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, ui
 	}
 }
 
-/* recv_is_fast() may be asked about messages of fewer bytes than this. */
+/* recv_is_fast() may be asked about messages of fewer bytes than this. They make no debt. */
 static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 {
-	return qp->is_rnr ? 0 : qp->rx.max_msg + 1;
+	uint32_t max = qp->rx.max_msg < SHM_TURN_REPAID ? qp->rx.max_msg : SHM_TURN_REPAID;
+
+	return qp->is_rnr ? 0 : max + 1;
 }
 
 /* Whether 'wr', the next receive, takes a message of 'len' bytes by whole cells. If not, it may
@@ -168,6 +170,7 @@ static out_of_line struct recv_result recv_ring_slow(struct shm_qp *qp, uint32_t
 	if (!recv_check(qp, wr, len, wc, &result.n))
 		return result;
 	inv_rkey = ring_take(&qp->rx, word, wr->addr, wr->len, (uint32_t)len);
+	shm_turn_add_message(qp->turn, (uint32_t)len);
 	result.n = 1;
 	if (recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey))
 		result.then = RECV_GOES_ON;
@@ -226,6 +229,7 @@ static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *r
 		return result;
 	}
 	inv_rkey = ring_take_tagged(rx, word, wr->addr, wr->len, (uint32_t)len);
+	shm_turn_add_message(qp->turn, (uint32_t)len);
 	recv_complete(qp, wr, wc, (uint32_t)len, inv_rkey);
 	result.n = 1;
 	return result;
@@ -406,6 +410,7 @@ static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_m
 				ring_take_tagged_wrap(rx, wr->addr, (uint32_t)len);
 			else
 				ring_take_wrap(rx, wr->addr, (uint32_t)len);
+			shm_turn_add_message(qp->turn, (uint32_t)len);
 			next = ring_place_of(rx);
 		} else {
 			break;

@@ -48,6 +48,7 @@ int shm_send(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 		return FABRIC_ERR_FATAL;
 	}
 	shm_dev_of(qp)->fabric.stats.sends++;
+	shm_turn_add_message(qp->turn, (uint32_t)len);
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -90,6 +91,7 @@ static out_of_line bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1)
 		return false;
 	qp->fabric.dev->stats.sends_direct++;
+	shm_turn_add_message(qp->turn, len);
 	if (!qp->is_hot)
 		shm_qp_kick(qp);
 	return true;

@@ -14,8 +14,9 @@
  * than SHM_TURN_BYTES it gives one, and after each that did not, one more than that: others wait
  *     for a large block at most, and not for sixteen.
  *   - A turn with a debt gives nothing. What makes a debt is the bytes that RDMA Reads and Writes
- *     of the user's queue pairs move, SHM_TURN_COPY for each of these, and SHM_TURN_REPAID for each
- *     message that a mux drops.
+ *     of the user's queue pairs move, SHM_TURN_COPY for each of these, those bytes of a message in
+ *     either direction that are past SHM_TURN_REPAID, and SHM_TURN_REPAID for each message that a
+ *     mux drops.
  *   - In a poll, one of the user's queue pairs that wait for their peer goes on, and only if the
  *     turn has no debt. It does as many requests as a turn gives messages, or fewer: none behind
  *     one that leaves a debt.
@@ -119,6 +120,13 @@ static inline uint32_t shm_turn_share(struct shm_turn *turn)
 	}
 	turn->was_served = false;
 	return turn->share;
+}
+
+/* A message of 'len' bytes was moved. Not needed for one of SHM_TURN_REPAID bytes or fewer. */
+static inline void shm_turn_add_message(struct shm_turn *turn, uint32_t len)
+{
+	if (len > SHM_TURN_REPAID)
+		turn->debt += len - SHM_TURN_REPAID;
 }
 
 /* Repay debts of those that were polled, in a poll that gave 'n' messages. Only needed while

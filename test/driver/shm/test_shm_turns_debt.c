@@ -2,6 +2,7 @@
 /* What is moved for users over shm is a debt, which leaves time to others. */
 #include "turns.h"
 
+#define LONG	3000u	     /* bytes of a message */
 #define MUCH	(1ull << 40) /* bytes of debt */
 #define STALLED 8u
 #define WAITING 4u	  /* requests of each */
@@ -136,6 +137,61 @@ static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
+/* The debt of a poll that receives a long message. */
+static void receive_long(struct raw *raw, uint32_t n)
+{
+	const struct shm_turn *turn = latest_qp()->turn;
+	int rc;
+
+	while (shm_turn_debt(&dev()->turns, latest_qp()->turn) > 0)
+		poll_once();
+	rc = raw->muxes ? ring_put_tagged(&raw->mux_tx, raw->mux_tag, raw->region, n)
+			: ring_put_one(&raw->tx, raw->region, n);
+
+	assert_int_equal(rc, 1);
+	assert_int_equal(polls_to_message(), 1);
+	assert_int_equal(turn->debt, n - 2 * SHM_TURN_REPAID); /* of which the poll repaid some */
+}
+
+/* A long message is a debt from where a message ends that takes as long as most. */
+static void bytes__of_messages_count(void **state)
+{
+	(void)state;
+	pair(MODEST, false);
+	nsenders = 0;
+	receive_long(pair(GREEDY, false), LONG);
+	pair_with_mux(GREEDY);
+	receive_long(&raws[nraws - 1], LONG);
+}
+
+static void send_long(enum fabric_op op, uint32_t expected)
+{
+	const struct shm_turn *turn = latest_qp()->turn;
+	struct fabric_sge sge = end_sge(&b, 0, LONG);
+	uint64_t before = turn->debt;
+
+	if (op == FABRIC_SEND_INV)
+		end_post(&b, (struct fabric_wr){.op = op, .rkey = KEY}, sge);
+	else
+		assert_true(b.ops->send_direct(b.qp, sge.addr, sge.len));
+	assert_int_equal(turn->debt - before, expected);
+}
+
+static void bytes__of_replies_count(void **state)
+{
+	(void)state;
+	pair(MODEST, false);
+	for (uint32_t i = 0; i < 2; i++) {
+		if (i == 0)
+			pair(GREEDY, false);
+		else
+			pair_with_mux(GREEDY);
+		END_WAIT(&b, NULL, !latest_qp()->is_switching);
+		send_long(FABRIC_SEND, LONG - SHM_TURN_REPAID);
+		send_long(FABRIC_SEND_INV, LONG - SHM_TURN_REPAID);
+	}
+}
+
 /* A user does not get rid of a debt by a new connection. */
 static void turn__with_a_debt_outlives_its_connections(void **state)
 {
@@ -259,6 +315,8 @@ int main(void)
 		TEST(bytes__of_one_message_at_a_time),
 		TEST(bytes__of_an_only_user_are_free),
 		TEST(bytes__are_a_debt_while_others_are_cold_for_a_moment),
+		TEST(bytes__of_messages_count),
+		TEST(bytes__of_replies_count),
 		TEST(turn__with_a_debt_outlives_its_connections),
 		TEST(turn__that_is_not_polled_repays),
 		TEST(stalls__of_one_user_leave_time_to_others),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "turns.h"
 
-#define RECVS 32u
+#define RECVS	     32u
+#define MSG_MAX	     4096u
+#define PEER_MSG_MAX 3072u
 
 struct end b;
 struct raw raws[RAWS];
@@ -57,6 +59,7 @@ struct raw *pair(uint32_t user, bool has_mux)
 
 	next_user = user;
 	raw_init(raw);
+	raw->hello.max_msg_bytes = PEER_MSG_MAX;
 	if (has_mux)
 		raw_offer_mux(raw);
 	raw_pair(raw, &b);
@@ -65,7 +68,7 @@ struct raw *pair(uint32_t user, bool has_mux)
 	users[nraws] = user;
 	qps[nraws] = b.qp;
 	for (uint32_t i = 0; i < RECVS; i++)
-		end_recv(&b, b.qp, nraws, 0, 4096);
+		end_recv(&b, b.qp, nraws, 0, MSG_MAX);
 	nraws++;
 	return raw;
 }
@@ -117,7 +120,7 @@ uint32_t poll_once(void)
 		assert_int_equal(wcs[w].status, FABRIC_OK);
 		messages[users[i]]++;
 		by_connection[i]++;
-		end_recv(&b, qps[i], i, 0, 4096);
+		end_recv(&b, qps[i], i, 0, MSG_MAX);
 		if ((int)users[i] == reader)
 			read_region(i);
 	}
