@@ -22,8 +22,9 @@
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
-/* How long a connection that the peer has left may wait for a mux that does not go on. */
+/* How long a connection that the peer has left may wait for a ring or a mux that does not go on. */
 #define DRAIN_WAIT_S 1
+#define DRAIN_FEW    8u /* such connections are looked at in a poll */
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -342,6 +343,28 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
+/* Whether the reader has gone on in the latest DRAIN_WAIT_S. It was at *at when it last did. */
+static bool goes_on(const struct ring_reader *rx, uint64_t *at, uint64_t *since)
+{
+	uint64_t now = rte_rdtsc();
+
+	if (*since == 0 || *at != rx->head) {
+		*at = rx->head;
+		*since = now;
+	}
+	return now - *since < DRAIN_WAIT_S * rte_get_tsc_hz();
+}
+
+/* Whether there are messages in its own ring, and they are read. They are not while the user has a
+ * debt. */
+static bool ring_drains(struct shm_qp *qp)
+{
+	const struct ring_reader *rx = &qp->rx;
+
+	return !qp->rx_in_mux && ring_look(rx) != 0 && rx->head < qp->drain_end &&
+	       goes_on(rx, &qp->drain_at, &qp->drain_since);
+}
+
 /*
  * Whether messages of this queue pair may still be in its mux, and the mux makes progress. A mux
  * stops for as long as its first message waits for a receive, which may be one of another queue
@@ -350,15 +373,9 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 static bool mux_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->mux->rx;
-	uint64_t now = rte_rdtsc();
 
-	if (qp->mux->is_broken || rx->head >= qp->drain_mux_end || ring_look(rx) == 0)
-		return false;
-	if (qp->drain_mux_since == 0 || qp->drain_mux_at != rx->head) {
-		qp->drain_mux_at = rx->head;
-		qp->drain_mux_since = now;
-	}
-	return now - qp->drain_mux_since < DRAIN_WAIT_S * rte_get_tsc_hz();
+	return !qp->mux->is_broken && rx->head < qp->drain_mux_end && ring_look(rx) != 0 &&
+	       goes_on(rx, &qp->drain_mux_at, &qp->drain_mux_since);
 }
 
 /* Messages that came before the peer left are delivered before it is said to have. No more than the
@@ -376,8 +393,7 @@ static bool still_drains(const struct shm_event *event)
 	}
 	if (shm_recvs_empty(qp->recvs))
 		return false;
-	return (!qp->rx_in_mux && ring_look(&qp->rx) != 0 && qp->rx.head < qp->drain_end) ||
-	       (qp->mux && mux_drains(qp));
+	return ring_drains(qp) || (qp->mux && mux_drains(qp));
 }
 
 /* Those that come meanwhile are taken in the next poll. */
@@ -402,7 +418,7 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 			break;
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
-		event->is_taken = true;
+		event->list = &dev->taken;
 		/*
 		 * From here on it is the engine's. Its listener is there: the end of that takes
 		 * back what was not taken.
@@ -413,23 +429,23 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 	shm_unlock(dev);
 }
 
-uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+/* Look at the first few of a list, and give those to the engine that need not wait. Returns how
+ * many it was given. The others go behind all that wait: a peer decides how many these are. */
+static uint32_t give_events(struct shm_dev *dev, struct shm_events *list, uint32_t few,
+			    struct fabric_cm_event *events, uint32_t max)
 {
-	struct shm_dev *dev = (struct shm_dev *)fdev;
-	struct shm_event *event, *next;
-	struct shm_sock *sock;
+	struct shm_event *event;
 	uint32_t n = 0;
 
-	if (unlikely(atomic_load_explicit(&dev->has_counts, memory_order_relaxed)))
-		take_counts(dev);
-	if (likely(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0))
-		return 0;
-	take_events(dev, max);
-	for (event = TAILQ_FIRST(&dev->taken); event && n < max; event = next) {
-		next = TAILQ_NEXT(event, entry);
-		if (still_drains(event))
+	while (few-- > 0 && n < max && (event = TAILQ_FIRST(list))) {
+		struct shm_sock *sock = event->sock;
+
+		if (still_drains(event)) {
+			TAILQ_REMOVE(list, event, entry);
+			TAILQ_INSERT_TAIL(&dev->draining, event, entry);
+			event->list = &dev->draining;
 			continue;
-		sock = event->sock;
+		}
 		shm_lock(dev);
 		shm_event_take(event, &events[n]);
 		shm_unlock(dev);
@@ -437,6 +453,20 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 			n++;
 	}
 	return n;
+}
+
+uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
+{
+	struct shm_dev *dev = (struct shm_dev *)fdev;
+	uint32_t n = 0;
+
+	if (unlikely(atomic_load_explicit(&dev->has_counts, memory_order_relaxed)))
+		take_counts(dev);
+	if (likely(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0))
+		return 0;
+	take_events(dev, max);
+	n = give_events(dev, &dev->draining, DRAIN_FEW, events, max);
+	return n + give_events(dev, &dev->taken, max, events + n, max - n);
 }
 
 void shm_goodbye(struct fabric_qp *fqp)

@@ -222,6 +222,7 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	TAILQ_INIT(&dev->socks);
 	TAILQ_INIT(&dev->listeners);
 	TAILQ_INIT(&dev->taken);
+	TAILQ_INIT(&dev->draining);
 	TAILQ_INIT(&dev->tasks);
 	STAILQ_INIT(&dev->hidden);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)

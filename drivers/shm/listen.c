@@ -303,7 +303,7 @@ void shm_unlisten(struct fabric_listener *listener)
 			continue;
 		/* A request that the engine has not been given yet is nobody's; one that it has, is
 		 * the engine's. */
-		if (is_greeting || (!sock->qp && sock->events[0].is_queued))
+		if (is_greeting || (!sock->qp && sock->events[0].list))
 			shm_sock_release_locked(sock);
 		else
 			sock->listener = NULL;

@@ -133,8 +133,8 @@ struct shm_dev {
 	struct key_table keys;
 
 	struct account_limits limits; /* of each user */
-	TAILQ_HEAD(, shm_event)
-	taken; /* events that wait until the messages before them are delivered */
+	struct shm_events taken;      /* events that were not given to the engine yet */
+	struct shm_events draining;   /* which wait until the messages before them are delivered */
 
 	/* shared with the control thread */
 	pthread_mutex_t lock;
@@ -152,7 +152,7 @@ struct shm_dev {
 	struct log_rate log_refused; /* lines on these */
 	_Atomic uint32_t nmaps_refused;
 	struct log_rate log_maps_refused;
-	TAILQ_HEAD(, shm_event) events;
+	struct shm_events events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	TAILQ_HEAD(, fabric_conn_req) tasks;
 	STAILQ_HEAD(, shm_shown) hidden; /* registrations' that are gone */

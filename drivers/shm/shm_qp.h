@@ -138,6 +138,8 @@ struct shm_qp {
 	uint32_t stall_place;	/* in that list */
 	uint64_t stalled_since; /* ticks; when it last went on, if it did */
 	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
+	uint64_t drain_at;  /* where rx was then when it last went on, and ticks of that */
+	uint64_t drain_since;
 	uint64_t drain_mux_end; /* the same of its mux */
 	uint64_t drain_mux_at;	/* where the mux was then when it last went on, and ticks of that */
 	uint64_t drain_mux_since;

@@ -251,7 +251,7 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 		    const struct shm_msg *msg)
 {
-	struct shm_event *event = &sock->events[sock->events[0].is_queued];
+	struct shm_event *event = &sock->events[sock->events[0].list != NULL];
 	struct shm_dev *dev = sock->dev;
 
 	event->kind = kind;
@@ -260,8 +260,7 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 		sock->private_len = msg->private_len;
 		memcpy(sock->private_data, msg->private_data, msg->private_len);
 	}
-	event->is_queued = true;
-	event->is_taken = false;
+	event->list = &dev->events;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
 	dev->nevents++;
 }
@@ -270,13 +269,10 @@ void shm_event_drop(struct shm_event *event)
 {
 	struct shm_dev *dev = event->sock->dev;
 
-	if (!event->is_queued)
+	if (!event->list)
 		return;
-	event->is_queued = false;
-	if (event->is_taken)
-		TAILQ_REMOVE(&dev->taken, event, entry);
-	else
-		TAILQ_REMOVE(&dev->events, event, entry);
+	TAILQ_REMOVE(event->list, event, entry);
+	event->list = NULL;
 	dev->nevents--;
 }
 

@@ -77,11 +77,11 @@ enum shm_sock_state {
 struct shm_event {
 	enum fabric_cm_kind kind;
 	int error;
-	bool is_queued;
-	bool is_taken;		      /* it is in dev->taken, else in dev->events */
+	struct shm_events *list;      /* of the device's, in which it is queued; NULL: it is not */
 	struct fabric_conn_req *sock; /* it is about */
 	TAILQ_ENTRY(shm_event) entry;
 };
+TAILQ_HEAD(shm_events, shm_event);
 
 /* What the engine's thread leaves to the control thread. */
 enum shm_task {

@@ -219,6 +219,63 @@ static void turn__with_a_debt_outlives_its_connections(void **state)
 	assert_int_equal(dev()->turns.n, 1);
 }
 
+/* How many events a look for them gives. */
+static uint32_t events_once(void)
+{
+	struct fabric_cm_event events[WCS];
+	uint32_t n = b.ops->cm_poll(b.dev, events, WCS);
+
+	for (uint32_t i = 0; i < n; i++)
+		assert_int_equal(events[i].kind, FABRIC_CM_DISCONNECTED);
+	return n;
+}
+
+/* How many of those that wait for the messages before them were looked at since 'first' was the
+ * first of them: they went behind the others. */
+static uint32_t nlooks(const struct shm_event *first)
+{
+	const struct shm_event *event;
+	uint32_t place = 0, n = 0;
+
+	TAILQ_FOREACH(event, &dev()->draining, entry)
+	{
+		if (event == first)
+			place = n;
+		n++;
+	}
+	return place > 0 ? n - place : n;
+}
+
+/* Connections that ended, whose messages are not received for the user's debt, are not all looked
+ * at in each poll, and end all the same. */
+static void connections__that_end_with_a_debt_cost_few_looks(void **state)
+{
+	uint64_t until = end_now_ns() + END_WAIT_NS;
+	const struct shm_event *first;
+	uint32_t nended = 0;
+
+	(void)state;
+	pair(MODEST, false);
+	while (nraws < RAWS)
+		pair(GREEDY, false);
+	latest_qp()->turn->debt = MUCH;
+	for (uint32_t i = 1; i < RAWS; i++) {
+		assert_int_equal(ring_put_one(&raws[i].tx, raws[i].region, MSG), 1);
+		close(raws[i].fd);
+		raws[i].fd = -1;
+	}
+	while (atomic_load(&dev()->nevents) < RAWS - 1 && end_now_ns() < until)
+		;
+	assert_int_equal(events_once(), 0);
+	first = TAILQ_FIRST(&dev()->draining);
+	assert_int_equal(events_once(), 0);
+	assert_in_range(nlooks(first), 1, RAWS / 2);
+	while (nended < RAWS - 1 && end_now_ns() < until)
+		nended += events_once();
+	assert_int_equal(nended, RAWS - 1);
+	assert_int_equal(messages[GREEDY], 0);
+}
+
 /* The debt of a user who has nothing to be polled is repaid by polls, too, and not by those that
  * were before it. */
 static void turn__that_is_not_polled_repays(void **state)
@@ -318,6 +375,7 @@ int main(void)
 		TEST(bytes__of_messages_count),
 		TEST(bytes__of_replies_count),
 		TEST(turn__with_a_debt_outlives_its_connections),
+		TEST(connections__that_end_with_a_debt_cost_few_looks),
 		TEST(turn__that_is_not_polled_repays),
 		TEST(stalls__of_one_user_leave_time_to_others),
 		TEST(stalls__of_messages_go_on_by_shares),
