@@ -21,13 +21,20 @@
 
 #define RETRANSMITS_PROBE 2u
 
+/* When it was submitted. Time-outs differ from call to call, so the deadline alone does not tell.
+ */
+static uint64_t submitted_ns(const struct weir_call *call)
+{
+	return call->deadline_ns - call->timeout_ns;
+}
+
 static void put_behind_older(struct requester *req, struct weir_call *call)
 {
 	struct weir_call *other;
 
 	TAILQ_FOREACH(other, &req->queue, queue)
 	{
-		if (other->retransmits == 0 || other->deadline_ns > call->deadline_ns) {
+		if (other->retransmits == 0 || submitted_ns(other) > submitted_ns(call)) {
 			TAILQ_INSERT_BEFORE(other, call, queue);
 			return;
 		}

@@ -140,7 +140,8 @@ static void resend__each_form_at_each_moment(void **state)
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 }
 
-/* The one that was submitted first goes first; those that never were in flight come behind. */
+/* The call that was submitted first goes first, though its time-out is the longest. Calls that
+ * never were in flight come behind. */
 static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 {
 	uint32_t value;
@@ -150,7 +151,7 @@ static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 		skip(); /* which grants credits before the first call */
 	warm_up();
 	for (uint32_t i = 0; i < 8; i++) {
-		start_later(i, 1000 * MS + i * MS);
+		start_later(i, 2000 * MS - i * 100 * MS);
 		if (i == 3)
 			until_later(4);
 	}
