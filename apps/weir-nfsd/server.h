@@ -2,7 +2,33 @@
 #ifndef SERVER_H
 #define SERVER_H
 
-/* The whole: what all files of this program share. */
+/*
+ * The server as a whole: what all files of this program share. Its files:
+ *
+ *   main.c, options.[ch]    start, command line
+ *   background.[ch]         the start in the background
+ *   server.c                starts and stops what the pollers own
+ *   poller.[ch]             a thread with an engine, for each lcore
+ *   memory.[ch], region.[ch], block_pool.[ch]  memory, its registration, and blocks of it
+ *   log_output.[ch]         no thread waits for the reader of standard error
+ *   sandbox.[ch]            capabilities; sandbox_filter.c: system calls
+ *
+ *   export.[ch]             what is served; export_file.c, export_keys.c, export_value.c read it
+ *   export_clients.c        the key 'clients' of an export
+ *   client_rules.[ch]       by which rules a client may use an export
+ *   mountd.[ch]             MOUNT; walk.[ch] and walkers.[ch] find the directory that it names
+ *   rpcbind.[ch]            registration with rpcbind
+ *
+ *   op.[ch]                 an NFS call on its way in; op_done.c: on its way out
+ *   op_table.[ch]           what differs from procedure to procedure
+ *   op_name.[ch]            names that procedures take
+ *   op_pool.c               ops, divided among clients
+ *   caller.[ch]             the client of a connection, and its ops
+ *   holds.[ch]              what calls hold of a pool, by connection and peer
+ *   cred.[ch]               who makes a call, and what mode bits permit
+ *   handle.[ch]             file handles; handle_key.c: the secret that signs them
+ *   fs.h                    what a back end does: dir/dir.h, ram/ram.h
+ */
 
 #include <stdatomic.h>
 

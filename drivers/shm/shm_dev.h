@@ -13,8 +13,8 @@
  *   mapping.[ch]      mappings of memory that is shared with a peer
  *   sigbus_guard.[ch] what happens when such memory loses its pages
  *   unlocked.[ch]     that it is not locked where the program locks its own
- *   poll.c            completions, of users in turn
- *   turn.[ch]         what of a user is polled in that user's turn, and the debt of bytes moved
+ *   poll.c            completions: it goes through the turns of users
+ *   turn.[ch]         how polls are divided among users: the share of each, and its debt
  *   listen.c          listeners
  *   greet.c           new connections of a listener
  *   users.[ch]        whom the device connects with
@@ -24,9 +24,9 @@
  *   control.c         requests of other threads to the control thread
  *   sock.[ch]         a connection's socket: its life, its end, and its events
  *   count_end.c       why connections end, for the operator
- *   give_up.c         closes and unmaps what peers have passed, as jobs of the reaper
+ *   leave.c           leaves what peers have passed to the reaper, to be closed and unmapped
  *   life.[ch]         whether a peer's process lives
- *   reap.[ch]         the reaper: the threads that carry out such jobs
+ *   reap.[ch]         the reaper: the threads that make system calls which may block
  *
  * Three kinds of threads know a device. The engine's thread owns everything on the data path and
  * never waits. The control thread reads from the sockets, checks what peers pass, and maps it. Both

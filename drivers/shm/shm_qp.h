@@ -9,8 +9,8 @@
  *   qp.c              creation
  *   post.c            work requests
  *   send.c            Sends
- *   rdma.c            requests that touch the peer's memory, by keys that keys.h checks, and the
- *                     end of that
+ *   rdma.c            requests that touch the peer's memory, and the end of that: keys.h checks
+ *                     their keys, and a cache has those that were checked last
  *   copy.[ch]         what RDMA Reads and Writes carry
  *   domain.c          keys of one connection
  *   srq.c             queues of receives, a queue pair's or shared

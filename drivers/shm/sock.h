@@ -199,7 +199,7 @@ void shm_sock_task(struct shm_sock *sock, enum shm_task task);
 void shm_begin_pause(struct shm_dev *dev);
 void shm_pause_listener(struct fabric_listener *listener);
 
-/* give_up.c */
+/* leave.c */
 /*
  * Leave to the reaper what a peer has passed: the last reference to a file frees all of its pages,
  * which may be many. Only where there is no memory, the calling thread closes or unmaps it. At most

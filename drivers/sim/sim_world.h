@@ -12,7 +12,7 @@
  *
  * Each file calls only those above it:
  *
- *   world.c      chance, time, the heap of events
+ *   world.c      chance, time, the heap of events: which event is next
  *   keys.c       keys
  *   domain.c     keys of one queue pair
  *   memory.c     registrations, windows, who may touch what
@@ -25,7 +25,7 @@
  *   post.c       what is posted
  *   qp.c         start and end of queue pairs
  *   cm.c         set-up and end of connections
- *   step.c       the next event happens
+ *   step.c       the next event happens, or is dropped if its queue pair has ended
  *   poll.c       what is polled
  *   teardown.c   the end of devices and worlds
  *   dev.c        devices: their options, their death and their operations

@@ -11,11 +11,11 @@
  *   cm_events.c     events of the connection manager, and the tick
  *   receive.c       completions
  *   send_queue.c    work requests, from the batch (batch.[ch]) to their completions
- *   srq_credits.c   its credits, and the messages that it keeps, where connections share
- *                   receives
+ *   srq_credits.c   where connections share receives: it joins those that share credits, keeps
+ *                   within its share, and leaves; lib/proto/credit_share.c computes the grants
  *   reconnect.c     a connection that was lost is remade
  *   close.c         the end; destroy.c gives the memory back
- *   protocol.h      the operations of the version that it speaks: version1.c, v2/
+ *   protocol.h      the operations of the version that it speaks: version1.c, v2/ (conn_v2.h)
  *
  * Sending: work requests gather in a batch (batch.h), which is posted once per poll (conn_flush).
  * Each may name a conn_tx, whose 'done' is called once: when the device no longer needs the

@@ -15,7 +15,8 @@
  *                        empty
  *   shared_recv.[ch]     receives that connections share
  *   regions.[ch]         memory that a program registers
- *   exposure.[ch]        how memory is exposed to a peer, and memory windows for it
+ *   exposure.[ch]        how memory is exposed to peers, and the stock of memory windows, which
+ *                        calls bind (lib/requester/call_windows.c)
  *   peer.[ch]            accounts of peers; which connection was idle longest
  *   quota.h              how much of a pool a connection and its peer may hold
  *   profile*.c           the profile: its keys and defaults are in profile_keys.c

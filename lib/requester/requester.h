@@ -18,12 +18,13 @@
  *                       is in it
  *   call_complete.c     'done' is called, and the call is freed
  *   retransmit.c        calls whose connection is remade
- *   call_windows.c      keys of a call's memory: by whom and when they are invalidated
+ *   call_windows.c      keys of a call's memory: memory windows are bound for it, and their keys
+ *                       are invalidated
  *   call_pool.[ch]      where slots and buffers of calls come from
  *   credits_wanted.c    the number of receives for replies, where receives are shared
  *   connect.c           creates and frees a requester
  *   version1.c          the operations of connections that speak version 1
- *   v2/                 the same steps in version 2
+ *   v2/                 the same steps in version 2: call_ext.h lists its files
  *
  * A reply finds its call by call_find(), below.
  *

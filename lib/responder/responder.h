@@ -23,8 +23,9 @@
  *   request_api.c         functions that a handler calls, apart from those of results and
  *                         replies
  *   request_results.c     results
- *   request_reply.c       the reply: Write chunks, the Reply chunk, and the key that it
- *                         invalidates
+ *   request_reply.c       the reply is posted: its Writes, its Send, and the key that it
+ *                         invalidates; lib/proto/reduce_reply.c decides what goes where
+ *   request_shape.h       the header of a reply of a shape, and the credits that it grants
  *   request_error.c       replies that are errors
  *   request_release.c     what a request holds is given back
  *   request_quota.c       what a connection and its peer hold of the pools, and whether they
@@ -34,7 +35,7 @@
  *   program_table.c       the programs of a listener
  *   responder.c           creates and frees a responder
  *   version1.c            the operations of connections that speak version 1
- *   v2/                   the same steps in version 2
+ *   v2/                   the same steps in version 2: request_ext.h lists its files
  *
  * A request's states, and what it holds in each:
  *

@@ -16,7 +16,8 @@
  *   backend.c               what it takes at start, and its procedures
  *   ../block_pool.[ch]      the memory: blocks of pages, and which are free
  *   map.[ch]                the blocks of one file
- *   data.c                  what is in a file, by its map: chunks and holes
+ *   data.c                  what is in a file, by its map: chunks, holes, and the blocks that it
+ *                           gets as it grows
  *   inode.c, dir.c, attr.c  inodes, names, and attributes with the rights to them
  *   io.c, list.c            READ, WRITE, COMMIT, READLINK; READDIR, READDIRPLUS
  *   create.c, remove.c      names that come; names that go or move

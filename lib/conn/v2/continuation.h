@@ -16,7 +16,7 @@
 
 #include <weir/xdr.h>
 
-#include "negotiate.h"
+#include "conn_v2.h"
 #include "piece.h"
 #include "placement.h"
 #include "rtr_group.h"

@@ -18,7 +18,7 @@
  *
  * A responder takes each call as it comes, in the versions of its profile.
  */
-#include "negotiate.h"
+#include "conn_v2.h"
 
 #include <errno.h>
 

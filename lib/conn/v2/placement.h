@@ -10,7 +10,7 @@
  * side's receives.
  */
 
-#include "negotiate.h"
+#include "conn_v2.h"
 #include "piece.h"
 #include "rtr_place.h"
 

@@ -9,7 +9,7 @@
  */
 #include <weir/xdr.h>
 
-#include "negotiate.h"
+#include "conn_v2.h"
 
 static struct conn_control *find_free(const struct weir_conn *conn)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which versions a connection may speak, and what the version that it speaks lets be sent: the
  * thresholds of messages, and what of the extension is used. */
-#include "negotiate.h"
+#include "conn_v2.h"
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
 {

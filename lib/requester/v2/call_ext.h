@@ -2,7 +2,16 @@
 #ifndef CALL_EXT_H
 #define CALL_EXT_H
 
-/* What the files of version 2 and of its extension have for each other. */
+/*
+ * What the files of version 2 and of its extension have for each other:
+ *
+ *   protocol.c      the table of operations, and which table a new connection has
+ *   reply.c         messages that come; properties are lib/conn/v2's
+ *   reply_ext.c     replies by the extension, and Report Error
+ *   continuation.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
+ *   directions.c    calls that say for each result how it is to come
+ *   placement.c     calls whose data their Send lays into targets
+ */
 
 #include "call_read_reply.h"
 #include "continuation.h"

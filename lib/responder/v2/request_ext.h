@@ -2,7 +2,18 @@
 #ifndef REQUEST_EXT_H
 #define REQUEST_EXT_H
 
-/* What the files of version 2 and of its extension have for each other. */
+/*
+ * What the files of version 2 and of its extension have for each other:
+ *
+ *   protocol.c           the table of operations, and which table a new connection has
+ *   recv.c               the check of a message that came, and the version that it is answered in
+ *   continuation.c       requests in several transmissions (lib/proto/v2/rtr_group.h has the rules,
+ *                        lib/conn/v2/continuation.c the messages that came)
+ *   items.c              items that are read, or came in targets
+ *   transmit_response.c  replies by the extension
+ *   resend.c             replies that the base protocol sends again
+ *   error.c              errors
+ */
 
 #include "continuation.h"
 #include "placement.h"

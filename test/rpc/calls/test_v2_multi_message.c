@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine.h"
-#include "negotiate.h"
+#include "conn_v2.h"
 #include "requester.h"
 
 #define TARGETS	      2u

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "raw_place.h"
-#include "negotiate.h"
+#include "conn_v2.h"
 #include "requester.h"
 
 #define ALL_TARGETS (NUMBER * TARGET)

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NEGOTIATE_H
-#define NEGOTIATE_H
+#ifndef CONN_V2_H
+#define CONN_V2_H
 
-/* What a connection has besides where version 2 may be spoken. */
+/*
+ * What a connection has besides where version 2 may be spoken. The files of this folder:
+ *
+ *   negotiate.c         a requester asks for version 2; a responder answers in the version of each
+ *                       call (lib/responder/v2/recv.c)
+ *   thresholds.c        what the version that is spoken lets be sent
+ *   properties.c        messages of properties and errors
+ *   continuation.[ch]   the transmissions of a message that came, until the last is here
+ *   placement.[ch]      targets in receives
+ */
 
 #include "conn.h"
 #include "rdma2.h"

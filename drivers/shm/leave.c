@@ -17,7 +17,7 @@ struct left {
 	uint32_t nfds;
 };
 
-static void give_up_left(struct reap_job *job)
+static void close_left(struct reap_job *job)
 {
 	struct left *left = (struct left *)job;
 
@@ -39,8 +39,8 @@ static struct left *left_new(void)
 static void leave(struct left *left, struct shm_account *account, bool is_suspect)
 {
 	shm_account_hold(account);
-	left->job = (struct reap_job){
-		.run = give_up_left, .account = account, .is_suspect = is_suspect};
+	left->job =
+		(struct reap_job){.run = close_left, .account = account, .is_suspect = is_suspect};
 	reap(&left->job);
 }
 
