@@ -60,7 +60,8 @@ void call_time_out(struct weir_call *call)
 		call->state = CALL_REVOKING;
 		call->deadline_ns = conn->ep.engine->now_ns + REVOKE_NS;
 		revoke(call);
-	} else if ((call->is_exposed || call->sends_app_memory) && !SEEDED_BUG(8)) {
+	} else if ((call->is_exposed || (call->sends_app_memory && !call->is_send_done)) &&
+		   !SEEDED_BUG(8)) {
 		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else {
 		call_give_up(call);
@@ -415,6 +416,8 @@ static void on_refused(struct weir_call *call)
 	if (call->state == CALL_ZOMBIE) {
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call_free_when_sent(call);
+	} else if (call->state == CALL_REVOKING) {
+		call->is_refused = true; /* call_give_up() then waits for no reply */
 	} else if (call->state == CALL_SENT && !call->is_refused) {
 		call_engine(call)->stats.fallbacks_refused++;
 		call->avoids_extension = true;

@@ -101,7 +101,8 @@ static inline void put_free(struct weir_request *req)
 	pool->free = req;
 }
 
-/* With all that it may have, and what its release leads to. */
+/* With all that it may have, and what its release leads to. Callbacks may end other requests of the
+ * responder here: without a connection, it lives as long as this one counts. */
 static out_of_line void release_all(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -111,11 +112,12 @@ static out_of_line void release_all(struct weir_request *req)
 	request_give_back(req);
 	put_free(req);
 	if (on_sent)
-		on_sent(req->on_sent_arg); /* which may end others: the one released still counts */
-	responder->nbusy--;
+		on_sent(req->on_sent_arg);
+	if (conn)
+		responder->nbusy--;
 	if (!TAILQ_EMPTY(&responder->pool->waiting))
 		request_pool_serve(responder->pool);
-	if (!conn && responder->nbusy == 0)
+	if (!conn && --responder->nbusy == 0)
 		responder_free(responder);
 }
 
@@ -363,8 +365,7 @@ static void pull_one(struct weir_request *req, const struct rdma1_read_segment *
 	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 	if (!begin_items(req))
 		return;
-	/* What is kept holds for AUTH_NONE: credentials that are left behind would be the next
-	 * call's. */
+	/* For AUTH_NONE alone: the next call would be taken to have the same credential. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, SHAPE_ONE_READ);
@@ -394,6 +395,7 @@ static void join_group(struct weir_request *req)
 	if (rc == -EAGAIN)
 		return;
 	if (rc != 0) {
+		request_pull_end(req);
 		act(req, req->responder->protocol->refuse_pull(req));
 		return;
 	}

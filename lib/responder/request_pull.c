@@ -221,8 +221,10 @@ enum request_next request_read_stage(struct weir_request *req)
 			rc = find_buffers(req);
 		if (rc == -EAGAIN)
 			return REQUEST_WAIT;
-		if (rc != 0)
+		if (rc != 0) {
+			request_pull_end(req); /* it counts no longer than it waits */
 			return request_refuse_pull(req, rc);
+		}
 		begin_reads(req);
 	} else if (req->reads_left == 0) {
 		req->has_posted = false; /* the last of them is done */
