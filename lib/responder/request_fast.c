@@ -190,30 +190,20 @@ void weir_request_reply(struct weir_request *req)
 
 /* ---- messages that the device delivers ---- */
 
-/* A call of the shape and the program of the one before it. False: it is none, and nothing was
- * done.
- */
-static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn *conn,
-				     const uint8_t *msg, uint32_t len, enum shape shape)
+/* What request_receive() does of a call that matches the one before it, up to its procedure. False:
+ * there is no such procedure, and the call was answered. */
+static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
+					  const uint8_t *msg, uint32_t len, enum shape shape)
 {
-	const struct weir_program *program = req->program;
 	const uint8_t *call = msg + shape_header_bytes(shape);
-	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
-					       .target = rdma1_segment_at(msg + 24)};
-	uint32_t proc;
+	uint32_t proc = wire_get_u32(call + 20);
 
-	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.target))
-		return false;
-	proc = wire_get_u32(call + 20);
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
 	/* Nobody looks at lists that are empty. */
 	if (shape == SHAPE_ONE_WRITE) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
-	} else if (shape == SHAPE_ONE_READ) {
-		req->hdr.reads = msg + RDMA1_FIXED_SIZE;
-		req->hdr.read_bytes = seg.target.length;
 	}
 	req->rpc.proc = proc;
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
@@ -225,11 +215,23 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 		(struct request_flags){.can_reply_fast = true, .is_short = shape == SHAPE_INLINE};
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
-	if (unlikely(proc >= program->nprocs)) {
+	if (unlikely(proc >= req->program->nprocs)) {
 		request_answer(req, REQUEST_NOT_FOUND);
-	} else if (shape == SHAPE_ONE_READ) {
-		request_pull_repeat(req, &seg);
-	} else {
+		return false;
+	}
+	return true;
+}
+
+/* A call of the shape and the program of the one before it, of which nothing has to be read. False:
+ * it is none, and nothing was done. */
+static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn *conn,
+				     const uint8_t *msg, uint32_t len, enum shape shape)
+{
+	const struct weir_program *program = req->program;
+
+	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.target))
+		return false;
+	if (take_call_of_shape(req, conn, msg, len, shape)) {
 		req->state = REQUEST_HANDLING;
 		program->handle(req, program->arg);
 	}
@@ -239,7 +241,17 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 static out_of_line bool receive_one_read(struct weir_request *req, struct weir_conn *conn,
 					 const uint8_t *msg, uint32_t len)
 {
-	return receive_shape(req, conn, msg, len, SHAPE_ONE_READ);
+	const struct rdma1_read_segment seg = {.position = wire_get_u32(msg + 20),
+					       .target = rdma1_segment_at(msg + 24)};
+
+	if (!shape_match_call(msg, len, SHAPE_ONE_READ, &conn->ep.engine->limits,
+			      req->template.target))
+		return false;
+	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
+	req->hdr.read_bytes = seg.target.length;
+	if (take_call_of_shape(req, conn, msg, len, SHAPE_ONE_READ))
+		request_pull_repeat(req, &seg);
+	return true;
 }
 
 /* False: the call differs from the one before it, and nothing was done. */
