@@ -23,8 +23,9 @@
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
 /* How long a connection that the peer has left may wait for a ring or a mux that does not go on. */
-#define DRAIN_WAIT_S 1
-#define DRAIN_FEW    8u /* such connections are looked at in a poll */
+#define DRAIN_WAIT_S  1
+#define DRAIN_STEP_MS 10
+#define DRAIN_FEW     8u /* such connections are looked at in a poll */
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -343,11 +344,20 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
-/* Whether the reader has gone on in the latest DRAIN_WAIT_S. It was at *at when it last did. */
-static bool goes_on(const struct ring_reader *rx, uint64_t *at, uint64_t *since)
+/* Time goes on for connections that drain. A process that was stopped has read nothing meanwhile:
+ * between two polls, DRAIN_STEP_MS count at most. */
+static void advance_drain_clock(struct shm_dev *dev)
 {
-	uint64_t now = rte_rdtsc();
+	uint64_t now = rte_rdtsc(), most = DRAIN_STEP_MS * rte_get_tsc_hz() / 1000,
+		 passed = now - dev->drain_polled;
 
+	dev->drain_polled = now;
+	dev->drain_ticks += passed < most ? passed : most;
+}
+
+/* Whether the reader has gone on in the latest DRAIN_WAIT_S. It was at *at when it last did. */
+static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, uint64_t *since)
+{
 	if (*since == 0 || *at != rx->head) {
 		*at = rx->head;
 		*since = now;
@@ -362,7 +372,7 @@ static bool ring_drains(struct shm_qp *qp)
 	const struct ring_reader *rx = &qp->rx;
 
 	return !qp->rx_in_mux && ring_look(rx) != 0 && rx->head < qp->drain_end &&
-	       goes_on(rx, &qp->drain_at, &qp->drain_since);
+	       goes_on(rx, shm_dev_of(qp)->drain_ticks, &qp->drain_at, &qp->drain_since);
 }
 
 /*
@@ -375,7 +385,7 @@ static bool mux_drains(struct shm_qp *qp)
 	const struct ring_reader *rx = &qp->mux->rx;
 
 	return !qp->mux->is_broken && rx->head < qp->drain_mux_end && ring_look(rx) != 0 &&
-	       goes_on(rx, &qp->drain_mux_at, &qp->drain_mux_since);
+	       goes_on(rx, shm_dev_of(qp)->drain_ticks, &qp->drain_mux_at, &qp->drain_mux_since);
 }
 
 /* Messages that came before the peer left are delivered before it is said to have. No more than the
@@ -464,8 +474,9 @@ uint32_t shm_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, ui
 		take_counts(dev);
 	if (likely(atomic_load_explicit(&dev->nevents, memory_order_relaxed) == 0))
 		return 0;
-	take_events(dev, max);
+	advance_drain_clock(dev);
 	n = give_events(dev, &dev->draining, DRAIN_FEW, events, max);
+	take_events(dev, max - n);
 	return n + give_events(dev, &dev->taken, max, events + n, max - n);
 }
 

@@ -97,7 +97,8 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 	return n;
 }
 
-/* How many completions. Where none is in front of them messages are shown, which *shown counts. */
+/* Poll a queue pair. Returns how many completions it gave. Messages that no completion has to
+ * precede are delivered, and counted in *delivered. */
 static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
 			       bool is_first, uint32_t *delivered)
 {
@@ -264,7 +265,18 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 
 /* Several users have connections. If only one of them has something to be polled, that user soon
  * has no debt. Then a poll that moved many bytes looks at more of the silent connections of others.
- */
+ * This comes before all that only users without a debt may do in this poll. */
+static out_of_line void repay_lonely(struct shm_turns *turns, struct found *found)
+{
+	struct shm_turn *turn = TAILQ_FIRST(&turns->polled);
+
+	if (turns->npolled != 1)
+		return;
+	(void)shm_turn_share(turn);
+	found->vain += (uint32_t)(shm_turn_repay_alone(turn) / HOT_BYTES);
+}
+
+/* Several users have connections. */
 static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&dev->turns.polled);
@@ -272,13 +284,8 @@ static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 	if (dev->turns.npolled > 1) {
 		poll_turns(dev, max, found);
 	} else if (turn) {
-		uint64_t moved;
-
-		(void)shm_turn_share(turn);
-		moved = shm_turn_repay_alone(turn);
 		poll_one_turn(dev, turn, max, found);
 		turn->given = 0;
-		found->vain += (uint32_t)(moved / HOT_BYTES);
 	}
 	shm_turns_end_any_poll(&dev->turns, found_messages(found));
 }
@@ -290,10 +297,12 @@ uint32_t shm_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	struct found found = {.wcs = wcs};
 	struct shm_turn *turn;
 
-	if (unlikely(dev->stalls.n > 0))
-		shm_stalls_try(dev);
 	if (unlikely(turns->ncold > 0))
 		scan(turns, COLD_SCAN);
+	if (unlikely(turns->n > 1))
+		repay_lonely(turns, &found);
+	if (unlikely(dev->stalls.n > 0))
+		shm_stalls_try(dev);
 	turn = TAILQ_FIRST(&turns->polled);
 	if (unlikely(turns->n > 1))
 		poll_users(dev, max, &found);

@@ -69,8 +69,8 @@ struct shm_srq;
 #define SHM_CHUNK_BYTES 512u /* doc/performance.md has the measurements */
 #define SHM_ID_LISTS	1024u
 #define SHM_PAUSE_MS	10 /* before what waits for descriptors is tried again */
-#define SHM_COLD_POLLS                                                                             \
-	4096u /* looks at hot queue pairs in which one has found nothing: it is cold then */
+/* Looks at its user's hot queue pairs in which a queue pair has found nothing: it is cold then. */
+#define SHM_COLD_POLLS 4096u
 
 /* Of one that is not in use: no bytes, at an address at which nothing is. */
 #define SHM_NO_BASE ((uint8_t *)UINTPTR_MAX)
@@ -135,6 +135,8 @@ struct shm_dev {
 	struct account_limits limits; /* of each user */
 	struct shm_events taken;      /* events that were not given to the engine yet */
 	struct shm_events draining;   /* which wait until the messages before them are delivered */
+	uint64_t drain_polled;	      /* ticks, when they were looked at */
+	uint64_t drain_ticks;	      /* time for them: it stands while the process is stopped */
 
 	/* shared with the control thread */
 	pthread_mutex_t lock;
@@ -144,10 +146,10 @@ struct shm_dev {
 	int wake_fd;
 	bool has_thread, has_reaper;
 	bool stops;
-	_Atomic uint32_t nevents;    /* in 'events' and 'taken'; read without the lock */
-	_Atomic bool has_counts;     /* one of these is not in the statistics yet: shm_count() */
-	_Atomic uint32_t nerrors;    /* protocol errors */
-	_Atomic uint32_t nrefused;   /* connections refused for their user */
+	_Atomic uint32_t nevents;  /* in 'events', 'taken' and 'draining'; read without the lock */
+	_Atomic bool has_counts;   /* one of these is not in the statistics yet: shm_count() */
+	_Atomic uint32_t nerrors;  /* protocol errors */
+	_Atomic uint32_t nrefused; /* connections refused for their user */
 	_Atomic uint32_t ndisplaced; /* requests for connections that were not let wait */
 	struct log_rate log_refused; /* lines on these */
 	_Atomic uint32_t nmaps_refused;

@@ -208,7 +208,10 @@ void shm_turns_end_poll(struct shm_turns *turns, uint32_t n)
 		uint64_t others = (uint64_t)n - turn->given;
 		uint64_t repaid = (1 + others) * SHM_TURN_REPAID;
 
-		turn->lonely = others > 0 ? 0 : turn->lonely + 1;
+		if (others > 0)
+			turn->lonely = 0;
+		else if (turn->lonely < SHM_TURN_LONELY)
+			turn->lonely++;
 		repay(turn, turn->lonely < SHM_TURN_LONELY ? repaid : turn->debt);
 		turn->given = 0;
 	}
@@ -227,8 +230,8 @@ uint64_t shm_turn_repay_alone(struct shm_turn *turn)
 	return 0;
 }
 
-/* Of those that are not polled, one is looked at: what it moves later must not be repaid by polls
- * before that. */
+/* The first of all turns is looked at, and goes behind the others. If it is not polled, what polls
+ * have repaid until now is taken off its debt: polls must not repay what its user moves later. */
 void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&turns->all);

@@ -20,16 +20,16 @@
  *   - In a poll, one of the user's queue pairs that wait for their peer goes on, and only if the
  *     turn has no debt. It does as many requests as a turn gives messages, or fewer: none behind
  *     one that leaves a debt.
- *   - After each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many for each message of
+ *   - In each poll, SHM_TURN_REPAID bytes of a debt are repaid, and as many for each message of
  *     other users.
  *
  * So a user who has large blocks moved leaves others their part of the time, and has all of it soon
  * after they fall silent. A debt is repaid in the same way while nothing of the user is polled, and
  * while the user has no connection: nobody gets rid of a debt by a new connection. Users whose
  * muxes are polled may be silent for ever: a user has no debt if others got nothing in the latest
- * SHM_TURN_LONELY polls. So has a user who has all that is polled, by then: another user's
- * connection may have become cold between two of its messages. If no other user has a connection,
- * there is no limit either.
+ * SHM_TURN_LONELY polls. Nor has a user, by then, who alone has something to be polled: another
+ * user's connection may have become cold between two of its messages. If no other user has a
+ * connection, there is no limit either.
  */
 
 #include <stdatomic.h>
@@ -74,9 +74,10 @@ struct shm_turn {
 	uint64_t debt;	    /* bytes */
 	uint64_t repaid_at; /* 'repaid' of all turns, when its debt was last repaid, or when it was
 			       polled for the last time */
-	uint64_t tried_at;  /* the same when one of its queue pairs that waited went on */
-	uint32_t lonely;    /* polls, since others got a message */
-	uint32_t refs;	    /* of queue pairs and muxes; without any, it is kept for its debt */
+	uint64_t tried_at; /* 'repaid' of all turns, when one of its queue pairs that waited went on
+			    */
+	uint32_t lonely;   /* polls, since others got a message */
+	uint32_t refs;	   /* of queue pairs and muxes; without any, it is kept for its debt */
 	uint32_t uid;
 	TAILQ_ENTRY(shm_turn) polled; /* listed while it has hot queue pairs or muxes */
 	TAILQ_ENTRY(shm_turn) cooled; /* listed while it has cold queue pairs */

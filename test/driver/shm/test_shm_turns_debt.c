@@ -360,6 +360,24 @@ static void stalls__of_messages_go_on_by_shares(void **state)
 	assert_true(polls_to_the_end(&b.dev->stats.sends, SHM_TURN_SHARE) >= 2 * STALLED);
 }
 
+/* Their user has a debt after each poll, which is repaid before they are tried in the next one. */
+static void stalls__go_on_while_their_user_alone_moves_bytes(void **state)
+{
+	(void)state;
+	give_region(pair(GREEDY, false));
+	pair(MODEST, false);
+	shm_qp_make_cold(latest_qp());
+	pair_stalled(FABRIC_SEND, 1, 2);
+	nsenders = 1;
+	reader = GREEDY;
+	nreads = 1;
+	read_bytes = RAW_REGION_BYTES;
+	while (bytes[GREEDY] == 0)
+		poll_full(1);
+	polls_to_the_end(&b.dev->stats.sends, SHM_TURN_SHARE);
+	assert_int_equal(dev()->turns.npolled, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -379,6 +397,7 @@ int main(void)
 		TEST(turn__that_is_not_polled_repays),
 		TEST(stalls__of_one_user_leave_time_to_others),
 		TEST(stalls__of_messages_go_on_by_shares),
+		TEST(stalls__go_on_while_their_user_alone_moves_bytes),
 	};
 
 	if (mem_eal_start(NULL) != 0)
