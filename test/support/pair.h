@@ -84,7 +84,8 @@ struct pair {
 	int asked;	      /* for places of items */
 	uint32_t nlater;
 	struct weir_request *later[PAIR_LATER_MAX];
-	uint32_t nresults; /* of WRITEs, kept where no buffer was free for them */
+	void (*on_later)(struct pair *pair); /* called when there is one more; may be NULL */
+	uint32_t nresults;		     /* of WRITEs, kept where no buffer was free for them */
 	struct pair_results results[PAIR_RESULTS_MAX];
 };
 

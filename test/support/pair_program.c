@@ -214,6 +214,8 @@ void pair_handle(struct weir_request *req, void *arg)
 	case PAIR_LATER:
 		assert_true(pair->nlater < PAIR_LATER_MAX);
 		pair->later[pair->nlater++] = req;
+		if (pair->on_later)
+			pair->on_later(pair);
 		break;
 	case PAIR_GARBAGE:
 		garbage(req);

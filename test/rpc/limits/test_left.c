@@ -9,7 +9,7 @@
 
 #include "conn.h"
 #include "pair_memory.h"
-#include "responder.h"
+#include "request.h"
 #include "shared_recv.h"
 
 #define CREDITS	   8u
@@ -239,6 +239,80 @@ static void left__calls_are_bounded_by_send_buffers(void **state)
 	is_admitted_again();
 }
 
+/* Request objects that are free. */
+struct spare {
+	struct weir_request *free;
+	uint32_t nused;
+};
+
+/* Without them, messages that come wait for one. */
+static struct spare empty_pool(struct request_pool *pool)
+{
+	const struct spare spare = {pool->free, pool->nused};
+
+	pool->free = NULL;
+	pool->nused = pool->nrequests;
+	return spare;
+}
+
+static void refill_pool(struct request_pool *pool, struct spare spare)
+{
+	struct weir_request **end = &pool->free;
+
+	while (*end)
+		end = &(*end)->next_free;
+	*end = spare.free;
+	pool->nused = spare.nused;
+}
+
+static void answer(struct weir_request *req)
+{
+	weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
+}
+
+static void answer_second(struct pair *p)
+{
+	p->on_later = NULL;
+	answer(p->later[1]);
+}
+
+/* A connection is gone, and the program has two of its calls. The answer to the first lets a
+ * message of another connection have a request; its handler answers the second. */
+static void left__last_call_ends_while_another_is_released(void **state)
+{
+	struct request_pool *pool;
+	struct spare spare;
+	struct outcome outcome;
+	struct end end;
+
+	(void)state;
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pool = pair.server->requests;
+	assert_true(connects(other, &end));
+	assert_in_range(call_later(end.conn), 2, CREDITS);
+	weir_conn_close(end.conn);
+	poll_all(SETTLE);
+	while (pair.nlater > 2)
+		answer(pair.later[--pair.nlater]);
+	spare = empty_pool(pool);
+	submit(pair.conn, PAIR_LATER, &outcome);
+	poll_all(SETTLE);
+	assert_int_equal(pair.nlater, 2);
+	pair.on_later = answer_second;
+	answer(pair.later[0]);
+	assert_null(pair.on_later);
+	refill_pool(pool, spare);
+	assert_int_equal(pair.nlater, 3);
+	pair.later[0] = pair.later[2];
+	pair.nlater = 1;
+	pair_release_later(&pair);
+	poll_all(SETTLE);
+	assert_int_equal(outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+	assert_int_equal(pair.server->nrecvs_behind, 0);
+}
+
 /* Each has arguments that are pulled to a buffer, which the program keeps. */
 static void left__calls_hold_part_of_the_bulk_buffers(void **state)
 {
@@ -272,6 +346,8 @@ static int run(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(left__calls_are_bounded_by_send_buffers,
 						setup_sends, teardown),
+		cmocka_unit_test_setup_teardown(left__last_call_ends_while_another_is_released,
+						setup_shared, teardown),
 		cmocka_unit_test_setup_teardown(left__calls_hold_part_of_the_bulk_buffers,
 						setup_bulk, teardown),
 	};
