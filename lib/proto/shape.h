@@ -8,8 +8,8 @@
  * header is followed by a call to one program with AUTH_NONE twice, or by a reply that is accepted
  * with AUTH_NONE and SUCCESS.
  *
- * shape_match_call() and shape_match_reply() recognise such a message by a few compares; they
- * accept what the decoders of both headers accept together. shape_encode() writes a transport
+ * shape_match_call() and shape_match_reply() recognise such a message by a few compares. The
+ * decoders of both headers would accept it, too. shape_encode() writes a transport
  * header. The shape and the direction are constants in each use, so each use compiles to the code
  * of one row of the table below.
  */

@@ -179,7 +179,7 @@ struct weir_call {
 
 	uint64_t needs_header_ns; /* since when it is stale */
 	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with
-			    its Sends */
+			    its Sends. REVOKING: no reply is to come */
 	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
 	bool is_revoking;    /* exposures are being invalidated */
 
@@ -389,7 +389,7 @@ uint32_t call_sges_max(const struct weir_call *call);
 bool call_send(struct weir_call *call);
 
 /* retransmit.c */
-/* Put a call that was in flight into the queue, where it is QUEUED then. */
+/* Put a call that was in flight into the queue. The caller sets its state. */
 void call_requeue(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_drop_header(struct weir_call *call);

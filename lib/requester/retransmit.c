@@ -2,9 +2,9 @@
 /*
  * Calls of a connection that is remade (lib/conn/reconnect.c). Its queue pair is gone, so that
  * nobody reads or writes their memory any more. A call that was SENT is QUEUED again, in front of
- * those that never were, the oldest first: with its message, which has been kept for this, and its
- * XID. Its transport header, chunks and long buffers go: they are made anew when it is sent, by
- * what the new connection agreed on (call.c).
+ * those that never were, in the order of the polls in which they were submitted: with its message,
+ * which has been kept for this, and its XID. Its transport header, chunks and long buffers go: they
+ * are made anew when it is sent, by what the new connection agreed on (call.c).
  *
  * A call may be what the connection broke on, each time (RFC 8166 section 4.5.3). One that was lost
  * twice is on trial: it is sent when nothing else is in flight, and what is queued waits for its
@@ -21,11 +21,11 @@
 
 #define RETRANSMITS_PROBE 2u
 
-/* When it was submitted. Time-outs differ from call to call, so the deadline alone does not tell.
- */
+/* When it was submitted. Time-outs differ from call to call, so the deadline alone does not tell. A
+ * call that was cancelled ends at the next tick, whatever its place in the queue. */
 static uint64_t submitted_ns(const struct weir_call *call)
 {
-	return call->deadline_ns - call->timeout_ns;
+	return call->is_cancelled ? 0 : call->deadline_ns - call->timeout_ns;
 }
 
 static void put_behind_older(struct requester *req, struct weir_call *call)

@@ -110,7 +110,7 @@ static inline void request_count_bulk(struct weir_request *req, int64_t change)
 	request_count(req->responder, ENGINE_QUOTA_BULK, change);
 }
 
-/* The same of one that was taken, where its engine is there. */
+/* The same for one buffer more. The request has an engine. */
 static inline void request_count_one_bulk(struct weir_request *req)
 {
 	struct responder *responder = req->responder;

@@ -30,8 +30,8 @@ static inline bool grant_unchanged(const struct weir_request *req,
 	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* request_release() of a request whose receive was given back. 'is_short' says that the call came
- * without chunks. 'is_short' and 'grant_unchanged' are constants, here and below. */
+/* request_release() of a request whose receive was given back. If 'is_short', the call came without
+ * chunks. 'is_short' and 'grant_unchanged' are constants, here and below. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;

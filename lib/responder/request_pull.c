@@ -222,7 +222,7 @@ enum request_next request_read_stage(struct weir_request *req)
 		if (rc == -EAGAIN)
 			return REQUEST_WAIT;
 		if (rc != 0) {
-			request_pull_end(req); /* it counts no longer than it waits */
+			request_pull_end(req); /* the error may have to wait before it is sent */
 			return request_refuse_pull(req, rc);
 		}
 		begin_reads(req);

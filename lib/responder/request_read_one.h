@@ -84,8 +84,8 @@ static inline bool request_read_direct(struct weir_request *req, const struct rd
 	return true;
 }
 
-/* The request is PULL_ITEMS. GO_ON: all arguments are there. PULL: it takes request_read_stage().
- * Else what answers the call. */
+/* The request is PULL_ITEMS. GO_ON: all arguments are there. PULL_ON: request_read_stage() has to
+ * read them. Else what answers the call. */
 static hot_inline enum request_next request_read_one(struct weir_request *req,
 						     const struct rdma1_read_segment *seg)
 {

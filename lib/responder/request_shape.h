@@ -38,7 +38,7 @@ static inline uint32_t request_bytes_behind(const struct weir_request *req, uint
 	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 }
 
-/* Neither the call nor the reply has anything that could go to a chunk. */
+/* The call offers no memory for results, and the reply has no item. */
 static inline bool request_has_no_chunks(const struct weir_request *req)
 {
 	return (req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0;

@@ -20,7 +20,8 @@
  *     weir_engine_stats(engine, &stats);
  *
  * weir writes no more than 'struct_bytes' bytes, whichever version the application was built with.
- * Members that the library does not know become 0. If 'struct_bytes' is 0, nothing is written.
+ * Members that the library does not know become 0. If 'struct_bytes' is 0, nothing is written. If
+ * the application does not set it, weir writes past the structure.
  */
 
 /** Around the declarations of each public header: in C++ they are C's. */

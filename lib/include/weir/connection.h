@@ -18,9 +18,10 @@
  * or CLOSED alone: the first attempt is the only one until it was open.
  *
  * From LOST to OPEN calls wait, and new ones may be begun; their time-outs go on. With OPEN, those
- * that were in flight are sent again with their XIDs, oldest first, header and chunks made anew for
- * the new connection. Remade is what was lost, whatever the reason; not what was closed, shut down
- * and done, or given up (the profile's reconnect_give_up_ms).
+ * that were in flight are sent again with their XIDs. Those that were submitted in an earlier poll
+ * go first. Their headers and chunks are made anew for the new connection. Remade is what was lost,
+ * whatever the reason; not what was closed, shut down and done, or given up (the profile's
+ * reconnect_give_up_ms).
  */
 
 #include <weir/engine.h>
