@@ -122,7 +122,7 @@ struct fault_dev {
 	/* what waits, in the order in which it came; room for all that may complete */
 	struct fault_cqe *cq;
 	uint32_t ncq, cq_size, cq_reserved;
-	bool was_shown; /* the latest message that could be: they are shown by turns */
+	bool was_delivered; /* the latest message that could be: every other one is */
 	struct fault_event *events;
 	uint32_t nevents, events_size, events_reserved, nrequests;
 };

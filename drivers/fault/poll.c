@@ -98,8 +98,8 @@ static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_
 	return false;
 }
 
-/* Whether what waits first is a message that may be shown, and then is, as every other one of
- * these. What that brings about may add to what waits. */
+/* Deliver the message that waits first, if it may be delivered and the one before it was not. What
+ * the delivery brings about may add to what waits. Returns whether the message is done with. */
 static bool deliver_first(struct fault_dev *dev)
 {
 	struct fault_cqe cqe = dev->cq[0];
@@ -109,8 +109,8 @@ static bool deliver_first(struct fault_dev *dev)
 	if (!dev->base.may_deliver || !cqe.qp || !cqe.qp->is_shared || cqe.wc.op != FABRIC_RECV ||
 	    cqe.wc.status != FABRIC_OK || cqe.wc.inv_rkey != 0 || !may_go(dev, &cqe, true))
 		return false;
-	dev->was_shown = !dev->was_shown;
-	if (!dev->was_shown)
+	dev->was_delivered = !dev->was_delivered;
+	if (!dev->was_delivered)
 		return false;
 	memmove(dev->cq, dev->cq + 1, --dev->ncq * sizeof(dev->cq[0]));
 	wr = fault_srq_take(dev->srq, cqe.wc.wr_id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared receives. What was posted is remembered until its completion is polled, so that one whose
- * message was shown can be posted again. */
+ * message was delivered can be posted again. */
 #include "fault_dev.h"
 
 #include <errno.h>

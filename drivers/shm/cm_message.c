@@ -430,16 +430,16 @@ static int send_region(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
 	uint32_t place = (uint32_t)__builtin_ctzll(sock->due);
-	const struct shm_shown *shown = NULL;
+	const struct shm_exposed *exposed = NULL;
 	int rc = 0;
 
 	shm_lock(sock->dev);
 	if (sock->qp && sock->qp->exposes)
-		shown = shm_shown_find(sock->dev, place, &msg);
+		exposed = shm_exposed_find(sock->dev, place, &msg);
 	shm_unlock(sock->dev);
 	/* The engine's thread may hide it now, but only this thread closes it. */
-	if (shown)
-		rc = shm_sock_send(sock, &msg, &shown->fd, 1);
+	if (exposed)
+		rc = shm_sock_send(sock, &msg, &exposed->fd, 1);
 	if (rc == 0)
 		sock->due &= ~(1ull << place);
 	return rc;

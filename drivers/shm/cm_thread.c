@@ -288,7 +288,7 @@ static void run_ending(struct shm_dev *dev)
 /* All that the engine's thread has left to this one. */
 static void run_tasks(struct shm_dev *dev)
 {
-	struct shm_shown *hidden;
+	struct shm_exposed *hidden;
 	struct shm_sock *sock;
 	uint32_t tasks;
 
@@ -306,7 +306,7 @@ static void run_tasks(struct shm_dev *dev)
 		}
 		shm_unlock(dev);
 		if (hidden)
-			shm_shown_free(hidden);
+			shm_exposed_free(hidden);
 		if (sock)
 			run_task(sock, tasks);
 	} while (hidden || sock);

@@ -101,8 +101,8 @@ static void shm_abandon(struct fabric_dev *fdev)
 	if (mux_set->fd >= 0)
 		close(mux_set->fd);
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++)
-		if (dev->mrs[i].shown)
-			close(dev->mrs[i].shown->fd);
+		if (dev->mrs[i].exposed)
+			close(dev->mrs[i].exposed->fd);
 }
 
 static void fork_begin(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: this side's, registered and shown to peers; and a peer's regions. */
+/* Memory: this side's, registered and exposed to peers; and a peer's regions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -50,37 +50,37 @@ static int for_readers(int fd)
 }
 
 /* Makes what peers are given of a memfd. Returns 0, -ENOMEM, or why there is no descriptor. */
-static int shown_new(int fd, uint64_t fd_offset, uint32_t access, struct shm_shown **out)
+static int exposed_new(int fd, uint64_t fd_offset, uint32_t access, struct shm_exposed **out)
 {
-	struct shm_shown *shown = mem_zalloc(sizeof(*shown));
+	struct shm_exposed *exposed = mem_zalloc(sizeof(*exposed));
 	int rc;
 
-	if (!shown)
+	if (!exposed)
 		return -ENOMEM;
-	shown->is_writable = peers_write(access);
-	shown->fd_offset = fd_offset;
-	shown->fd = shown->is_writable ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : for_readers(fd);
-	if (shown->fd >= 0) {
-		*out = shown;
+	exposed->is_writable = peers_write(access);
+	exposed->fd_offset = fd_offset;
+	exposed->fd = exposed->is_writable ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : for_readers(fd);
+	if (exposed->fd >= 0) {
+		*out = exposed;
 		return 0;
 	}
 	rc = -errno;
-	mem_free(shown);
+	mem_free(exposed);
 	return rc;
 }
 
-void shm_shown_free(struct shm_shown *shown)
+void shm_exposed_free(struct shm_exposed *exposed)
 {
-	close(shown->fd);
-	mem_free(shown);
+	close(exposed->fd);
+	mem_free(exposed);
 }
 
 /* Peers are not given it any more: the control thread closes it. The lock is held. */
 static void hide(struct shm_dev *dev, struct shm_mr *m)
 {
-	if (m->shown)
-		STAILQ_INSERT_TAIL(&dev->hidden, m->shown, entry);
-	m->shown = NULL;
+	if (m->exposed)
+		STAILQ_INSERT_TAIL(&dev->hidden, m->exposed, entry);
+	m->exposed = NULL;
 }
 
 /* Memory of this process that peers may write to is theirs to punch holes into as well. Without a
@@ -114,7 +114,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	     has_key = is_remote && !dev->own_domains;
 	struct key_range range = {
 		.access = access, .is_lasting = true, .conn_id = KEY_ANY_CONN, .len = len};
-	struct shm_shown *shown = NULL;
+	struct shm_exposed *exposed = NULL;
 	int guard = GUARD_NONE;
 	struct shm_mr *m;
 	uint32_t index;
@@ -124,7 +124,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	if (is_shared && (fd < 0 || !mapping_is_memfd(fd)))
 		return -EOPNOTSUPP;
 	if (is_shared) {
-		int rc = shown_new(fd, fd_offset, access, &shown);
+		int rc = exposed_new(fd, fd_offset, access, &exposed);
 
 		if (rc != 0)
 			return rc;
@@ -142,14 +142,14 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 		m->len = len;
 		m->access = access;
 		m->lkey = LKEY_BASE + index;
-		m->shown = shown;
+		m->exposed = exposed;
 		m->guard = guard;
 	}
 	shm_unlock(dev);
 	if (!m) {
 		guard_clear(guard);
-		if (shown)
-			shm_shown_free(shown);
+		if (exposed)
+			shm_exposed_free(exposed);
 		return -ENOSPC;
 	}
 	mr->lkey = m->lkey;
@@ -320,7 +320,7 @@ bool shm_own_has_lost(struct shm_dev *dev)
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX; i++) {
 		struct shm_mr *m = &dev->mrs[i];
 
-		if (!m->in_use || !m->shown || !guard_is_lost(m->guard))
+		if (!m->in_use || !m->exposed || !guard_is_lost(m->guard))
 			continue;
 		/* What peers map is not what is here any more. */
 		key_put(&dev->keys, &m->key);
@@ -347,16 +347,16 @@ void shm_peer_release(struct shm_peer *peer)
 	peer->keys.entries = NULL;
 }
 
-const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place,
-				       struct shm_msg *msg)
+const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
+					   struct shm_msg *msg)
 {
 	const struct shm_mr *m = &dev->mrs[place];
 
-	if (!m->in_use || !m->shown)
+	if (!m->in_use || !m->exposed)
 		return NULL;
 	msg->region.id = m->id;
-	msg->region.is_writable = m->shown->is_writable;
+	msg->region.is_writable = m->exposed->is_writable;
 	msg->region.len = m->len;
-	msg->region.fd_offset = m->shown->fd_offset;
-	return m->shown;
+	msg->region.fd_offset = m->exposed->fd_offset;
+	return m->exposed;
 }

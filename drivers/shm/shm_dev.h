@@ -82,18 +82,18 @@ struct shm_mr {
 	uint64_t len;
 	uint32_t lkey;
 	uint32_t access;
-	struct key_ref key;	 /* when exposed */
-	struct shm_shown *shown; /* to peers; NULL: never */
+	struct key_ref key;	     /* when exposed */
+	struct shm_exposed *exposed; /* to peers; NULL: never */
 	int guard;
 };
 
 /* What peers are given of a registration. The control thread sends the descriptor, and closes it
  * when the registration is gone. */
-struct shm_shown {
+struct shm_exposed {
 	int fd;
 	bool is_writable;
 	uint64_t fd_offset;
-	STAILQ_ENTRY(shm_shown) entry;
+	STAILQ_ENTRY(shm_exposed) entry;
 };
 
 /* A queue pair that waits for its peer, and when it is tried again, in ticks. */
@@ -157,7 +157,7 @@ struct shm_dev {
 	struct shm_events events;
 	TAILQ_HEAD(, fabric_conn_req) socks;
 	TAILQ_HEAD(, fabric_conn_req) tasks;
-	STAILQ_HEAD(, shm_shown) hidden; /* registrations' that are gone */
+	STAILQ_HEAD(, shm_exposed) hidden; /* registrations' that are gone */
 	LIST_HEAD(, fabric_conn_req) by_id[SHM_ID_LISTS];
 	struct shm_lives lives;
 	TAILQ_HEAD(, fabric_listener) listeners;
@@ -237,9 +237,9 @@ void shm_peer_release(struct shm_peer *peer);
 /* On the control thread: map what the peer has sent. Returns what mapping_peer() does. */
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
 /* What a peer may be given for one that it asked for. The lock is held. NULL: nothing. */
-const struct shm_shown *shm_shown_find(const struct shm_dev *dev, uint32_t place,
-				       struct shm_msg *msg);
-void shm_shown_free(struct shm_shown *shown);
+const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
+					   struct shm_msg *msg);
+void shm_exposed_free(struct shm_exposed *exposed);
 /* On the control thread: end the registrations whose memory has lost its pages. Returns whether
  * there are any. */
 bool shm_own_has_lost(struct shm_dev *dev);

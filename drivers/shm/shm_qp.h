@@ -105,7 +105,7 @@ struct shm_qp {
 
 	_Alignas(64) struct ring_reader rx;
 	struct shm_recvs *recvs;    /* that its messages take */
-	uint32_t deliver_end;	    /* messages of less than so many bytes are shown; 0: none is;
+	uint32_t deliver_end;	    /* shorter messages than this are delivered, bytes; 0: none is;
 				       shm_qp_update_limits() */
 	uint32_t small_deliver_end; /* the same of RING_SMALL_CELLS cells at most */
 
@@ -201,21 +201,21 @@ bool shm_run_pending(struct shm_qp *qp);
 int shm_send(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
 bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 
-/* To be called after each change of what this asks for: a Send, and a message that is to be shown,
- * are then asked for their length only. */
+/* Call it after each change of what it looks at. A direct Send, and the delivery of a message, then
+ * check a length only. */
 static inline void shm_qp_update_limits(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
 	uint32_t max =
 		qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
 	uint32_t small_end = RING_SMALL_MAX + 1 - (qp->rx_in_mux ? RING_TAG : 0);
-	bool is_shown = qp->delivers && qp->state == QP_READY && !qp->is_rnr &&
-			qp->done_head == qp->done_tail;
+	bool is_delivered = qp->delivers && qp->state == QP_READY && !qp->is_rnr &&
+			    qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
 	qp->small_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
 	qp->mux_small_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
-	qp->deliver_end = is_shown ? qp->rx.max_msg + 1 : 0;
+	qp->deliver_end = is_delivered ? qp->rx.max_msg + 1 : 0;
 	qp->small_deliver_end = qp->deliver_end < small_end ? qp->deliver_end : small_end;
 }
 

@@ -87,8 +87,8 @@ struct conn_role {
 	void (*on_lost)(struct weir_conn *conn, int error);
 };
 
-/* Of thousands of connections that are used in turn, each line that a message takes has to be
- * fetched: these are the endpoint's first, and the first of those behind it. */
+/* If thousands of connections are used in turn, each cache line that a message needs has to be
+ * fetched: the first ones of the endpoint, and the first ones behind it. */
 struct weir_conn {
 	struct engine_endpoint ep;
 
@@ -256,25 +256,27 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 	return conn->share.size + ENGINE_RECV_RESERVE;
 }
 
-/* A message that the device shows has no holder, and is not accounted for, as long as it is shown:
- * most are done with by then. */
+/* While the device delivers a message, the message has no holder and is not accounted for. Most
+ * messages are done with when the delivery ends. */
 static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
 {
 	conn->active_since_tick = true;
 	conn->srq->delivering = buf;
 }
 
-/* It was not done with: it is the connection's, as behind a completion. Returns what the device is
- * to be told, which is false. */
+/* The message was not done with: it is the connection's, as after a completion. Returns what the
+ * delivery returns to the device, which is false. */
 bool conn_hold_delivered(struct weir_conn *conn);
 
-/* What the device is to be told. */
+/* Returns what the delivery returns to the device. */
 static inline bool conn_deliver_end(struct weir_conn *conn)
 {
 	return likely(!conn->srq->delivering) ? true : conn_hold_delivered(conn);
 }
 
-/* Whether a message that is shown needs nothing but the role: else it is conn_deliver()'s. */
+/* Whether a message that is delivered needs nothing but the role. Otherwise conn_deliver() takes
+ * it.
+ */
 static inline bool conn_can_deliver_direct(const struct weir_conn *conn)
 {
 	return likely(conn->ep.blockers.any == 0) ||

@@ -125,8 +125,8 @@ struct engine_waiter {
 	bool blocks; /* it is waiting, and others may wait behind it */
 };
 
-/* What waits of one connection. Lines have turns, so that many waiters of one don't keep others
- * waiting. */
+/* The waiters of one connection. Wait queues are served in turn, so that a connection with many
+ * waiters does not keep others waiting. */
 struct engine_wait_queue {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_wait_queue) entry;
@@ -174,7 +174,7 @@ struct weir_engine {
 	uint32_t nrecvs_behind; /* of recv_pool, in use by calls whose connections have gone */
 	struct engine_waiter *waking; /* whose turn it is */
 	bool waits_again;	      /* that one */
-	bool reserve_turn;	      /* it is of the spare lines */
+	bool reserve_turn;	      /* it waits for a reserve buffer */
 	bool reserve_given;	      /* and got what it waited for */
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
@@ -275,8 +275,8 @@ bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *q
  * waiting: one of a request each. */
 void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
 			   struct engine_waiter *waiter);
-/* Whether others have been waiting for longer: who is new queues behind them, and behind all of its
- * own line. */
+/* Whether others have been waiting for longer. A new waiter queues behind them, and behind all of
+ * its own wait queue. */
 static inline bool engine_has_waiters(const struct weir_engine *engine,
 				      const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)

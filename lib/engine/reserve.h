@@ -32,7 +32,7 @@ static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
 }
 
-/* NULL: 'waiter' is to wait, in a line with 'is_reserve', by engine_wait_unbounded(). */
+/* NULL: 'waiter' has to wait, by engine_wait_unbounded(), in a wait queue with 'is_reserve'. */
 static inline struct mem_buf *engine_reserve_get(struct weir_engine *engine,
 						 const struct engine_waiter *waiter)
 {

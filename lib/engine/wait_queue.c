@@ -66,8 +66,8 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 		queue->peer->used.n[ENGINE_QUOTA_WAITERS]++;
 }
 
-/* The first of a line, which is the last one in turn then. Whether it waits again; it may be gone,
- * else. */
+/* Wake the first waiter of a wait queue, which becomes the last in turn. Returns whether the waiter
+ * waits again; if not, it may be gone. */
 static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
 	struct engine_wait_queues *queues = queues_of(engine, queue);
@@ -86,7 +86,7 @@ static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *que
 	return engine->waits_again;
 }
 
-/* It found too little, and is the first one in turn the next time, too. */
+/* The waiter found too little. Its wait queue stays the first in turn. */
 static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	struct engine_wait_queue *queue = waiter->wait_queue;
@@ -98,18 +98,19 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	queue_add(engine, waiter, true);
 }
 
-/* One of the first line waits for its own connection or peer. The line is the last one in turn, and
- * in this poll no other of it is tried: what many such waiters cost does not grow with their
- * number. */
+/* A waiter of the first wait queue waits for its own connection or peer. The wait queue becomes the
+ * last in turn, and this poll tries no other waiter of it. So the cost of such waiters does not
+ * grow with their number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	waiter->wait_queue->failed_poll = engine->stats.polls;
 	queue_add(engine, waiter, false);
 }
 
-/* The first of each line in turn, until one finds too little: it goes first the next time, so that
- * one that needs much gets it, too. Those that wait for their own peer may wait long, and there may
- * be many of them: a poll passes a few by, and the next poll goes on behind these. */
+/* Wake the first waiter of each wait queue in turn, until one finds too little. That one is first
+ * in the next poll, so that a waiter that needs much gets it, too. Waiters that wait for their own
+ * peer may wait long, and there may be many of them: a poll passes a few of them by, and the next
+ * poll goes on behind these. */
 void engine_wake(struct weir_engine *engine, bool many)
 {
 	const struct engine_wait_queue *passed =

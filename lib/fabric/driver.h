@@ -53,14 +53,14 @@
  * when it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until
  * its completion is polled.
  *
- * Messages that are shown: where the device's may_deliver was set, ctx of queue pairs with shared
- * receives is a struct fabric_receiver, and a driver may, from within poll, show a message by its
- * function in place of a completion, when it is in its receive and no completion of that queue pair
- * that came before it is still to be handed over. Most messages are done with before that function
- * returns: their receive then never left the queue, which is what this saves. The function may call
- * any op of the device but poll, cm_poll and close, and qp_destroy for none but a queue pair that
- * it has made itself. What is shown counts in 'ndelivered', and as a completion of those that poll
- * may give.
+ * Delivery: if the device's may_deliver was set, ctx of queue pairs with shared receives is a
+ * struct fabric_receiver. From within poll, a driver may then deliver a message by the receiver's
+ * function instead of a completion. The message has to be in its receive, and all completions of
+ * that queue pair that came before it have to be handed over. Most messages are done with before
+ * the function returns: their receive never leaves the queue, which is what this saves. The
+ * function may call any op of the device except poll, cm_poll and close, and qp_destroy only for a
+ * queue pair that it has made itself. A delivered message counts in 'ndelivered', and as one of the
+ * completions that poll may give.
  *
  * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE. Keys can't
  * be guessed where the driver makes them up.

@@ -215,22 +215,22 @@ struct fabric_stats {
 	uint64_t protocol_errors; /* the peer's ring, control message or key table made no sense */
 };
 
-/* What ctx of queue pairs points to where messages are shown: driver.h. */
+/* What ctx of queue pairs points to if messages may be delivered: see driver.h. */
 struct fabric_receiver {
 	/* True: the message is done with, and its receive is as if nothing had come; false: the
 	 * receive is the user's, as behind a completion. */
 	bool (*deliver)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 };
 
-/* It is the start of something larger, of which a message that is shown takes the first cache line,
- * and two that begin so many bytes behind it: a driver may fetch them ahead. */
+/* A fabric_receiver is the start of something larger. A message that is delivered needs its first
+ * cache line and two that begin so many bytes behind it: a driver may fetch them ahead. */
 #define FABRIC_RECEIVER_LINES_AT 192u
 
 struct fabric_dev {
 	const struct fabric_ops *ops;
 	struct fabric_dev_attr attr;
 	struct fabric_stats stats;
-	bool may_deliver; /* the user's to set, before there is a queue pair: messages may be shown
+	bool may_deliver; /* messages may be delivered; the user sets it before the first queue pair
 			   */
 	uint32_t ndelivered; /* messages that were; wraps */
 };

@@ -369,7 +369,7 @@ static void pull_one(struct weir_request *req, const struct rdma1_read_segment *
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, SHAPE_ONE_READ);
-		req->template.target = rpc_prog_vers(in.p);
+		req->template.prog_vers = rpc_prog_vers(in.p);
 	}
 	read_one(req, seg, shape);
 }

@@ -229,7 +229,7 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 {
 	const struct weir_program *program = req->program;
 
-	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.target))
+	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.prog_vers))
 		return false;
 	if (take_call_of_shape(req, conn, msg, len, shape)) {
 		req->state = REQUEST_HANDLING;
@@ -245,7 +245,7 @@ static out_of_line bool receive_one_read(struct weir_request *req, struct weir_c
 					       .target = rdma1_segment_at(msg + 24)};
 
 	if (!shape_match_call(msg, len, SHAPE_ONE_READ, &conn->ep.engine->limits,
-			      req->template.target))
+			      req->template.prog_vers))
 		return false;
 	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
 	req->hdr.read_bytes = seg.target.length;
@@ -278,9 +278,9 @@ static out_of_line void receive_first(struct weir_request *req)
 }
 
 /* The request is not done with its message. */
-static out_of_line bool hold_shown(struct weir_conn *conn)
+static out_of_line bool hold_delivered(struct weir_conn *conn)
 {
-	struct weir_request *req = responder_of(conn)->pool->shown;
+	struct weir_request *req = responder_of(conn)->pool->delivered;
 
 	if (req->state != REQUEST_FREE)
 		request_enlist(req);
@@ -301,12 +301,12 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 		return conn_deliver(receiver, wr_id, len);
 	conn_deliver_begin(conn, buf);
 	pool->free = req->next_free;
-	pool->shown = req;
+	pool->delivered = req;
 	responder->nbusy++;
 	req->responder = responder;
 	req->msg = buf;
 	req->msg_bytes = len;
 	if (!receive_repeat(req, responder, conn, buf->data, len))
 		receive_first(req);
-	return likely(!conn->srq->delivering) ? true : hold_shown(conn);
+	return likely(!conn->srq->delivering) ? true : hold_delivered(conn);
 }

@@ -80,7 +80,7 @@ enum request_next request_find_inline(struct weir_request *req, bool *is_shaped)
 	weir_xdr_in_init(&req->args, req->msg->data + header_bytes, req->msg_bytes - header_bytes);
 	if (unlikely(!rpc_is_plain_call(&req->args)))
 		return find_unshaped(req, is_shaped);
-	req->template.target = rpc_prog_vers(req->args.p);
+	req->template.prog_vers = rpc_prog_vers(req->args.p);
 	rpc_take_plain_call(&req->args, &req->rpc);
 	return find_program(req);
 }

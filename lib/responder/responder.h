@@ -131,7 +131,7 @@ _Static_assert(sizeof(struct request_flags) == 4, "one word");
 struct request_template {
 	uintptr_t shape; /* of which header, to which programs: request_shape(); 0: it was no such
 			    call */
-	uint64_t target; /* program and version, as they came */
+	uint64_t prog_vers; /* program and version, as they came */
 };
 
 /* What a request without chunks takes comes first, so that it is few lines. */
@@ -257,7 +257,7 @@ struct request_pool {
 	uint32_t refs; /* responders */
 	bool is_serving;
 	struct weir_request *free;	 /* the latest used first: it is in the cache */
-	struct weir_request *shown;	 /* whose message the device has shown last */
+	struct weir_request *delivered;	 /* whose message the device has delivered last */
 	TAILQ_HEAD(, responder) waiting; /* those with a backlog, in turn */
 	uint64_t newest_programs;	 /* the highest serial of its responders' programs so far */
 	uint32_t nrequests;

@@ -527,7 +527,7 @@ static void region__for_reading_is_mapped_so(void **state)
 	/* The memory is not looked at here: any address does. */
 	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr),
 			 0);
-	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->shown->fd, F_GETFL) & O_ACCMODE,
+	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->exposed->fd, F_GETFL) & O_ACCMODE,
 			 O_RDONLY);
 	end_post(&a,
 		 (struct fabric_wr){.op = FABRIC_READ,
