@@ -344,8 +344,8 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
-/* Time goes on for connections that drain. A process that was stopped has read nothing meanwhile:
- * between two polls, DRAIN_STEP_MS count at most. */
+/* Advance the clock by which connections drain. At most DRAIN_STEP_MS count between two polls,
+ * because a process that was stopped could not read. */
 static void advance_drain_clock(struct shm_dev *dev)
 {
 	uint64_t now = rte_rdtsc(), most = DRAIN_STEP_MS * rte_get_tsc_hz() / 1000,
@@ -355,7 +355,8 @@ static void advance_drain_clock(struct shm_dev *dev)
 	dev->drain_ticks += passed < most ? passed : most;
 }
 
-/* Whether the reader has gone on in the latest DRAIN_WAIT_S. It was at *at when it last did. */
+/* Returns whether the reader made progress within DRAIN_WAIT_S. *at is where it stood when it last
+ * did, and *since is when that was. */
 static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, uint64_t *since)
 {
 	if (*since == 0 || *at != rx->head) {
@@ -365,8 +366,8 @@ static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, ui
 	return now - *since < DRAIN_WAIT_S * rte_get_tsc_hz();
 }
 
-/* Whether there are messages in its own ring, and they are read. They are not while the user has a
- * debt. */
+/* Returns whether the queue pair's own ring has messages and their reading makes progress. Nothing
+ * is read while the user has a debt. */
 static bool ring_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->rx;
@@ -376,9 +377,8 @@ static bool ring_drains(struct shm_qp *qp)
 }
 
 /*
- * Whether messages of this queue pair may still be in its mux, and the mux makes progress. A mux
- * stops for as long as its first message waits for a receive, which may be one of another queue
- * pair.
+ * Returns whether the mux may have messages of this queue pair and makes progress. A mux stops
+ * while its first message, which may be another queue pair's, waits for a receive.
  */
 static bool mux_drains(struct shm_qp *qp)
 {
@@ -406,7 +406,7 @@ static bool still_drains(const struct shm_event *event)
 	return ring_drains(qp) || (qp->mux && mux_drains(qp));
 }
 
-/* Those that come meanwhile are taken in the next poll. */
+/* Move what the control thread has counted to the statistics. */
 static void take_counts(struct shm_dev *dev)
 {
 	atomic_store(&dev->has_counts, false);

@@ -139,10 +139,10 @@ static struct descriptors count_descriptors(int fd)
 }
 
 /*
- * Whether a user has too many connections that have ended and have not been closed yet. The limits
- * of the engine do not count them. If they used up the reserve, connections of other users would
- * be ended. So they may have half of the descriptors that are left without the reserve. A few are
- * allowed in any case, because other users' connections may have taken the rest.
+ * Returns whether a user has too many connections that have ended but are not closed yet. The
+ * limits of the engine do not count these. If they used up the reserve, connections of other users
+ * would be ended. So they may have half of the descriptors that are left without the reserve. A few
+ * are allowed in any case, because other users' connections may have taken the rest.
  */
 static bool has_many_ended(const struct shm_account *account, const struct descriptors *all)
 {

@@ -57,7 +57,8 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 static inline void recv_fill_wc(const struct shm_qp *qp, const struct fabric_recv_wr *wr,
 				struct fabric_wc *wc, uint32_t len, uint32_t inv_rkey)
 {
-	/* One by one: the compiler would clear the whole completion first. */
+	/* Assign members one by one: with a compound literal, the compiler clears the whole
+	 * completion first. */
 	wc->wr_id = wr->wr_id;
 	wc->qp_ctx = qp->fabric.ctx;
 	wc->op = FABRIC_RECV;
@@ -92,16 +93,18 @@ static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 	return qp->is_rnr ? 0 : max + 1;
 }
 
-/* Whether 'wr', the next receive, takes a message of 'len' bytes by whole cells. If not, it may
- * still take the message. A receive that covers no registration has no length (srq.c). */
+/* Returns whether the next receive, 'wr', can take a message of 'len' bytes by copies of whole
+ * cells. If not, a slower copy may still fit. A receive that covers no registration has no length
+ * (srq.c). */
 static inline bool recv_is_fast(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr,
 				uint32_t len, bool is_shared)
 {
 	return ring_takes_whole(wr->len, len) && (is_shared || recvs->head != recvs->tail);
 }
 
-/* Whether the next receive, 'wr', takes the next message, which has 'len' bytes, or -1 if it is
- * malformed. If not, the consequences are drawn, and *n counts the completion if there is one. */
+/* Check the next message, of 'len' bytes (-1: malformed), against the next receive, 'wr'. Returns
+ * whether the receive can take it. If not, the message waits or the queue pair breaks, and *n
+ * counts the completion if there is one. */
 static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
 		       struct fabric_wc *wcs, uint32_t *n)
 {
@@ -148,7 +151,7 @@ static bool recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, st
 	return true;
 }
 
-/* How a slow function has dealt with a message. */
+/* The outcome of a message that a slow function handled. */
 struct recv_result {
 	uint32_t n; /* completions */
 	enum {

@@ -15,7 +15,7 @@ struct shm_qp;
 
 /* Messages of the own ring, up to 'max' completions. Returns how many. */
 uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
-/* The same of a mux. Each message that gives none adds to the debt of the user. */
+/* The same for a mux. Each message without a completion adds to the user's debt. */
 uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
 		      uint32_t max);
 
@@ -24,8 +24,8 @@ uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max);
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 
-/* Whether a message still waits for a receive of the queue pair's own. A message that has waited
- * too long ends the connection. */
+/* Returns whether a message waits until a receive is posted, where receives are not shared. If it
+ * has waited too long, the connection ends. */
 bool shm_recv_is_awaited(struct shm_qp *qp);
 
 #endif

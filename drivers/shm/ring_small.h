@@ -76,7 +76,7 @@ static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged
 		ring_fetch_like(first + n * RING_CELL, n);
 }
 
-/* Where the next message of a ring begins. */
+/* The position of the next message in a ring. */
 struct ring_place {
 	const uint8_t *cell;
 	uint64_t at;

@@ -72,7 +72,7 @@ struct shm_srq;
 /* Looks at its user's hot queue pairs in which a queue pair has found nothing: it is cold then. */
 #define SHM_COLD_POLLS 4096u
 
-/* Of one that is not in use: no bytes, at an address at which nothing is. */
+/* The base of a registration that is not in use: no memory lies at this address. */
 #define SHM_NO_BASE ((uint8_t *)UINTPTR_MAX)
 
 struct shm_mr {
@@ -87,8 +87,8 @@ struct shm_mr {
 	int guard;
 };
 
-/* What peers are given of a registration. The control thread sends the descriptor, and closes it
- * when the registration is gone. */
+/* A registration that peers may map. The control thread sends the descriptor to them, and closes it
+ * after the registration has ended. */
 struct shm_exposed {
 	int fd;
 	bool is_writable;
@@ -175,7 +175,7 @@ struct shm_dev {
 	uint32_t nsocks;
 };
 
-/* Whether a local buffer is what its key covers. */
+/* Returns whether a local buffer lies within the registration that its key names. */
 static inline bool shm_local_ok(const struct shm_dev *dev, struct fabric_sge sge)
 {
 	uint32_t index = sge.lkey - LKEY_BASE;
@@ -214,9 +214,9 @@ static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
 }
 
 /*
- * Close a descriptor of the device, if it is open. Another thread may fork meanwhile, and the child
- * closes what it finds in the device (shm_abandon): it must not find a number that may be another
- * file's by then.
+ * Close a descriptor of the device, if it is open. If another thread forks meanwhile, the child
+ * closes the descriptors that it finds in the device (shm_abandon). It must not find a number that
+ * was closed, because that number may name another file.
  */
 static inline void shm_fd_close(int *at)
 {
@@ -236,7 +236,8 @@ void shm_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
 void shm_peer_release(struct shm_peer *peer);
 /* On the control thread: map what the peer has sent. Returns what mapping_peer() does. */
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
-/* What a peer may be given for one that it asked for. The lock is held. NULL: nothing. */
+/* Find the registration at 'place' for a peer that asks for it, and describe it in *msg. Returns
+ * NULL if there is none that peers may map. The lock is held. */
 const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
 					   struct shm_msg *msg);
 void shm_exposed_free(struct shm_exposed *exposed);

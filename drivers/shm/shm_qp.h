@@ -315,9 +315,9 @@ void shm_qp_destroy(struct fabric_qp *qp);
 
 /* end.c */
 void shm_disconnect(struct fabric_qp *qp);
-/* To ERROR, which a completion says; and the peer is told by the end of the socket. */
+/* Enter ERROR. A completion reports it to the user, and the end of the socket to the peer. */
 void shm_qp_break(struct shm_qp *qp);
-/* The same where no completion says so: by an event. */
+/* The same, but an event reports it to the user. */
 void shm_qp_lose(struct shm_qp *qp, int error);
 /* The peer has sent what it may not: count that, and lose the queue pair. */
 void shm_qp_violated(struct shm_qp *qp);

@@ -3,9 +3,9 @@
 #define SHM_WIRE_H
 
 /*
- * What the two processes of a connection share: the memory that both map, and the messages on their
- * socket. Both processes run on the same host. A change of anything here needs another SHM_VERSION,
- * by which each side refuses a peer that has another layout.
+ * The memory that the two processes of a connection both map, and the messages on their socket.
+ * Both processes run on the same host. A change of anything here needs another SHM_VERSION, by
+ * which each side refuses a peer that has another layout.
  *
  * The files that read and write it:
  *

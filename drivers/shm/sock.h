@@ -242,7 +242,7 @@ void shm_sock_ended(struct shm_sock *sock, int error);
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 		    const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);
-/* As the engine is to see it, and drop it. */
+/* Describe an event to the engine in *taken, and drop it. */
 void shm_event_take(struct shm_event *event, struct fabric_cm_event *taken);
 
 /* cm_message.c; on the control thread, but for shm_sock_send() */

@@ -45,7 +45,7 @@ bool shm_stall_try(struct shm_qp *qp)
 	return goes_on;
 }
 
-/* Whether its user may have one go on in this poll. */
+/* Returns whether the user of a queue pair may have one more go on in this poll. */
 static bool may_go_on(const struct shm_turns *turns, const struct shm_qp *qp)
 {
 	if (turns->n <= 1)

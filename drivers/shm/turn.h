@@ -133,7 +133,7 @@ static inline void shm_turn_add_message(struct shm_turn *turn, uint32_t len)
 /* Repay debts of those that were polled, in a poll that gave 'n' messages. Only needed while
  * several users are polled. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);
-/* Where several users have turns, each poll that gave 'n' messages ends with it. */
+/* End a poll that gave 'n' messages, if several users have turns. */
 void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n);
 /* The debt that is left by now. */
 uint64_t shm_turn_debt(const struct shm_turns *turns, struct shm_turn *turn);

@@ -118,9 +118,9 @@ struct conn_protocol {
 	void (*finish_header)(struct weir_call *call);
 	/* Send a call that call_goes_apart(). */
 	void (*transmit)(struct weir_call *call);
-	/* One that takes more credits than one is to be sent. NOW, LATER or BY_BASE. */
+	/* Claim the credits of a call that takes several. Returns NOW, LATER or BY_BASE. */
 	enum resend (*claim_credits)(struct weir_call *call);
-	/* What it has by the protocol goes back. */
+	/* Give back what a call has by the protocol. */
 	void (*release_call)(struct weir_call *call);
 	/* Where keys stand in the header of a call that has an extension, as rdma1_handles(). */
 	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max);

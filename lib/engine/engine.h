@@ -275,8 +275,8 @@ bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *q
  * waiting: one of a request each. */
 void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
 			   struct engine_waiter *waiter);
-/* Whether others have been waiting for longer. A new waiter queues behind them, and behind all of
- * its own wait queue. */
+/* Returns whether others have been waiting for longer. A new waiter queues behind them, and behind
+ * all of its own wait queue. */
 static inline bool engine_has_waiters(const struct weir_engine *engine,
 				      const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)

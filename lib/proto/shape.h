@@ -59,8 +59,9 @@ static inline uint32_t shape_reply_bytes(enum shape shape)
 	return shape_header_bytes(shape) + WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* Whether a message of a shape has a chunk. The word is part of the Write list, or the position of
- * a Read chunk, which is not zero. The message has shape_reply_bytes(SHAPE_INLINE) or more. */
+/* Returns whether a message of a shape has a chunk. The word is part of the Write list, or the
+ * position of a Read chunk, which is not zero. The message has shape_reply_bytes(SHAPE_INLINE) or
+ * more. */
 static inline bool shape_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
@@ -68,7 +69,8 @@ static inline bool shape_has_chunk(const uint8_t *msg)
 
 /* ---- recognition ---- */
 
-/* Whether the fields of the table are zero. They are combined before the one compare. */
+/* Returns whether all fields of the table's row are zero. The fields are combined, so that one
+ * compare is enough. */
 static hot_inline bool shape_has_zeros(const uint8_t *msg, enum shape shape,
 				       enum rdma1_direction direction)
 {

@@ -86,8 +86,8 @@ static hot_inline bool call_encode_shape(const struct weir_call *call, const str
 	return true;
 }
 
-/* What the reply, and the end of the call, ask about a call whose header is written. 'state' is the
- * call's from then on; it is in one word with what follows it. */
+/* Record what the reply and the end of a call need to know, and set the call's state. The header is
+ * written. The members are in one word, so that one store is enough. */
 static hot_inline void call_note_shape(struct weir_call *call, struct weir_engine *engine,
 				       enum shape shape, enum call_state state, bool is_send_done)
 {

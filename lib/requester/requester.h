@@ -393,7 +393,7 @@ bool call_send(struct weir_call *call);
 void call_requeue(struct weir_call *call);
 /* It holds no more than its message, until it is sent. */
 void call_drop_header(struct weir_call *call);
-/* The same of all that are queued. */
+/* Do so for all calls that are queued. */
 void requester_drop_headers(struct requester *req);
 /* It is to be sent when nothing else is in flight, and something is. */
 bool call_waits_alone(const struct weir_call *call);

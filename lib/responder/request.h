@@ -8,7 +8,7 @@
 #include "responder.h"
 #include "shape.h"
 
-/* Whether it can be answered in one pass, and is short. */
+/* Returns whether a request without chunks can be answered in one pass. */
 static inline bool request_can_reply_short(const struct weir_request *req)
 {
 	const struct request_flags wanted = {.can_reply_fast = true, .is_short = true};
@@ -40,7 +40,7 @@ void request_send(struct weir_request *req);
 /* The bytes of an error are made: send it. Those of an RPC reply are kept as one, too. */
 void request_send_error(struct weir_request *req);
 void request_release(struct weir_request *req);
-/* What came of the open group goes back. */
+/* Give back the messages of a group that is not complete. */
 void request_drop_group(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
@@ -83,7 +83,8 @@ static inline bool request_may_take(const struct responder *responder, enum engi
  */
 bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 			   uint64_t count, uint64_t need);
-/* One of bulk_pool. As long as three quarters of it are free, nobody has to look at quotas. */
+/* Returns whether a request may take one buffer of bulk_pool. While three quarters of the pool are
+ * free, quotas do not matter. */
 static inline bool request_may_take_bulk(const struct responder *responder,
 					 const struct mem_pool *pool)
 {
@@ -103,14 +104,14 @@ static inline void request_count(struct responder *responder, enum engine_quota 
 		responder->account->used.n[quota] += (uint64_t)change;
 }
 
-/* It took so many buffers of bulk_pool for its chunks, or gave them back. */
+/* Count buffers of bulk_pool that a request took for its chunks; negative: that it gave back. */
 static inline void request_count_bulk(struct weir_request *req, int64_t change)
 {
 	req->nbulk = (uint32_t)(req->nbulk + change);
 	request_count(req->responder, ENGINE_QUOTA_BULK, change);
 }
 
-/* The same for one buffer more. The request has an engine. */
+/* Count one buffer that a request with an engine took. */
 static inline void request_count_one_bulk(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -138,14 +139,14 @@ void request_count_none(struct weir_request *req);
 
 /* request_fast.c: a message that the device delivers */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* One number for a call of a shape to these programs: tables of programs lie further apart than
- * there are shapes. */
+/* Returns a number that identifies the shape and the programs of a call. It is unique, because
+ * tables of programs lie further apart than there are shapes. */
 static inline uintptr_t request_shape(const struct program_table *programs, enum shape shape)
 {
 	return (uintptr_t)programs + (uintptr_t)shape;
 }
 
-/* The same of a request that request_judge() found SHAPED. */
+/* Returns this number for a request that request_judge() found SHAPED. */
 static inline uintptr_t request_judged_shape(const struct weir_request *req)
 {
 	return request_shape(req->responder->programs,
@@ -163,7 +164,7 @@ static inline bool request_items_fit(const struct weir_request *req)
 	return req->nchunks - req->hdr.has_position_zero <= request_ulb(req)->arg_items_max;
 }
 
-/* Whether the call may list the items that it lists. Where the credential protects the whole
+/* Returns whether the call may have the items that it lists. If the credential protects the whole
  * message, nothing is eligible (RFC 8166 section 8.2.2). */
 static inline bool request_items_allowed(const struct weir_request *req)
 {
@@ -185,7 +186,7 @@ void request_restart_args(struct weir_request *req);
 /* A step. PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are.
  * WAIT, or what answers the call. */
 enum request_next request_read_stage(struct weir_request *req);
-/* It is pulled, or will not be. */
+/* End the pull of a request, whether it succeeded or was refused. */
 out_of_line void request_pull_end(struct weir_request *req);
 /* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
 int request_place_item(struct weir_request *req, uint32_t i);
@@ -247,7 +248,8 @@ static inline bool request_is_gone(const struct weir_request *req)
 
 /* The reply is made but for a buffer, which it waits for. */
 void request_wait_reserve(struct weir_request *req);
-/* It waits for a buffer: responder_events.c ends the connection when that takes too long. */
+/* Note when a request began to wait for a buffer. responder_events.c ends the connection if the
+ * wait takes too long. */
 static inline void request_note_wait(struct weir_request *req)
 {
 	uint64_t now_ns = req->responder->engine->now_ns;

@@ -190,8 +190,8 @@ void weir_request_reply(struct weir_request *req)
 
 /* ---- messages that the device delivers ---- */
 
-/* What request_receive() does of a call that matches the one before it, up to its procedure. False:
- * there is no such procedure, and the call was answered. */
+/* Take a call that matches the one before it, as request_receive() would. Returns false if there is
+ * no such procedure; the call was answered then. */
 static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
 					  const uint8_t *msg, uint32_t len, enum shape shape)
 {

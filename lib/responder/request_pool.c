@@ -76,7 +76,7 @@ out_of_line void responder_put_in_backlog(struct responder *responder, struct me
 {
 	struct mem_buf **end = &responder->backlog;
 
-	/* It can't be judged yet, which is not to be counted as its silence. */
+	/* The message cannot be checked yet. The peer must not count as silent meanwhile. */
 	responder->conn->got_message = true;
 	if (responder->deferred_by == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);

@@ -25,7 +25,7 @@ static inline uint32_t request_grant_share(struct weir_request *req, struct weir
 	return req->credit;
 }
 
-/* What the reply grants. */
+/* Returns the credits that the reply grants. */
 static inline uint32_t request_grant_of(struct weir_request *req, struct weir_conn *conn)
 {
 	if (conn->srq)
@@ -72,7 +72,8 @@ static inline struct rdma1_segment request_chunk(const struct weir_request *req,
 	return seg;
 }
 
-/* What a plan would say of such a reply, whose item is written already or is listed apart. */
+/* Record the plan of a reply of a shape. Its item is written already, or is listed as a transfer.
+ */
 static inline void request_note_shape(struct weir_request *req, uint32_t header_bytes,
 				      bool has_chunk)
 {

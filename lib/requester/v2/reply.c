@@ -22,7 +22,7 @@ static bool is_properties(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* One that may be no reply. NONE, SHRUNK: it is not, and was dealt with. */
+/* Handle a message that may be no reply. Returns NONE or SHRUNK if it was none and is done with. */
 static enum reply_kind receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
 				     const struct rdma2_header *hdr)
 {
