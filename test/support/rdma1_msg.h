@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "rdma1.h"
+#include "shape.h"
 
 #define MSG_XID	   0x5eed0001u
 #define MSG_CREDIT 32u
@@ -160,6 +161,13 @@ static inline void assert_reply(const struct msg *m, enum rdma1_verdict verdict,
 				enum rdma1_reason reason)
 {
 	assert_verdict(m, RDMA1_REPLY, &rdma1_limits_default, verdict, reason);
+}
+
+/* shape_encode() as one function: an instance of the template for any shape. */
+static inline void msg_encode_shape(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
+				    uint32_t position, const struct rdma1_segment *seg)
+{
+	shape_encode(buf, shape, xid, credit, position, seg);
 }
 
 #endif

@@ -17,7 +17,7 @@ static void encode_short__4_is_the_exact_header(void **state)
 
 	(void)state;
 	memset(buf, 0xee, sizeof(buf));
-	shape_encode(buf, SHAPE_INLINE, MSG_XID, MSG_CREDIT, 0, NULL);
+	msg_encode_shape(buf, SHAPE_INLINE, MSG_XID, MSG_CREDIT, 0, NULL);
 	msg_short(&m, 4);
 	m.len = RDMA1_HEADER_MIN;
 	assert_bytes(buf, RDMA1_HEADER_MIN, &m);
@@ -31,7 +31,7 @@ static void encode_short__is_what_the_writer_writes(void **state)
 	struct rdma1_writer w;
 
 	(void)state;
-	shape_encode(buf, SHAPE_INLINE, 0x80000001, 0xffff, 0, NULL);
+	msg_encode_shape(buf, SHAPE_INLINE, 0x80000001, 0xffff, 0, NULL);
 	rdma1_write_begin(&w, other, sizeof(other), 0x80000001, 0xffff, RDMA1_MSG);
 	rdma1_write_list_end(&w);
 	rdma1_write_list_end(&w);
@@ -329,10 +329,10 @@ static void handles__of_all_segments_in_their_order(void **state)
 		assert_memory_equal(handles[i], expected, 8);
 	}
 	assert_int_equal(rdma1_handles(buf, handles, 3), 3);
-	shape_encode(buf, SHAPE_INLINE, 7, 1, 0, NULL);
+	msg_encode_shape(buf, SHAPE_INLINE, 7, 1, 0, NULL);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 0);
 	seg.handle = 9;
-	shape_encode(buf, SHAPE_ONE_WRITE, 7, 1, 0, &seg);
+	msg_encode_shape(buf, SHAPE_ONE_WRITE, 7, 1, 0, &seg);
 	assert_int_equal(rdma1_handles(buf, handles, 8), 1);
 	assert_int_equal(handles[0][3], 9);
 }
@@ -371,7 +371,7 @@ static void encode_shape__4_5_1_is_the_header_and_the_xid(void **state)
 
 		memset(buf, 0xee, sizeof(buf));
 		write_shape(want, shapes[i], 0xb1b2b3b4, &seg);
-		shape_encode(buf, shapes[i], 0x71727374, 0x61626364, 0xb1b2b3b4, &seg);
+		msg_encode_shape(buf, shapes[i], 0x71727374, 0x61626364, 0xb1b2b3b4, &seg);
 		assert_memory_equal(buf, want, bytes);
 		assert_int_equal(wire_get_u32(buf + bytes), 0x71727374);
 		for (uint32_t at = bytes + 4; at < sizeof(buf); at++)

@@ -25,7 +25,7 @@ static uint32_t message(uint8_t *buf)
 {
 	const uint8_t xid[4] = {0x5e, 0xed, 0x00, 0x01};
 
-	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
+	msg_encode_shape(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
 	memcpy(buf + RDMA1_ONE_WRITE_SIZE, xid, 4);
 	memset(buf + RDMA1_ONE_WRITE_SIZE + 4, 0, 36);
 	return RDMA1_ONE_WRITE_SIZE + 40;
@@ -37,7 +37,7 @@ static void encode_one_chunk__is_what_the_writer_writes(void **state)
 
 	(void)state;
 	memset(buf, 0xee, sizeof(buf));
-	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
+	msg_encode_shape(buf, SHAPE_ONE_WRITE, MSG_XID, MSG_CREDIT, 0, &segment);
 	assert_int_equal(by_the_writer(other, sizeof(other)), RDMA1_ONE_WRITE_SIZE);
 	assert_memory_equal(buf, other, sizeof(other));
 	assert_int_equal(wire_get_u32(buf + RDMA1_ONE_WRITE_SIZE), MSG_XID);
@@ -57,11 +57,11 @@ static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_writte
 	assert_int_equal(rdma1_decode(call, len, RDMA1_CALL, &rdma1_limits_default, &hdr, &reason),
 			 RDMA1_V_OK);
 	used.length = 77;
-	shape_encode(want, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
+	msg_encode_shape(want, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
 	assert_true(rdma1_is_one_write(&hdr, &used));
 	assert_memory_equal(&used, &segment, sizeof(used));
 	used.length = 77;
-	shape_encode(buf, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
+	msg_encode_shape(buf, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
 	assert_memory_equal(buf, want, sizeof(want));
 	/* the call's own Write list, but for the length */
 	memcpy(want + 20, hdr.writes, RDMA1_ONE_WRITE_SIZE - 20);
