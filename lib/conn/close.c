@@ -87,11 +87,8 @@ void conn_on_reap(struct engine_endpoint *ep)
 	}
 
 	/* Others are reaped when their engine is destroyed. */
-	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending)) {
-		conn->state = CONN_CLOSED;
-		conn->ep.blockers.no_direct_send = true;
-		conn->error = -ECONNABORTED;
-	}
+	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending))
+		conn_closed(conn, -ECONNABORTED);
 	detach(conn);
 	if (conn->state == CONN_LOST) {
 		conn_suspend(conn);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a connection: it opens, and it ends. Whoever finds the reason for its end calls
+ * The state of a connection, which no other file stores: it opens, it may be lost and connect again
+ * (reconnect.c has the times of that), and it ends. Whoever finds the reason for its end calls
  * conn_fail(), which marks it; the reaper does the rest (close.c). A message that comes before it
  * is open waits here.
  */
@@ -41,6 +42,11 @@ static void deliver_early(struct weir_conn *conn)
 	}
 }
 
+void conn_negotiating(struct weir_conn *conn)
+{
+	conn->state = CONN_NEGOTIATING;
+}
+
 void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
@@ -64,13 +70,35 @@ void conn_opened(struct weir_conn *conn)
 	engine_want_flush(&conn->ep);
 }
 
+void conn_waiting(struct weir_conn *conn, int error)
+{
+	conn->state = CONN_WAITING;
+	conn->error = error;
+}
+
+void conn_connecting(struct weir_conn *conn)
+{
+	conn->state = CONN_CONNECTING;
+}
+
+/* No more sends. */
+static void stop(struct weir_conn *conn, enum conn_state state, int error)
+{
+	conn->state = state;
+	conn->ep.blockers.no_direct_send = true;
+	conn->error = error;
+}
+
+void conn_closed(struct weir_conn *conn, int error)
+{
+	stop(conn, CONN_CLOSED, error);
+}
+
 void conn_end(struct weir_conn *conn, int error)
 {
 	if (conn->state == CONN_CLOSED)
 		return;
-	conn->state = CONN_CLOSED;
-	conn->ep.blockers.no_direct_send = true;
-	conn->error = error;
+	stop(conn, CONN_CLOSED, error);
 	conn->is_ending = true;
 	conn->ep.engine->nending++;
 	engine_peer_leave(conn->ep.engine, &conn->member);
@@ -84,9 +112,7 @@ void conn_fail(struct weir_conn *conn, int error)
 	if (!conn->reconnects || !conn->was_open) {
 		conn_end(conn, error);
 	} else if (conn->state < CONN_LOST) {
-		conn->state = CONN_LOST;
-		conn->ep.blockers.no_direct_send = true;
-		conn->error = error;
+		stop(conn, CONN_LOST, error);
 		engine_want_reap(&conn->ep);
 	}
 }

@@ -5,7 +5,7 @@
 /*
  * A connection, as its requester or responder sees it. Its files:
  *
- *   conn.c          its state: it opens, and it ends
+ *   conn.c          its state, which no other file stores: it opens, and it ends
  *   create.c        the object, and what it needs
  *   connect.c       set-up
  *   cm_events.c     events of the connection manager, and the tick
@@ -412,8 +412,18 @@ int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* conn.c: it may be used. */
+/* conn.c, which alone stores the state of a connection */
+/* It is established, and the peer is being asked. */
+void conn_negotiating(struct weir_conn *conn);
+/* It may be used. */
 void conn_opened(struct weir_conn *conn);
+/* It has no queue pair, and waits for its next attempt. 'error': why it was lost, or why the
+ * attempt failed. */
+void conn_waiting(struct weir_conn *conn, int error);
+/* The next attempt begins. */
+void conn_connecting(struct weir_conn *conn);
+/* Its engine is destroyed, and the reaper is with it already. */
+void conn_closed(struct weir_conn *conn, int error);
 
 /* The endpoint's functions, one file each. */
 void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* receive.c */

@@ -101,7 +101,7 @@ void conn_suspend(struct weir_conn *conn)
 	conn->role->on_suspend(conn, conn->error);
 	reset(conn);
 	if (conn->state == CONN_LOST) /* else a callback has closed it */
-		conn->state = CONN_WAITING;
+		conn_waiting(conn, conn->error);
 	if (was_up && conn->state == CONN_WAITING && conn->on_event)
 		conn->on_event(conn, WEIR_CONN_LOST, conn->error, conn->arg);
 	if (conn->state == CONN_WAITING)
@@ -118,12 +118,11 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->remote_invalidation = false;
 	conn->protocol->reset(conn);
-	conn->state = CONN_CONNECTING;
+	conn_connecting(conn);
 	conn->ep.engine->stats.reconnect_attempts++;
 	rc = conn_connect(conn, conn->peer);
 	if (rc == 0 || conn->state != CONN_CONNECTING)
 		return; /* the outcome is an event; or the reaper's */
-	conn->state = CONN_WAITING;
-	conn->error = rc;
+	conn_waiting(conn, rc);
 	pause_or_give_up(conn);
 }

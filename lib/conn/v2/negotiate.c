@@ -110,7 +110,7 @@ bool conn_v2_negotiate(struct weir_conn *conn)
 
 	if (!conn->exposes || (v2->is_off && engine->profile.protocol == WEIR_PROTOCOL_AUTO))
 		return false;
-	conn->state = CONN_NEGOTIATING;
+	conn_negotiating(conn);
 	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO)
 		conn->deadline_ns = engine->now_ns + timeout_ns / 4;
 	else if (conn->deadline_ns == 0) /* the clock had not been seen when the set-up began */
