@@ -7,70 +7,8 @@
 #include "fault_dev.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LONG_POLLS 400 /* a DISCONNECTED that comes when all has been flushed */
-
-int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void *ctx,
-		 struct fabric_listener **out)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-	struct fault_event *events;
-	struct fabric_listener *listener;
-	int how, rc;
-
-	if (fault_fires(dev, FAULT_LISTEN, &how))
-		return how > 0 ? -how : -EADDRINUSE;
-	if (dev->events_reserved < FAULT_REQUESTS_MAX) { /* the first listener */
-		events = realloc(dev->events, (dev->events_size + FAULT_REQUESTS_MAX) *
-						      sizeof(struct fault_event));
-		if (!events)
-			return -ENOMEM;
-		dev->events = events;
-		dev->events_size += FAULT_REQUESTS_MAX;
-		dev->events_reserved += FAULT_REQUESTS_MAX;
-	}
-	listener = calloc(1, sizeof(*listener));
-	if (!listener)
-		return -ENOMEM;
-	listener->dev = dev;
-	listener->ctx = ctx;
-	rc = dev->ops->listen(dev->inner, addr, backlog, listener, &listener->inner);
-	if (rc != 0) {
-		free(listener);
-		return rc;
-	}
-	LIST_INSERT_HEAD(&dev->listeners, listener, entry);
-	*out = listener;
-	return 0;
-}
-
-static void drop_event(struct fault_dev *dev, uint32_t i)
-{
-	dev->nrequests -= dev->events[i].listener != NULL;
-	dev->nevents--;
-	memmove(&dev->events[i], &dev->events[i + 1], (dev->nevents - i) * sizeof(dev->events[0]));
-}
-
-void fault_unlisten(struct fabric_listener *listener)
-{
-	struct fault_dev *dev;
-
-	if (!listener)
-		return;
-	dev = listener->dev;
-	for (uint32_t i = dev->nevents; i-- > 0;) {
-		if (dev->events[i].listener != listener)
-			continue;
-		if (dev->events[i].event.kind == FABRIC_CM_REQUEST)
-			dev->ops->reject(dev->inner, dev->events[i].event.req, NULL, 0);
-		drop_event(dev, i);
-	}
-	LIST_REMOVE(listener, entry);
-	dev->ops->unlisten(listener->inner);
-	free(listener);
-}
 
 /* The queue pair is there on both levels. */
 static void join(struct fault_qp *qp, struct fabric_qp *inner, struct fabric_qp **out)
@@ -242,37 +180,7 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 		if (held->event.kind == FABRIC_CM_ESTABLISHED)
 			held->qp->may_send = true;
 		events[n++] = held->event;
-		drop_event(dev, i);
+		fault_event_drop(dev, i);
 	}
 	return n;
-}
-
-static void drop_events(struct fault_qp *qp)
-{
-	for (uint32_t i = qp->dev->nevents; i-- > 0;)
-		if (qp->dev->events[i].qp == qp)
-			drop_event(qp->dev, i);
-}
-
-void fault_disconnect(struct fabric_qp *fqp)
-{
-	struct fault_qp *qp = (struct fault_qp *)fqp;
-
-	if (qp->is_closed)
-		return;
-	qp->is_closed = true;
-	drop_events(qp);
-	fault_end_inner(qp);
-}
-
-void fault_qp_destroy(struct fabric_qp *fqp)
-{
-	struct fault_qp *qp = (struct fault_qp *)fqp;
-
-	if (!qp)
-		return;
-	drop_events(qp);
-	fault_cq_drop(qp, qp->dev);
-	qp->dev->ops->qp_destroy(qp->inner);
-	fault_qp_free(qp);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices: options, memory, and the table of ops. */
+/* Devices: options, and the table of ops. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -188,22 +188,6 @@ static void fault_close(struct fabric_dev *fdev)
 	free(dev);
 }
 
-static void fault_goodbye(struct fabric_qp *fqp)
-{
-	struct fault_qp *qp = (struct fault_qp *)fqp;
-
-	/* One that a fault has ended did not leave in order. */
-	if (qp->dev->ops->goodbye && !qp->is_ended)
-		qp->dev->ops->goodbye(qp->inner);
-}
-
-static bool fault_has_left(const struct fabric_qp *fqp)
-{
-	const struct fault_qp *qp = (const struct fault_qp *)fqp;
-
-	return qp->dev->ops->has_left && !qp->is_ended && qp->dev->ops->has_left(qp->inner);
-}
-
 static void fault_stop(struct fabric_dev *fdev)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
@@ -223,64 +207,6 @@ static void fault_abandon(struct fabric_dev *fdev)
 struct fabric_dev *fault_inner(struct fabric_dev *dev)
 {
 	return ((struct fault_dev *)dev)->inner;
-}
-
-static int fault_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t access,
-			     int fd, uint64_t fd_offset, struct fabric_mr *mr)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-	int how, rc;
-
-	if (fault_fires(dev, FAULT_MR, &how))
-		return how > 0 ? -how : -ENOMEM;
-	rc = dev->ops->mr_register(dev->inner, addr, len, access, fd, fd_offset, mr);
-	fault_sync(dev);
-	return rc;
-}
-
-static void fault_mr_deregister(struct fabric_dev *fdev, struct fabric_mr *mr)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-
-	dev->ops->mr_deregister(dev->inner, mr);
-}
-
-static int fault_mw_alloc(struct fabric_dev *fdev, struct fabric_mw *mw)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-	int how;
-
-	if (fault_fires(dev, FAULT_MW, &how))
-		return how > 0 ? -how : -ENOMEM;
-	return dev->ops->mw_alloc(dev->inner, mw);
-}
-
-static void fault_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-
-	dev->ops->mw_free(dev->inner, mw);
-}
-
-static int fault_own_domains(struct fabric_dev *fdev)
-{
-	struct fault_dev *dev = (struct fault_dev *)fdev;
-
-	return dev->ops->own_domains(dev->inner);
-}
-
-static bool fault_is_quiet(struct fabric_qp *fqp)
-{
-	struct fault_qp *qp = (struct fault_qp *)fqp;
-
-	return !qp->dev->ops->is_quiet || qp->dev->ops->is_quiet(qp->inner);
-}
-
-static uint32_t fault_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
-{
-	const struct fault_qp *qp = (const struct fault_qp *)fqp;
-
-	return qp->dev->ops->qp_rkey(qp->inner, rkey);
 }
 
 const struct fabric_ops fault_ops = {

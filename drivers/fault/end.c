@@ -3,6 +3,7 @@
 #include "fault_dev.h"
 
 #include <errno.h>
+#include <string.h>
 
 uint64_t fault_delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most)
 {
@@ -60,4 +61,64 @@ void fault_fail(struct fault_qp *qp)
 		fault_break(qp, ECONNRESET);
 	else
 		fault_end_inner(qp);
+}
+
+void fault_event_drop(struct fault_dev *dev, uint32_t i)
+{
+	dev->nrequests -= dev->events[i].listener != NULL;
+	dev->nevents--;
+	memmove(&dev->events[i], &dev->events[i + 1], (dev->nevents - i) * sizeof(dev->events[0]));
+}
+
+static void drop_events(struct fault_qp *qp)
+{
+	for (uint32_t i = qp->dev->nevents; i-- > 0;)
+		if (qp->dev->events[i].qp == qp)
+			fault_event_drop(qp->dev, i);
+}
+
+void fault_disconnect(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	if (qp->is_closed)
+		return;
+	qp->is_closed = true;
+	drop_events(qp);
+	fault_end_inner(qp);
+}
+
+void fault_qp_destroy(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	if (!qp)
+		return;
+	drop_events(qp);
+	fault_cq_drop(qp, qp->dev);
+	qp->dev->ops->qp_destroy(qp->inner);
+	fault_qp_free(qp);
+}
+
+void fault_goodbye(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	/* One that a fault has ended did not leave in order. */
+	if (qp->dev->ops->goodbye && !qp->is_ended)
+		qp->dev->ops->goodbye(qp->inner);
+}
+
+bool fault_has_left(const struct fabric_qp *fqp)
+{
+	const struct fault_qp *qp = (const struct fault_qp *)fqp;
+
+	return qp->dev->ops->has_left && !qp->is_ended && qp->dev->ops->has_left(qp->inner);
+}
+
+bool fault_is_quiet(struct fabric_qp *fqp)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+
+	return !qp->dev->ops->is_quiet || qp->dev->ops->is_quiet(qp->inner);
 }

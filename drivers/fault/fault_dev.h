@@ -11,8 +11,8 @@
  * the position where a work request is to fail ('doomed') nothing is passed on any more: when all
  * before it is done, it fails, and the connection underneath is ended.
  *
- * chance.c: what fails when. dev.c: devices, options, memory. cm.c: connections. qp.c: what is
- * posted. poll.c: what completes.
+ * chance.c: what fails when. post.c: what is posted. poll.c: what completes. The other files have
+ * the parts that each driver has (lib/fabric/driver.h).
  */
 
 #include <sys/queue.h>
@@ -148,10 +148,23 @@ static inline void fault_sync(struct fault_dev *dev)
 	dev->base.stats = dev->inner->stats;
 }
 
-/* cm.c */
+/* memory.c */
+int fault_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
+		      uint64_t fd_offset, struct fabric_mr *mr);
+void fault_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
+int fault_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
+void fault_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
+
+/* domain.c */
+int fault_own_domains(struct fabric_dev *dev);
+uint32_t fault_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
+
+/* listen.c */
 int fault_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 		 struct fabric_listener **listener);
 void fault_unlisten(struct fabric_listener *listener);
+
+/* cm.c */
 int fault_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		  const void *private_data, uint32_t private_len, struct fabric_qp **qp);
 int fault_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
@@ -160,20 +173,20 @@ int fault_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
 int fault_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
-void fault_disconnect(struct fabric_qp *qp);
-void fault_qp_destroy(struct fabric_qp *qp);
 
 /* qp.c */
 int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, struct fault_qp **qp);
 void fault_qp_free(struct fault_qp *qp);
-uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
-uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
-uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* how much of a post is taken */
 /* Room for so many completions and events more. 0 or -ENOMEM. */
 int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents);
+
+/* post.c */
+uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* how much of a post is taken */
 void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
 
 /* srq.c */
+uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **srq);
 void fault_srq_destroy(struct fabric_srq *srq);
@@ -183,6 +196,12 @@ struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 
 /* end.c */
+void fault_goodbye(struct fabric_qp *qp);
+bool fault_has_left(const struct fabric_qp *qp);
+void fault_disconnect(struct fabric_qp *qp);
+bool fault_is_quiet(struct fabric_qp *qp);
+void fault_qp_destroy(struct fabric_qp *qp);
+void fault_event_drop(struct fault_dev *dev, uint32_t i); /* the i-th of those that wait */
 /* In how many polls something is due that a fault may delay, by 'most' of them. */
 uint64_t fault_delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most);
 /* An event of a queue pair, or of none, that is due so many polls later. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receives. What was posted is remembered until its completion is polled, so that one whose
- * message was delivered can be posted again. */
+/* Receives. Of shared ones, what was posted is remembered until its completion is polled, so that
+ * one whose message was delivered can be posted again. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -94,4 +94,16 @@ struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id)
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr)
 {
 	post(srq, wr, 1); /* there is a place, unless the device underneath has died */
+}
+
+uint32_t fault_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct fault_qp *qp = (struct fault_qp *)fqp;
+	uint32_t room = qp->rq_size - (uint32_t)(qp->rq_tail - qp->rq_head);
+
+	n = fault_prefix(qp->dev, n < room ? n : room);
+	n = n > 0 ? qp->dev->ops->post_recv(qp->inner, wrs, n) : 0;
+	qp->rq_tail += n;
+	fault_sync(qp->dev);
+	return n;
 }

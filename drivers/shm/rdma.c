@@ -71,23 +71,11 @@ static bool barrier_for_both(void)
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
-static void wait_begin(struct shm_qp *qp)
+void shm_wait_begin(struct shm_qp *qp)
 {
 	qp->wait_since = rte_rdtsc();
 	qp->wait_looked = 0;
 	qp->is_unseen = !barrier_for_both();
-}
-
-void shm_end(struct shm_qp *qp)
-{
-	if (qp->state == QP_ERROR)
-		return;
-	qp->state = QP_ERROR;
-	shm_qp_update_limits(qp);
-	if (!qp->tx.cells.base)
-		return;
-	atomic_store(&ring_shared_of(&qp->rx.cells)->is_over, 1);
-	wait_begin(qp);
 }
 
 /* It may have died in the midst of a copy. Looked at now and then: it takes a system call. */
@@ -99,11 +87,7 @@ static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 	return life_has_ended(qp->sock->life);
 }
 
-enum wait { WAIT_ON, WAIT_OVER, WAIT_LATE };
-
-/* Is the peer still in the midst of a WRITE by 'rkey' (0: by any) that it began before the wait
- * did? */
-static enum wait wait_look(struct shm_qp *qp, uint32_t rkey)
+enum shm_wait shm_wait_look(struct shm_qp *qp, uint32_t rkey)
 {
 	uint64_t waited = rte_rdtsc() - qp->wait_since;
 	uint32_t busy;
@@ -116,33 +100,18 @@ static enum wait wait_look(struct shm_qp *qp, uint32_t rkey)
 	return waited < BUSY_WAIT_S * rte_get_tsc_hz() ? WAIT_ON : WAIT_LATE;
 }
 
-bool shm_is_quiet(struct fabric_qp *fqp)
-{
-	struct shm_qp *qp = (struct shm_qp *)fqp;
-	enum wait wait;
-
-	if (qp->state != QP_ERROR || qp->wait_since == 0)
-		return qp->state == QP_ERROR;
-	wait = wait_look(qp, 0);
-	if (wait == WAIT_ON)
-		return false;
-	shm_dev_of(qp)->fabric.stats.protocol_errors += wait == WAIT_LATE;
-	qp->wait_since = 0;
-	return true;
-}
-
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr)
 {
-	enum wait wait;
+	enum shm_wait wait;
 
 	if (qp->wait_since == 0) {
 		if (!key_invalidate(&shm_dev_of(qp)->keys, wr->rkey, qp->conn_id))
 			return FABRIC_ERR_LOCAL_PROT;
 		if (!(wr->flags & FABRIC_IN_USE))
 			return FABRIC_OK;
-		wait_begin(qp);
+		shm_wait_begin(qp);
 	}
-	wait = wait_look(qp, wr->rkey);
+	wait = shm_wait_look(qp, wr->rkey);
 	if (wait == WAIT_ON)
 		return SHM_NOT_YET;
 	qp->wait_since = 0;

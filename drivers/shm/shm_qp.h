@@ -228,10 +228,12 @@ bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t r
 		      uint64_t raddr);
 bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
-/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write:
- * shm_is_quiet(). */
-void shm_end(struct shm_qp *qp);
-bool shm_is_quiet(struct fabric_qp *qp);
+enum shm_wait { WAIT_ON, WAIT_OVER, WAIT_LATE };
+/* A key or a connection has ended: wait until the peer has done with what it was writing. */
+void shm_wait_begin(struct shm_qp *qp);
+/* Whether the peer is still in the midst of a WRITE by 'rkey' (0: by any) that it began before the
+ * wait did. */
+enum shm_wait shm_wait_look(struct shm_qp *qp, uint32_t rkey);
 
 /* domain.c; on the engine's thread */
 uint32_t shm_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
@@ -309,11 +311,13 @@ bool shm_stall_try(struct shm_qp *qp);
  * it. NULL: it has not come yet, or there is no memory. */
 const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 
-/* cm.c */
+/* end.c */
+/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write:
+ * shm_is_quiet(). */
+void shm_end(struct shm_qp *qp);
+bool shm_is_quiet(struct fabric_qp *qp);
 void shm_goodbye(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
-
-/* end.c */
 void shm_disconnect(struct fabric_qp *qp);
 /* Enter ERROR. A completion reports it to the user, and the end of the socket to the peer. */
 void shm_qp_break(struct shm_qp *qp);

@@ -54,3 +54,16 @@ void sim_cm_drop(struct sim_qp *qp)
 	sim_cm_remove(qp->dev, &qp->established);
 	sim_cm_remove(qp->dev, &qp->end);
 }
+
+struct sim_qp *sim_cm_connecting(struct sim_world *world, uint32_t number)
+{
+	struct sim_qp *qp = sim_world_qp(world, number);
+
+	return qp && qp->state == SIM_CONNECTING ? qp : NULL;
+}
+
+void sim_cm_answer(struct sim_qp *qp, enum sim_answer kind)
+{
+	qp->answer = kind;
+	sim_cm_send(qp, SIM_CM_ANSWER);
+}

@@ -112,3 +112,15 @@ void sim_qp_flush(struct sim_qp *qp)
 		push_recv(qp, FABRIC_ERR_FLUSHED);
 	qp->rq.filled = qp->rq.tail;
 }
+
+uint32_t sim_qp_posted(struct sim_qp *qp, uint32_t taken, void (*wake)(struct sim_qp *qp))
+{
+	if (taken == 0)
+		return 0;
+	qp->dev->base.stats.doorbells++;
+	if (qp->state == SIM_BROKEN)
+		sim_qp_schedule_flush(qp);
+	else
+		wake(qp);
+	return taken;
+}

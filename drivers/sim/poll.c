@@ -64,17 +64,3 @@ uint32_t sim_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max)
 	}
 	return n;
 }
-
-uint32_t sim_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, uint32_t max)
-{
-	struct sim_dev *dev = (struct sim_dev *)fdev;
-	uint32_t n = 0;
-
-	if (dev->world->runs_itself && TAILQ_EMPTY(&dev->cm))
-		sim_step(dev->world);
-	if (dev->is_dead)
-		return 0;
-	while (n < max && sim_cm_next(dev, &events[n]))
-		n++;
-	return n;
-}

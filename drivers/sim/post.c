@@ -63,19 +63,6 @@ static void enqueue(struct sim_qp *qp, const struct fabric_wr *wr)
 	sim_note(qp->dev->world, "post", qp->number, position, (uint64_t)wr->op << 32 | swr->len);
 }
 
-/* 'taken' work requests were posted: have the device go on by 'wake', or flush them. */
-static uint32_t posted(struct sim_qp *qp, uint32_t taken, void (*wake)(struct sim_qp *qp))
-{
-	if (taken == 0)
-		return 0;
-	qp->dev->base.stats.doorbells++;
-	if (qp->state == SIM_BROKEN)
-		sim_qp_schedule_flush(qp);
-	else
-		wake(qp);
-	return taken;
-}
-
 uint32_t sim_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
 {
 	struct sim_qp *qp = (struct sim_qp *)fqp;
@@ -85,19 +72,5 @@ uint32_t sim_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		return 0;
 	while (taken < n && qp->sq.tail - qp->sq.head < qp->sq.size && wr_ok(qp, &wrs[taken]))
 		enqueue(qp, &wrs[taken++]);
-	return posted(qp, taken, sim_start);
-}
-
-uint32_t sim_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
-{
-	struct sim_qp *qp = (struct sim_qp *)fqp;
-	uint32_t taken = 0;
-
-	if (qp->dev->is_dead || qp->srq)
-		return 0;
-	for (; taken < n && qp->rq.tail - qp->rq.head < qp->rq.size; taken++) {
-		*sim_rq_at(qp, qp->rq.tail++) = (struct sim_rwr){.wr = wrs[taken]};
-		sim_note(qp->dev->world, "post-recv", qp->number, qp->rq.tail - 1, wrs[taken].len);
-	}
-	return posted(qp, taken, sim_rq_wake_peer);
+	return sim_qp_posted(qp, taken, sim_start);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: made, disconnected, destroyed. */
+/* Queue pairs: made and freed. */
 #include "sim_world.h"
 
 #include <errno.h>
@@ -80,39 +80,4 @@ void sim_qp_free(struct sim_qp *qp)
 	free(qp->rq.wrs);
 	free(qp->sq.wrs);
 	free(qp);
-}
-
-void sim_goodbye(struct fabric_qp *fqp)
-{
-	((struct sim_qp *)fqp)->says_goodbye = true;
-}
-
-bool sim_has_left(const struct fabric_qp *fqp)
-{
-	return ((const struct sim_qp *)fqp)->peer_left;
-}
-
-void sim_disconnect(struct fabric_qp *fqp)
-{
-	struct sim_qp *qp = (struct sim_qp *)fqp;
-	struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);
-
-	if (qp->is_closed)
-		return;
-	qp->is_closed = true;
-	sim_note(qp->dev->world, "disconnect", qp->number, 0, 0);
-	sim_cm_drop(qp);
-	if (peer && !qp->dev->is_dead) {
-		peer->peer_left = qp->says_goodbye;
-		sim_cm_lose(peer);
-	}
-	sim_qp_break(qp);
-}
-
-void sim_qp_destroy(struct fabric_qp *qp)
-{
-	if (!qp)
-		return;
-	sim_disconnect(qp);
-	sim_qp_free((struct sim_qp *)qp);
 }

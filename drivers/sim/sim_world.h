@@ -323,7 +323,6 @@ void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
 
 /* poll.c */
 uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
-uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 
 /* keys.c */
 uint32_t sim_key_make(struct sim_world *world);
@@ -356,10 +355,17 @@ bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr);
 bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer);
 void sim_windows_of_qp_end(struct sim_qp *qp);
 
-/* cm.c */
+/* listen.c */
 int sim_listen(struct fabric_dev *dev, const char *addr, uint32_t backlog, void *ctx,
 	       struct fabric_listener **listener);
 void sim_unlisten(struct fabric_listener *listener);
+bool sim_addr_ok(const char *addr);
+struct fabric_listener *sim_listener_find(struct sim_world *world, const char *addr);
+void sim_req_free(struct sim_world *world, struct fabric_conn_req *req);
+/* Free it, and answer the connecting side that nobody accepts. */
+void sim_cm_refuse(struct sim_world *world, struct fabric_conn_req *req);
+
+/* cm.c */
 int sim_connect(struct fabric_dev *dev, const char *addr, const struct fabric_qp_attr *attr,
 		const void *private_data, uint32_t private_len, struct fabric_qp **qp);
 int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
@@ -367,8 +373,9 @@ int sim_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
 	       struct fabric_qp **qp);
 int sim_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 	       uint32_t private_len);
-/* Take the next event to be polled. False: there is none. */
-bool sim_cm_next(struct sim_dev *dev, struct fabric_cm_event *event);
+uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+
+/* cm_run.c */
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 
 /* cm_event.c */
@@ -380,9 +387,13 @@ void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the co
 void sim_cm_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind);
 void sim_cm_remove(struct sim_dev *dev, struct sim_cm_entry *entry);
 struct sim_cm_entry *sim_cm_raise(struct sim_qp *qp, enum fabric_cm_kind kind, int error);
+/* A connecting queue pair by number, as long as it waits for an answer. */
+struct sim_qp *sim_cm_connecting(struct sim_world *world, uint32_t number);
+void sim_cm_answer(struct sim_qp *qp, enum sim_answer kind);
 void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
 
 /* srq.c */
+uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		   struct fabric_srq **srq);
 void sim_srq_destroy(struct fabric_srq *srq);
@@ -395,6 +406,8 @@ void sim_srq_take_back(
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
 void sim_qp_free(struct sim_qp *qp);
+
+/* end.c */
 void sim_goodbye(struct fabric_qp *qp);
 bool sim_has_left(const struct fabric_qp *qp);
 void sim_disconnect(struct fabric_qp *qp);
@@ -402,7 +415,6 @@ void sim_qp_destroy(struct fabric_qp *qp);
 
 /* post.c */
 uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
-uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 
 /* complete.c */
 void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be flushed */
@@ -411,6 +423,9 @@ void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be mad
 void sim_rq_complete(struct sim_qp *qp);
 /* Have what is posted to a broken queue pair flushed. */
 void sim_qp_schedule_flush(struct sim_qp *qp);
+
+/* 'taken' work requests were posted: have the device go on by 'wake', or flush them. */
+uint32_t sim_qp_posted(struct sim_qp *qp, uint32_t taken, void (*wake)(struct sim_qp *qp));
 
 /* recv.c */
 /* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none

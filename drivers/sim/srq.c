@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Shared receives. A receive waits in the shared queue until a message takes it; then it is moved
- * to the receive queue of the message's queue pair, and completes there like one of its own.
+ * Receives: of a queue pair, and shared ones. A shared receive waits in the shared queue until a
+ * message takes it; then it is moved to the receive queue of the message's queue pair, and
+ * completes there like one of its own.
  */
 #include "sim_world.h"
 
@@ -103,4 +104,18 @@ void sim_srq_take_back(struct sim_qp *qp)
 			(struct sim_cqe){.wc = wc};
 		sim_note(dev->world, "take-back", qp->number, position, 0);
 	}
+}
+
+uint32_t sim_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct sim_qp *qp = (struct sim_qp *)fqp;
+	uint32_t taken = 0;
+
+	if (qp->dev->is_dead || qp->srq)
+		return 0;
+	for (; taken < n && qp->rq.tail - qp->rq.head < qp->rq.size; taken++) {
+		*sim_rq_at(qp, qp->rq.tail++) = (struct sim_rwr){.wr = wrs[taken]};
+		sim_note(qp->dev->world, "post-recv", qp->number, qp->rq.tail - 1, wrs[taken].len);
+	}
+	return sim_qp_posted(qp, taken, sim_rq_wake_peer);
 }

@@ -7,26 +7,6 @@
 #include "compiler.h"
 #include "verbs.h"
 
-void verbs_link_free(struct verbs_link *link)
-{
-	if (link->id)
-		rdma_destroy_id(link->id);
-	mem_free(link);
-}
-
-/* Take it out of everything that the hub's thread looks at. */
-static void link_remove(struct verbs_link *link)
-{
-	verbs_lock();
-	verbs_event_drop_all(link);
-	TAILQ_REMOVE(&link->dev->links, link, entry);
-	link->state = LINK_DEAD;
-	if (link->qp)
-		link->qp->link = NULL;
-	link->qp = NULL;
-	verbs_unlock();
-}
-
 int verbs_connect(struct fabric_dev *fdev, const char *text, const struct fabric_qp_attr *attr,
 		  const void *private_data, uint32_t private_len, struct fabric_qp **out)
 {
@@ -73,7 +53,7 @@ int verbs_connect(struct fabric_dev *fdev, const char *text, const struct fabric
 	if (rc != 0) {
 		VERBS_LOG(ERR, "can't connect to %s: %s%s\n", text, strerror(-rc),
 			  rc == -ENODEV ? ": no RDMA device is on the way to it" : "");
-		link_remove(link);
+		verbs_link_remove(link);
 		verbs_qp_free(qp);
 		verbs_link_free(link);
 		return rc;
@@ -148,7 +128,7 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 	}
 	if (rc != 0) {
 		rdma_reject(link->id, NULL, 0);
-		link_remove(link);
+		verbs_link_remove(link);
 		if (qp)
 			verbs_qp_free(qp);
 		verbs_link_free(link);
@@ -166,7 +146,7 @@ int verbs_reject(struct fabric_dev *fdev, struct fabric_conn_req *link, const vo
 	(void)fdev;
 	if (private_len > FABRIC_PRIVATE_DATA_MAX)
 		rc = -EINVAL;
-	link_remove(link);
+	verbs_link_remove(link);
 	/* It fails when the peer has left, which is no failure of ours. */
 	rdma_reject(link->id, private_data, rc == 0 ? (uint8_t)private_len : 0);
 	verbs_link_free(link);
@@ -209,52 +189,4 @@ uint32_t verbs_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	}
 	verbs_unlock();
 	return n;
-}
-
-void verbs_link_break(struct verbs_qp *qp)
-{
-	verbs_lock();
-	/* The end of it, by the peer's answer or for the lack of one, makes the event. */
-	if (qp->link && qp->link->state == LINK_OPEN)
-		rdma_disconnect(qp->link->id);
-	if (qp->link)
-		qp->link->breaks = true;
-	verbs_unlock();
-}
-
-bool verbs_has_left(const struct fabric_qp *fqp)
-{
-	return atomic_load(&((const struct verbs_qp *)fqp)->peer_left);
-}
-
-void verbs_disconnect(struct fabric_qp *fqp)
-{
-	struct verbs_qp *qp = (struct verbs_qp *)fqp;
-
-	verbs_lock();
-	if (qp->link) {
-		verbs_event_drop_all(qp->link);
-		if (qp->link->state == LINK_OPEN || qp->link->state == LINK_ACCEPTED)
-			rdma_disconnect(qp->link->id);
-		qp->link->state = LINK_DEAD;
-	}
-	verbs_unlock();
-	verbs_qp_fail(qp);
-}
-
-void verbs_qp_destroy(struct fabric_qp *fqp)
-{
-	struct verbs_qp *qp = (struct verbs_qp *)fqp;
-	struct verbs_link *link;
-
-	if (!qp)
-		return;
-	verbs_disconnect(fqp);
-	link = qp->link;
-	link_remove(link);
-	if (qp->srq)
-		verbs_srq_leave(qp);
-	else
-		verbs_qp_free(qp);
-	verbs_link_free(link);
 }

@@ -12,69 +12,6 @@ _Static_assert(sizeof(struct fabric_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct fabric_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	       "elements are passed on as they are");
 
-static inline uint32_t room(const struct verbs_queue *queue, uint32_t n)
-{
-	uint32_t left = queue->max - (queue->posted - queue->retired);
-
-	return n < left ? n : left;
-}
-
-static inline void take_place(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op,
-			      uint32_t len)
-{
-	queue->places[queue->posted++ & queue->mask] =
-		(struct verbs_place){.wr_id = wr_id, .op = op, .len = len};
-}
-
-static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
-{
-	struct verbs_dev *dev = qp->dev;
-	uint32_t first = qp->rq.posted;
-	struct ibv_recv_wr *bad = NULL;
-
-	for (uint32_t i = 0; i < n; i++) {
-		dev->sges[i] = (struct ibv_sge){.addr = (uintptr_t)wrs[i].addr,
-						.length = wrs[i].len,
-						.lkey = verbs_local_key(qp, wrs[i].lkey)};
-		dev->recvs[i] = (struct ibv_recv_wr){
-			.wr_id = verbs_wr_id(qp, VERBS_WR_RECV, qp->rq.posted),
-			.next = i + 1 < n ? &dev->recvs[i + 1] : NULL,
-			.sg_list = &dev->sges[i],
-			.num_sge = 1,
-		};
-		take_place(&qp->rq, wrs[i].wr_id, FABRIC_RECV, 0);
-	}
-	if (ibv_post_recv(qp->ibv, dev->recvs, &bad) == 0 || !bad)
-		return n;
-	n = (uint32_t)(bad - dev->recvs);
-	qp->rq.posted = first + n;
-	return n;
-}
-
-uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
-{
-	struct verbs_qp *qp = (struct verbs_qp *)fqp;
-	uint32_t done = 0;
-
-	if (unlikely(qp->srq != NULL))
-		return 0;
-	n = room(&qp->rq, n);
-	if (unlikely(qp->state == QP_ERROR)) {
-		for (; done < n; done++)
-			take_place(&qp->rq, wrs[done].wr_id, FABRIC_RECV, 0);
-		return n;
-	}
-	while (done < n) {
-		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
-		uint32_t took = post_recv_chain(qp, wrs + done, want);
-
-		done += took;
-		if (took < want)
-			break;
-	}
-	return done;
-}
-
 static uint64_t sum(const struct fabric_wr *wr)
 {
 	uint64_t bytes = 0;
@@ -152,7 +89,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 	case FABRIC_RECV:
 		return false;
 	}
-	take_place(&qp->sq, wr->wr_id, wr->op, (uint32_t)bytes);
+	verbs_queue_take(&qp->sq, wr->wr_id, wr->op, (uint32_t)bytes);
 	return true;
 }
 
@@ -198,7 +135,7 @@ static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
 
 	if (!convert(qp, wr, 0))
 		return 0;
-	take_place(&qp->sq, wr->wr_id, wr->op, 0);
+	verbs_queue_take(&qp->sq, wr->wr_id, wr->op, 0);
 	rkey = dev->wrs[0].bind_mw.rkey;
 	if (ring(qp, 1) == 0)
 		return 0;
@@ -212,12 +149,12 @@ uint32_t verbs_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 	struct verbs_qp *qp = (struct verbs_qp *)fqp;
 	uint32_t done = 0;
 
-	n = room(&qp->sq, n);
+	n = verbs_queue_room(&qp->sq, n);
 	if (unlikely(qp->state != QP_READY)) {
 		if (qp->state == QP_CONNECTING)
 			return 0;
 		for (; done < n; done++)
-			take_place(&qp->sq, wrs[done].wr_id, wrs[done].op, 0);
+			verbs_queue_take(&qp->sq, wrs[done].wr_id, wrs[done].op, 0);
 		return n;
 	}
 	while (done < n) {

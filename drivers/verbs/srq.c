@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receives: their slots, and the queue pairs that use them, which leave in two steps. */
+/* Receives: a queue pair's own, and shared ones with their slots and the queue pairs that use them,
+ * which leave in two steps. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
 
 #include "alloc.h"
+#include "compiler.h"
 #include "verbs.h"
 
 #define LAST_WAIT_NS 2000000000u /* what a device that says so takes less than by far */
@@ -118,6 +120,55 @@ uint32_t verbs_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_w
 	while (done < n) {
 		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
 		uint32_t took = post_chain(srq, wrs + done, want);
+
+		done += took;
+		if (took < want)
+			break;
+	}
+	return done;
+}
+
+static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_dev *dev = qp->dev;
+	uint32_t first = qp->rq.posted;
+	struct ibv_recv_wr *bad = NULL;
+
+	for (uint32_t i = 0; i < n; i++) {
+		dev->sges[i] = (struct ibv_sge){.addr = (uintptr_t)wrs[i].addr,
+						.length = wrs[i].len,
+						.lkey = verbs_local_key(qp, wrs[i].lkey)};
+		dev->recvs[i] = (struct ibv_recv_wr){
+			.wr_id = verbs_wr_id(qp, VERBS_WR_RECV, qp->rq.posted),
+			.next = i + 1 < n ? &dev->recvs[i + 1] : NULL,
+			.sg_list = &dev->sges[i],
+			.num_sge = 1,
+		};
+		verbs_queue_take(&qp->rq, wrs[i].wr_id, FABRIC_RECV, 0);
+	}
+	if (ibv_post_recv(qp->ibv, dev->recvs, &bad) == 0 || !bad)
+		return n;
+	n = (uint32_t)(bad - dev->recvs);
+	qp->rq.posted = first + n;
+	return n;
+}
+
+uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_qp *qp = (struct verbs_qp *)fqp;
+	uint32_t done = 0;
+
+	if (unlikely(qp->srq != NULL))
+		return 0;
+	n = verbs_queue_room(&qp->rq, n);
+	if (unlikely(qp->state == QP_ERROR)) {
+		for (; done < n; done++)
+			verbs_queue_take(&qp->rq, wrs[done].wr_id, FABRIC_RECV, 0);
+		return n;
+	}
+	while (done < n) {
+		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
+		uint32_t took = post_recv_chain(qp, wrs + done, want);
 
 		done += took;
 		if (took < want)

@@ -92,6 +92,21 @@ struct verbs_queue {
 	uint32_t kept; /* in error: from this position on the device has none */
 };
 
+/* How many of 'n' fit a queue, and the next slot of it for one. */
+static inline uint32_t verbs_queue_room(const struct verbs_queue *queue, uint32_t n)
+{
+	uint32_t left = queue->max - (queue->posted - queue->retired);
+
+	return n < left ? n : left;
+}
+
+static inline void verbs_queue_take(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op,
+				    uint32_t len)
+{
+	queue->places[queue->posted++ & queue->mask] =
+		(struct verbs_place){.wr_id = wr_id, .op = op, .len = len};
+}
+
 /*
  * Shared receives complete in any order: each has a slot, which its completion carries, and the
  * queue pair is found by its number. A queue pair that used them is destroyed later than the user
@@ -318,6 +333,7 @@ int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id);
 int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link);
 
 /* srq.c */
+uint32_t verbs_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 int verbs_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **srq);
 void verbs_srq_destroy(struct fabric_srq *srq);
@@ -336,7 +352,6 @@ bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *w
 		    struct verbs_qp **qp);
 
 /* post.c */
-uint32_t verbs_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 uint32_t verbs_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 
 /* poll.c */
@@ -365,14 +380,18 @@ int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
 int verbs_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t verbs_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
+struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const struct verbs_qp *qp,
+					const void *private_data, uint32_t private_len);
+
+/* end.c */
 bool verbs_has_left(const struct fabric_qp *qp);
 void verbs_disconnect(struct fabric_qp *qp);
 void verbs_qp_destroy(struct fabric_qp *qp);
 /* The connection broke, as a completion says: the peer is told. */
 void verbs_link_break(struct verbs_qp *qp);
 void verbs_link_free(struct verbs_link *link); /* out of everything already; without the lock */
-struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const struct verbs_qp *qp,
-					const void *private_data, uint32_t private_len);
+/* Take it out of everything that the hub's thread looks at. */
+void verbs_link_remove(struct verbs_link *link);
 
 /* cm_event.c; the lock is held */
 void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error,

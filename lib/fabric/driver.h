@@ -84,6 +84,16 @@
  * qp_rkey(), for those made with 'exposes'; the others expose nothing. Such a key holds over that
  * one connection, until it or the registration ends. A device with such domains has neither windows
  * nor shared receives, which are of one domain by their nature (-EOPNOTSUPP).
+ *
+ * Files: each part of a driver is in a file of the same name in each driver.
+ *
+ *   dev.c     options, open, close, fork       end.c   goodbye, disconnect, qp_destroy
+ *   domain.c  protection domains               post.c  what is posted to the send queue
+ *   memory.c  registrations and windows        srq.c   receives, shared or a queue pair's own
+ *   listen.c  listen, unlisten                 poll.c  completions and deliveries
+ *   cm.c      connect, accept, reject, events  qp.c    making and freeing queue pairs
+ *
+ * send.c and rdma.c have the short cuts. A driver's other files serve these.
  */
 
 #include "fabric.h"

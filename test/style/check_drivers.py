@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The same part has the same file name in each driver: an op of its table is defined in the file
+that PARTS names."""
+
+import re
+
+import tree
+
+PARTS = {
+    'dev.c': 'options_check open stop close abandon',
+    'domain.c': 'own_domains qp_rkey',
+    'memory.c': 'mr_register mr_deregister mw_alloc mw_free',
+    'listen.c': 'listen unlisten',
+    'cm.c': 'connect accept reject cm_poll',
+    'end.c': 'goodbye has_left disconnect is_quiet qp_destroy',
+    'post.c': 'post_send',
+    'poll.c': 'poll',
+    'srq.c': 'post_recv srq_create srq_destroy srq_post_recv srq_post_again',
+    'send.c': 'send_direct',
+    'rdma.c': 'write_direct read_direct',
+}
+FILE = {op: name for name, ops in PARTS.items() for op in ops.split()}
+NO_FUNCTION = ('name', 'summary', 'attr_max')
+TABLE = re.compile(r'^const struct fabric_ops \w+ = \{$(.*?)^\};$', re.M | re.S)
+
+
+def defines(path, function):
+    return re.search(r'^\w[\w *]*\b%s\([^;{]*\)\n\{' % function, tree.text(path), re.M)
+
+
+def check(path, ops):
+    for op, function in ops:
+        if op in NO_FUNCTION:
+            continue
+        if op not in FILE:
+            yield '%s: .%s is of no part: add it to PARTS' % (path, op)
+        elif not defines(path.parent / FILE[op], function):
+            yield '%s: .%s is %s(), which is not in %s' % (path, op, function, FILE[op])
+
+
+def main():
+    findings = []
+    for path in tree.files('.c'):
+        table = TABLE.search(tree.text(path)) if path.parts[0] == 'drivers' else None
+        if table:
+            findings += check(path, re.findall(r'\.(\w+) = (\w+),', table.group(1)))
+    tree.finish(findings, 'Move the function to the file of its part.')
+
+
+main()
