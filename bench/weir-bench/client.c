@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LANE_ALIGN	4096u
+#define SLOT_ALIGN	4096u
 #define CONNECTING_MAX	32u  /* of all clients at a time */
 #define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
 
@@ -40,7 +40,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 int client_init(struct client *client)
 {
 	const struct bench_options *options = client->options;
-	uint32_t stride = (bench_largest_bytes(options) + LANE_ALIGN) / LANE_ALIGN * LANE_ALIGN;
+	uint32_t stride = (bench_largest_bytes(options) + SLOT_ALIGN) / SLOT_ALIGN * SLOT_ALIGN;
 	struct weir_region_options region = {
 		.len_bytes = (size_t)bench_load_slots(options, client->nactive) * stride,
 		.page_bytes = options->profile.page_bytes,

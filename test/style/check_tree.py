@@ -107,6 +107,15 @@ def check_negation(path, text):
                            'that fails')
 
 
+def check_sources(path, text):
+    """A change to a list of sources is one line of a diff."""
+    if path.name != 'meson.build':
+        return
+    for number, line in enumerate(text.split('\n'), 1):
+        if len(re.findall(r"'[^']*\.c'", line.split('#')[0])) > 1:
+            yield number, 'several sources in one line: one in each'
+
+
 def check_end(path, text):
     if text and not text.endswith('\n'):
         yield text.count('\n') + 1, 'no newline at the end'
@@ -125,7 +134,7 @@ def main():
         if path.suffix not in SOURCES and not is_script(path, text):
             continue
         for check in (check_licence, check_length, check_width, check_calls, check_attributes,
-                      check_words, check_negation, check_end):
+                      check_words, check_negation, check_sources, check_end):
             findings += ['%s:%d: %s' % (path, number, what) for number, what in check(path, text)]
     tree.finish(findings, 'Each line says what to do.')
 
