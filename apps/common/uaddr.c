@@ -103,7 +103,7 @@ void uaddr_print(const char *host, uint16_t port, char *uaddr, size_t bytes)
 }
 
 /* Split into the host's part, of *host_len bytes, and the port. Nothing may follow the port. */
-static int parse(const char *uaddr, size_t *host_len, uint16_t *port)
+static int uaddr_parse_dotted(const char *uaddr, size_t *host_len, uint16_t *port)
 {
 	const char *low = strrchr(uaddr, '.'), *high = low;
 	uint32_t p1, p2;
@@ -131,7 +131,7 @@ int uaddr_port(const char *uaddr, uint16_t *port)
 	/* An IPv4 address has three of its own. */
 	if (!strchr(uaddr, ':') && ndots != 5)
 		return -EINVAL;
-	return parse(uaddr, &host_len, port) == 0 && *port > 0 ? 0 : -EINVAL;
+	return uaddr_parse_dotted(uaddr, &host_len, port) == 0 && *port > 0 ? 0 : -EINVAL;
 }
 
 /* Linux connects to this host for the any address. */
@@ -162,7 +162,7 @@ bool uaddr_answers(const char *uaddr)
 	uint16_t port;
 	bool answers;
 
-	if (parse(uaddr, &host_len, &port) != 0 || host_len >= sizeof(host))
+	if (uaddr_parse_dotted(uaddr, &host_len, &port) != 0 || host_len >= sizeof(host))
 		return false;
 	snprintf(host, sizeof(host), "%.*s", (int)host_len, uaddr);
 	snprintf(service, sizeof(service), "%u", port);

@@ -61,7 +61,7 @@ static void find_rpc(struct decoded *d)
 
 /* An RPC header that is whole is judged too, as in version 1. That of a group may go on in the next
  * transmission. */
-static void judge_rpc(struct decoded *d)
+static void v2_judge_rpc(struct decoded *d)
 {
 	if (d->rpc_at == 0 || is_rpc_header(d->msg + d->rpc_at, d->rpc_len, d->hdr.direction) ||
 	    (d->is_rtr && d->rtr.count > 1))
@@ -71,7 +71,7 @@ static void judge_rpc(struct decoded *d)
 		d->verdict = RDMA2_V_ERR_BAD_XDR;
 }
 
-static void decode(struct decoded *d)
+static void v2_decode(struct decoded *d)
 {
 	d->verdict = rdma2_decode(d->msg, d->len, &rdma1_limits_default, &d->hdr, &d->reason);
 	d->is_header = d->verdict == RDMA2_V_OK;
@@ -81,7 +81,7 @@ static void decode(struct decoded *d)
 		d->is_rtr = d->verdict == RDMA2_V_OK;
 	}
 	find_rpc(d);
-	judge_rpc(d);
+	v2_judge_rpc(d);
 }
 
 static void report_segment(struct emit *e, const struct rdma1_segment *seg)
@@ -135,7 +135,7 @@ static void report_chunks(struct emit *e, const struct rdma2_header *hdr)
 		emit_none(e, "rdma_reply");
 }
 
-static void report_error(struct emit *e, const struct rdma2_header *hdr)
+static void v2_report_error(struct emit *e, const struct rdma2_header *hdr)
 {
 	emit_u64(e, "rdma_err", hdr->lists.err);
 	emit_string(e, "rdma_err_name", name_in(errors, COUNT_OF(errors), hdr->lists.err));
@@ -168,7 +168,7 @@ static void report_body(struct emit *e, const struct decoded *d)
 		report_chunks(e, &d->hdr);
 		break;
 	case RDMA2_ERROR:
-		report_error(e, &d->hdr);
+		v2_report_error(e, &d->hdr);
 		break;
 	case RDMA2_OPTIONAL:
 		report_optional(e, d);
@@ -184,7 +184,7 @@ bool report_version_2(struct emit *e, const uint8_t *msg, uint32_t len)
 
 	if (len < RDMA2_FIXED_SIZE || wire_get_u32(msg + 4) != RDMA2_VERSION)
 		return false;
-	decode(&d);
+	v2_decode(&d);
 	emit_string(e, "verdict", verdicts[d.verdict]);
 	emit_string(e, "reason", rdma2_reason_name(d.reason));
 	emit_string(e, "reason_text", rdma2_reason_text(d.reason));

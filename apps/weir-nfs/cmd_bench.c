@@ -61,7 +61,7 @@ static uint64_t next_random(struct bench *bench)
 	return bench->random;
 }
 
-static void on_done(struct op *op);
+static void bench_on_done(struct op *op);
 
 /* The block, or what a short answer left of it, as far as the server takes it in one. */
 static void submit_rest(struct bench_slot *slot)
@@ -95,7 +95,7 @@ static void submit(struct bench_slot *slot, bool is_read, uint64_t offset)
 	struct bench *bench = slot->bench;
 
 	slot->op.proc = is_read ? NFS3_READ : NFS3_WRITE;
-	slot->op.done = on_done;
+	slot->op.done = bench_on_done;
 	slot->op.arg = slot;
 	slot->offset = offset;
 	slot->done_bytes = 0;
@@ -157,7 +157,7 @@ static bool check(const struct bench_slot *slot)
 	       bench_pattern_matches(slot->data, slot->offset, bench->block_bytes);
 }
 
-static void on_done(struct op *op)
+static void bench_on_done(struct op *op)
 {
 	struct bench_slot *slot = op->arg;
 	struct bench *bench = slot->bench;
@@ -195,7 +195,7 @@ static void poll_until_idle(struct bench *bench)
 		session_poll(bench->session);
 }
 
-static int commit(struct bench *bench)
+static int bench_commit(struct bench *bench)
 {
 	struct op op = {.proc = NFS3_COMMIT, .args.commit.fh = bench->fh};
 
@@ -237,7 +237,7 @@ static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char 
 	bench->next_block = 0;
 	if (bench->first_error != 0)
 		return bench->first_error;
-	return commit(bench);
+	return bench_commit(bench);
 }
 
 static void show(const struct bench *bench, uint64_t begin_ns, uint64_t until_ns)

@@ -31,7 +31,7 @@ static bool is_local_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int refuse(const char *what, const char *path, const char *why)
+static int copy_refuse(const char *what, const char *path, const char *why)
 {
 	char text[PATH_BYTES_MAX];
 
@@ -46,7 +46,7 @@ static int get_to_stdout(struct transfer *transfer, const struct node *node, con
 	int rc;
 
 	if (node->attr.type != NFS3_REG)
-		return refuse("get", path, "not a regular file");
+		return copy_refuse("get", path, "not a regular file");
 	local_begin_stdout(&file);
 	rc = transfer_fetch(transfer, node, &file, path);
 	if (rc == -ECANCELED && transfer->local_error)
@@ -68,9 +68,9 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 	if (strcmp(local, "-") == 0)
 		return get_to_stdout(transfer, &node, remote);
 	if (node.attr.type == NFS3_LNK && !(options->flags & FLAG_RECURSIVE))
-		return refuse("get", remote, "a symbolic link: -L follows it, -r copies it");
+		return copy_refuse("get", remote, "a symbolic link: -L follows it, -r copies it");
 	if (is_dir && !(options->flags & FLAG_RECURSIVE))
-		return refuse("get", remote, "a directory: -r copies it");
+		return copy_refuse("get", remote, "a directory: -r copies it");
 	if (path_parse(remote, &path) == 0 && (path.nnames > 0 || is_dir) && is_local_dir(local)) {
 		/*
 		 * The user named the directory 'local', so it may be a symbolic link. What is in it
@@ -140,7 +140,7 @@ static int find_target(struct session *session, const char *local, const char *r
 		    (name[0] == '\0' || name_is_safe(name, strlen(name))))
 			return EXIT_OK;
 		if (strcmp(local, "-") == 0)
-			return refuse("put", remote, "a directory: say the file's name");
+			return copy_refuse("put", remote, "a directory: say the file's name");
 		name[0] = '\0';
 		return EXIT_OK;
 	}

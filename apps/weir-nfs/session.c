@@ -29,7 +29,7 @@ static uint64_t pause_ns(uint32_t attempt)
 	return pause < PAUSE_LAST_NS ? pause : PAUSE_LAST_NS;
 }
 
-static void finish(struct op *op, int error)
+static void session_finish(struct op *op, int error)
 {
 	op->error = error;
 	op->done(op);
@@ -58,7 +58,7 @@ static void fail_all(struct session *session, int error)
 		session->error = error;
 	while ((op = TAILQ_FIRST(&session->waiting))) {
 		TAILQ_REMOVE(&session->waiting, op, waiting);
-		finish(op, session->error);
+		session_finish(op, session->error);
 	}
 	if (session->conn)
 		weir_conn_close(session->conn);
@@ -101,7 +101,7 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 		op->is_echo = true;
 		op->res.status = NFS3_OK;
 	}
-	finish(op, error);
+	session_finish(op, error);
 }
 
 /* ERR_VERS (RFC 8166 section 4.5.1) has an error code of its own, because the user can choose
@@ -127,10 +127,11 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	if (result->status == 0)
 		on_answer(op, call, result);
 	else if (session->error != 0)
-		finish(op, session->error);
+		session_finish(op, session->error);
 	else
-		finish(op, result->status == -ENOTRECOVERABLE ? why_lost(session, session->lost)
-							      : transport_error(result));
+		session_finish(op, result->status == -ENOTRECOVERABLE
+					   ? why_lost(session, session->lost)
+					   : transport_error(result));
 	if (!TAILQ_EMPTY(&session->waiting))
 		pump(session);
 }
@@ -189,7 +190,7 @@ static void pump(struct session *session)
 			break;
 		}
 		if (rc != 0) {
-			finish(op, rc);
+			session_finish(op, rc);
 			next = TAILQ_FIRST(
 				&session->waiting); /* 'done' may have changed the list */
 		}
@@ -210,7 +211,7 @@ void session_submit(struct session *session, struct op *op)
 	if (rc == -EAGAIN)
 		wait_again(op);
 	else if (rc != 0)
-		finish(op, rc);
+		session_finish(op, rc);
 }
 
 static void on_call_done(struct op *op)

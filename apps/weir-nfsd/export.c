@@ -13,7 +13,7 @@
 
 /* What a client can ask for, and a file of exports can say: no control characters, and no blank at
  * the end. */
-static bool is_name(const char *text, size_t n)
+static bool export_is_name(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (iscntrl((unsigned char)text[i]))
@@ -48,7 +48,7 @@ struct export *export_make(struct exports *exports, const char *name, const char
 	/* MOUNT's paths have one slash in front and none behind. */
 	while (n > 0 && inner[n - 1] == '/')
 		n--;
-	if (n + 2 > sizeof(export->name) || !is_name(inner, n)) {
+	if (n + 2 > sizeof(export->name) || !export_is_name(inner, n)) {
 		export_bad(
 			where, "export", name,
 			"expected a name of 1 to 254 bytes, no control characters, no blank at the "

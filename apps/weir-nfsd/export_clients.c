@@ -86,7 +86,7 @@ static struct in6_addr mapped(const struct in_addr *v4)
 }
 
 /* In numbers; *offset is where its own bits begin in 'addr'. */
-static bool parse_addr(const char *text, struct in6_addr *addr, uint32_t *offset)
+static bool clients_parse_addr(const char *text, struct in6_addr *addr, uint32_t *offset)
 {
 	struct in_addr v4;
 
@@ -100,7 +100,7 @@ static bool parse_addr(const char *text, struct in6_addr *addr, uint32_t *offset
 	return true;
 }
 
-static bool parse_number(const char *text, uint32_t max, uint32_t *number)
+static bool clients_parse_number(const char *text, uint32_t max, uint32_t *number)
 {
 	unsigned long long value;
 	char *end;
@@ -135,9 +135,9 @@ static bool parse_network(const char *text, struct export_client *client)
 	if ((size_t)(slash - text) >= sizeof(base))
 		return false;
 	snprintf(base, sizeof(base), "%.*s", (int)(slash - text), text);
-	if (!parse_addr(base, &client->addrs[0], &offset))
+	if (!clients_parse_addr(base, &client->addrs[0], &offset))
 		return false;
-	if (!parse_number(slash + 1, 128u - offset, &bits) &&
+	if (!clients_parse_number(slash + 1, 128u - offset, &bits) &&
 	    (offset == 0 || !parse_mask(slash + 1, &bits)))
 		return false;
 	/* ::ffff:192.0.2.0/24 would be a network of all IPv4 addresses, and more. */
@@ -177,7 +177,7 @@ static int set_client(struct export_client *client, const char *text, const char
 		if (!parse_network(text, client))
 			return export_bad(where, "client", text,
 					  "expected ADDRESS/PREFIX, such as 192.0.2.0/24");
-	} else if (parse_addr(text, &client->addrs[0], &offset)) {
+	} else if (clients_parse_addr(text, &client->addrs[0], &offset)) {
 		client->kind = CLIENT_HOST;
 		client->naddrs = 1;
 	} else if (is_host_name(text)) {

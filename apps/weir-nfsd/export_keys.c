@@ -9,7 +9,7 @@
 #include "fs.h"
 #include "ram/ram.h"
 
-static int set_size(struct export *export, const char *text, const char *where)
+static int keys_set_size(struct export *export, const char *text, const char *where)
 {
 	unsigned long long number;
 	unsigned shift = 0;
@@ -35,7 +35,7 @@ static int set_backend(struct export *export, const char *text, const char *wher
 {
 	if (strcmp(text, "ram") == 0 || strncmp(text, "ram:", 4) == 0) {
 		export->ops = &ram_ops;
-		return text[3] == ':' ? set_size(export, text + 4, where) : 0;
+		return text[3] == ':' ? keys_set_size(export, text + 4, where) : 0;
 	}
 	if (strncmp(text, "dir:", 4) == 0 && text[4] != '\0') {
 		if (strlen(text + 4) >= sizeof(export->path))
@@ -64,7 +64,7 @@ int export_set(struct export *export, const char *key, const char *value, const 
 	if (strcmp(key, "backend") == 0)
 		return set_backend(export, value, where);
 	if (strcmp(key, "size") == 0)
-		return set_size(export, value, where);
+		return keys_set_size(export, value, where);
 	if (strcmp(key, "root_squash") == 0)
 		return set_bool(key, value, where, export, EXPORT_SQUASH_ROOT);
 	if (strcmp(key, "all_squash") == 0)

@@ -51,7 +51,7 @@ static size_t end_of_name(const char *path)
 	return end;
 }
 
-static int open_dir(const char *path)
+static int key_open_dir(const char *path)
 {
 	char name[PATH_MAX];
 	size_t end = end_of_name(path);
@@ -77,7 +77,7 @@ static int open_dir(const char *path)
 /* The directory, or -errno, which was said on standard error. */
 static int find_dir(const char *path)
 {
-	int fd = open_dir(path);
+	int fd = key_open_dir(path);
 
 	switch (fd) {
 	case -EPERM:

@@ -25,7 +25,7 @@ static bool is_ready(void)
 	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT);
 }
 
-static ssize_t put(void *cookie, const char *text, size_t bytes)
+static ssize_t log_output_put(void *cookie, const char *text, size_t bytes)
 {
 	static unsigned long nlost;
 	char line[96];
@@ -50,7 +50,7 @@ static ssize_t put(void *cookie, const char *text, size_t bytes)
 void log_output_start(void)
 {
 	static char buffer[LINE_BYTES];
-	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = put});
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_output_put});
 
 	if (!stream)
 		return; /* as it was */

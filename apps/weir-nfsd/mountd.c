@@ -70,7 +70,7 @@ static void forget_mounts(struct mount3_dump_res *mounts, const char *host, cons
 }
 
 /* A path, with or without slashes at its end. */
-static void trim(struct mount3_path *path)
+static void mountd_trim(struct mount3_path *path)
 {
 	size_t n = strlen(path->path);
 
@@ -143,7 +143,7 @@ static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server
 
 	if (!mount3_xdr_path(call->args, &path))
 		return GARBAGE_ARGS;
-	trim(&path);
+	mountd_trim(&path);
 	status = walk_begin(&walk.walk, server, &mountd->client, believed(mountd, call->auth),
 			    path.path);
 	if (status == NFS3_OK && !walk_is_to_root(&walk.walk)) {
@@ -188,7 +188,7 @@ static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *ho
 
 	if (!mount3_xdr_path(args, &path))
 		return GARBAGE_ARGS;
-	trim(&path);
+	mountd_trim(&path);
 	forget_mounts(&mountd->mounts, host, path.path);
 	return SUCCESS;
 }
@@ -219,7 +219,7 @@ static void do_export(struct mountd *mountd, struct oncrpc_server_results *resul
 	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_export_res, res, false};
 }
 
-static bool may_connect(void *arg, const struct oncrpc_server_peer *peer)
+static bool mountd_may_connect(void *arg, const struct oncrpc_server_peer *peer)
 {
 	struct mountd *mountd = arg;
 	struct client client;
@@ -228,8 +228,8 @@ static bool may_connect(void *arg, const struct oncrpc_server_peer *peer)
 	return client_may_connect(&client, &mountd->server->exports);
 }
 
-static enum accept_stat handle(void *arg, const struct oncrpc_server_call *call,
-			       struct oncrpc_server_results *results)
+static enum accept_stat mountd_handle(void *arg, const struct oncrpc_server_call *call,
+				      struct oncrpc_server_results *results)
 {
 	struct mountd *mountd = arg;
 	const char *host = call->peer->host;
@@ -258,7 +258,7 @@ static enum accept_stat handle(void *arg, const struct oncrpc_server_call *call,
 	}
 }
 
-static void *run(void *arg)
+static void *mountd_run(void *arg)
 {
 	struct mountd *mountd = arg;
 
@@ -273,8 +273,8 @@ int mountd_open(struct server *server, const char *host, uint32_t port, bool is_
 		struct mountd **mountd)
 {
 	struct mountd *m = calloc(1, sizeof(*m));
-	const struct oncrpc_server_program program = {MOUNT3_PROGRAM, MOUNT3_VERSION, may_connect,
-						      handle,	      on_dropped,     m};
+	const struct oncrpc_server_program program = {
+		MOUNT3_PROGRAM, MOUNT3_VERSION, mountd_may_connect, mountd_handle, on_dropped, m};
 	const struct walkers_user user = {on_walked, on_walker, m};
 	int rc = -ENOMEM;
 
@@ -298,7 +298,7 @@ int mountd_open(struct server *server, const char *host, uint32_t port, bool is_
 
 int mountd_start(struct mountd *mountd)
 {
-	int rc = mountd ? pthread_create(&mountd->thread, NULL, run, mountd) : 0;
+	int rc = mountd ? pthread_create(&mountd->thread, NULL, mountd_run, mountd) : 0;
 
 	if (rc != 0)
 		fprintf(stderr, "weir-nfsd: no thread for MOUNT: %s\n", strerror(rc));

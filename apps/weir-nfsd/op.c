@@ -94,7 +94,7 @@ static enum nfs3_status check_handles(struct op *op)
 }
 
 /* On the owner's thread. */
-static void run(struct op *op)
+static void op_run(struct op *op)
 {
 	op->export->ops->start(op->export->fs, op);
 }
@@ -102,7 +102,7 @@ static void run(struct op *op)
 static void on_handed_over(struct weir_engine *engine, void *arg)
 {
 	(void)engine;
-	run(arg);
+	op_run(arg);
 }
 
 static void carry_out(struct op *op)
@@ -110,7 +110,7 @@ static void carry_out(struct op *op)
 	struct poller *owner = op->export->owner;
 
 	if (owner == op->home) {
-		run(op);
+		op_run(op);
 		return;
 	}
 	op->is_away = true;
@@ -123,7 +123,7 @@ static void carry_out(struct op *op)
  * A reply for which there is no buffer waits, as one of an op does, but without an op and without
  * the call's arguments.
  */
-static void refuse(struct weir_request *req)
+static void op_refuse(struct weir_request *req)
 {
 	struct weir_xdr_out *out;
 	union op_res res;
@@ -157,7 +157,7 @@ void op_handle(struct weir_request *req, void *arg)
 		if (op)
 			op_reply(op);
 		else
-			refuse(req);
+			op_refuse(req);
 		return;
 	}
 	if (weir_request_header(req)->proc == NFS3_NULL) {
@@ -168,7 +168,7 @@ void op_handle(struct weir_request *req, void *arg)
 	caller = caller_of(req, &server->exports);
 	op = caller ? begin(home_of(server, req), caller, req) : NULL;
 	if (!op) {
-		refuse(req);
+		op_refuse(req);
 		return;
 	}
 	if (get_args(op) != 0) {

@@ -98,8 +98,8 @@ static int parse_port(const char *text, uint32_t *port)
 	return 0;
 }
 
-static int apply(int opt, const char *value, struct options *o, struct exports *exports,
-		 bool *wants_mount)
+static int options_apply(int opt, const char *value, struct options *o, struct exports *exports,
+			 bool *wants_mount)
 {
 	switch (opt) {
 	case OPT_DRIVER:
@@ -181,7 +181,7 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 			puts("weir-nfsd " WEIR_VERSION);
 			return 1;
 		}
-		if (apply(opt, optarg, options, exports, &wants_mount) != 0)
+		if (options_apply(opt, optarg, options, exports, &wants_mount) != 0)
 			return -1;
 	}
 	if (optind < argc)

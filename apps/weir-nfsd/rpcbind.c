@@ -121,7 +121,7 @@ static bool change(struct session *session, uint32_t proc, struct rpcbind_entry 
 }
 
 /* The address that is registered in an entry's place, or NULL. */
-static const char *find(rpcblist *list, const struct rpcbind_entry *entry)
+static const char *rpcbind_find_entry(rpcblist *list, const struct rpcbind_entry *entry)
 {
 	for (; list; list = list->rpcb_next) {
 		const struct rpcb *map = &list->rpcb_map;
@@ -165,7 +165,7 @@ static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 /* Whether it is as it should be: ours, or said to be another's. */
 static bool register_one(struct session *session, rpcblist *list, struct rpcbind_entry *entry)
 {
-	const char *uaddr = find(list, entry);
+	const char *uaddr = rpcbind_find_entry(list, entry);
 
 	if (uaddr && is_anothers(entry, uaddr)) {
 		say_kept(entry, uaddr);
@@ -222,7 +222,7 @@ void rpcbind_withdraw(struct rpcbind *rpcbind)
 	if (open_session(&session, rpcbind->path) && get_list(&session, &list)) {
 		for (uint32_t i = 0; i < rpcbind->n; i++) {
 			struct rpcbind_entry *entry = &rpcbind->entries[i];
-			const char *uaddr = entry->is_ours ? find(list, entry) : NULL;
+			const char *uaddr = entry->is_ours ? rpcbind_find_entry(list, entry) : NULL;
 
 			if (uaddr && strcmp(uaddr, entry->uaddr) == 0)
 				change(&session, RPCBPROC_UNSET, entry);

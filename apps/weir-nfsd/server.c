@@ -283,7 +283,7 @@ void server_stop(struct server *server)
 	exports_free(&server->exports);
 }
 
-static void *run(void *arg)
+static void *server_run_loop(void *arg)
 {
 	poller_run(arg);
 	return NULL;
@@ -296,7 +296,7 @@ int server_run(struct server *server)
 	for (uint32_t i = 1; rc == 0 && i < server->npollers; i++) {
 		struct poller *poller = &server->pollers[i];
 
-		rc = -pthread_create(&poller->thread, NULL, run, poller);
+		rc = -pthread_create(&poller->thread, NULL, server_run_loop, poller);
 		poller->has_thread = rc == 0;
 		if (rc != 0) {
 			fprintf(stderr, "weir-nfsd: no thread for lcore %d: %s\n", poller->cpu,

@@ -44,7 +44,7 @@ struct walkers *walkers_create(struct server *server, const struct walkers_user 
 }
 
 /* The thread has its job to itself but for the call, which does not change. */
-static void *run(void *arg)
+static void *walkers_run(void *arg)
 {
 	struct job *job = arg;
 
@@ -55,7 +55,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void answer(struct job *job, enum nfs3_status status)
+static void walkers_answer(struct job *job, enum nfs3_status status)
 {
 	const struct walkers_user *user = &job->walkers->user;
 
@@ -90,7 +90,7 @@ static bool may_walk(const struct job *job)
 }
 
 /* Others come before the further calls of a client that has just had its turn. */
-static void end_turn(struct jobs *waiting, const struct client_key *client)
+static void walkers_end_turn(struct jobs *waiting, const struct client_key *client)
 {
 	struct jobs further = TAILQ_HEAD_INITIALIZER(further);
 	struct job *job, *next;
@@ -109,13 +109,13 @@ static void end_turn(struct jobs *waiting, const struct client_key *client)
 static void start(struct walkers *walkers, struct job *job)
 {
 	job->since_ns = server_now_ns();
-	if (pthread_create(&job->thread, NULL, run, job) != 0) {
-		answer(job, NFS3ERR_SERVERFAULT);
+	if (pthread_create(&job->thread, NULL, walkers_run, job) != 0) {
+		walkers_answer(job, NFS3ERR_SERVERFAULT);
 		free(job);
 		return;
 	}
 	TAILQ_INSERT_TAIL(&walkers->walking, job, entry);
-	end_turn(&walkers->waiting, &job->call.client);
+	walkers_end_turn(&walkers->waiting, &job->call.client);
 }
 
 static struct job *find_ready(struct walkers *walkers)
@@ -168,7 +168,7 @@ void walkers_drop(struct walkers *walkers, uint64_t id)
 	}
 }
 
-static void release(struct walkers *walkers, struct job *job)
+static void walkers_release(struct walkers *walkers, struct job *job)
 {
 	pthread_join(job->thread, NULL);
 	TAILQ_REMOVE(&walkers->walking, job, entry);
@@ -182,10 +182,10 @@ void walkers_poll(struct walkers *walkers)
 	for (job = TAILQ_FIRST(&walkers->walking); job; job = next) {
 		next = TAILQ_NEXT(job, entry);
 		if (atomic_load(&job->is_done)) {
-			answer(job, job->status);
-			release(walkers, job);
+			walkers_answer(job, job->status);
+			walkers_release(walkers, job);
 		} else if (is_late(job)) {
-			answer(job, NFS3ERR_IO);
+			walkers_answer(job, NFS3ERR_IO);
 		}
 	}
 	start_ready(walkers);
@@ -194,7 +194,7 @@ void walkers_poll(struct walkers *walkers)
 		if (!is_late(job))
 			continue;
 		TAILQ_REMOVE(&walkers->waiting, job, entry);
-		answer(job, NFS3ERR_IO);
+		walkers_answer(job, NFS3ERR_IO);
 		free(job);
 	}
 }
@@ -210,7 +210,7 @@ const struct export *walkers_end(struct walkers *walkers)
 	for (job = TAILQ_FIRST(&walkers->walking); job; job = next) {
 		next = TAILQ_NEXT(job, entry);
 		if (atomic_load(&job->is_done))
-			release(walkers, job);
+			walkers_release(walkers, job);
 	}
 	job = TAILQ_FIRST(&walkers->walking);
 	return job ? job->call.walk.export : NULL;

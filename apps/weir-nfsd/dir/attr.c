@@ -142,7 +142,8 @@ static int set_times(int fd, const struct nfs3_sattr *attr)
 	return utimensat(fd, "", times, AT_EMPTY_PATH) == 0 ? 0 : -errno;
 }
 
-static int check(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
+static int attr_check(const struct op *op, int fd, const struct stat *st,
+		      const struct nfs3_sattr *attr)
 {
 	int rc = dir_check_values(op, st->st_mode, attr);
 
@@ -150,10 +151,11 @@ static int check(const struct op *op, int fd, const struct stat *st, const struc
 }
 
 /*
- * check() has allowed it. The kernel may still refuse an owner or a group, so that these come
+ * attr_check() has allowed it. The kernel may still refuse an owner or a group, so that these come
  * before the file is cut. The mode comes after that, because cutting clears set-user-ID bits.
  */
-static int apply(const struct op *op, int fd, const struct stat *st, const struct nfs3_sattr *attr)
+static int attr_apply(const struct op *op, int fd, const struct stat *st,
+		      const struct nfs3_sattr *attr)
 {
 	char path[64];
 	int rc = set_owner(op, fd, attr);
@@ -173,19 +175,19 @@ int dir_apply(const struct op *op, int fd, const struct nfs3_sattr *attr)
 
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	rc = check(op, fd, &st, attr);
-	return rc == 0 ? apply(op, fd, &st, attr) : rc;
+	rc = attr_check(op, fd, &st, attr);
+	return rc == 0 ? attr_apply(op, fd, &st, attr) : rc;
 }
 
 int dir_change(struct dir_fs *fs, struct op *op, int fd, const struct handle_id *id,
 	       const struct stat *st, const struct nfs3_sattr *attr)
 {
-	int dir, rc = check(op, fd, st, attr);
+	int dir, rc = attr_check(op, fd, st, attr);
 
 	if (rc != 0 || sets_nothing(attr))
 		return rc;
 	rc = dir_stable_begin(fs, op, st, id, &dir);
-	return rc == 0 ? dir_stable_end(dir, apply(op, fd, st, attr)) : rc;
+	return rc == 0 ? dir_stable_end(dir, attr_apply(op, fd, st, attr)) : rc;
 }
 
 enum nfs3_status dir_setattr(struct dir_fs *fs, struct op *op)

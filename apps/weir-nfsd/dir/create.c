@@ -73,7 +73,7 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 }
 
 /* The results for what 'fd' is. 0 or -errno. */
-static int made(struct dir_fs *fs, struct op *op, int fd)
+static int create_made(struct dir_fs *fs, struct op *op, int fd)
 {
 	struct nfs3_create_res *res = &op->res.create;
 	struct handle_id id;
@@ -165,7 +165,7 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 		if (rc == 0)
 			rc = dir_change(fs, op, fd, &id, &st, &size);
 	}
-	return rc == 0 ? made(fs, op, fd) : rc;
+	return rc == 0 ? create_made(fs, op, fd) : rc;
 }
 
 /* By the descriptor that the file was made with, as another one may not be left. */
@@ -199,7 +199,7 @@ static int create_new(struct dir_fs *fs, struct op *op, int fd)
 	}
 	if (rc == 0 && fsync(fd) != 0)
 		rc = -errno;
-	return rc == 0 ? made(fs, op, fd) : rc;
+	return rc == 0 ? create_made(fs, op, fd) : rc;
 }
 
 static enum nfs3_status end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_wcc *wcc)
@@ -294,7 +294,7 @@ static mode_t type_to_make(const struct op *op)
 					  : special_mode(op->args.mknod.type);
 }
 
-static int make(struct dir_fs *fs, struct op *op, int dir)
+static int create_make(struct dir_fs *fs, struct op *op, int dir)
 {
 	const struct nfs3_name *name = &op->args.dirop.name;
 	struct nfs3_sattr attr = op->proc == NFS3_MKNOD ? op->args.mknod.attr : op->args.mkdir.attr;
@@ -310,7 +310,7 @@ static int make(struct dir_fs *fs, struct op *op, int dir)
 	fd = dir_made_open(fs, op, &new, name);
 	rc = fd < 0 ? fd : apply_new(op, fd, &attr);
 	if (rc == 0)
-		rc = made(fs, op, fd);
+		rc = create_made(fs, op, fd);
 	rc = dir_made_end(fs, op, &new, fd, rc);
 	if (fd >= 0)
 		close(fd);
@@ -327,7 +327,7 @@ enum nfs3_status dir_make_node(struct dir_fs *fs, struct op *op)
 	dir = dir_open_id(fs, &op->id, DIR_FLAGS);
 	if (dir < 0)
 		return dir_status(dir);
-	return end_dir(fs, dir, make(fs, op, dir), &op->res.create.dir_wcc);
+	return end_dir(fs, dir, create_make(fs, op, dir), &op->res.create.dir_wcc);
 }
 
 static int link_as(const struct op *op, int fd, int dir, const char *name)

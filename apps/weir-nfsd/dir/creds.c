@@ -9,7 +9,7 @@
 #include "dir.h"
 
 /* The system calls are made directly, because those of the C library change all threads. */
-static int set_groups(uint32_t n, const uint32_t *gids)
+static int creds_set_groups(uint32_t n, const uint32_t *gids)
 {
 	gid_t groups[CRED_GIDS_MAX];
 
@@ -28,7 +28,7 @@ static bool has_become(const struct cred *cred)
 
 int dir_set_creds(const struct cred *cred)
 {
-	int rc = set_groups(cred->ngids, cred->gids);
+	int rc = creds_set_groups(cred->ngids, cred->gids);
 
 	setfsgid(cred->gid);
 	/* Last: it takes the privileges over files away. */
@@ -43,7 +43,7 @@ void dir_reset_creds(void)
 {
 	setfsuid(0);
 	setfsgid(0);
-	set_groups(0, NULL);
+	creds_set_groups(0, NULL);
 }
 
 int dir_obey_quotas(void)

@@ -24,7 +24,7 @@ static uint32_t bucket_of(const struct handle_id *id)
 	return hash % DIR_BUCKETS;
 }
 
-static struct dir_fd *find(struct dir_fs *fs, const struct handle_id *id, bool is_written)
+static struct dir_fd *fds_lookup(struct dir_fs *fs, const struct handle_id *id, bool is_written)
 {
 	struct dir_fd *file;
 
@@ -37,7 +37,7 @@ static struct dir_fd *find(struct dir_fs *fs, const struct handle_id *id, bool i
 
 struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file)
 {
-	return find(fs, &file->id, !file->is_written);
+	return fds_lookup(fs, &file->id, !file->is_written);
 }
 
 static void set_forgotten(struct dir_fd *file)
@@ -74,7 +74,7 @@ static void drop(struct dir_fs *fs, struct dir_fd *file)
 
 struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is_written)
 {
-	struct dir_fd *file = find(fs, id, is_written);
+	struct dir_fd *file = fds_lookup(fs, id, is_written);
 
 	if (!file)
 		return NULL;
@@ -141,7 +141,7 @@ void dir_fd_put(struct dir_fs *fs, struct dir_fd *file)
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id)
 {
 	for (int is_written = 0; is_written < 2 && id->len_bytes > 0; is_written++) {
-		struct dir_fd *file = find(fs, id, is_written);
+		struct dir_fd *file = fds_lookup(fs, id, is_written);
 
 		if (!file)
 			continue;

@@ -37,7 +37,7 @@ static void post_attr(struct op *op, int fd, struct stat *st)
 
 /* ---- rights ---- */
 
-static enum nfs3_status check(const struct stat *st)
+static enum nfs3_status io_check(const struct stat *st)
 {
 	if (S_ISDIR(st->st_mode))
 		return NFS3ERR_ISDIR;
@@ -177,7 +177,8 @@ static void put_off(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	dir_wait(fs, op);
 }
 
-static void refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file, enum nfs3_status status)
+static void io_refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file,
+		      enum nfs3_status status)
 {
 	struct stat st;
 
@@ -206,21 +207,21 @@ static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 }
 
 /* The file is open, with a reference of this call. */
-static void begin(struct dir_fs *fs, struct op *op, struct dir_fd *file)
+static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	struct dir_io *placed = op->proc == NFS3_WRITE ? weir_request_user(op->req) : NULL;
 	enum nfs3_status status;
 	struct dir_io *io;
 	struct stat st;
 
-	status = dir_stat(fs, file->fd, &st) != 0 ? NFS3ERR_IO : check(&st);
+	status = dir_stat(fs, file->fd, &st) != 0 ? NFS3ERR_IO : io_check(&st);
 	if (status == NFS3_OK)
 		status = check_range(op);
 	/* An older WRITE, which was answered, must not come after this one. */
 	if (status == NFS3_OK && op->proc == NFS3_WRITE && file->noverdue > 0)
 		status = NFS3ERR_JUKEBOX;
 	if (status != NFS3_OK) {
-		refuse(fs, op, file, status);
+		io_refuse(fs, op, file, status);
 		return;
 	}
 	if (needs_thread(fs, op, file, &st)) {
@@ -280,7 +281,7 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 	if (file)
 		dir_fd_used_by(fs, file, &op->holder);
 	if (file)
-		begin(fs, op, file);
+		io_begin_op(fs, op, file);
 	else if (dir_slot_take(fs, op))
 		dir_work(fs, op);
 	else
@@ -294,14 +295,14 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 
 	op->fs_data = NULL;
 	if (file && status != NFS3_OK) {
-		refuse(fs, op, file, status);
+		io_refuse(fs, op, file, status);
 		return;
 	}
 	if (file) {
 		/* A file that has just been opened has no references yet. */
 		file = file->refs > 0 ? file : dir_fd_add(fs, dir_slot_use(fs, op), file);
 		file->fresh_ns = fs->now_ns;
-		begin(fs, op, file);
+		io_begin_op(fs, op, file);
 		return;
 	}
 	dir_slot_release(op);
@@ -391,7 +392,7 @@ static void begin_behind(struct dir_fs *fs, struct dir_fd *file)
 	while (file->nwriting < DIR_FILE_WRITES && (op = TAILQ_FIRST(&file->behind))) {
 		TAILQ_REMOVE(&file->behind, op, entry);
 		op->fs_data = NULL;
-		begin(fs, op, file);
+		io_begin_op(fs, op, file);
 	}
 }
 

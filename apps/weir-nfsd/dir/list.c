@@ -10,7 +10,7 @@
 
 #include "list.h"
 
-static bool put(struct listing *list, const struct kernel_dirent *d, void *arg)
+static bool list_put(struct listing *list, const struct kernel_dirent *d, void *arg)
 {
 	(void)arg;
 	if (strlen(d->name) > NFS3_NAME_MAX)
@@ -26,7 +26,7 @@ static int list_as_is(struct listing *list)
 
 	if (cookie > INT64_MAX || lseek(list->dir, (off_t)cookie, SEEK_SET) == (off_t)-1)
 		return -EINVAL;
-	rc = listing_each(list, put, NULL);
+	rc = listing_each(list, list_put, NULL);
 	list->op->eof = rc == 0;
 	return rc < 0 ? rc : 0;
 }

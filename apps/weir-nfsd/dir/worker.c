@@ -154,7 +154,7 @@ static void give_way(void)
 	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 }
 
-static void *run(void *arg)
+static void *worker_run(void *arg)
 {
 	struct dir_fs *fs = arg;
 	struct job job = {.op = NULL};
@@ -236,7 +236,7 @@ int dir_work_start(struct dir_fs *fs, void (*worked)(struct weir_engine *engine,
 	pthread_mutex_init(&fs->lock, NULL);
 	pthread_cond_init(&fs->wake, NULL);
 	for (; fs->nthreads < DIR_THREADS; fs->nthreads++) {
-		int rc = pthread_create(&fs->threads[fs->nthreads], NULL, run, fs);
+		int rc = pthread_create(&fs->threads[fs->nthreads], NULL, worker_run, fs);
 
 		if (rc != 0)
 			return -rc;

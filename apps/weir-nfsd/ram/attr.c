@@ -18,8 +18,8 @@ static bool is_owner(const struct cred *cred, const struct ram_inode *inode)
 }
 
 /* May 'cred' set these attributes? */
-static enum nfs3_status may_set(const struct op *op, const struct ram_inode *inode,
-				const struct nfs3_sattr *attr)
+static enum nfs3_status ram_may_set(const struct op *op, const struct ram_inode *inode,
+				    const struct nfs3_sattr *attr)
 {
 	const struct cred *cred = &op->cred;
 	bool owner = is_owner(cred, inode);
@@ -114,7 +114,7 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 				 args->guard.nseconds != inode->attr.ctime.nseconds))
 		status = NFS3ERR_NOT_SYNC;
 	else
-		status = may_set(op, inode, &args->attr);
+		status = ram_may_set(op, inode, &args->attr);
 	if (status == NFS3_OK)
 		status = ram_apply(fs, inode, &op->cred, &args->attr);
 	if (status == NFS3_OK)

@@ -22,7 +22,8 @@ static enum nfs3_status may_add(const struct op *op, const struct ram_inode *dir
 }
 
 /* The slot of a name in a directory, "." and ".." too; RAM_NO_SLOT: there is none. */
-static uint32_t find(struct ram_fs *fs, const struct ram_inode *dir, const struct nfs3_name *name)
+static uint32_t ram_create_find(struct ram_fs *fs, const struct ram_inode *dir,
+				const struct nfs3_name *name)
 {
 	struct ram_dirent *entry;
 
@@ -56,7 +57,7 @@ enum nfs3_status ram_lookup(struct ram_fs *fs, struct op *op)
 	status = may_search(op, dir);
 	if (status != NFS3_OK)
 		return status;
-	slot = find(fs, dir, &op->args.dirop.name);
+	slot = ram_create_find(fs, dir, &op->args.dirop.name);
 	if (slot == RAM_NO_SLOT)
 		return NFS3ERR_NOENT;
 	make_fh(fs, op, &fs->inodes[slot], &res->fh);
@@ -64,7 +65,7 @@ enum nfs3_status ram_lookup(struct ram_fs *fs, struct op *op)
 	return NFS3_OK;
 }
 
-static void made(struct ram_fs *fs, struct op *op, const struct ram_inode *inode)
+static void ram_create_made(struct ram_fs *fs, struct op *op, const struct ram_inode *inode)
 {
 	struct nfs3_create_res *res = &op->res.create;
 
@@ -75,9 +76,9 @@ static void made(struct ram_fs *fs, struct op *op, const struct ram_inode *inode
 
 /* A new inode with a name, owned by the caller; a directory that is set-gid gives its group. NULL
  * with *status. */
-static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode *dir,
-			      const struct nfs3_name *name, enum nfs3_ftype type,
-			      const struct nfs3_sattr *attr, enum nfs3_status *status)
+static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struct ram_inode *dir,
+					 const struct nfs3_name *name, enum nfs3_ftype type,
+					 const struct nfs3_sattr *attr, enum nfs3_status *status)
 {
 	bool inherits = (dir->attr.mode & 02000) != 0;
 	uint32_t mode = type == NFS3_DIR ? 0755 : type == NFS3_LNK ? 0777 : 0644;
@@ -116,7 +117,8 @@ static struct ram_inode *make(struct ram_fs *fs, struct op *op, struct ram_inode
 }
 
 /* CREATE where the name is taken. */
-static enum nfs3_status create_existing(struct ram_fs *fs, struct op *op, struct ram_inode *inode)
+static enum nfs3_status ram_create_existing(struct ram_fs *fs, struct op *op,
+					    struct ram_inode *inode)
 {
 	const struct nfs3_create_args *args = &op->args.create;
 	enum nfs3_status status = NFS3_OK;
@@ -139,7 +141,7 @@ static enum nfs3_status create_existing(struct ram_fs *fs, struct op *op, struct
 		status = ram_apply(fs, inode, &op->cred, &set);
 	}
 	if (status == NFS3_OK)
-		made(fs, op, inode);
+		ram_create_made(fs, op, inode);
 	return status;
 }
 
@@ -154,19 +156,20 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 		return NFS3ERR_STALE;
 	ram_before(dir, &op->res.create.dir_wcc);
 	status = may_search(op, dir);
-	slot = status == NFS3_OK ? find(fs, dir, &args->where.name) : RAM_NO_SLOT;
+	slot = status == NFS3_OK ? ram_create_find(fs, dir, &args->where.name) : RAM_NO_SLOT;
 	if (slot != RAM_NO_SLOT) {
-		status = create_existing(fs, op, &fs->inodes[slot]);
+		status = ram_create_existing(fs, op, &fs->inodes[slot]);
 	} else if (status == NFS3_OK) {
 		status = may_add(op, dir);
 		inode = status != NFS3_OK
 				? NULL
-				: make(fs, op, dir, &args->where.name, NFS3_REG,
-				       args->mode == NFS3_EXCLUSIVE ? NULL : &args->attr, &status);
+				: ram_create_make(fs, op, dir, &args->where.name, NFS3_REG,
+						  args->mode == NFS3_EXCLUSIVE ? NULL : &args->attr,
+						  &status);
 		if (inode) {
 			inode->has_create_verf = args->mode == NFS3_EXCLUSIVE;
 			memcpy(inode->create_verf, args->verf, NFS3_VERF_BYTES);
-			made(fs, op, inode);
+			ram_create_made(fs, op, inode);
 		}
 	}
 	ram_after(dir, &op->res.create.dir_wcc);
@@ -217,12 +220,12 @@ enum nfs3_status ram_make(struct ram_fs *fs, struct op *op)
 		op->proc == NFS3_MKNOD && type == NFS3_LNK ? NFS3ERR_BADTYPE : check_make(op, type);
 	if (status == NFS3_OK)
 		status = may_search(op, dir);
-	if (status == NFS3_OK && find(fs, dir, &args->where.name) != RAM_NO_SLOT)
+	if (status == NFS3_OK && ram_create_find(fs, dir, &args->where.name) != RAM_NO_SLOT)
 		status = NFS3ERR_EXIST;
 	if (status == NFS3_OK)
 		status = may_add(op, dir);
 	if (status == NFS3_OK)
-		inode = make(fs, op, dir, &args->where.name, type, attr, &status);
+		inode = ram_create_make(fs, op, dir, &args->where.name, type, attr, &status);
 	if (inode && type == NFS3_LNK) {
 		status = set_path(fs, inode, op);
 		if (status != NFS3_OK) {
@@ -236,7 +239,7 @@ enum nfs3_status ram_make(struct ram_fs *fs, struct op *op)
 	if (inode && (type == NFS3_CHR || type == NFS3_BLK))
 		inode->attr.rdev = op->args.mknod.rdev;
 	if (inode)
-		made(fs, op, inode);
+		ram_create_made(fs, op, inode);
 	ram_after(dir, &op->res.create.dir_wcc);
 	return status;
 }
@@ -254,7 +257,7 @@ enum nfs3_status ram_link(struct ram_fs *fs, struct op *op)
 	status = may_search(op, dir);
 	if (status == NFS3_OK && inode->attr.type == NFS3_DIR)
 		status = NFS3ERR_ISDIR;
-	if (status == NFS3_OK && find(fs, dir, name) != RAM_NO_SLOT)
+	if (status == NFS3_OK && ram_create_find(fs, dir, name) != RAM_NO_SLOT)
 		status = NFS3ERR_EXIST;
 	if (status == NFS3_OK)
 		status = may_add(op, dir);

@@ -34,7 +34,7 @@ struct release {
 	struct ram_inode *inode;
 };
 
-static void release(void *arg, uint32_t block)
+static void data_release(void *arg, uint32_t block)
 {
 	const struct release *from = arg;
 
@@ -47,7 +47,7 @@ static void drop_chunks(struct ram_fs *fs, struct ram_inode *inode, uint64_t fir
 {
 	struct release from = {fs, inode};
 
-	ram_map_cut(&fs->nodes, &inode->map, first, release, &from);
+	ram_map_cut(&fs->nodes, &inode->map, first, data_release, &from);
 }
 
 /* Give a chunk this block, whose reference becomes the file's. A failure changes nothing. */
@@ -59,7 +59,7 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 		return false;
 	inode->attr.used += block_pool_bytes(&fs->pool, block);
 	if (old != BLOCK_POOL_NONE)
-		release(&(struct release){fs, inode}, old);
+		data_release(&(struct release){fs, inode}, old);
 	return true;
 }
 

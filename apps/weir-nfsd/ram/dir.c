@@ -8,8 +8,8 @@
 #include "ram.h"
 
 /* Keyed, so that no client can choose names that all fall into one bucket. */
-static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char *name,
-				     uint32_t len_bytes)
+static struct ram_dirent **ram_bucket_of(struct ram_fs *fs, uint32_t dir, const char *name,
+					 uint32_t len_bytes)
 {
 	uint8_t bytes[sizeof(dir) + NFS3_NAME_MAX];
 	uint64_t hash;
@@ -23,7 +23,7 @@ static struct ram_dirent **bucket_of(struct ram_fs *fs, uint32_t dir, const char
 struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *name,
 				  uint32_t len_bytes)
 {
-	struct ram_dirent *entry = *bucket_of(fs, dir, name, len_bytes);
+	struct ram_dirent *entry = *ram_bucket_of(fs, dir, name, len_bytes);
 
 	while (entry && (entry->dir != dir || entry->len_bytes != len_bytes ||
 			 memcmp(entry->name, name, len_bytes) != 0))
@@ -34,7 +34,7 @@ struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *n
 #define CAPACITY_MIN 8u
 
 /* Room for one more place. */
-static bool make_room(struct ram_dir *dir)
+static bool ram_dir_make_room(struct ram_dir *dir)
 {
 	struct ram_place *places;
 	uint32_t capacity;
@@ -94,11 +94,11 @@ static void compact(struct ram_dir *dir)
 enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name,
 			       uint32_t len_bytes, uint32_t slot)
 {
-	struct ram_dirent **bucket = bucket_of(fs, dir, name, len_bytes);
+	struct ram_dirent **bucket = ram_bucket_of(fs, dir, name, len_bytes);
 	struct ram_inode *parent = &fs->inodes[dir];
 	struct ram_dirent *entry;
 
-	if (fs->nentries >= fs->nentries_max || !make_room(&parent->dir))
+	if (fs->nentries >= fs->nentries_max || !ram_dir_make_room(&parent->dir))
 		return NFS3ERR_NOSPC;
 	entry = malloc(sizeof(*entry) + len_bytes);
 	if (!entry)
@@ -162,7 +162,7 @@ void ram_entry_replace(struct ram_fs *fs, struct ram_dirent *entry, uint32_t slo
 
 void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 {
-	struct ram_dirent **at = bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
+	struct ram_dirent **at = ram_bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
 	struct ram_inode *parent = &fs->inodes[entry->dir];
 	struct ram_place *place =
 		&parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)];

@@ -7,13 +7,13 @@
 #include "ram.h"
 
 /* 0 means from the start. */
-static bool is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint64_t cookie)
+static bool ram_is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint64_t cookie)
 {
 	return cookie == 0 || memcmp(verf, &dir->attr.fileid, NFS3_VERF_BYTES) == 0;
 }
 
-static bool put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot, const char *name,
-		uint32_t len_bytes, bool with_fh)
+static bool ram_list_put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint32_t slot,
+			 const char *name, uint32_t len_bytes, bool with_fh)
 {
 	const struct ram_inode *inode = &fs->inodes[slot];
 	struct nfs3_entry entry;
@@ -40,16 +40,16 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 	 * would tell. */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 
-	if (cookie < 1 && !put(fs, op, 1, ram_slot(fs, dir), ".", 1, with_fh))
+	if (cookie < 1 && !ram_list_put(fs, op, 1, ram_slot(fs, dir), ".", 1, with_fh))
 		return;
-	if (cookie < 2 && !put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
+	if (cookie < 2 && !ram_list_put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
 		return;
 	for (uint32_t i = ram_dir_live(entries, ram_dir_seek(entries, cookie));
 	     i < entries->nplaces; i = ram_dir_live(entries, i + 1)) {
 		const struct ram_dirent *entry = entries->places[i].entry;
 
-		if (!put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes,
-			 with_fh))
+		if (!ram_list_put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes,
+				  with_fh))
 			return;
 	}
 	op->eof = true;
@@ -68,7 +68,7 @@ enum nfs3_status ram_readdir(struct ram_fs *fs, struct op *op)
 		return NFS3ERR_NOTDIR;
 	if (!ram_may(op, dir, MAY_READ))
 		return NFS3ERR_ACCES;
-	if (!is_verf_good(dir, op->args.readdir.verf, op->args.readdir.cookie))
+	if (!ram_is_verf_good(dir, op->args.readdir.verf, op->args.readdir.cookie))
 		return NFS3ERR_BAD_COOKIE;
 	status = op_entries_begin(op);
 	if (status != NFS3_OK)

@@ -17,7 +17,7 @@ static bool fits(uint64_t chunk, uint32_t height)
 	return chunk >> (RAM_MAP_BITS * height) == 0;
 }
 
-static bool is_empty(const union ram_entry *entry, uint32_t height)
+static bool map_is_unused(const union ram_entry *entry, uint32_t height)
 {
 	return height > 0 ? entry->node == NULL : entry->block_plus_1 == 0;
 }
@@ -41,7 +41,7 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 {
 	const struct ram_node *node = map->root.node;
 
-	if (is_empty(&map->root, map->height))
+	if (map_is_unused(&map->root, map->height))
 		return height;
 	/*
 	 * The levels above the present root, and a path from the new root down, which is the
@@ -100,7 +100,7 @@ bool ram_map_set(struct ram_nodes *nodes, struct ram_map *map, uint64_t chunk, u
 		height++;
 	if (!take_nodes(nodes, count_missing(map, chunk, height), &taken))
 		return false;
-	if (is_empty(&map->root, map->height))
+	if (map_is_unused(&map->root, map->height))
 		map->height = height;
 	while (map->height < height) {
 		struct ram_node *root = next_taken(&taken);
@@ -138,7 +138,7 @@ static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t he
 	struct ram_node *node = entry->node;
 	uint32_t from;
 
-	if (is_empty(entry, height) || !fits(first, height))
+	if (map_is_unused(entry, height) || !fits(first, height))
 		return;
 	if (height == 0) {
 		cut->gone(cut->arg, entry->block_plus_1 - 1);
@@ -149,12 +149,12 @@ static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t he
 	for (uint32_t i = from; i < RAM_MAP_FANOUT; i++) {
 		union ram_entry *child = &node->entries[i];
 
-		if (is_empty(child, height - 1))
+		if (map_is_unused(child, height - 1))
 			continue;
 		/* Of the first child, what comes before stays. */
 		cut_entry(cut, child, height - 1,
 			  i == from ? first % (1ull << (RAM_MAP_BITS * (height - 1))) : 0);
-		node->nused -= is_empty(child, height - 1);
+		node->nused -= map_is_unused(child, height - 1);
 	}
 	if (node->nused > 0)
 		return;
@@ -169,11 +169,11 @@ void ram_map_cut(struct ram_nodes *nodes, struct ram_map *map, uint64_t first,
 	const struct cut cut = {nodes, gone, arg};
 
 	cut_entry(&cut, &map->root, map->height, first);
-	if (is_empty(&map->root, map->height))
+	if (map_is_unused(&map->root, map->height))
 		*map = (struct ram_map){0};
 	/* Levels that the chunks which are left do not need. */
 	while (map->height > 0 && map->root.node->nused == 1 &&
-	       !is_empty(&map->root.node->entries[0], map->height - 1)) {
+	       !map_is_unused(&map->root.node->entries[0], map->height - 1)) {
 		struct ram_node *root = map->root.node;
 
 		map->root = root->entries[0];

@@ -26,7 +26,7 @@
 
 /* Zero what a WRITE that never was has left behind the file's end, unless another is on its way
  * there. */
-static void undo(struct ram_inode *inode, const struct ram_placement *p)
+static void place_undo(struct ram_inode *inode, const struct ram_placement *p)
 {
 	struct block_pool *pool = &p->fs->pool;
 	uint64_t from = p->offset > inode->attr.size ? p->offset : inode->attr.size;
@@ -41,7 +41,7 @@ static void undo(struct ram_inode *inode, const struct ram_placement *p)
 /* A WRITE that never was: what has come of its data? */
 static void abandon(struct ram_inode *inode, const struct ram_placement *p)
 {
-	undo(inode, p);
+	place_undo(inode, p);
 	/* Another WRITE that is on its way behind the end keeps its reference, and reserves again.
 	 */
 	ram_data_trim(p->fs, inode);
