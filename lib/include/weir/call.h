@@ -8,12 +8,16 @@
  *     struct weir_call *call = weir_call_begin(conn, &params);
  *     weir_xdr_put_u32(weir_call_args(call), ...);         arguments
  *     weir_call_arg_item(call, region, data, len);         a DDP-eligible argument, by reference
- *     weir_call_result_item(call, region, buffer, len);    where a DDP-eligible result is to go
+ *     weir_call_result_item(call, region, buffer, len);    memory for a DDP-eligible result
  *     weir_call_submit(call);
  *
- * and 'done' is called, once, from a later weir_engine_poll(); there weir_call_reuse() begins the
- * next one like it. Where weir_call_submit() has to make room in the send queue, it may end other
- * calls, and calls their 'done'. Owner's thread only.
+ * A later weir_engine_poll() calls 'done' exactly once. In 'done', weir_call_reuse() starts the
+ * next call of the same kind at less cost.
+ *
+ * weir_call_submit() may also run 'done' of other calls: when the send queue is full, it processes
+ * completions to make room.
+ *
+ * All functions of this header: the thread that owns the engine.
  */
 
 #include <weir/binding.h>
@@ -24,146 +28,306 @@ WEIR_BEGIN_DECLS
 
 struct weir_call;
 
-/** How a call ended. Valid during the callback only, with all it points to. */
+/**
+ * How a call ended.
+ *
+ * The structure and everything that it points to is valid until the callback returns.
+ */
 struct weir_result {
-	/** 0: a reply came, see 'reply'. -ETIMEDOUT, -ECANCELED: this call; or another one, whose
-	 * end took the connection with it (weir_call_cancel()). -ECONNABORTED, -ESHUTDOWN,
-	 * -ECONNRESET, -EPROTO...: the connection ended, and nobody knows whether the call ran.
-	 * -ENOTRECOVERABLE: it was in flight on more connections that were lost than the profile's
-	 * 'resends' allow (4.5.3). -ENOBUFS: the connection was remade, and others have the buffers
-	 * that the call needs. -EMSGSIZE: it was, with an inline threshold that the call's header
-	 * is too long for. -EREMOTEIO: the responder answered RDMA_ERROR (RFC
-	 * 8166 section 4.5), see 'rdma_err'. -EBADMSG: the reply's RPC header is garbage, or the
-	 * reply has chunks where the call offered none (6.1). */
+	/**
+	 * 0 if a reply arrived, which 'reply' describes. Otherwise a negative errno.
+	 *
+	 * The call itself failed:
+	 * - -ETIMEDOUT: no reply came in time.
+	 * - -ECANCELED: weir_call_cancel() ended the call.
+	 * - -EREMOTEIO: the responder answered RDMA_ERROR (RFC 8166 section 4.5); see 'rdma_err'.
+	 * - -EBADMSG: the RPC header of the reply is malformed, or the reply has chunks although
+	 *   the call offered none (RFC 8166 section 6.1).
+	 *
+	 * The connection ended. The responder may have executed the call:
+	 * - -ECONNABORTED, -ESHUTDOWN, -ECONNRESET, -EPROTO and others: see weir_conn_event_fn.
+	 * - -ETIMEDOUT, -ECANCELED: the end of another call also ended the connection; see
+	 *   weir_call_cancel().
+	 *
+	 * The connection was lost and re-established, but weir could not retransmit the call:
+	 * - -ENOTRECOVERABLE: the call was in flight on more lost connections than the profile's
+	 *   'resends' allows (RFC 8166 section 4.5.3).
+	 * - -ENOBUFS: other calls hold the buffers that the call needs.
+	 * - -EMSGSIZE: the new inline threshold is too small for the call's header.
+	 */
 	int status;
-	/** When status is -EREMOTEIO: 1: ERR_VERS, 2: ERR_CHUNK; by version 2, 2: BAD_XDR, 3:
-	 * REPLY_RESOURCE, 4: INVAL_PROC, 5: INVAL_OPTION, 6: SYSTEM. */
+	/**
+	 * The error code of RDMA_ERROR. Valid if status is -EREMOTEIO.
+	 * - Version 1: 1 is ERR_VERS, 2 is ERR_CHUNK.
+	 * - Version 2: 2 is BAD_XDR, 3 is REPLY_RESOURCE, 4 is INVAL_PROC, 5 is INVAL_OPTION,
+	 *   6 is SYSTEM.
+	 */
 	uint32_t rdma_err;
-	const struct weir_rpc_reply_header *reply; /**< the RPC header; NULL unless status is 0 */
-	/** decoder, at the first byte of the results; NULL unless status is 0 */
+	/** The RPC header of the reply. NULL unless status is 0. */
+	const struct weir_rpc_reply_header *reply;
+	/** Decoder that stands at the first byte of the results. NULL unless status is 0. */
 	struct weir_xdr_in *results;
-	/** Bytes that were placed of each result, in the order of weir_call_result_item(); or
-	 * WEIR_ITEM_INLINE. */
+	/**
+	 * For each result, in the order of weir_call_result_item(): the number of bytes that the
+	 * responder placed in the offered memory, or WEIR_ITEM_INLINE.
+	 */
 	const uint32_t *item_bytes;
-	uint32_t nitems;
+	uint32_t nitems; /**< entries of item_bytes */
 };
 
-/** The result is in the message, other than was offered: by version 2's extension the short ones
- * are, and those that Sends place, which are aligned in the receive. */
+/**
+ * The result is in the message and not in the offered memory.
+ *
+ * Only connections that use version 2's extension return it. There, the responder sends short
+ * results in the message. It may also place a result in an aligned segment of the receive buffer.
+ */
 #define WEIR_ITEM_INLINE UINT32_MAX
 
-/** Memory named in 'call' is the caller's again. It may begin and submit other calls, and close
- * connections: 'call' holds its slot and the buffer that 'result' points into until this returns,
- * its other buffers are free to whoever needs them (those that a device may still read follow when
- * it is done); or it is begun again, by weir_call_reuse(), and is the next call then:
- * weir_call_conn() and weir_call_retransmits() say what they say of that. One that timed out keeps
- * its slot and its credit until its reply comes after all, or the connection ends. */
+/**
+ * Reports the end of a call.
+ *
+ * The memory that the call named belongs to the application again. The callback may begin and
+ * submit calls, and it may close connections. The call keeps its slot and the buffer that 'result'
+ * points into until the callback returns. To start the next call with this slot and buffer, pass
+ * 'call' to weir_call_reuse().
+ *
+ * A call that timed out keeps its slot and its credit until its reply arrives or the connection
+ * ends.
+ *
+ * @param call the call that ended; it is gone when the callback returns, unless it was reused
+ * @param result how the call ended; valid until the callback returns
+ * @param arg weir_call_params.arg
+ */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result,
 				  void *arg);
 
+/** Parameters of a call. Memory to which members point is copied, except 'ulb'. */
 struct weir_call_params {
-	uint32_t prog;
-	uint32_t vers;
-	uint32_t proc;
-	uint32_t args_max_bytes; /**< bound of the arguments' XDR, items left out; 0: what fits
-				    inline */
-	/** Bound of the results' XDR, items left out (RFC 8166 section 6.2). Above what fits inline
-	 * a Reply chunk is offered. */
+	uint32_t prog; /**< RPC program number */
+	uint32_t vers; /**< version of the program */
+	uint32_t proc; /**< procedure number */
+	/** Upper bound of the arguments' XDR in bytes, without items. 0: as much as fits inline. */
+	uint32_t args_max_bytes;
+	/**
+	 * Upper bound of the results' XDR in bytes, without items (RFC 8166 section 6.2). If the
+	 * reply may exceed the inline threshold, the call offers a Reply chunk.
+	 */
 	uint32_t results_max_bytes;
-	uint64_t timeout_ns;		  /**< 0: the profile's call_timeout_ms; UINT64_MAX: none */
-	const struct weir_rpc_auth *cred; /**< NULL: AUTH_NONE. Copied */
-	const struct weir_rpc_auth *verf; /**< NULL: AUTH_NONE. Copied */
-	/** which items are DDP-eligible; NULL: none, items travel in the message */
+	/** Time-out in ns. 0: the profile's call_timeout_ms. UINT64_MAX: no time-out. */
+	uint64_t timeout_ns;
+	const struct weir_rpc_auth *cred; /**< credential; NULL: AUTH_NONE */
+	const struct weir_rpc_auth *verf; /**< verifier; NULL: AUTH_NONE */
+	/**
+	 * The binding that says which items are DDP-eligible. It must exist until 'done'. NULL: no
+	 * item is eligible, and all items travel in the message.
+	 */
 	const struct weir_ulb *ulb;
-	weir_call_done_fn done;
-	void *arg;
+	weir_call_done_fn done; /**< required */
+	void *arg;		/**< passed to 'done' */
 };
 
-/** Start to describe a call. NULL with errno: ENOTCONN (not open), EAGAIN (twice as many calls as
- * credits were asked for are begun and not done, those queued for a credit included: wait for one
- * to end), ENOBUFS (buffer pool is dry), EMSGSIZE (args_max_bytes or results_max_bytes is over the
- * profile's long_buffer_bytes), ECHILD (after fork, see weir/engine.h), EINVAL. */
+/**
+ * Begins a call.
+ *
+ * The call takes a slot of the connection and a buffer. Encode the arguments next, with
+ * weir_call_args() and weir_call_arg_item(). Then submit or abandon the call.
+ *
+ * @param conn a connection that is open, or that is being re-established
+ * @param params parameters of the call; copied
+ * @return the call, or NULL with errno:
+ * - ENOTCONN: the connection is neither open nor being re-established, or it is shut down.
+ * - EINVAL: params->done is NULL, or a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX.
+ * - EAGAIN: twice as many calls as the connection asks credits for have begun and not ended. Wait
+ *   until one ends.
+ * - ENOBUFS: the buffer pool is empty.
+ * - EMSGSIZE: args_max_bytes or results_max_bytes exceeds the profile's long_buffer_bytes.
+ * - ECHILD: the process is a child of fork(2); see weir/engine.h.
+ * @owner weir. The caller submits or abandons the call. If the connection ends first, weir frees
+ * the call with the connection.
+ */
 WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn,
 					   const struct weir_call_params *params);
 
-/** As weir_call_begin() with the parameters of a call whose 'done' is being called, once, from
- * there; 'call' ends as it does. Where a loop calls again what has ended this is shorter: most
- * often the result is 'call' itself, whose buffer and header stay, all but the XID. Arguments and
- * items are to be described anew; credential and verifier are those that it had. 'conn' is its
- * connection (weir_call_conn()) or another one of its engine's. 'result' stays valid until 'done'
- * returns; but read from it by weir_result_opaque() before memory is offered for the next. NULL
- * with errno: as weir_call_begin(), and ENOBUFS also where another call was begun in this 'done'
- * while the pool was dry, and got the buffer; EINVAL: 'done' is not being called, 'call' was had
- * again already (neither is told of one that has timed out, or that a device has not let go of: it
- * is the caller's to keep to that), or 'conn' is another engine's. */
+/**
+ * Begins the next call with the parameters of a call that just ended.
+ *
+ * This is cheaper than weir_call_begin() in a closed loop: usually the result is 'call' itself,
+ * with its buffer and RPC header intact and a new XID. Arguments and items must be described anew.
+ * The credential and the verifier stay those of 'call'.
+ *
+ * 'result' of the ended call stays valid until 'done' returns. Read it with weir_result_opaque()
+ * before you offer memory for the results of the next call.
+ *
+ * @param call a call whose 'done' is running; it can be reused once
+ * @param conn weir_call_conn(call), or another connection of the same engine
+ * @return the call, or NULL with errno: any error of weir_call_begin(), and
+ * - ENOBUFS: the pool is empty, and another call that began in this 'done' took the buffer.
+ * - EINVAL: 'done' is not running, the call was already reused, or 'conn' belongs to another
+ *   engine. For a call that timed out, or whose Send has not completed, weir detects only the last
+ *   of these errors. The caller must avoid the other two.
+ * @owner as weir_call_begin()
+ */
 WEIR_API struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn);
 
-/** Encoder for the arguments, behind the RPC header. */
+/**
+ * Returns the encoder for the arguments. It stands after the RPC header.
+ *
+ * @param call a call that was not submitted
+ * @return the encoder; never NULL
+ * @owner weir. The encoder is valid until weir_call_submit() or weir_call_abandon().
+ */
 WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
 
-/** Append variable-length opaque data by reference: the count word is encoded here, the data stay
- * where they are, and must stay unchanged until 'done' (up to 512 bytes that go inline may be
- * copied when the call is submitted). When the binding calls it DDP-eligible it may travel as a
- * Read chunk: where not all fits inline, and the longest one from the profile's chunk_bytes on. It
- * lies in 'region', which the engine knows. From a region that the device can't expose to peers
- * (weir/memory.h) what does not fit inline is copied, which bulk_copies counts, up to the profile's
- * long_buffer_bytes. 0; -EINVAL: not in the region, or the region was not added; -E2BIG: more than
- * 8 items. */
+/**
+ * Appends variable-length opaque data to the arguments without copying them.
+ *
+ * The function encodes the length. The data stay where they are. If the binding declares the item
+ * DDP-eligible, it can travel as a Read chunk. It does so in two cases:
+ * - The call does not fit inline.
+ * - It is the longest item and has at least the profile's chunk_bytes.
+ *
+ * If the device cannot expose the region to peers (see weir/memory.h), data that do not fit inline
+ * are copied, up to the profile's long_buffer_bytes. The statistic bulk_copies counts these copies.
+ *
+ * @param call a call that was not submitted
+ * @param region the region that contains the data; added to the engine
+ * @param data first byte
+ * @param len_bytes length; 0 to the end of the region
+ * @retval 0 success
+ * @retval -EINVAL the call was submitted, the region was not added to the engine, or the data are
+ * not within the region
+ * @retval -E2BIG the call already has 8 items
+ * @owner the caller. The data must not change until 'done' is called.
+ * @rfc 8166 section 3.4.5
+ */
 WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 				const void *data, uint32_t len_bytes);
 
-/** Offer memory for the next DDP-eligible result, of at most 'max_bytes' (RFC 8166 section 3.4.6).
- * Without eligible results in the binding, the offer is refused. 'data' NULL: an empty Write chunk,
- * which asks for this item inline (4.3.2). The memory is the responder's until 'done'. 0; -EINVAL:
- * not in a region that was added, or 'max_bytes' 0 with memory; -EOPNOTSUPP: the region is private,
- * or the device can't expose it (weir/memory.h); -E2BIG: more than the binding allows. */
+/**
+ * Offers memory for the next DDP-eligible result.
+ *
+ * @param call a call that was not submitted
+ * @param region the region that contains the memory; added to the engine. Ignored if data is NULL.
+ * @param data first byte. NULL offers an empty Write chunk, which asks for this result inline
+ * (RFC 8166 section 4.3.2).
+ * @param max_bytes size of the memory; 1 to the end of the region
+ * @retval 0 success
+ * @retval -E2BIG the binding has no more DDP-eligible results for this procedure
+ * @retval -EINVAL the call was submitted, the region was not added to the engine, the memory is not
+ * within the region, or max_bytes is 0
+ * @retval -EOPNOTSUPP the region is private, or the device cannot expose it (see weir/memory.h)
+ * @owner the responder, until 'done' is called
+ * @rfc 8166 section 3.4.6
+ */
 WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_region *region,
 				   void *data, uint32_t max_bytes);
 
-/** Of a procedure that is a list of operations, such as COMPOUND: what is encoded next is one of
- * them, and memory that is offered from here on, until the next is begun, is for its results; what
- * was offered before the first is for results of what stands in front of it. By version 2's
- * extension the responder is told so (rtrext-01 section 7.4): results of operations without an
- * offer come in the message, and an operation that yields less than was offered for it leaves no
- * memory to those behind it. Where the call goes otherwise nothing says whose a Write chunk is:
- * results take them in their order (RFC 8166 section 4.3.2), and each that is to come in the
- * message has an empty one. Without it, all offers are for the whole call. 0; -EINVAL: submitted
- * already; -EMSGSIZE: the call is over 4 GiB. */
+/**
+ * Marks the start of the next operation of a procedure that carries a list of operations, such as
+ * NFSv4 COMPOUND.
+ *
+ * Memory that is offered from here to the next mark is for the results of this operation. Memory
+ * that was offered before the first mark is for results that precede the list. Without any mark,
+ * all offers are for the call as a whole.
+ *
+ * Version 2's extension transmits the marks to the responder (rtrext-01 section 7.4):
+ * - Results of an operation without an offer come in the message.
+ * - Memory that an operation does not use is not used by later operations.
+ *
+ * Otherwise the header does not say which operation owns a Write chunk. Results take the chunks in
+ * order (RFC 8166 section 4.3.2). Offer an empty chunk for each result that is to come inline.
+ *
+ * @param call a call that was not submitted
+ * @retval 0 success
+ * @retval -EINVAL the call was submitted
+ * @retval -EMSGSIZE the arguments exceed 4 GiB
+ */
 WEIR_API int weir_call_operation(struct weir_call *call);
 
-/** Send it, or queue it until there is a credit. From here on 'done' is certain. 0; or the call is
- * as it was, to be mended or abandoned: -ENOSPC: the arguments did not fit args_max_bytes;
- * -EMSGSIZE: even the transport header does not fit inline, or the call or the reply is over
- * long_buffer_bytes or bulk_buffer_bytes; -EOPNOTSUPP: an argument of weir_call_arg_item() is in
- * memory that the device can't expose, and over long_buffer_bytes, so that it can't be copied;
- * -ENOBUFS: no long buffer is free; -ECHILD: after fork, see weir/engine.h. */
+/**
+ * Sends a call. If no credit is available, queues it until one is.
+ *
+ * After success, 'done' will be called. After an error, the call is unchanged: correct it and
+ * submit it again, or abandon it.
+ *
+ * @param call a call that was not submitted
+ * @retval 0 success
+ * @retval -EINVAL the call was already submitted
+ * @retval -ENOSPC the arguments exceed args_max_bytes
+ * @retval -EMSGSIZE the transport header does not fit inline, or the call or its reply exceeds the
+ * profile's long_buffer_bytes or bulk_buffer_bytes
+ * @retval -EOPNOTSUPP the device cannot expose the memory of an argument, and the argument exceeds
+ * the profile's long_buffer_bytes, so that it cannot be copied
+ * @retval -ENOBUFS no long buffer is free
+ * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
+ */
 WEIR_API int weir_call_submit(struct weir_call *call);
 
-/** Give up a call that was not submitted; 'done' is not called. One that is neither submitted nor
- * given up when its connection ends is given up by weir: after CLOSED it is gone, like the
- * connection. */
+/**
+ * Frees a call that was not submitted. 'done' is not called. Does nothing if the call was
+ * submitted.
+ *
+ * If the connection ends before a call is submitted or abandoned, weir abandons the call. After the
+ * CLOSED event neither the call nor the connection exists.
+ *
+ * @param call a call that was not submitted
+ */
 WEIR_API void weir_call_abandon(struct weir_call *call);
 
-/** Decode a variable-length opaque result that may have been placed, as the Write chunk 'item' (RFC
- * 8166 section 4.3.2): the count word, then the data, in place. 'data' is the offered memory or
- * points into the message. 0; -EBADMSG: over 'max_bytes', or the count and the chunk disagree. */
+/**
+ * Decodes a variable-length opaque result that may have been placed by a Write chunk.
+ *
+ * @param call the call whose 'done' is running
+ * @param result the argument of 'done'
+ * @param item index of the Write chunk, from 0, in the order of weir_call_result_item()
+ * @param[out] data the first byte: in the offered memory, or in the message
+ * @param max_bytes largest length to accept
+ * @param[out] len_bytes length of the data
+ * @retval 0 success
+ * @retval -EBADMSG the data exceed max_bytes, or the encoded length differs from the length of the
+ * chunk
+ * @owner the data in the message belong to weir and are valid until 'done' returns
+ * @rfc 8166 section 4.3.2
+ */
 WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_result *result,
 				uint32_t item, const void **data, uint32_t max_bytes,
 				uint32_t *len_bytes);
 
-/** Connections that were lost while the call was in flight, each time to send it again: above 0,
- * what it did may have been done before the run that answered. */
+/**
+ * Returns how often the call was in flight on a connection that was lost and then retransmitted.
+ *
+ * If the result is above 0, the responder may have executed the call before the execution that the
+ * reply reports.
+ *
+ * @param call the call whose 'done' is running
+ * @return number of retransmissions
+ */
 WEIR_API uint32_t weir_call_retransmits(const struct weir_call *call);
 
-/** End a call that was submitted before its reply comes: 'done' follows, with -ECANCELED or with
- * how the call ended meanwhile, from one of the next polls. What it exposed is invalidated first;
- * with the exposure policy 'pool', where that can't be, a call that named memory takes its
- * connection with it (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would. The responder may
- * run the call all the same; when it then uses a key that has ended, the connection ends, too. 0;
- * -EINVAL: not submitted, or being ended already; -ECHILD: after fork, see weir/engine.h. */
+/**
+ * Ends a submitted call before its reply arrives.
+ *
+ * One of the next polls calls 'done'. The status is -ECANCELED, or the call's own status if it
+ * ended first. weir first invalidates the keys of all memory that the call exposed. With the
+ * exposure policy 'pool' that may be impossible. Then a call that exposed memory also ends its
+ * connection (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
+ *
+ * The responder may still execute the call. If it then uses a key that was invalidated, the
+ * connection ends.
+ *
+ * @param call a submitted call
+ * @retval 0 success
+ * @retval -EINVAL the call was not submitted, or it is already ending
+ * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
+ */
 WEIR_API int weir_call_cancel(struct weir_call *call);
 
-/** The connection that a call was begun on. Any time until its end. On the engine's thread. */
+/**
+ * Returns the connection of a call.
+ *
+ * @param call any call, until its 'done' returns
+ * @return the connection; never NULL
+ */
 WEIR_API struct weir_conn *weir_call_conn(const struct weir_call *call);
 
 WEIR_END_DECLS
