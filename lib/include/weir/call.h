@@ -258,7 +258,7 @@ WEIR_API int weir_call_operation(struct weir_call *call);
  * profile's long_buffer_bytes or bulk_buffer_bytes
  * @retval -EOPNOTSUPP the device cannot expose the memory of an argument, and the argument exceeds
  * the profile's long_buffer_bytes, so that it cannot be copied
- * @retval -ENOBUFS no long buffer is free
+ * @retval -ENOBUFS no buffer is free
  * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
  */
 WEIR_API int weir_call_submit(struct weir_call *call);

@@ -6,25 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Marks a function that libweir exports. A style check holds the set of functions so marked, the
- * set that the shared library exports and the set with the prefix weir_ in public headers equal.
+/**
+ * Marks a function that libweir exports.
+ *
+ * A style check keeps three sets equal: the functions with this mark, the functions that the shared
+ * library exports, and the functions of the public headers whose names begin with weir_.
  */
 #define WEIR_API __attribute__((visibility("default")))
 
 /*
  * Structures that may grow. A later version of weir may append members to a structure that weir
- * fills in for the application. Such a structure begins with 'struct_bytes', which the application
- * sets to the size of the structure before the call:
+ * fills in for the application. Such a structure begins with 'struct_bytes'. The application sets
+ * it to the size of the structure before the call:
  *
  *     struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
  *     weir_engine_stats(engine, &stats);
  *
- * weir writes no more than 'struct_bytes' bytes, whichever version the application was built with.
- * Members that the library does not know become 0. If 'struct_bytes' is 0, nothing is written. If
- * the application does not set it, weir writes past the structure.
+ * weir writes at most 'struct_bytes' bytes, whichever version the application was compiled with. It
+ * sets members that the library does not know to 0. If 'struct_bytes' is 0, weir writes nothing. If
+ * the application does not set it, weir may write past the structure.
  */
 
-/** Around the declarations of each public header: in C++ they are C's. */
+/** Surrounds the declarations of each public header. In C++ they have C linkage. */
 #ifdef __cplusplus
 #define WEIR_BEGIN_DECLS extern "C" {
 #define WEIR_END_DECLS	 }

@@ -3,25 +3,30 @@
 #define WEIR_CONNECTION_H
 
 /*
- * Connections. The side that connects is the requester: calls (weir/call.h) go out on what
- * weir_connect() returns. The side that listens is the responder: requests come to the programs
- * that the listener was given (weir/request.h).
+ * Connections. The side that connects is the requester: it makes calls (weir/call.h) on the
+ * connection that weir_connect() returns. The side that listens is the responder: requests go to
+ * the programs of its listener (weir/request.h).
  *
- * Owner's thread only. A connection ends once, with one CLOSED event, after which it is gone; each
- * call on it has had its completion by then.
+ * A connection ends once, with one CLOSED event. All of its calls have completed by then, and the
+ * connection no longer exists when the callback returns.
  *
- * A requester's connection may be one that is remade when it is lost
- * (weir_connect_options.reconnect). Its events are then
+ * A requester can ask weir to re-establish a lost connection (weir_connect_options.reconnect).
+ * The events of such a connection are
  *
  *     OPEN (LOST OPEN)* [LOST] CLOSED
  *
- * or CLOSED alone: the first attempt is the only one until it was open.
+ * or CLOSED alone: weir does not repeat an attempt to connect that never succeeded.
  *
- * From LOST to OPEN calls wait, and new ones may be begun; their time-outs go on. With OPEN, those
- * that were in flight are sent again with their XIDs. Those that were submitted in an earlier poll
- * go first. Their headers and chunks are made anew for the new connection. Remade is what was lost,
- * whatever the reason; not what was closed, shut down and done, or given up (the profile's
- * reconnect_give_up_ms).
+ * Between LOST and OPEN, calls wait and new calls can be begun. Their time-outs continue. After
+ * OPEN, weir retransmits the calls that were in flight, with their XIDs, in the order of the polls
+ * in which they were submitted. It builds their headers and chunks anew for the new connection.
+ *
+ * weir re-establishes a connection after any loss, except in these cases:
+ * - The application closed it.
+ * - The application shut it down, and no call is left.
+ * - All attempts failed for the time that the profile's reconnect_give_up_ms allows.
+ *
+ * All functions of this header: the thread that owns the engine.
  */
 
 #include <weir/engine.h>
@@ -31,82 +36,187 @@ WEIR_BEGIN_DECLS
 
 struct weir_conn;
 
+/** What happened to a connection. */
 enum weir_conn_event {
-	WEIR_CONN_OPEN,	  /**< calls may be made */
-	WEIR_CONN_CLOSED, /**< it never opened, was closed, or was lost; the object ends with this
-			     event */
-	WEIR_CONN_LOST,	  /**< and is being remade; only of connections that were asked to be */
+	WEIR_CONN_OPEN, /**< calls can be made */
+	/**
+	 * The connection could not be established, was closed or was lost. It no longer exists
+	 * when the callback returns.
+	 */
+	WEIR_CONN_CLOSED,
+	/** The connection was lost, and weir re-establishes it. */
+	WEIR_CONN_LOST,
 };
 
-/** 'error' is 0 with OPEN. With LOST, why: as with CLOSED, or -ETIMEDOUT when a call's time-out had
- * to take back memory that the responder could reach (RFC 8166 section 4.5.4). With CLOSED: 0 after
- * weir_conn_shutdown(), -ECONNABORTED when this side closed it, -ECONNREFUSED, -ETIMEDOUT, -ENOENT
- * or -EPROTONOSUPPORT (the profile wants version 2, and the peer does not speak it) when it never
- * opened, -ESHUTDOWN when the peer left in order (weir_conn_shutdown(), weir_conn_close() or
- * weir_engine_destroy() there; over RDMA also when its process died, of which the kernel tells no
- * more), -ECONNRESET when the peer died or its end broke, -EPROTO when the peer broke the rules. */
+/**
+ * Reports an event of a connection.
+ *
+ * @param conn the connection
+ * @param event what happened
+ * @param error the reason:
+ * - OPEN: 0.
+ * - LOST: as CLOSED; or -ETIMEDOUT if a call timed out and weir had to take back memory that the
+ *   responder could access (RFC 8166 section 4.5.4).
+ * - CLOSED after an attempt to connect: -ECONNREFUSED, -ETIMEDOUT or -ENOENT; -EPROTONOSUPPORT if
+ *   the profile demands version 2 and the peer does not support it.
+ * - CLOSED after the connection was open:
+ *   - 0: weir_conn_shutdown() finished.
+ *   - -ECONNABORTED: this side closed it.
+ *   - -ESHUTDOWN: the peer left in order, by weir_conn_shutdown(), weir_conn_close() or
+ *     weir_engine_destroy(). Over RDMA, the kernel reports the death of the peer's process in the
+ *     same way.
+ *   - -ECONNRESET: the peer's process died, or its device failed.
+ *   - -EPROTO: the peer violated the protocol.
+ * @param arg the 'arg' of the options of weir_connect() or weir_listen()
+ */
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error,
 				   void *arg);
 
+/** Options of weir_connect(). All zero is a valid value. */
 struct weir_connect_options {
 	weir_conn_event_fn on_event; /**< may be NULL */
-	void *arg;
-	/** Calls that the responder may have at a time, and what is asked of it; as many again may
-	 * be queued. 0: the profile's. */
+	void *arg;		     /**< passed to on_event */
+	/**
+	 * Number of calls that can be in flight at a time, and the number of credits that weir
+	 * requests. The same number of calls can wait for a credit. 0: the profile's credits,
+	 * which is also the maximum.
+	 */
 	uint32_t credits;
-	/** What becomes of the connection when it is lost (weir/connection.h). A call that is sent
-	 * again may be carried out again, by a responder that keeps no replies or has forgotten
-	 * them: ON is for procedures that allow for that, or responders that declare those that do
-	 * not (weir_program.non_idempotent). */
+	/**
+	 * Whether weir re-establishes a lost connection and retransmits its calls. A responder
+	 * without a duplicate request cache may then execute a call twice. Use ON only for
+	 * procedures that allow that, or with a responder that declares its non-idempotent
+	 * procedures (weir_program.non_idempotent).
+	 */
 	enum weir_reconnect reconnect;
 };
 
-/** Start to connect. The outcome is an event; gives up after the profile's connect_timeout_ms.
- * 'addr' is of the driver's form (shm: a name, or a path that starts with '/'). 0 and *conn, or
- * -EINVAL, -ENOMEM, -EBUSY (too many connections), -ECANCELED (the engine is being destroyed),
- * -ECHILD (after fork, see weir/engine.h), -EOPNOTSUPP (the exposure policy is 'window', and the
- * device has no memory windows), or the driver's error. */
+/**
+ * Starts to connect to a responder.
+ *
+ * An event reports the outcome. An attempt fails after the profile's connect_timeout_ms.
+ *
+ * @param engine the engine that will own the connection
+ * @param addr address in the driver's form: for shm a name, or a path that starts with '/'; for
+ * verbs an address and port. At most 107 bytes.
+ * @param options may be NULL; copied
+ * @param[out] conn the connection; set if the function returns 0
+ * @retval 0 the attempt has started
+ * @retval -EINVAL addr is NULL or too long, or options->credits exceeds the profile's credits
+ * @retval -ENOMEM memory is exhausted
+ * @retval -EBUSY the engine already has the profile's maximum number of connections
+ * @retval -ECANCELED the engine is being destroyed
+ * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
+ * @retval -EOPNOTSUPP the exposure policy is 'window', and the device has no memory windows
+ * @retval other an error of the driver
+ * @owner weir, until the CLOSED event
+ */
 WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 			  const struct weir_connect_options *options, struct weir_conn **conn);
 
-/** End a connection. Calls complete with -ECONNABORTED and CLOSED follows, within the present or
- * next poll; over shm, within two seconds where the peer is writing to this side's memory just
- * then, and does not go on. */
+/**
+ * Closes a connection.
+ *
+ * Calls complete with -ECONNABORTED. The CLOSED event follows within the present or the next poll.
+ * Over shm it is delayed while the peer writes to this side's memory, by at most two seconds.
+ *
+ * @param conn the connection; nothing happens if it is already closing
+ */
 WEIR_API void weir_conn_close(struct weir_conn *conn);
 
-/** Act as if it was lost just now: to have calls sent again to a responder that does not answer,
- * since a connection is the only reason that version 1 knows to do so. One that is not remade is
- * closed. */
+/**
+ * Treats a connection as lost.
+ *
+ * If the connection reconnects, weir retransmits the calls in flight on the new connection.
+ * Otherwise it closes. Use the function when a responder stops answering: in version 1, only a lost
+ * connection permits retransmission.
+ *
+ * @param conn the connection; nothing happens if it is already being re-established
+ */
 WEIR_API void weir_conn_reset(struct weir_conn *conn);
 
-/** Orderly: take no new calls, close when none is in flight any more. Each call that was taken ends
- * as it would have. At a responder, calls that come after this are not taken; version 1 has no way
- * to say so: they end at their requester with the connection. */
+/**
+ * Shuts a connection down in order: refuses new calls and closes when no call is in flight.
+ *
+ * Each accepted call ends as it would have ended otherwise. A responder discards calls that arrive
+ * after this function. Version 1 cannot tell the requester so: at the requester, these calls end
+ * with the connection.
+ *
+ * @param conn the connection
+ */
 WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 
-/** Not so while it is remade or shut down. */
+/**
+ * Returns whether a connection is open. It is not while it is being re-established or shut down.
+ *
+ * @param conn the connection
+ * @return true if calls can be sent
+ */
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
+
+/**
+ * Returns the engine that owns a connection.
+ *
+ * @param conn the connection
+ * @return the engine; never NULL
+ */
 WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
 
-/** The version of RPC-over-RDMA that it speaks, 1 or 2: from OPEN on, of a requester's connection;
- * of a responder's, that of the latest call. The profile's 'protocol' says which there may be. */
+/**
+ * Returns the version of RPC-over-RDMA that a connection uses. The profile's 'protocol' limits it.
+ *
+ * @param conn the connection
+ * @return 1 or 2. At a requester, it is final after the OPEN event. At a responder, it is the
+ * version of the latest call.
+ */
 WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
 
-/** The inline thresholds in force (RFC 8166 section 3.3.2), in bytes, for what this side sends and
- * receives: the call and the reply inline threshold at a requester, the reverse at a responder.
- * 1024 both until it is open. */
+/**
+ * Returns the inline threshold for messages that this side sends: the call inline threshold at a
+ * requester, the reply inline threshold at a responder.
+ *
+ * @param conn the connection
+ * @return the threshold in bytes; 1024 until the connection is open
+ * @rfc 8166 section 3.3.2
+ */
 WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
+
+/**
+ * Returns the inline threshold for messages that this side receives: the reply inline threshold at
+ * a requester, the call inline threshold at a responder.
+ *
+ * @param conn the connection
+ * @return the threshold in bytes; 1024 until the connection is open
+ * @rfc 8166 section 3.3.2
+ */
 WEIR_API uint32_t weir_conn_recv_inline(const struct weir_conn *conn);
 
-/** Who the other side is.
+/**
+ * Describes the peer: its address and, over shm, the credentials that the kernel reports.
  *
- * 'peer' is the caller's and is filled in: an address and, over shm, the credentials that the
- * kernel names. Returns 0; or -ENOTCONN: this side connects, and the connection was not established
- * yet. A connection that is being remade names the peer that it had last. Thread: the owner's. */
+ * While a connection is being re-established, the function describes the previous peer.
+ *
+ * @param conn the connection
+ * @param[out] peer set its struct_bytes first; see weir/common.h
+ * @retval 0 success
+ * @retval -ENOTCONN this side connects, and the connection was never established
+ */
 WEIR_API int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer);
 
-/** The application's own pointer, NULL at first. */
+/**
+ * Stores a pointer of the application in a connection.
+ *
+ * @param conn the connection
+ * @param user any value; weir does not use it
+ */
 WEIR_API void weir_conn_set_user(struct weir_conn *conn, void *user);
+
+/**
+ * Returns the pointer that weir_conn_set_user() stored.
+ *
+ * @param conn the connection
+ * @return the pointer; NULL if none was stored
+ */
 WEIR_API void *weir_conn_user(const struct weir_conn *conn);
 
 WEIR_END_DECLS

@@ -3,32 +3,31 @@
 #define WEIR_ENGINE_H
 
 /*
- * An engine: one thread's share of weir. It owns a device, connections, buffers and keys, and moves
- * only inside weir_engine_poll(). It has no thread of its own: call poll in a loop on the one
- * thread that owns it (an lcore of DPDK, an SPDK reactor, or a thread of weir's launcher).
- * Everything that belongs to an engine is used on that thread; other threads come in by
+ * Engines. An engine is one polling thread's share of weir: a device, connections, buffers and
+ * keys. It works only inside weir_engine_poll() and has no thread of its own. The thread that owns
+ * the engine calls that function in a loop; it can be a DPDK lcore, an SPDK reactor or any other
+ * thread. Use everything that belongs to an engine on that thread only. Other threads reach it with
  * weir_engine_post().
  *
- * fork(2). An engine belongs to the process that made it. In a child:
- *   - Functions on that engine, and on its connections, listeners, calls and requests, fail with
- *     -ECHILD, or with errno ECHILD where they return a pointer or a count; those that return
- *     nothing do nothing. weir_conn_is_open() returns false, and weir_engine_stats() returns what
- *     had been counted. weir_call_reuse(), weir_call_args() and the functions that describe a call
- *     or results may still work on the child's copy; what they describe is refused by
- *     weir_call_submit(). No callback runs. The first such use logs one line.
- *   - weir_engine_destroy() lets go of the child's copy of the engine's memory. It tells peers
- *     nothing, and it frees neither connections nor calls, which end with the process.
- *   - fork() itself closes the child's copies of sockets, so that a child that lives on does not
- *     hide the parent's end from its peers. Peers over shm see the end of the process also if the
- *     child was made by clone(2) or _Fork(3), which do not run handlers of pthread_atfork(3). Such
- *     a child must not call weir. Over RDMA, a child keeps the device open: it should soon end, or
- *     call exec.
- *   - Regions stay mapped, and are shared with the parent: the child may read them, and must not
+ * fork(2). An engine belongs to the process that created it. In a child process:
+ *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
+ *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
+ *     return nothing do nothing. weir_conn_is_open() returns false. weir_engine_stats() returns the
+ *     counts at the time of the fork. weir_call_reuse(), weir_call_args() and the functions that
+ *     describe a call or results may still work on the child's copy, but weir_call_submit() fails.
+ *     No callback runs. The first such use logs one line.
+ *   - weir_engine_destroy() releases the child's copy of the engine's memory. It tells peers
+ *     nothing. It does not free connections and calls, which end with the process.
+ *   - fork() closes the child's copies of sockets. A child therefore does not hide the end of its
+ *     parent from peers. Peers over shm also notice the end of the process if the child was created
+ *     by clone(2) or _Fork(3), which do not run handlers of pthread_atfork(3). Such a child must
+ *     not call weir. Over RDMA, a child keeps the device open, so it should soon exit or call exec.
+ *   - Regions stay mapped and are shared with the parent. The child may read them and must not
  *     write to them.
- *   - A child may make engines of its own, if no other thread of the parent was inside weir or DPDK
- *     when it forked.
- * exec closes all descriptors of weir and, where weir started it, EAL. vfork(2) and posix_spawn(3)
- * need no care.
+ *   - A child may create engines of its own if no other thread of the parent was inside weir or
+ *     DPDK at the time of the fork.
+ * exec closes all descriptors of weir, and those of EAL if weir started it. vfork(2) and
+ * posix_spawn(3) need no care.
  */
 
 #include <weir/common.h>
@@ -39,165 +38,252 @@ WEIR_BEGIN_DECLS
 
 struct weir_engine;
 
-/** What an engine counted since it was created. Each only grows. Read on the owner's thread. */
+/**
+ * Statistics of an engine since its creation. Counters never decrease.
+ *
+ * "Peer" is the process or host at the other end; see weir/peer.h.
+ */
 struct weir_engine_stats {
-	size_t struct_bytes; /**< set by the application: see weir/common.h */
+	size_t struct_bytes; /**< set by the application; see weir/common.h */
 	uint64_t polls;	     /**< calls of weir_engine_poll() */
-	uint64_t idle_polls; /**< of these, those that found nothing to do */
+	uint64_t idle_polls; /**< polls that found nothing to do */
 
-	uint64_t calls_sent, calls_completed, calls_failed, calls_timed_out;
-	uint64_t requests_received, replies_sent;
-	uint64_t long_calls, long_replies, read_chunks, write_chunks;
-	uint64_t errors_sent;	    /**< RDMA_ERROR answers */
-	uint64_t errors_received;   /**< RDMA_ERROR answers to calls of ours */
-	uint64_t dropped;	    /**< messages discarded as RFC 8166 section 4.5 says */
-	uint64_t replies_unmatched; /**< of these, replies without a call that waits for them */
-	uint64_t zero_grants;	    /**< replies that granted no credit; taken as one */
-	uint64_t calls_queued;	    /**< calls that had to wait for a credit */
-	uint64_t replays; /**< calls that had been carried out before and were answered from the
-			     cache */
-	/** Requests, and messages to be sent, that had to wait for a buffer, or for others of their
-	 * connection. */
+	/* Messages. */
+	uint64_t calls_sent;	    /**< calls sent, including retransmissions */
+	uint64_t calls_completed;   /**< calls that ended, with or without error */
+	uint64_t calls_failed;	    /**< of these, calls that ended with an error */
+	uint64_t calls_timed_out;   /**< of these, calls that timed out */
+	uint64_t requests_received; /**< requests that arrived */
+	uint64_t replies_sent;	    /**< replies sent */
+	uint64_t long_calls;	    /**< calls sent as Long Calls */
+	uint64_t long_replies;	    /**< Long Replies, sent or received */
+	uint64_t read_chunks;	    /**< Read chunks in calls sent, and pulled */
+	uint64_t write_chunks;	    /**< Write chunks in calls sent, and filled */
+	uint64_t errors_sent;	    /**< RDMA_ERROR answers sent */
+	uint64_t errors_received;   /**< RDMA_ERROR answers received for calls */
+	uint64_t dropped;	    /**< messages discarded as RFC 8166 section 4.5 requires */
+	uint64_t replies_unmatched; /**< discarded replies whose XID no call waits for */
+	uint64_t zero_grants;	    /**< replies that granted 0 credits; treated as 1 */
+	uint64_t calls_queued;	    /**< calls that waited for a credit */
+	uint64_t replays;	    /**< duplicates answered from the duplicate request cache */
+
+	/* Buffers, quotas and limits. */
+	/** Requests and messages that waited for a buffer, or behind others of their connection. */
 	uint64_t buffer_waits;
-	/** Times that a pool had something left, but this connection or its peer had used up its
-	 * quota; and connections that were refused for that. */
-	uint64_t quota_refusals;
-	uint64_t waits_rejected;  /**< requests that could not wait, as too many did */
-	uint64_t replays_refused; /**< calls not carried out, as all of replay_entries were of
-				     others that are */
-	uint64_t replay_cache_overflows; /**< replies too long to be kept in replay_bytes */
-	/** Times that a buffer was asked for and none was free, of send_buffers and its like. */
-	uint64_t send_pool_empty, recv_pool_empty, long_pool_empty, bulk_pool_empty;
-
-	uint64_t limits_exceeded; /**< messages over the profile's limits on chunks, segments and
-				     bytes */
-	uint64_t pull_waits; /**< calls that waited for others to be pulled, by pull_bytes and its
-				like */
-	uint64_t connect_timeouts;    /**< connections that ended as they took too long, by
-					 connect_timeout_ms */
-	uint64_t first_call_timeouts; /**< the same by first_call_timeout_ms */
-	uint64_t pull_timeouts;	      /**< by pull_timeout_ms */
-	uint64_t close_timeouts;      /**< by close_timeout_ms */
-	uint64_t send_timeouts;	      /**< by send_timeout_ms */
-	uint64_t connections_refused; /**< of peers */
-	uint64_t peer_limit_refused;  /**< of these, those over the profile's connections_peer */
-	uint64_t connections_evicted; /**< they gave way to those of peers with fewer, as no place
-					 was left */
-	uint64_t requests_displaced;  /**< so did requests for connections, or were refused, before
-					 the engine saw them */
-	uint64_t idle_timeouts; /**< connections that ended as no call came, by idle_timeout_ms */
 	/**
-	 * Over shm, connections that were not made as the driver's options do not name the peer's
-	 * user, or as too much that this user passed before is still to be closed.
+	 * Times that a pool had free buffers but the connection or its peer had used up its quota;
+	 * and connections that were refused for that reason.
+	 */
+	uint64_t quota_refusals;
+	uint64_t waits_rejected; /**< requests that could not wait; limit waiting_requests */
+	/** Calls not executed because executing calls occupied all of replay_entries. */
+	uint64_t replays_refused;
+	uint64_t replay_cache_overflows; /**< replies too long to keep in replay_bytes */
+	uint64_t send_pool_empty;	 /**< failed allocations from send_buffers */
+	uint64_t recv_pool_empty;	 /**< failed allocations from recv_buffers */
+	uint64_t long_pool_empty;	 /**< failed allocations from long_buffers */
+	uint64_t bulk_pool_empty;	 /**< failed allocations from bulk_buffers */
+	/** Messages that exceeded the profile's limits on chunks, segments or bytes. */
+	uint64_t limits_exceeded;
+	/** Calls whose Read chunks waited for those of others; limit pull_bytes and its like. */
+	uint64_t pull_waits;
+	uint64_t connect_timeouts;    /**< connections ended by connect_timeout_ms */
+	uint64_t first_call_timeouts; /**< connections ended by first_call_timeout_ms */
+	uint64_t pull_timeouts;	      /**< connections ended by pull_timeout_ms */
+	uint64_t close_timeouts;      /**< connections ended by close_timeout_ms */
+	uint64_t send_timeouts;	      /**< connections ended by send_timeout_ms */
+	uint64_t connections_refused; /**< connections refused to peers */
+	uint64_t peer_limit_refused;  /**< of these, refused because of connections_peer */
+	/** Connections that ended to make room for those of peers with fewer connections. */
+	uint64_t connections_evicted;
+	/** Requests for a connection that ended, for the same reason, before the engine saw them.
+	 */
+	uint64_t requests_displaced;
+	uint64_t idle_timeouts; /**< connections ended by idle_timeout_ms */
+	/**
+	 * Shm only: connections refused because the driver's options do not name the peer's user,
+	 * or because too many earlier descriptors of that user are still to be closed.
 	 */
 	uint64_t users_refused;
-	/** Over shm, connections that ended because their peer's memory may not be mapped, or
-	 * cannot. */
+	/** Shm only: connections ended because their peer's memory cannot or may not be mapped. */
 	uint64_t maps_refused;
-	uint64_t credits_exceeded; /**< connections ended, as the peer sent more than it was granted
-				    */
-	uint64_t log_lines_left_out; /**< on connections that peers refused or ended: beyond five a
-					second of either */
+	/** Connections ended because the peer sent more calls than it had credits. */
+	uint64_t credits_exceeded;
+	/** Log lines suppressed: peers cause at most five lines of each kind per second. */
+	uint64_t log_lines_left_out;
 
-	/* with the exposure policy 'window' */
-	uint64_t windows_bound;	    /**< memory windows that calls have opened */
-	uint64_t keys_ended_local;  /**< of their keys, those that this side invalidated */
-	uint64_t keys_ended_remote; /**< and those that the responder did, with its reply (RFC 8797)
-				     */
-	uint64_t window_waits;	    /**< times that a call had to wait for windows */
+	/* Exposure policy 'window'. */
+	uint64_t windows_bound;	    /**< memory windows bound for calls */
+	uint64_t keys_ended_local;  /**< keys invalidated by this side */
+	uint64_t keys_ended_remote; /**< keys invalidated by the responder's reply (RFC 8797) */
+	uint64_t window_waits;	    /**< times that a call waited for free windows */
 
-	uint64_t connections_opened, connections_lost; /**< each remaking counts */
-	uint64_t
-		connections_v2; /**< of those opened by connecting, the ones that speak version 2 */
-	uint64_t versions_refused;   /**< times that a peer turned out not to speak version 2 */
-	uint64_t properties_refused; /**< changes that a peer asked for, or told, of properties that
-					may not change */
+	/* Connections. */
+	uint64_t connections_opened; /**< each reconnection counts */
+	uint64_t connections_lost;   /**< each loss counts */
+	uint64_t connections_v2;     /**< connections opened by this side that use version 2 */
+	uint64_t versions_refused;   /**< times that a peer did not support version 2 */
+	/** Attempts of a peer to change a property that must not change. */
+	uint64_t properties_refused;
 
-	/* of version 2's extension (rtrext-01) */
-	uint64_t extended_calls;  /**< calls sent by Transmit Request */
-	uint64_t continued_calls; /**< of these, those in several transmissions */
-	uint64_t directed_calls;  /**< and those with items or directions for results */
-	uint64_t placed_sent; /**< arguments and results sent into targets of the peer's receives */
-	uint64_t placed_received;   /**< and those that came in targets of this side's */
+	/* Version 2's extension (rtrext-01). */
+	uint64_t extended_calls;    /**< calls sent by Transmit Request */
+	uint64_t continued_calls;   /**< of these, calls in several transmissions */
+	uint64_t directed_calls;    /**< of these, calls with items or directions for results */
+	uint64_t placed_sent;	    /**< items sent into targets of the peer's receives */
+	uint64_t placed_received;   /**< items received in targets of this side's receives */
 	uint64_t continued_replies; /**< replies sent in several transmissions */
-	uint64_t groups_received;   /**< calls and replies that came in several transmissions */
-	/** Calls that went by explicit RDMA instead: too few credits for them; over a limit of
-	 * either side's; too few receives or buffers; it costs less, by the profile's costs; or the
-	 * peer refused them, and they were sent again. */
-	uint64_t fallbacks_credits, fallbacks_limits, fallbacks_buffers, fallbacks_costs,
-		fallbacks_refused;
-	uint64_t groups_broken;	 /**< groups of transmissions that were not as they have to be, and
-				    were dropped */
-	uint64_t group_timeouts; /**< groups that did not come to their end, by group_timeout_ms */
-	uint64_t reports_sent, reports_received; /**< Report Error */
-	uint64_t replies_resent; /**< replies that were sent again by the base protocol, as the
-				    requester reported an error about them */
+	uint64_t groups_received;   /**< calls and replies received in several transmissions */
+	/* Calls that used explicit RDMA instead of the extension, by reason: */
+	uint64_t fallbacks_credits; /**< too few credits */
+	uint64_t fallbacks_limits;  /**< a limit of either side */
+	uint64_t fallbacks_buffers; /**< too few receives or buffers */
+	uint64_t fallbacks_costs;   /**< explicit RDMA costs less, by the profile's [costs] */
+	uint64_t fallbacks_refused; /**< the peer refused the call; it was sent again */
+	uint64_t groups_broken;	    /**< malformed groups of transmissions that were dropped */
+	uint64_t group_timeouts;    /**< incomplete groups dropped by group_timeout_ms */
+	uint64_t reports_sent;	    /**< Report Error messages sent */
+	uint64_t reports_received;  /**< Report Error messages received */
+	/** Replies sent again by the base protocol after the requester reported an error. */
+	uint64_t replies_resent;
 
-	uint64_t reconnect_attempts;  /**< to remake a connection that was lost */
-	uint64_t reconnects;	      /**< of these, those that succeeded */
-	uint64_t reconnects_given_up; /**< connections that ended because nothing came of that for
-					 too long */
-	uint64_t calls_resent;	      /**< calls_sent counts them, too */
-	uint64_t calls_given_up; /**< that were in flight on too many connections that were lost */
+	/* Reconnection. */
+	uint64_t reconnect_attempts;  /**< attempts to re-establish a lost connection */
+	uint64_t reconnects;	      /**< of these, successful ones */
+	uint64_t reconnects_given_up; /**< connections ended by reconnect_give_up_ms */
+	uint64_t calls_resent;	      /**< calls retransmitted; calls_sent includes them */
+	uint64_t calls_given_up;      /**< calls ended by the profile's resends */
 
-	uint64_t bulk_copies;	/**< copies of DDP-eligible data by weir or its driver, the one
-				   transfer apart */
-	uint64_t long_copies;	/**< Long messages copied once, before checking, since the device
-				   can't revoke access */
-	uint64_t allocations;	/**< by weir and its drivers shm and verbs, in this process; not by
-				   libraries */
-	uint64_t registrations; /**< of memory, with the device */
-	uint64_t doorbells;	/**< posts of the driver that told its peer or device something */
-	uint64_t sends, recvs, writes, reads; /**< work requests that the driver carried out */
-	uint64_t rnr, remote_access_errors, protocol_errors; /**< see each driver */
+	/* Work. */
+	/** Copies of DDP-eligible data by weir or its driver, beyond the one transfer. */
+	uint64_t bulk_copies;
+	/** Long messages copied once before validation because the device cannot revoke access. */
+	uint64_t long_copies;
+	/** Allocations by weir and the drivers shm and verbs; not those of other libraries. */
+	uint64_t allocations;
+	uint64_t registrations;	       /**< memory registrations with the device */
+	uint64_t doorbells;	       /**< posts that notified the peer or the device */
+	uint64_t sends;		       /**< Sends that the driver carried out */
+	uint64_t recvs;		       /**< receives that the driver carried out */
+	uint64_t writes;	       /**< RDMA Writes that the driver carried out */
+	uint64_t reads;		       /**< RDMA Reads that the driver carried out */
+	uint64_t rnr;		       /**< receiver-not-ready events; see the driver */
+	uint64_t remote_access_errors; /**< remote access errors; see the driver */
+	uint64_t protocol_errors;      /**< protocol errors; see the driver */
 };
 
-/** Create an engine by a profile, on the thread that will own it or before that thread starts.
- * Opens the profile's driver, takes and registers all buffers. The profile is copied. EAL is
- * started when the process has none yet. 0; -EINVAL: weir_profile_check() says why; -ENOMEM; or
- * what the driver said. */
+/**
+ * Creates an engine.
+ *
+ * The function opens the profile's driver, and allocates and registers all buffers. If the process
+ * has not initialized DPDK's EAL, the function initializes it. Call it on the thread that will own
+ * the engine, or before that thread starts.
+ *
+ * @param profile the configuration; copied
+ * @param[out] engine the engine; set if the function returns 0
+ * @retval 0 success
+ * @retval -EINVAL the profile is not valid; weir_profile_check() says why
+ * @retval -ENOMEM memory is exhausted
+ * @retval -EBUSY the process already has the maximum number of engines
+ * @retval other an error of the driver
+ * @owner the caller, until weir_engine_destroy()
+ */
 WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_engine **engine);
 
-/** Close all connections (each call gets its completion, -ECONNABORTED) and listeners, and free the
- * engine. Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED.
- * Requests that handlers still hold stay theirs, without arguments, until weir_request_reply(),
- * which then only frees them. Regions that were added stay the caller's, to be destroyed after
- * this. Over shm it waits for peers that are writing to this side's memory just then: two seconds
- * at most, however many they are. In a child after fork, see above. Not from inside a callback.
- * NULL is allowed. */
+/**
+ * Destroys an engine.
+ *
+ * The function closes all connections and listeners; each call completes with -ECONNABORTED.
+ * Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED. Over shm the
+ * function waits for peers that are writing to this side's memory: at most two seconds in total.
+ *
+ * Requests that handlers still hold remain valid, without arguments, until weir_request_reply(),
+ * which only frees them. Regions that were added remain the caller's.
+ *
+ * Do not call the function in a callback. In a child of fork(2), see the top of this header.
+ *
+ * @param engine the engine; NULL is allowed
+ */
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
-/** Do what there is to do: completions, connection events, timers, the mailbox, then send what
- * was queued. At most 'budget' completions (0: the profile's poll_budget). 'now_ns' is a clock of
- * the caller's that never goes back; all timeouts are measured by it. Returns the work done, 0 when
- * idle. Callbacks run inside. In a child after fork: 0, and errno is ECHILD. Not from inside a
- * callback. Owner's thread. */
+/**
+ * Does pending work: completions, connection events, timers and posted functions. Then it sends
+ * what was queued. Callbacks run inside.
+ *
+ * Do not call the function in a callback. Thread: the owner.
+ *
+ * @param engine the engine
+ * @param budget maximum number of completions; 0: the profile's poll_budget
+ * @param now_ns the time in ns by a clock of the caller's that never goes back. All time-outs are
+ * measured by it.
+ * @return the amount of work done; 0 if there was none, or, with errno ECHILD, in a child of
+ * fork(2)
+ */
 WEIR_API uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns);
 
-/** The 'now_ns' of the latest poll. */
+/**
+ * Returns the time of the latest poll. Thread: the owner.
+ *
+ * @param engine the engine
+ * @return the now_ns of the latest weir_engine_poll(); 0 before the first
+ */
 WEIR_API uint64_t weir_engine_now(const struct weir_engine *engine);
 
-/** Any thread: run fn(engine, arg) inside a later poll of the owner's thread, or in
- * weir_engine_destroy(). 0, or -EAGAIN when the mailbox is full (try again after the owner polled),
- * or -ECHILD after fork. Messages of one thread keep their order. */
+/**
+ * Runs a function on the owner's thread.
+ *
+ * A later poll, or weir_engine_destroy(), calls fn(engine, arg). Functions posted by one thread run
+ * in order. Thread: any.
+ *
+ * @param engine the engine; it must exist
+ * @param fn the function
+ * @param arg passed to fn
+ * @retval 0 fn will run
+ * @retval -EAGAIN the mailbox is full; try again after the owner has polled
+ * @retval -ECHILD the process is a child of fork(2)
+ */
 WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
 			      void *arg);
 
-/** Register a region with the engine's device, so that it may be named in calls and replies. Before
- * the first call, since it may take long. 0; -ENOSPC: over 48 regions; -ECHILD: after fork; or the
- * driver's error. */
+/**
+ * Registers a region with the engine's device, so that calls and replies can name it.
+ *
+ * Registration can take long: do it before the first call. Thread: the owner.
+ *
+ * @param engine the engine
+ * @param region the region; it must exist until it is removed or the engine is destroyed
+ * @retval 0 success
+ * @retval -ENOSPC the engine already has 48 regions
+ * @retval -ECHILD the process is a child of fork(2)
+ * @retval other an error of the driver
+ */
 WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_region *region);
 
-/** The reverse, when no call or reply names the region any more; weir_engine_destroy() does it for
- * those left. */
+/**
+ * Removes a region that no call and no reply names any more.
+ *
+ * weir_engine_destroy() removes all regions that are left. Thread: the owner.
+ *
+ * @param engine the engine
+ * @param region a region that was added
+ */
 WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region);
 
-/** The exposure policy in force, WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL: what 'auto' is on this
- * engine's device. */
+/**
+ * Returns the exposure policy in force. Thread: the owner.
+ *
+ * @param engine the engine
+ * @return WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL; if the profile says 'auto', what weir chose
+ * for the device
+ */
 WEIR_API enum weir_exposure weir_engine_exposure(const struct weir_engine *engine);
 
-/** What was counted so far, copied to *stats, which is the caller's. On the owner's thread. Never
- * fails. */
+/**
+ * Copies the statistics. The function never fails. Thread: the owner.
+ *
+ * @param engine the engine
+ * @param[out] stats set its struct_bytes first; see weir/common.h
+ */
 WEIR_API void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats);
 
 WEIR_END_DECLS

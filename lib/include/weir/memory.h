@@ -3,12 +3,11 @@
 #define WEIR_MEMORY_H
 
 /*
- * Memory that data is sent from and received into. A region is registered once, with every engine
- * that is to use it, before the first call; from then on any byte of it can be named in calls and
- * replies.
+ * Regions: memory that weir sends from and receives into. Register a region with each engine that
+ * uses it, with weir_engine_add_region(), before the first call. From then on calls and replies can
+ * name any byte of it.
  *
- * Control path: create, adopt, destroy may be called on any thread, not at the same time on one
- * region.
+ * Thread of all functions: any, but not two functions on the same region at a time.
  */
 
 #include <weir/common.h>
@@ -17,74 +16,111 @@ WEIR_BEGIN_DECLS
 
 struct weir_region;
 
+/** Flags of weir_region_options. */
 enum weir_region_flags {
-	/** Ordinary pages, without trying hugepages or having the kernel join them. */
+	/** Use ordinary pages. Do not try hugepages, not even transparent ones. */
 	WEIR_REGION_NO_HUGE = 1,
-	/** Never visible to a peer: for receive buffers and for what is checked in place. */
+	/**
+	 * Never expose the region to a peer. Use it for receive buffers and for data that are
+	 * checked in place.
+	 */
 	WEIR_REGION_PRIVATE = 2,
-	/** Not of a file: for peers that a device reaches. Drivers between processes don't expose
-	   it, as they have nothing to map. */
+	/**
+	 * Anonymous memory, not backed by a file. RDMA devices can expose it. The shm driver
+	 * cannot, because the peer has nothing to map.
+	 */
 	WEIR_REGION_UNSHARED = 4,
 };
 
-/** For weir_region_options.page_bytes: no hugepages that were set aside, but ordinary ones, of
- * which the kernel may join those that no other process can be given (transparent hugepages). */
+/**
+ * Value of weir_region_options.page_bytes: use ordinary pages instead of reserved hugepages. The
+ * kernel may join them to transparent hugepages if no other process can be given them.
+ */
 #define WEIR_PAGES_THP 1u
 
+/** Options of weir_region_create(). */
 struct weir_region_options {
-	/** Above 0; rounded up to the size of the pages in use, or of those that the kernel may
-	 * join them to. */
+	/** Size in bytes, above 0. weir rounds it up to a multiple of the page size. */
 	size_t len_bytes;
-	/** 0: the largest that can be had; WEIR_PAGES_THP; or 4096, 2 MiB, 1 GiB: at most that. */
+	/**
+	 * Page size in bytes. 0: the largest available. 4096, 2 MiB or 1 GiB: at most that size.
+	 * WEIR_PAGES_THP: see there.
+	 */
 	uint64_t page_bytes;
-	uint32_t flags; /**< enum weir_region_flags */
-	int numa_node;	/**< -1: where the calling thread runs */
+	uint32_t flags; /**< combination of enum weir_region_flags */
+	int numa_node;	/**< -1: the node of the CPU on which the calling thread runs */
 };
 
+/** Properties of a region. */
 struct weir_region_info {
-	size_t struct_bytes; /**< set by the application: see weir/common.h */
-	void *base;
-	size_t len_bytes;
-	uint64_t page_bytes; /**< what it got */
+	size_t struct_bytes; /**< set by the application; see weir/common.h */
+	void *base;	     /**< first byte */
+	size_t len_bytes;    /**< size */
+	uint64_t page_bytes; /**< page size that weir obtained */
 	int numa_node;	     /**< -1: unknown */
-	bool is_adopted;     /**< the embedder's own memory */
+	bool is_adopted;     /**< the application owns the memory; see weir_region_adopt() */
 };
 
-/** Create a region of memory that another process can be given (a sealed memfd), zeroed and faulted
- * in, from hugepages when there are enough, else from ordinary pages with one notice in the log
- * that says how to get hugepages. 0; -EINVAL; -ENOMEM. Owner: the caller, until
- * weir_region_destroy(). */
+/**
+ * Creates a region of zeroed memory that other processes can be given (a sealed memfd).
+ *
+ * All pages are present when the function returns. weir uses hugepages if enough are free.
+ * Otherwise it uses ordinary pages and logs once how to reserve hugepages.
+ *
+ * @param options size, page size, flags and NUMA node
+ * @param[out] region the region; set if the function returns 0
+ * @retval 0 success
+ * @retval -EINVAL an option is out of range
+ * @retval -ENOMEM memory is exhausted
+ * @owner the caller, until weir_region_destroy()
+ */
 WEIR_API int weir_region_create(const struct weir_region_options *options,
 				struct weir_region **region);
 
-/** Make a region of memory that the embedder owns, e.g. its page cache. 'fd' and 'fd_offset' name
- * the memfd that it was mapped from, with MAP_SHARED and PROT_READ | PROT_WRITE, or fd is -1.
- * Adjacent mappings of the memfd serve as one does. They have to stay in place as long as the
- * region is there.
+/**
+ * Makes a region of memory that the application owns, such as its page cache.
  *
- * Drivers between processes pass the descriptor to peers, who can then read and write the whole
- * file. So they expose the region only if
- * - it is all of the memfd,
- * - /proc is mounted, which says whether the memory is of that memfd,
- * - the memfd has F_SEAL_SHRINK and F_SEAL_GROW, and
- * - the memfd can be mapped for writing: opened O_RDWR, without F_SEAL_WRITE and
- * F_SEAL_FUTURE_WRITE. Other memory serves them as a local source or destination only, which
- * weir_engine_add_region() logs. weir_call_result_item() then fails with -EOPNOTSUPP, and arguments
- * that do not fit inline are copied, up to the profile's long_buffer_bytes; longer ones make
- * weir_call_submit() fail with -EOPNOTSUPP.
+ * Drivers between processes pass the file descriptor to peers, which can then read and write the
+ * whole file. They expose the region only if all of these conditions hold:
+ * - The region covers the whole memfd.
+ * - /proc is mounted. It shows whether the memory belongs to the memfd.
+ * - The memfd has the seals F_SEAL_SHRINK and F_SEAL_GROW.
+ * - The memfd can be mapped for writing: it was opened O_RDWR and has neither F_SEAL_WRITE nor
+ *   F_SEAL_FUTURE_WRITE.
  *
- * 0; -EINVAL: not page-aligned, zero length, past the end of the file, or memory that is not such
- * a mapping, as one that is private, of another file, at another offset or read-only (the log says
- * which, and what to do); -ENOMEM. */
+ * If a condition does not hold, these drivers use the memory as a local source or destination only,
+ * which weir_engine_add_region() logs. weir_call_result_item() then fails with -EOPNOTSUPP.
+ * Arguments that do not fit inline are copied, up to the profile's long_buffer_bytes. Longer ones
+ * make weir_call_submit() fail with -EOPNOTSUPP.
+ *
+ * @param base first byte; aligned to a page. Adjacent mappings of one memfd count as one mapping.
+ * @param len_bytes size; above 0
+ * @param fd the memfd, which is mapped with MAP_SHARED and PROT_READ | PROT_WRITE; or -1
+ * @param fd_offset offset of base in the memfd
+ * @param[out] region the region; set if the function returns 0
+ * @retval 0 success
+ * @retval -EINVAL the log says which condition does not hold: base is aligned, len_bytes is above 0
+ * and within the file, and the memory is a shared, writable mapping of that file at that offset
+ * @retval -ENOMEM memory is exhausted
+ * @owner the application keeps the memory. It must not unmap or replace the memory while the region
+ * exists.
+ */
 WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 			       struct weir_region **region);
 
-/** Free a region, or let go of an adopted one. It must not be registered any more. NULL is allowed.
+/**
+ * Frees a region. Adopted memory remains the application's.
+ *
+ * @param region a region that no engine has registered; NULL is allowed
  */
 WEIR_API void weir_region_destroy(struct weir_region *region);
 
-/** Where a region is, and what it got, copied to *info, which is the caller's. Any thread, while
- * the region is there. Never fails. */
+/**
+ * Describes a region. The function never fails.
+ *
+ * @param region the region
+ * @param[out] info set its struct_bytes first; see weir/common.h
+ */
 WEIR_API void weir_region_info(const struct weir_region *region, struct weir_region_info *info);
 
 WEIR_END_DECLS

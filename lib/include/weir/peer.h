@@ -3,39 +3,41 @@
 #define WEIR_PEER_H
 
 /*
- * Who the other side of a connection is. Drivers find it out; applications and limits use it.
+ * The identity of a peer: the process or host at the other end of a connection. The driver
+ * determines it. Applications and limits use it.
  *
- * Over shm the kernel vouches for the credentials (SO_PEERCRED, SO_PEERGROUPS): those that the peer
- * had when it connected or, if this side connected, when the peer began to listen. A network
- * address is as trustworthy as the network is.
+ * Over shm, the kernel reports the credentials (SO_PEERCRED, SO_PEERGROUPS). They are those that
+ * the peer had when it connected or, if this side connected, when the peer began to listen. A
+ * network address is as trustworthy as the network.
  */
 
 #include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 
-#define WEIR_PEER_ADDRESS_BYTES 128u
-#define WEIR_PEER_GROUPS_MAX	64u
+#define WEIR_PEER_ADDRESS_BYTES 128u /**< size of weir_peer.address, with its NUL */
+#define WEIR_PEER_GROUPS_MAX	64u  /**< entries of weir_peer.groups */
 
+/** Who a peer is. */
 struct weir_peer {
 	/**
-	 * Its size. For weir_conn_peer() the application sets it, see weir/common.h; for an accept
-	 * callback weir does.
+	 * Size of the structure. The application sets it before weir_conn_peer(); see
+	 * weir/common.h. weir sets it before it calls an accept callback.
 	 */
 	size_t struct_bytes;
-	char address[WEIR_PEER_ADDRESS_BYTES]; /**< in the driver's form: "192.0.2.1:1023", "process
-						  4711" */
-	bool has_credentials; /**< uid, gid and pid are valid: the kernel named them */
-	uint32_t uid;	      /**< effective user */
-	uint32_t gid;	      /**< effective group */
-	int32_t pid;	      /**< 0: a process that this one's PID namespace does not show */
+	/** Address in the driver's form, such as "192.0.2.1:1023" or "process 4711". */
+	char address[WEIR_PEER_ADDRESS_BYTES];
+	bool has_credentials; /**< the kernel reported uid, gid and pid, so that they are valid */
+	uint32_t uid;	      /**< effective user ID */
+	uint32_t gid;	      /**< effective group ID */
+	int32_t pid;	      /**< process ID; 0 if it is not visible in this PID namespace */
 	/**
-	 * The peer also has supplementary groups that 'groups' does not list, or may have them:
-	 * they are too many, they have no number in this user namespace, or the kernel did not say.
+	 * The peer has, or may have, supplementary groups that 'groups' does not list: they are too
+	 * many, they have no number in this user namespace, or the kernel did not report them.
 	 */
 	bool has_more_groups;
-	uint32_t ngroups;		       /**< 0 to WEIR_PEER_GROUPS_MAX */
-	uint32_t groups[WEIR_PEER_GROUPS_MAX]; /**< supplementary ones */
+	uint32_t ngroups;		       /**< entries of groups in use */
+	uint32_t groups[WEIR_PEER_GROUPS_MAX]; /**< supplementary group IDs */
 };
 
 WEIR_END_DECLS

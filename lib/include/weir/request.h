@@ -5,19 +5,23 @@
 /*
  * Requests: the responder's side (RFC 8166 section 2.2.2).
  *
- * A program's handler gets each call of its program when all arguments are here, in the poll that
- * completed them. It decodes them, and replies, at once or later:
+ * weir calls a program's handler for each call of the program, in the poll in which the last of its
+ * arguments arrived. The handler decodes the arguments and replies:
  *
  *     struct weir_xdr_out *out = weir_request_results(req, max);
  *     weir_xdr_put_u32(out, ...);
- *     weir_request_result_item(req, region, data, len);   a DDP-eligible result, from where it lies
+ *     weir_request_result_item(req, region, data, len);   a DDP-eligible result, by reference
  *     weir_request_reply(req);
  *
- * A handler may return first and reply later, on the owner's thread (weir_engine_post() brings
- * other threads there). Each request ends with exactly one weir_request_reply*(); if the connection
- * is gone by then, that frees it and sends nothing. If the engine is gone, too, the request has no
- * arguments any more, and weir_request_results() returns NULL: all that is left to do is to reply.
- * All functions: owner's thread only.
+ * The handler may also return first and reply later. Other threads reach the owner's thread with
+ * weir_engine_post().
+ *
+ * Each request ends with exactly one call of a weir_request_reply*() function, which frees it:
+ * - If the connection no longer exists, nothing is sent.
+ * - If the engine no longer exists, the request has no arguments and weir_request_results()
+ *   returns NULL. The application must still call weir_request_reply().
+ *
+ * All functions of this header: the thread that owns the engine.
  */
 
 #include <weir/binding.h>
@@ -29,148 +33,338 @@ WEIR_BEGIN_DECLS
 struct weir_request;
 struct weir_listener;
 
+/**
+ * Handles a call.
+ *
+ * @param req the request; the handler or later code must reply to it
+ * @param arg weir_program.arg
+ */
 typedef void (*weir_handler_fn)(struct weir_request *req, void *arg);
 
-/** Where a directly placed argument is to go: memory in a region that the engine knows. */
+/** Memory that receives a directly placed argument. */
 struct weir_arg_sink {
-	const struct weir_region *region;
-	void *data;
+	const struct weir_region *region; /**< added to the engine */
+	void *data;			  /**< first byte */
 };
 
-/** Asked before a Read chunk is pulled: name the destination of item number 'item' (0 for the
- * first), of 'len_bytes' bytes (which may include up to 3 of roundup padding). weir_request_args()
- * reads the arguments that came inline, up to the first item. 0, with *sink set; anything else:
- * weir takes a buffer of its own. Not asked of calls with items that came in the receive, by
- * version 2's extension. */
+/**
+ * Chooses the memory for an argument before weir reads its Read chunk.
+ *
+ * weir_request_args() then contains the arguments that arrived inline, up to the first item. weir
+ * does not call the function for calls whose items arrived in the receive buffer, by version 2's
+ * extension.
+ *
+ * @param req the request
+ * @param item index of the item, from 0
+ * @param len_bytes length of the item; it may include up to 3 bytes of XDR padding
+ * @param[out] sink the memory
+ * @param arg weir_program.arg
+ * @retval 0 weir reads the item into *sink
+ * @retval other weir uses a buffer of its own
+ * @owner the application provides the memory, and weir uses it until the handler runs
+ */
 typedef int (*weir_arg_sink_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 				struct weir_arg_sink *sink, void *arg);
 
-/** An RPC program. */
+/** An RPC program that a listener serves. */
 struct weir_program {
-	uint32_t prog;
-	uint32_t vers_low; /**< calls of other versions are answered PROG_MISMATCH */
-	uint32_t vers_high;
-	uint32_t nprocs; /**< procedures 0 to nprocs - 1; others are answered PROC_UNAVAIL */
-	const struct weir_ulb *ulb; /**< what is DDP-eligible; NULL: nothing */
-	weir_handler_fn handle;	    /**< procedure 0 too */
+	uint32_t prog;		    /**< RPC program number */
+	uint32_t vers_low;	    /**< lowest version; weir answers others with PROG_MISMATCH */
+	uint32_t vers_high;	    /**< highest version */
+	uint32_t nprocs;	    /**< weir answers procedures from here on with PROC_UNAVAIL */
+	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none */
+	weir_handler_fn handle;	    /**< called for all procedures, including procedure 0 */
 	weir_arg_sink_fn arg_sink;  /**< may be NULL */
-	void *arg;
-	/** For each procedure, whether carrying it out twice does more than once does: true has
-	 * weir keep its replies, in a cache of the profile's replay_entries and replay_bytes. A
-	 * call that comes once more, by this or another connection of its peer, is answered from
-	 * there and not given to the program; while the first is being carried out, when that is
-	 * replied to. Such a procedure's 'arg_sink' is not asked. NULL: all may be carried out
-	 * twice. The same call is one of the same XID, credential and arguments, from the same
-	 * address, ports apart. Not copied. */
+	void *arg;		    /**< passed to handle and arg_sink */
+	/**
+	 * One flag per procedure: true if executing it twice differs from executing it once.
+	 *
+	 * weir keeps the replies of such procedures in a duplicate request cache (profile keys
+	 * replay_entries and replay_bytes). It answers a duplicate from the cache, also on another
+	 * connection of the same peer. If the first execution has not ended, the duplicate waits
+	 * for its reply. A call is a duplicate if its XID, credential, arguments and source
+	 * address, without the port, are the same. weir does not call arg_sink for such
+	 * procedures.
+	 *
+	 * NULL: all procedures are idempotent. The array is not copied and must exist as long as
+	 * the listener and its connections.
+	 */
 	const bool *non_idempotent;
 };
 
-/** A listener's device is gone or broken for good; 'error' is a negative errno. Nobody can connect
- * any more; connections end by events of their own. Once at most, on the thread of the engine that
- * listens. weir_listener_close() is still to be called, in here or later. Engines stay with the
- * device that they opened: an application goes on with new ones, or ends. */
+/**
+ * Reports that a listener's device failed for good. Nobody can connect any more.
+ *
+ * weir calls the function at most once. Connections end by their own events. The application must
+ * still call weir_listener_close(), in the callback or later. An engine cannot change its device:
+ * create new engines, or exit.
+ *
+ * Thread: the owner of the engine that listens.
+ *
+ * @param listener the listener
+ * @param error the reason; a negative errno
+ * @param arg weir_listen_options.arg
+ */
 typedef void (*weir_listener_lost_fn)(struct weir_listener *listener, int error, void *arg);
 
-/** Asked for each connection that a peer requests, before anything is taken for it.
+/**
+ * Decides whether to accept a connection, before weir takes any resource for it.
  *
- * 'peer' is valid inside the call only; 'arg' is weir_listen_options.arg.
- * Returns 0: the connection is taken; a negative errno: it is refused, counted in
- * connections_refused and logged. Thread: that of the engine that listens. The function must not
- * block, and may not destroy an engine or close the listener. */
+ * Thread: the owner of the engine that listens. The function must not block, destroy an engine or
+ * close the listener.
+ *
+ * @param peer who wants to connect; valid until the function returns
+ * @param arg weir_listen_options.arg
+ * @retval 0 the connection is accepted
+ * @retval negative the connection is refused, logged and counted in connections_refused
+ */
 typedef int (*weir_accept_fn)(const struct weir_peer *peer, void *arg);
 
+/** Options of weir_listen(). */
 struct weir_listen_options {
 	const struct weir_program *programs; /**< copied */
-	uint32_t nprograms;
-	weir_conn_event_fn on_event; /**< of each connection; may be NULL */
-	void *arg;
-	/** Engines that take the connections in turn; they must be polled. With procedures that are
-	 * not idempotent, all connections from one address go to the same engine, which knows what
-	 * it replied. NULL: the listening one takes all. on_event runs on the thread of the engine
-	 * that has the connection. */
+	uint32_t nprograms;		     /**< entries of programs */
+	/** Called for each connection on the thread that owns its engine. May be NULL. */
+	weir_conn_event_fn on_event;
+	void *arg; /**< passed to on_event, on_lost and accept */
+	/**
+	 * Engines that receive the connections in turn. They must be polled. If a program has
+	 * non-idempotent procedures, all connections from one address go to the same engine,
+	 * because each engine has its own duplicate request cache. NULL: the listening engine
+	 * receives all connections.
+	 */
 	struct weir_engine *const *engines;
-	uint32_t nengines;
+	uint32_t nengines;	       /**< entries of engines */
 	weir_listener_lost_fn on_lost; /**< may be NULL */
-	weir_accept_fn accept;	       /**< may be NULL: all are taken */
+	weir_accept_fn accept;	       /**< NULL: weir accepts all connections within its limits */
 };
 
-/** Listen on 'addr', of the driver's form. 0; -EADDRINUSE; -EINVAL; -ENOMEM; -ECANCELED: the engine
- * is being destroyed; -ECHILD: after fork, see weir/engine.h; or the driver's error. */
+/**
+ * Listens for connections.
+ *
+ * @param engine the engine that listens
+ * @param addr address in the driver's form; see weir_connect()
+ * @param options copied, except weir_program.non_idempotent and weir_program.ulb
+ * @param[out] listener the listener; set if the function returns 0
+ * @retval 0 success
+ * @retval -EADDRINUSE another listener uses the address
+ * @retval -EINVAL addr or options is NULL, or there are no programs, more than 8 programs or more
+ * than 64 engines
+ * @retval -ENOMEM memory is exhausted
+ * @retval -ECANCELED the engine is being destroyed
+ * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
+ * @retval other an error of the driver
+ * @owner the caller, until weir_listener_close()
+ */
 WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 			 const struct weir_listen_options *options,
 			 struct weir_listener **listener);
 
-/** Stop listening; connections go on. The engines given must not get connections from it any more:
- * let each poll once after this. NULL is allowed. */
+/**
+ * Stops listening. Established connections continue.
+ *
+ * Connections may still be on their way to the engines in weir_listen_options.engines. Poll each of
+ * these engines once before you destroy it.
+ *
+ * @param listener the listener; NULL is allowed
+ */
 WEIR_API void weir_listener_close(struct weir_listener *listener);
 
-/** The call. What they return is valid until the reply. */
+/**
+ * Returns the RPC header of the call.
+ *
+ * @param req the request
+ * @return the header; never NULL. Valid until the reply. weir_request_release_args() removes its
+ * credential and verifier.
+ * @owner weir
+ */
 WEIR_API const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req);
-/** Decoder over the arguments. Directly placed items appear as opaque data in place. */
-WEIR_API struct weir_xdr_in *weir_request_args(struct weir_request *req);
-WEIR_API struct weir_conn *
-weir_request_conn(const struct weir_request *req); /**< NULL when it is gone */
-WEIR_API struct weir_engine *
-weir_request_engine(const struct weir_request *req); /**< NULL when it is gone */
 
-/** The application's own pointer for this request, NULL at first. */
+/**
+ * Returns the decoder for the arguments. Directly placed items appear as opaque data in place.
+ *
+ * @param req the request
+ * @return the decoder; never NULL. Valid until the reply, and empty after
+ * weir_request_release_args().
+ * @owner weir
+ */
+WEIR_API struct weir_xdr_in *weir_request_args(struct weir_request *req);
+
+/**
+ * Returns the connection of a request.
+ *
+ * @param req the request
+ * @return the connection, or NULL if it has closed
+ */
+WEIR_API struct weir_conn *weir_request_conn(const struct weir_request *req);
+
+/**
+ * Returns the engine of a request.
+ *
+ * @param req the request
+ * @return the engine, or NULL if it was destroyed
+ */
+WEIR_API struct weir_engine *weir_request_engine(const struct weir_request *req);
+
+/**
+ * Stores a pointer of the application in a request.
+ *
+ * @param req the request
+ * @param user any value; weir does not use it
+ */
 WEIR_API void weir_request_set_user(struct weir_request *req, void *user);
+
+/**
+ * Returns the pointer that weir_request_set_user() stored.
+ *
+ * @param req the request
+ * @return the pointer; NULL if none was stored
+ */
 WEIR_API void *weir_request_user(const struct weir_request *req);
 
-/** Start an accepted reply of status SUCCESS whose results, items left out, have at most
- * 'max_bytes' of XDR. Encoder for the results; NULL when no buffer of that size is free, or, with
- * errno ECHILD, after fork (weir/engine.h). */
+/**
+ * Starts an accepted reply with the status SUCCESS.
+ *
+ * If the function is called again, the results start anew.
+ *
+ * @param req the request
+ * @param max_bytes upper bound of the results' XDR, without items
+ * @return the encoder for the results, or NULL: no buffer of that size is free, the engine was
+ * destroyed or, with errno ECHILD, the process is a child of fork(2). See
+ * weir_request_retry_when_buffers().
+ * @owner weir. The encoder is valid until the reply.
+ */
 WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
 
-/** After weir_request_results() has returned NULL: have the handler called again, from the start,
- * with its arguments as they were, when buffers are back; connections take turns. 0: it will be,
- * and is to return now. Else it is to reply with an error. -EMSGSIZE: there is no buffer of that
- * size, ever. -ENOBUFS: too many wait (the profile's waiting_requests), or its own arguments are in
- * buffers that others wait for. -ENOTCONN: the engine is gone. -ECHILD: after fork. */
+/**
+ * Runs the handler again when a buffer is available.
+ *
+ * Call it after weir_request_results() returned NULL. On success the handler must return without a
+ * reply; weir later calls it from the start with the same arguments. weir serves connections
+ * round-robin. On error the handler must reply with an error.
+ *
+ * @param req the request
+ * @retval 0 weir will call the handler again
+ * @retval -EMSGSIZE no buffer is ever as large as that
+ * @retval -ENOBUFS too many requests wait (profile key waiting_requests), or the request's own
+ * arguments are in buffers for which others wait
+ * @retval -ENOTCONN the engine was destroyed
+ * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
+ */
 WEIR_API int weir_request_retry_when_buffers(struct weir_request *req);
 
-/** The call was carried out, and its arguments are not needed any more: buffers that they were
- * pulled to go back. weir_request_args() are none after this, nor are there the credential and the
- * verifier of weir_request_header(). From then on weir_request_retry_when_buffers() is not refused
- * with -ENOBUFS, since an error would be wrong by now. */
+/**
+ * Releases the arguments of a request that was executed.
+ *
+ * weir takes back the buffers into which it read them. After that weir_request_args() is empty, and
+ * the credential and the verifier are gone. weir_request_retry_when_buffers() no longer fails with
+ * -ENOBUFS, because an error reply to an executed call would be wrong.
+ *
+ * @param req the request
+ */
 WEIR_API void weir_request_release_args(struct weir_request *req);
-/** Whether that was done: the handler is called again, for the reply alone. */
+
+/**
+ * Returns whether weir_request_release_args() was called. If so, the handler runs only to reply.
+ *
+ * @param req the request
+ * @return true if the arguments were released
+ */
 WEIR_API bool weir_request_args_released(const struct weir_request *req);
 
-/** Append variable-length opaque results without copying: count word here, data by a Write chunk
- * where the requester offered one and the binding allows it, else in the message. 'data' stays
- * unchanged until on_sent. 0; -EINVAL; -E2BIG: more than 8. */
+/**
+ * Appends variable-length opaque data to the results without copying them.
+ *
+ * The function encodes the length. If the requester offered a Write chunk and the binding declares
+ * the item DDP-eligible, weir writes the data to that chunk. Otherwise the data travel in the
+ * message.
+ *
+ * @param req a request for which weir_request_results() returned an encoder
+ * @param region the region that contains the data; added to the engine
+ * @param data first byte
+ * @param len_bytes length; 0 to the end of the region
+ * @retval 0 success. If the length does not fit the encoder, the reply reports the error.
+ * @retval -EINVAL the region was not added to the engine, or the data are not within it
+ * @retval -E2BIG the reply already has 8 items
+ * @owner the caller. The data must not change until the function of weir_request_on_sent() is
+ * called.
+ */
 WEIR_API int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
 				      const void *data, uint32_t len_bytes);
 
-/** In the place of weir_request_result_item() where the binding pairs items with Write chunks by
- * the operation that returns them and this one has taken an arm without data (RFC 8267): its chunk
- * goes back unused, and the next item has the next chunk. Encodes nothing. 0, or -E2BIG. */
+/**
+ * Leaves the next Write chunk unused.
+ *
+ * Use it instead of weir_request_result_item() if the binding assigns Write chunks to operations
+ * and the operation returns a union arm without data (RFC 8267). The next item uses the next
+ * chunk. The function encodes nothing.
+ *
+ * @param req a request for which weir_request_results() returned an encoder
+ * @retval 0 success
+ * @retval -E2BIG the reply already has 8 items
+ * @rfc 8267
+ */
 WEIR_API int weir_request_result_absent(struct weir_request *req);
 
-/** Of a procedure that is a list of operations, such as COMPOUND: results from here on are those of
- * the operation that begins 'args_offset' bytes into the arguments, with the data of items counted,
- * in the call as it was before anything was taken out of it. By version 2's extension a requester
- * says for each operation where its results go (rtrext-01 section 7.4). 0 at first. Any time before
- * the items. */
+/**
+ * Says which operation of a list, such as COMPOUND, the following results belong to.
+ *
+ * With version 2's extension the requester says for each operation where its results go (rtrext-01
+ * section 7.4). Call it before the items of the operation. Without a call the offset is 0.
+ *
+ * @param req the request
+ * @param args_offset where the operation begins: bytes from the start of the arguments as they were
+ * before reduction, that is, including the data of items
+ */
 WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_offset);
 
-/** fn(arg) will be called once when memory named in the reply is the application's again, which may
- * be before weir_request_reply() returns. */
+/**
+ * Sets a function that reports when the memory named in the reply belongs to the application
+ * again.
+ *
+ * weir calls the function once. It may do so before weir_request_reply() returns.
+ *
+ * @param req the request
+ * @param fn the function
+ * @param arg passed to fn
+ */
 WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
 
-/** Of a procedure that is not idempotent, before the reply: the call had no effect, and is to be
- * carried out when it comes once more, such as after a reply that says 'try again later'. */
+/**
+ * Keeps the reply out of the duplicate request cache.
+ *
+ * Use it for a non-idempotent procedure if the call had no effect, for example if the reply says
+ * "try again later". A duplicate is then executed.
+ *
+ * @param req the request, before its reply
+ */
 WEIR_API void weir_request_skip_replay_cache(struct weir_request *req);
 
-/** Send what weir_request_results() started. When it can't be conveyed by what the requester
- * offered, the requester gets RDMA_ERROR with ERR_CHUNK (RFC 8166 section 4.5.3). */
+/**
+ * Sends the reply that weir_request_results() started, and frees the request.
+ *
+ * If the reply fits neither inline nor into the chunks that the requester offered, the requester
+ * receives RDMA_ERROR with ERR_CHUNK.
+ *
+ * @param req the request; invalid after the call
+ * @rfc 8166 section 4.5.3
+ */
 WEIR_API void weir_request_reply(struct weir_request *req);
 
-/** Reply with PROG_UNAVAIL, PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR instead. */
+/**
+ * Sends an accepted reply with an error status, and frees the request.
+ *
+ * @param req the request; invalid after the call
+ * @param stat PROG_UNAVAIL, PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR
+ */
 WEIR_API void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat);
 
-/** Reply MSG_DENIED, AUTH_ERROR. */
+/**
+ * Sends a denied reply (MSG_DENIED, AUTH_ERROR), and frees the request.
+ *
+ * @param req the request; invalid after the call
+ * @param stat why authentication failed
+ */
 WEIR_API void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
 
 WEIR_END_DECLS
