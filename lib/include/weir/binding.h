@@ -3,37 +3,47 @@
 #define WEIR_BINDING_H
 
 /*
- * Upper-layer bindings as data (RFC 8166 section 6): which items of which procedure are
- * DDP-eligible and how many chunks a call may carry. weir asks the table of the call's program and
- * version; a program without one has no eligible items, and chunks for it are a violation
- * (section 6.1).
+ * Upper-layer bindings (RFC 8166 section 6) as tables: which items of which procedure are
+ * DDP-eligible, and how many chunks a call may have. A program without a table has no eligible
+ * items, and chunks in its messages violate the protocol (section 6.1).
  */
 
 #include <weir/common.h>
 
 WEIR_BEGIN_DECLS
 
-/** One procedure's rules. */
+/** The rules of one procedure. */
 struct weir_ulb_proc {
-	uint32_t proc;
-	uint32_t arg_items_max; /**< DDP-eligible arguments: Read chunks, besides Position Zero; 0
-				   to 16 */
-	uint32_t result_items_max; /**< DDP-eligible results: Write chunks; 0 to 16 */
+	uint32_t proc; /**< procedure number */
+	/** DDP-eligible arguments: Read chunks other than Position Zero chunks; 0 to 16. */
+	uint32_t arg_items_max;
+	/** DDP-eligible results: Write chunks; 0 to 16. */
+	uint32_t result_items_max;
 };
 
-/** The binding of one RPC program, a range of its versions. Procedures not listed have no eligible
- * items. The table must live as long as the engine that uses it; it is not written to. */
+/**
+ * The binding of an RPC program, for a range of its versions.
+ *
+ * weir does not copy the table and does not write to it. It must exist as long as an engine uses
+ * it.
+ */
 struct weir_ulb {
-	const char *name; /**< for people, e.g. "NFS version 3" */
-	uint32_t prog;
-	uint32_t vers_low;
-	uint32_t vers_high;
+	const char *name;   /**< name for messages, such as "NFS version 3" */
+	uint32_t prog;	    /**< program number */
+	uint32_t vers_low;  /**< lowest version */
+	uint32_t vers_high; /**< highest version */
+	/** Procedures with DDP-eligible items. Other procedures have none. */
 	const struct weir_ulb_proc *procs;
-	uint32_t nprocs;
+	uint32_t nprocs; /**< entries of procs */
 };
 
-/** The rules for 'proc' of a binding; all zero limits when it is not listed or 'ulb' is NULL. Any
- * thread; never NULL. */
+/**
+ * Finds the rules of a procedure. Thread: any.
+ *
+ * @param ulb the binding; NULL is allowed
+ * @param proc procedure number
+ * @return the rules; never NULL. Both limits are 0 if the binding does not list the procedure.
+ */
 WEIR_API const struct weir_ulb_proc *weir_ulb_find(const struct weir_ulb *ulb, uint32_t proc);
 
 WEIR_END_DECLS

@@ -5,16 +5,20 @@
 /*
  * XDR (RFC 4506) over buffers that need not be contiguous.
  *
- * A decoder (weir_xdr_in) walks a list of parts. A part is either a piece of the Payload stream
- * that came inline or in a Long message, or a directly placed item: the content of one Read chunk
- * (RFC 8166 section 3.4.5). An item can be taken only as the body of an opaque, in full and in
- * place; any other field that would reach into an item is an error, so that a peer can reduce
- * nothing but what the procedure's own decoder takes as DDP-eligible (RFC 8166 section 6.1).
+ * A decoder (weir_xdr_in) walks a list of parts. A part is one of these:
+ * - A piece of the Payload stream that arrived inline or in a Long message.
+ * - A directly placed item: the content of one Read chunk (RFC 8166 section 3.4.5).
  *
- * All functions: owner's thread only, no allocation, no side effect on error other than setting
- * 'failed', which stays set (later gets fail too, so that a decoder may check once at its end).
- * Gets return 0, or -EBADMSG when the stream is exhausted or the value is out of its XDR type's
- * range.
+ * An item can be decoded only as the body of an opaque, in full and in place. Any other field that
+ * overlaps an item is an error. Therefore a peer can reduce only what the procedure's decoder
+ * accepts as DDP-eligible (RFC 8166 section 6.1).
+ *
+ * Errors persist, so that the caller may check once at the end:
+ * - After a get fails, all later gets of the decoder fail.
+ * - After a put fails, 'failed' of the encoder stays true.
+ *
+ * Thread of all functions: any, but one decoder or encoder is used by one thread at a time. No
+ * function allocates memory.
  */
 
 #include <endian.h>
@@ -25,45 +29,57 @@
 
 WEIR_BEGIN_DECLS
 
-/** XDR's unit: everything is a multiple of this many bytes (RFC 4506 section 3). */
+/** XDR unit in bytes: the length of each encoded item is a multiple of it (RFC 4506 section 3). */
 #define WEIR_XDR_UNIT 4u
 
-/** The zero bytes, 0 to 3, that follow 'len' bytes of opaque data. */
+/**
+ * Returns the length of the padding after opaque data.
+ *
+ * @param len length of the data in bytes
+ * @return 0 to 3
+ */
 static inline uint32_t weir_xdr_pad(uint32_t len)
 {
 	return (0u - len) & 3u;
 }
 
-/** One part of a stream that is being decoded. */
+/** One part of a stream to decode. */
 struct weir_xdr_part {
-	const uint8_t *base;
-	uint32_t len_bytes; /**< an item: the length of the data, without roundup padding */
-	uint32_t is_item;   /**< 1: a directly placed item */
+	const uint8_t *base; /**< first byte */
+	uint32_t len_bytes;  /**< length; of an item, without XDR padding */
+	uint32_t is_item;    /**< 1: a directly placed item */
 };
 
-/** Decoder. Set up with weir_xdr_in_init() or weir_xdr_in_init_parts(); fields are private. */
+/** Decoder. Initialize it with weir_xdr_in_init() or weir_xdr_in_init_parts(). Members are private.
+ */
 struct weir_xdr_in {
 	const uint8_t *p;
 	const uint8_t *end;
-	const struct weir_xdr_part *next; /* parts after the present one */
-	uint32_t nparts;  /* how many; and bools so wide that all three are one word */
-	uint16_t is_item; /* the present part is an item not yet taken */
+	const struct weir_xdr_part *next; /* parts after the current one */
+	/* These three share one 64-bit word, so that they are set and tested at once. */
+	uint32_t nparts;  /* number of parts after the current one */
+	uint16_t is_item; /* the current part is an item that was not decoded yet */
 	uint16_t failed;
-	uint64_t later_bytes; /* sum of the lengths of the parts after the present one */
-	uint8_t *join; /* of several parts: memory to put what crosses them together in, and its end
-			*/
+	uint64_t later_bytes; /* total length of the parts after the current one */
+	uint8_t *join;	      /* memory in which data that cross parts are joined; may be NULL */
 	uint8_t *join_end;
 };
 
-/** Encoder into one buffer. Fields may be read. */
+/** Encoder into one buffer. Initialize it with weir_xdr_out_init(). Members may be read. */
 struct weir_xdr_out {
-	uint8_t *p;
-	uint8_t *end;
-	uint8_t *start;
-	bool failed; /**< an earlier put did not fit */
+	uint8_t *p;	/**< where the next put writes */
+	uint8_t *end;	/**< end of the buffer */
+	uint8_t *start; /**< first byte of the buffer */
+	bool failed;	/**< an earlier put did not fit */
 };
 
-/** Decode one contiguous buffer of 'len_bytes'. The buffer must stay until the last get. */
+/**
+ * Initializes a decoder for one contiguous buffer.
+ *
+ * @param in the decoder
+ * @param base first byte; the buffer must exist until the last get
+ * @param len_bytes length; 0 is allowed, with any base
+ */
 static inline void weir_xdr_in_init(struct weir_xdr_in *in, const void *base, uint32_t len_bytes)
 {
 	in->p = (const uint8_t *)base;
@@ -75,20 +91,39 @@ static inline void weir_xdr_in_init(struct weir_xdr_in *in, const void *base, ui
 	in->later_bytes = 0;
 }
 
-/** Decode 'nparts' parts in order. The array and what it points to must stay until the last get. */
+/**
+ * Initializes a decoder for several parts.
+ *
+ * @param in the decoder
+ * @param parts the parts in order; the array and the buffers must exist until the last get
+ * @param nparts entries of parts
+ */
 WEIR_API void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *parts,
 				     uint32_t nparts);
 
-/** Bytes not yet taken (items count with their data's length). */
+/**
+ * Returns the number of bytes that are left to decode.
+ *
+ * @param in the decoder
+ * @return bytes; items count with the length of their data
+ */
 static inline uint64_t weir_xdr_remaining(const struct weir_xdr_in *in)
 {
 	return (uint64_t)(in->end - in->p) + in->later_bytes;
 }
 
-/* The path of each get for data that crosses parts; not for callers. */
+/* The general path of each get, for data that cross parts. Applications do not call it. */
 WEIR_API int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
 
-/** Copy 'len_bytes' raw bytes (no padding) to dst; dst NULL: skip them. */
+/**
+ * Decodes raw bytes without padding.
+ *
+ * @param in the decoder
+ * @param[out] dst the bytes; NULL: skip them
+ * @param len_bytes number of bytes
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, or an item is next
+ */
 static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t len_bytes)
 {
 	if (__builtin_expect(in->is_item || (size_t)(in->end - in->p) < len_bytes, 0))
@@ -99,8 +134,15 @@ static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t
 	return 0;
 }
 
-/** A word (RFC 4506 4.1, 4.2). 0, or -EBADMSG where the message ends before, or a
- * chunk's data is next: *value is as it was then. */
+/**
+ * Decodes an int or unsigned int.
+ *
+ * @param in the decoder
+ * @param[out] value the value; unchanged on error
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, or an item is next
+ * @rfc 4506 sections 4.1 and 4.2
+ */
 static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 {
 	uint32_t be;
@@ -111,7 +153,15 @@ static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 	return rc;
 }
 
-/** The same of a hyper (RFC 4506 4.5). */
+/**
+ * Decodes a hyper or unsigned hyper.
+ *
+ * @param in the decoder
+ * @param[out] value the value; unchanged on error
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, or an item is next
+ * @rfc 4506 section 4.5
+ */
 static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
 {
 	uint64_t be;
@@ -122,26 +172,70 @@ static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
 	return rc;
 }
 
-/** bool (RFC 4506 section 4.4): a value above 1 is an error. */
+/**
+ * Decodes a bool.
+ *
+ * @param in the decoder
+ * @param[out] value the value; unchanged on error
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, an item is next, or the value is above 1
+ * @rfc 4506 section 4.4
+ */
 WEIR_API int weir_xdr_get_bool(struct weir_xdr_in *in, bool *value);
 
-/** Fixed-length opaque of 'len_bytes', with its padding; dst NULL: skip. Padding is not checked to
- * be zero (RFC 8166 section 8.2.2: 'they don't have to be'). */
+/**
+ * Decodes fixed-length opaque data with their padding. The padding may have any value.
+ *
+ * @param in the decoder
+ * @param[out] dst the data; NULL: skip them
+ * @param len_bytes length of the data
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, or the data overlap an item
+ * @rfc 4506 section 4.9
+ */
 WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
 
-/** Variable-length opaque or string copied to dst: at most 'max_bytes', else error. */
+/**
+ * Decodes variable-length opaque data, or a string, into a buffer.
+ *
+ * @param in the decoder
+ * @param[out] dst the data; max_bytes long
+ * @param max_bytes largest length to accept
+ * @param[out] len_bytes length of the data
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, the length exceeds max_bytes, or the data overlap an
+ * item; use weir_xdr_get_opaque_ref() for items
+ * @rfc 4506 sections 4.10 and 4.11
+ */
 WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max_bytes,
 				 uint32_t *len_bytes);
 
-/** Variable-length opaque in place: *data points into the stream and is valid as long as its
- * buffers. An item is contiguous always, and so is inline data but in a decoder that the caller
- * made of several parts (there -EBADMSG: use weir_xdr_get_opaque()): where weir received them
- * apart, it has memory to put the bytes together in. At most 'max_bytes', else error. An item must
- * have exactly the length that the count says (RFC 8166 section 3.4.5). */
+/**
+ * Decodes variable-length opaque data in place.
+ *
+ * An item is always contiguous. Inline data are contiguous, too: if a message arrived in several
+ * parts, weir provides memory to join them. Only a decoder that the caller initialized with
+ * several parts cannot join them; use weir_xdr_get_opaque() there.
+ *
+ * @param in the decoder
+ * @param[out] data the first byte; valid as long as the buffers of the stream
+ * @param max_bytes largest length to accept
+ * @param[out] len_bytes length of the data
+ * @retval 0 success
+ * @retval -EBADMSG the stream ends before, the length exceeds max_bytes, the length of an item
+ * differs from the encoded length, or the data cross parts that cannot be joined
+ * @rfc 8166 section 3.4.5
+ */
 WEIR_API int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
 				     uint32_t *len_bytes);
 
-/** Encode into 'base', at most 'size_bytes'. */
+/**
+ * Initializes an encoder.
+ *
+ * @param out the encoder
+ * @param base the buffer; it must exist until the last put
+ * @param size_bytes size of the buffer; 0 is allowed, with any base
+ */
 static inline void weir_xdr_out_init(struct weir_xdr_out *out, void *base, size_t size_bytes)
 {
 	out->start = (uint8_t *)base;
@@ -150,13 +244,23 @@ static inline void weir_xdr_out_init(struct weir_xdr_out *out, void *base, size_
 	out->failed = false;
 }
 
-/** Bytes written so far. */
+/**
+ * Returns the number of bytes that were encoded.
+ *
+ * @param out the encoder
+ * @return bytes
+ */
 static inline size_t weir_xdr_out_len(const struct weir_xdr_out *out)
 {
 	return (size_t)(out->p - out->start);
 }
 
-/** Take 'len_bytes' of the output for the caller to fill; NULL and 'failed' when they do not fit.
+/**
+ * Reserves bytes of the output, which the caller then fills.
+ *
+ * @param out the encoder
+ * @param len_bytes number of bytes
+ * @return the first byte, or NULL if the bytes do not fit; the encoder has then failed
  */
 static inline uint8_t *weir_xdr_reserve(struct weir_xdr_out *out, size_t len_bytes)
 {
@@ -170,7 +274,15 @@ static inline uint8_t *weir_xdr_reserve(struct weir_xdr_out *out, size_t len_byt
 	return at;
 }
 
-/** Puts return 0, or -ENOSPC when the output is full. */
+/**
+ * Encodes an int or unsigned int.
+ *
+ * @param out the encoder
+ * @param value the value
+ * @retval 0 success
+ * @retval -ENOSPC the value does not fit
+ * @rfc 4506 sections 4.1 and 4.2
+ */
 static inline int weir_xdr_put_u32(struct weir_xdr_out *out, uint32_t value)
 {
 	uint8_t *at = weir_xdr_reserve(out, 4);
@@ -182,7 +294,15 @@ static inline int weir_xdr_put_u32(struct weir_xdr_out *out, uint32_t value)
 	return 0;
 }
 
-/** A hyper (RFC 4506 4.5). 0, or -ENOSPC when the output is full. */
+/**
+ * Encodes a hyper or unsigned hyper.
+ *
+ * @param out the encoder
+ * @param value the value
+ * @retval 0 success
+ * @retval -ENOSPC the value does not fit
+ * @rfc 4506 section 4.5
+ */
 static inline int weir_xdr_put_u64(struct weir_xdr_out *out, uint64_t value)
 {
 	uint8_t *at = weir_xdr_reserve(out, 8);
@@ -194,11 +314,29 @@ static inline int weir_xdr_put_u64(struct weir_xdr_out *out, uint64_t value)
 	return 0;
 }
 
-/** Fixed-length opaque with zero padding. */
+/**
+ * Encodes fixed-length opaque data with zero padding.
+ *
+ * @param out the encoder
+ * @param src the data
+ * @param len_bytes length of the data
+ * @retval 0 success
+ * @retval -ENOSPC the data do not fit
+ * @rfc 4506 section 4.9
+ */
 WEIR_API int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src,
 				       uint32_t len_bytes);
 
-/** Variable-length opaque: count, bytes, zero padding. */
+/**
+ * Encodes variable-length opaque data, or a string: length, data and zero padding.
+ *
+ * @param out the encoder
+ * @param src the data
+ * @param len_bytes length of the data
+ * @retval 0 success
+ * @retval -ENOSPC the data do not fit
+ * @rfc 4506 sections 4.10 and 4.11
+ */
 WEIR_API int weir_xdr_put_opaque(struct weir_xdr_out *out, const void *src, uint32_t len_bytes);
 
 WEIR_END_DECLS
