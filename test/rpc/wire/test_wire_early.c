@@ -1,35 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A reply to a call whose Send has not left the batch: a peer can tell the XID beforehand. */
-#include "pair_main.h"
+#include "raw_server.h"
 
 #include "call_pool.h"
-#include "raw.h"
 
-static struct pair pair;
-static struct raw raw;
 static struct outcome first, early, many[7];
 
-static int setup(void **state)
-{
-	(void)state;
-	pair_start(&pair, NULL);
-	raw_open(&raw, &pair);
-	raw_serve(&raw);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	raw_end(&raw);
-	return 0;
-}
-
 /* More than the batch holds, so that it is posted in here. */
-static void fill_batch(struct outcome *outcome, struct weir_call *ended,
-		       const struct weir_result *result)
+static void fill_batch(struct outcome *o, struct weir_call *ended, const struct weir_result *result)
 {
-	(void)outcome;
+	(void)o;
 	(void)ended;
 	(void)result;
 	for (uint32_t i = 0; i < 7; i++) {
@@ -51,13 +31,12 @@ static void fill_batch(struct outcome *outcome, struct weir_call *ended,
 	}
 }
 
-static void call_big(struct outcome *outcome, struct weir_call *ended,
-		     const struct weir_result *result)
+static void call_big(struct outcome *o, struct weir_call *ended, const struct weir_result *result)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
 
-	(void)outcome;
+	(void)o;
 	(void)ended;
 	(void)result;
 	outcome_init(&early, &pair);

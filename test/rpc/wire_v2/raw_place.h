@@ -124,6 +124,25 @@ static inline uint32_t place_checksum(uint32_t len)
 	return sum;
 }
 
+/* Submits a WRITE of the first bytes of the client's memory, which it sets to pair_byte(0) and so
+ * on. */
+static inline void place_submit_write(struct pair *pair, struct outcome *outcome, uint32_t len)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	for (uint32_t i = 0; i < len; i++)
+		pair->client_mem[i] = pair_byte(i);
+	outcome_init(outcome, pair);
+	params = pair_params(PAIR_WRITE, outcome);
+	call = weir_call_begin(pair->conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), 5);
+	assert_int_equal(weir_call_arg_item(call, pair->client_region, pair->client_mem, len), 0);
+	weir_xdr_put_u32(weir_call_args(call), 6);
+	assert_int_equal(weir_call_submit(call), 0);
+}
+
 /* Requests that are not in use name no receives: these are others' by then. */
 static inline void expect_no_parts(const struct weir_conn *server_conn)
 {

@@ -46,20 +46,9 @@ static void expect_idle(void)
 static uint32_t begin_write(uint32_t len)
 {
 	uint32_t w[32], used, ntbsns = (len + TARGET - 1) / TARGET;
-	struct weir_call_params params;
-	struct weir_call *call;
 	uint8_t msg[RAW_BUF];
 
-	for (uint32_t i = 0; i < len; i++)
-		pair.client_mem[i] = pair_byte(i);
-	outcome_init(&outcome, &pair);
-	params = pair_params(PAIR_WRITE, &outcome);
-	call = weir_call_begin(conn, &params);
-	assert_non_null(call);
-	weir_xdr_put_u32(weir_call_args(call), 5);
-	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len), 0);
-	weir_xdr_put_u32(weir_call_args(call), 6);
-	assert_int_equal(weir_call_submit(call), 0);
+	place_submit_write(&pair, &outcome, len);
 	used = raw_recv(&raw, msg);
 	assert_int_equal(used, LEAD + len);
 	for (uint32_t i = 0; i < 32; i++)
