@@ -4,11 +4,11 @@
  * (enum request_next in lib/conn/protocol.h). This file alone stores the state, goes from one step
  * to the next, continues requests that have waited, and releases them.
  *
- * The steps of a call are request_recv.c, request_chunks.c, request_pull.c, request_rpc_header.c
- * and request_drc.c, those of its reply request_error.c and request_reply.c, and the last one is
- * request_release.c. Version 2 has steps of its own, which are reached through conn_protocol.
- * request_fast.c carries the most common requests through in one pass, stores their state itself,
- * and leaves all others to this file.
+ * The steps of a call are request_recv.c, request_chunks.c, request_pull.c, request_args.c,
+ * request_rpc_header.c and request_drc.c, those of its reply request_error.c and request_reply.c,
+ * and the last one is request_release.c. Version 2 has steps of its own, which are reached through
+ * conn_protocol. request_fast.c carries the most common requests through in one pass, stores their
+ * state itself, and leaves all others to this file.
  */
 #include "request_read_one.h"
 
@@ -20,7 +20,7 @@ static void act(struct weir_request *req, enum request_next next);
 
 /* ---- requests for messages ---- */
 
-static void pull_on(struct weir_request *req);
+static void on_stage_read(struct weir_request *req);
 
 /* Its Send is done, or the last READ of a stage. */
 static void on_tx(struct conn_tx *tx, int error)
@@ -32,15 +32,14 @@ static void on_tx(struct conn_tx *tx, int error)
 			request_end_pending(req);
 		request_release(req);
 	} else {
-		pull_on(req);
+		on_stage_read(req);
 	}
 }
 
 static void on_room(struct conn_waiter *waiter);
 static void on_buffers(struct engine_waiter *waiter);
 
-/* One that was never used; NULL: there is none left. */
-static out_of_line struct weir_request *take_unused(struct request_pool *pool)
+out_of_line struct weir_request *request_take_unused(struct request_pool *pool)
 {
 	struct weir_request *req = request_pool_next(pool);
 
@@ -49,22 +48,6 @@ static out_of_line struct weir_request *take_unused(struct request_pool *pool)
 	req->tx.done = on_tx;
 	req->tx_waiter.on_room = on_room;
 	req->buf_waiter.on_buffers = on_buffers;
-	return req;
-}
-
-static inline struct weir_request *take_request(struct responder *responder)
-{
-	struct weir_request *req = responder->pool->free;
-
-	if (unlikely(!req)) {
-		req = take_unused(responder->pool);
-		if (!req)
-			return NULL;
-	} else {
-		responder->pool->free = req->next_free;
-	}
-	responder->nbusy++;
-	req->responder = responder;
 	return req;
 }
 
@@ -78,7 +61,7 @@ void request_pool_serve(struct request_pool *pool)
 		return;
 	pool->is_serving = true;
 	while ((responder = request_pool_waiting(pool))) {
-		struct weir_request *req = take_request(responder);
+		struct weir_request *req = request_take(responder);
 		struct mem_buf *buf = responder_take_from_backlog(responder);
 
 		request_receive(req, responder->conn, buf, (uint32_t)buf->user[1]);
@@ -87,19 +70,6 @@ void request_pool_serve(struct request_pool *pool)
 }
 
 /* ---- release ---- */
-
-static inline void put_free(struct weir_request *req)
-{
-	struct request_pool *pool = req->responder->pool;
-
-	req->credit = 0;
-	req->args_released = false;
-	req->user = NULL;
-	req->on_sent = NULL;
-	req->state = REQUEST_FREE;
-	req->next_free = pool->free;
-	pool->free = req;
-}
 
 /* With all that it may have, and what its release leads to. Callbacks may end other requests of the
  * responder here: without a connection, it lives as long as this one counts. */
@@ -110,7 +80,7 @@ static out_of_line void release_all(struct weir_request *req)
 	void (*on_sent)(void *) = req->on_sent;
 
 	request_give_back(req);
-	put_free(req);
+	request_put_free(req);
 	if (on_sent)
 		on_sent(req->on_sent_arg);
 	if (conn)
@@ -131,7 +101,7 @@ void request_release(struct weir_request *req)
 	}
 	req->responder->nbusy--;
 	req->reply = NULL;
-	put_free(req);
+	request_put_free(req);
 	if (reply)
 		mem_pool_put(reply);
 }
@@ -172,15 +142,16 @@ static out_of_line void reply_general(struct weir_request *req, struct weir_conn
 /* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
 static void keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
-	struct drc_entry *entry = request_end_replay(req);
+	struct drc_entry *entry = req->replay;
 	struct weir_request *other;
 
-	/* First those that wait: what comes of an answer may be one more. */
-	while ((other = request_next_duplicate(entry))) {
+	req->replay = NULL;
+	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
+	/* What comes of an answer may be one more duplicate. */
+	while ((other = request_keep_reply(req, entry, pieces, npieces))) {
 		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
 	}
-	request_keep_reply(req, entry, pieces, npieces);
 }
 
 /* The connection is gone, or there are no results, or the reply is to be kept. */
@@ -308,24 +279,42 @@ static bool begin_items(struct weir_request *req)
 	return true;
 }
 
+/* All arguments are here. */
+static void end_pull(struct weir_request *req)
+{
+	enum request_next next = request_join_items(req);
+
+	request_end_pull(req);
+	if (next != REQUEST_GO_ON)
+		act(req, next);
+	else if (find_or_answer(req))
+		dispatch(req, 0);
+}
+
 /* From where it is: its chunks are listed, or it has waited. */
 static void pull_on(struct weir_request *req)
 {
-	for (;;) {
-		enum request_next next = request_read_stage(req);
+	enum request_next next = request_read_stage(req);
 
-		if (next != REQUEST_GO_ON) {
-			act(req, next);
-			return;
-		}
-		if (req->state == REQUEST_PULL_ITEMS) {
-			if (find_or_answer(req))
-				dispatch(req, 0);
-			return;
-		}
-		if (!begin_items(req))
-			return;
+	if (next == REQUEST_GO_ON) {
+		on_stage_read(req);
+	} else if (next != REQUEST_WAIT) {
+		request_end_pull(req); /* the error may have to wait before it is sent */
+		act(req, next);
 	}
+}
+
+/* What the stage reads is here. There are two stages at most. */
+static void on_stage_read(struct weir_request *req)
+{
+	req->is_reading = false;
+	if (req->state == REQUEST_PULL_ITEMS) {
+		end_pull(req);
+		return;
+	}
+	request_open_stream(req);
+	if (begin_items(req))
+		pull_on(req);
 }
 
 static void pull(struct weir_request *req)
@@ -334,10 +323,15 @@ static void pull(struct weir_request *req)
 
 	req->state = REQUEST_PULL_CALL;
 	next = request_list_chunks(req);
-	if (next != REQUEST_GO_ON)
+	if (next != REQUEST_GO_ON) {
 		act(req, next);
-	else if (req->hdr.has_position_zero || begin_items(req))
+		return;
+	}
+	request_begin_pull(req);
+	if (req->hdr.has_position_zero)
 		pull_on(req);
+	else
+		on_stage_read(req); /* the first stage has nothing to read */
 }
 
 static hot_inline void read_one(struct weir_request *req, const struct rdma1_read_segment *seg,
@@ -394,12 +388,11 @@ static void join_group(struct weir_request *req)
 
 	if (rc == -EAGAIN)
 		return;
+	request_end_pull(req);
 	if (rc != 0) {
-		request_pull_end(req);
-		act(req, req->responder->protocol->refuse_pull(req));
+		act(req, REQUEST_CANT_PULL);
 		return;
 	}
-	request_pull_end(req);
 	request_read_parts(req);
 	if (!find_or_answer(req))
 		return;
@@ -499,7 +492,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 
 	(void)inv_rkey; /* a responder exposes no memory (RFC 8166 section 3.1) */
 	if (likely(responder->deferred_by == 0))
-		req = take_request(responder);
+		req = request_take(responder);
 	if (unlikely(!req))
 		responder_put_in_backlog(responder, buf, len);
 	else
@@ -565,10 +558,12 @@ static void act(struct weir_request *req, enum request_next next)
 		pull(req);
 		return;
 	case REQUEST_PULL_ON:
+		request_begin_pull(req);
 		pull_on(req);
 		return;
 	case REQUEST_JOIN_GROUP:
 		req->state = REQUEST_JOIN;
+		request_begin_pull(req);
 		join_group(req);
 		return;
 	case REQUEST_GROUP_BEGUN:
@@ -577,6 +572,9 @@ static void act(struct weir_request *req, enum request_next next)
 		return;
 	case REQUEST_GROUP_DONE:
 		end_group(req);
+		return;
+	case REQUEST_CANT_PULL:
+		act(req, req->responder->protocol->refuse_pull(req));
 		return;
 	case REQUEST_PLAN:
 		act(req, request_plan(req));

@@ -5,6 +5,8 @@
 /* The functions of requests, by the file that has them. A step returns what it has come to (enum
  * request_next): request.c alone goes from one to the next. */
 
+#include <errno.h>
+
 #include "responder.h"
 #include "shape.h"
 
@@ -44,6 +46,40 @@ void request_release(struct weir_request *req);
 void request_drop_group(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
+
+/* A request object that was never used, with the callbacks of what it waits for; NULL: there is
+ * none left. */
+out_of_line struct weir_request *request_take_unused(struct request_pool *pool);
+/* A request object for a message; NULL: there is none left. */
+static inline struct weir_request *request_take(struct responder *responder)
+{
+	struct weir_request *req = responder->pool->free;
+
+	if (unlikely(!req)) {
+		req = request_take_unused(responder->pool);
+		if (!req)
+			return NULL;
+	} else {
+		responder->pool->free = req->next_free;
+	}
+	responder->nbusy++;
+	req->responder = responder;
+	return req;
+}
+
+/* It holds nothing any more: it is free. */
+static inline void request_put_free(struct weir_request *req)
+{
+	struct request_pool *pool = req->responder->pool;
+
+	req->credit = 0;
+	req->args_released = false;
+	req->user = NULL;
+	req->on_sent = NULL;
+	req->state = REQUEST_FREE;
+	req->next_free = pool->free;
+	pool->free = req;
+}
 
 /* request_pool.c: request objects, and messages that wait for them */
 /* The engine's, with the first connection, where receives are shared; else one for this connection.
@@ -131,11 +167,18 @@ static inline void request_count_no_chunks(struct weir_request *req)
 	req->nbulk = 0;
 }
 
+/* Its pull begins: from here on it has only so much time. 'pull_bytes' count as soon as
+ * request_pull.c admits it. */
+void request_begin_pull(struct weir_request *req);
+/* End the pull of a request, whether it succeeded or was refused. */
+out_of_line void request_end_pull(struct weir_request *req);
+/* All that is counted of it goes back. */
+void request_count_none(struct weir_request *req);
+
+/* request_pending.c: replies that can't be sent at once */
 /* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
 void request_begin_pending(struct weir_request *req);
 void request_end_pending(struct weir_request *req);
-/* All that is counted of it goes back. */
-void request_count_none(struct weir_request *req);
 
 /* request_fast.c: a message that the device delivers */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
@@ -153,11 +196,9 @@ static inline uintptr_t request_judged_shape(const struct weir_request *req)
 			     req->hdr.nwrite_chunks > 0 ? SHAPE_ONE_WRITE : SHAPE_INLINE);
 }
 
-/* request_chunks.c: the Read chunks that a call lists */
-/* A step: list them, so that they can be read stage by stage. */
+/* request_chunks.c: a step: list the Read chunks of the call, so that they can be read stage by
+ * stage, and 'pull_bytes', which are in all of them. */
 enum request_next request_list_chunks(struct weir_request *req);
-/* A step: the call whose one Read chunk of 'bytes' is listed, and could not be read at once. */
-enum request_next request_pull_later(struct weir_request *req, uint32_t bytes);
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
 {
@@ -172,24 +213,31 @@ static inline bool request_items_allowed(const struct weir_request *req)
 					  req->nchunks == req->hdr.has_position_zero);
 }
 
-/* What it can't have now it may have later; of what it can never have, the requester is told
- * another way. */
-enum request_next request_refuse_pull(struct weir_request *req, int rc);
-/* The Payload stream of a call is here, save for its items. */
+/* request_pull.c: the pull of these chunks */
+/* A step. GO_ON: all that the stage reads is here. WAIT: it is not yet; or what answers the call.
+ */
+enum request_next request_read_stage(struct weir_request *req);
+/* What a stage comes to whose chunks can't have a place, by an error other than -EAGAIN. */
+static inline enum request_next request_cant_pull(const struct weir_request *req, int error)
+{
+	req->responder->engine->stats.limits_exceeded += error == -EFBIG;
+	return error == -ENOBUFS && req->state == REQUEST_PULL_ITEMS ? REQUEST_SYSTEM_ERROR
+								     : REQUEST_CANT_PULL;
+}
+
+/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
+int request_place_item(struct weir_request *req, uint32_t i);
+
+/* request_args.c: what was pulled is here */
+/* A step: the decoder at the start of the Payload stream, which is here save for its items. */
 void request_open_stream(struct weir_request *req);
+/* A step: the items are here, too: the unreduced Payload stream as parts, and the decoder at its
+ * start. GO_ON, or what answers the call. */
+enum request_next request_join_items(struct weir_request *req);
 /* The decoder, at the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
 /* The decoder, at the start of the message or of the parts. */
 void request_restart_args(struct weir_request *req);
-
-/* request_pull.c: the pull of these chunks */
-/* A step. PULL_CALL: GO_ON when the Payload stream is there; PULL_ITEMS: when all arguments are.
- * WAIT, or what answers the call. */
-enum request_next request_read_stage(struct weir_request *req);
-/* End the pull of a request, whether it succeeded or was refused. */
-out_of_line void request_pull_end(struct weir_request *req);
-/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
-int request_place_item(struct weir_request *req, uint32_t i);
 
 /* request_rpc_header.c: a step: decode the RPC header at the start of 'in' and find the program.
  * GO_ON, or what answers the call. */
@@ -205,12 +253,11 @@ enum request_next request_look_up(struct weir_request *req);
 /* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
 				 uint32_t npieces);
-/* The reply of one that has an entry of the cache is made: the entry, which is no more its own; the
- * duplicates that wait for it, one after the other, then NULL; and the reply is kept. */
-struct drc_entry *request_end_replay(struct weir_request *req);
-struct weir_request *request_next_duplicate(struct drc_entry *entry);
-void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
-			const struct piece *pieces, uint32_t npieces);
+/* A step: the reply of a request that had this entry of the cache is made. Returns a duplicate that
+ * waits for it, which is to be answered first; then this is called again. Returns NULL when no
+ * duplicate is left: the reply is kept. */
+struct weir_request *request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+					const struct piece *pieces, uint32_t npieces);
 
 /* request_buffers.c */
 /* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
@@ -322,7 +369,7 @@ static inline void request_put_chunks(struct weir_request *req)
 	if (req->nbulk > 0)
 		request_count_no_chunks(req);
 	if (unlikely(req->pull_since_ns != 0))
-		request_pull_end(req);
+		request_end_pull(req);
 }
 
 #endif

@@ -95,6 +95,11 @@ void *weir_request_user(const struct weir_request *req)
 	return req->user;
 }
 
+void weir_request_skip_replay_cache(struct weir_request *req)
+{
+	req->skips_replay_cache = req->replay != NULL;
+}
+
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
 {
 	req->flags.can_reply_fast = false;

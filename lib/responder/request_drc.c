@@ -190,35 +190,19 @@ enum request_next request_look_up(struct weir_request *req)
 	return request_replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 }
 
-struct drc_entry *request_end_replay(struct weir_request *req)
+struct weir_request *request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+					const struct piece *pieces, uint32_t npieces)
 {
-	struct drc_entry *entry = req->replay;
+	struct weir_request *duplicate = LIST_FIRST(&entry->waiting);
 
-	req->replay = NULL;
-	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
-	return entry;
-}
-
-struct weir_request *request_next_duplicate(struct drc_entry *entry)
-{
-	struct weir_request *req = LIST_FIRST(&entry->waiting);
-
-	if (req)
-		LIST_REMOVE(req, duplicate);
-	return req;
-}
-
-void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
-			const struct piece *pieces, uint32_t npieces)
-{
+	if (duplicate) {
+		LIST_REMOVE(duplicate, duplicate);
+		return duplicate;
+	}
 	if (req->skips_replay_cache)
 		drc_forget(req->responder->drc, entry);
 	else if (!drc_done(req->responder->drc, entry, pieces, npieces))
 		req->responder->engine->stats.replay_cache_overflows++;
 	req->skips_replay_cache = false;
-}
-
-void weir_request_skip_replay_cache(struct weir_request *req)
-{
-	req->skips_replay_cache = req->replay != NULL;
+	return NULL;
 }

@@ -4,7 +4,8 @@
  * Position Zero chunk is pulled, then the RPC header in it says whose call it is; other calls start
  * with the second: each further chunk is pulled to where the program wants it. Each stage first
  * finds all its buffers, then posts its READs; it may have to wait for either. The last READ of a
- * stage carries the request's conn_tx: completions come in order.
+ * stage carries the request's conn_tx: completions come in order, and with that one the stage is
+ * here. request_args.c makes of it what the program reads.
  */
 #include "request.h"
 
@@ -143,31 +144,6 @@ static bool post_reads(struct weir_request *req)
 	return !req->has_posted;
 }
 
-/* All is here: the unreduced Payload stream, as parts. */
-static enum request_next finish_items(struct weir_request *req)
-{
-	struct weir_engine *engine = req->responder->engine;
-	uint32_t first = req->hdr.has_position_zero, nread = req->nchunks - first;
-	int nparts;
-
-	if (unlikely(req->lists.nitems > 0)) {
-		nparts = req->responder->protocol->collect_items(req, &nread);
-		first = 0;
-	} else {
-		nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
-					  nread, req->parts, REASSEMBLE_PARTS_MAX);
-	}
-	request_pull_end(req);
-	engine->stats.read_chunks += nread;
-	engine->stats.long_calls += first;
-	/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
-	if (nparts < 0)
-		return REQUEST_GARBAGE_ARGS;
-	req->nparts = (uint32_t)nparts;
-	request_read_parts(req);
-	return REQUEST_GO_ON;
-}
-
 /* Within what may be pulled at a time; one call alone always is. 0; -EAGAIN: waits; -ENOBUFS: too
  * many do. */
 static int admit(struct weir_request *req)
@@ -201,17 +177,6 @@ static int admit(struct weir_request *req)
 										     : -ENOBUFS;
 }
 
-void request_pull_end(struct weir_request *req)
-{
-	req->responder->npulling--;
-	req->pull_since_ns = 0;
-	if (!req->is_pulling)
-		return;
-	req->is_pulling = false;
-	request_count(req->responder, ENGINE_QUOTA_PULLED, -(int64_t)req->pull_bytes);
-	req->responder->engine->pulling_bytes -= req->pull_bytes;
-}
-
 enum request_next request_read_stage(struct weir_request *req)
 {
 	if (!req->is_reading) {
@@ -221,18 +186,9 @@ enum request_next request_read_stage(struct weir_request *req)
 			rc = find_buffers(req);
 		if (rc == -EAGAIN)
 			return REQUEST_WAIT;
-		if (rc != 0) {
-			request_pull_end(req); /* the error may have to wait before it is sent */
-			return request_refuse_pull(req, rc);
-		}
+		if (rc != 0)
+			return request_cant_pull(req, rc);
 		begin_reads(req);
-	} else if (req->reads_left == 0) {
-		req->has_posted = false; /* the last of them is done */
 	}
-	if (!post_reads(req))
-		return REQUEST_WAIT;
-	if (req->state == REQUEST_PULL_ITEMS)
-		return finish_items(req);
-	request_open_stream(req);
-	return REQUEST_GO_ON;
+	return post_reads(req) ? REQUEST_GO_ON : REQUEST_WAIT;
 }

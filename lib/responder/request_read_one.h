@@ -85,7 +85,7 @@ static inline bool request_read_direct(struct weir_request *req, const struct rd
 }
 
 /* The request is PULL_ITEMS. GO_ON: all arguments are there. PULL_ON: request_read_stage() has to
- * read them. Else what answers the call. */
+ * read them, and 'pull_bytes' says how many bytes. Else what answers the call. */
 static hot_inline enum request_next request_read_one(struct weir_request *req,
 						     const struct rdma1_read_segment *seg)
 {
@@ -93,12 +93,14 @@ static hot_inline enum request_next request_read_one(struct weir_request *req,
 	int rc = request_place_one(req);
 
 	if (unlikely(rc < 0))
-		return request_refuse_pull(req, rc);
+		return request_cant_pull(req, rc);
 	if (likely(rc == 0 && request_read_direct(req, &seg->target, args))) {
 		req->responder->engine->stats.read_chunks++;
 		return REQUEST_GO_ON;
 	}
-	return request_pull_later(req, seg->target.length); /* wherever it goes */
+	req->nparts = 0;
+	req->pull_bytes = seg->target.length; /* wherever it goes */
+	return REQUEST_PULL_ON;
 }
 
 #endif

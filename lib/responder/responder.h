@@ -17,6 +17,7 @@
  *   request_recv.c        the check of a message that came
  *   request_chunks.c      the Read chunks that a call lists
  *   request_pull.c        the pull of these (one at once: request_read_one.h)
+ *   request_args.c        what was pulled, as the program's decoder reads it
  *   request_rpc_header.c  the RPC header, and the program that the call is for
  *   request_drc.c         what requests ask of the duplicate request cache (drc.[ch]); whose
  *                         replies make room is in drc_peers.[ch]
@@ -30,6 +31,7 @@
  *   request_release.c     what a request holds is given back
  *   request_quota.c       what a connection and its peer hold of the pools, and whether they
  *                         may take more
+ *   request_pending.c     replies that can't be sent at once, as far as they are counted
  *   request_buffers.c     buffers of a request
  *   request_pool.c        where requests come from, and messages that wait for one
  *   program_table.c       the programs of a listener

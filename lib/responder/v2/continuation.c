@@ -82,7 +82,6 @@ static bool is_group_misplaced(const struct weir_request *req)
 enum request_next request_begin_group(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
-	uint64_t now_ns = responder->engine->now_ns;
 
 	if (is_group_misplaced(req))
 		return REQUEST_END;
@@ -98,9 +97,6 @@ enum request_next request_begin_group(struct weir_request *req)
 	req->chunks[0] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
 	req->chunk_bufs[0] = NULL;
 	req->pull_bytes = 0;
-	req->pull_since_ns = now_ns ? now_ns : 1;
-	req->is_pulling = false;
-	responder->npulling++;
 	return REQUEST_JOIN_GROUP;
 }
 
