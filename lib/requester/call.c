@@ -4,14 +4,15 @@
  * return a result:
  *
  *   call_encode.c      chooses the form of a call and writes its transport header
- *   call_send.c        queues its Send
+ *   call_send.c        gathers its message, and queues the Send
  *   call_read_reply.c  checks a reply against what the call offered
  *   call_complete.c    calls 'done' and frees the call
  *   retransmit.c       puts a call back into the queue
  *
  * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
- * owns by call_pool.c and call_windows.c. requester_events.c brings the events of a connection to
- * its calls. call_fast.c does at once what most calls need, and leaves any other call to this file.
+ * owns by call_pool.c, call_header.c and call_windows.c. requester_events.c brings the events of a
+ * connection to its calls. call_fast.c does at once what most calls need, and leaves any other call
+ * to this file.
  */
 #include "call_complete.h"
 
@@ -22,9 +23,8 @@
 #include "forked.h"
 #include "seeded_bugs.h"
 
-#define REVOKE_NS                                                                                  \
-	1000000000u /* for the device to invalidate the keys of a call that is given up            \
-		     */
+/* For the device to invalidate the keys of a call that is given up. */
+#define REVOKE_NS 1000000000u
 
 static void on_revoked(struct conn_tx *tx, int error);
 static void on_sent(struct conn_tx *tx, int error);
@@ -34,6 +34,34 @@ static void revoke(struct weir_call *call)
 {
 	call->inv_tx.done = on_revoked;
 	call_revoke(call);
+}
+
+/* 'done' was called: its slot and buffers are free when the device is done with its Send. */
+static void free_when_sent(struct weir_call *call)
+{
+	call->state = CALL_SENDING;
+	if (call->is_send_done)
+		call_release(call);
+}
+
+/* 'done' of a call that the responder still has, of which nothing is exposed. */
+static void give_up(struct weir_call *call)
+{
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	const struct weir_result result = {.status = call->is_cancelled ? -ECANCELED : -ETIMEDOUT};
+
+	requester_of(call->conn)->nactive--;
+	stats->calls_completed++;
+	stats->calls_failed++;
+	if (call->is_refused) { /* the responder does not have it: no reply is to come */
+		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
+		call->state = CALL_COMPLETING;
+		call->done(call, &result, call->arg);
+		free_when_sent(call);
+		return;
+	}
+	call->state = CALL_ZOMBIE;
+	call->done(call, &result, call->arg);
 }
 
 /* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
@@ -64,20 +92,8 @@ void call_time_out(struct weir_call *call)
 		   !SEEDED_BUG(8)) {
 		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else {
-		call_give_up(call);
+		give_up(call);
 	}
-}
-
-int weir_call_cancel(struct weir_call *call)
-{
-	if (engine_is_forked(call->conn->ep.engine))
-		return engine_fork_refuse();
-	if (call->is_cancelled ||
-	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
-		return -EINVAL;
-	call->is_cancelled = true;
-	call->deadline_ns = 0; /* as a time-out, at the next tick */
-	return 0;
 }
 
 /* There are too few windows for the first one queued: it is sent when there are. */
@@ -105,17 +121,22 @@ static inline void mark_sent(struct weir_call *call)
 /* Queue its Send. False: it must wait for a buffer, or for windows, and was not sent. */
 static bool transmit(struct weir_call *call)
 {
-	struct weir_conn *conn = call->conn;
+	bool is_apart = unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call);
+	struct call_message msg;
 
 	if (call_lacks_windows(call)) {
 		wait_windows(call);
 		return false;
 	}
 	call->tx.done = on_sent;
-	if (unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call))
-		conn->protocol->transmit(call);
-	else if (!call_send(call))
+	if (!is_apart && !call_gather(call, &msg))
 		return false;
+	if (call->nwindow_bindings > 0)
+		call_bind_windows(call);
+	if (is_apart)
+		call->conn->protocol->transmit(call);
+	else
+		call_send(call, &msg);
 	mark_sent(call);
 	return true;
 }
@@ -247,12 +268,11 @@ void requester_pump(struct weir_conn *conn)
 	}
 }
 
-/* Before the call's header is made, which asks for credits. */
-static out_of_line void wake(struct weir_conn *conn)
+out_of_line void requester_send_more(struct weir_conn *conn)
 {
-	engine_tick_begin(&conn->ep);
 	if (conn->srq)
-		requester_share_wake(conn);
+		requester_share_grow(conn);
+	requester_pump(conn);
 }
 
 int call_submit_any(struct weir_call *call)
@@ -266,7 +286,7 @@ int call_submit_any(struct weir_call *call)
 	if (unlikely(call->out.failed))
 		return -ENOSPC;
 	if (unlikely(conn->ep.blockers.is_idle))
-		wake(conn);
+		requester_wake(conn);
 	is_shaped = call_prepare_shape(call);
 	if (!is_shaped) {
 		int rc = call_prepare(call);
@@ -302,23 +322,6 @@ int call_submit_any(struct weir_call *call)
 	return 0;
 }
 
-out_of_line void requester_send_more(struct weir_conn *conn)
-{
-	if (conn->srq)
-		requester_share_grow(conn);
-	requester_pump(conn);
-}
-
-static inline void take_credits(struct requester *req, const struct weir_call *call,
-				const struct rdma1_header *hdr)
-{
-	if (unlikely(call->has_extra) && call->more > 0)
-		credit_lost(&req->credits, call->more);
-	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) &&
-	    !credit_reply(&req->credits, hdr->credit))
-		req->conn->ep.engine->stats.zero_grants++;
-}
-
 /* A reply that need not wait. */
 static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 			 const struct mem_buf *buf, uint32_t len)
@@ -333,9 +336,9 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 		req->conn->ep.engine->stats.dropped++;
 		return;
 	}
-	take_credits(req, call, hdr);
+	call_take_credits(req, call, hdr);
 	if (is_given_up)
-		call_free_when_sent(call);
+		free_when_sent(call);
 	else
 		call_complete(call, &result);
 	requester_go_on(req);
@@ -383,7 +386,7 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	if (!credit_reply(&req->credits, credit))
 		conn->ep.engine->stats.zero_grants++;
 	if (is_given_up) {
-		call_free_when_sent(call);
+		free_when_sent(call);
 	} else if (is_last) {
 		call_complete(call, &result);
 	} else {
@@ -415,9 +418,9 @@ static void on_refused(struct weir_call *call)
 	call->conn->got_message = true;
 	if (call->state == CALL_ZOMBIE) {
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		call_free_when_sent(call);
+		free_when_sent(call);
 	} else if (call->state == CALL_REVOKING) {
-		call->is_refused = true; /* call_give_up() then waits for no reply */
+		call->is_refused = true; /* give_up() then waits for no reply */
 	} else if (call->state == CALL_SENT && !call->is_refused) {
 		call_engine(call)->stats.fallbacks_refused++;
 		call->avoids_extension = true;
@@ -540,7 +543,7 @@ static void on_revoked(struct conn_tx *tx, int error)
 	call->conn->ep.engine->stats.keys_ended_local += call->nvalid;
 	call_keys_gone(call);
 	if (call->state == CALL_REVOKING)
-		call_give_up(call);
+		give_up(call);
 	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
 		requeue_refused(call);
 	else

@@ -10,25 +10,6 @@
 
 #include "compiler.h"
 #include "log.h"
-#include "reserve.h"
-
-/* Right in front of the message, or to a buffer of its own. */
-int call_place_header(struct weir_call *call, uint32_t bytes)
-{
-	if (bytes <= ENGINE_HEADROOM) {
-		call->header = call->out.start - bytes;
-		return 0;
-	}
-	/* One that is being sent again may have the reserve: it goes out at once. */
-	call->header_buf = call->needs_header
-				   ? engine_reserve_get(call_engine(call),
-							&requester_of(call->conn)->buf_waiter)
-				   : mem_pool_get(call_engine(call)->send_pool);
-	if (!call->header_buf)
-		return -ENOBUFS;
-	call->header = call->header_buf->data;
-	return 0;
-}
 
 /* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed.
  */
@@ -161,22 +142,6 @@ static void plan_window_bindings(struct weir_call *call, const struct segment_li
 	if (call->long_reply)
 		call_windows_add(call, call->long_reply->data, call->plan.reply_bytes,
 				 call->long_reply->rkey, FABRIC_REMOTE_WRITE, &call->reply_handle);
-}
-
-void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results)
-{
-	for (uint32_t i = 0; i < call->npieces; i++)
-		if (reduced & 1u << i)
-			call_windows_add(call, call->pieces[i].base, call->pieces[i].len,
-					 call->pieces[i].rkey, FABRIC_REMOTE_READ, NULL);
-	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
-		struct call_result *result = &call->results[i];
-
-		if (result->target.len > 0)
-			call_windows_add(call, result->data, result->target.len,
-					 result->target.rkey, FABRIC_REMOTE_WRITE,
-					 &result->target.rkey);
-	}
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)

@@ -2,8 +2,10 @@
 #ifndef CALL_READ_REPLY_H
 #define CALL_READ_REPLY_H
 
+#include "compiler.h"
 #include "requester.h"
 #include "rpc_msg.h"
+#include "seeded_bugs.h"
 
 /* A message that conn_protocol.receive_reply() has looked at. */
 struct reply_in {
@@ -32,6 +34,17 @@ struct call_content {
  * sound and is to be dropped. */
 bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 		     uint32_t len, struct call_content *content, struct weir_result *result);
+
+/* What a reply that is taken grants, and the credits that its call had. */
+static inline void call_take_credits(struct requester *req, const struct weir_call *call,
+				     const struct rdma1_header *hdr)
+{
+	if (unlikely(call->has_extra) && call->more > 0)
+		credit_lost(&req->credits, call->more);
+	if (!(SEEDED_BUG(5) && call->state == CALL_ZOMBIE) &&
+	    !credit_reply(&req->credits, hdr->credit))
+		req->conn->ep.engine->stats.zero_grants++;
+}
 
 /* A call that offered one Write chunk of one segment: that is the one, and there is no more in it
  * than it can hold. */

@@ -11,11 +11,11 @@ uint32_t call_sges_max(const struct weir_call *call)
 	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
 }
 
-bool call_send(struct weir_call *call)
+bool call_gather(struct weir_call *call, struct call_message *msg)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
-	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
+	struct fabric_sge *sges = msg->sges;
 	struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 	uint32_t bytes = call->header_bytes;
 	uint32_t n = conn_gather(sges, 0, call->header, call->header_bytes, header_buf->lkey);
@@ -41,11 +41,15 @@ bool call_send(struct weir_call *call)
 			return false;
 		call->has_extra = true;
 	}
-	if (call->nwindow_bindings > 0) {
-		call_bind_windows(call);
-		if (call->spill) /* which begins with the header */
-			memcpy(call->spill->data, call->header, call->header_bytes);
-	}
-	conn_send(conn, sges, n, bytes, &call->tx, true);
+	msg->nsges = n;
+	msg->bytes = bytes;
 	return true;
+}
+
+void call_send(struct weir_call *call, const struct call_message *msg)
+{
+	/* The copy begins with the header, which has got its keys since. */
+	if (call->nwindow_bindings > 0 && call->spill)
+		memcpy(call->spill->data, call->header, call->header_bytes);
+	conn_send(call->conn, msg->sges, msg->nsges, msg->bytes, &call->tx, true);
 }

@@ -3,8 +3,8 @@
  * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists
  * is one exposure.
  *
- *   planned  by call_windows_add(), when the call is submitted; the header has placeholders for
- *            keys
+ *   planned  by call_windows_add() (call_header.c), when the call is submitted; the header has
+ *            placeholders for keys
  *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into
  *            the header. The binds go ahead of the Send, so the peer never has a key that does not
  *            hold yet
@@ -27,13 +27,6 @@
 
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 	       "a call must not wait for more windows than there are");
-
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
-		      uint32_t access, uint32_t *copy)
-{
-	call->window_bindings[call->nwindow_bindings++] = (struct window_binding){
-		.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
-}
 
 /* Where the header has keys. */
 static uint32_t find_handles(const struct weir_call *call,

@@ -3,6 +3,8 @@
  */
 #include "requester.h"
 
+#include "compiler.h"
+
 #define SHARE_LOOK_NS 1000000000u
 
 static void resize(struct weir_conn *conn, uint32_t wanted)
@@ -27,7 +29,7 @@ void requester_share_start(struct weir_conn *conn)
 	resize(conn, req->credits_max < CREDIT_SHARE_START ? req->credits_max : CREDIT_SHARE_START);
 }
 
-void requester_share_wake(struct weir_conn *conn)
+static void share_wake(struct weir_conn *conn)
 {
 	if (requester_of(conn)->credits.wanted >= CREDIT_SHARE_START)
 		return;
@@ -36,6 +38,13 @@ void requester_share_wake(struct weir_conn *conn)
 	 * is as good as ever. */
 	if (!conn->got_message)
 		credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
+}
+
+out_of_line void requester_wake(struct weir_conn *conn)
+{
+	engine_tick_begin(&conn->ep);
+	if (conn->srq)
+		share_wake(conn);
 }
 
 void requester_share_grow(struct weir_conn *conn)

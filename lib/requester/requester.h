@@ -13,6 +13,7 @@
  *   requester_events.c  brings the events of a connection to its calls
  *   call_begin.c        the program describes a call
  *   call_encode.c       the transport header: which data go by chunks (lib/proto/reduce_call.c)
+ *   call_header.c       memory of the transport header, and the exposures that it lists
  *   call_send.c         the Send
  *   call_read_reply.c   the check of a reply against what the call offered, and the result that
  *                       is in it
@@ -262,6 +263,13 @@ static inline void call_close_piece(struct weir_call *call)
 	call->npieces++;
 }
 
+/* The Send of a call, gathered. */
+struct call_message {
+	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
+	uint32_t nsges;
+	uint32_t bytes;
+};
+
 TAILQ_HEAD(call_queue, weir_call);
 
 #define CALL_NO_SLOT UINT32_MAX
@@ -375,8 +383,13 @@ bool call_prepare_shape(struct weir_call *call);
 /* The same of any call, with chunks where it needs some. 0; or it can't be sent so, and is as it
  * was: the application may add to it. */
 int call_prepare(struct weir_call *call);
+
+/* call_header.c */
 /* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
+/* Plan an exposure: of the next segment in the call's header. */
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+		      uint32_t access, uint32_t *copy);
 /* The memory that its chunks name, in their order, where keys are a call's or a connection's own:
  * of those pieces, and of results where they are to be written. */
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
@@ -384,9 +397,10 @@ void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_resu
 /* call_send.c */
 /* Elements that the Send of a call may need. */
 uint32_t call_sges_max(const struct weir_call *call);
-/* Queue it; there are windows for all that is planned. False: it must wait for a buffer, and was
- * not sent. */
-bool call_send(struct weir_call *call);
+/* Gather its message. False: it must wait for a buffer. */
+bool call_gather(struct weir_call *call, struct call_message *msg);
+/* Queue its Send; the keys in its header are valid. */
+void call_send(struct weir_call *call, const struct call_message *msg);
 
 /* retransmit.c */
 /* Put a call that was in flight into the queue. The caller sets its state. */
@@ -445,9 +459,6 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 
 /* call_windows.c */
-/* Plan an exposure: of the next segment in the call's header. */
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
-		      uint32_t access, uint32_t *copy);
 /* Open what is planned, and write the keys into the header; there are windows for all, and
  * conn_tx_reserve() has found places. */
 void call_bind_windows(struct weir_call *call);
@@ -467,15 +478,12 @@ void call_drop_windows(struct weir_call *call);
 /* call_complete.c */
 void call_complete(struct weir_call *call, const struct weir_result *result);
 void call_fail(struct weir_call *call, int status);
-/* 'done' of a call that the responder still has, of which nothing is exposed. */
-void call_give_up(struct weir_call *call);
-/* 'done' was called: its slot and buffers are free when the device is done with its Send. */
-void call_free_when_sent(struct weir_call *call);
 
 /* credits_wanted.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
-void requester_share_wake(
-	struct weir_conn *conn); /* a call is begun where none was under way for a while */
+/* A call is submitted where none was under way for a while. Before its header is made, which asks
+ * for credits. */
+void requester_wake(struct weir_conn *conn);
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 

@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events of a connection, for its calls: call.c decides what each of them comes to. */
+/* The events of a connection and the program's cancellations, for the calls that they concern:
+ * call.c decides what each of them comes to. */
 #include "requester.h"
+
+#include <errno.h>
+
+#include "forked.h"
+
+int weir_call_cancel(struct weir_call *call)
+{
+	if (engine_is_forked(call->conn->ep.engine))
+		return engine_fork_refuse();
+	if (call->is_cancelled ||
+	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
+		return -EINVAL;
+	call->is_cancelled = true;
+	call->deadline_ns = 0; /* as a time-out, at the next tick */
+	return 0;
+}
 
 void requester_on_buffers(struct engine_waiter *waiter)
 {

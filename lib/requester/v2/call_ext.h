@@ -5,8 +5,9 @@
 /*
  * What the files of version 2 and of its extension have for each other:
  *
- *   protocol.c      the table of operations, and which table a new connection has
- *   reply.c         messages that come; properties are lib/conn/v2's
+ *   protocol.c      the table of operations, and which table a new connection has; the order of the
+ *                   steps that a message passes
+ *   reply.c         these steps, all but the extension's; properties are lib/conn/v2's
  *   reply_ext.c     replies by the extension, and Report Error
  *   continuation.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
  *   directions.c    calls that say for each result how it is to come
@@ -66,8 +67,14 @@ bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, u
 /* The open group is over. */
 void requester_drop_group(struct weir_conn *conn);
 
-/* reply.c: as conn_protocol.receive_reply() */
-enum reply_kind requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				     uint32_t inv_rkey, bool is_again, struct reply_in *in);
+/* reply.c */
+/* A message by version 1 came. True: it is dealt with. */
+bool requester_receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
+			  struct reply_in *in);
+/* Whether the message refuses a call, which is in 'in' then. */
+bool requester_is_refusal(struct weir_conn *conn, struct reply_in *in);
+/* Handle a message that may be no reply. Returns NONE or SHRUNK if it was none and is done with. */
+enum reply_kind requester_receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
+					const struct rdma2_header *hdr);
 
 #endif

@@ -230,8 +230,6 @@ void call_transmit_group(struct weir_call *call)
 {
 	struct conn_group_out group;
 
-	if (call->nwindow_bindings > 0)
-		call_bind_windows(call);
 	group = group_of(call);
 	conn_send_group(call->conn, &group);
 	for (uint32_t i = 0; i < call->npieces; i++)

@@ -52,8 +52,6 @@ void call_transmit_placed(struct weir_call *call)
 	uint32_t bytes, n;
 
 	n = gather(call, sges, &bytes);
-	if (call->nwindow_bindings > 0)
-		call_bind_windows(call);
 	call->sends_app_memory = true;
 	call->conn->ep.engine->stats.placed_sent += (uint32_t)__builtin_popcount(call->placed);
 	conn_send(call->conn, sges, n, bytes, &call->tx, true);

@@ -2,6 +2,7 @@
 /* The protocol of connections that may speak version 2, and which table a new connection has. */
 #include "call_ext.h"
 #include "call_shape.h"
+#include "compiler.h"
 #include "rdma2.h"
 
 static uint32_t v2_first_credits(const struct weir_conn *conn)
@@ -91,6 +92,50 @@ static void v2_name_key(struct weir_call *call, uint32_t rkey)
 		rdma2_set_inv_handle(call->header, rkey);
 }
 
+/* A message of version 2: the steps in turn, until one has dealt with it. */
+static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+			       uint32_t inv_rkey, bool is_again, struct reply_in *in)
+{
+	enum reply_kind kind = REPLY_MESSAGE;
+	struct rdma2_header full;
+	enum rdma2_verdict verdict;
+	uint32_t reason;
+
+	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
+	in->hdr = full.lists;
+	in->verdict = RDMA1_V_DROP;
+	/* The extension's messages end no key. What is looked at again is between no others. */
+	if (!is_again && conn_has_extension(conn) &&
+	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
+		kind = requester_receive_rtr(conn, buf, len, verdict == RDMA2_V_OK ? &full : NULL,
+					     in);
+	if (kind != REPLY_MESSAGE)
+		return kind;
+	if (inv_rkey == 0 && verdict == RDMA2_V_OK && requester_is_refusal(conn, in))
+		return REPLY_REFUSED;
+	if (verdict == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
+	    full.lists.proc != RDMA2_OPTIONAL) {
+		in->verdict = RDMA1_V_OK;
+	} else if (inv_rkey == 0) {
+		kind = requester_receive_other(conn, verdict, &full);
+		if (kind != REPLY_MESSAGE)
+			conn_recv_done(conn, buf);
+	}
+	return kind;
+}
+
+static out_of_line enum reply_kind v2_receive_reply(struct weir_conn *conn, struct mem_buf *buf,
+						    uint32_t len, uint32_t inv_rkey, bool is_again,
+						    struct reply_in *in)
+{
+	if (conn->vers == RDMA2_VERSION)
+		return receive(conn, buf, len, inv_rkey, is_again, in);
+	if (!requester_receive_v1(conn, buf, len, in))
+		return REPLY_MESSAGE;
+	conn_recv_done(conn, buf);
+	return REPLY_NONE;
+}
+
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
 	.on_tick = v2_on_tick,
@@ -104,7 +149,7 @@ static const struct conn_protocol version2 = {
 	.release_call = v2_release_call,
 	.find_handles = v2_find_handles,
 	.name_key = v2_name_key,
-	.receive_reply = requester_receive_v2,
+	.receive_reply = v2_receive_reply,
 	.read_group = requester_read_group,
 };
 

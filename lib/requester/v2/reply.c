@@ -22,9 +22,8 @@ static bool is_properties(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* Handle a message that may be no reply. Returns NONE or SHRUNK if it was none and is done with. */
-static enum reply_kind receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
-				     const struct rdma2_header *hdr)
+enum reply_kind requester_receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
+					const struct rdma2_header *hdr)
 {
 	if (verdict == RDMA2_V_DROP)
 		return REPLY_MESSAGE;
@@ -53,7 +52,7 @@ static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *b
 
 /* The responder does not know the operation that a call was sent with, or its number: that of the
  * draft's other table is tried (RTR sections 9.1 and 9.2), then no other. */
-static bool is_refusal(struct weir_conn *conn, struct reply_in *in)
+bool requester_is_refusal(struct weir_conn *conn, struct reply_in *in)
 {
 	const struct rdma1_header *hdr = &in->hdr;
 	struct weir_call *call = call_find(requester_of(conn), hdr->xid);
@@ -72,9 +71,8 @@ static bool is_refusal(struct weir_conn *conn, struct reply_in *in)
 	return true;
 }
 
-/* True: it is dealt with. */
-static bool receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
-		       struct reply_in *in)
+bool requester_receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
+			  struct reply_in *in)
 {
 	bool is_late = conn->v2->is_late && is_late_answer(conn, buf, len);
 	enum rdma1_reason reason;
@@ -83,47 +81,4 @@ static bool receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32
 	in->verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &conn->ep.engine->limits, &in->hdr,
 				   &reason);
 	return is_late;
-}
-
-static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-			       uint32_t inv_rkey, bool is_again, struct reply_in *in)
-{
-	enum reply_kind kind = REPLY_MESSAGE;
-	struct rdma2_header full;
-	enum rdma2_verdict verdict;
-	uint32_t reason;
-
-	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
-	in->hdr = full.lists;
-	in->verdict = RDMA1_V_DROP;
-	/* The extension's messages end no key. What is looked at again is between no others. */
-	if (!is_again && conn_has_extension(conn) &&
-	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
-		kind = requester_receive_rtr(conn, buf, len, verdict == RDMA2_V_OK ? &full : NULL,
-					     in);
-	if (kind != REPLY_MESSAGE)
-		return kind;
-	if (inv_rkey == 0 && verdict == RDMA2_V_OK && is_refusal(conn, in))
-		return REPLY_REFUSED;
-	if (verdict == RDMA2_V_OK && full.direction == RDMA1_REPLY &&
-	    full.lists.proc != RDMA2_OPTIONAL) {
-		in->verdict = RDMA1_V_OK;
-	} else if (inv_rkey == 0) {
-		kind = receive_other(conn, verdict, &full);
-		if (kind != REPLY_MESSAGE)
-			conn_recv_done(conn, buf);
-	}
-	return kind;
-}
-
-out_of_line enum reply_kind requester_receive_v2(struct weir_conn *conn, struct mem_buf *buf,
-						 uint32_t len, uint32_t inv_rkey, bool is_again,
-						 struct reply_in *in)
-{
-	if (conn->vers == RDMA2_VERSION)
-		return receive(conn, buf, len, inv_rkey, is_again, in);
-	if (!receive_v1(conn, buf, len, in))
-		return REPLY_MESSAGE;
-	conn_recv_done(conn, buf);
-	return REPLY_NONE;
 }

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a transport header of any version needs of a call: memory to stand in, and the plan of the
+ * exposures that it lists (call_windows.c opens them). These are no steps. Both encoders use them,
+ * that of call_encode.c and that of v2/directions.c.
+ */
+#include "requester.h"
+
+#include <errno.h>
+
+#include "reserve.h"
+
+/* Right in front of the message, or to a buffer of its own. */
+int call_place_header(struct weir_call *call, uint32_t bytes)
+{
+	if (bytes <= ENGINE_HEADROOM) {
+		call->header = call->out.start - bytes;
+		return 0;
+	}
+	/* One that is being sent again may have the reserve: it goes out at once. */
+	call->header_buf = call->needs_header
+				   ? engine_reserve_get(call_engine(call),
+							&requester_of(call->conn)->buf_waiter)
+				   : mem_pool_get(call_engine(call)->send_pool);
+	if (!call->header_buf)
+		return -ENOBUFS;
+	call->header = call->header_buf->data;
+	return 0;
+}
+
+void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+		      uint32_t access, uint32_t *copy)
+{
+	call->window_bindings[call->nwindow_bindings++] = (struct window_binding){
+		.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
+}
+
+void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results)
+{
+	for (uint32_t i = 0; i < call->npieces; i++)
+		if (reduced & 1u << i)
+			call_windows_add(call, call->pieces[i].base, call->pieces[i].len,
+					 call->pieces[i].rkey, FABRIC_REMOTE_READ, NULL);
+	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
+		struct call_result *result = &call->results[i];
+
+		if (result->target.len > 0)
+			call_windows_add(call, result->data, result->target.len,
+					 result->target.rkey, FABRIC_REMOTE_WRITE,
+					 &result->target.rkey);
+	}
+}
