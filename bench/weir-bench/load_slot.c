@@ -136,7 +136,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	}
 }
 
-/* As memset(), whose call costs some 6 % of a null RPC at depth 32 (doc/performance.md). */
+/* As memset(), whose call costs some 6 % of a null RPC at depth 32 (doc/performance.rst). */
 static inline void zero(uint8_t *at, uint32_t len)
 {
 	if (unlikely(len < 16 || len > 64)) {

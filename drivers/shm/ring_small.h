@@ -34,7 +34,7 @@ static inline void ring_store_header(uint8_t *cell, uint64_t header, memory_orde
 
 /* After a message of 'n' cells, two or three, that ends at 'end': fetch the cells of a message like
  * it that comes after one or two others. All of them are fetched, or none: to fetch a part, or
- * where no message begins, costs more than it gains (doc/performance.md). */
+ * where no message begins, costs more than it gains (doc/performance.rst). */
 static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 {
 	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;

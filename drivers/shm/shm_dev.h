@@ -66,7 +66,7 @@ struct shm_srq;
 #define LKEY_BASE	1u /* lkeys are places + 1, so never 0 */
 #define SHM_NO_LKEY	0u
 #define SHM_RDS_MAX	16u
-#define SHM_CHUNK_BYTES 512u /* doc/performance.md has the measurements */
+#define SHM_CHUNK_BYTES 512u /* doc/performance.rst has the measurements */
 #define SHM_ID_LISTS	1024u
 #define SHM_PAUSE_MS	10 /* before what waits for descriptors is tried again */
 /* Looks at its user's hot queue pairs in which a queue pair has found nothing: it is cold then. */
