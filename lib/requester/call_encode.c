@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "compiler.h"
+#include "forked.h"
 #include "log.h"
 
 /* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed.
@@ -267,8 +268,12 @@ static int prepare_message(struct weir_call *call)
 int call_prepare(struct weir_call *call)
 {
 	uint32_t npieces = call->npieces, piece_start = call->piece_start;
-	int rc = prepare_message(call);
+	int rc;
 
+	/* A child process would write to buffers that it shares with its parent. */
+	if (engine_is_forked(call_engine(call)))
+		return engine_fork_refuse();
+	rc = prepare_message(call);
 	call->is_contiguous = false;
 	if (unlikely(rc != 0)) {
 		call->npieces = npieces;

@@ -263,20 +263,22 @@ static void handle_again(struct weir_request *req)
 
 /* ---- Read chunks ---- */
 
-/* The Payload stream is here, save for its items, which are pulled next. False: the call was
- * answered. */
+/* The Payload stream is here. True: its items are pulled next. False: the call was answered. */
 static bool begin_items(struct weir_request *req)
 {
-	if (!find_or_answer(req))
-		return false;
-	if (req->is_group)
+	enum request_next next = request_find_program(req, &req->args);
+
+	if (next == REQUEST_GO_ON && req->is_group)
 		req->responder->protocol->on_group_header(req);
-	if (!request_items_allowed(req)) {
-		request_answer(req, req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK);
-		return false;
+	if (next == REQUEST_GO_ON && !request_items_allowed(req))
+		next = req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK;
+	if (next == REQUEST_GO_ON) {
+		req->state = REQUEST_PULL_ITEMS;
+		return true;
 	}
-	req->state = REQUEST_PULL_ITEMS;
-	return true;
+	request_end_pull(req); /* the error may have to wait before it is sent */
+	request_answer(req, next);
+	return false;
 }
 
 /* All arguments are here. */
@@ -299,7 +301,7 @@ static void pull_on(struct weir_request *req)
 	if (next == REQUEST_GO_ON) {
 		on_stage_read(req);
 	} else if (next != REQUEST_WAIT) {
-		request_end_pull(req); /* the error may have to wait before it is sent */
+		request_end_pull(req); /* as in begin_items() */
 		act(req, next);
 	}
 }

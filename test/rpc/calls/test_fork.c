@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pair_main.h"
+#include "engine.h"
 #include "pair_main.h"
 #include "pair_memory.h"
 
@@ -20,8 +20,9 @@
 #define NO_ANSWER 4u
 
 static struct pair pair;
-static struct weir_call *begun; /* before the fork, and not submitted */
-static struct outcome later;	/* of a call that the server holds */
+static struct weir_call *begun;	     /* before the fork, and not submitted */
+static struct weir_call *long_begun; /* the same, and offers a Reply chunk */
+static struct outcome later;	     /* of a call that the server holds */
 static bool is_child;
 static const char *step; /* of the child */
 
@@ -164,6 +165,31 @@ static void fork__each_function_says_so(void **state)
 	in_child("each function", try_each);
 }
 
+/* A long reply goes to a buffer that the child shares with its parent. */
+static void call_long(void)
+{
+	errno = 0;
+	expect(weir_call_submit(long_begun) == -ECHILD && errno == ECHILD, "weir_call_submit");
+	expect(pair.client->long_pool->in_use == 0, "the Reply chunk has a buffer");
+}
+
+static void fork__child_takes_no_shared_buffer(void **state)
+{
+	struct weir_call_params params;
+	struct outcome outcome;
+
+	(void)state;
+	outcome_init(&outcome, &pair);
+	params = pair_params(PAIR_NULL, &outcome);
+	params.results_max_bytes = pair.client->profile.inline_bytes;
+	long_begun = weir_call_begin(pair.conn, &params);
+	assert_non_null(long_begun);
+	in_child("calls for a long reply", call_long);
+	assert_int_equal(weir_call_submit(long_begun), 0);
+	pair_until(&pair, &outcome.done, 1);
+	assert_int_equal(outcome.status, 0);
+}
+
 static void poll_on(void)
 {
 	for (uint32_t i = 0; i < POLLS; i++) {
@@ -297,6 +323,8 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fork__each_function_says_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(fork__child_takes_no_shared_buffer, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(fork__child_polls, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork__child_destroys, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork__child_ends_by_exit, setup, teardown),

@@ -200,6 +200,37 @@ static void pull_bytes__of_an_engine(void **state)
 	expect_done(4);
 }
 
+/* A call that was pulled and is then answered with an error counts no longer, though its buffers
+ * are needed until the answer is sent. */
+static void pull_bytes__not_of_a_call_that_is_answered_with_an_error(void **state)
+{
+	static const uint8_t data[2 * ITEM];
+	struct weir_call_params params;
+	struct weir_call *call;
+	bool was_pulled = false;
+
+	(void)state;
+	pair_connect(&pair);
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcomes[0]);
+	outcome_init(&outcomes[0], &pair);
+	params = pair_params(PAIR_ECHO, &outcomes[0]);
+	params.prog = PAIR_PROG + 1;
+	params.args_max_bytes = 2 * ITEM;
+	call = weir_call_begin(pair.conn, &params);
+	assert_non_null(call);
+	assert_int_equal(weir_xdr_put_opaque(weir_call_args(call), data, 2 * ITEM - 4), 0);
+	assert_int_equal(weir_call_submit(call), 0);
+	for (uint64_t sent = pair_stats(pair.server).replies_sent;
+	     pair_stats(pair.server).replies_sent == sent;) {
+		was_pulled |= pair.server->pulling_bytes > 0;
+		pair_poll(&pair);
+	}
+	assert_true(was_pulled);
+	assert_int_equal(pair.server->pulling_bytes, 0);
+	pair_until(&pair, &outcomes[0].done, 1);
+	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_PROG_UNAVAIL);
+}
+
 static void pull_timeout__ends_the_connection(void **state)
 {
 	(void)state;
@@ -491,6 +522,7 @@ static int run(void)
 		T(message__chunks_segments_and_bytes),
 		T(pull_bytes__of_a_connection),
 		T(pull_bytes__of_an_engine),
+		T(pull_bytes__not_of_a_call_that_is_answered_with_an_error),
 		T(pull_timeout__ends_the_connection),
 		T(first_call_timeout__of_one_that_never_calls),
 		T(close_timeout__ends_what_does_not_end),
