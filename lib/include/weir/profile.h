@@ -131,28 +131,32 @@ enum weir_extension {
 	WEIR_EXTENSION_ALL = 7, /**< all parts */
 };
 
-/** A profile. weir_profile_key_help() describes each key. */
+/**
+ * A profile: one member per key.
+ *
+ * weir_profile_key_help() describes each key, with its range and default.
+ */
 struct weir_profile {
 	/* [engine] */
 	/** CPUs; see weir_profile_lcores(). "": the program chooses. "any": threads are not pinned.
 	 */
 	char lcores[128];
-	enum weir_idle idle;	  /**< see there */
+	enum weir_idle idle;	  /**< what a thread does without work */
 	char driver[32];	  /**< name of the driver, such as "shm" or "verbs" */
 	char driver_options[256]; /**< options of the driver: "key=value,..." */
 	uint32_t poll_budget;	  /**< maximum number of completions per poll */
 
 	/* [memory] */
-	uint64_t page_bytes; /**< see weir_region_options.page_bytes */
-	uint32_t send_buffers;
-	uint32_t recv_buffers;
-	uint32_t long_buffers;
-	uint64_t long_buffer_bytes;
-	uint32_t bulk_buffers;
-	uint64_t bulk_buffer_bytes;
+	uint64_t page_bytes;	    /**< see weir_region_options.page_bytes */
+	uint32_t send_buffers;	    /**< buffers for outgoing messages, per engine */
+	uint32_t recv_buffers;	    /**< buffers for incoming messages, per engine */
+	uint32_t long_buffers;	    /**< buffers for calls and replies that do not fit inline */
+	uint64_t long_buffer_bytes; /**< size of a long buffer */
+	uint32_t bulk_buffers;	    /**< buffers for Read chunks and long results */
+	uint64_t bulk_buffer_bytes; /**< size of a bulk buffer */
 
 	/* [connection] */
-	enum weir_protocol protocol;
+	enum weir_protocol protocol;   /**< version of RPC-over-RDMA */
 	enum weir_extension extension; /**< has no effect without version 2 */
 	uint32_t transmissions; /**< with the extension: maximum messages per call or reply */
 	/* With WEIR_EXTENSION_PLACEMENT, the layout of a receive: */
@@ -161,21 +165,21 @@ struct weir_profile {
 	/** Size of a target. It is aligned to the largest power of two that divides it, up to 4096.
 	 */
 	uint32_t target_bytes;
-	uint32_t credits;
-	enum weir_shared_receives shared_receives;
-	uint32_t inline_bytes;
+	uint32_t credits;			   /**< calls in flight per connection; 1 to 1024 */
+	enum weir_shared_receives shared_receives; /**< whether connections share receives */
+	uint32_t inline_bytes;			   /**< inline threshold */
 	/**
 	 * The longest argument item becomes a Read chunk from this size on, even if the message is
 	 * short. 0: the driver's choice.
 	 */
 	uint32_t chunk_bytes;
-	uint32_t call_timeout_ms; /**< 0: no time-out */
-	uint32_t connect_timeout_ms;
-	enum weir_reconnect reconnect; /**< see there */
-	uint32_t reconnect_delay_ms;
-	uint32_t reconnect_delay_max_ms;
-	uint32_t reconnect_give_up_ms; /**< 0: weir never gives up */
-	uint32_t resends;
+	uint32_t call_timeout_ms;	 /**< 0: no time-out */
+	uint32_t connect_timeout_ms;	 /**< limit for establishing a connection */
+	enum weir_reconnect reconnect;	 /**< what happens to a lost connection */
+	uint32_t reconnect_delay_ms;	 /**< pause before the first attempt */
+	uint32_t reconnect_delay_max_ms; /**< longest pause */
+	uint32_t reconnect_give_up_ms;	 /**< 0: weir never gives up */
+	uint32_t resends;		 /**< maximum retransmissions per call */
 
 	/*
 	 * [costs]: where both are possible, weir chooses between version 2's extension and explicit
@@ -187,32 +191,33 @@ struct weir_profile {
 	uint32_t copy_ns;	/**< copy of 1024 bytes */
 
 	/* [limits] */
-	uint32_t connections;
-	uint32_t connections_peer; /**< 0: no fixed limit */
-	uint32_t waiting_requests;
-	uint64_t map_bytes_peer; /**< shm only */
-	uint32_t mappings_peer;	 /**< shm only */
-	uint64_t pull_bytes_connection;
-	uint64_t pull_bytes;
-	uint32_t first_call_timeout_ms; /**< for this and the next five, 0: never */
-	uint32_t idle_timeout_ms;
-	uint32_t pull_timeout_ms;
-	uint32_t close_timeout_ms;
-	uint32_t send_timeout_ms;
-	uint32_t group_timeout_ms;
-	uint32_t read_segments;
-	uint32_t read_chunks;
-	uint32_t write_chunks;
-	uint32_t segments_per_chunk;
-	uint64_t read_bytes;
-	uint64_t write_bytes;
-	uint32_t replay_entries;
-	uint64_t replay_bytes;
+	uint32_t connections;		/**< maximum per engine */
+	uint32_t connections_peer;	/**< maximum per peer; 0: no fixed limit */
+	uint32_t waiting_requests;	/**< maximum of requests that wait for buffers */
+	uint64_t map_bytes_peer;	/**< shm only: mapped bytes per peer */
+	uint32_t mappings_peer;		/**< shm only: mappings per peer */
+	uint64_t pull_bytes_connection; /**< maximum in Read chunks at a time, per connection */
+	uint64_t pull_bytes;		/**< maximum in Read chunks at a time, per engine */
+	uint32_t first_call_timeout_ms; /**< limit up to the first call; 0 here and in the next
+					   five: none */
+	uint32_t idle_timeout_ms;	/**< limit between calls */
+	uint32_t pull_timeout_ms;	/**< limit for pulling a call */
+	uint32_t close_timeout_ms;	/**< limit for an orderly shutdown */
+	uint32_t send_timeout_ms;	/**< limit for the completion of a Send */
+	uint32_t group_timeout_ms;	/**< limit for a message in several transmissions */
+	uint32_t read_segments;		/**< maximum in a Read list */
+	uint32_t read_chunks;		/**< maximum in a message */
+	uint32_t write_chunks;		/**< maximum in a Write list */
+	uint32_t segments_per_chunk;	/**< maximum in a Write or Reply chunk */
+	uint64_t read_bytes;		/**< maximum total of a Read list */
+	uint64_t write_bytes;		/**< maximum total of Write list and Reply chunk */
+	uint32_t replay_entries;	/**< duplicate request cache: calls and replies */
+	uint64_t replay_bytes;		/**< duplicate request cache: bytes of replies */
 
 	/* [exposure] */
-	enum weir_exposure exposure;
-	enum weir_protection protection;
-	uint32_t remote_invalidation; /**< 1: replies may invalidate keys (RFC 8797); 0: not */
+	enum weir_exposure exposure;	 /**< key policy: what peers can access */
+	enum weir_protection protection; /**< on which connections keys are valid */
+	uint32_t remote_invalidation;	 /**< 1: replies may invalidate keys (RFC 8797); 0: not */
 	uint32_t windows; /**< memory windows per engine; a call needs one per segment */
 };
 

@@ -53,6 +53,7 @@ struct weir_xdr_part {
 /** Decoder. Initialize it with weir_xdr_in_init() or weir_xdr_in_init_parts(). Members are private.
  */
 struct weir_xdr_in {
+	/** @cond private */
 	const uint8_t *p;
 	const uint8_t *end;
 	const struct weir_xdr_part *next; /* parts after the current one */
@@ -63,6 +64,7 @@ struct weir_xdr_in {
 	uint64_t later_bytes; /* total length of the parts after the current one */
 	uint8_t *join;	      /* memory in which data that cross parts are joined; may be NULL */
 	uint8_t *join_end;
+	/** @endcond */
 };
 
 /** Encoder into one buffer. Initialize it with weir_xdr_out_init(). Members may be read. */
