@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How Sphinx builds the pages of this folder. tools/build-doc runs it."""
 
+import logging
+import os
 import pathlib
 import re
 
@@ -12,7 +14,27 @@ release = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(e
                     re.M).group(1)
 version = release
 
-extensions = ['sphinx.ext.graphviz']
+# breathe reads what Doxygen has written about the public headers.
+extensions = ['sphinx.ext.graphviz', 'breathe']
+breathe_projects = {'weir': os.environ['WEIR_API_XML']}
+breathe_default_project = 'weir'
+breathe_domain_by_extension = {'h': 'c'}
+breathe_show_include = False
+# Types of the C library, and structures whose members are private.
+nitpick_ignore_regex = [('c:identifier', r'u?int\d+_t|size_t|bool'),
+                        ('c:identifier', 'weir_(engine|region|conn|call|request|listener)')]
+
+
+class SameName(logging.Filter):
+    """weir_engine_stats and weir_region_info are a structure and a function each, as stat(2) is. C
+    keeps the two apart. Sphinx 5 does not, and warns."""
+
+    def filter(self, record):
+        return not re.match('Duplicate C declaration.*\nDeclaration is .*'
+                            r'c:struct:: weir_(engine_stats|region_info)\b', record.getMessage())
+
+
+logging.getLogger('sphinx.sphinx.domains.c').addFilter(SameName())
 graphviz_output_format = 'svg'
 
 # Blocks show shell commands, configuration, C and bytes. A block of C says so; a block that says
