@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* RFC 8797 section 4: identifier, version, flags, send size, receive size. */
+/* The identifier is followed by the version, flags, send size and receive size (RFC 8797 section
+ * 4). */
 static const uint8_t identifier[4] = {0xf6, 0xab, 0x0e, 0x18};
 
 #define VERSION	 1u

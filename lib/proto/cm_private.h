@@ -2,30 +2,32 @@
 #ifndef CM_PRIVATE_H
 #define CM_PRIVATE_H
 
-/* What both sides tell each other while they connect (RFC 8797): Send and Receive sizes, from which
- * the inline thresholds follow, and whether remote invalidation is welcome. */
+/* The private data that both sides exchange while they connect (RFC 8797). It holds the Send and
+ * Receive sizes, which determine the inline thresholds, and whether remote invalidation is allowed.
+ */
 
 #include <weir/common.h>
 
 #define CM_PRIVATE_SIZE 8u
-#define CM_PRIVATE_UNIT 1024u	/* sizes travel in these steps */
-#define CM_PRIVATE_MAX	262144u /* the largest size that can be said */
+#define CM_PRIVATE_UNIT 1024u	/* unit of the encoded sizes */
+#define CM_PRIVATE_MAX	262144u /* the largest size that can be encoded */
 
 struct cm_private {
-	uint32_t send_bytes;	  /* the most that this side puts into one Send */
-	uint32_t recv_bytes;	  /* the most that one Receive of this side takes */
-	bool remote_invalidation; /* each key that this side advertises may be invalidated remotely
-				   */
+	uint32_t send_bytes;	  /* length of the longest Send of this side */
+	uint32_t recv_bytes;	  /* size of each receive of this side */
+	bool remote_invalidation; /* The peer may remotely invalidate each key that this side
+				     advertises. */
 };
 
-/* Sizes are rounded down to a multiple of 1024 and clamped to 1024..262144. */
+/* Encodes the private data of this side. Sizes are rounded down to a multiple of 1024 and clamped
+ * to the range from 1024 to 262144. */
 void cm_private_encode(const struct cm_private *mine, uint8_t buf[CM_PRIVATE_SIZE]);
 
-/* Search 'len' bytes for the message, at any offset. Without a valid one: 1024 bytes both ways and
- * no remote invalidation, and false. */
+/* Searches 'len' bytes for the private data, at any offset. If there is no valid private data,
+ * returns false, and sets both sizes to 1024 bytes and remote_invalidation to false. */
 bool cm_private_decode(const uint8_t *data, uint32_t len, struct cm_private *theirs);
 
-/* The inline threshold of one direction (RFC 8166 section 3.3.2). */
+/* Returns the inline threshold of one direction (RFC 8166 section 3.3.2). */
 static inline uint32_t cm_private_threshold(uint32_t sender_send_bytes,
 					    uint32_t receiver_recv_bytes)
 {

@@ -41,7 +41,9 @@ void credit_share_leave(struct credit_pool *pool, struct credit_share *share, ui
 {
 	share_set_size(pool, share, in_use);
 	if (share->group) {
-		share->group->size++; /* of those left behind, the first counts, too */
+		share->group->size++; /* The group's size does not count the first message of a
+					 connection, but counts each receive in use of a connection
+					 that left. */
 		share->group->behind += in_use;
 	}
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
@@ -60,9 +62,10 @@ void credit_pool_return(struct credit_pool *pool, struct credit_group *group)
 }
 
 /*
- * How far a share may grow. If others of its group have grown, it leaves a seventh of what the
- * group has gained: a peer of many connections that are busy in turn is to get most of the queue.
- * Connections that are idle have gained nothing, and do not hold back the one that is busy.
+ * Returns the largest growth of a share, up to 'wanted'. If other shares of the group have grown, a
+ * seventh of the growth of the whole group must stay free. This lets a peer with many connections
+ * that are busy in turn use most of the queue. Idle connections have not grown, and do not limit a
+ * busy connection.
  */
 static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share,
 		       uint32_t wanted)
@@ -124,7 +127,7 @@ uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *shar
 	if (wanted > share->size)
 		wanted = wanted < most ? wanted : (most > share->size ? most : share->size);
 	else if (share->size > most && wanted > most)
-		wanted = most; /* others are short of it */
+		wanted = most; /* Other connections need the messages. */
 	if (wanted < in_flight)
 		wanted = in_flight;
 	if (wanted == 0)

@@ -3,68 +3,74 @@
 #define CREDIT_SHARE_H
 
 /*
- * Credits where connections share one queue of receives (RFC 8166 section 3.3.1: a grant is never
- * more than what is posted, and never 0). A connection's share is how many messages its peer may
- * have under way, those counted that came and still hold their receive. The sum of all shares stays
- * within what the queue holds, whatever peers do within their grants, and each member has at least
- * one.
+ * Credits of connections that share one receive queue (RFC 8166 section 3.3.1: a grant is never
+ * more than the posted receives, and never 0). The share of a connection is the number of messages
+ * that its peer may have outstanding. Messages that arrived and still hold their receive are
+ * counted, too. If peers keep to their grants, the sum of all shares stays within the capacity of
+ * the queue. Each member has a share of at least one.
  *
- * A grant may double with each reply, up to what nobody has: so one that is busy alone gets half of
- * the queue, n that are busy get the n+1st part each, and there is always something left for one
- * that starts. Connections of one peer are a group: where several of it are busy, these leave an
- * eighth to others. What a peer was granted it may use until it learns of less. It has one call
- * fewer under way with each reply that it gets, so a share shrinks by one a reply, down to the
- * grant; when nothing was heard for long enough that the peer has all replies, at once.
+ * A grant may double with each reply, up to the part of the queue that is not assigned. Therefore
+ * one busy connection alone gets half of the queue, and each of n busy connections gets 1/(n+1) of
+ * it. There is always a part left for a connection that becomes busy. Connections of one peer are a
+ * group. If several connections of a group are busy, they leave an eighth of the queue to others.
+ *
+ * A peer may use its grant until it receives a smaller one. With each reply that the peer receives,
+ * it has one call fewer outstanding. Therefore a share shrinks by one with each reply, down to the
+ * grant. If nothing arrived for long enough that the peer has all replies, the share shrinks to the
+ * grant at once.
  */
 
 #include <weir/common.h>
 
-#define CREDIT_SHARE_START 16u /* the first grant, at most; from there it doubles */
+#define CREDIT_SHARE_START 16u /* the maximum of the first grant, which then doubles */
 
-#define CREDIT_SHARE_NONE UINT32_MAX /* more than is ever left */
+#define CREDIT_SHARE_NONE UINT32_MAX /* more than 'left' can ever be */
 
-/* A peer may leave this part of the receives behind and come again, whatever others hold. */
+/* If the receives that connections of a group left in use are at most this part of the capacity,
+ * another connection of the group may join, whatever others hold. */
 #define CREDIT_BEHIND_PART 64u
 
 struct credit_pool {
 	uint32_t capacity; /* messages that the queue can hold */
-	uint32_t shared;   /* sum of the shares, and of receives in use that their connections left
-			      behind */
-	uint32_t to_join;  /* members that may still come: one is kept for each */
-	uint32_t left;	   /* what nobody has and nobody is to have */
+	/* The sum of the shares and of the receives in use of connections that left. */
+	uint32_t shared;
+	uint32_t to_join; /* members that may still join; one message is reserved for each */
+	uint32_t left;	  /* messages that are neither assigned nor reserved */
 };
 
-/* What connections of one peer share among them. */
+/* The state that the connections of one peer share. */
 struct credit_group {
-	uint32_t size;	 /* sum of what their shares have beyond the first message, which each
-			    connection has, and of 'behind' */
-	uint32_t behind; /* receives in use whose connections have gone */
+	uint32_t size;	 /* sum of 'behind' and of the shares, without the first message of each
+			    connection */
+	uint32_t behind; /* receives in use whose connections have left */
 };
 
 struct credit_share {
 	uint32_t size;
-	uint32_t latest; /* grant */
-	uint32_t next;	 /* grant that would follow, at most */
+	uint32_t latest; /* the latest grant */
+	uint32_t next;	 /* the maximum of the next grant */
 	uint32_t unsent; /* replies that have a grant and were not sent yet */
-	uint32_t steady; /* what may be granted once more, and changes nothing, while as much is
-			    left; CREDIT_SHARE_NONE: nothing */
-	struct credit_group *group; /* NULL: none */
+	/* A grant of 'steady' changes no state, as long as 'left' is at least 'steady'.
+	 * CREDIT_SHARE_NONE means that there is no such grant. */
+	uint32_t steady;
+	struct credit_group *group; /* NULL if the connection has no group */
 };
 
 void credit_pool_init(struct credit_pool *pool, uint32_t capacity, uint32_t members_max);
 
-/* A connection comes, with a share of one, to others of its 'group', or NULL. False: there is no
- * room for it. */
+/* Adds a connection with a share of one message to the pool and to its 'group', which may be NULL.
+ * Returns false if there is no room for the connection. */
 bool credit_share_join(struct credit_pool *pool, struct credit_share *share,
 		       struct credit_group *group);
-/* It goes; 'in_use' receives are left behind, each to be given back by credit_pool_return(). Until
- * then they count for its group. */
+/* Removes a connection from the pool. Its 'in_use' receives stay in use, and count for its group
+ * until credit_pool_return() returns each of them. */
 void credit_share_leave(struct credit_pool *pool, struct credit_share *share, uint32_t in_use);
 void credit_pool_return(struct credit_pool *pool, struct credit_group *group);
 
-/* Whether another connection of the group may come. What its connections leave behind leaves an
- * eighth to others, as what they have does; else each newcomer could leave one more behind. A small
- * part of the pool is allowed in any case: others may have used up the rest. */
+/* Returns whether another connection of the group may join. The receives in use of connections that
+ * left the group must leave an eighth to others, as the shares of the group do. Otherwise each new
+ * connection could leave one more receive in use. A small part of the pool is allowed in any case,
+ * because others may have used up the rest. */
 static inline bool credit_group_may_join(const struct credit_pool *pool,
 					 const struct credit_group *group)
 {
@@ -72,13 +78,13 @@ static inline bool credit_group_may_join(const struct credit_pool *pool,
 	       group->behind <= pool->capacity / CREDIT_BEHIND_PART;
 }
 
-/* Parts of the two below. */
+/* Parts of credit_share_grant() and credit_share_sent() that are not inline. */
 uint32_t credit_share_change(struct credit_pool *pool, struct credit_share *share,
 			     uint32_t requested, uint32_t limit);
 void credit_share_shrink(struct credit_pool *pool, struct credit_share *share);
 
-/* What to put into a reply: at most what was asked for, at most 'limit', which is always the same,
- * at least 1. */
+/* Returns the grant for a reply. The grant is at most 'requested', at most 'limit', and at least 1.
+ * 'limit' must be the same in each call. */
 static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credit_share *share,
 					  uint32_t requested, uint32_t limit)
 {
@@ -88,8 +94,8 @@ static inline uint32_t credit_share_grant(struct credit_pool *pool, struct credi
 	return requested;
 }
 
-/* Whether a grant of that, in a reply that is on its way at once, changes nothing:
- * credit_share_grant() and credit_share_sent(). */
+/* Returns whether a grant of 'requested' changes no state if the reply is sent at once. In this
+ * case credit_share_grant() and credit_share_sent() together would have no effect. */
 static inline bool credit_share_is_unchanged(const struct credit_pool *pool,
 					     const struct credit_share *share, uint32_t requested)
 {
@@ -97,18 +103,20 @@ static inline bool credit_share_is_unchanged(const struct credit_pool *pool,
 	       (share->unsent > 0 || requested >= share->size);
 }
 
-/* That reply is on its way, and its call's receive was given back. */
+/* Counts a reply as sent. The receive of its call must have been returned. */
 static inline void credit_share_sent(struct credit_pool *pool, struct credit_share *share,
 				     uint32_t granted)
 {
-	/* While another one is to be sent, which of the grants the peer has is open. */
+	/* While another reply waits, it is not known which of the grants the peer has. */
 	if (--share->unsent == 0 && granted < share->size)
 		credit_share_shrink(pool, share);
 }
 
-/* It could not be sent after all: it waits, and others may pass it by, which grant what the peer
- * does not go by when this one comes. And it goes. What that call took of the share was settled
- * before. */
+/* These functions mark a reply that credit_share_sent() counted, but that could not be sent.
+ * credit_share_waits() is called when the reply starts to wait, and credit_share_goes() when it is
+ * sent. Other replies may be sent before the reply that waits. When the peer receives the reply
+ * that waited, it uses the grant of that reply instead of theirs. credit_share_sent() has already
+ * shrunk the share for the call. */
 static inline void credit_share_waits(struct credit_share *share)
 {
 	share->unsent++;
@@ -119,16 +127,19 @@ static inline void credit_share_goes(struct credit_share *share)
 	share->unsent--;
 }
 
-/* For long enough nothing came, nothing is in use, and the peer has got all replies. */
+/* Handles an idle connection: no message arrived for long enough that the peer has received all
+ * replies, and no receive is in use. */
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
 
-/* Of the side that calls, which knows what is under way: a share of 'wanted', or as much of it as
- * there is; at least 'in_flight'. Returns the share. */
+/* Sets the share of the calling side, which knows how many messages are outstanding. The share
+ * becomes 'wanted', or the largest available part of it, and at least 'in_flight'. Returns the
+ * share. */
 uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
 			     uint32_t in_flight);
 
-/* Of the same side: so many more than its calls take, for one of them. False: there is no room. And
- * its reverse. */
+/* These functions change the share of the calling side. credit_share_extend() adds 'count' messages
+ * beyond those of the other calls for one call, and returns false if there is no room.
+ * credit_share_reduce() reverses this. */
 bool credit_share_extend(struct credit_pool *pool, struct credit_share *share, uint32_t count);
 void credit_share_reduce(struct credit_pool *pool, struct credit_share *share, uint32_t count);
 

@@ -3,34 +3,38 @@
 #define PIECE_H
 
 /*
- * How a message that is to be sent is described: a list of pieces whose concatenation, with roundup
- * padding after each item, is the unreduced Payload stream. The reducer decides how each piece
- * travels.
+ * The description of a message to send. The message is a list of pieces. Their concatenation, with
+ * roundup padding after each item, is the unreduced Payload stream. The reducer decides how each
+ * piece is sent.
  */
 
 #include <weir/xdr.h>
 
 enum piece_kind {
 	PIECE_XDR, /* XDR that the caller encoded; its length is a multiple of 4; never reduced */
-	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible: not reduced, padded */
-	PIECE_ITEM,   /* bytes of an opaque that the ULB calls DDP-eligible: may be reduced */
+	PIECE_OPAQUE, /* bytes of an opaque that is not DDP-eligible; padded and never reduced */
+	PIECE_ITEM,   /* bytes of an opaque that is DDP-eligible by the upper-layer binding; may be
+			 reduced */
 };
 
 struct piece {
 	uint8_t *base;
 	uint32_t len; /* bytes, without roundup padding */
 	enum piece_kind kind;
-	uint32_t lkey; /* local key; 0 when the memory is not registered */
+	uint32_t lkey; /* local key; 0 if the memory is not registered */
 	union {
-		uint32_t rkey; /* of a call: the key by which the peer may read it; 0 when it may
-				  not */
-		uint32_t op;   /* of a reply: where in the call's arguments the operation is that
-				  yields it */
+		/* In a call: the key by which the peer may read the piece. 0 if the peer may not
+		 * read it. */
+		uint32_t rkey;
+		/* In a reply: the offset of the operation that returns the piece, in the arguments
+		 * of the call. */
+		uint32_t op;
 	};
-	uint64_t raddr; /* the address by which the peer names 'base' */
+	uint64_t raddr; /* the address of 'base' for the peer */
 };
 
-/* Bytes of a message's payload without the pieces in 'reduced', roundup padding included. */
+/* Returns the size of a message's payload, with roundup padding, without the pieces in 'reduced'.
+ */
 static inline uint64_t piece_payload_bytes(const struct piece *pieces, uint32_t npieces,
 					   uint32_t reduced)
 {
@@ -43,7 +47,7 @@ static inline uint64_t piece_payload_bytes(const struct piece *pieces, uint32_t 
 	return bytes;
 }
 
-/* Memory that the peer may write to: a Write chunk or Reply chunk (one segment each part). */
+/* Memory that the peer may write to: one segment of a Write chunk or of a Reply chunk. */
 struct remote_buf {
 	uint32_t rkey;
 	uint32_t len;

@@ -3,27 +3,29 @@
 #define RDMA1_H
 
 /*
- * The transport header of RPC-over-RDMA version 1 (RFC 8166 section 4), both directions.
+ * The transport header of RPC-over-RDMA version 1 (RFC 8166 section 4), in both directions.
  *
- * Decoding checks the whole header, every count and every sum, before the caller takes anything for
- * it, and keeps positions into the caller's buffer rather than copies. The buffer must be memory
- * that no peer can write to, and must stay while the header is iterated.
+ * Decoding checks the whole header, with every count and every sum, before the caller uses any part
+ * of it. A decoded header holds pointers into the caller's buffer instead of copies. Therefore no
+ * peer may be able to write to the buffer, and the buffer must stay valid while the header is
+ * iterated.
  *
- * The files of this folder, which do no I/O and keep nothing but what they are given:
+ * The files of this folder do no I/O, and keep no state except in the structures that the caller
+ * passes:
  *
  *   rdma1*             the transport header of version 1
  *   rpc_msg.[ch]       RPC headers
- *   shape.h            both headers of the most common messages, recognised at once
- *   xdr.c, xdr_ref.h   XDR, the public part of which is in weir/xdr.h
- *   piece.h            how a message that is to be sent is described
- *   reduce*            which parts of a message go by chunks
- *   reassemble.[ch]    Read chunks and inline bytes make a Payload stream again
+ *   shape.h            both headers of the most common messages, recognised by a few compares
+ *   xdr.c, xdr_ref.h   XDR, whose public part is in weir/xdr.h
+ *   piece.h            the description of a message to send
+ *   reduce*            the choice of the parts of a message that go by chunks
+ *   reassemble.[ch]    the Payload stream, reassembled from Read chunks and inline bytes
  *   credit.[ch]        credits of a connection with receives of its own
  *   credit_share.[ch]  credits of connections that share receives
  *   cm_private.[ch]    the private data of connection requests (RFC 8797)
- *   ulb_find.[ch]      a procedure's entry in an upper-layer binding
+ *   ulb_find.[ch]      the entry of a procedure in an upper-layer binding
  *   v2/rdma2*          the transport header and the properties of version 2
- *   v2/rtr*            its extension: rtr.h
+ *   v2/rtr*            the extension of version 2, which rtr.h describes
  */
 
 #include <stddef.h>
@@ -36,81 +38,84 @@
 #define RDMA1_VERSION 1u
 
 /* Sizes in bytes. */
-#define RDMA1_FIXED_SIZE	16u /* xid, vers, credit, proc */
-#define RDMA1_HEADER_MIN	28u /* with three empty lists */
-#define RDMA1_ERR_CHUNK_SIZE	20u /* RDMA_ERROR carrying ERR_CHUNK: shorter than HEADER_MIN */
-#define RDMA1_ERR_VERS_SIZE	28u /* RDMA_ERROR carrying ERR_VERS */
-#define RDMA1_ONE_WRITE_SIZE	52u /* with one Write chunk of one segment */
-#define RDMA1_ONE_READ_SIZE	52u /* with one Read segment */
-#define RDMA1_SEGMENT_SIZE	16u /* handle, length, offset */
-#define RDMA1_READ_SEGMENT_SIZE 24u /* 'present' word, position, segment */
-#define RDMA1_RPC_PEEK		8u /* XID and msg_type of the RPC message, which tell whose it is */
-#define RDMA1_POSITION_MIN	40u   /* no Read chunk but Position Zero starts in the RPC header */
+#define RDMA1_FIXED_SIZE	16u   /* xid, vers, credit, proc */
+#define RDMA1_HEADER_MIN	28u   /* with three empty lists */
+#define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR with ERR_CHUNK: less than HEADER_MIN */
+#define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR with ERR_VERS */
+#define RDMA1_ONE_WRITE_SIZE	52u   /* with one Write chunk of one segment */
+#define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
+#define RDMA1_SEGMENT_SIZE	16u   /* handle, length, offset */
+#define RDMA1_READ_SEGMENT_SIZE 24u   /* 'present' word, position, segment */
+#define RDMA1_RPC_PEEK		8u    /* XID and msg_type of the RPC message */
+#define RDMA1_POSITION_MIN	40u   /* lowest nonzero position: end of the RPC call header */
 #define RDMA1_INLINE_DEFAULT	1024u /* RFC 8166 section 3.3.3 */
 
 enum rdma1_proc { RDMA1_MSG = 0, RDMA1_NOMSG = 1, RDMA1_MSGP = 2, RDMA1_DONE = 3, RDMA1_ERROR = 4 };
 enum rdma1_err { RDMA1_ERR_VERS = 1, RDMA1_ERR_CHUNK = 2 };
 
-/* What the receiver of a message must do (RFC 8166 section 4.5). A requester's verdict is never an
- * ERR_*: it drops what it can't decode. */
+/* The action that the receiver of a message must take (RFC 8166 section 4.5). A requester never
+ * gets the verdict ERR_*: it drops a message that it cannot decode. */
 enum rdma1_verdict {
 	RDMA1_V_OK,
-	RDMA1_V_DROP,	   /* discard silently, count */
-	RDMA1_V_ERR_VERS,  /* answer RDMA_ERROR, ERR_VERS */
-	RDMA1_V_ERR_CHUNK, /* answer RDMA_ERROR, ERR_CHUNK */
+	RDMA1_V_DROP,	   /* discard the message without an answer, and count it */
+	RDMA1_V_ERR_VERS,  /* answer with RDMA_ERROR and ERR_VERS */
+	RDMA1_V_ERR_CHUNK, /* answer with RDMA_ERROR and ERR_CHUNK */
 };
 
-/* Why, for counters, logs and weir-decode. rdma1_reason_text() has a sentence for each. */
+/* The reason for a verdict, for counters, logs and weir-decode. rdma1_reason_text() returns a
+ * sentence for each reason. */
 enum rdma1_reason {
 	RDMA1_R_NONE,
-	RDMA1_R_SHORT, /* under 28 bytes (a reply's RDMA_ERROR: under 20) */
+	RDMA1_R_SHORT, /* under 28 bytes, or under 20 bytes for an RDMA_ERROR in a reply */
 	RDMA1_R_VERSION,
-	RDMA1_R_PROC, /* rdma_proc is none of the five */
+	RDMA1_R_PROC, /* rdma_proc is none of the five values */
 	RDMA1_R_MSGP,
 	RDMA1_R_DONE,
 	RDMA1_R_ERROR_TO_RESPONDER,
 	RDMA1_R_ERROR_MALFORMED,
-	RDMA1_R_TRUNCATED, /* a list runs past the end of the message */
-	RDMA1_R_BAD_BOOL,  /* an 'item follows' word that is neither 0 nor 1 */
+	RDMA1_R_TRUNCATED, /* A list extends past the end of the message. */
+	RDMA1_R_BAD_BOOL,  /* An 'item follows' word is neither 0 nor 1. */
 	RDMA1_R_READ_LIST_IN_REPLY,
 	RDMA1_R_POSITION_UNALIGNED,
-	RDMA1_R_POSITION_BEYOND, /* a chunk outside of what the Payload stream can be, or in its RPC
-				    header */
+	RDMA1_R_POSITION_BEYOND, /* A chunk is outside of the largest possible Payload stream, or in
+				    the RPC header. */
 	RDMA1_R_TOO_MANY_READS,
 	RDMA1_R_TOO_MANY_WRITES,
 	RDMA1_R_TOO_MANY_SEGMENTS,
-	RDMA1_R_TOO_LARGE,    /* sum of lengths over the limit */
-	RDMA1_R_SEGMENT_WRAP, /* offset + length wraps 64 bits */
+	RDMA1_R_TOO_LARGE,    /* The sum of the lengths is over the limit. */
+	RDMA1_R_SEGMENT_WRAP, /* offset + length wraps at 64 bits. */
 	RDMA1_R_NOMSG_WITHOUT_CHUNK,
-	RDMA1_R_NOMSG_WITH_PAYLOAD, /* bytes after the header of an RDMA_NOMSG call */
+	RDMA1_R_NOMSG_WITH_PAYLOAD, /* Bytes follow the header of an RDMA_NOMSG call. */
 	RDMA1_R_MSG_WITH_POSITION_ZERO,
-	RDMA1_R_PAYLOAD_SHORT,	 /* a Payload stream, inline or in its chunk, that has no XID */
-	RDMA1_R_XID_MISMATCH,	 /* transport XID and RPC XID differ */
-	RDMA1_R_READS_OVERLAP,	 /* a Read chunk begins inside of the one before it */
-	RDMA1_R_OTHER_DIRECTION, /* a reply at a responder, or a call at a requester (RFC 8167
-				    section 4) */
-	RDMA1_R_RPC_HEADER, /* never of rdma1_decode(): for those that decode the RPC message behind
-			       it */
+	RDMA1_R_PAYLOAD_SHORT, /* The Payload stream, inline or in its chunk, is too short for an
+				  XID. */
+	RDMA1_R_XID_MISMATCH,  /* The XIDs of the transport header and of the RPC message differ. */
+	RDMA1_R_READS_OVERLAP, /* A Read chunk begins inside the Read chunk before it. */
+	RDMA1_R_OTHER_DIRECTION, /* A responder received a reply, or a requester received a call
+				    (RFC 8167 section 4). */
+	RDMA1_R_RPC_HEADER,	 /* rdma1_decode() never returns this reason. It is for callers that
+				    decode the RPC message after the transport header. */
 	RDMA1_R_MAX
 };
 
 enum rdma1_direction { RDMA1_CALL, RDMA1_REPLY };
 
-/* Read chunks that a decoder tells apart, whatever the limit is. */
+/* The highest number of Read chunks that a decoder can distinguish, for any value of the limit. */
 #define RDMA1_READ_CHUNKS_CAP 64u
 
-/* What a receiver is willing to look at. Counts beyond them are refused before anything is taken.
- * Counts over 65535 mean 65535. */
+/* The limits that a receiver sets. If a count or a sum is beyond its limit, the decoder rejects the
+ * message. A count over 65535 means 65535. */
 struct rdma1_limits {
 	uint32_t read_segments_max; /* in the whole Read list */
 	uint32_t read_chunks_max;   /* distinct positions; at most RDMA1_READ_CHUNKS_CAP */
 	uint32_t write_chunks_max;
-	uint32_t segments_per_chunk_max; /* each Write chunk and the Reply chunk */
+	uint32_t segments_per_chunk_max; /* in each Write chunk and in the Reply chunk */
 	uint64_t read_bytes_max;	 /* sum over the Read list */
-	uint64_t write_bytes_max;	 /* sum over Write list and Reply chunk */
+	uint64_t write_bytes_max;	 /* sum over the Write list and the Reply chunk */
 };
 
-/* Generous for version 1: more than any known sender uses (Linux: 16 segments a chunk). */
+/* These limits are higher than the needs of any known sender of version 1. Linux uses 16 segments
+ * in each chunk. */
 extern const struct rdma1_limits rdma1_limits_default;
 
 struct rdma1_segment {
@@ -124,7 +129,7 @@ struct rdma1_read_segment {
 	struct rdma1_segment target;
 };
 
-/* A decoded header. Pointers are into the message. */
+/* A decoded header. Its pointers point into the message. */
 struct rdma1_header {
 	uint32_t xid;
 	uint32_t vers;
@@ -132,34 +137,39 @@ struct rdma1_header {
 	uint32_t proc;
 	uint32_t header_bytes; /* the Payload stream starts here */
 	uint16_t nread_segments;
-	uint16_t nread_chunks; /* distinct positions; Position Zero counts */
-	const uint8_t *reads;  /* at the first 'present' word */
+	uint16_t nread_chunks; /* distinct positions, with Position Zero */
+	const uint8_t *reads;  /* the first 'present' word */
 	const uint8_t *writes;
-	/* 0 without chunks, from here on */
+	/* From here on, all members are 0 if the message has no chunks. */
 	uint16_t nwrite_chunks;
 	uint16_t nreply_segments; /* of the Reply chunk */
 	bool has_reply_chunk;
-	bool has_position_zero; /* there is a Position Zero Read chunk (Long Call) */
-	const uint8_t *reply;	/* at the segment count; only when has_reply_chunk */
+	bool has_position_zero; /* The message has a Position Zero Read chunk (Long Call). */
+	const uint8_t *reply;	/* the segment count; valid only if has_reply_chunk */
 	uint64_t read_bytes;	/* sum over the Read list; each Read chunk is below 2^32 */
 	uint64_t write_bytes;	/* sum over the Write list and the Reply chunk */
 	uint64_t reply_bytes;	/* of the Reply chunk alone */
-	uint32_t err;		/* RDMA_ERROR: enum rdma1_err */
-	uint32_t vers_low;	/* ERR_VERS */
+	uint32_t err;		/* enum rdma1_err, for an RDMA_ERROR */
+	uint32_t vers_low;	/* for ERR_VERS */
 	uint32_t vers_high;
 };
 
-/* Whether the RPC message at 'at', of RDMA1_RPC_PEEK bytes or more, has this XID, as it came, and
- * this direction. */
+/* Returns 0 if the RPC message at 'at' has this XID and this direction, and another value
+ * otherwise. The message has at least RDMA1_RPC_PEEK bytes. raw_xid is in the byte order of the
+ * wire. */
 static inline uint32_t rdma1_rpc_differs(const uint8_t *at, uint32_t raw_xid,
 					 enum rdma1_direction direction)
 {
 	return (wire_raw_u32(at) ^ raw_xid) | (wire_raw_u32(at + 4) ^ htobe32((uint32_t)direction));
 }
 
-/* What rdma1_decode() does first, for those who have something shorter to do with such a message
- * than with others: whether it is an RDMA_MSG of version 1 with three empty lists, and an RPC
- * message with the same XID and of that direction. Words are compared as they came. */
+/* Returns whether a message meets all of these conditions:
+ *
+ * - It is an RDMA_MSG of version 1 with three empty lists.
+ * - The RPC message after the header has the same XID and the given direction.
+ *
+ * rdma1_decode() tests this first. Callers that have a shorter path for such messages call it
+ * directly. Words are compared in the byte order of the wire. */
 static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
 {
 	if (len < RDMA1_HEADER_MIN + RDMA1_RPC_PEEK)
@@ -169,7 +179,7 @@ static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_d
 		rdma1_rpc_differs(msg + RDMA1_HEADER_MIN, wire_raw_u32(msg), direction)) == 0;
 }
 
-/* And what it says of one. */
+/* Fills in *hdr as rdma1_decode() does for a message for which rdma1_is_short() is true. */
 static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr)
 {
 	hdr->xid = wire_get_u32(msg);
@@ -184,7 +194,8 @@ static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr
 	memset(&hdr->nwrite_chunks, 0, sizeof(*hdr) - offsetof(struct rdma1_header, nwrite_chunks));
 }
 
-/* Whether the one segment of a message of the kind below is within the limits. */
+/* Returns whether the only segment of a message is within the limits. The message has the form that
+ * rdma1_is_one_write_msg() tests. */
 static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	uint32_t bytes = wire_get_u32(msg + 32);
@@ -193,8 +204,8 @@ static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rd
 	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
 }
 
-/* The same of a message with one Write chunk of one segment, within the limits, and no other chunk.
- */
+/* Returns whether a message meets the conditions of rdma1_is_short(), but with one Write chunk of
+ * one segment, within the limits, and no other chunk. */
 static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len,
 					  enum rdma1_direction direction,
 					  const struct rdma1_limits *limits)
@@ -215,13 +226,13 @@ static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
 				      .offset = wire_get_u64(at + 8)};
 }
 
-/* And its segment. */
+/* Returns the segment of a message for which rdma1_is_one_write_msg() is true. */
 static inline struct rdma1_segment rdma1_take_one_write(const uint8_t *msg)
 {
 	return rdma1_segment_at(msg + 28);
 }
 
-/* And what rdma1_decode() says of it. */
+/* Fills in *hdr as rdma1_decode() does for a message for which rdma1_is_one_write_msg() is true. */
 static inline void rdma1_take_one_write_msg(const uint8_t *msg, struct rdma1_header *hdr)
 {
 	rdma1_take_short(msg, hdr);
@@ -230,24 +241,29 @@ static inline void rdma1_take_one_write_msg(const uint8_t *msg, struct rdma1_hea
 	hdr->write_bytes = wire_get_u32(msg + 32);
 }
 
-/* rdma1_decode() of a message that is not short. */
+/* Does the work of rdma1_decode() for a message that is not short. */
 enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
 					enum rdma1_direction direction,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr,
 					enum rdma1_reason *reason);
 
-/* Decode and judge one received message of 'len' bytes, sent in 'direction'. When the verdict is
- * not OK, *reason says why, and *hdr holds xid, vers, credit and proc (when len >= 16) and zeros
- * otherwise. The XID of the RPC message is checked when it is in an RDMA_MSG.
+/* Decodes and checks one received message of 'len' bytes that was sent in 'direction'. If the
+ * verdict is not OK:
  *
- * The direction comes first (RFC 8167 section 4): a message that shows the other one is dropped,
- * and neither its XID nor its credits mean anything to this side. RDMA_MSG shows it by the RPC
- * message's msg_type. RDMA_NOMSG shows it by its form: only a call has a Position Zero Read chunk,
- * and only a reply has a Reply chunk and no Read list.
+ * - *reason is the reason.
+ * - *hdr holds xid, vers, credit and proc if 'len' is at least 16. All other members are zero.
  *
- * An RDMA_ERROR to a responder is dropped whatever its version: it has the same form in all
- * (4.1.2), and an error that answers an error would have no end. For the same reason a reply's
- * ERR_VERS is accepted with any version; responders echo the caller's. */
+ * The XID of the RPC message is checked if the RPC message is in an RDMA_MSG.
+ *
+ * The direction is checked first (RFC 8167 section 4). A message of the other direction is dropped,
+ * because its XID and its credits mean nothing to this side. In an RDMA_MSG, the msg_type of the
+ * RPC message gives the direction. In an RDMA_NOMSG, the form gives the direction: only a call has
+ * a Position Zero Read chunk, and only a reply has a Reply chunk and no Read list.
+ *
+ * A responder drops an RDMA_ERROR of any version. The form of RDMA_ERROR is the same in all
+ * versions (4.1.2), and errors that answer errors would never end. As the form is the same,
+ * ERR_VERS in a reply is accepted with any version. Responders copy the version of the caller into
+ * it. */
 static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 					      enum rdma1_direction direction,
 					      const struct rdma1_limits *limits,
@@ -260,17 +276,19 @@ static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 	return RDMA1_V_OK;
 }
 
-/* The part of it that RDMA_MSG and RDMA_NOMSG have in both versions of the protocol: three chunk
- * lists, from byte 'at' <= len on, and what follows them. hdr has xid and proc, one of these two,
- * and zeros; what it has when the reason is another than RDMA1_R_NONE is not to be used. */
+/* Does the part of rdma1_decode() that is common to RDMA_MSG and RDMA_NOMSG in both versions of the
+ * protocol. This part is the three chunk lists, which start at byte 'at' <= len, and the bytes that
+ * follow the lists. On entry, *hdr holds xid, vers and proc, which is RDMA_MSG or RDMA_NOMSG. All
+ * lists and sums in *hdr are zero. If the result is not RDMA1_R_NONE, the caller must not use *hdr.
+ */
 enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
 				     enum rdma1_direction direction,
 				     const struct rdma1_limits *limits, struct rdma1_header *hdr);
 
-const char *rdma1_reason_text(enum rdma1_reason reason); /* a sentence, for people */
+const char *rdma1_reason_text(enum rdma1_reason reason); /* a sentence for a person */
 const char *rdma1_reason_name(enum rdma1_reason reason); /* snake_case, for counters and JSON */
 
-/* Iterate a header that rdma1_decode() accepted. */
+/* Iterators over a header that rdma1_decode() accepted. */
 struct rdma1_read_iter {
 	const uint8_t *p;
 	uint32_t left;
@@ -278,23 +296,29 @@ struct rdma1_read_iter {
 struct rdma1_write_iter {
 	const uint8_t *p;
 	uint32_t left;
-}; /* over chunks */
+}; /* over the chunks of the Write list */
 struct rdma1_segment_iter {
 	const uint8_t *p;
 	uint32_t left;
-}; /* over a chunk's segments */
+}; /* over the segments of a chunk */
 
 void rdma1_reads_begin(const struct rdma1_header *hdr, struct rdma1_read_iter *it);
 bool rdma1_reads_next(struct rdma1_read_iter *it, struct rdma1_read_segment *seg);
 void rdma1_writes_begin(const struct rdma1_header *hdr, struct rdma1_write_iter *it);
 bool rdma1_writes_next(struct rdma1_write_iter *it, struct rdma1_segment_iter *chunk);
-/* The Reply chunk's segments; left == 0 when there is none. */
+/* Begins with the segments of the Reply chunk. If there is no Reply chunk, left is 0. */
 void rdma1_reply_begin(const struct rdma1_header *hdr, struct rdma1_segment_iter *chunk);
 bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *seg);
 
-/* Encoding writes forward into a buffer through a bounded writer. On overflow 'failed' is set and
- * rdma1_writer_len() is not to be used. Call in this order: begin, read segments, end of Read list,
- * (write chunk, its segments)*, end of Write list, then the Reply chunk or its absence. */
+/* A bounded writer, which encodes a header from its start to its end. If the buffer is too small,
+ * 'failed' is set, and rdma1_writer_len() must not be used. The functions are called in this order:
+ *
+ * - rdma1_write_begin()
+ * - rdma1_write_read_segment(), for each Read segment
+ * - rdma1_write_list_end(), for the Read list
+ * - for each Write chunk: rdma1_write_chunk(), and rdma1_write_segment() for each of its segments
+ * - rdma1_write_list_end(), for the Write list
+ * - rdma1_write_reply_chunk() and its segments, or rdma1_write_no_reply_chunk() */
 struct rdma1_writer {
 	uint8_t *start, *p, *end;
 	bool failed;
@@ -304,20 +328,23 @@ void rdma1_write_begin(struct rdma1_writer *w, uint8_t *buf, uint32_t size, uint
 		       uint32_t credit, enum rdma1_proc proc);
 void rdma1_write_read_segment(struct rdma1_writer *w, uint32_t position,
 			      const struct rdma1_segment *seg);
-void rdma1_write_list_end(struct rdma1_writer *w); /* ends the Read list, then the Write list */
+void rdma1_write_list_end(struct rdma1_writer *w); /* for the Read list, then the Write list */
 void rdma1_write_chunk(struct rdma1_writer *w, uint32_t nsegments); /* an entry of the Write list */
-void rdma1_write_reply_chunk(struct rdma1_writer *w, uint32_t nsegments); /* instead of _no_reply */
+void rdma1_write_reply_chunk(struct rdma1_writer *w,
+			     uint32_t nsegments); /* or rdma1_write_no_reply_chunk() */
 void rdma1_write_segment(struct rdma1_writer *w, const struct rdma1_segment *seg);
 void rdma1_write_no_reply_chunk(struct rdma1_writer *w);
-/* The end of the Read list, an empty Write list and no Reply chunk: most calls end so. */
+/* Writes the end of the Read list, an empty Write list, and the absence of a Reply chunk. Most
+ * calls end so. */
 void rdma1_write_no_results(struct rdma1_writer *w);
 static inline uint32_t rdma1_writer_len(const struct rdma1_writer *w)
 {
 	return (uint32_t)(w->p - w->start);
 }
 
-/* Whether an accepted header has one Write chunk of one segment and no other chunk, and then its
- * segment: with the three lists' ends, no other list makes up that size. */
+/* Returns whether an accepted header has one Write chunk of one segment and no other chunk. If it
+ * has, *seg is that segment. The size of the header and the number of Write chunks are enough for
+ * the test, because no other lists with one Write chunk have this size. */
 static inline bool rdma1_is_one_write(const struct rdma1_header *hdr, struct rdma1_segment *seg)
 {
 	if (hdr->header_bytes != RDMA1_ONE_WRITE_SIZE || hdr->nwrite_chunks != 1)
@@ -326,8 +353,10 @@ static inline bool rdma1_is_one_write(const struct rdma1_header *hdr, struct rdm
 	return true;
 }
 
-/* Whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, which is what
- * the call of a WRITE is, and then that segment: nor does anything else make up that size. */
+/* Returns whether an accepted RDMA_MSG of version 1 has one Read segment and no other chunk, as the
+ * call of a WRITE has. If the result is true, *seg is that segment. The size of the header and the
+ * number of Read segments are enough for the test, because no other lists with one Read segment
+ * have this size. */
 static inline bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma1_read_segment *seg)
 {
 	if (hdr->header_bytes != RDMA1_ONE_READ_SIZE || hdr->nread_segments != 1 ||
@@ -338,12 +367,14 @@ static inline bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma
 	return true;
 }
 
-/* Where the handles stand in the header of a call that was encoded here, in the order of its
- * segments: Read list, Write list, Reply chunk. How many; at most 'max' are looked for. */
+/* Finds the handles in the header of a call that a writer of this file encoded. The handles are in
+ * the order of their segments: Read list, Write list, Reply chunk. Stores pointers to the first
+ * 'max' handles, and returns how many it stored. */
 uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max);
 
-/* RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message that failed. Return the
- * length: RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE; buf has room for RDMA1_ERR_VERS_SIZE. */
+/* These functions encode an RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message
+ * that failed. They return the length, which is RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE. buf
+ * has room for RDMA1_ERR_VERS_SIZE. */
 uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
 			       uint32_t low, uint32_t high);
 uint32_t rdma1_encode_err_chunk(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The transport header of version 1, read and judged (RFC 8166 sections 4.2 to 4.6).
+ * Decodes and checks the transport header of version 1 (RFC 8166 sections 4.2 to 4.6).
  *
- * Each message is counted and checked in full here; what iterates it later checks nothing. A header
- * of three empty lists in front of an RPC message, the common case by far, is told by one
- * comparison.
+ * Each message is counted and checked in full here. The iterators check nothing. Most messages have
+ * a header of three empty lists before an RPC message. One comparison recognises such a header.
  */
 #include "rdma1.h"
 
@@ -40,7 +39,7 @@ static size_t bytes_left(const struct cursor *c)
 	return (size_t)(c->end - c->p);
 }
 
-/* An optional-data word (RFC 4506 section 4.19). */
+/* Decodes an optional-data word (RFC 4506 section 4.19). */
 static enum rdma1_reason get_present(struct cursor *c, bool *present)
 {
 	uint32_t word;
@@ -55,7 +54,7 @@ static enum rdma1_reason get_present(struct cursor *c, bool *present)
 	return RDMA1_R_NONE;
 }
 
-/* Check one segment and add its length to *sum, which is at most 'max' before and after. */
+/* Checks one segment and adds its length to *sum. *sum is at most 'max' before and after. */
 static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t max, uint64_t *sum)
 {
 	if (seg->length > UINT64_MAX - seg->offset)
@@ -66,8 +65,8 @@ static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t
 	return RDMA1_R_NONE;
 }
 
-/* Add a segment to the chunk at 'position', a new one where there is none. Senders list positions
- * in ascending order, so that the search from the end mostly stops at once. */
+/* Adds a segment to the chunk at 'position', and adds the chunk if there is none. Senders list
+ * positions in ascending order, so the search from the end usually stops at once. */
 static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t max,
 					  uint32_t position, uint32_t length)
 {
@@ -127,7 +126,7 @@ static enum rdma1_reason decode_read_list(struct cursor *c, enum rdma1_direction
 	}
 }
 
-/* A counted array of segments: a Write chunk or the Reply chunk. */
+/* Decodes a counted array of segments, which is a Write chunk or the Reply chunk. */
 static enum rdma1_reason decode_chunk(struct cursor *c, const struct rdma1_limits *limits,
 				      struct rdma1_header *hdr, uint16_t *nsegments)
 {
@@ -191,10 +190,14 @@ static enum rdma1_reason decode_reply_chunk(struct cursor *c, const struct rdma1
 	return reason;
 }
 
-/* Is each Read chunk where a data item can be? The first one can't lie past the bytes that came as
- * the Payload stream, nor in the RPC header. Each chunk makes room for those after it: at most its
- * own length, rounded up (3.4.5: a position counts in the unreduced stream, padding included). The
- * next chunk begins behind that room: two items never share bytes of the stream. */
+/* Checks that each Read chunk is at a position that a data item can have:
+ *
+ * - The first chunk is neither past the bytes that arrived as the Payload stream, nor in the RPC
+ *   header.
+ * - Each chunk extends the stream for the chunks after it by at most its own length, rounded up
+ *   (3.4.5: a position counts in the unreduced stream, with padding).
+ * - The next chunk begins after that extension, because two items never share bytes of the stream.
+ */
 static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint64_t stream_bytes)
 {
 	uint64_t reach = stream_bytes, taken = 0;
@@ -203,7 +206,7 @@ static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint6
 		uint64_t padded = (chunks->at[i].bytes + 3) & ~UINT64_C(3);
 
 		if (chunks->at[i].position == 0)
-			continue; /* holds the stream itself */
+			continue; /* This chunk holds the stream itself. */
 		if (chunks->at[i].position < RDMA1_POSITION_MIN || chunks->at[i].position > reach)
 			return RDMA1_R_POSITION_BEYOND;
 		if (chunks->at[i].position < taken)
@@ -214,8 +217,8 @@ static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint6
 	return RDMA1_R_NONE;
 }
 
-/* Whether the RPC message says that it was sent in the other direction. A word that says neither is
- * left to those who decode the RPC message. */
+/* Returns whether the msg_type of the RPC message gives the other direction. If msg_type is neither
+ * CALL nor REPLY, the result is false, and the decoder of the RPC message must reject it. */
 static bool is_of_other_direction(const struct cursor *c, enum rdma1_direction direction)
 {
 	uint32_t other = direction == RDMA1_CALL ? RDMA1_REPLY : RDMA1_CALL;
@@ -223,7 +226,7 @@ static bool is_of_other_direction(const struct cursor *c, enum rdma1_direction d
 	return bytes_left(c) >= RDMA1_RPC_PEEK && wire_get_u32(c->p + XID_SIZE) == other;
 }
 
-/* RDMA_MSG: the Payload stream follows the header. */
+/* Checks an RDMA_MSG, in which the Payload stream follows the header. */
 static enum rdma1_reason check_msg(const struct cursor *c, enum rdma1_direction direction,
 				   const struct rdma1_header *hdr, const struct read_chunks *chunks)
 {
@@ -238,15 +241,17 @@ static enum rdma1_reason check_msg(const struct cursor *c, enum rdma1_direction 
 	return check_positions(chunks, bytes_left(c));
 }
 
-/* Whether an RDMA_NOMSG without a Read list has what only a Long Reply has: a Reply chunk that
- * holds a message. A call of that form can't exist. In version 2 the header names the direction. */
+/* Returns whether a header is that of a Long Reply: it has no Read list, and has a Reply chunk that
+ * can hold a message. A call of this form cannot exist. In version 2 the result is always false,
+ * because the header names the direction. */
 static bool is_long_reply(const struct rdma1_header *hdr)
 {
 	return hdr->vers == RDMA1_VERSION && hdr->nread_segments == 0 && hdr->has_reply_chunk &&
 	       hdr->reply_bytes >= XID_SIZE;
 }
 
-/* RDMA_NOMSG call: the Position Zero Read chunk holds the Payload stream (3.5.3). */
+/* Checks an RDMA_NOMSG call, in which the Position Zero Read chunk holds the Payload stream
+ * (3.5.3). */
 static enum rdma1_reason check_nomsg_call(const struct cursor *c, const struct rdma1_header *hdr,
 					  const struct read_chunks *chunks)
 {
@@ -261,8 +266,8 @@ static enum rdma1_reason check_nomsg_call(const struct cursor *c, const struct r
 	return check_positions(chunks, chunks->at[0].bytes);
 }
 
-/* RDMA_NOMSG reply: the Reply chunk holds it. What follows the header is of no use to anyone, so
- * that a reply is not refused for it. */
+/* Checks an RDMA_NOMSG reply, in which the Reply chunk holds the Payload stream. Bytes after the
+ * header have no use, and are not a reason to reject a reply. */
 static enum rdma1_reason check_nomsg_reply(const struct rdma1_header *hdr)
 {
 	if (!hdr->has_reply_chunk)
@@ -298,8 +303,9 @@ enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t 
 	return check_nomsg_call(&c, hdr, &chunks);
 }
 
-/* RDMA_ERROR to a requester (4.5). With ERR_CHUNK it is shorter than the 28 bytes that section asks
- * of every message; responders do send it, and a requester that dropped it would wait for ever. */
+/* Decodes an RDMA_ERROR that a requester received (4.5). With ERR_CHUNK it is shorter than the 28
+ * bytes that section 4.5 requires of every message. Responders send such messages. If a requester
+ * dropped them, it would wait forever. */
 static enum rdma1_reason rdma1_decode_error(const uint8_t *msg, uint32_t len,
 					    struct rdma1_header *hdr)
 {
@@ -350,7 +356,7 @@ static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len,
 	}
 }
 
-/* What the reason means on the wire (4.5). */
+/* Returns the verdict that section 4.5 requires for a reason. */
 static enum rdma1_verdict rdma1_judge(enum rdma1_reason reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)
@@ -370,8 +376,8 @@ static enum rdma1_verdict rdma1_judge(enum rdma1_reason reason, enum rdma1_direc
 	}
 }
 
-/* All that is told in no shorter way. Kept out of line: it would burden rdma1_decode_chunked() with
- * its stack frame. */
+/* Decodes each message for which there is no shorter path. The function is out of line, because its
+ * stack frame would slow down rdma1_decode_chunked(). */
 static out_of_line enum rdma1_verdict
 decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -392,8 +398,9 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return rdma1_judge(*reason, direction);
 }
 
-/* As rdma1_is_short() of a call, but with a Read list of one segment, which is where an item of an
- * RDMA_MSG can be, within the limits? */
+/* Returns whether a call meets the conditions of rdma1_is_short(), but with a Read list of one
+ * segment. The segment is within the limits, and is at a position that an item of an RDMA_MSG can
+ * have. */
 static inline bool is_one_read_message(const uint8_t *msg, uint32_t len,
 				       const struct rdma1_limits *limits)
 {
@@ -495,7 +502,7 @@ bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *se
 	return true;
 }
 
-/* For people and for counters: kept next to each other so that none is forgotten. */
+/* The names and texts are in one table, so that no reason lacks one of them. */
 static const struct {
 	const char *name;
 	const char *text;

@@ -5,7 +5,7 @@
 
 #include "wire.h"
 
-/* Where 'position' stands, or is to be put in, in the sorted list. */
+/* Returns the index of 'position' in the sorted list, or the index at which to insert it. */
 static uint32_t find_place(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
 {
 	while (n > 0 && chunks[n - 1].position >= position)
@@ -42,14 +42,14 @@ int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes,
 		     const struct reassemble_chunk *chunks, uint32_t nchunks,
 		     struct weir_xdr_part *parts, uint32_t max_parts)
 {
-	uint64_t unreduced = 0; /* offset in the unreduced stream that corresponds to 'taken' */
+	uint64_t unreduced = 0; /* the offset in the unreduced stream that corresponds to 'taken' */
 	uint32_t taken = 0, n = 0;
 
 	for (uint32_t i = 0; i < nchunks; i++) {
 		const struct reassemble_chunk *chunk = &chunks[i];
 		uint32_t before, count;
 
-		/* The inline bytes up to the chunk; the last of them are its count word. */
+		/* The inline bytes before the chunk end with the count word of the chunk. */
 		if (chunk->position < unreduced ||
 		    chunk->position - unreduced > stream_bytes - taken)
 			return -EBADMSG;

@@ -3,13 +3,19 @@
 #define REASSEMBLE_H
 
 /*
- * The responder's side of Read chunks (RFC 8166 section 3.4.5): which bytes to pull, and how the
- * pulled chunks and the inline bytes make the unreduced Payload stream again, without a copy.
+ * The responder's side of Read chunks (RFC 8166 section 3.4.5). These functions find the bytes to
+ * pull. From the pulled chunks and the inline bytes they reassemble the unreduced Payload stream,
+ * without a copy.
  *
- * Two steps: reassemble_chunks() lists the Read chunks of a call; the caller finds a destination
- * for each and pulls it; reassemble_parts() then yields the stream as parts for an XDR decoder. Of
- * a call that has both, the Position Zero chunk replaces the inline stream: the positions of the
- * others are offsets in the unreduced stream all the same.
+ * There are two steps:
+ *
+ * - reassemble_chunks() lists the Read chunks of a call. The caller finds a destination for each
+ *   chunk and pulls it.
+ * - reassemble_parts() returns the stream as parts for an XDR decoder.
+ *
+ * If a call has a Position Zero Read chunk and other Read chunks, the Position Zero Read chunk
+ * replaces the inline stream. The positions of the other chunks are offsets in the unreduced stream
+ * in any case.
  */
 
 #include <weir/xdr.h>
@@ -21,33 +27,37 @@
 
 struct reassemble_chunk {
 	uint32_t position;
-	uint32_t
-		len_bytes; /* sum of the segments; roundup padding included if the sender sent it */
-	uint32_t filled; /* bytes already asked for: the caller's, while it pulls segment by segment
-			  */
-	uint32_t lkey;	 /* of dst: the caller's */
-	uint8_t *dst;	 /* set by the caller before reassemble_parts() */
+	/* The sum of the segments, with roundup padding if the sender sent it. */
+	uint32_t len_bytes;
+	/* Bytes that the caller already requested. The caller uses this while it pulls segment by
+	 * segment. */
+	uint32_t filled;
+	uint32_t lkey; /* local key of dst, for the caller */
+	uint8_t *dst;  /* set by the caller before reassemble_parts() */
 };
 
-/* List the Read chunks of an accepted call, sorted by position whatever the order of the Read list
- * (the segments of one chunk keep their order, and may stand apart). Returns how many, or -E2BIG.
- */
+/* Lists the Read chunks of an accepted call, sorted by position. The Read list may be in any order.
+ * The segments of one chunk keep their order, and need not be adjacent. Returns the number of
+ * chunks, or -E2BIG. */
 int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *chunks,
 		      uint32_t max_chunks);
 
-/* Make the parts. 'stream' is the Payload stream as it came: inline, or the pulled Position Zero
- * chunk; 'chunks' are those with a position other than zero, 'dst' set. The data's own length,
- * without padding, is taken from the count word in front of it, and must match the chunk's length
- * with or without roundup padding. Returns the number of parts; or -EBADMSG, to be answered
- * as 4.5.2 says: a position that is not where a part ends, in the count's place, or past the
- * stream. */
+/* Fills in the parts. 'stream' is the Payload stream as it was received: the inline bytes, or the
+ * pulled Position Zero Read chunk. 'chunks' are the chunks at other positions, with 'dst' set. The
+ * length of the data without padding is the count word before the data. This length must match the
+ * length of the chunk, with or without roundup padding. Returns the number of parts, or -EBADMSG,
+ * which the caller answers as section 4.5.2 requires. -EBADMSG is returned in these cases:
+ *
+ * - A position is not at the end of a part, is inside the count word, or is past the stream.
+ * - The count word does not match the length of the chunk.
+ * - There are more than 'max_parts' parts. */
 int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes,
 		     const struct reassemble_chunk *chunks, uint32_t nchunks,
 		     struct weir_xdr_part *parts, uint32_t max_parts);
 
-/* The same of one chunk, at a position of the stream, for those who have something shorter to do
- * with it than with others: how many parts, 2 or 3; or 0 for what reassemble_parts() is to judge.
- */
+/* Does the work of reassemble_parts() for one chunk at a position inside the stream. Callers use it
+ * for their shorter path. Returns the number of parts, which is 2 or 3, or 0. If it returns 0, the
+ * caller must call reassemble_parts(). */
 static inline uint32_t reassemble_one(const uint8_t *stream, uint32_t stream_bytes,
 				      const struct reassemble_chunk *chunk,
 				      struct weir_xdr_part *parts)

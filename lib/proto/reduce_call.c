@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a call travels (RFC 8166 section 3.5). Whole and inline when it fits: a Send costs less than
- * a Send and a READ, but for the longest item, if it has chunk_bytes, which goes by a Read chunk
- * all the same. Else each DDP-eligible item that the peer may read goes by a Read chunk of its own.
- * Else what is left of the Payload stream goes by a Position Zero Read chunk, and the Send holds
- * the transport header alone.
+ * Decides how a call is sent (RFC 8166 section 3.5):
+ *
+ * - If the whole call fits inline, it is sent inline, because a Send costs less than a Send and a
+ *   READ. However, if the longest item has at least chunk_bytes, this item goes by a Read chunk.
+ * - If the call does not fit, each DDP-eligible item that the peer may read goes by a Read chunk of
+ *   its own.
+ * - If the call still does not fit, the rest of the Payload stream goes by a Position Zero Read
+ *   chunk, and the Send holds only the transport header.
  */
 #include <errno.h>
 
@@ -12,11 +15,12 @@
 
 #include "reduce.h"
 
-/* A Reply chunk of one segment adds its count and the segment; the word that says whether it is
- * there always is. */
+/* A Reply chunk of one segment adds its count and the segment. The word that says whether there is
+ * a Reply chunk is always present. */
 #define REPLY_CHUNK_SIZE (4u + RDMA1_SEGMENT_SIZE)
 
-/* A Write chunk holds the largest item that can come (RFC 8166 sections 3.4.6 and 4.3.2). */
+/* Checks that a Write chunk can hold the largest possible item (RFC 8166 sections 3.4.6 and 4.3.2).
+ */
 static bool check_result(const struct reduce_result *result)
 {
 	uint64_t bytes = 0;
@@ -51,12 +55,13 @@ static bool is_reducible(const struct reduce_call_in *in, uint32_t i)
 {
 	const struct piece *piece = &in->pieces[i];
 
-	/* Not the first: the RPC header and the item's count word come before it. */
+	/* The first piece is not reducible, because the RPC header and the item's count word come
+	 * before any item. */
 	return in->may_reduce && i > 0 && piece->kind == PIECE_ITEM && piece->len > 0 &&
 	       piece->rkey != 0;
 }
 
-/* Bytes of the Write list with its chunks, its end left out. */
+/* Returns the size of the Write list with its chunks, without the end of the list. */
 static uint64_t write_list_bytes(const struct reduce_call_in *in)
 {
 	uint64_t bytes = 0;
@@ -66,7 +71,8 @@ static uint64_t write_list_bytes(const struct reduce_call_in *in)
 	return bytes;
 }
 
-/* What the requester must be ready for (RFC 8166 sections 4.3.2 and 4.3.3): the chunks to offer. */
+/* Plans the chunks that the requester must offer for the reply (RFC 8166 sections 4.3.2 and 4.3.3).
+ */
 static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_call_plan *plan)
 {
 	uint64_t stream = in->reply_max_bytes, header = RDMA1_HEADER_MIN;
@@ -81,7 +87,7 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	if (plan->use_write_list)
 		header += write_list_bytes(in);
 	plan->need_reply_chunk = header + stream > in->reply_inline_bytes;
-	/* All chunks come back in the reply's header, which is always inline. */
+	/* The header of the reply returns all chunks, and is always inline. */
 	if (plan->need_reply_chunk && header + REPLY_CHUNK_SIZE > in->reply_inline_bytes)
 		return -EMSGSIZE;
 	stream += weir_xdr_pad((uint32_t)stream);
@@ -91,8 +97,8 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduce an item. Returns the bytes of the Read list that it takes; *left are those of the stream
- * without it. */
+/* Reduces an item. Returns the size of its entry in the Read list. *left becomes the size of the
+ * stream without the item. */
 static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			    uint32_t i, uint64_t *left)
 {
@@ -101,8 +107,8 @@ static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_
 	return RDMA1_READ_SEGMENT_SIZE;
 }
 
-/* Reduce all that can be, which leaves *left bytes of the stream. Returns the bytes of the Read
- * list, its end left out. */
+/* Reduces all reducible items. *left becomes the size of the rest of the stream. Returns the size
+ * of the Read list, without the end of the list. */
 static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			     uint64_t *left)
 {
@@ -114,13 +120,15 @@ static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call
 	return list_bytes;
 }
 
-/* The same where all would fit inline: of what has chunk_bytes, the longest alone. A peer that
- * takes but one chunk of a call, or has but one buffer for them, can carry it out as if all had
- * gone inline. */
+/* Reduces an item of a call that would fit inline: the longest reducible item with at least
+ * chunk_bytes. Only one item is reduced, because some peers accept only one chunk in a call, or
+ * have only one buffer for chunks. Such a peer can process the call as if the whole call had been
+ * sent inline. *left and the result are those of reduce_item(). If no item is reduced, the result
+ * is 0. */
 static uint64_t reduce_longest(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			       uint64_t *left)
 {
-	uint32_t longest = 0; /* which is no item */
+	uint32_t longest = 0; /* 0 means no item */
 
 	for (uint32_t i = 1; i < in->npieces; i++)
 		if (is_reducible(in, i) && in->pieces[i].len >= in->chunk_bytes &&
@@ -165,7 +173,7 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 		plan->form = REDUCE_LONG;
 		header += RDMA1_READ_SEGMENT_SIZE;
 		if (header + reads > in->call_inline_bytes) {
-			/* No room to list the items: they stay in the stream. */
+			/* There is no room to list the items, so the items stay in the stream. */
 			plan->reduced = 0;
 			reads = 0;
 			left = stream;
@@ -189,7 +197,7 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 		const struct piece *piece = &in->pieces[i];
 
 		if (plan->reduced & 1u << i) {
-			/* Without padding: the chunk is as long as the item (3.4.5). */
+			/* The chunk has no padding: it is as long as the item (3.4.5). */
 			const struct rdma1_segment seg = {piece->rkey, piece->len, piece->raddr};
 
 			rdma1_write_read_segment(w, position, &seg);
@@ -200,7 +208,7 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 	}
 }
 
-/* The Write list, and the Reply chunk if there is one. */
+/* Writes the end of the Read list, the Write list, and the Reply chunk or its absence. */
 static void write_results(struct rdma1_writer *w, const struct reduce_call_in *in,
 			  const struct reduce_call_plan *plan, const struct remote_buf *reply)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How a reply travels (RFC 8166 sections 3.5.3 and 4.3). Eligible items pair with the requester's
- * Write chunks in order; an empty chunk keeps its item in the Payload stream. What is left goes
- * inline when it fits, else all of it to the Reply chunk. All chunks are returned, with the lengths
- * that were used.
+ * Decides how a reply is sent (RFC 8166 sections 3.5.3 and 4.3). Eligible items are paired with the
+ * requester's Write chunks in order. If a Write chunk is empty, its item stays in the Payload
+ * stream. If the rest of the Payload stream fits inline, it goes inline. Otherwise all of the rest
+ * goes to the Reply chunk. All chunks are returned, with the lengths that were used.
  *
- * Transfers are only listed here: of a reply that turns out not to be conveyable none is posted.
+ * Transfers are only listed here, because no transfer may be posted for a reply that cannot be
+ * conveyed.
  */
 #include <errno.h>
 
@@ -14,29 +15,30 @@
 #include "reduce.h"
 #include "seeded_bugs.h"
 
-/* The transfers, as they are listed. */
+/* The list of transfers. */
 struct xfer_list {
 	struct reduce_xfer *xfers;
-	uint32_t n; /* so far, listed or not */
+	uint32_t n; /* transfers so far, listed or not */
 	uint32_t first, max;
 };
 
-/* The space of a chunk, segment by segment. */
+/* The space of a chunk, which is filled segment by segment. */
 struct sink {
 	struct rdma1_segment_iter segments;
 	struct rdma1_segment seg;
-	uint32_t used; /* of seg */
+	uint32_t used; /* bytes of seg in use */
 };
 
 static void sink_init(struct sink *sink, const struct rdma1_segment_iter *segments)
 {
 	sink->segments = *segments;
-	/* The rest of it is not used, which gcc can't see when it links all of weir. */
+	/* The other members are not used, but gcc cannot detect this when it links all of weir. */
 	sink->seg = (struct rdma1_segment){0};
 	sink->used = 0;
 }
 
-/* The transfers that put 'len' bytes at the sink. 0; -EMSGSIZE: the chunk is full. */
+/* Adds the transfers that write 'len' bytes to the sink. Returns 0, or -EMSGSIZE if the chunk is
+ * full. */
 static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, uint32_t lkey,
 		    uint32_t len)
 {
@@ -66,7 +68,8 @@ static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, u
 	return 0;
 }
 
-/* Return a chunk's segments with 'used' bytes spread over them in order. */
+/* Returns the segments of a chunk to the requester, with 'used' bytes distributed over them in
+ * order. */
 static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments,
 			    uint64_t used)
 {
@@ -80,7 +83,8 @@ static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter se
 	}
 }
 
-/* The next piece that pairs with a Write chunk, from 'from'; npieces when there is none. */
+/* Returns the index of the first item at or after 'from', which is the next to pair with a Write
+ * chunk. Returns npieces if there is none. */
 static uint32_t next_item(const struct reduce_reply_in *in, uint32_t from)
 {
 	while (from < in->npieces && in->pieces[from].kind != PIECE_ITEM)
@@ -103,7 +107,7 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 		int rc;
 
 		if (segments.left == 0)
-			continue; /* the requester wants this one inline (4.3.2) */
+			continue; /* The requester asks for this item inline (4.3.2). */
 		sink_init(&sink, &segments);
 		rc = sink_put(&sink, list, piece->base, piece->lkey, piece->len);
 		if (rc != 0)
@@ -113,7 +117,8 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 	return 0;
 }
 
-/* -EMSGSIZE also when there is no Reply chunk. */
+/* Lists the transfers that fill the Reply chunk. Returns 0, or -EMSGSIZE if the chunk is too short
+ * or there is no Reply chunk. */
 static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list,
 			    uint32_t reduced)
 {
@@ -145,7 +150,7 @@ static void write_header(const struct reduce_reply_in *in, const struct reduce_r
 
 	rdma1_write_begin(w, buf, size, in->call->xid, in->credit,
 			  plan->form == REDUCE_LONG ? RDMA1_NOMSG : RDMA1_MSG);
-	rdma1_write_list_end(w); /* the Read list of a reply is empty (4.3.1) */
+	rdma1_write_list_end(w); /* The Read list of a reply is empty (4.3.1). */
 	rdma1_writes_begin(in->call, &chunks);
 	while (rdma1_writes_next(&chunks, &segments)) {
 		uint64_t used = i < in->npieces && plan->reduced & 1u << i ? in->pieces[i].len : 0;
@@ -164,7 +169,7 @@ static void write_header(const struct reduce_reply_in *in, const struct reduce_r
 	}
 }
 
-/* Bytes of the header with all of the call's chunks in it. */
+/* Returns the size of the header with all chunks of the call. */
 static uint64_t header_bytes(const struct rdma1_header *call)
 {
 	struct rdma1_segment_iter segments;
@@ -228,8 +233,10 @@ static uint32_t saturate(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* What the last segment of a chunk lacks for 'need' bytes; *segment is that of its first one, and
- * moved behind it. True: it lacks some. */
+/* Returns whether a chunk is too short for 'need' bytes. On entry, *segment is the index of the
+ * first segment of the chunk. If the chunk is too short, *segment becomes the index of its last
+ * segment, and *bytes is the length that this segment would need. Otherwise *segment becomes the
+ * index after the last segment. */
 static bool chunk_lacks(struct rdma1_segment_iter chunk, uint64_t need, uint32_t *segment,
 			uint32_t *bytes)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ONC RPC message headers (RFC 5531 section 9) and the credentials that weir looks into. */
+/* ONC RPC message headers (RFC 5531 section 9), and the credentials that weir decodes. */
 #include "rpc_msg.h"
 
 #include "wire.h"
@@ -7,7 +7,7 @@
 #include "compiler.h"
 #include "xdr_ref.h"
 
-/* The part of an RPCSEC_GSS credential that comes before the handle (RFC 2203 section 5). */
+/* The part of an RPCSEC_GSS credential before the handle (RFC 2203 section 5). */
 #define GSS_VERSION_1	 1u
 #define GSS_PROC_DATA	 0u
 #define GSS_SERVICE_NONE 1u
@@ -23,7 +23,7 @@ static int get_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth)
 	auth->body = NULL;
 	if (weir_xdr_get_u32(in, &auth->flavor) != 0)
 		return -EBADMSG;
-	/* RFC 8166 section 8.2.2: what authenticates is never reduced. */
+	/* Credentials and verifiers are never reduced (RFC 8166 section 8.2.2). */
 	if (xdr_get_inline_ref(in, &body, WEIR_RPC_AUTH_BODY_MAX, &auth->len_bytes) != 0)
 		return -EBADMSG;
 	auth->body = body;
@@ -39,7 +39,7 @@ static int put_auth(struct weir_xdr_out *out, const struct weir_rpc_auth *auth)
 	return weir_xdr_put_opaque(out, auth->body, auth->len_bytes);
 }
 
-/* An enum of RFC 5531, whose values are 0 to 'last'. */
+/* Decodes an enum of RFC 5531 whose values are 0 to 'last'. */
 static int get_enum(struct weir_xdr_in *in, uint32_t last, uint32_t *value)
 {
 	if (weir_xdr_get_u32(in, value) != 0 || *value > last)
@@ -63,8 +63,9 @@ static bool has_items(const struct weir_xdr_in *in)
 	return has;
 }
 
-/* As get_auth() of a call. Where items were taken out of the stream, one of them may be the reason:
- * that is a fault of the transport header, not of authentication. */
+/* Does the work of get_auth() for a call. If items were removed from the stream, one of them may be
+ * the reason for a failure. Such a failure is a fault of the transport header, not of
+ * authentication. */
 static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
 			 enum weir_rpc_auth_stat bad)
 {
@@ -76,7 +77,8 @@ static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
 	return has_items(&begin) ? -EBADMSG : (int)bad;
 }
 
-/* Any other. Out of line, as its like below: it would burden the plain one with its stack frame. */
+/* Decodes any header that is not plain. This function and decode_reply() are out of line, because
+ * their stack frames would slow down the decoding of a plain header. */
 static out_of_line int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
@@ -87,7 +89,7 @@ static out_of_line int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_
 	    type != WEIR_RPC_CALL || weir_xdr_get_u32(in, &hdr->rpcvers) != 0)
 		return -EBADMSG;
 	if (hdr->rpcvers != WEIR_RPC_VERSION)
-		return 0; /* what follows is of a form that only that version knows */
+		return 0; /* The form of the fields after rpcvers is known only for version 2. */
 	if (weir_xdr_get_u32(in, &hdr->prog) != 0 || weir_xdr_get_u32(in, &hdr->vers) != 0 ||
 	    weir_xdr_get_u32(in, &hdr->proc) != 0)
 		return -EBADMSG;
@@ -219,8 +221,9 @@ static bool gss_forbids_reduction(const struct weir_rpc_auth *cred)
 		return true;
 	version = wire_get_u32(cred->body);
 	proc = wire_get_u32(cred->body + 4);
-	service = wire_get_u32(cred->body + 12); /* behind the sequence number */
-	/* Control messages are not reduced either: all but data has its own arguments. */
+	service = wire_get_u32(cred->body + 12); /* after the sequence number */
+	/* Control messages are not reduced either: all messages except data have arguments of their
+	 * own. */
 	return version != GSS_VERSION_1 || proc != GSS_PROC_DATA || service != GSS_SERVICE_NONE;
 }
 

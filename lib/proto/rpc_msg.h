@@ -2,28 +2,32 @@
 #ifndef RPC_MSG_H
 #define RPC_MSG_H
 
-/* RPC headers (RFC 5531 section 9): encode and decode, shared by requester, responder and tools. */
+/* Encodes and decodes RPC headers (RFC 5531 section 9) for the requester, the responder and the
+ * tools. */
 
 #include <weir/rpc.h>
 
 #include "wire.h"
 
-/* Where the body of AUTH_NONE points in a header that was not decoded field by field: it has no
- * bytes. */
+/* The body of AUTH_NONE in a header that was not decoded field by field. It has no bytes. */
 extern const uint8_t rpc_no_body[1];
 
-/* Decode a call's header.
- * in: at the first byte of the RPC message. hdr: what is decoded, and zeros.
- * Returns 0; -EBADMSG: the message is too short, its msg_type is not CALL, or a body of
- * authentication is reduced; WEIR_RPC_AUTH_BADCRED or WEIR_RPC_AUTH_BADVERF: the credential or the
- * verifier is cut short or over 400 bytes, which is to be answered by AUTH_ERROR with that status;
- * the fields before it are in *hdr (RFC 5531 section 9). rpcvers is for the responder to judge,
- * first of all: when it isn't 2, what follows it is not decoded. */
+/* Decodes the header of a call. in: is at the first byte of the RPC message. hdr: receives the
+ * decoded fields, and zeros in all others. Returns 0, or one of these errors:
+ *
+ * - -EBADMSG: the message is too short, its msg_type is not CALL, or a body of authentication is
+ *   reduced.
+ * - WEIR_RPC_AUTH_BADCRED or WEIR_RPC_AUTH_BADVERF: the credential or the verifier is truncated or
+ *   over 400 bytes. The fields before it are in *hdr. The caller answers with AUTH_ERROR and this
+ *   status (RFC 5531 section 9).
+ *
+ * The responder must check rpcvers first. If rpcvers is not 2, the fields after it are not decoded.
+ */
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr);
 
-/* What rpc_call_decode() does first: whether the header is the one that most calls have, in one
- * piece: version 2, AUTH_NONE twice. A decoder that failed has nothing left. And what it says of
- * one. */
+/* Returns whether the header is a plain header: version 2, AUTH_NONE twice, and contiguous. Most
+ * calls have a plain header, so rpc_call_decode() tests this first. A decoder that failed has no
+ * bytes left, so the result is false. */
 static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
 {
 	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
@@ -45,21 +49,27 @@ static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_c
 	in->p += WEIR_RPC_CALL_HEADER_MIN;
 }
 
-/* What a plain call's header at 'at' has of program and version, as it came. */
+/* Returns the program and version in the plain call header at 'at', in the byte order of the wire.
+ */
 static inline uint64_t rpc_prog_vers(const uint8_t *at)
 {
 	return wire_raw_u64(at + 12);
 }
 
-/* 0; -ENOSPC; -EINVAL: a credential or verifier over its bound. */
+/* Encodes the header of a call. Returns 0, -ENOSPC, or -EINVAL if the credential or the verifier is
+ * over 400 bytes. */
 int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header *hdr);
 
-/* 0, or -EBADMSG: too short, msg_type not REPLY, an enum value that RFC 5531 does not declare. */
+/* Decodes the header of a reply. Returns 0, or -EBADMSG in these cases:
+ *
+ * - The message is too short.
+ * - Its msg_type is not REPLY.
+ * - An enum has a value that RFC 5531 does not declare. */
 int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr);
 
-/* What rpc_reply_decode() does first: whether the WEIR_RPC_REPLY_HEADER_MIN bytes at 'at' are the
- * header that most replies have: accepted, AUTH_NONE, SUCCESS, which is all but the XID and the
- * type zero. And what it says of one, whose decoder is there. */
+/* Returns whether the WEIR_RPC_REPLY_HEADER_MIN bytes at 'at' are a plain header: accepted,
+ * AUTH_NONE and SUCCESS. In a plain header, all words except the XID and the type are zero. Most
+ * replies have such a header, so rpc_reply_decode() tests this first. */
 static inline bool rpc_is_plain_reply(const uint8_t *at)
 {
 	return ((wire_raw_u64(at + 4) ^ htobe64((uint64_t)WEIR_RPC_REPLY << 32)) |
@@ -72,8 +82,9 @@ static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* The same of one that ends at 'end', all of the stream, and with that XID, where 'hdr' has nothing
- * else but rpc_no_body; whatever the decoder was used for. */
+/* Fills in 'hdr' and 'in' for a plain reply that ends at 'end' and has the XID 'xid'. The reply is
+ * contiguous. All members of 'hdr' except xid must already have the values of a plain reply, with
+ * rpc_no_body as the body. 'in' may hold the state of an earlier message. */
 static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, uint32_t xid,
 					struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
@@ -85,16 +96,23 @@ static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, u
 	in->later_bytes = 0;
 }
 
-/* 0; -ENOSPC; -EINVAL: such a value, or a verifier over its bound. */
+/* Encodes the header of a reply. Returns 0, -ENOSPC, or -EINVAL in these cases:
+ *
+ * - An enum has a value that RFC 5531 does not declare.
+ * - The verifier is over 400 bytes. */
 int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr);
 
-/* Whether a call with this credential must have no data item in a chunk, so that one that has is
- * not to be processed (RFC 8166 sections 6.1 and 8.2.2): RPCSEC_GSS with integrity or privacy, with
- * a control message, or not understood. */
+/* Returns whether a call with this credential must not have a data item in a chunk. If such a call
+ * has a data item in a chunk, the call must not be processed (RFC 8166 sections 6.1 and 8.2.2). The
+ * result is true for RPCSEC_GSS in these cases:
+ *
+ * - with integrity or privacy
+ * - with a control message
+ * - with a credential that weir cannot parse */
 bool rpc_auth_forbids_items(const struct weir_rpc_auth *cred);
 
-/* True when the credential says RPCSEC_GSS with integrity or privacy, or cannot be understood: then
- * nothing may be reduced (RFC 8166 section 8.2.2). */
+/* Returns whether nothing may be reduced (RFC 8166 section 8.2.2). The result is true if
+ * rpc_auth_forbids_items() is true, or if weir does not know the flavor of the credential. */
 bool rpc_auth_forbids_reduction(const struct weir_rpc_auth *cred);
 
 #endif

@@ -3,15 +3,21 @@
 #define SHAPE_H
 
 /*
- * The shapes of most messages. A shape is an RDMA_MSG of version 1 with three empty lists, with one
- * Write chunk of one segment, or with one Read segment. In a message of a shape, the transport
- * header is followed by a call to one program with AUTH_NONE twice, or by a reply that is accepted
- * with AUTH_NONE and SUCCESS.
+ * The shapes of most messages. A shape is an RDMA_MSG of version 1 with one of these chunk lists:
+ *
+ * - three empty lists
+ * - one Write chunk of one segment
+ * - one Read segment
+ *
+ * After the transport header, a message of a shape has one of these RPC headers:
+ *
+ * - a call to one program, with AUTH_NONE twice
+ * - a reply that is accepted, with AUTH_NONE and SUCCESS
  *
  * shape_match_call() and shape_match_reply() recognise such a message by a few compares. The
- * decoders of both headers would accept it, too. shape_encode() writes a transport
- * header. The shape and the direction are constants in each use, so each use compiles to the code
- * of one row of the table below.
+ * decoders of both headers would accept the message, too. shape_encode() writes a transport header.
+ * The shape and the direction are constants in each use, so each use compiles to the code of one
+ * row of the table below.
  */
 
 #include "rdma1.h"
@@ -20,13 +26,14 @@
 enum shape { SHAPE_INLINE, SHAPE_ONE_WRITE, SHAPE_ONE_READ };
 
 /*
- * A row for each shape and direction: the fields that are zero, by their offset; WORD() is a field
- * of four bytes, PAIR() of eight. A reply has no Read list.
+ * The table has a row for each shape and direction. A row lists the fields that are zero, by their
+ * offset. WORD() is a field of four bytes, and PAIR() is a field of eight bytes. A reply has no
+ * Read list.
  *
- * Most often a message was just copied from the cells of a ring (drivers/shm/ring.h): a cell of 56
- * bytes by moves of 16, 16, 16 and 8 bytes. A load of bytes that two moves have written waits until
- * both are in the cache, so no field spans two moves. In a mux, whose first cell has 48 bytes, one
- * field of the last row does.
+ * Most often a message was just copied from the cells of a ring (drivers/shm/ring.h). A cell of 56
+ * bytes is copied by moves of 16, 16, 16 and 8 bytes. If two moves have written the bytes of one
+ * load, the load waits until both moves are in the cache. Therefore no field spans two moves. In a
+ * mux, whose first cell has 48 bytes, one field of the last row spans two moves.
  */
 #define SHAPE_ZEROS(ROW)                                                                           \
 	ROW(SHAPE_INLINE, RDMA1_CALL, WORD(12) | WORD(24) | WORD(52) | WORD(64),                   \
@@ -40,7 +47,7 @@ enum shape { SHAPE_INLINE, SHAPE_ONE_WRITE, SHAPE_ONE_READ };
 	ROW(SHAPE_ONE_WRITE, RDMA1_REPLY,                                                          \
 	    WORD(12) | WORD(16) | WORD(44) | WORD(48) | WORD(68) | WORD(72), PAIR(60))
 
-/* Bytes of the transport header. */
+/* Returns the size of the transport header in bytes. */
 static inline uint32_t shape_header_bytes(enum shape shape)
 {
 	return shape == SHAPE_INLINE	  ? RDMA1_HEADER_MIN
@@ -48,7 +55,7 @@ static inline uint32_t shape_header_bytes(enum shape shape)
 					  : RDMA1_ONE_READ_SIZE;
 }
 
-/* Bytes of both headers. */
+/* These functions return the size of both headers in bytes. */
 static inline uint32_t shape_call_bytes(enum shape shape)
 {
 	return shape_header_bytes(shape) + WEIR_RPC_CALL_HEADER_MIN;
@@ -59,9 +66,9 @@ static inline uint32_t shape_reply_bytes(enum shape shape)
 	return shape_header_bytes(shape) + WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* Returns whether a message of a shape has a chunk. The word is part of the Write list, or the
- * position of a Read chunk, which is not zero. The message has shape_reply_bytes(SHAPE_INLINE) or
- * more. */
+/* Returns whether a message of a shape has a chunk. The tested word is part of the Write list, or
+ * is the position of a Read chunk, which is not zero. The message has at least
+ * shape_reply_bytes(SHAPE_INLINE) bytes. */
 static inline bool shape_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
@@ -86,22 +93,25 @@ static hot_inline bool shape_has_zeros(const uint8_t *msg, enum shape shape,
 	return false;
 }
 
-/* The version, and the XID of the RPC message. Words are compared as they came. */
+/* Returns whether the version is 1, and the XID of the RPC message is that of the transport header.
+ * Words are compared in the byte order of the wire. */
 static inline bool shape_begins(const uint8_t *msg, enum shape shape)
 {
 	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
 	       wire_raw_u32(msg) == wire_raw_u32(msg + shape_header_bytes(shape));
 }
 
-/* A Write chunk of one segment, within the limits. */
+/* Returns whether the Write list has one chunk of one segment, within the limits. */
 static inline bool shape_write_is_sound(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	return wire_raw_u64(msg + 20) == htobe64(0x0000000100000001u) &&
 	       rdma1_one_write_is_within(msg, limits);
 }
 
-/* A Read segment that is not empty, within the limits, and at a position that there is in a message
- * of 'len' bytes. */
+/* Returns whether the Read list begins with a segment that meets all of these conditions:
+ *
+ * - The segment is not empty, and is within the limits.
+ * - Its position is possible in a message of 'len' bytes. */
 static inline bool shape_read_is_sound(const uint8_t *msg, uint32_t len,
 				       const struct rdma1_limits *limits)
 {
@@ -127,7 +137,8 @@ static hot_inline bool shape_chunk_is_sound(const uint8_t *msg, uint32_t len, en
 	return false;
 }
 
-/* 'prog_vers' is rpc_prog_vers() of a call to the same program and version. */
+/* Returns whether a message is a call of the shape. 'prog_vers' is rpc_prog_vers() of a call to the
+ * same program and version. */
 static hot_inline bool shape_match_call(const uint8_t *msg, uint32_t len, enum shape shape,
 					const struct rdma1_limits *limits, uint64_t prog_vers)
 {
@@ -139,7 +150,8 @@ static hot_inline bool shape_match_call(const uint8_t *msg, uint32_t len, enum s
 	       rpc_prog_vers(rpc) == prog_vers;
 }
 
-/* The message has shape_reply_bytes(SHAPE_INLINE) or more. */
+/* Returns whether a message is a reply of the shape. The message has at least
+ * shape_reply_bytes(SHAPE_INLINE) bytes. */
 static hot_inline bool shape_match_reply(const uint8_t *msg, uint32_t len, enum shape shape,
 					 const struct rdma1_limits *limits)
 {
@@ -154,23 +166,25 @@ static hot_inline bool shape_match_reply(const uint8_t *msg, uint32_t len, enum 
 /* ---- encoding ---- */
 
 /*
- * Write the transport header of a shape in front of an RPC message, and the message's XID, which is
- * that of the header (RFC 8166 section 4.5.1): in all, shape_header_bytes() + 4 bytes. 'seg' is the
- * segment of the chunk, and 'position' that of a Read chunk.
+ * Writes the transport header of a shape before an RPC message, and the XID of the RPC message,
+ * which equals the XID of the header (RFC 8166 section 4.5.1). Together these are
+ * shape_header_bytes() + 4 bytes. 'seg' is the segment of the chunk, and 'position' is the position
+ * of a Read chunk.
  *
- * When the message is sent soon, it is loaded 16 bytes at a time from the start of the header. A
- * load waits when two stores wrote parts of its bytes, until both are in the cache. Therefore each
- * of these blocks is one store.
+ * When the message is sent soon after, it is loaded 16 bytes at a time from the start of the
+ * header. If two stores wrote parts of the bytes of one load, the load waits until both stores are
+ * in the cache. Therefore each of these blocks is one store.
  */
 static hot_inline void shape_encode(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
 				    uint32_t position, const struct rdma1_segment *seg)
 {
 	wire_four words = wire_four_of(0, RDMA1_VERSION, 0, RDMA1_MSG);
 
-	/* Into a constant: this takes less than putting four words one by one. */
+	/* Replacing two words of a constant takes fewer instructions than storing four words one by
+	 * one. */
 	words[0] = htobe32(xid);
 	words[2] = htobe32(credit);
-	__builtin_memcpy(buf, &words, sizeof(words)); /* as in wire.h */
+	__builtin_memcpy(buf, &words, sizeof(words)); /* the builtin, as in wire.h */
 	switch (shape) {
 	case SHAPE_INLINE:
 		wire_put_four(buf + 16, 0, 0, 0, xid);

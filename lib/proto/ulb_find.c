@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A procedure's rules in an upper-layer binding (RFC 8166 section 6). */
+/* Finds the rules for a procedure in an upper-layer binding (RFC 8166 section 6). */
 #include "ulb_find.h"
 
 const struct weir_ulb_proc ulb_proc_none;

@@ -6,13 +6,13 @@
 
 extern const struct weir_ulb_proc ulb_proc_none;
 
-/* weir_ulb_find(), in line. A table lists only the few procedures that have eligible items: a scan
- * is as quick as it gets. */
+/* The inline form of weir_ulb_find(). A table lists only the few procedures that have eligible
+ * items, so nothing is faster than a linear scan. */
 static inline const struct weir_ulb_proc *ulb_find(const struct weir_ulb *ulb, uint32_t proc)
 {
 	const struct weir_ulb_proc *at, *end;
 
-	if (!ulb || ulb->nprocs == 0) /* then there may be no table */
+	if (!ulb || ulb->nprocs == 0) /* then 'procs' may be NULL */
 		return &ulb_proc_none;
 	for (at = ulb->procs, end = at + ulb->nprocs; at < end; at++)
 		if (at->proc == proc)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * XDR over parts: what does not fit into the inline paths of weir/xdr.h.
+ * The functions of weir/xdr.h that are not inline, for XDR in parts.
  *
- * The inline path of a get tests only is_item and the bytes of the present part. A decoder that
- * failed is therefore left with is_item set and nothing to take, which sends each later get down to
- * weir_xdr_get_bytes_slow(), where 'failed' is looked at.
+ * The inline path of a get tests only is_item and the bytes of the current part. Therefore a
+ * decoder that failed has is_item set and no bytes left. Then each later get calls
+ * weir_xdr_get_bytes_slow(), which tests 'failed'.
  */
 
 #include <weir/xdr.h>
@@ -35,7 +35,8 @@ static void enter_next_part(struct weir_xdr_in *in)
 	in->nparts--;
 }
 
-/* Move on to the part that holds the next byte, or to an item not yet taken, be it empty. */
+/* Moves to the part that holds the next byte, or to an item that was not yet taken, even if the
+ * item is empty. */
 static void xdr_in_settle(struct weir_xdr_in *in)
 {
 	while (in->p == in->end && !in->is_item && in->nparts > 0)
@@ -54,7 +55,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 	xdr_in_settle(in);
 }
 
-/* Can 'len_bytes' be taken without reaching into an item? */
+/* Returns whether 'len_bytes' can be taken without bytes of an item. */
 static bool has_bytes_before_item(const struct weir_xdr_in *in, uint32_t len_bytes)
 {
 	uint64_t have = (uint64_t)(in->end - in->p);
@@ -127,7 +128,7 @@ void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes)
 	in->join_end = memory + bytes;
 }
 
-/* The body of an opaque that crosses parts. */
+/* Copies the body of an opaque that crosses parts into the join memory. */
 static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
 {
 	uint8_t *to = in->join;
@@ -136,7 +137,7 @@ static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
 		return fail(in);
 	if (weir_xdr_get_opaque_fixed(in, to, count) != 0)
 		return -EBADMSG;
-	/* The next one is aligned as data in a message is. */
+	/* The next opaque gets the alignment that data in a message has. */
 	in->join += (size_t)(in->join_end - to) - count < WEIR_XDR_UNIT
 			    ? count
 			    : count + weir_xdr_pad(count);
@@ -161,8 +162,8 @@ static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes
 		return get_joined(in, data, count);
 	}
 	if (in->is_item) {
-		/* In full or not at all; its padding is not in the stream (RFC 8166 section 3.4.4).
-		 */
+		/* An item is taken as a whole. Its padding is not in the stream (RFC 8166 section
+		 * 3.4.4). */
 		if (!may_be_item || (size_t)(in->end - at) != count)
 			return fail(in);
 		in->is_item = false;
@@ -189,11 +190,11 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 	return get_ref(in, data, max_bytes, len_bytes, false);
 }
 
-/* 'len_bytes' of data and its padding, into room that is there. */
+/* Writes 'len_bytes' of data and the padding. The buffer must have room for both. */
 static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
-	if (len_bytes % WEIR_XDR_UNIT !=
-	    0) /* the last word, of which the data leaves the padding */
+	/* The last word is zeroed first. The data then overwrites all of it except the padding. */
+	if (len_bytes % WEIR_XDR_UNIT != 0)
 		memset(at + len_bytes / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
 	if (len_bytes - 1 < COPY_SMALL_MAX)
 		copy_small(at, src, len_bytes);

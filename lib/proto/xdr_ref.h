@@ -4,18 +4,19 @@
 
 #include <weir/xdr.h>
 
-/* Like weir_xdr_get_opaque_ref(), for fields that no peer may reduce: an item here is an error. */
+/* Does what weir_xdr_get_opaque_ref() does, for fields that no peer may reduce. An item is an
+ * error. */
 int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes,
 		       uint32_t *len_bytes);
 
-/* Of a decoder that weir_xdr_in_init_parts() set up: memory for opaques that are taken in place and
- * cross parts. As many bytes as the parts have are enough for all of them. It must stay as long as
- * the parts. */
+/* Gives memory to a decoder that weir_xdr_in_init_parts() initialised. The memory is for opaques
+ * that are returned by reference and cross parts. As many bytes as all parts have are always
+ * enough. The memory must stay valid as long as the parts. */
 void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes);
 
-/* As weir_xdr_in_init_parts() and gets of all that is before 'at', which is in the first part and
- * not at its end. The part behind it is an item, and behind that is the rest of the stream, which
- * has 'stream_bytes' without it. */
+/* Has the effect of weir_xdr_in_init_parts(), followed by gets of all bytes before 'at'. 'at' is in
+ * the first part, and not at its end. The second part is an item. The rest of the stream follows
+ * the item. 'stream_bytes' is the length of the stream without the item. */
 static inline void xdr_in_init_at(struct weir_xdr_in *in, const struct weir_xdr_part *parts,
 				  uint32_t nparts, uint32_t stream_bytes, const uint8_t *at)
 {
