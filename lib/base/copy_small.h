@@ -2,8 +2,8 @@
 #ifndef COPY_SMALL_H
 #define COPY_SMALL_H
 
-/* Up to COPY_SMALL_MAX bytes of any length, in moves that may overlap: a call to memcpy() costs
- * more than that. All is read before anything is written. */
+/* Copies up to COPY_SMALL_MAX bytes by moves that may overlap, because a call to memcpy() costs
+ * more than these moves. From 4 bytes on, all bytes are read before any byte is written. */
 
 #include <stdint.h>
 #include <string.h>

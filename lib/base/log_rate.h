@@ -2,7 +2,8 @@
 #ifndef LOG_RATE_H
 #define LOG_RATE_H
 
-/* Lines that a peer can bring about: a few a second, and how many there were besides. */
+/* Limits the log lines that a peer can cause to a few in each second, and counts the lines that
+ * were left out. */
 
 #include <weir/common.h>
 
@@ -10,12 +11,13 @@
 #define LOG_RATE_WINDOW_NS 1000000000u
 
 struct log_rate {
-	uint64_t window_ns; /* when it began */
-	uint32_t lines;	    /* in it */
-	uint32_t left_out;  /* since the latest line */
+	uint64_t window_ns; /* start of the window */
+	uint32_t lines;	    /* lines in the window */
+	uint32_t left_out;  /* lines that were left out since the latest line */
 };
 
-/* Whether a line may be written; *left_out lines were not since the one before it. */
+/* Returns whether a line may be written. If it may, *left_out is the number of lines that were left
+ * out since the previous line. */
 static inline bool log_rate_take(struct log_rate *rate, uint64_t now_ns, uint32_t *left_out)
 {
 	if (now_ns - rate->window_ns >= LOG_RATE_WINDOW_NS) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In builds with the option seeded_bugs only. */
+/* This file is compiled only if the option seeded_bugs is set. */
 #include "seeded_bugs.h"
 
 uint32_t seeded_bug;

@@ -3,9 +3,9 @@
 #define SEEDED_BUGS_H
 
 /*
- * Bugs that are seeded to see that weir-sim finds them: SEEDED_BUG(k) is false, at compile time,
- * but in a build with the option seeded_bugs, where it is true for the one that seeded_bug_select()
- * has chosen.
+ * Seeded bugs, which test that weir-sim finds bugs. SEEDED_BUG(k) is false at compile time, except
+ * in a build with the option seeded_bugs. In such a build it is true for the bug that
+ * seeded_bug_select() has selected.
  */
 
 #include <stdbool.h>

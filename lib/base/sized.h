@@ -3,15 +3,17 @@
 #define SIZED_H
 
 /*
- * Structures of the public API that may grow and that weir fills in (weir/common.h). The
- * application's may be shorter than weir's, if it was built with older headers, or longer.
+ * Structures of the public API that may grow and that weir fills in (weir/common.h). The structure
+ * of the application may be shorter than that of weir if the application was built with older
+ * headers. It may be longer if the application was built with newer headers.
  */
 
 #include <stddef.h>
 #include <string.h>
 
-/* Fill in the application's structure, whose first member is its size, from weir's own. Nothing is
- * written behind the application's, and members that only it has become 0. */
+/* Fills in the structure of the application, whose first member is its size, from weir's own
+ * structure. Nothing is written after the end of the application's structure. Members that only the
+ * application's structure has become 0. */
 static inline void sized_fill(void *theirs, const void *own, size_t own_bytes)
 {
 	const size_t first_bytes = sizeof(size_t);

@@ -3,7 +3,7 @@
 
 #include <weir/common.h>
 
-/* Ranges of code points that are not shown as they are. Of one byte each up to U+007F. */
+/* Ranges of code points that are replaced. Code points up to U+007F have one byte each in UTF-8. */
 static const struct {
 	uint32_t first, last;
 } unsafe[] = {
@@ -31,7 +31,7 @@ static const struct {
 	{0xfeff, 0xfeff},   /* byte order mark */
 	{0xffa0, 0xffa0},   /* Hangul filler */
 	{0xfff0, 0xfffb},   /* unassigned, and interlinear annotation */
-	{0xfffe, 0xffff},   /* noncharacters; so are the last two of each plane */
+	{0xfffe, 0xffff},   /* noncharacters, as are the last two of each plane */
 	{0x110bd, 0x110bd}, /* format */
 	{0x110cd, 0x110cd}, /* format */
 	{0x13430, 0x1343f}, /* format characters of hieroglyphs */
@@ -50,8 +50,8 @@ static bool is_safe(uint32_t c)
 	return true;
 }
 
-/* The character at 'at', which ends with a NUL: how many bytes it has, which *code is of; 0: it is
- * none. */
+/* Decodes the character at 'at', in a text that ends with a NUL. Returns its length in bytes, and
+ * *code is its code point. Returns 0 if the bytes are not a character. */
 static size_t take(const uint8_t *at, uint32_t *code)
 {
 	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -66,11 +66,12 @@ static size_t take(const uint8_t *at, uint32_t *code)
 		return 0;
 	*code = len == 1 ? at[0] : at[0] & (0x7fu >> len);
 	for (size_t i = 1; i < len; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* a NUL, too */
+		if ((at[i] & 0xc0) != 0x80) /* This includes a NUL. */
 			return 0;
 		*code = *code << 6 | (at[i] & 0x3f);
 	}
-	/* One form for each, none for surrogates, and none beyond the last. */
+	/* The bytes are not a character if the form is not the shortest one, or the code point is a
+	 * surrogate or is beyond U+10FFFF. */
 	return *code < lowest[len] || *code > 0x10ffff || (*code >= 0xd800 && *code <= 0xdfff)
 		       ? 0
 		       : len;
@@ -86,7 +87,7 @@ void terminal_text(const char *text, char *out, size_t out_bytes)
 		size_t len = take(at, &code);
 		bool is_shown = len > 0 && is_safe(code);
 
-		len = len > 0 ? len : 1; /* a byte of what is none at a time */
+		len = len > 0 ? len : 1; /* A byte that starts no character is replaced alone. */
 		if (out_bytes - used <= len)
 			break;
 		for (size_t i = 0; i < len; i++)

@@ -3,10 +3,12 @@
 #define WIRE_H
 
 /*
- * Big-endian words at any alignment: a received header starts where the device put it.
+ * Reads and writes big-endian words at any alignment, because a received header starts where the
+ * device put it.
  *
- * The builtin copies: their sizes are constants, so that the checks of _FORTIFY_SOURCE have nothing
- * to find, but would make these functions too large for the compiler to inline.
+ * These functions use __builtin_memcpy(). The sizes are constants, so the checks of _FORTIFY_SOURCE
+ * cannot find an error. But with these checks the functions would be too large for the compiler to
+ * inline.
  */
 
 #include <endian.h>
@@ -14,7 +16,8 @@
 
 #include <weir/common.h>
 
-/* As it is there: to compare with what is in that order, too. */
+/* These functions return a word in the byte order of the wire, for comparisons with other words in
+ * that order. */
 static inline uint32_t wire_raw_u32(const uint8_t *at)
 {
 	uint32_t be;
@@ -63,8 +66,8 @@ static inline void wire_put_u64(uint8_t *at, uint64_t value)
 
 typedef uint32_t wire_four __attribute__((vector_size(16)));
 
-/* Four words as one, also where the compiler knows what they are: it would make two stores of them.
- */
+/* Returns four words as one vector. The asm statement hides constants from the compiler, which
+ * would otherwise make two stores of them. */
 static inline wire_four wire_four_of(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	wire_four words = {htobe32(a), htobe32(b), htobe32(c), htobe32(d)};
@@ -75,7 +78,7 @@ static inline wire_four wire_four_of(uint32_t a, uint32_t b, uint32_t c, uint32_
 	return words;
 }
 
-/* By one store. */
+/* Writes four words by one store. */
 static inline void wire_put_four(uint8_t *at, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
 	wire_four words = wire_four_of(a, b, c, d);
