@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Operations of a COMPOUND and the chunks that they use (RFC 8267). */
+/* Finds the operations of a COMPOUND that use chunks, and pairs them with the chunks (RFC 8267). */
 #include <weir/binding_nfs.h>
 
 /* RFC 7530 section 16.2.1 */

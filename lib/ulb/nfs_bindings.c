@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is DDP-eligible in NFS and its companions (RFC 8267). */
+/* The DDP-eligible arguments and results of NFS and its companion protocols (RFC 8267). */
 #include <weir/binding_nfs.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -18,8 +18,8 @@ static const struct weir_ulb_proc nfs3_procs[] = {
 	{.proc = 10, .arg_items_max = 1},   /* SYMLINK */
 };
 
-/* The protocol sets no bound to the operations of a COMPOUND: this is what a weir_request or
- * weir_call holds. */
+/* The protocol sets no limit on the operations of a COMPOUND. These numbers are the limits of a
+ * weir_request and a weir_call. */
 static const struct weir_ulb_proc nfs4_procs[] = {
 	{.proc = 1, .arg_items_max = 8, .result_items_max = 8}, /* COMPOUND */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long results can be (RFC 8166 section 6.2, RFC 8267), eligible items left out: their count
- * words are in. From the XDR of RFC 1094, RFC 1813, RFC 7530, RFC 8881 and RFC 7862.
+ * The largest sizes of results (RFC 8166 section 6.2, RFC 8267). They include the count words of
+ * eligible items, but not the items. They are derived from the XDR of RFC 1094, RFC 1813, RFC 7530,
+ * RFC 8881 and RFC 7862.
  */
 #include <weir/binding_nfs.h>
 
@@ -34,7 +35,7 @@ static const uint32_t nfs2_max[] = {
 	[13] = V2_STATUS,	  /* SYMLINK */
 	[14] = V2_DIROPRES,	  /* MKDIR */
 	[15] = V2_STATUS,	  /* RMDIR */
-	[16] = V2_STATUS + 4 + 4, /* READDIR, its entries apart */
+	[16] = V2_STATUS + 4 + 4, /* READDIR without its entries */
 	[17] = V2_STATUS + 5 * 4, /* STATFS */
 };
 
@@ -49,7 +50,7 @@ enum {
 	V3_FH = 4 + 64,			  /* nfs_fh3 */
 	V3_WCC = 4 + 8 + 8 + 8 + V3_ATTR, /* wcc_data */
 	V3_VERF = 8,
-	V3_MADE = V3_STATUS + 4 + V3_FH + V3_ATTR + V3_WCC, /* CREATE and its like */
+	V3_MADE = V3_STATUS + 4 + V3_FH + V3_ATTR + V3_WCC, /* CREATE, MKDIR, SYMLINK and MKNOD */
 };
 
 static const uint32_t nfs3_max[] = {
@@ -69,8 +70,8 @@ static const uint32_t nfs3_max[] = {
 	[13] = V3_STATUS + V3_WCC,			/* RMDIR */
 	[14] = V3_STATUS + 2 * V3_WCC,			/* RENAME */
 	[15] = V3_STATUS + V3_ATTR + V3_WCC,		/* LINK */
-	[16] = V3_STATUS + V3_ATTR + V3_VERF + 4 + 4,	/* READDIR, its entries apart */
-	[17] = V3_STATUS + V3_ATTR + V3_VERF + 4 + 4,	/* READDIRPLUS, the same */
+	[16] = V3_STATUS + V3_ATTR + V3_VERF + 4 + 4,	/* READDIR without its entries */
+	[17] = V3_STATUS + V3_ATTR + V3_VERF + 4 + 4,	/* READDIRPLUS without its entries */
 	[18] = V3_STATUS + V3_ATTR + 6 * 8 + 4,		/* FSSTAT */
 	[19] = V3_STATUS + V3_ATTR + 7 * 4 + 8 + 8 + 4, /* FSINFO */
 	[20] = V3_STATUS + V3_ATTR + 6 * 4,		/* PATHCONF */
@@ -84,13 +85,13 @@ static const uint32_t nfs3_max[] = {
 
 #define NFS4_COMPOUND 1u
 #define NFS4_TAG_MAX                                                                               \
-	1024u /* a tag comes back as it was sent; longer ones are not for weir's clients */
+	1024u /* longest tag of weir's clients; the server returns the tag of a call unchanged */
 #define NFS4_COMPOUND_WORDS (4u + 4u + NFS4_TAG_MAX + 4u) /* status, tag, count of results */
 
 enum {
 	V4_OP = 4 + 4, /* number and status */
 	V4_CHANGE = 4 + 8 + 8,
-	V4_BITMAP = 4 + 3 * 4, /* attributes known up to 4.2 take three words */
+	V4_BITMAP = 4 + 3 * 4, /* The attributes up to version 4.2 take three words. */
 	V4_STATEID = 16,
 	V4_FH = 4 + 128,
 	V4_VERF = 8,
@@ -100,7 +101,7 @@ enum {
 
 struct op_max {
 	uint32_t op;
-	uint32_t bytes; /* number and status apart */
+	uint32_t bytes; /* without number and status */
 };
 
 static const struct op_max nfs4_max[] = {
@@ -125,7 +126,7 @@ static const struct op_max nfs4_max[] = {
 	{23, 0},		    /* PUTPUBFH */
 	{24, 0},		    /* PUTROOTFH */
 	{25, 4 + 4},		    /* READ */
-	{26, V4_VERF + 4 + 4},	    /* READDIR, its entries apart */
+	{26, V4_VERF + 4 + 4},	    /* READDIR without its entries */
 	{27, 4},		    /* READLINK */
 	{28, V4_CHANGE},	    /* REMOVE */
 	{29, 2 * V4_CHANGE},	    /* RENAME */
