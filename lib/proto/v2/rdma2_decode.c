@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport header of version 2, read and judged (draft-cel-nfsv4-rpcrdma-version-two-03
+/* Decodes and checks the transport header of version 2 (draft-cel-nfsv4-rpcrdma-version-two-03
  * section 6.2). */
 #include "rdma2.h"
 
 #include "wire.h"
 
-#define RPC_TYPE_AT   4u /* in an RPC message: behind its XID */
-#define RPC_TYPE_SIZE 8u /* what has both */
+#define RPC_TYPE_AT   4u /* in an RPC message: after its XID */
+#define RPC_TYPE_SIZE 8u /* size of both */
 
-/* A word that is an enum msg_type. */
+/* Decodes a word that is an enum msg_type. */
 static uint32_t get_direction(const uint8_t *at, enum rdma1_direction *direction)
 {
 	uint32_t word = wire_get_u32(at);
@@ -29,8 +29,8 @@ static bool chunk_has_handle(struct rdma1_segment_iter *chunk, uint32_t handle)
 	return false;
 }
 
-/* Is the handle one that the header itself names? What a peer asks to have invalidated is no
- * other's business. */
+/* Returns whether the header itself names the handle. A peer may only request the invalidation of
+ * its own handles. */
 static bool has_handle(const struct rdma1_header *lists, uint32_t handle)
 {
 	struct rdma1_segment_iter chunk;
@@ -50,7 +50,7 @@ static bool has_handle(const struct rdma1_header *lists, uint32_t handle)
 	return chunk_has_handle(&chunk, handle);
 }
 
-/* RDMA2_MSG and RDMA2_NOMSG. */
+/* Decodes the rest of RDMA2_MSG and RDMA2_NOMSG. */
 static uint32_t decode_chunks(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
 			      struct rdma2_header *hdr)
 {
@@ -123,7 +123,8 @@ static uint32_t decode_property_procs(const uint8_t *msg, uint32_t len, struct r
 	return reason;
 }
 
-/* RDMA2_ERROR. Where the values of an error that has none would stand there may be anything. */
+/* Decodes the rest of RDMA2_ERROR. If the error has no values, any bytes may be in their position.
+ */
 static uint32_t rdma2_decode_error(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
 {
 	struct rdma1_header *lists = &hdr->lists;
@@ -173,7 +174,7 @@ static bool has_direction(uint32_t proc)
 	return proc == RDMA2_MSG || proc == RDMA2_NOMSG || proc == RDMA2_OPTIONAL;
 }
 
-/* What the body is, before it is looked at. */
+/* Decodes the fixed part and the direction, which determine the kind of the body. */
 static uint32_t decode_kind(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
 {
 	if (len < RDMA2_FIXED_SIZE)
@@ -198,7 +199,7 @@ static uint32_t decode_kind(const uint8_t *msg, uint32_t len, struct rdma2_heade
 	return get_direction(msg + RDMA2_FIXED_SIZE, &hdr->direction);
 }
 
-/* What the reason means on the wire. */
+/* Returns the verdict for a reason. */
 static enum rdma2_verdict rdma2_judge(uint32_t reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)
@@ -242,7 +243,7 @@ enum rdma2_err rdma2_verdict_err(enum rdma2_verdict verdict)
 	}
 }
 
-/* For people and for counters: kept next to each other so that none is forgotten. */
+/* The names and texts are in one table, so that no reason lacks one of them. */
 static const struct {
 	const char *name;
 	const char *text;

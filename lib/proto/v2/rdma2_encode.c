@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport header of version 2, written (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2).
+/* Encodes the transport header of version 2 (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2).
  */
 #include "rdma2.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Property lists, read and written (draft-cel-nfsv4-rpcrdma-version-two-03 sections 5.1 and 5.3).
+/* Decodes and encodes property lists (draft-cel-nfsv4-rpcrdma-version-two-03 sections 5.1 and 5.3).
  */
 #include "rdma2_prop.h"
 
@@ -7,7 +7,8 @@
 
 #define PROPVAL_SIZE_MIN 8u /* without data */
 
-/* Is the data of a known property of its type, and nothing behind it? */
+/* Returns whether the data of a known property is of its type, and nothing follows it. For empty
+ * data and unknown properties, returns true. */
 static bool is_value(const struct rdma2_propval *value)
 {
 	struct rtr_buffer buffer;
@@ -84,7 +85,7 @@ uint32_t rdma2_propval_u32(const struct rdma2_propval *value, uint32_t otherwise
 	return value->len_bytes == 0 ? otherwise : wire_get_u32(value->data);
 }
 
-/* The property that entry 'n' is of; 0, which is none, past the end. */
+/* Returns the property of entry 'n'. Past the end returns 0, which is no property. */
 static uint32_t entry_which(struct rdma2_propset set, uint32_t n)
 {
 	struct rdma2_propval value = {0};

@@ -14,7 +14,8 @@ static uint32_t at_most(uint64_t max, uint32_t value)
 	return value > max ? (uint32_t)max : value;
 }
 
-/* Receive buffer size and structure agree, or else what is safe with both (rtrext section 8.3). */
+/* Sets the values for use from the receive buffer size and structure. If the two do not agree, the
+ * values are safe for both (rtrext section 8.3). */
 static void properties_settle(struct rdma2_properties *props)
 {
 	uint32_t bytes = props->rbsiz > 0 ? props->rbsiz : RDMA2_RBSIZ_DEFAULT;
@@ -50,8 +51,9 @@ static void set_buffer(struct rdma2_properties *props, const struct rdma2_propva
 
 	props->has_buffer = value->len_bytes > 0;
 	weir_xdr_in_init(&in, value->data, value->len_bytes);
+	/* This cannot fail, because the message was accepted. */
 	if (props->has_buffer)
-		(void)rtr_buffer_get(&in, &props->told); /* the message was accepted: it is one */
+		(void)rtr_buffer_get(&in, &props->told);
 }
 
 static void set(struct rdma2_properties *props, const struct rdma2_propval *value)
@@ -79,7 +81,7 @@ static void set(struct rdma2_properties *props, const struct rdma2_propval *valu
 		props->response_count_max = at_least(1, rdma2_propval_u32(value, 1));
 		break;
 	default:
-		break; /* unknown: ignored (section 5.3.1) */
+		break; /* An unknown property is ignored (section 5.3.1). */
 	}
 }
 

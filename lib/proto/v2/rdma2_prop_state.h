@@ -3,43 +3,47 @@
 #define RDMA2_PROP_STATE_H
 
 /*
- * The properties of one end of a connection that are in effect: the defaults, then what its
- * RDMA2_CONNPROP and its RDMA2_UPDPROP say (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3;
- * draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 8). Whatever a peer says, what is in here can be
- * used as it is.
+ * The properties of one end of a connection that are in effect. They begin with the defaults, which
+ * the end's RDMA2_CONNPROP and then its RDMA2_UPDPROP change
+ * (draft-cel-nfsv4-rpcrdma-version-two-03 section 5.3; draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * section 8). The values for use are valid whatever a peer sends.
  */
 
 #include "rdma2_prop.h"
 
 #define RDMA2_RBSIZ_DEFAULT 4096u
 #define RDMA2_RBSIZ_MIN                                                                            \
-	1024u /* a smaller one counts as this: version 1 asks as much of every receiver */
+	1024u /* smaller values count as this, which version 1 requires of every receiver */
 
 struct rdma2_properties {
-	/* For use. */
-	uint32_t send_bytes_max;      /* the longest Send to this end */
-	enum rdma2_bkreqsup bkreqsup; /* reverse requests that it takes */
-	uint32_t rtrs;		      /* RDMA2_RTRS_*: operations that it takes */
-	uint32_t request_count_max;   /* transmissions of a request to it: 1 or more */
-	uint32_t response_count_max;  /* transmissions of a reply from it: 1 or more */
-	struct rtr_buffer buffer; /* consistent always; no targets: nothing is placed by Sends */
-	/* As told. */
-	uint32_t rbsiz;		/* 0: not told */
-	struct rtr_buffer told; /* only when has_buffer */
+	/* The values for use. */
+	uint32_t send_bytes_max;      /* length of the longest Send to this end */
+	enum rdma2_bkreqsup bkreqsup; /* reverse requests that this end accepts */
+	uint32_t rtrs;		      /* RDMA2_RTRS_*: operations that this end accepts */
+	uint32_t request_count_max;   /* transmissions of a request to this end: 1 or more */
+	uint32_t response_count_max;  /* transmissions of a reply from this end: 1 or more */
+	/* Always consistent. If it has no targets, no item is placed by Sends. */
+	struct rtr_buffer buffer;
+	/* The values as the peer sent them. */
+	uint32_t rbsiz;		/* 0 if the peer sent none */
+	struct rtr_buffer told; /* valid only if has_buffer */
 	bool has_buffer;
-	uint32_t fixed; /* bit n: property n may not change any more */
+	uint32_t fixed; /* Bit n is set if property n may not change any more. */
 };
 
-/* What holds as long as nothing was told. */
+/* Sets the values that are in effect until the peer has sent properties. */
 void rdma2_properties_init(struct rdma2_properties *props);
 
-/* An accepted RDMA2_CONNPROP. Properties that are not in it have the default and stay so; those in
- * 'nochg' stay too, as does the buffer's structure, by which TBSNs are counted. */
+/* Applies an accepted RDMA2_CONNPROP. These properties cannot change later:
+ *
+ * - those that are not in it, which have their defaults
+ * - those in 'nochg'
+ * - the structure of the buffer, which determines the numbering of TBSNs */
 void rdma2_properties_start(struct rdma2_properties *props, const struct rdma2_propset *start,
 			    const struct rdma2_propsubset *nochg);
 
-/* An accepted RDMA2_UPDPROP. Returns how many known properties were not taken over because they may
- * not change. */
+/* Applies an accepted RDMA2_UPDPROP. Returns how many known properties were not applied because
+ * they may not change. */
 uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rdma2_propset *now);
 
 #endif

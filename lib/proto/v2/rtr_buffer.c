@@ -10,8 +10,9 @@ void rtr_buffer_default(struct rtr_buffer *buffer, uint32_t length)
 	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = length};
 }
 
-/* Count a group in. Each is below 2^64 by itself, and so is the sum of as many as fit in a message;
- * yet a count of groups is not known to come from one. */
+/* Adds a group. The size of each group is below 2^64, and so is the sum of as many groups as fit in
+ * a message. However, this function does not know that its groups are from a message, so it
+ * saturates the sum. */
 static void add_group(struct rtr_buffer *buffer, const struct rtr_buffer_group *group)
 {
 	uint64_t bytes = (uint64_t)group->count * group->length;
@@ -38,7 +39,8 @@ int rtr_buffer_get(struct weir_xdr_in *in, struct rtr_buffer *buffer)
 	for (uint32_t i = 0; i < ngroups; i++) {
 		struct rtr_buffer_group group = {0};
 
-		(void)weir_xdr_get_u32(in, &group.count); /* all of them fit, which was checked */
+		/* The check above ensures that these words are there. */
+		(void)weir_xdr_get_u32(in, &group.count);
 		(void)weir_xdr_get_u32(in, &group.length);
 		(void)weir_xdr_get_u32(in, &group.align);
 		(void)weir_xdr_get_u32(in, &group.flags);
@@ -75,7 +77,7 @@ uint32_t rtr_buffer_targets(const struct rtr_buffer *buffer)
 	for (uint32_t i = 0; i < buffer->ngroups; i++)
 		if (buffer->groups[i].flags & RTR_SEG_DDP)
 			n += buffer->groups[i].count;
-	return n; /* at most one a byte of the buffer */
+	return n; /* There is at most one target for each byte of the buffer. */
 }
 
 bool rtr_buffer_target(const struct rtr_buffer *buffer, uint32_t n, struct rtr_target *target)

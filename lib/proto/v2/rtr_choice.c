@@ -3,7 +3,8 @@
 
 #define CHUNK_OPERATIONS 3u
 
-/* 32-bit costs of 64-bit loads that are bounded by what memory holds: no sum of these wraps. */
+/* These are products of 32-bit costs and 64-bit loads. The loads are bounded by the size of memory,
+ * so no sum wraps. */
 static uint64_t chunks(const struct rtr_costs *costs, const struct rtr_load *load)
 {
 	return (uint64_t)CHUNK_OPERATIONS * costs->operation_ns * load->nchunks;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The extension's operations, read and judged (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+/* Decodes and checks the operations of the extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
  * sections 7.3, 7.4 and 9). */
 #include "rtr.h"
 
@@ -16,7 +16,8 @@ const struct rtr_limits rtr_limits_default = {
 	.write_bytes_max = UINT64_C(64) << 20,
 };
 
-/* Each get below is followed by a check of in->failed before what it got decides anything. */
+/* Returns the next word, or 0 if there is none. Callers must test in->failed before they use the
+ * word for a decision. */
 static uint32_t get(struct weir_xdr_in *in)
 {
 	uint32_t word = 0;
@@ -25,7 +26,7 @@ static uint32_t get(struct weir_xdr_in *in)
 	return word;
 }
 
-/* A counted array of segments, with the sum of their lengths. */
+/* Decodes a counted array of segments, and sums their lengths. */
 static uint32_t get_segments(struct weir_xdr_in *in, uint32_t max, uint64_t *sum)
 {
 	uint32_t n = get(in);
@@ -57,7 +58,8 @@ static uint32_t round4(uint64_t bytes, uint64_t *rounded)
 	return *rounded > UINT32_MAX ? RDMA1_R_TOO_LARGE : RDMA1_R_NONE;
 }
 
-/* An item of a request has its roundup padding or not; of a reply just what was written. */
+/* Decodes the segments of an item. Those of a request may include the roundup padding. Those of a
+ * reply have the length that was written. */
 static uint32_t get_exrw(struct weir_xdr_in *in, const struct rtr_limits *limits,
 			 enum rdma1_direction direction, uint32_t length)
 {
@@ -84,9 +86,9 @@ static uint32_t get_tbsns(struct weir_xdr_in *in)
 	return weir_xdr_get_bytes(in, NULL, n * TBSN_SIZE) == 0 ? RDMA1_R_NONE : RDMA1_R_TRUNCATED;
 }
 
-/* Where a placed item lies in the virtual stream: behind the RPC header and all items before it.
- * 'reach' is the first byte that the next one can have. No two are in one place, empty ones
- * neither: a place says which item it is. */
+/* Checks the position of a placed item in the virtual stream: after the RPC header and after all
+ * items before it. 'reach' is the lowest position that the next item can have. A position
+ * identifies an item, so no two items have the same position, even if one of them is empty. */
 static uint32_t place(struct rtr_header *rtr, uint32_t disp, uint32_t length, uint64_t *reach)
 {
 	if (disp % 4 != 0 || disp < *reach)
@@ -110,7 +112,7 @@ static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits
 		reason = get_tbsns(in);
 		break;
 	case RTR_TOOSHORT:
-	case RTR_NOITEM: /* in a request: semantically invalid (Table 1) */
+	case RTR_NOITEM: /* In a request these types are semantically invalid (Table 1). */
 		return rtr->op == RTR_XMTRESP ? RDMA1_R_NONE : RDMA2_R_PLACEMENT_TYPE;
 	default:
 		return RDMA2_R_PLACEMENT_TYPE;
@@ -118,8 +120,9 @@ static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits
 	if (reason != RDMA1_R_NONE)
 		return reason;
 	if (is_first && disp == 0 && type == RTR_EXRW && rtr->op == RTR_XMTREQ) {
-		rtr->is_whole = true; /* what a Position Zero Read chunk is (5.2): not in the
-					 stream, but the stream */
+		/* This item is not in the stream, but is the stream, as a Position Zero Read chunk
+		 * is (5.2). */
+		rtr->is_whole = true;
 		rtr->item_bytes += length;
 		return RDMA1_R_NONE;
 	}
@@ -175,7 +178,7 @@ static uint32_t get_rsditem(struct weir_xdr_in *in, const struct rtr_limits *lim
 	return reason;
 }
 
-/* Ranges are half-open, disjoint and ascend (section 7.4). */
+/* Decodes a set. Ranges are half-open, disjoint and ascending (section 7.4). */
 static uint32_t get_set(struct weir_xdr_in *in, const struct rtr_limits *limits,
 			struct rtr_header *rtr, uint32_t *reach)
 {
@@ -320,7 +323,8 @@ static uint32_t get_op(struct weir_xdr_in *in, const struct rtr_limits *limits,
 	}
 }
 
-/* The RPC message that a group's first transmission starts, as far as it is in there. */
+/* Checks the start of the RPC message in the first transmission of a group, as far as it is in this
+ * transmission. */
 static uint32_t check_payload(const uint8_t *payload, const struct rtr_header *rtr)
 {
 	if (rtr->op > RTR_XMTRESP || rtr->pslen < 8 || rtr->room < 8)
@@ -348,7 +352,8 @@ static uint32_t decode(const uint8_t *msg, const struct rdma2_header *hdr,
 	return check_payload(msg + hdr->lists.header_bytes, rtr);
 }
 
-/* What the reason means on the wire. No error answers an error, and none comes from a requester. */
+/* Returns the verdict for a reason. An error is never answered by an error, and a requester never
+ * sends errors. */
 static enum rdma2_verdict rtr_judge(uint32_t reason, const struct rtr_header *rtr)
 {
 	if (reason == RDMA1_R_NONE)

@@ -7,7 +7,7 @@ int rtr_directions_init(struct rtr_directions *direct, const struct rtr_header *
 	return request->nsets > RTR_DIRECT_SETS_MAX ? -E2BIG : 0;
 }
 
-/* The n-th of a set, which has that many. */
+/* Finds the n-th item of a set, which has more than n items. */
 static void nth(struct rtr_iter items, uint32_t n, struct rtr_rsditem *item)
 {
 	for (uint32_t i = 0; i <= n; i++)
@@ -67,7 +67,7 @@ uint32_t rtr_directions_choose(const struct rtr_rsditem *item, uint32_t length, 
 	switch (item->type) {
 	case RTR_EXRW:
 		return can_write ? RTR_EXRW : 0;
-	case RTR_TBSN: /* Table 2 leaves nothing but inline to a responder that can't */
+	case RTR_TBSN: /* If a responder cannot place the result, Table 2 allows only inline. */
 		return can_place ? RTR_TBSN : RTR_TOOSHORT;
 	case RTR_BYSIZE:
 		prefers_exrw = length > item->dsdov;
@@ -87,8 +87,8 @@ bool rtr_directions_result(enum rtr_type asked, enum rtr_type got, bool *deregis
 	case RTR_EXRW:
 		return asked != RTR_TBSN;
 	case RTR_TBSN:
-		/* Table 2 has no need to deregister in this column, although CHOICE and BYSIZE have
-		 * named memory. */
+		/* In this column, Table 2 does not require the requester to deregister memory. But
+		 * CHOICE and BYSIZE have named memory. */
 		return asked != RTR_EXRW;
 	default:
 		return true;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The extension's operations, written (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9). */
+/* Encodes the operations of the extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9). */
 #include "rtr.h"
 
 #include "wire.h"
 
 static void put(struct weir_xdr_out *out, uint32_t word)
 {
-	(void)weir_xdr_put_u32(out, word); /* out->failed remembers */
+	(void)weir_xdr_put_u32(out, word); /* out->failed keeps the error */
 }
 
 void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32_t xid,
@@ -16,7 +16,7 @@ void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32
 	rdma2_put_fixed(out, xid, credit, RDMA2_OPTIONAL);
 	put(out, (uint32_t)direction);
 	put(out, base + (uint32_t)op);
-	put(out, 0); /* length of rdma_optinfo: rtr_put_end() knows it */
+	put(out, 0); /* length of rdma_optinfo, which rtr_put_end() sets */
 }
 
 uint32_t rtr_put_end(struct weir_xdr_out *out)

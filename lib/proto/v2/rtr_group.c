@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "rtr_group.h"
 
-#define PAYLOAD_MIN 8u /* of a first transmission: XID and msg_type */
+#define PAYLOAD_MIN 8u /* in a first transmission: XID and msg_type */
 
 void rtr_group_init(struct rtr_group *group)
 {
 	*group = (struct rtr_group){0};
 }
 
-/* ---- what is wrong, with its values ---- */
+/* ---- reports with their values ---- */
 
 static void set_bad(struct rtr_step *step, const struct rdma2_header *hdr, uint32_t seq,
 		    enum rtr_err err)
@@ -37,7 +37,7 @@ static void report_payload(struct rtr_step *step, const struct rdma2_header *hdr
 	step->report.values[2] = max;
 }
 
-/* The open group has failed. Its first transmission is what led to the error. */
+/* Marks the open group as failed. The report names its first transmission as the lead. */
 static void fail_open(struct rtr_group *group, struct rtr_step *step)
 {
 	if (step->has_report) {
@@ -51,7 +51,7 @@ static void fail_open(struct rtr_group *group, struct rtr_step *step)
 
 /* ---- first transmissions ---- */
 
-/* Is the payload a section of this transmission, and enough of one? */
+/* Returns whether the payload is inside this transmission, and is long enough. */
 static bool check_first_payload(const struct rtr_header *rtr, const struct rdma2_header *hdr,
 				struct rtr_step *step)
 {
@@ -101,7 +101,7 @@ static void receive_first(struct rtr_group *group, const struct rdma2_header *hd
 
 /* ---- continuations ---- */
 
-/* Is it what the open group expects? */
+/* Returns whether a continuation is the next transmission of the open group. */
 static bool check_next(const struct rtr_group *group, const struct rdma2_header *hdr,
 		       const struct rtr_header *rtr, struct rtr_step *step)
 {
@@ -134,7 +134,8 @@ static void receive_next(struct rtr_group *group, const struct rdma2_header *hdr
 	step->take = group->is_open ? RTR_TAKE_NEXT : RTR_TAKE_LAST;
 }
 
-/* A continuation of nothing: of what is left of a failed group, or of none at all. */
+/* Processes a continuation without an open group. It may belong to the rest of a failed group, or
+ * to no group at all. */
 static void receive_stray(const struct rtr_group *group, const struct rdma2_header *hdr,
 			  const struct rtr_header *rtr, struct rtr_step *step)
 {
@@ -143,7 +144,7 @@ static void receive_stray(const struct rtr_group *group, const struct rdma2_head
 		set_bad(step, hdr, rtr->xnum, RTR_BADCONT);
 }
 
-/* ---- anything between ---- */
+/* ---- other messages inside a group ---- */
 
 static bool is_cont_opttype(uint32_t opttype)
 {
@@ -155,8 +156,9 @@ static bool has_no_direction(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* The intruder is then dealt with as if there had been no group; a continuation that can't be
- * decoded is the caller's to answer, and ends the group without a report. */
+/* Fails the open group because another message arrived. This message is then processed as if there
+ * had been no group. If it is a continuation that cannot be decoded, the caller answers it, and the
+ * group ends without a report. */
 static void intrude(struct rtr_group *group, const struct rdma2_header *hdr, struct rtr_step *step)
 {
 	uint32_t expected =
@@ -168,9 +170,9 @@ static void intrude(struct rtr_group *group, const struct rdma2_header *hdr, str
 	else if (!is_cont_opttype(hdr->opttype))
 		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADOMT, expected + RTR_XMTCONT,
 				hdr->opttype);
+	/* A message without a direction is from the sender of the group. */
 	if (has_no_direction(hdr->lists.proc))
-		step->report.bad.direction =
-			group->direction; /* it comes from where the group does */
+		step->report.bad.direction = group->direction;
 	fail_open(group, step);
 }
 
@@ -194,8 +196,8 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
 		group->has_failed = false;
 	if (!rtr || rtr->op == RTR_REPTERR)
 		return;
-	/* A first transmission, of which a report that it intrudes says more than one of its own.
-	 */
+	/* This is a first transmission. If it arrived inside another group, a report about that is
+	 * more useful than a report about its own content. */
 	first = (struct rtr_step){.take = RTR_TAKE_ALONE};
 	receive_first(group, hdr, rtr, count_max, &first);
 	step->take = first.take;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an accepted header of the extension lists. Nothing is checked here: rtr_decode() has. */
+/* Iterators over an accepted header of the extension. They check nothing, because rtr_decode() has
+ * checked the header. */
 #include "rtr.h"
 
 #include "wire.h"
@@ -8,7 +9,7 @@
 #define SET_SIZE     12u /* begin, end, count */
 #define RSDITEM_SIZE 8u	 /* minlen, type */
 
-/* A counted array of segments at 'p'; returns what is behind it. */
+/* Finds a counted array of segments at 'p'. Returns the byte after the array. */
 static const uint8_t *segments_at(const uint8_t *p, struct rdma1_segment_iter *segments)
 {
 	segments->left = wire_get_u32(p);
@@ -112,14 +113,15 @@ bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg)
 		if (!rtr_items_next(&it->items, &item))
 			return false;
 		it->position = item.disp;
-		it->segments = item.segments; /* none, unless it is to be read */
+		it->segments = item.segments; /* only items that are read have segments */
 	}
 	seg->position = it->position;
 	return rdma1_segments_next(&it->segments, &seg->target);
 }
 
-/* The iterators read, and what they are at is to be written: found again by its distance from the
- * header's start. */
+/* Stores pointers to the handles of the segments. The iterators have pointers to constant bytes,
+ * but the caller writes to the handles. Therefore each pointer is computed from 'header' and the
+ * distance. */
 static uint32_t note_handles(const struct rdma1_segment_iter *segments, uint8_t *header,
 			     uint8_t **handles, uint32_t n, uint32_t max)
 {

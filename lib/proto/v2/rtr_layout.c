@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a sender puts header, payload and items. */
+/* Plans where a sender places header, payload and items. */
 #include "rtr_group.h"
 #include "rtr_place.h"
 
-#define ITEM_HEADER_SIZE 20u /* an xmddp_mitem of type TBSN, its numbers left out */
+#define ITEM_HEADER_SIZE 20u /* an xmddp_mitem of type TBSN, without its TBSNs */
 
-/* Targets for all items, each from a fresh one on. */
+/* Assigns targets to all items. Each item starts in an unused target. */
 static int give_targets(const struct rtr_layout_in *in, struct rtr_layout *layout, uint32_t *ntbsns)
 {
-	/* No more than a receiver would look at, however small its targets are. */
+	/* A receiver does not look at more targets than this, even if its targets are small. */
 	uint64_t most = (uint64_t)layout->targets * in->count_max;
 	uint32_t n = 0;
 
@@ -47,7 +47,8 @@ int rtr_layout_plan(const struct rtr_layout_in *in, struct rtr_layout *layout)
 	if (in->nitems > RTR_LAYOUT_ITEMS_MAX)
 		return -EINVAL;
 	layout->targets = rtr_buffer_targets(in->buffer);
-	/* What can't be sent in full would leave gaps in the numbers. */
+	/* If a Send could not fill a whole buffer, TBSNs would count targets that cannot be used.
+	 */
 	if (!rtr_buffer_target(in->buffer, 0, &first) || in->send_bytes_max < in->buffer->length)
 		return -EMSGSIZE;
 	layout->lead_bytes =
@@ -75,7 +76,8 @@ void rtr_layout_payload(const struct rtr_layout *layout, uint32_t n, uint32_t *o
 	rtr_split_part(&split, n, offset, len);
 }
 
-/* The pieces of one item that are in transmission 'n', behind those that 'have' counts. */
+/* Appends the pieces of one item that are in transmission 'n' to the 'have' pieces before them.
+ * Returns the new number of pieces. */
 static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
 			    uint32_t item, uint32_t n, struct rtr_piece *pieces, uint32_t max,
 			    uint32_t have)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where the items of a received message lie. */
+/* Finds and checks the items of a received message. */
 #include "rtr_place.h"
 
-/* What is checked, and how far. */
+/* The state of a check. */
 struct placing {
 	const struct rtr_header *rtr;
 	const struct rtr_buffer *own;
@@ -11,12 +11,13 @@ struct placing {
 	struct rtr_piece *pieces;
 	uint32_t max;
 	uint32_t npieces;
-	uint32_t per_buffer;		      /* targets of a transmission */
-	uint32_t total;			      /* and of the group */
-	uint32_t ends[RTR_PLACE_TARGETS_MAX]; /* of what lies in each target */
+	uint32_t per_buffer;		      /* targets in each transmission */
+	uint32_t total;			      /* targets in the group */
+	uint32_t ends[RTR_PLACE_TARGETS_MAX]; /* end of the data in each target */
 };
 
-/* Transmission 'seq' is; where it is not the first, that has led to it. */
+/* Fills in a report about transmission 'seq'. If 'seq' is not the first transmission, the report
+ * names the first one as the lead. */
 static int wrong_in(struct placing *p, uint32_t seq, enum rtr_err err, uint32_t value, uint32_t min,
 		    uint32_t max)
 {
@@ -42,7 +43,7 @@ static uint32_t highest(const struct placing *p)
 	return p->total > 0 ? p->total - 1 : 0;
 }
 
-/* The last offset that an item can have in it. */
+/* Returns the largest offset that an item can have in the target. */
 static uint32_t last_offset(const struct rtr_target *target)
 {
 	return (target->length - 1) & ~3u;
@@ -55,7 +56,8 @@ static void list(struct placing *p, const struct rtr_piece *piece)
 	p->npieces++;
 }
 
-/* Has the transmission the bytes of this piece, and behind header and payload? */
+/* Checks that the received transmission has the bytes of this piece, and that the piece is after
+ * header and payload. */
 static int check_received(struct placing *p, const struct rtr_target *target, uint32_t tbsn,
 			  const struct rtr_piece *piece)
 {
@@ -71,7 +73,8 @@ static int check_received(struct placing *p, const struct rtr_target *target, ui
 	return 0;
 }
 
-/* One target of an item. *taken: the bytes of the item before it, and then those with it. */
+/* Places the next part of an item in one target. *taken is the number of bytes of the item in the
+ * targets before, and then also in this one. */
 static int place_in(struct placing *p, const struct rtr_item *item, uint32_t index, uint32_t tbsn,
 		    uint32_t start, uint32_t *taken)
 {
@@ -79,8 +82,8 @@ static int place_in(struct placing *p, const struct rtr_item *item, uint32_t ind
 	struct rtr_piece piece;
 	int rc = 0;
 
-	if (tbsn >= p->total ||
-	    *taken == item->length) /* none of ours; or one more than it takes */
+	/* The target does not exist, or the item has more targets than it needs. */
+	if (tbsn >= p->total || *taken == item->length)
 		return wrong(p, RTR_BADTBSN, tbsn, 0, highest(p));
 	(void)rtr_buffer_target(p->own, tbsn % p->per_buffer, &target);
 	if (start >= target.length || start % 4 != 0)
@@ -122,7 +125,7 @@ int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own,
 	      const struct rtr_received *received, uint32_t nreceived, struct rtr_piece *pieces,
 	      uint32_t max, struct rtr_report *report)
 {
-	/* A target beyond what came is none, whatever the header says. */
+	/* A target in a transmission that was not received is invalid, for any rtr->count. */
 	const uint32_t count = received && nreceived < rtr->count ? nreceived : rtr->count;
 	struct placing p;
 	struct rtr_item item;

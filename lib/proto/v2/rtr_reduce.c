@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#define ITEM_SIZE   (12u + 4u + RDMA1_SEGMENT_SIZE) /* xmddp_mitem by EXRW, of one segment */
-#define PLACED_SIZE (12u + 8u)			    /* by TBSN, its numbers left out */
+#define ITEM_SIZE   (12u + 4u + RDMA1_SEGMENT_SIZE) /* xmddp_mitem of type EXRW, one segment */
+#define PLACED_SIZE (12u + 8u)			    /* xmddp_mitem of type TBSN, no TBSNs */
 #define TBSN_SIZE   4u
 #define SET_SIZE    12u
 
@@ -15,8 +15,8 @@ static uint64_t padded(uint32_t bytes)
 	return (uint64_t)bytes + weir_xdr_pad(bytes);
 }
 
-/* How a result is asked for: one without memory inline, which a direction by explicit RDMA says
- * with a minimum. */
+/* Returns the type of the direction for a result. A result without memory is requested inline: its
+ * direction has type RTR_EXRW and a minimum that no result reaches. */
 static enum rtr_type type_of(enum rtr_type results_by, const struct reduce_result *result)
 {
 	return result->nsegments > 0 && results_by != 0 ? results_by : RTR_EXRW;
@@ -43,7 +43,7 @@ static uint32_t items_size(const struct rtr_reduce_call *call)
 	return bytes;
 }
 
-/* Results from 'first' on that are of the same operation. */
+/* Returns the number of consecutive results from 'first' on that are of the same operation. */
 static uint32_t result_set_size(const struct reduce_call_in *in, uint32_t first)
 {
 	uint32_t n = 1;
@@ -62,7 +62,7 @@ static uint32_t count_sets(const struct reduce_call_in *in)
 	return sets;
 }
 
-/* A reply may have in it besides what the base protocol's would: entries, and results that are too
+/* Unlike a reply of the base protocol, the longest reply also has entries, and results that are too
  * short to be placed. */
 void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes,
 			  uint64_t *payload_bytes)
@@ -76,7 +76,8 @@ void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_b
 		uint32_t most = result->max_bytes;
 
 		if (call->plan->use_write_list) {
-			/* More than by TBSN, their numbers left out. */
+			/* An entry of type EXRW is larger than an entry of type TBSN without its
+			 * TBSNs. */
 			header += 12 + 4 + result->nsegments * RDMA1_SEGMENT_SIZE;
 			if (result->nsegments > 0 && most >= call->min_bytes)
 				most = call->min_bytes > 0 ? call->min_bytes - 1 : 0;
@@ -118,7 +119,7 @@ static struct rdma1_segment segment_of(const struct remote_buf *target)
 	return (struct rdma1_segment){target->rkey, target->len, target->raddr};
 }
 
-/* Returns the length of the whole call's stream. */
+/* Puts the items. Returns the length of the stream of the whole call. */
 static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_out *out)
 {
 	const struct reduce_call_in *in = call->in;
@@ -140,7 +141,7 @@ static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_ou
 		at += piece->kind == PIECE_XDR
 			      ? piece->len
 			      : (uint32_t)padded(
-					piece->len); /* reduce_call_plan() has bounded the sum */
+					piece->len); /* reduce_call_plan() has limited the sum */
 	}
 	return at;
 }
@@ -149,7 +150,7 @@ static void put_direction(const struct rtr_reduce_call *call, const struct reduc
 			  struct weir_xdr_out *out)
 {
 	struct rdma1_segment segment;
-	/* Without memory there is no way but inline, however long it is. */
+	/* A result without memory can only be sent inline, for any length. */
 	uint32_t min_bytes = result->nsegments > 0 ? call->min_bytes : UINT32_MAX;
 	enum rtr_type type = type_of(call->results_by, result);
 
@@ -187,8 +188,8 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 	rtr_put_end(&out);
 }
 
-/* The segments of an entry against the ones that were offered: the same, none longer; those at the
- * end that have nothing may be left out. */
+/* Returns whether the segments of an entry answer the segments that were offered. They must be the
+ * same segments, none of them longer. Empty segments at the end may be missing. */
 static bool is_answer(const struct rtr_item *item, const struct reduce_result *result)
 {
 	struct rdma1_segment_iter segments = item->segments;
@@ -203,7 +204,7 @@ static bool is_answer(const struct rtr_item *item, const struct reduce_result *r
 		if (seg.handle != offered->rkey || seg.offset != offered->raddr ||
 		    seg.length > offered->len)
 			return false;
-		/* What is there is in one piece. */
+		/* The data must be contiguous: each segment before this one must be full. */
 		if (seg.length > 0 && sum < room)
 			return false;
 		sum += seg.length;
@@ -238,13 +239,13 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 
 /* ---- replies ---- */
 
-/* What became of an item: the entry about it. */
+/* The result of the choice for an item, which becomes an entry of the reply. */
 struct entry {
 	uint32_t index;
 	uint32_t piece;
 	uint32_t disp;
 	enum rtr_type type;
-	uint32_t first_tbsn; /* RTR_TBSN */
+	uint32_t first_tbsn; /* for RTR_TBSN */
 	uint32_t ntbsns;
 };
 
@@ -253,9 +254,9 @@ struct reply {
 	struct entry entries[REDUCE_PIECES_MAX];
 	uint32_t nentries;
 	bool may_place;
-	uint32_t targets; /* of a transmission */
-	uint32_t ntbsns;  /* in use */
-	uint32_t placed;  /* bit i: piece i lies in targets */
+	uint32_t targets; /* targets in each transmission */
+	uint32_t ntbsns;  /* targets in use */
+	uint32_t placed;  /* Bit i is set if piece i is placed in targets. */
 	uint32_t nxfers;
 	uint32_t nlisted;
 	struct reduce_xfer *xfers;
@@ -267,8 +268,8 @@ static uint32_t count_max(const struct rtr_reduce_reply *in)
 	return in->count_max > 0 ? in->count_max : 1;
 }
 
-/* Targets for so many bytes, none of which is in use, of all transmissions that there may be; no
- * more than a receiver looks at. */
+/* Returns whether there are enough unused targets for 'len' bytes in all allowed transmissions.
+ * *ntbsns is their number. Targets that a receiver does not look at are not used. */
 static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsns)
 {
 	uint64_t most = (uint64_t)reply->targets * count_max(reply->in);
@@ -289,8 +290,8 @@ static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsn
 	return true;
 }
 
-/* Which items go where. 0, -EMSGSIZE or -EINVAL; 'inline_bytes' is set to what is left of the
- * payload. */
+/* Chooses how each item is sent. Returns 0, -EMSGSIZE or -EINVAL. *inline_bytes becomes the size of
+ * the rest of the payload. */
 static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
 {
 	const struct rtr_reduce_reply *in = reply->in;
@@ -351,7 +352,8 @@ static const struct entry *find_entry(const struct reply *reply, uint32_t index)
 	return NULL;
 }
 
-/* An item that is written: its segments, each with the bytes that it gets, and the Writes. */
+/* Puts an item that is written: its segments, each with the number of bytes written to it. Also
+ * lists the RDMA Writes. */
 static void put_written(struct reply *reply, const struct entry *entry,
 			struct rdma1_segment_iter segments, struct weir_xdr_out *out)
 {
@@ -405,8 +407,8 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 	}
 }
 
-/* How many transmissions it takes: 0, too many. Where something is placed, header and payload of
- * each come before the first target. */
+/* Returns how many transmissions the reply takes, or 0 if it takes too many. If something is
+ * placed, header and payload of each transmission end before the first target. */
 static uint32_t split_reply(const struct reply *reply, struct rtr_split *split)
 {
 	uint32_t count, bulk = 0;
@@ -442,7 +444,8 @@ static int plan_reply(struct reply *reply, uint8_t *buf, uint32_t size,
 	put_entries(reply, &out);
 	if (out.failed)
 		return -ENOSPC;
-	/* Two words more: the number of transmissions, and what of the payload is in the first. */
+	/* The header has two more words: the number of transmissions, and the length of the payload
+	 * in the first transmission. */
 	form->split = (struct rtr_split){(uint32_t)inline_bytes,
 					 (uint32_t)weir_xdr_out_len(&out) + 8, in->inline_bytes};
 	form->count = split_reply(reply, &form->split);

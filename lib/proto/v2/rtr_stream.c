@@ -3,17 +3,17 @@
 
 #include "wire.h"
 
-#define LENGTH_SIZE 4u /* the word in front of an item, which stays in the payload */
+#define LENGTH_SIZE 4u /* the word before an item, which stays in the payload */
 
 struct stream {
-	const struct weir_xdr_part *section; /* the present one */
-	uint32_t left;			     /* sections, it included */
-	uint32_t at;			     /* bytes of it that are listed */
+	const struct weir_xdr_part *section; /* the current one */
+	uint32_t left;			     /* sections from the current one on */
+	uint32_t at;			     /* bytes of the current section that are listed */
 	uint64_t done;			     /* bytes of the payload that are listed */
 	struct weir_xdr_part *parts;
 	uint32_t n;
 	uint32_t max;
-	const uint8_t *last; /* behind the last byte of payload that was listed */
+	const uint8_t *last; /* the byte after the last byte of payload that was listed */
 };
 
 static int add(struct stream *s, const uint8_t *base, uint32_t len, bool is_item)
@@ -25,7 +25,7 @@ static int add(struct stream *s, const uint8_t *base, uint32_t len, bool is_item
 	return 0;
 }
 
-/* List the payload up to 'end' bytes of it, or all that is left. */
+/* Lists the payload up to 'end' bytes of it, or all the rest. */
 static int add_payload(struct stream *s, uint64_t end)
 {
 	while (s->done < end && s->left > 0) {

@@ -3,24 +3,27 @@
 #define RTR_STREAM_H
 
 /*
- * The virtual XDR stream of a message (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 6.2) from the
- * payload sections of its transmissions and the items that were excised, as parts for an XDR
- * decoder and without a copy.
+ * The virtual XDR stream of a message (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 6.2). It
+ * consists of the payload sections of the transmissions and of the excised items, and is returned
+ * as parts for an XDR decoder, without a copy.
  */
 
 #include <weir/xdr.h>
 
-/* An item whose bytes are here: placed by a Send, or pulled; or somewhere else. */
+/* An item that was placed by a Send or pulled, or that is not decoded. */
 struct rtr_stream_item {
 	uint32_t disp;	     /* xmdmi_disp */
 	uint32_t len;	     /* xmdmi_length */
-	const uint8_t *base; /* NULL: no part of what is decoded; it counts in displacements only */
+	const uint8_t *base; /* NULL if the item is not decoded, and only counts in displacements */
 };
 
-/* 'sections' are the payload sections in order, each a multiple of 4 bytes long; 'items' those of
- * an accepted header, in order. Returns the number of parts, or -E2BIG: more than 'max'; or
- * -EBADMSG: an item lies past the payload, or the word in front of it is not its length. nsections
- * + 2 * nitems parts are enough. */
+/* Returns the stream as parts. 'sections' are the payload sections in order. The length of each
+ * section is a multiple of 4. 'items' are the items of an accepted header, in order. If 'max' is at
+ * least nsections + 2 * nitems, it is always enough. Returns the number of parts, or one of these
+ * errors:
+ *
+ * - -E2BIG: there are more than 'max' parts.
+ * - -EBADMSG: an item is past the payload, or the word before it is not its length. */
 int rtr_stream_parts(const struct weir_xdr_part *sections, uint32_t nsections,
 		     const struct rtr_stream_item *items, uint32_t nitems,
 		     struct weir_xdr_part *parts, uint32_t max);
