@@ -10,7 +10,7 @@ void backlog_init(struct backlog *backlog, uint32_t max)
 	backlog->max = max;
 }
 
-/* How many requests of a peer wait, and the oldest one. */
+/* Returns how many requests of a peer wait, and sets *oldest to the oldest of them. */
 static uint32_t count(const struct backlog *backlog, const struct backlog_peer *peer,
 		      struct backlog_entry **oldest)
 {
@@ -28,7 +28,7 @@ static uint32_t count(const struct backlog *backlog, const struct backlog_peer *
 	return n;
 }
 
-/* The same of the peer that has the most. */
+/* Does the same for the peer that has the most waiting requests. */
 static uint32_t count_largest(const struct backlog *backlog, struct backlog_entry **oldest)
 {
 	struct backlog_entry *entry, *first;

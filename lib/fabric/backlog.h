@@ -3,24 +3,30 @@
 #define BACKLOG_H
 
 /*
- * Requests for connections that wait at a listener, divided among the peers that make them.
+ * Connection requests that wait at a listener, divided among the peers that make them.
  *
  * A listener has a limited number of places. A peer can take all of them by making requests faster
- * than they are answered, but it does not keep others out: when all places are taken, a newcomer
- * displaces the oldest request of the peer that holds the most, if its own peer holds at least two
- * fewer, and otherwise the oldest request of its own peer. (With one fewer, two peers would
- * displace each other for ever.) Thus a peer keeps no more than its share of the places, whatever
- * the others want.
+ * than they are answered, but it cannot keep others out. When all places are taken, a new request
+ * displaces an older one:
  *
- * Nothing here has a lock or makes a call. The backlog is searched as a whole, but only when a
- * request comes, and it is short.
+ * - If some peer holds at least two places more than the peer of the new request, the oldest
+ *   request of the peer that holds the most is displaced.
+ * - Otherwise the oldest request of the peer of the new request is displaced. If that peer has none,
+ *   the new request is refused.
+ *
+ * If a difference of one place were enough, two peers would displace each other for ever.
+ *
+ * Thus a peer keeps no more than its share of the places when other peers want places, too.
+ *
+ * The backlog takes no lock and makes no system call. A search passes all of the backlog. It occurs
+ * only when a request arrives, and the backlog is short.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-/* Who makes a request. It is compared as a whole. */
+/* The peer that makes a request. Two peers are the same if all of 'id' is equal. */
 struct backlog_peer {
 	uint64_t id[2];
 };
@@ -28,48 +34,49 @@ struct backlog_peer {
 struct backlog_entry {
 	TAILQ_ENTRY(backlog_entry) entry;
 	struct backlog_peer peer;
-	bool waits; /* it is in a backlog */
+	bool waits; /* true: the entry is in a backlog */
 };
 
 TAILQ_HEAD(backlog_entries, backlog_entry);
 
 struct backlog {
-	struct backlog_entries entries; /* the oldest one first */
+	struct backlog_entries entries; /* the oldest first */
 	uint32_t n, max;
 };
 
 /**
- * Begin with no entries.
- * @param max places, at least 1
+ * Initializes a backlog without entries.
+ * @param max number of places, at least 1
  */
 void backlog_init(struct backlog *backlog, uint32_t max);
 
 /**
- * Decide which request gives way to a newcomer, when there is no place for it. Nothing changes yet:
- * the caller removes what gives way, and adds the newcomer. @param peer who makes the new request
- * @return a request that waits; NULL: none gives way, and the newcomer is refused
+ * Chooses the request that a new request displaces, when no place is free. The backlog does not
+ * change: the caller removes the returned request and adds the new one.
+ * @param peer the peer that makes the new request
+ * @return a waiting request; NULL: none can be displaced, and the new request is refused
  */
 struct backlog_entry *backlog_displaced(const struct backlog *backlog,
 					const struct backlog_peer *peer);
 
-/** Whether all places are taken. */
+/** Returns whether all places are taken. */
 static inline bool backlog_is_full(const struct backlog *backlog)
 {
 	return backlog->n >= backlog->max;
 }
 
-/** Whether two requests are, or would be, of the same peer. */
+/** Returns whether a and b are the same peer. */
 static inline bool backlog_is_same(const struct backlog_peer *a, const struct backlog_peer *b)
 {
 	return a->id[0] == b->id[0] && a->id[1] == b->id[1];
 }
 
-/** Add a request as the newest one. The entry is the caller's, and has to stay until it is removed.
- */
+/** Adds a request as the newest one. The entry belongs to the caller, and must exist until it is
+ * removed. */
 void backlog_add(struct backlog *backlog, struct backlog_entry *entry,
 		 const struct backlog_peer *peer);
 
-/** Remove a request, wherever it is. Removing one that does not wait is allowed. */
+/** Removes a request from any position. Does nothing if the request does not wait. */
 void backlog_remove(struct backlog *backlog, struct backlog_entry *entry);
 
 #endif

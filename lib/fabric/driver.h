@@ -3,97 +3,133 @@
 #define DRIVER_H
 
 /*
- * The contract of a driver.
+ * The contract between a driver and the engine: what each operation of a driver must do.
  *
- * Threads: every op on a device, and on what belongs to it, is called on the thread of the engine
- * that owns the device, except where it says otherwise. No op blocks, sleeps or waits for the peer;
- * ops of the data path (post_send, post_recv, poll) allocate nothing and make no system call in
- * steady state.
+ * Threads. The engine calls every operation on a device, and on the objects of that device, on the
+ * thread that owns the engine. Exceptions are stated at the operation. No operation blocks, sleeps
+ * or waits for the peer. In steady state the operations of the data path (post_send, post_recv,
+ * poll) allocate no memory and make no system call.
  *
- * Lifecycle: open -> mr_register -> listen or connect -> (events) -> qp_destroy, unlisten,
- * mr_deregister
- * -> close. close is called when nothing of the device is left. destroy and close accept NULL.
+ * Lifecycle.
  *
- * Connecting: connect returns at once with a queue pair to which receives may be posted; the
- * outcome is one event: ESTABLISHED, REJECTED or FAILED. A REQUEST event hands over a conn_req,
- * which ends with exactly one accept or reject, on any device of the same driver in this process.
- * Receives may be posted between accept and the ESTABLISHED event that follows it; sends only after
- * ESTABLISHED (a post takes none before). What is seen to fail at once (nobody listens; the one to
- * accept is gone) may be returned instead, without an event.
+ *   open -> mr_register -> listen or connect -> (events)
+ *        -> qp_destroy, unlisten, mr_deregister -> close
  *
- * Order, as on a reliable connection: work requests of a queue pair start in the order posted.
- * Sends arrive in order. WRITEs that were posted before a Send are visible to the peer's CPU before
- * that Send completes there. A WRITE has no order with respect to other WRITEs or to READs. What is
- * posted after a READ does not wait for it unless FENCEd. Completions of one queue pair's send
- * queue come in the order posted, and a completion says that all earlier ones, signalled or not,
- * are done.
+ * The engine calls close when no object of the device exists. Every destroy and close operation
+ * accepts NULL.
  *
- * Counting: each posted work request takes a place in its queue until a completion at or after it
- * is polled. A post that does not fit is refused: posts return how many were taken (a prefix).
+ * Connecting.
  *
- * Errors: a failed work request completes with its status; the queue pair is then in error, all
- * that is posted on it completes FLUSHED, and the peer is disconnected. A peer's mistake (unknown
- * key, bounds, rights; message longer than the receive; garbage in anything that the peer can
- * write) ends that one connection and nothing else. After DISCONNECTED, or after disconnect(),
- * everything posted completes FLUSHED; qp_destroy drops what has not been polled.
+ * - connect returns at once. It returns a queue pair to which receives may be posted.
+ * - Exactly one event reports the outcome: ESTABLISHED, REJECTED or FAILED.
+ * - A driver may return a failure from connect or accept instead, without an event, if the failure
+ *   is known at once. Examples: nobody listens at the address, or the requesting process has ended.
+ * - A REQUEST event passes a conn_req to the engine. The engine ends it with exactly one accept or
+ *   reject, on any device of the same driver in this process.
+ * - Receives may be posted between accept and the ESTABLISHED event that follows it.
+ * - Sends may be posted after ESTABLISHED. Before that, post_send accepts no work request.
  *
- * A driver may complete a Send when it is on its way rather than taken: that it met no receive, or
- * one too short, then shows at the sender as DISCONNECTED. A side whose own request failed may or
- * may not get DISCONNECTED.
+ * Order. It is that of a reliable connection:
  *
- * Receives: a message that finds none posted waits; if none is posted in time (driver option
- * 'rnr_retry': 0 fails at once, 1 to 6 that many tries, 7 for ever) the sender's request fails with
- * RNR.
+ * - The work requests of a queue pair start in the order in which they were posted.
+ * - Sends arrive in that order.
+ * - If a WRITE was posted before a Send, its data is visible to the peer's CPU before the Send
+ *   completes at the peer.
+ * - A WRITE has no order with respect to other WRITEs or to READs.
+ * - A work request that was posted after a READ does not wait for the READ, unless it has FENCE.
+ * - The completions of a send queue are in the order of the posts. A completion means that all
+ *   earlier work requests are done, with or without SIGNALED.
  *
- * Shared receives: a queue pair that is made with an 'srq' has no receives of its own (post_recv
- * takes none): each message takes one of the shared queue, whichever the driver likes, and
- * completes it with the ctx of the queue pair that it came on. A device has one such queue at most,
- * made before and destroyed after the queue pairs that use it. The end of a queue pair flushes none
- * of what waits there. A receive that a queue pair had taken, and whose completion was not polled
- * when it was destroyed, completes FLUSHED with the shared queue's ctx. Each takes a place until
- * its completion is polled.
+ * Queue space. Each posted work request occupies one entry of its queue. The entry is free again
+ * when a completion of the same or a later work request was polled. A post operation refuses the
+ * work requests that do not fit: it returns how many it accepted, which are the first ones of the
+ * array.
  *
- * Delivery: if the device's may_deliver was set, ctx of queue pairs with shared receives is a
- * struct fabric_receiver. From within poll, a driver may then deliver a message by the receiver's
- * function instead of a completion. The message has to be in its receive, and all completions of
- * that queue pair that came before it have to be handed over. Most messages are done with before
- * the function returns: their receive never leaves the queue, which is what this saves. The
- * function may call any op of the device except poll, cm_poll and close, and qp_destroy only for a
- * queue pair that it has made itself. A delivered message counts in 'ndelivered', and as one of the
- * completions that poll may give.
+ * Errors.
  *
- * Memory: sge.lkey must be of a registration that covers the buffer, except with INLINE. Keys can't
- * be guessed where the driver makes them up.
+ * - A failed work request completes with its status. The queue pair is then in the error state: all
+ *   other posted work requests complete as FLUSHED, and the peer is disconnected.
+ * - A mistake of the peer ends only the connection on which it was made. Such mistakes are an
+ *   unknown key, an access outside of the bounds or rights, a message longer than the receive, and
+ *   invalid data in any memory that the peer can write.
+ * - After DISCONNECTED or disconnect(), every posted work request completes as FLUSHED.
+ * - qp_destroy discards the completions that were not polled.
+ * - A driver may complete a Send when it was transmitted, before the peer accepted it. If the Send
+ *   then meets no receive or one that is too short, the sender gets DISCONNECTED instead of a
+ *   failed completion.
+ * - A side whose own work request failed may or may not get DISCONNECTED.
  *
- * Windows: of type 2. A window is bound over part of a registration that has FABRIC_BIND (for a
- * peer that writes: FABRIC_LOCAL_WRITE, too), by the queue pair whose peer is to use it, and for
- * nobody else's. Its key, a new one with each bind, is known as soon as the bind is posted, and
- * holds from when it is carried out until LOCAL_INV, the peer's SEND_INV, mw_free, or the end of
- * the queue pair. A window that is bound can't be bound again (LOCAL_PROT). Which of LOCAL_INV and
- * the peer's SEND_INV of one key comes second may fail. Bytes in a window have the names (raddr)
- * that they have in their registration. A registration with FABRIC_BIND and without remote rights
- * has rkey 0. The completion of a LOCAL_INV says that the peer does not touch that memory any more;
- * where it may be about to, the request has to have FABRIC_IN_USE.
+ * Receives. A message that finds no posted receive waits. If no receive is posted in time, the
+ * sender's work request fails with RNR. The driver option 'rnr_retry' sets the time: 0 fails at
+ * once, 1 to 6 is the number of tries, 7 tries without limit.
  *
- * Fork: memory that a device shares with peers or with a child is mapped with MADV_DONTFORK, and
- * each descriptor is closed by exec. No op but abandon is called in a child.
+ * Shared receives. A device has at most one shared receive queue (SRQ). It is created before, and
+ * destroyed after, the queue pairs that use it.
  *
- * Domains: a device is one protection domain, whose keys hold on all of its connections, unless
- * own_domains() was called. Then each queue pair is a domain. lkeys hold on all of them all the
- * same. The rkey of a registration is no key any more but stands for one of each queue pair:
- * qp_rkey(), for those made with 'exposes'; the others expose nothing. Such a key holds over that
- * one connection, until it or the registration ends. A device with such domains has neither windows
- * nor shared receives, which are of one domain by their nature (-EOPNOTSUPP).
+ * - A queue pair with an 'srq' has no receives of its own: its post_recv accepts none.
+ * - Each message takes a receive from the SRQ. The driver chooses which one. The completion has the
+ *   ctx of the queue pair on which the message arrived.
+ * - The end of a queue pair flushes no receive that is posted to the SRQ.
+ * - If a queue pair had taken a receive, and is destroyed before the completion was polled, the
+ *   receive completes as FLUSHED with the ctx of the SRQ.
+ * - Each receive occupies an entry of the SRQ until its completion is polled.
  *
- * Files: each part of a driver is in a file of the same name in each driver.
+ * Delivery. If may_deliver of the device is set, the ctx of each queue pair with shared receives is
+ * a struct fabric_receiver. Inside poll, the driver may then call the receiver's function to
+ * deliver a message, instead of returning a completion.
+ *
+ * - The message must be complete in its receive, and all earlier completions of that queue pair
+ *   must have been returned.
+ * - Most messages are processed before the function returns. Their receive never leaves the queue,
+ *   and this saves the work of posting it again.
+ * - The function may call any operation of the device except poll, cm_poll and close. It may call
+ *   qp_destroy only for a queue pair that the function itself created.
+ * - A delivered message increments 'ndelivered'. It also counts as one of the completions that poll
+ *   may return.
+ *
+ * Memory. sge.lkey must be the key of a registration that covers the buffer, except with INLINE. If
+ * the driver itself chooses the keys, a peer cannot guess them.
+ *
+ * Memory windows. All windows are of type 2.
+ *
+ * - A window is bound over a part of a registration that has FABRIC_BIND. If the peer may write,
+ *   the registration also needs FABRIC_LOCAL_WRITE.
+ * - The queue pair that binds the window is the one whose peer uses it. The window is valid for no
+ *   other peer.
+ * - Each bind creates a new key. The key is known when the bind was posted. It is valid from the
+ *   execution of the bind until LOCAL_INV, SEND_INV of the peer, mw_free, or the end of the queue
+ *   pair.
+ * - A bind of a window that is already bound fails with LOCAL_PROT.
+ * - If LOCAL_INV and the peer's SEND_INV name the same key, the later one may fail.
+ * - A byte in a window has the same raddr as in its registration.
+ * - A registration with FABRIC_BIND and without remote rights has the rkey 0.
+ * - The completion of a LOCAL_INV means that the peer does not access that memory any more. If the
+ *   peer may be about to access it, the work request must have FABRIC_IN_USE.
+ *
+ * Fork. Memory that a device shares with peers or with a child is mapped with MADV_DONTFORK. Each
+ * descriptor is closed by exec. In a child, the only operation that is called is abandon.
+ *
+ * Protection domains. By default, a device is one protection domain: its keys are valid on all of
+ * its connections. After own_domains(), each queue pair is a protection domain:
+ *
+ * - An lkey is still valid for all queue pairs of the device.
+ * - The rkey of a registration is not a key, but an identifier. For each queue pair with 'exposes',
+ *   qp_rkey() returns the key that belongs to this identifier. The other queue pairs expose
+ *   nothing.
+ * - Such a key is valid on this one connection, until the connection or the registration ends.
+ * - The device has neither memory windows nor an SRQ, because each of these belongs to a single
+ *   domain. Their operations return -EOPNOTSUPP.
+ *
+ * Files. Every driver uses the same file names for the same parts:
  *
  *   dev.c     options, open, close, fork       end.c   goodbye, disconnect, qp_destroy
- *   domain.c  protection domains               post.c  what is posted to the send queue
- *   memory.c  registrations and windows        srq.c   receives, shared or a queue pair's own
+ *   domain.c  protection domains               post.c  posts to the send queue
+ *   memory.c  registrations and windows        srq.c   receives, shared or of one queue pair
  *   listen.c  listen, unlisten                 poll.c  completions and deliveries
- *   cm.c      connect, accept, reject, events  qp.c    making and freeing queue pairs
+ *   cm.c      connect, accept, reject, events  qp.c    creating and freeing queue pairs
  *
- * send.c and rdma.c have the short cuts. A driver's other files serve these.
+ * send.c and rdma.c have the direct operations. The other files of a driver contain what these
+ * files need.
  */
 
 #include "fabric.h"
@@ -101,46 +137,50 @@
 struct fabric_dev_config {
 	const char *options; /* "key=value,..." of this driver (rte_kvargs); may be NULL or "" */
 	uint32_t max_connections;
-	uint32_t max_requests; /* of peers for connections, besides: those that wait for accept or
-				  reject */
+	/* Further room: connection requests of peers that wait for accept or reject. */
+	uint32_t max_requests;
 	uint32_t max_regions;
-	int numa_node; /* of the engine's core; -1: unknown */
-	/* Of memory of one peer's that a driver maps into this process; 0: the driver's own limit
-	 */
+	int numa_node; /* node of the engine's core; -1: unknown */
+	/* Limits of the memory of one peer that a driver maps into this process: bytes, and number
+	 * of mappings. 0: the driver's own limit. */
 	uint64_t map_bytes_peer;
 	uint32_t mappings_peer;
 };
 
 struct fabric_ops {
 	const char *name;
-	const char *summary; /* one line for --help, with the driver's options */
+	const char *summary; /* one line for --help that lists the driver's options */
 
-	/* The most that any device of the driver has; NULL: only a device says. */
+	/*
+	 * The maximum that any device of the driver reports. NULL: only an open device knows it.
+	 */
 	const struct fabric_dev_attr *attr_max;
-	/* Whether 'options' could be those of a device: 0 or -EINVAL. Any thread. */
+	/* Checks whether a device could have these options. Returns 0 or -EINVAL. Any thread. */
 	int (*options_check)(const char *options);
-	/* 0 and *dev with attr filled in, or -errno. */
+	/* Returns 0 and sets *dev, with attr filled in. Returns -errno if it fails. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	/*
-	 * Before close(), which is the only op after it: end all that abandon() would close in a
-	 * child, except what peers do not notice. A child that is forked during this call abandons
-	 * the device; one that is forked later does not. NULL: there is no such thing.
+	 * Ends everything that abandon() would close in a child, except what peers do not notice.
+	 * close() is the only operation that is called after stop(). If the process forks during
+	 * this call, the child abandons the device. If it forks later, the child does not. NULL:
+	 * the driver has nothing to stop.
 	 */
 	void (*stop)(struct fabric_dev *dev);
 	void (*close)(struct fabric_dev *dev);
-	/* In a child, inside fork(), in place of close(): close the descriptors that the device
-	 * has, and touch nothing else of it, as memory, threads and the peers' view of it are the
-	 * parent's. Other threads of the parent may have been in the midst of a change, and their
-	 * locks stay locked. Once at most. NULL: a child shares nothing with its parent. */
+	/* Is called in a child, inside fork(), at most once, instead of close(). It closes the
+	 * descriptors of the device and touches nothing else of it, because the memory, the threads
+	 * and the connections to peers belong to the parent. Other threads of the parent may have
+	 * been changing data when the process forked, and their locks stay locked in the child.
+	 * NULL: a child shares nothing with its parent. */
 	void (*abandon)(struct fabric_dev *dev);
 
-	/* From now on each queue pair is a protection domain: see above. Before the first
-	 * registration and queue pair. 0 or -errno. */
+	/* Makes each queue pair a protection domain: see above. It is called before the first
+	 * registration and the first queue pair. Returns 0 or -errno. */
 	int (*own_domains)(struct fabric_dev *dev);
 
-	/* Register memory. 'fd' is the memfd that backs it (at fd_offset, a page boundary), or -1:
-	 * a driver that must share memory with another process refuses remote access and windows
-	 * (-EOPNOTSUPP) for memory without one. */
+	/* Registers memory. 'fd' is the memfd that the memory is mapped from, at fd_offset, which
+	 * is a multiple of the page size. 'fd' is -1 if there is none. A driver that must share the
+	 * memory with another process then refuses remote access and windows with -EOPNOTSUPP. */
 	int (*mr_register)(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 			   uint64_t fd_offset, struct fabric_mr *mr);
 	void (*mr_deregister)(struct fabric_dev *dev, struct fabric_mr *mr);
@@ -157,57 +197,63 @@ struct fabric_ops {
 		      uint32_t private_len, struct fabric_qp **qp);
 	int (*reject)(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		      uint32_t private_len);
-	/* Up to 'max' events; cheap when there are none (no system call). */
+	/* Returns up to 'max' events. If there are none, the call is cheap and makes no system
+	 * call. */
 	uint32_t (*cm_poll)(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
-	/* Before disconnect(): this side leaves in order, so that the peer's DISCONNECTED has the
-	 * error -ESHUTDOWN. Idempotent. NULL: the driver's DISCONNECTED does not tell. */
+	/* Announces an orderly end to the peer, before disconnect(). The peer's DISCONNECTED event
+	 * then has the error -ESHUTDOWN. Idempotent. NULL: the driver's DISCONNECTED event does not
+	 * distinguish an orderly end. */
 	void (*goodbye)(struct fabric_qp *qp);
-	/* Whether the peer is known to have left in order: asked when work requests were FLUSHED
-	 * and its DISCONNECTED is still to come. NULL: the event comes first. */
+	/* Returns whether the peer is known to have ended the connection in order. The engine asks
+	 * this if work requests were FLUSHED and the DISCONNECTED event has not arrived yet. NULL:
+	 * the event always arrives first. */
 	bool (*has_left)(const struct fabric_qp *qp);
-	/* End the connection from this side. Idempotent. No DISCONNECTED event follows. */
+	/* Ends the connection from this side. Idempotent. No DISCONNECTED event follows. */
 	void (*disconnect)(struct fabric_qp *qp);
-	/* After disconnect(): whether the peer has done with what it was just writing. Until then,
-	 * memory that it could name by this queue pair may not be used for anything else. It will
-	 * be true soon, whatever the peer does. NULL: disconnect() itself sees to it. */
+	/* Returns, after disconnect(), whether the peer has finished the writes that were in
+	 * progress. Until then, memory that the peer could name by this queue pair must not be used
+	 * for anything else. The result becomes true soon, whatever the peer does. NULL: these
+	 * writes have ended when disconnect() returns. */
 	bool (*is_quiet)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
-	/* With domains of their own: what the peer of 'qp' is to be told, for the rkey of a
-	 * registration. 0: it has none. */
+	/* With a protection domain per queue pair: returns the key that the peer of 'qp' must use
+	 * for the registration with this rkey. 0: the peer has no key for it. */
 	uint32_t (*qp_rkey)(const struct fabric_qp *qp, uint32_t rkey);
 
 	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 	uint32_t (*poll)(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
-	/* Shared receives, for devices whose max_srq_wr is not 0. */
+	/* Shared receives, for devices with max_srq_wr > 0. */
 	int (*srq_create)(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 			  struct fabric_srq **srq);
-	/* What is posted there is dropped. NULL is allowed. */
+	/* Discards the receives that are posted to it. Accepts NULL. */
 	void (*srq_destroy)(struct fabric_srq *srq);
 	uint32_t (*srq_post_recv)(struct fabric_srq *srq, const struct fabric_recv_wr *wrs,
 				  uint32_t n);
-	/* NULL where a driver gains nothing by it: post receives of these wr_ids, from the last to
-	 * the first, as srq_post_recv() had them before, with registrations that have lasted since.
-	 * How many were posted: those that the driver still has in this order; the caller posts the
-	 * others anew. */
+	/* Posts receives again. 'wr_ids' names them; the last one is posted first. Each of these
+	 * receives was posted by srq_post_recv() before, and its registration has existed ever
+	 * since. Returns how many were posted: a driver posts only those that it still has in this
+	 * order. The caller posts the others by srq_post_recv(). NULL: the driver gains nothing by
+	 * this operation. */
 	uint32_t (*srq_post_again)(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
 
-	/* Short cuts, all of them NULL where a driver gains nothing by them: carry out at once, in
-	 * full, what would be posted, in its order with what was; without a completion and without
-	 * a place in the queue. The local memory is the caller's again on return. False: it can't
-	 * be done so now, and nothing happened; the caller posts it, and an error, if that is why,
-	 * shows there. */
+	/* Direct operations. Each one carries out at once, and completely, what would otherwise be
+	 * posted, in order with the posted work requests. It needs no completion and no entry in
+	 * the send queue. When it returns, the caller may use the local memory again. It returns
+	 * false if this is not possible at the moment; then nothing happened, and the caller posts
+	 * a work request instead. If an error is the reason, the posted work request reports it.
+	 * All of them are NULL if the driver gains nothing by them. */
 	bool (*send_direct)(struct fabric_qp *qp, const void *data,
-			    uint32_t len); /* as INLINE: no key needed */
+			    uint32_t len); /* as with INLINE: no key is needed */
 	bool (*write_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
 			     uint64_t raddr);
 	bool (*read_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
 			    uint64_t raddr);
 };
 
-/* Registry: the drivers built in, by name. NULL when there is none of that name. */
+/* The registry of the drivers that were built. Returns NULL if no driver has this name. */
 const struct fabric_ops *fabric_driver_find(const char *name);
-const struct fabric_ops *fabric_driver_at(uint32_t index); /* NULL past the last */
+const struct fabric_ops *fabric_driver_at(uint32_t index); /* NULL after the last one */
 
 #endif
