@@ -11,8 +11,8 @@
  *
  * - If some peer holds at least two places more than the peer of the new request, the oldest
  *   request of the peer that holds the most is displaced.
- * - Otherwise the oldest request of the peer of the new request is displaced. If that peer has none,
- *   the new request is refused.
+ * - Otherwise the oldest request of the peer of the new request is displaced. If that peer has
+ * none, the new request is refused.
  *
  * If a difference of one place were enough, two peers would displace each other for ever.
  *
