@@ -2,21 +2,24 @@
 #ifndef ALLOC_H
 #define ALLOC_H
 
-/* The heap, counted: after start-up nothing of weir allocates, and a counter shows it. */
+/* Counted allocations from the heap. After start-up weir allocates nothing, and the counter can
+ * prove it. */
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zeroed, on a cache line; NULL when there is no memory. */
+/* Returns zeroed memory that is aligned to a cache line. NULL: no memory. */
 void *mem_zalloc(size_t bytes);
 void mem_free(void *p);
 
-/* The same for tables that are sized for the most there can be, of which little may ever be used:
- * each page is taken when it is first touched. Of whole pages, and not of the heap. */
+/*
+ * Does the same for large tables of which perhaps only a small part is used. The kernel allocates
+ * each page when it is first touched. The memory consists of whole pages and is not from the heap.
+ */
 void *mem_reserve(size_t bytes);
-void mem_unreserve(void *p, size_t bytes); /* NULL is allowed */
+void mem_unreserve(void *p, size_t bytes); /* accepts NULL */
 
-/* Allocations of both kinds by this process so far. Any thread. */
+/* Returns how many allocations of both kinds this process has made. Any thread. */
 uint64_t mem_alloc_count(void);
 
 #endif

@@ -18,18 +18,18 @@
 
 #include "mem_log.h"
 
-#define MEMORY_MB	256u /* of address space; taken page by page as it is used */
+#define MEMORY_MB	256u /* address space; the kernel allocates each page when it is used */
 #define LCORES_BYTES	4096u
-#define EAL_DESCRIPTORS 8u /* it opens five at the start */
+#define EAL_DESCRIPTORS 8u /* EAL opens five at the start */
 
-/* Those that were open before EAL was started. */
+/* The descriptors that were open before EAL was started. */
 struct descriptors {
 	int *fds;
 	uint32_t n, room;
 };
 
-/* "0@(2-5,7)": lcore 0 on the CPUs that this thread may use, so that EAL pins nobody to one of
- * them. */
+/* Writes a list such as "0@(2-5,7)", which lets lcore 0 use all CPUs that this thread may use. EAL
+ * then pins no thread to a single CPU. */
 static int lcore_unpinned(char *arg, size_t size)
 {
 	cpu_set_t set;
@@ -54,7 +54,7 @@ static int lcore_unpinned(char *arg, size_t size)
 	return used < size ? 0 : -E2BIG;
 }
 
-/* Whether EAL opens descriptors of that kind. */
+/* Returns whether EAL opens descriptors of this kind. */
 static bool is_eals(const char *target)
 {
 	static const char *const kinds[] = {"pipe:[", "anon_inode:[eventpoll]",
@@ -68,8 +68,8 @@ static bool is_eals(const char *target)
 }
 
 /*
- * Call 'look' for each descriptor of this process. /proc knows them all, however many there are.
- * Where it is not mounted, there is none.
+ * Calls 'look' for each descriptor of this process. /proc lists all of them, whatever their number.
+ * If /proc is not mounted, 'look' is not called.
  */
 static void each_descriptor(void (*look)(int fd, struct descriptors *before),
 			    struct descriptors *before)
@@ -95,7 +95,8 @@ static void note_descriptor(int fd, struct descriptors *open_before)
 		fds = realloc(open_before->fds,
 			      (2 * (size_t)open_before->room + 64) * sizeof(*fds));
 		if (!fds)
-			return; /* it is left as it is only if it is not one of EAL's kinds */
+			return; /* close_on_exec() then treats it as EAL's, if its kind is one of
+				 * EAL's */
 		open_before->fds = fds;
 		open_before->room = 2 * open_before->room + 64;
 	}
@@ -110,8 +111,8 @@ static bool was_open(int fd, const struct descriptors *before)
 	return false;
 }
 
-/* EAL opens its descriptors without FD_CLOEXEC. A program that is executed would keep EAL's memory.
- */
+/* Sets FD_CLOEXEC for a descriptor of EAL, which opens its descriptors without it. Otherwise a
+ * program that is executed would keep EAL's memory. */
 static void close_on_exec(int fd, struct descriptors *before)
 {
 	char path[32], target[64];
@@ -127,7 +128,8 @@ static void close_on_exec(int fd, struct descriptors *before)
 		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
-/* EAL finds CPUs by /sys alone. Where it finds none, it prints its usage to standard output. */
+/* Returns whether EAL can find CPUs. EAL finds them only by /sys. If it finds none, it prints its
+ * usage to standard output. */
 static bool finds_cpus(void)
 {
 	cpu_set_t set;
@@ -146,8 +148,8 @@ static bool finds_cpus(void)
 }
 
 /*
- * A thread of EAL ends the process where it cannot open what it needs. Returns 0, or -errno where
- * so many cannot be opened.
+ * Checks that EAL can open its descriptors. A thread of EAL ends the process if it cannot. Returns
+ * 0. Returns -errno if that many descriptors cannot be opened.
  */
 static int check_descriptors(void)
 {
@@ -166,7 +168,8 @@ static int check_descriptors(void)
 
 static int eal_start(const struct mem_eal_options *options)
 {
-	/* EAL permutes its arguments and may keep pointers to them: writable, and never freed. */
+	/* EAL permutes its arguments and may keep pointers to them. So they are writable and never
+	 * freed. */
 	static char fixed[][32] = {"weir",     "--no-huge",	 "--no-shconf",
 				   "--no-pci", "--no-telemetry", "--log-level=lib.*:warning"};
 	static char memory[16], lcores_option[] = "--lcores", lcores[LCORES_BYTES];
@@ -216,7 +219,8 @@ int mem_eal_start(const struct mem_eal_options *options)
 
 	pthread_mutex_lock(&lock);
 	if (!done) {
-		/* EAL has no 'is it there?'; until it is initialised it counts no lcore. */
+		/* EAL has no function that returns whether it was initialized. Until then, it
+		 * counts no lcore. */
 		if (rte_lcore_count() == 0)
 			result = eal_start(options);
 		done = true;

@@ -67,7 +67,8 @@ void mem_explain_limit(int rc)
 	case -EMFILE:
 		explain_descriptors();
 		break;
-	case -EAGAIN: /* a thread was not created: for its number, or for the memory of its stack */
+	case -EAGAIN: /* a thread could not be created: too many threads, or no memory for its
+		       * stack */
 		explain_threads();
 		explain_memory();
 		break;

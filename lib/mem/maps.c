@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the kernel says that memory is mapped from.
+ * Finds out from the kernel which file memory is mapped from.
  *
- * Files are told apart by the device and the inode in /proc, and both sides of the comparison come
- * from there: a page of the file is mapped once more, to learn what /proc calls it. fstat() is no
- * substitute. On btrfs and overlayfs, st_dev and st_ino differ from what /proc says, and a right
- * mapping would be refused.
+ * Files are distinguished by the device and the inode in /proc. Both sides of the comparison come
+ * from there: one more page of the file is mapped, to find out its device and inode in /proc.
+ * fstat() cannot be used for this. On btrfs and overlayfs, st_dev and st_ino differ from the
+ * numbers in /proc, and a correct mapping would be refused.
  */
 #include "maps.h"
 
@@ -19,26 +19,25 @@
 
 #include "mem_log.h"
 
-/* /proc/self is the first thread, which has no memory any more if it has ended before the others.
- */
+/* /proc/self is the first thread. If that thread ended before the others, it has no memory. */
 #define PATH "/proc/thread-self/maps"
 
-#define LINE_BYTES 160u /* more than all fields before the name have */
+#define LINE_BYTES 160u /* longer than all fields before the name */
 
 /* One mapping. */
 struct mapping {
 	uint64_t begin, end;
-	char access[5]; /* as "rw-s" */
+	char access[5]; /* e.g. "rw-s" */
 	uint64_t offset;
 	unsigned major, minor; /* the file system's device */
 	uint64_t inode;
 };
 
-/* What a range has to be. */
+/* The requirements for a range. */
 struct wanted {
 	uint64_t begin, len;
-	uint64_t offset;       /* the file's, of 'begin' */
-	struct mapping sample; /* of the same file */
+	uint64_t offset;       /* offset of 'begin' in the file */
+	struct mapping sample; /* a mapping of the same file */
 };
 
 static int open_error(void)
@@ -46,8 +45,8 @@ static int open_error(void)
 	return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? -ENOMEM : -ENODATA;
 }
 
-/* The next line. The kernel has escaped newlines in names, which may be longer than the buffer. 0;
- * -ENODATA: there is none, or it is not as expected. */
+/* Reads the next line. The kernel escapes newlines in names. A name may be longer than the buffer.
+ * Returns 0, or -ENODATA if there is no further line or the line has an unknown format. */
 static int read_line(FILE *file, struct mapping *m)
 {
 	char line[LINE_BYTES];
@@ -67,9 +66,9 @@ static int read_line(FILE *file, struct mapping *m)
 }
 
 /*
- * The mapping that 'addr' is in, or the next one above it. Lines come in the order of their
- * addresses. Where other threads map and unmap at the same time, one may be repeated, but none is
- * left out that is there all the time.
+ * Finds the mapping that contains 'addr', or the next one above it. The lines are in the order of
+ * the addresses. If other threads map and unmap memory at the same time, a line may be repeated,
+ * but a mapping that exists during the whole time is never omitted.
  */
 static int find(FILE *file, uint64_t addr, struct mapping *m)
 {
@@ -86,7 +85,7 @@ static int find(FILE *file, uint64_t addr, struct mapping *m)
 	return rc;
 }
 
-/* What is wrong with the memory at 'addr'; NULL: nothing. */
+/* Returns what is wrong with the memory at 'addr'. NULL: nothing. */
 static const char *fault_at(const struct wanted *wanted, uint64_t addr, const struct mapping *m)
 {
 	const struct mapping *sample = &wanted->sample;
@@ -131,7 +130,7 @@ static int check_range(FILE *file, const struct wanted *wanted)
 	return 0;
 }
 
-/* Map a page of the file, to see what /proc calls it. */
+/* Maps a page of the file, to find out its device and inode in /proc. */
 static int take_sample(int fd, size_t page, struct wanted *wanted)
 {
 	void *sample =
@@ -156,7 +155,7 @@ int mem_maps_check(void *base, size_t len, int fd, uint64_t offset, size_t page)
 	FILE *file;
 	int rc;
 
-	/* What a device maps is up to its driver. */
+	/* The driver of a device determines how its memory is mapped. */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -ENODATA;
 	rc = take_sample(fd, page, &wanted);

@@ -6,15 +6,15 @@
 #include <stdint.h>
 
 /*
- * Check that all of [base, base + len) is mapped from the file 'fd', beginning at 'offset', shared
- * and for reading and writing. The file has pages of 'page' bytes, and base and offset are
- * multiples of that. The range may consist of several mappings. Returns
+ * Checks that all of [base, base + len) is mapped from the file 'fd', beginning at 'offset', as a
+ * shared mapping for reading and writing. The file has pages of 'page' bytes, and base and offset
+ * are multiples of that. The range may consist of several mappings. Returns
  *
- *    0         if it is,
+ *    0         if all of the range is mapped so,
  *   -EINVAL    if it is not, after a message that names the address and the remedy,
- *   -ENOMEM    if memory, address space or descriptors are used up,
- *   -ENODATA   if nobody can tell: /proc cannot be read, or the file is not one that every process
- *              can map alike.
+ *   -ENOMEM    if there is no more memory, address space or descriptor,
+ *   -ENODATA   if this cannot be found out: /proc cannot be read, or 'fd' is not a regular
+ *              file, which every process can map in the same way.
  */
 int mem_maps_check(void *base, size_t len, int fd, uint64_t offset, size_t page);
 

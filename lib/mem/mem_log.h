@@ -2,8 +2,8 @@
 #ifndef MEM_LOG_H
 #define MEM_LOG_H
 
-/* The log of lib/mem: type "weir.mem", which --log-level=weir.mem:debug sets apart from the rest.
- */
+/* The log of lib/mem. It has the log type "weir.mem", so that --log-level=weir.mem:debug sets its
+ * level alone. */
 
 #include <rte_log.h>
 

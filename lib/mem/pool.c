@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools: descriptors on an rte_mempool, data in one region that is registered once.
+ * Pools. The descriptors of a pool are in an rte_mempool. The data is in one region, which is
+ * registered once.
  *
- * A pool belongs to one engine, not to an lcore, so that what comes back is kept in a list of the
- * pool's own: the owner's thread need not be one of EAL's, and no buffer is ever out of reach in
- * the cache of another lcore. That list goes first, so that memory of buffers that were never
- * needed is never touched, and the peak is how many the rte_mempool has given.
+ * A pool belongs to one engine, not to an lcore. So the pool has a list of its own for the buffers
+ * that were returned: the owner's thread need not be an lcore, and no buffer can stay in the cache
+ * of another lcore.
+ *
+ * Buffers are taken from that list first. Thus the memory of buffers that were never needed is
+ * never touched, and the peak is the number of buffers that were taken from the rte_mempool.
  */
 #include "mem.h"
 
@@ -21,7 +24,7 @@
 struct fill {
 	struct mem_pool *pool;
 	const struct mem_keys *keys;
-	uint32_t first; /* where in the region the first begins */
+	uint32_t first; /* offset of the first buffer in the region */
 	uint32_t buf_bytes;
 	uint32_t stride;
 };
@@ -66,7 +69,9 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 		return rc;
 	fill.keys = &pool->region->keys[registrar->slot];
 
-	/* NO_SPREAD: descriptors lie next to each other rather than spread over memory channels. */
+	/*
+	 * NO_SPREAD: descriptors are next to each other, and not distributed over memory channels.
+	 */
 	pool->mp =
 		rte_mempool_create(options->name, options->count, sizeof(struct mem_buf), 0, 0,
 				   NULL, NULL, buf_init, &fill, SOCKET_ID_ANY,

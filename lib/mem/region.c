@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Regions: what is mapped, and with which keys.
+ * Regions: mapped memory and its keys.
  *
- * A region is mapped once, at a size that never changes (the seals hold that for other processes,
- * too: nobody can truncate the file under a peer that has mapped it), and faulted in before it is
- * handed out, so that the data path meets no page fault. Hugepages are reserved by mmap and filled
- * by MADV_POPULATE_WRITE, both of which return an error where a plain touch would be a SIGBUS.
+ * A region is mapped once, with a size that never changes. The seals of its file guarantee this for
+ * other processes, too: nobody can truncate the file while a peer has mapped it. All pages are
+ * allocated before the region is used, so that no page fault occurs on the data path. mmap reserves
+ * hugepages, and MADV_POPULATE_WRITE allocates them. If there are too few, both return an error,
+ * while a plain access would raise SIGBUS.
  */
 #include "mem.h"
 
@@ -47,7 +48,9 @@ static size_t round_up(size_t len, uint64_t page)
 	return (len + page - 1) & ~(size_t)(page - 1);
 }
 
-/* A page size serves when at least half of what it takes is used. */
+/*
+ * Returns whether a page size is suitable: at least half of the memory that it needs must be used.
+ */
 static bool page_fits(size_t len, uint64_t page)
 {
 	return round_up(len, page) / 2 <= len;
@@ -58,7 +61,7 @@ static bool has_nodes(void)
 	return numa_available() >= 0 && numa_max_node() > 0;
 }
 
-/* Where the calling thread runs, when the caller names no node. */
+/* Returns the node on which the calling thread runs, if the caller names none. */
 static int node_wanted(int numa_node)
 {
 	unsigned cpu, node;
@@ -68,8 +71,9 @@ static int node_wanted(int numa_node)
 	return getcpu(&cpu, &node) == 0 ? (int)node : -1;
 }
 
-/* Preferred, not bound: memory on the wrong node is slow, none at all is worse, and with a strict
- * binding the kernel's answer to a full node is the OOM killer. */
+/* Asks the kernel to prefer a node. The memory is not bound to the node: memory on another node is
+ * slow, but better than none. With a strict binding, the kernel would start the OOM killer if the
+ * node were full. */
 static void node_prefer(void *base, size_t len, int node)
 {
 	unsigned long mask[NODES_MAX / BITS_PER_LONG] = {0};
@@ -90,7 +94,7 @@ static int node_of(void *addr)
 	return node;
 }
 
-/* Take every page now. */
+/* Allocates every page. */
 static int fault_in(void *base, size_t len, uint64_t page)
 {
 	volatile uint8_t *p = base;
@@ -99,7 +103,8 @@ static int fault_in(void *base, size_t len, uint64_t page)
 		return 0;
 	if (errno != EINVAL)
 		return -ENOMEM;
-	/* Linux before 5.14. Hugepages can't run out here: mmap has reserved them. */
+	/* Linux before 5.14 lacks MADV_POPULATE_WRITE. Hugepages cannot be used up here, because
+	 * mmap has reserved them. */
 	for (size_t at = 0; at < len; at += page)
 		p[at] = 0;
 	return 0;
@@ -118,8 +123,8 @@ static int file_create(size_t len, uint64_t page)
 	if (fd < 0)
 		return -errno;
 	rc = mem_file_resize(fd, len);
-	/* Peers that may write are passed a descriptor that can. Its mode keeps other users from
-	 * opening the file once more, through /proc, with more rights than they were passed. */
+	/* A peer that may write gets a descriptor for writing. The file's mode prevents other users
+	 * from opening the file again through /proc with more rights than their descriptor has. */
 	if (rc == 0 && (fchmod(fd, S_IRUSR) != 0 ||
 			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0))
 		rc = -errno;
@@ -140,15 +145,17 @@ static int anonymous_flags(uint64_t page)
 	return flags;
 }
 
-/* Ordinary pages that the kernel may give 512 at a time, where it does so on request: much less
- * work for it, and fewer misses of the TLB. Of memory that is shared it does so only where an
- * administrator has set it, and then unasked. */
+/* Asks the kernel to join ordinary pages, 512 at a time, to large ones, if it does so on request.
+ * This saves work in the kernel and TLB misses. For shared memory the kernel joins pages only if an
+ * administrator has enabled that, and then without a request. */
 static void join_pages(void *base, size_t len)
 {
-	(void)madvise(base, len, MADV_HUGEPAGE); /* without it they serve as well */
+	(void)madvise(base, len, MADV_HUGEPAGE); /* pages that are not joined can be used as well */
 }
 
-/* Map 'region' with pages of one size. 0 or -errno, with nothing left behind. */
+/*
+ * Maps 'region' with pages of one size. Returns 0. Returns -errno after it has undone everything.
+ */
 static int region_map(struct weir_region *region, size_t len, uint64_t page, int node,
 		      bool may_join)
 {
@@ -157,8 +164,8 @@ static int region_map(struct weir_region *region, size_t len, uint64_t page, int
 	void *base;
 	int rc;
 
-	/* Only of a whole number of large pages are all joined: Linux puts such mappings where they
-	 * can be. */
+	/* All pages are joined only if the length is a multiple of the large page. Linux aligns
+	 * such mappings so that the pages can be joined. */
 	len = round_up(len, is_joined ? PAGE_2M : page);
 	if (region->is_anonymous) {
 		region->fd = -1;
@@ -222,7 +229,7 @@ static void notice_ordinary(size_t len)
 		len >> 20, hugepages_now() + pages);
 }
 
-/* The largest pages that can be had and that fit. */
+/* Maps the region with the largest pages that are suitable and available. */
 static int region_map_best(struct weir_region *region, const struct weir_region_options *options)
 {
 	static const uint64_t sizes[] = {PAGE_1G, PAGE_2M};
@@ -300,14 +307,15 @@ uint64_t mem_file_page_bytes(int fd)
 	return page_ordinary();
 }
 
-/* Check the file behind adopted memory, and learn its page size. */
+/* Checks the file of adopted memory, and finds out its page size. */
 static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 {
 	struct stat st;
 
 	if (fstat(fd, &st) != 0)
 		return -EINVAL;
-	/* A peer that maps more than there is would be killed when it touches it. */
+	/* A peer that maps memory after the end of the file would be killed when it accesses that
+	 * memory. */
 	if (S_ISREG(st.st_mode) &&
 	    (offset > (uint64_t)st.st_size || len > (uint64_t)st.st_size - offset))
 		return -EINVAL;
@@ -315,9 +323,9 @@ static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 	return 0;
 }
 
-/* Check what the memory is mapped from. *kept is the file if the memory is of it, or -1 if nobody
- * can tell: peers that were given another file would not see this memory, and might see what is not
- * for them. */
+/* Checks which file the memory is mapped from. Sets *kept to the file if the memory belongs to it,
+ * or to -1 if this cannot be found out. If peers got another file, they would not see this memory,
+ * and might see data that is not intended for them. */
 static int mapping_check(void *base, size_t len, int fd, uint64_t offset, uint64_t page, int *kept)
 {
 	int rc;
@@ -357,7 +365,7 @@ int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 	region->fd = -1;
 	region->is_adopted = true;
 	if (fd >= 0) {
-		/* Our own, so that the embedder may close its. */
+		/* A duplicate, so that the embedder may close its own descriptor. */
 		region->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		region->fd_offset = fd_offset;
 		if (region->fd < 0) {
@@ -375,7 +383,7 @@ void weir_region_destroy(struct weir_region *region)
 		return;
 	for (uint32_t slot = 0; slot < MEM_SLOTS_MAX; slot++) {
 		if (region->keys[slot].lkey != 0) {
-			/* A leak is the lesser evil: a device may still write there. */
+			/* A device may still write there, so a leak is better than an unmap. */
 			MEM_LOG(ERR,
 				"region %p is destroyed while it is registered with an engine: "
 				"kept mapped",

@@ -35,7 +35,8 @@ int mem_file_resize(int fd, size_t len)
 	was_pending = sigismember(&pending, SIGXFSZ) == 1;
 	pthread_sigmask(SIG_BLOCK, &xfsz, &before);
 	rc = ftruncate(fd, (off_t)len) == 0 ? 0 : -errno;
-	/* The kernel sends it to this thread. One that was pending before is the host process's. */
+	/* The kernel sends the signal to this thread. A signal that was pending before belongs to
+	 * the host process. */
 	if (rc == -EFBIG && !was_pending)
 		(void)sigtimedwait(&xfsz, NULL, &now);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

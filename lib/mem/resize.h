@@ -5,10 +5,10 @@
 #include <stddef.h>
 
 /*
- * Set the length of a memfd. RLIMIT_FSIZE applies to memfds, too: beyond it the kernel sends
- * SIGXFSZ, which would end the host process. This blocks the signal for the call and takes it away;
- * the process's disposition of it stays as it is. Returns 0 or -errno: -EFBIG, after a message that
- * names the limit.
+ * Sets the length of a memfd. RLIMIT_FSIZE applies to memfds, too. If the length exceeds it, the
+ * kernel sends SIGXFSZ, which would end the host process. This function blocks the signal during
+ * the call and removes a signal that the call caused. It does not change the process's disposition
+ * of the signal. Returns 0 or -errno. It returns -EFBIG after a message that names the limit.
  */
 int mem_file_resize(int fd, size_t len);
 

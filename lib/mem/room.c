@@ -6,15 +6,16 @@
 #include <string.h>
 
 #define PATH_BYTES 640u
-#define UNLIMITED  (UINT64_C(1) << 60) /* version 1 writes its largest number, about 2^63 */
+#define UNLIMITED  (UINT64_C(1) << 60) /* version 1 writes its highest number, about 2^63 */
 #define LEVELS_MAX 64u
 
-/* What one version calls its files. */
+/* The names of the files of one version of cgroups. */
 struct cgroup_names {
-	const char *mounts[2]; /* where it may be mounted */
+	const char *mounts[2]; /* possible mount points */
 	const char *limits[2];
 	const char *usage;
-	const char *reclaimable[2]; /* lines of memory.stat: page cache, which gives way */
+	const char *reclaimable[2]; /* lines of memory.stat for the page cache, which can be
+				     * reclaimed */
 };
 
 static const struct cgroup_names version_1 = {
@@ -31,7 +32,8 @@ static const struct cgroup_names version_2 = {
 	.reclaimable = {"inactive_file %llu", "active_file %llu"},
 };
 
-/* A file that holds one number; "max" and what can't be read is 'otherwise'. */
+/* Reads a file that contains one number. Returns 'otherwise' for "max" and for a file that cannot
+ * be read. */
 static uint64_t read_number(const char *folder, const char *name, uint64_t otherwise)
 {
 	unsigned long long value;
@@ -88,9 +90,9 @@ static void look_at(const char *folder, const struct cgroup_names *names, struct
 	}
 }
 
-/* The cgroup at 'path' and those above it. In a container the path may be the host's, of which only
- * the end, or nothing, is to be seen here: what is not there has no limit, and the mount's root is
- * looked at in any case. */
+/* Applies the limits of the cgroup at 'path' and of those above it. In a container the path may be
+ * the one of the host, of which only the last part, or nothing, is visible. A cgroup that is not
+ * visible has no limit here. The root of the mount is read in any case. */
 static void look_up(const char *root, const struct cgroup_names *names, const char *path,
 		    struct mem_room *room)
 {
@@ -114,7 +116,8 @@ static void look_up(const char *root, const struct cgroup_names *names, const ch
 	}
 }
 
-/* A line is "number:controllers:path"; without controllers it is version 2's. */
+/* Applies the limits of the cgroups of this process. A line is "number:controllers:path". A line
+ * without controllers belongs to version 2. */
 static void look_at_cgroups(const char *root, struct mem_room *room)
 {
 	char path[PATH_BYTES], line[PATH_BYTES];
@@ -132,7 +135,7 @@ static void look_at_cgroups(const char *root, struct mem_room *room)
 			continue;
 		*where++ = '\0';
 		where[strcspn(where, "\n")] = '\0';
-		/* The root is "/", which adds nothing. */
+		/* The root is "/", which is written as "" here. */
 		if (strcmp(where, "/") == 0)
 			*where = '\0';
 		if (controllers[1] == '\0')
@@ -165,7 +168,7 @@ void mem_room(const char *root, struct mem_room *room)
 	if (file)
 		fclose(file);
 	look_at_cgroups(root, room);
-	/* No cgroup of memory counts these. */
+	/* Memory cgroups do not count hugepages. */
 	if (room->bytes != UINT64_MAX)
 		room->bytes += huge * huge_kib << 10;
 }

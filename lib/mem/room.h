@@ -2,19 +2,23 @@
 #ifndef ROOM_H
 #define ROOM_H
 
-/* How much memory this process can still get, so that a program can refuse what does not fit before
- * it takes any. Otherwise the kernel would end it, or another process. */
+/* How much memory this process can still get. A program can thus refuse a request that does not fit
+ * before it allocates anything. Otherwise the kernel would end this process or another one. */
 
 #include <stdint.h>
 
 struct mem_room {
-	uint64_t bytes;	      /* UINT64_MAX: nothing says */
-	char limited_by[720]; /* the file that says so; "" with UINT64_MAX */
+	uint64_t bytes;	      /* UINT64_MAX: unknown */
+	char limited_by[720]; /* the file that states this limit; "" with UINT64_MAX */
 };
 
-/* The least of what the machine has available and what each memory cgroup (version 1 and 2) allows,
- * from the process's own up to the root; and hugepages that are free. 'root' is put in front of
- * /proc and /sys: "" but in tests. Never fails. */
+/*
+ * Sets *room to the lowest of these limits, and adds the free hugepages:
+ * - the available memory of the machine,
+ * - the limit of each memory cgroup (version 1 and 2), from the process's own one up to the root.
+ *
+ * 'root' is a prefix of /proc and /sys: "" except in tests. Never fails.
+ */
 void mem_room(const char *root, struct mem_room *room);
 
 #endif

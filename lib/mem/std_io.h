@@ -2,8 +2,8 @@
 #ifndef STD_IO_H
 #define STD_IO_H
 
-/* Standard input, output and error of programs. The library never includes this: a host process
- * owns its descriptors and its signals. */
+/* Standard input, output and error of programs. The library never includes this file, because a
+ * host process owns its descriptors and its signals. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /*
- * Call this first in main(). It opens each of the descriptors 0 to 2 that is closed. Otherwise the
+ * Opens each of the descriptors 0 to 2 that is closed. Call this first in main(). Otherwise the
  * next pipe, socket or file of the program gets that number, and messages for the terminal are
  * written into it.
  *
@@ -26,8 +26,8 @@ static inline void std_io_start(void)
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
 			continue;
-		/* A container may have no /dev: any other file that cannot be written serves as
-		 * well. */
+		/* A container may have no /dev. Any other file that cannot be written serves the
+		 * same purpose. */
 		if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0)
 			(void)!open("/", O_RDONLY | O_DIRECTORY);
 	}
@@ -35,8 +35,8 @@ static inline void std_io_start(void)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
-/* Write what standard output still buffers. Returns 0, or -1 after a message: some of the output is
- * lost. */
+/* Writes the data that standard output still buffers. Returns 0. Returns -1 after a message if some
+ * of the output could not be written. */
 static inline int std_io_finish(const char *program)
 {
 	errno = 0;
