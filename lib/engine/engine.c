@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creating and destroying engines. The work is in poll.c. */
+/* Creates and destroys engines. The poll loop is in poll.c. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,7 +22,9 @@
 #include "shared_recv.h"
 #include "sized.h"
 
-/* Slots of regions' key tables that are in use, one bit an engine of this process. */
+/*
+ * The slots of regions' key tables that are in use. Each bit stands for an engine of this process.
+ */
 static _Atomic uint64_t slots_used;
 
 _Static_assert(MEM_SLOTS_MAX == 64, "slots_used has a bit for each");
@@ -45,7 +47,9 @@ static void slot_put(uint32_t slot)
 	atomic_fetch_and(&slots_used, ~(1ull << slot));
 }
 
-/* Byte 'align_at' of each buffer is aligned so; 0: as any. */
+/*
+ * Creates a pool. Byte 'align_at' of each buffer is aligned to 'align'. 0: the default alignment.
+ */
 static int pool_create_aligned(struct weir_engine *engine, const char *what, uint32_t count,
 			       uint64_t buf_bytes, uint32_t align, uint32_t align_at,
 			       bool is_private, struct mem_pool **pool)
@@ -92,7 +96,7 @@ static int recv_pool_create(struct weir_engine *engine)
 				   has_targets ? p->lead_bytes : 0, true, &engine->recv_pool);
 }
 
-/* Zeros from a pool, in *buf. */
+/* Takes a buffer from a pool into *buf and fills it with zeros. */
 static int zeros_take(struct mem_pool *pool, struct mem_buf **buf)
 {
 	*buf = mem_pool_get(pool);
@@ -116,7 +120,7 @@ static int gap_create(struct weir_engine *engine)
 static int pools_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
-	/* Room for the transport header in front of a message of the largest inline size. */
+	/* There is room for the transport header before a message of the largest inline size. */
 	uint64_t send_bytes = (uint64_t)engine->msg_bytes + ENGINE_HEADROOM;
 	int rc;
 
@@ -168,8 +172,8 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* The length of receives: lead and targets, where they have some, and a message of the usual length
- * at least. */
+/* Determines the length of receives. It is the length of the lead and the targets, if there are
+ * targets, and at least the length of a message. */
 static int size_receives(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -191,7 +195,8 @@ static int size_receives(struct weir_engine *engine)
 	return -EINVAL;
 }
 
-/* What crosses from one transmission to the next is put together in a bulk buffer. */
+/* Returns how many transmissions per message the engine accepts. A bulk buffer must hold them all,
+ * because data that continues in the next transmission is joined in a bulk buffer. */
 static uint32_t group_max(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -219,7 +224,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		.max_requests = ENGINE_REQUESTS_MAX,
 		.map_bytes_peer = profile->map_bytes_peer,
 		.mappings_peer = profile->mappings_peer,
-		.max_regions = ENGINE_REGIONS_MAX + 7, /* and the pools' */
+		.max_regions = ENGINE_REGIONS_MAX + 7, /* 7 more for the pools */
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops;
@@ -230,7 +235,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		LOG(ERR, "%s", error);
 		return -EINVAL;
 	}
-	ops = fabric_driver_find(profile->driver); /* which the check has found */
+	ops = fabric_driver_find(profile->driver); /* the check has found it */
 	rc = mem_eal_start(NULL);
 	if (rc != 0)
 		return rc;
@@ -249,8 +254,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		return rc;
 	}
 	engine->profile = *profile;
-	/* What a peer may send inline it may bring by a chunk, too, and does where that is faster.
-	 */
+	/* A peer may send by a chunk what it may send inline, and it does so if that is faster. */
 	engine->profile.bulk_buffer_bytes =
 		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
 	engine->msg_bytes = profile->inline_bytes;
@@ -308,8 +312,9 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	return rc;
 }
 
-/* The end in a child of fork(2). Connections, calls and the engine itself stay, on the heap:
- * another thread may have been changing their lists when the process forked, and so may EAL's. */
+/* Ends an engine in a child of fork(2). Connections, calls and the engine itself remain allocated:
+ * another thread may have been changing their lists when the process forked. The same is true for
+ * the data of EAL. */
 static void abandon(struct weir_engine *engine)
 {
 	struct mem_pool **pools[] = {
@@ -336,12 +341,12 @@ void weir_engine_destroy(struct weir_engine *engine)
 		return;
 	}
 	engine->is_ending = true;
-	/* What was posted is run: a connection on its way to this engine must end, too. A bound, as
-	 * it may post more. */
+	/* Runs the posted functions, because a connection that is being passed to this engine must
+	 * end, too. The number of rounds is limited, because a function may post another one. */
 	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0;
 	     i++)
 		;
-	/* Endpoints that close may make others close; each goes through the reap list. */
+	/* The end of an endpoint may end others, so the list is read again after each one. */
 	while ((ep = TAILQ_FIRST(&engine->all))) {
 		ep->is_reaping = true;
 		ep->on_reap(ep);
@@ -368,8 +373,8 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mailbox_destroy(engine);
 	engine_peers_destroy(engine);
 	/*
-	 * A child of a fork that happens meanwhile abandons the device: so until it is stopped, and
-	 * not when it is freed.
+	 * If the process forks now, the child must abandon the device, but only until the device is
+	 * stopped. So the engine is removed from the fork handler before the device is freed.
 	 */
 	if (engine->dev && engine->ops->stop)
 		engine->ops->stop(engine->dev);

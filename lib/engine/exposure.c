@@ -38,7 +38,7 @@ static void say_auto(const struct weir_engine *engine)
 	    engine->ops->name);
 }
 
-/* With windows every key is of one connection already. */
+/* With memory windows, each key is already valid on one connection only. */
 static int domains_choose(struct weir_engine *engine)
 {
 	int rc;

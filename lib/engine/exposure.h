@@ -3,38 +3,46 @@
 #define EXPOSURE_H
 
 /*
- * What an engine's peers may reach: the exposure policy of its profile, for the device that it has
- * (RFC 8166 section 8.1).
+ * Which memory an engine's peers may access. This is the exposure policy of the profile, for the
+ * engine's device (RFC 8166 section 8.1).
  *
- * window  regions have no key of their own; each call binds windows over what it names, for its one
- *         connection, and they are invalid again before it ends. The engine's windows are a stack,
- *         taken when the first connection is made: an engine that only responds needs none.
- * pool    regions that are not private have keys, which every connection of the engine may use
- *         while the region is registered; or, with 'protection = connection', keys of each
- *         connection that makes calls, for that one.
+ * window: Regions have no remote key. Each call binds memory windows over the memory that it names,
+ * for its connection only. The windows are invalidated before the call ends. The engine's windows
+ * are a stack. They are allocated when the first connection is made, because an engine that is only
+ * a responder needs none.
+ *
+ * pool: Regions that are not private have remote keys. Every connection of the engine may use these
+ * keys while the region is registered. With 'protection = connection', each connection that makes
+ * calls has keys of its own, which are valid only there.
  */
 
 #include "engine.h"
 
 #define ENGINE_WINDOWS_MIN 64u /* no call needs more */
 
-/* Of what policy 'auto' is on this device; says what it means where that is less than one would
- * think. Before anything is registered. 0; -EINVAL: it does not go with shared receives, logged; or
- * another -errno of the device's. */
+/* Chooses the exposure policy, if the profile has 'auto', and the protection domains. Logs what the
+ * policy means if it protects less than a user might expect. It is called before anything is
+ * registered. Returns:
+ * - 0,
+ * - -EINVAL, logged: the protection does not go with shared receives,
+ * - another -errno of the device. */
 int engine_exposure_choose(struct weir_engine *engine);
 
-/* Before a connection that is to make calls: as many as the profile says, or as can be had. 0;
- * -EOPNOTSUPP: the device has none; -ENOMEM, -ENOSPC: not even the fewest that serve. Logged. */
+/* Allocates memory windows, before the first connection that makes calls. It allocates as many as
+ * the profile says, or fewer if the device has no more. Returns, after a log line for each error:
+ * - 0,
+ * - -EOPNOTSUPP: the device has no memory windows,
+ * - another -errno of the device or -ENOMEM: fewer than ENGINE_WINDOWS_MIN are available. */
 int engine_windows_create(struct weir_engine *engine);
 void engine_windows_destroy(struct weir_engine *engine);
 
-/* Owner's thread; one that is not bound. There must be one. */
+/* Takes a window that is not bound. nwindows_free must not be 0. Owner's thread. */
 static inline struct fabric_mw *engine_window_get(struct weir_engine *engine)
 {
 	return engine->windows_free[--engine->nwindows_free];
 }
 
-/* Not bound any more, or its queue pair is gone. */
+/* Returns a window that is not bound any more, or whose queue pair was destroyed. */
 static inline void engine_window_put(struct weir_engine *engine, struct fabric_mw *mw)
 {
 	engine->windows_free[engine->nwindows_free++] = mw;

@@ -8,8 +8,8 @@
 #include "compiler.h"
 #include "log.h"
 
-/* By slot. An engine that a child has destroyed stays here: its connections stay reachable by it.
- */
+/* Engines by slot. In a child, a destroyed engine stays here, so that its connections remain
+ * reachable. */
 static _Atomic(struct weir_engine *) engines[MEM_SLOTS_MAX];
 
 static int dead_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
@@ -92,7 +92,7 @@ static uint32_t dead_qp_rkey(const struct fabric_qp *qp, uint32_t rkey)
 	return 0;
 }
 
-/* What is posted is taken, and never completes. */
+/* Accepts all work requests, none of which ever completes. */
 static uint32_t dead_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	(void)qp, (void)wrs;
@@ -149,7 +149,9 @@ static bool dead_rdma_now(struct fabric_qp *qp, struct fabric_sge local, uint32_
 	return false;
 }
 
-/* Each operation that an engine with a device can call is set, whichever the driver has. */
+/*
+ * Every operation that an engine with a device can call is set, whatever the driver of the device.
+ */
 static const struct fabric_ops dead_ops = {
 	.name = "none, after fork",
 	.mr_register = dead_mr_register,
@@ -179,7 +181,7 @@ static const struct fabric_ops dead_ops = {
 	.read_direct = dead_rdma_now,
 };
 
-/* In the child, inside fork(). */
+/* Runs in the child, inside fork(). */
 static void in_child(void)
 {
 	for (uint32_t i = 0; i < MEM_SLOTS_MAX; i++) {
@@ -188,12 +190,13 @@ static void in_child(void)
 		if (!engine)
 			continue;
 		engine->driver = dead_ops;
-		/* A copy of a socket would hide the parent's end from its peers. */
+		/* With a copy of a socket in the child, the parent's peers would not notice its
+		 * end. */
 		if (engine->dev && engine->dev->ops->abandon)
 			engine->dev->ops->abandon(engine->dev);
 		engine->is_forked = true;
-		/* No message is that short: calls and results take the slow way to a buffer, which
-		 * looks at is_forked. */
+		/* No message is so short. So calls and results use the slow path to a buffer, which
+		 * checks is_forked. */
 		engine->small_bytes = 0;
 		engine->msg_bytes = 0;
 		TAILQ_INIT(&engine->to_flush);

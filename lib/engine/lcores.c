@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of CPUs, as a profile and command lines name them. */
+/* Lists of CPUs in profiles and on command lines. */
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #define LIST_MAX     (CPU_MAX + 1)
 #define ONLINE_BYTES 256u
 
-/* Whether 'cpu' is new in the set, which it then is in. */
+/* Adds 'cpu' to the set. Returns whether it was not yet in the set. */
 static bool set_add(uint64_t set[SET_WORDS], unsigned long cpu)
 {
 	uint64_t bit = 1ull << (cpu % 64);
@@ -72,14 +72,14 @@ static bool is_online(uint32_t cpu)
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
 	file = fopen(path, "re");
 	if (!file)
-		return true; /* many kernels have none for CPU 0, and there may be no /sys */
+		return true; /* many kernels have no such file for CPU 0, and /sys may be missing */
 	if (fscanf(file, "%d", &value) != 1)
 		value = 1;
 	fclose(file);
 	return value != 0;
 }
 
-/* The affinity of this thread, as a list. */
+/* Writes the CPUs of a set as a list. */
 static void list_usable(const cpu_set_t *set, char *text, size_t bytes)
 {
 	size_t used = 0;
@@ -118,7 +118,7 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 	if (n < 0)
 		return n;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
-		return 0; /* to pin a thread will tell */
+		return 0; /* the error will occur when a thread is pinned */
 	list_usable(&set, usable, sizeof(usable));
 	for (int i = 0; i < n; i++) {
 		if (CPU_ISSET(cpus[i], &set))

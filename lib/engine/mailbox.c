@@ -13,9 +13,9 @@
 #define MAILBOX_SIZE  1024u /* messages; a power of two */
 #define MAILBOX_BURST 32u
 
-/* On x86, rings order what they carry by the processor's own rules, which a thread sanitizer does
- * not know: it is told that who takes a message has seen all that its sender did, and to look away
- * from the rings' insides. */
+/* On x86, rings rely on the memory order of the processor, which a thread sanitizer does not know.
+ * The macros state that the consumer of a message sees everything that its producer did before. The
+ * suppressions exclude the code of the rings. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
@@ -53,7 +53,9 @@ int mailbox_create(struct weir_engine *engine)
 	engine->mailbox = mem_zalloc((size_t)bytes);
 	if (!engine->mailbox)
 		return -ENOMEM;
-	/* RTS: a producer that is descheduled in the middle does not stop the others for long. */
+	/*
+	 * RTS: a producer that is descheduled during an enqueue does not stop the others for long.
+	 */
 	return rte_ring_init(engine->mailbox, "weir_mailbox", MAILBOX_SIZE,
 			     RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of peers, in a hash table of chains. The table's size follows the profile's number of
- * connections. */
+/* Accounts of peers, in a hash table with chains. The size of the table depends on the profile's
+ * number of connections. */
 #include "peer.h"
 
 #include <errno.h>
@@ -17,11 +17,12 @@
 LIST_HEAD(engine_peer_list, engine_peer);
 
 struct engine_peers {
-	uint64_t seed; /* so that a peer cannot choose addresses that share a chain */
+	uint64_t seed; /* prevents that a peer chooses addresses that share a chain */
 	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
-	uint32_t count_max; /* the longest of these lists that is not empty; 0: all are */
+	uint32_t count_max; /* the highest index with a list that is not empty; 0: all are empty */
 	struct engine_peer_members
-		any; /* connections of these accounts, the longest idle one first */
+		/* Connections of these accounts; the one that was idle longest is the first. */
+		any;
 	uint32_t mask;
 	struct engine_peer_list lists[];
 };
@@ -132,13 +133,14 @@ void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer)
 	mem_free(peer);
 }
 
-/* False: this side connects to it, so that its connections give way to nobody. */
+/* Returns whether connections of this peer may be ended in favour of others. False: this side
+ * connects to the peer. */
 static bool gives_way(const struct engine_peer *peer)
 {
 	return peer->key.kind != ENGINE_PEER_OURS;
 }
 
-/* The number of connections changes by one. */
+/* Sets the number of connections, which changes by one. */
 static void recount(struct engine_peers *peers, struct engine_peer *peer, uint32_t count)
 {
 	if (gives_way(peer)) {

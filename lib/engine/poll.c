@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The poll loop. One pass: completions, which run the handlers and callbacks to their end;
- * connection events and the mailbox; deadlines, once a tick; then one flush for each connection
- * that has something to send, so that a burst costs one doorbell; then those that ended are freed,
- * when nothing that was polled can name them any more.
+ * The poll loop. One pass does the following, in this order:
+ *
+ * - Poll completions. They run the handlers and callbacks to their end.
+ * - Poll connection events and the mailbox.
+ * - Check deadlines, once per tick.
+ * - Flush each connection that has something to send, so that a burst needs one doorbell.
+ * - Free the endpoints that have ended. Nothing that was polled can refer to them any more.
  */
 #include "engine.h"
 #include "forked.h"
@@ -14,7 +17,8 @@
 
 #include "compiler.h"
 
-/* Connection events are rare: look at them when there is nothing else, or after this many polls. */
+/* Connection events are rare. They are polled when there is no other work, or after this many
+ * polls. */
 #define CM_EVERY 32u
 #define CM_BURST 8u
 

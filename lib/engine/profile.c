@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loading a profile. rte_cfgfile reads the values, but it skips lines that it does not understand,
- * knows no line numbers and takes the first of two equal keys. So the file is scanned first,
- * strictly and line by line, for sections and keys; values are then taken for what the scan has
- * found, and only that.
+ * Loads a profile. rte_cfgfile reads the values. But it skips lines that it does not understand,
+ * has no line numbers, and uses the first of two equal keys. So the file is first scanned for
+ * sections and keys, strictly and line by line. Values are then read only for the keys that the
+ * scan found.
  */
 
 #include <ctype.h>
@@ -23,20 +23,20 @@
 #include "engine.h"
 #include "profile_keys.h"
 
-#define LINE_MAX_BYTES 320u /* rte_cfgfile takes a name, a value and 4 more */
+#define LINE_MAX_BYTES 320u /* rte_cfgfile accepts a name, a value and 4 more */
 #define COMMENT	       '#'
 
 struct load {
-	const char *path; /* NULL: no file, a profile made by hand */
+	const char *path; /* NULL: a profile that the program set, without a file */
 	char *err;
 	size_t err_bytes;
 	uint32_t line;
-	char section[CFG_NAME_LEN];	  /* that the scan is in; "": none yet */
-	uint32_t lines[PROFILE_KEYS_MAX]; /* where each key was set; 0: nowhere */
-	bool seen[PROFILE_KEYS_MAX];	  /* the section of that key has begun */
+	char section[CFG_NAME_LEN];	  /* the current section of the scan; "": none yet */
+	uint32_t lines[PROFILE_KEYS_MAX]; /* the line that sets each key; 0: none */
+	bool seen[PROFILE_KEYS_MAX];	  /* the section of this key has begun */
 };
 
-/* Write "path:line: " and the message. Returns -EINVAL, for the caller to return. */
+/* Writes "path:line: " and the message. Returns -EINVAL, which the caller returns. */
 static printf_like(3, 4) int fail(const struct load *load, uint32_t line, const char *format, ...)
 {
 	size_t used = 0;
@@ -66,7 +66,7 @@ static int fail_value(const struct load *load, uint32_t line, const struct profi
 		    key->name, why, allowed, key->name, key->example ? key->example : key->initial);
 }
 
-/* The keys of a section, or with NULL all sections. */
+/* Lists the keys of a section. If 'section' is NULL, lists all sections. */
 static const char *list_known(const char *section, char *text, size_t bytes)
 {
 	const char *last = "";
@@ -85,7 +85,7 @@ static const char *list_known(const char *section, char *text, size_t bytes)
 	return text;
 }
 
-/* Cut blanks off both ends, in place. */
+/* Removes blanks at both ends, in place. */
 static char *strip(char *text)
 {
 	char *end = text + strlen(text);
@@ -178,7 +178,8 @@ static int scan_line(struct load *load, char *text, size_t len)
 
 static int scan(struct load *load, FILE *file)
 {
-	char text[LINE_MAX_BYTES + 2]; /* one character too many shows */
+	char text[LINE_MAX_BYTES + 2]; /* room for one character more, so that a line that is too
+					* long is noticed */
 	int rc = 0;
 
 	while (rc == 0) {
@@ -211,7 +212,7 @@ static int fail_driver(const struct load *load, uint32_t line, const char *name)
 		    known);
 }
 
-/* What no single key's range says. */
+/* Checks what concerns several keys or the driver. */
 static int check_together(const struct load *load, const struct weir_profile *profile)
 {
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
@@ -222,7 +223,7 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 		return fail_driver(load,
 				   load->lines[profile_key_find("engine", "driver") - profile_keys],
 				   profile->driver);
-	/* Also where there are none: a driver may need some. */
+	/* This is also done without options, because a driver may require some. */
 	if (ops->options_check && ops->options_check(profile->driver_options) != 0)
 		return fail(load, load->lines[key - profile_keys],
 			    "[engine] driver_options: '%.64s' are not valid for driver %s: %s",
@@ -283,7 +284,7 @@ static int load_file(struct load *load, FILE *file, struct weir_profile *profile
 int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
 {
 	struct load load = {.path = path, .err = err, .err_bytes = err_bytes};
-	/* Of a FIFO that nobody writes to, open() would wait for ever. */
+	/* Without O_NONBLOCK, open() of a FIFO without a writer would block for ever. */
 	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
@@ -315,7 +316,7 @@ void weir_profile_defaults(struct weir_profile *profile)
 	char why[192];
 
 	memset(profile, 0, sizeof(*profile));
-	/* Each default is in its key's range: a unit test checks the table. */
+	/* Each default is in the range of its key. A unit test checks this. */
 	for (uint32_t i = 0; i < profile_nkeys; i++)
 		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why,
 				      sizeof(why));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What no single key's range says: keys that do not go together, or that the driver does not serve.
- */
+/* Checks for keys that exclude each other, and for values that the driver does not support. */
 #include <stdio.h>
 
 #include "engine.h"
@@ -29,7 +28,9 @@ static const struct profile_key *few_receives(const struct weir_profile *profile
 	return profile_key_find("memory", "recv_buffers");
 }
 
-/* 'attr' has zeros where only a device knows. */
+/*
+ * Checks the limits of the driver. A member of 'attr' is 0 if only an open device knows its value.
+ */
 static const struct profile_key *over_driver(const struct weir_profile *profile,
 					     const struct fabric_dev_attr *attr, const char *driver,
 					     char *why, size_t why_bytes)
@@ -54,7 +55,7 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 	return NULL;
 }
 
-/* What the build has no code for. */
+/* Returns a key whose value needs code that is not in this build. */
 static const struct profile_key *profile_not_built(const struct weir_profile *profile, char *why,
 						   size_t why_bytes)
 {
@@ -91,7 +92,7 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 		return key;
 	if (ops->attr_max) {
 		attr = *ops->attr_max;
-		/* The driver's devices are all of one kind. */
+		/* All devices of the driver are of the same kind. */
 		if (policy == WEIR_EXPOSURE_AUTO)
 			policy = attr.revokes_access ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
 	}

@@ -2,7 +2,7 @@
 #ifndef PROFILE_KEYS_H
 #define PROFILE_KEYS_H
 
-/* The table of a profile's keys, and their values as text. */
+/* The table of a profile's keys, and the text form of their values. */
 
 #include <weir/profile.h>
 
@@ -29,11 +29,11 @@ struct profile_key {
 	const char *name;
 	enum profile_key_type type;
 	uint64_t min, max; /* NUMBER, BYTES */
-	uint64_t step;	   /* NUMBER, BYTES: the value is a multiple of it */
+	uint64_t step;	   /* NUMBER, BYTES: the value must be a multiple of it */
 	const struct profile_choice *choices;
 	bool (*is_valid)(const char *text); /* TEXT */
-	const char *allowed;		    /* TEXT: in words */
-	const char *unit;		    /* NUMBER: for people */
+	const char *allowed;		    /* TEXT: description of the allowed values */
+	const char *unit;		    /* NUMBER: unit for messages */
 	const char *initial;		    /* the default, in the file's syntax */
 	const char *example;		    /* NULL: the default */
 	const char *help;
@@ -43,26 +43,28 @@ struct profile_key {
 extern const struct profile_key profile_keys[];
 extern const uint32_t profile_nkeys;
 
-/* NULL: no such key. */
+/* Returns the key with this name. NULL: there is none. */
 const struct profile_key *profile_key_find(const char *section, const char *name);
 
-/* Parse 'text' into the key's field. false: *profile is untouched, and 'why' says what is wrong. */
+/* Parses 'text' and stores the value in the key's field. Returns false if 'text' is not valid. Then
+ * *profile is unchanged, and 'why' contains the reason. */
 bool profile_key_set(const struct profile_key *key, const char *text, struct weir_profile *profile,
 		     char *why, size_t why_bytes);
 
-/* Whether the field holds what profile_key_set() could have put there. */
+/* Returns whether the field holds a value that profile_key_set() could have stored. If not, 'why'
+ * contains the reason. */
 bool profile_key_check(const struct profile_key *key, const struct weir_profile *profile, char *why,
 		       size_t why_bytes);
 
 struct fabric_ops;
 
-/* Keys, each in its range, that do not go together, or that devices of the driver do not serve,
- * whatever the machine. Returns the key to blame, or NULL. */
+/* Checks keys, each of which is in its range, for two kinds of conflicts: keys that exclude each
+ * other, and values that no device of the driver supports. Returns the key to change, or NULL. */
 const struct profile_key *profile_conflict(const struct weir_profile *profile,
 					   const struct fabric_ops *ops, char *why,
 					   size_t why_bytes);
 
-/* "1 to 1024", "auto, spin, yield or sleep". */
+/* Writes the allowed values, such as "1 to 1024" or "auto, spin, yield or sleep". */
 void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes);
 
 #endif

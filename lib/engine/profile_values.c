@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The values of a profile's keys: read from text, checked against the table, and described. */
+/*
+ * The values of a profile's keys: parses them, checks them against the table, and describes them.
+ */
 #include "profile_keys.h"
 
 #include <ctype.h>
@@ -12,7 +14,7 @@
 
 #include "compiler.h"
 
-/* Append to what is in 'text'; cut at its end. */
+/* Appends to 'text', and truncates the result to 'bytes'. */
 static printf_like(3, 4) void append(char *text, size_t bytes, const char *format, ...)
 {
 	size_t used = strlen(text);
@@ -103,7 +105,7 @@ static bool number_check(const struct profile_key *key, uint64_t value, char *wh
 	return true;
 }
 
-/* Digits and, for sizes, a suffix. Signs, blanks, fractions and other bases are refused. */
+/* Parses digits and, for sizes, a suffix. Signs, blanks, fractions and other bases are refused. */
 static bool number_parse(const struct profile_key *key, const char *text, uint64_t *value,
 			 char *why, size_t why_bytes)
 {

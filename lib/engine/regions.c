@@ -12,9 +12,10 @@
 #include "log.h"
 
 /*
- * Whether peers may be passed the descriptor of the memory's file. They get all of the file, and
- * keep it, so the region has to be all of it for good, and they have to be able to map it for
- * writing. st_blksize is not the size of a page: on tmpfs it may be that of a transparent hugepage.
+ * Returns whether peers may get the descriptor of the memory's file. Peers get all of the file, and
+ * can keep it. So the region must be the whole file, the file must not grow, and peers must be able
+ * to map it for writing. st_blksize is not the page size: on tmpfs it may be the size of a
+ * transparent hugepage.
  */
 static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 {
@@ -45,8 +46,8 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 					      fd_offset, &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
-	/* Memory that can't be shared with another process still serves as a local source or
-	 * target. Pools say so by their failure. */
+	/* Memory that cannot be shared with another process can still be a local source or target.
+	 * Pools fail instead. */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "

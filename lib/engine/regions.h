@@ -2,13 +2,13 @@
 #ifndef REGIONS_H
 #define REGIONS_H
 
-/* Memory that an engine's device may access: how it is registered, and the application's regions.
- */
+/* Memory that an engine's device may access: how it is registered, and the regions of the
+ * application. */
 
 struct weir_engine;
 
-/* Set engine->registrar. engine->slot, engine->ops and engine->dev have to be set before it is
- * used. */
+/* Sets engine->registrar. engine->slot, engine->ops and engine->dev must be set before the
+ * registrar is used. */
 void engine_regions_init(struct weir_engine *engine);
 
 #endif

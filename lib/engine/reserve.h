@@ -3,20 +3,24 @@
 #define RESERVE_H
 
 /*
- * The one send buffer that a message may need beyond the one that it was written to: for a header
- * that does not fit in front of it, or for all of it, where the device can't gather it; or for an
- * error, where there was none to write it to.
+ * The reserve: a send buffer for a message that needs one in addition to the buffer in which it was
+ * encoded. A message needs it in these cases:
  *
- * It is one of the send pool. Where that is dry, each of its buffers may be with a message that
- * waits for one more, so that none would come back: then there is a reserve of one. Connections
- * take turns at it, and those that wait for a first buffer come behind them. A message takes it
- * when it needs nothing more that another message could have, so that it comes back with the Send's
- * completion, or the end of the connection.
+ * - Its header does not fit before it.
+ * - The device cannot gather the message, so that all of it is copied.
+ * - It is an error message, and there was no buffer to encode it.
  *
- * A reply that is continued over several messages needs more than one: one for their headers, one
- * for that of the first, where it has long lists, and one for each that the device can't gather. It
- * takes all of them at once or none, and where messages are continued the reserve is enough for one
- * such reply.
+ * The buffer is taken from the send pool. If the pool is empty, each of its buffers may belong to a
+ * message that waits for one more, so that none would be returned. For this case there is a reserve
+ * of one buffer. Connections use it in turn, and those that wait for a first buffer are served
+ * after them. A message takes the reserve buffer only when it needs nothing else that another
+ * message could hold. The buffer thus returns with the completion of the Send or at the end of the
+ * connection.
+ *
+ * A continued reply consists of several messages and needs more than one buffer: one for their
+ * headers, one for the header of the first message if that has long lists, and one for each message
+ * that the device cannot gather. It takes all of them at once or none. If messages are continued,
+ * the reserve is large enough for one such reply.
  */
 
 #include "engine.h"
@@ -32,7 +36,8 @@ static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
 }
 
-/* NULL: 'waiter' has to wait, by engine_wait_unbounded(), in a wait queue with 'is_reserve'. */
+/* Returns a buffer of the send pool or of the reserve. NULL: 'waiter' has to wait, by
+ * engine_wait_unbounded(), in a wait queue with 'is_reserve'. */
 static inline struct mem_buf *engine_reserve_get(struct weir_engine *engine,
 						 const struct engine_waiter *waiter)
 {

@@ -10,7 +10,8 @@
 
 #define POST_BURST 32u
 
-/* Those that the device does not know, or not as the next ones. How many it took. */
+/* Posts free buffers that the driver could not post again by srq_post_again(). Returns how many the
+ * device accepted. */
 static out_of_line uint32_t post_anew(const struct engine_srq *srq)
 {
 	uint32_t n = srq->nfree < POST_BURST ? srq->nfree : POST_BURST;
@@ -37,12 +38,12 @@ void engine_srq_post(struct engine_srq *srq)
 		if (n == 0)
 			n = post_anew(srq);
 		if (n == 0)
-			return; /* the device takes none now: with the next flush */
+			return; /* the device accepts none at present; the next flush posts them */
 		srq->nfree -= n;
 	}
 }
 
-/* One that a connection had taken. */
+/* Handles a receive that a connection had taken before it ended. */
 static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	engine_srq_put((struct engine_srq *)ep, (struct mem_buf *)(uintptr_t)wc->wr_id);
@@ -96,8 +97,9 @@ bool engine_srq_is_wanted(const struct weir_engine *engine)
 
 	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
 		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
-	/* Not with RDMA devices, which are those that can take memory back: that all receives which
-	 * a queue pair had taken come back when it ends was not yet seen on one. */
+	/* RDMA devices, which are those that can revoke access, do not share receives by 'auto'. No
+	 * test on such a device has shown yet that all receives that a queue pair had taken are
+	 * returned when it ends. */
 	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
 	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;
 }
@@ -128,7 +130,7 @@ int engine_srq_create(struct weir_engine *engine)
 					   .on_tick = on_tick,
 					   .on_flush = on_flush,
 					   .on_reap = on_reap,
-					   .engine = engine}; /* on no list, and asked by none */
+					   .engine = engine}; /* in no list of endpoints */
 	srq->nbufs = profile->recv_buffers;
 	srq->slack = engine_srq_slack(srq->nbufs);
 	srq->few = srq->slack / 2;

@@ -3,12 +3,16 @@
 #define ENGINE_SHARED_RECV_H
 
 /*
- * One queue of receives for all connections of an engine, by the profile's shared_receives: all of
- * its recv_buffers. A buffer is posted, or free and to be posted with others, or held by a
- * connection since its message came, until that gives it back. A connection has a list of those
- * that it holds, so that its end takes no time for those of others. One that is still held when its
- * connection has gone is on no list. Shares of the queue, and with them credits, are
- * lib/proto/credit_share.h's.
+ * One SRQ for all connections of an engine, if the profile's shared_receives says so. It has all of
+ * the recv_buffers. Each buffer is in one of these states:
+ *
+ * - posted,
+ * - free, to be posted together with others,
+ * - held by a connection, from the arrival of its message until the connection returns it.
+ *
+ * Each connection has a list of the buffers that it holds, so that its end need not search those of
+ * others. A buffer that is still held after the end of its connection is in no list.
+ * lib/proto/credit_share.h divides the SRQ, and thus credits, among connections.
  */
 
 #include "credit_share.h"
@@ -16,37 +20,42 @@
 
 struct engine_srq {
 	struct engine_endpoint
-		ep; /* of receives whose connection ended before their completion was seen */
+		/* Gets the completions of receives whose connection ended first. */
+		ep;
 	struct fabric_srq *fabric;
 	struct credit_pool credits;
 	uint32_t nbufs;
 	uint32_t nfree;
-	uint32_t slack; /* so many free ones may wait for more */
-	uint32_t few;	/* more are posted at the end of a poll: in its midst they would come out of
-			   the order in which they were taken */
-	struct mem_buf *delivering; /* by the device, just now, and not done with; NULL: none is */
-	uint64_t *free;		    /* as the device knows them: wr_id */
-	struct mem_buf **bufs;	    /* all of them, for the start and the end of the queue */
+	uint32_t slack; /* up to this many free buffers may wait for more */
+	/* If more buffers are free, they are posted at the end of a poll. If they were posted
+	 * during the poll, they would not be in the order in which they were taken. */
+	uint32_t few;
+	/* The buffer that the device is delivering, until its message was processed. NULL: none. */
+	struct mem_buf *delivering;
+	uint64_t *free;	       /* the free buffers, as wr_id of the device */
+	struct mem_buf **bufs; /* all buffers, for the creation and the end of the SRQ */
 };
 
 LIST_HEAD(engine_srq_list, mem_buf);
 
-/* What the profile says of this engine's device. */
+/* Returns whether receives are shared, by the profile and the engine's device. */
 bool engine_srq_is_wanted(const struct weir_engine *engine);
 int engine_srq_create(struct weir_engine *engine);
-/* After the last connection. */
+/* Destroys the SRQ, after the end of the last connection. */
 void engine_srq_destroy(struct weir_engine *engine);
-/* Post all that is free. */
+/* Posts all free buffers. */
 void engine_srq_post(struct engine_srq *srq);
 
-/* Before anything is sent that grants credits. */
+/*
+ * Posts free buffers if there are many. It is called before a message is sent that grants credits.
+ */
 static inline void engine_srq_top_up(struct engine_srq *srq)
 {
 	if (srq->nfree > srq->slack)
 		engine_srq_post(srq);
 }
 
-/* The message is done with, and its receive is on no list. */
+/* Returns a receive whose message was processed. It is in no list. */
 static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)
 {
 	srq->free[srq->nfree++] = (uintptr_t)buf;
@@ -54,7 +63,7 @@ static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)
 		engine_want_flush(&srq->ep);
 }
 
-/* The message is done with, and its receive was on a list. */
+/* Returns a receive whose message was processed. It is in the list of a connection. */
 static inline void engine_srq_return(struct engine_srq *srq, struct mem_buf *buf)
 {
 	LIST_REMOVE(buf, held);
@@ -62,7 +71,7 @@ static inline void engine_srq_return(struct engine_srq *srq, struct mem_buf *buf
 	engine_srq_put(srq, buf);
 }
 
-/* Its connection goes, and the message is still held: take its receive off the list. */
+/* Removes a receive from the list of its connection, which ends while the message is still held. */
 static inline void engine_srq_leave_behind(struct mem_buf *buf)
 {
 	LIST_REMOVE(buf, held);

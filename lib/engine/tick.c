@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deadlines are looked at once a tick. Of thousands of connections most wait for nothing: each look
- * would fetch what the caches have long lost, a millisecond's worth of it in each millisecond. So
- * those that said that time does not matter to them are looked at a few at a time, in turn, until
- * something happens to them. And where something happens to thousands in each tick, so many of
- * these: a deadline may be late then by one tick for each of those.
+ * Deadlines are checked once per tick. If there are thousands of connections, most of them wait for
+ * nothing. To check each of them would read memory that is not in the caches any more, and would
+ * take about a millisecond in each millisecond.
+ *
+ * So endpoints that said that they have no deadline are idle. A few of them are checked per tick,
+ * in turn, until something happens to them. Of the active endpoints, a tick checks a limited number
+ * as well, because something may happen to thousands of them in each tick. If there are more, a
+ * deadline may be late by one tick for each group of that many.
  */
 #include "engine.h"
 #include "shared_recv.h"
@@ -21,7 +24,7 @@ void engine_tick_begin(struct engine_endpoint *ep)
 	ep->blockers.is_idle = false;
 }
 
-/* Those that become quiet in this tick come behind 'last'. */
+/* Checks a few idle endpoints. Those that become idle in this tick are after 'last' in the list. */
 static void tick_quiet(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
@@ -32,7 +35,7 @@ static void tick_quiet(struct weir_engine *engine)
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
 		if (!ep->blockers.is_idle)
-			continue; /* it asked for that itself */
+			continue; /* it became active itself, in on_tick */
 		TAILQ_REMOVE(&engine->idle, ep, tick);
 		TAILQ_INSERT_TAIL(&engine->idle, ep, tick);
 		if (matters)
@@ -40,8 +43,8 @@ static void tick_quiet(struct weir_engine *engine)
 	}
 }
 
-/* Those that ask for ticks in this one have them from the next on: two may go on asking for each
- * other's. */
+/* Checks active endpoints. Endpoints that request ticks during this tick are checked from the next
+ * tick on: otherwise two of them could keep requesting each other's ticks for ever. */
 static void tick_ticking(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->ticking, engine_endpoints);
@@ -57,8 +60,8 @@ static void tick_ticking(struct weir_engine *engine)
 	}
 }
 
-/* A peer may bring about as many endpoints that cannot end yet as there can be. So a few of them
- * are asked again, and none in each poll. */
+/* Lets a few endpoints that could not end yet try again. A peer can cause as many of them as there
+ * can be endpoints, so not all are tried, and not in each poll. */
 static void tick_late(struct weir_engine *engine)
 {
 	struct engine_endpoint *ep;
@@ -77,7 +80,7 @@ void engine_tick(struct weir_engine *engine)
 	tick_late(engine);
 	engine_wait_tick(engine);
 	if (engine->srq)
-		engine_srq_post(engine->srq); /* what the device did not take before */
+		engine_srq_post(engine->srq); /* what the device did not accept before */
 	tick_quiet(engine);
 	tick_ticking(engine);
 }

@@ -4,12 +4,12 @@
 #include "peer.h"
 #include "seeded_bugs.h"
 
-/* Waiters that are tried in vain in a poll, and in one of many polls. */
+/* How many waiters may be called in vain in a poll, and in one of many polls. */
 #define WAKE_VAIN_FEW  1u
 #define WAKE_VAIN_MOST 8u
 
-#define BLOCK_TICKS 32u /* in which others wait without a pause */
-#define REST_TICKS  3u	/* for each of these, others do not wait */
+#define BLOCK_TICKS 32u /* ticks for which waiters may block others without a pause */
+#define REST_TICKS  3u	/* ticks without blocking for each tick with it */
 
 static void count_blocking(struct weir_engine *engine)
 {
@@ -66,8 +66,8 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 		queue->peer->used.n[ENGINE_QUOTA_WAITERS]++;
 }
 
-/* Wake the first waiter of a wait queue, which becomes the last in turn. Returns whether the waiter
- * waits again; if not, it may be gone. */
+/* Calls the first waiter of a wait queue. The wait queue becomes the last in turn. Returns whether
+ * the waiter waits again. If it does not, it may have been freed. */
 static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
 	struct engine_wait_queues *queues = queues_of(engine, queue);
@@ -86,7 +86,8 @@ static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *que
 	return engine->waits_again;
 }
 
-/* The waiter found too little. Its wait queue stays the first in turn. */
+/* Queues a waiter that found too little as the first one again. Its wait queue stays the first in
+ * turn. */
 static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	struct engine_wait_queue *queue = waiter->wait_queue;
@@ -98,23 +99,24 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	queue_add(engine, waiter, true);
 }
 
-/* A waiter of the first wait queue waits for its own connection or peer. The wait queue becomes the
- * last in turn, and this poll tries no other waiter of it. So the cost of such waiters does not
- * grow with their number. */
+/* Queues a waiter again that waits for its own connection or peer. The wait queue becomes the last
+ * in turn, and this poll calls no other waiter of it. So the cost of such waiters does not grow
+ * with their number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	waiter->wait_queue->failed_poll = engine->stats.polls;
 	queue_add(engine, waiter, false);
 }
 
-/* Wake the first waiter of each wait queue in turn, until one finds too little. That one is first
- * in the next poll, so that a waiter that needs much gets it, too. Waiters that wait for their own
- * peer may wait long, and there may be many of them: a poll passes a few of them by, and the next
- * poll goes on behind these. */
+/* Calls the first waiter of each wait queue in turn, until one finds too little. That one is the
+ * first in the next poll, so that a waiter that needs much is served, too. Waiters that wait for
+ * their own peer may wait long, and there may be many of them. So a poll passes only a few of them
+ * by, and the next poll continues after these. */
 void engine_wake(struct weir_engine *engine, bool many)
 {
 	const struct engine_wait_queue *passed =
-		NULL; /* the first of those passed by since one was served */
+		/* the first wait queue that was passed by since a waiter was served */
+		NULL;
 	uint32_t vain = many ? WAKE_VAIN_MOST : WAKE_VAIN_FEW;
 
 	for (uint32_t tries = engine->nwaiting; tries > 0 && vain > 0; tries--) {
@@ -137,7 +139,7 @@ void engine_wake(struct weir_engine *engine, bool many)
 		if (waiter->is_own || engine->blockers_rest || waiter->wait_queue->is_reserve) {
 			passed = passed ? passed : waiter->wait_queue;
 			vain -= !waiter->wait_queue
-					 ->is_reserve; /* others need what the reserve gives */
+					 ->is_reserve; /* such a waiter may hold buffers itself */
 			pass_by(engine, waiter);
 			continue;
 		}
@@ -146,8 +148,8 @@ void engine_wake(struct weir_engine *engine, bool many)
 	}
 }
 
-/* Those that wait for a last buffer, before others could take it; one that got it and wants another
- * goes to the end. */
+/* Calls the waiters for a reserve buffer, before others can take it. A waiter that got one and
+ * wants another is queued as the last. */
 void engine_wake_reserve(struct weir_engine *engine)
 {
 	const struct engine_wait_queue *queue,

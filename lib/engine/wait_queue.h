@@ -3,29 +3,30 @@
 #define WAIT_QUEUE_H
 
 /*
- * Waiting for buffers. Each connection has a queue, and the queues have turns.
+ * Waiting for buffers. Each connection has a wait queue, and the wait queues are served
+ * round-robin.
  *
- * A waiter that waits for what its own connection or peer holds keeps nobody else waiting. Any
- * other one blocks: who comes later waits, too, even where there are buffers for it. Otherwise a
+ * A waiter that waits for something that its own connection or peer holds delays nobody else. Any
+ * other waiter blocks: later waiters wait, too, even if there are buffers for them. Otherwise a
  * request that needs several buffers would never find as many, because small requests take each
- * buffer that comes back.
+ * buffer that is returned.
  *
- * But peers decide when buffers come back: one may hold some, while another needs more than are
- * left. So waiters block for a limited part of the time. They have a number of ticks for it, each
- * of which takes three ticks to come back. When all are used up, nobody blocks until all have come
- * back.
+ * But peers determine when buffers are returned: one peer may hold some, while another needs more
+ * than are left. So waiters block only for a limited part of the time. They have a number of ticks
+ * for this. Each tick that is used is regained after three ticks. When all are used, nobody blocks
+ * until all are regained.
  */
 
 #include "engine.h"
 
-/* Try the first of each queue in turn, until one that blocks finds too little. 'many': a poll in
- * which more of those that do not block are tried in vain. */
+/* Calls the first waiter of each wait queue in turn, until one that blocks finds too little.
+ * 'many': in this poll, more of the waiters that do not block may be called in vain. */
 void engine_wake(struct weir_engine *engine, bool many);
 
-/* Try those that wait for a last buffer (reserve.h), before others could take it. */
+/* Calls the waiters for a reserve buffer (reserve.h), before others can take it. */
 void engine_wake_reserve(struct weir_engine *engine);
 
-/* Once a tick: who waits begins to block, or ends. */
+/* Determines, once per tick, whether waiters block. */
 void engine_wait_tick(struct weir_engine *engine);
 
 #endif
