@@ -373,8 +373,8 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mailbox_destroy(engine);
 	engine_peers_destroy(engine);
 	/*
-	 * If the process forks now, the child must abandon the device, but only until the device is
-	 * stopped. So the engine is removed from the fork handler before the device is freed.
+	 * If the process forks meanwhile, the child must abandon the device. So the fork handler
+	 * knows the engine until the device is stopped, and not until the device is freed.
 	 */
 	if (engine->dev && engine->ops->stop)
 		engine->ops->stop(engine->dev);

@@ -293,7 +293,7 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 /* Requests on_reap. It is called when the engine holds no completion of the endpoint any more. */
 void engine_want_reap(struct engine_endpoint *ep);
 /* Is called by on_reap if the endpoint cannot be freed yet. Requests on_reap again at a later tick,
- * in turn with other endpoints. */
+ * round-robin with other endpoints. */
 void engine_reap_retry(struct engine_endpoint *ep);
 
 /* Queues a waiter for buffers. on_buffers is called once, when buffers were returned. If on_buffers

@@ -22,17 +22,19 @@
 
 /* Chooses the exposure policy, if the profile has 'auto', and the protection domains. Logs what the
  * policy means if it protects less than a user might expect. It is called before anything is
- * registered. Returns:
- * - 0,
- * - -EINVAL, logged: the protection does not go with shared receives,
- * - another -errno of the device. */
+ * registered. Returns
+ *
+ *    0         on success,
+ *   -EINVAL    if the protection does not go with shared receives; this is logged,
+ *   -errno     of the device in other cases. */
 int engine_exposure_choose(struct weir_engine *engine);
 
 /* Allocates memory windows, before the first connection that makes calls. It allocates as many as
- * the profile says, or fewer if the device has no more. Returns, after a log line for each error:
- * - 0,
- * - -EOPNOTSUPP: the device has no memory windows,
- * - another -errno of the device or -ENOMEM: fewer than ENGINE_WINDOWS_MIN are available. */
+ * the profile says, or fewer if the device has no more. Each error is logged. Returns
+ *
+ *    0           on success,
+ *   -EOPNOTSUPP  if the device has no memory windows,
+ *   -errno       such as -ENOMEM or -ENOSPC, if fewer than ENGINE_WINDOWS_MIN are available. */
 int engine_windows_create(struct weir_engine *engine);
 void engine_windows_destroy(struct weir_engine *engine);
 

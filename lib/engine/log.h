@@ -2,7 +2,8 @@
 #ifndef LOG_H
 #define LOG_H
 
-/* weir's log: rte_log under the type "weir". An error is logged once, where it is decided. */
+/* The log of weir: rte_log with the log type "weir". An error is logged once, by the code that
+ * decides that it is one. */
 
 #include <rte_log.h>
 

@@ -17,12 +17,11 @@
 LIST_HEAD(engine_peer_list, engine_peer);
 
 struct engine_peers {
-	uint64_t seed; /* prevents that a peer chooses addresses that share a chain */
+	uint64_t seed; /* so that a peer cannot choose addresses that share a chain */
 	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
 	uint32_t count_max; /* the highest index with a list that is not empty; 0: all are empty */
-	struct engine_peer_members
-		/* Connections of these accounts; the one that was idle longest is the first. */
-		any;
+	/* Connections of these accounts; the one that was idle longest is the first. */
+	struct engine_peer_members any;
 	uint32_t mask;
 	struct engine_peer_list lists[];
 };

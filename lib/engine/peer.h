@@ -53,9 +53,8 @@ TAILQ_HEAD(engine_peer_members, engine_peer_member);
 
 struct engine_peer {
 	LIST_ENTRY(engine_peer) entry;
-	LIST_ENTRY(engine_peer)
-	same_count; /* used if nconnections > 0, unless this side
-		     * connects */
+	/* used if nconnections > 0, unless this side connects */
+	LIST_ENTRY(engine_peer) same_count;
 	struct engine_peer_key key;
 	uint32_t refs;
 	uint32_t nconnections;		    /* number of 'members' */
@@ -86,8 +85,8 @@ static inline struct engine_peer *engine_peer_ref(struct engine_peer *peer)
 /* Releases a reference. The last one frees the account. Accepts NULL. */
 void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer);
 
-/* Add a connection to an account, and remove it. A second removal does nothing. A member holds a
- * reference to its account. */
+/* engine_peer_join() adds a connection to an account, and engine_peer_leave() removes it. A second
+ * engine_peer_leave() does nothing. A member holds a reference to its account. */
 void engine_peer_join(struct weir_engine *engine, struct engine_peer *peer,
 		      struct engine_peer_member *member);
 void engine_peer_leave(struct weir_engine *engine, struct engine_peer_member *member);

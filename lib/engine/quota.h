@@ -32,7 +32,7 @@
 enum engine_quota {
 	ENGINE_QUOTA_BULK,    /* buffers of bulk_pool */
 	ENGINE_QUOTA_PULLED,  /* bytes of pull_bytes */
-	ENGINE_QUOTA_WAITERS, /* of waiting_requests */
+	ENGINE_QUOTA_WAITERS, /* waiters, limited by waiting_requests */
 	/* Replies that are queued or posted. Each one holds a request and a send buffer or a bulk
 	 * buffer. */
 	ENGINE_QUOTA_REPLIES,

@@ -4,15 +4,15 @@
 
 /*
  * The reserve: a send buffer for a message that needs one in addition to the buffer in which it was
- * encoded. A message needs it in these cases:
+ * encoded. A message needs one more in these cases:
  *
- * - Its header does not fit before it.
+ * - The transport header does not fit before the message.
  * - The device cannot gather the message, so that all of it is copied.
  * - It is an error message, and there was no buffer to encode it.
  *
  * The buffer is taken from the send pool. If the pool is empty, each of its buffers may belong to a
  * message that waits for one more, so that none would be returned. For this case there is a reserve
- * of one buffer. Connections use it in turn, and those that wait for a first buffer are served
+ * of one buffer. Connections get it round-robin, and waiters for a first buffer are served
  * after them. A message takes the reserve buffer only when it needs nothing else that another
  * message could hold. The buffer thus returns with the completion of the Send or at the end of the
  * connection.

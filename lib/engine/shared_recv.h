@@ -19,9 +19,8 @@
 #include "engine.h"
 
 struct engine_srq {
-	struct engine_endpoint
-		/* Gets the completions of receives whose connection ended first. */
-		ep;
+	/* Gets the completions of receives whose connection ended first. */
+	struct engine_endpoint ep;
 	struct fabric_srq *fabric;
 	struct credit_pool credits;
 	uint32_t nbufs;

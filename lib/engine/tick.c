@@ -5,9 +5,9 @@
  * take about a millisecond in each millisecond.
  *
  * So endpoints that said that they have no deadline are idle. A few of them are checked per tick,
- * in turn, until something happens to them. Of the active endpoints, a tick checks a limited number
- * as well, because something may happen to thousands of them in each tick. If there are more, a
- * deadline may be late by one tick for each group of that many.
+ * round-robin, until something happens to them. Of the active endpoints, a tick checks a limited
+ * number as well, because something may happen to thousands of them in each tick. If there are
+ * more, a deadline may be late by one tick for each group of that many.
  */
 #include "engine.h"
 #include "shared_recv.h"

@@ -66,8 +66,8 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 		queue->peer->used.n[ENGINE_QUOTA_WAITERS]++;
 }
 
-/* Calls the first waiter of a wait queue. The wait queue becomes the last in turn. Returns whether
- * the waiter waits again. If it does not, it may have been freed. */
+/* Calls the first waiter of a wait queue, and moves the wait queue to the end of the round-robin
+ * order. Returns whether the waiter waits again. If it does not, it may have been freed. */
 static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
 	struct engine_wait_queues *queues = queues_of(engine, queue);
@@ -86,8 +86,8 @@ static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *que
 	return engine->waits_again;
 }
 
-/* Queues a waiter that found too little as the first one again. Its wait queue stays the first in
- * turn. */
+/* Queues a waiter again that found too little. It stays the first of its wait queue, and the wait
+ * queue stays the first in the round-robin order. */
 static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	struct engine_wait_queue *queue = waiter->wait_queue;
@@ -99,24 +99,23 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	queue_add(engine, waiter, true);
 }
 
-/* Queues a waiter again that waits for its own connection or peer. The wait queue becomes the last
- * in turn, and this poll calls no other waiter of it. So the cost of such waiters does not grow
- * with their number. */
+/* Queues a waiter again that waits for its own connection or peer. The wait queue moves to the end
+ * of the round-robin order, and this poll calls no other waiter of it. So the cost of such waiters
+ * does not grow with their number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	waiter->wait_queue->failed_poll = engine->stats.polls;
 	queue_add(engine, waiter, false);
 }
 
-/* Calls the first waiter of each wait queue in turn, until one finds too little. That one is the
- * first in the next poll, so that a waiter that needs much is served, too. Waiters that wait for
- * their own peer may wait long, and there may be many of them. So a poll passes only a few of them
- * by, and the next poll continues after these. */
+/* Calls the first waiter of each wait queue, round-robin, until one finds too little. That one is
+ * the first in the next poll, so that a waiter that needs much is served, too. Waiters that wait
+ * for their own peer may wait long, and there may be many of them. So a poll passes only a few of
+ * them by, and the next poll continues after these. */
 void engine_wake(struct weir_engine *engine, bool many)
 {
-	const struct engine_wait_queue *passed =
-		/* the first wait queue that was passed by since a waiter was served */
-		NULL;
+	/* the first wait queue that was passed by since a waiter was served */
+	const struct engine_wait_queue *passed = NULL;
 	uint32_t vain = many ? WAKE_VAIN_MOST : WAKE_VAIN_FEW;
 
 	for (uint32_t tries = engine->nwaiting; tries > 0 && vain > 0; tries--) {

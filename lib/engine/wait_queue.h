@@ -19,8 +19,8 @@
 
 #include "engine.h"
 
-/* Calls the first waiter of each wait queue in turn, until one that blocks finds too little.
- * 'many': in this poll, more of the waiters that do not block may be called in vain. */
+/* Calls the first waiter of each wait queue, round-robin, until one that blocks finds too little.
+ * If 'many' is true, this poll may call more of the waiters that do not block in vain. */
 void engine_wake(struct weir_engine *engine, bool many);
 
 /* Calls the waiters for a reserve buffer (reserve.h), before others can take it. */
