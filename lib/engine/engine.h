@@ -265,15 +265,15 @@ void engine_tick_begin(struct engine_endpoint *ep);
 void engine_tick(struct weir_engine *engine);
 
 /*
- * Requests on_tick at each tick, until on_tick returns that the endpoint has no deadline. Idle
- * endpoints are checked only a few at a time, so that thousands of them cost as much as a few. As a
- * consequence, a deadline may be late:
- * - If an endpoint is idle and nobody called this function, by one tick for each group of a few
- *   idle endpoints.
- * - If more than tick.c's TICKING_MOST endpoints are active, by one tick for each group of that
- *   many.
+ * Requests on_tick at each tick, until on_tick returns that the endpoint has no deadline. Every
+ * completion calls this function.
  *
- * Every completion calls this function.
+ * Each tick checks only a few of the idle endpoints, so that thousands of them cost as much as a
+ * few. As a consequence, a deadline may be late:
+ * - A deadline of an idle endpoint for which nobody called this function: by as many ticks as it
+ *   takes to check all idle endpoints.
+ * - A deadline of an active endpoint, if more than tick.c's TICKING_MOST endpoints are active: by
+ *   as many ticks as it takes to check all of them.
  */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
@@ -297,16 +297,18 @@ void engine_want_reap(struct engine_endpoint *ep);
 void engine_reap_retry(struct engine_endpoint *ep);
 
 /* Queues a waiter for buffers. on_buffers is called once, when buffers were returned. If on_buffers
- * queues the same waiter again, the waiter keeps its position. Returns false if more waiters are
- * queued than the profile's waiting_requests allows for this queue and its peer. */
+ * queues the same waiter again, the waiter keeps its position. Returns false if the profile's
+ * waiting_requests, as divided by quotas, does not allow one more waiter of this queue and its
+ * peer. */
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *queue,
 			 struct engine_waiter *waiter);
 /* Does the same without that limit. It is for waiters that cannot be refused any more. Their number
  * is limited in another way: each request has one at most. */
 void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
 			   struct engine_waiter *waiter);
-/* Returns whether others have been waiting for longer. A new waiter is queued after them, and after
- * all waiters of its own wait queue. */
+/* Returns whether a new waiter has to wait, because others have been waiting for longer. It is
+ * queued after them, and after all waiters of its own wait queue. The result is false for a waiter
+ * that the engine is calling: pass it as 'but'. */
 static inline bool engine_has_waiters(const struct weir_engine *engine,
 				      const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)
@@ -330,9 +332,9 @@ static inline uint32_t engine_recvs(uint32_t credits)
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
 }
 
-/* Returns the maximum of receives that the calls of a requester may reserve for continued replies.
- * If receives are shared, each reservation is made from the shared ones, if enough are left.
- * Otherwise the connection has this many receives in addition to engine_recvs(). */
+/* Returns the maximum number of receives that the calls of a requester may reserve for continued
+ * replies. If receives are shared, each reservation is made from the shared ones, as far as enough
+ * are left. Otherwise the connection has this many receives in addition to engine_recvs(). */
 static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
 {
 	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) ||

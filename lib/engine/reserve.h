@@ -12,9 +12,9 @@
  *
  * The buffer is taken from the send pool. If the pool is empty, each of its buffers may belong to a
  * message that waits for one more, so that none would be returned. For this case there is a reserve
- * of one buffer. Connections get it round-robin, and waiters for a first buffer are served
- * after them. A message takes the reserve buffer only when it needs nothing else that another
- * message could hold. The buffer thus returns with the completion of the Send or at the end of the
+ * of one buffer. Connections get it round-robin, and waiters for a first buffer are served after
+ * them. A message takes the reserve buffer only when it needs nothing else that another message
+ * could hold. The buffer thus returns with the completion of the Send or at the end of the
  * connection.
  *
  * A continued reply consists of several messages and needs more than one buffer: one for their

@@ -4,10 +4,10 @@
  * nothing. To check each of them would read memory that is not in the caches any more, and would
  * take about a millisecond in each millisecond.
  *
- * So endpoints that said that they have no deadline are idle. A few of them are checked per tick,
- * round-robin, until something happens to them. Of the active endpoints, a tick checks a limited
- * number as well, because something may happen to thousands of them in each tick. If there are
- * more, a deadline may be late by one tick for each group of that many.
+ * So endpoints that said that they have no deadline are idle. Each tick checks a few of them,
+ * round-robin, until something happens to them. Something may happen to thousands of endpoints in
+ * each tick, so a tick checks only a limited number of the active ones as well. If more are active,
+ * a deadline may be late by as many ticks as it takes to check all of them.
  */
 #include "engine.h"
 #include "shared_recv.h"
