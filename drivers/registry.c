@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The drivers that are built in. */
+/* The table of built-in drivers. */
 #include "driver.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses. Numbers only: looking up a name would block. */
+/* Numeric addresses. Names are not accepted, because a lookup would block. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -9,7 +9,7 @@
 
 #include "verbs.h"
 
-/* Split into host and port; false: neither form. */
+/* Splits an address into host and port. Returns false when the text has none of the forms. */
 static bool split(const char *text, char *host, size_t size, const char **port)
 {
 	const char *end, *first = strchr(text, ':');
@@ -27,7 +27,7 @@ static bool split(const char *text, char *host, size_t size, const char **port)
 		end = first;
 		*port = first + 1;
 	} else {
-		end = text + strlen(text); /* no colon, or an IPv6 address's */
+		end = text + strlen(text); /* no colon, or the colons of an IPv6 address */
 	}
 	len = (size_t)(end - text);
 	if (len == 0 || len >= size)
@@ -64,7 +64,7 @@ int verbs_addr_parse(const char *text, struct sockaddr_storage *addr)
 		memset(addr, 0, sizeof(*addr));
 		memcpy(addr, found->ai_addr, found->ai_addrlen);
 		freeaddrinfo(found);
-		/* The same place in both kinds. */
+		/* sin_port and sin6_port have the same offset. */
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
 		return 0;
 	}

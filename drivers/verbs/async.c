@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a device tells of itself: what ends it ends each of its connections; the rest is for the
- * log. */
+/*
+ * Asynchronous events of a device. A fatal event ends all connections of the device, and an event
+ * of a broken queue pair ends its connection. Most other events are only logged.
+ */
 #include <errno.h>
 
 #include "verbs.h"
@@ -14,11 +16,13 @@ static void device_died(struct verbs_dev *dev)
 	verbs_link_ended(link, -EIO);
 }
 
-/* The queue pair broke without a completion of ours saying so. */
+/* Handles a queue pair that broke without a completion that reports it. */
 static void qp_died(struct verbs_qp *qp, bool is_access)
 {
-	/* Without an identifier it is being destroyed, by one that waits for us to acknowledge
-	 * this. */
+	/*
+	 * A queue pair without a link is being destroyed, by a thread that waits until this event
+	 * is acknowledged.
+	 */
 	if (!qp || !qp->link)
 		return;
 	if (is_access)
@@ -53,7 +57,7 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 			atomic_store(&qp->has_last, true);
 		break;
 	case IBV_EVENT_COMM_EST:
-		/* A message came before the word that the connection is up. */
+		/* A message arrived before the event that the connection is established. */
 		qp = event->element.qp->qp_context;
 		if (qp && qp->link)
 			rdma_notify(qp->link->id, IBV_EVENT_COMM_EST);
@@ -65,7 +69,10 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	case IBV_EVENT_SM_CHANGE:
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
-		/* A connection that this breaks ends by its own time-outs; others live on. */
+		/*
+		 * If this breaks a connection, the connection ends by its own timeouts. Others
+		 * continue.
+		 */
 		VERBS_LOG(NOTICE, "%s: port %d: %s\n", name, event->element.port_num,
 			  ibv_event_type_str(event->event_type));
 		break;

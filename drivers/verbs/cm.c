@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting, on the engine's thread. None of it waits for a peer. */
+/* Connection management on the engine's thread. No function here waits for a peer. */
 #include <errno.h>
 #include <string.h>
 
@@ -67,7 +67,10 @@ static uint8_t least(uint32_t a, uint32_t b)
 	return (uint8_t)(a < b ? a : b);
 }
 
-/* Say yes. 0, or -errno with nothing of it left but the identifier. */
+/*
+ * Accepts a connection. Returns 0 or -errno. After an error the caller rejects the connection and
+ * frees the link.
+ */
 static int answer(struct verbs_dev *dev, struct verbs_link *link, struct verbs_qp *qp,
 		  const void *private_data, uint32_t private_len)
 {
@@ -147,13 +150,13 @@ int verbs_reject(struct fabric_dev *fdev, struct fabric_conn_req *link, const vo
 	if (private_len > FABRIC_PRIVATE_DATA_MAX)
 		rc = -EINVAL;
 	verbs_link_remove(link);
-	/* It fails when the peer has left, which is no failure of ours. */
+	/* This fails when the peer has disconnected, which is not an error here. */
 	rdma_reject(link->id, private_data, rc == 0 ? (uint8_t)private_len : 0);
 	verbs_link_free(link);
 	return rc;
 }
 
-/* What an event means for the data path. */
+/* Updates the state of the data path for an event. */
 static void take_note(struct verbs_qp *qp, enum fabric_cm_kind kind)
 {
 	if (kind != FABRIC_CM_ESTABLISHED)

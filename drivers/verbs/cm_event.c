@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connecting, on the hub's thread: each event of librdmacm's moves one identifier on.
+ * Connection management on the hub's thread: each event of librdmacm moves one identifier to its
+ * next state.
  *
- * A connecting side: RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN. An
- * accepting side: REQUEST -> ACCEPTED, by the engine -> (established) -> OPEN. What ends it in
- * between makes REJECTED or FAILED; from OPEN on, DISCONNECTED; each once, and then it is DEAD, and
- * waits for the engine to destroy it.
+ *   connecting side:  RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN
+ *   accepting side:   REQUEST -> ACCEPTED, by the engine -> (established) -> OPEN
+ *
+ * An end before OPEN makes the event REJECTED or FAILED. An end from OPEN on makes DISCONNECTED.
+ * Each identifier makes only one such event. Then it is DEAD and waits until the engine destroys
+ * it.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -14,8 +17,8 @@
 #include "alloc.h"
 #include "verbs.h"
 
-/* Of InfiniBand's reasons for a rejection. */
-#define REJ_INVALID_SERVICE_ID 8 /* nobody listens */
+/* InfiniBand's reasons for a rejection that the driver distinguishes. */
+#define REJ_INVALID_SERVICE_ID 8 /* no listener */
 #define REJ_CONSUMER_DEFINED   28
 
 void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error,
@@ -24,7 +27,7 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 	struct verbs_event *e = link->events[0].is_queued ? &link->events[1] : &link->events[0];
 
 	if (e->is_queued)
-		return; /* there is no third */
+		return; /* no link makes a third event */
 	e->event = (struct fabric_cm_event){.kind = kind, .error = error};
 	if (kind == FABRIC_CM_REQUEST) {
 		e->event.listener_ctx = link->listener->ctx;
@@ -61,10 +64,12 @@ void verbs_link_ended(struct verbs_link *link, int error)
 
 	link->state = LINK_DEAD;
 	if (state == LINK_DEAD || state == LINK_REQUEST)
-		return; /* the engine learns it from accept */
+		return; /* the engine gets the error from accept */
 	if (state != LINK_OPEN) {
-		/* Receives are flushed when it is polled: they would tell of an end before the
-		 * event tells why. */
+		/*
+		 * Receives are flushed when the engine polls this event. Flushed receives before
+		 * the event would report an end without its reason.
+		 */
 		verbs_event_push(link, FABRIC_CM_FAILED, error, NULL, 0);
 		return;
 	}
@@ -158,7 +163,7 @@ static void on_response(struct verbs_link *link, const struct rdma_conn_param *p
 
 static void on_established(struct verbs_link *link, const struct rdma_conn_param *param)
 {
-	bool is_ours = link->state == LINK_CONNECTING; /* iWARP answers so */
+	bool is_ours = link->state == LINK_CONNECTING; /* iWARP reports the answer in this way */
 
 	if (!is_ours && link->state != LINK_ACCEPTED)
 		return;
@@ -186,7 +191,10 @@ static struct verbs_link *link_of(struct backlog_entry *entry)
 	return (struct verbs_link *)((uintptr_t)entry - offsetof(struct verbs_link, waiting));
 }
 
-/* A request that the engine has not been told of ends. Its identifier, which is to be destroyed. */
+/*
+ * Ends a request that the engine has not polled yet. Returns its identifier, which the caller
+ * destroys.
+ */
 static struct rdma_cm_id *displace(struct verbs_link *link)
 {
 	struct rdma_cm_id *id = link->id;
@@ -194,15 +202,16 @@ static struct rdma_cm_id *displace(struct verbs_link *link)
 	verbs_event_drop_all(link);
 	backlog_remove(&link->listener->backlog, &link->waiting);
 	TAILQ_REMOVE(&link->dev->links, link, entry);
-	id->context = NULL; /* what else comes of it is nobody's */
+	id->context = NULL; /* no object handles later events of the identifier */
 	mem_free(link);
 	return id;
 }
 
 /*
- * A peer wants to connect. Requests wait until the engine's thread polls, in a limited number,
- * which peers share (backlog.h). Returns the identifier of a request that is refused, which is to
- * be destroyed: this one, or one that gives way to it. NULL: there is none.
+ * Handles the request of a peer. Requests wait until the engine's thread polls. The number of
+ * waiting requests is limited, and peers share the limit (backlog.h). Returns the identifier of a
+ * request that is refused, which the caller rejects and destroys: the new request, or a waiting one
+ * that the new one displaces. Returns NULL when no request is refused.
  */
 static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 {
@@ -233,7 +242,10 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 	link->dev = listener->dev;
 	link->listener = listener;
 	link->state = LINK_REQUEST;
-	/* The numbers are named from this side already: what the peer starts is ours to answer. */
+	/*
+	 * librdmacm gives both numbers from the view of this side: responder_resources limits the
+	 * READs that the peer starts and this side answers.
+	 */
 	link->responder_resources = param->responder_resources;
 	link->initiator_depth = param->initiator_depth;
 	backlog_add(&listener->backlog, &link->waiting, &peer);
@@ -244,14 +256,17 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 
 static void on_disconnected(struct verbs_link *link)
 {
-	/* The kernel says the same for a process that has died: there is no telling them apart. */
+	/*
+	 * The kernel sends the same event when the peer's process has died. The two cases cannot be
+	 * distinguished.
+	 */
 	bool is_orderly = link->state == LINK_OPEN && !link->breaks;
 
-	/* Known before anything is flushed. */
+	/* The flag is set before any work request is flushed. */
 	if (is_orderly && link->qp)
 		atomic_store(&link->qp->peer_left, true);
 	if (link->state == LINK_OPEN)
-		rdma_disconnect(link->id); /* the answer */
+		rdma_disconnect(link->id); /* the answer to the peer's disconnect */
 	verbs_link_ended(link, is_orderly ? -ESHUTDOWN : -ECONNRESET);
 }
 
@@ -294,7 +309,7 @@ static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)
 	}
 }
 
-/* Connections end by events of their own; no more of them come here. */
+/* Handles an event of a listener other than a request. Connections have events of their own. */
 static void on_listener_event(struct fabric_listener *listener, const struct rdma_cm_event *event)
 {
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completion queues: as many as it takes for none to overflow, whatever completes at once. */
+/*
+ * Completion queues. There are as many as are needed so that none overflows, even if all work
+ * requests complete at once.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -67,8 +70,10 @@ int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct
 
 void verbs_cq_put(struct verbs_cq *cq, uint32_t places)
 {
-	/* Given back when the queue was seen empty: completions of a destroyed queue pair may stay
-	 * in it. */
+	/*
+	 * The entries are released when a poll finds the queue empty, because completions of a
+	 * destroyed queue pair may stay in the queue.
+	 */
 	cq->stale += places;
 }
 

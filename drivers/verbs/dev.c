@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing a device, what it can do, and the table of what the driver does. */
+/*
+ * Opens and closes a device and queries its limits. Also has the table of the driver's operations.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "verbs.h"
 
-#define INLINE_MAX    1024u /* more than any device takes */
+#define INLINE_MAX    1024u /* more than any device supports */
 #define VENDOR_OF_RXE 0xffffffu
 
-/* The first active port of a device, or 0. */
+/* Returns the first active port of a device, or 0. */
 static uint8_t active_port(struct ibv_context *context, const struct ibv_device_attr *device,
 			   struct ibv_port_attr *port)
 {
@@ -79,14 +81,16 @@ static void fill_attr(struct verbs_dev *dev, const struct ibv_port_attr *port)
 	if (device->max_sge_rd > 0)
 		dev->fabric.attr.max_sge =
 			smaller(dev->fabric.attr.max_sge, (uint32_t)device->max_sge_rd);
-	/* rxe passes the kernel's flag, which is another one's in user space, and means nothing
-	 * here. */
+	/*
+	 * rxe passes the kernel's value of IB_WC_WITH_INVALIDATE. In user space this bit is
+	 * IBV_WC_IP_CSUM_OK, which has no meaning here.
+	 */
 	dev->invalidated_flags =
 		IBV_WC_WITH_INV | (device->vendor_id == VENDOR_OF_RXE ? IBV_WC_IP_CSUM_OK : 0);
 	dev->responder_resources = (uint8_t)smaller((uint32_t)device->max_qp_rd_atom, UINT8_MAX);
 }
 
-/* What a device takes inline, only a queue pair tells. */
+/* Determines how many inline bytes the device supports. Only a queue pair reports this. */
 static int probe_inline(struct verbs_dev *dev)
 {
 	const struct fabric_qp_attr attr = {.max_send_wr = 1,
@@ -110,7 +114,7 @@ static void close_dev(struct fabric_dev *fdev)
 
 	if (!dev)
 		return;
-	/* Requests that nobody answered. */
+	/* These requests were never answered. */
 	while ((link = TAILQ_FIRST(&dev->links)))
 		verbs_reject(fdev, link, NULL, 0);
 	verbs_srq_reap(dev, true);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs that are protection domains, each with a registration of all that is registered with
- * the device. They are made with the queue pair, before it is connected. Where it exposes nothing
- * they are for this side only.
+ * Protection domains of single queue pairs. Each domain has its own registration of all memory that
+ * is registered with the device. The registrations are made with the queue pair, before it is
+ * connected. If the queue pair exposes nothing, its registrations give local access only.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a connection: by its user, by an error, or with its queue pair. */
+/* Ends a connection: at the user's request, after an error, or with its queue pair. */
 #include "alloc.h"
 #include "verbs.h"
 
@@ -25,7 +25,7 @@ void verbs_link_remove(struct verbs_link *link)
 void verbs_link_break(struct verbs_qp *qp)
 {
 	verbs_lock();
-	/* The end of it, by the peer's answer or for the lack of one, makes the event. */
+	/* The event is made when the peer answers the disconnect, or when that answer times out. */
 	if (qp->link && qp->link->state == LINK_OPEN)
 		rdma_disconnect(qp->link->id);
 	if (qp->link)

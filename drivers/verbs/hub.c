@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One thread of the process, from the first device object to the last: it waits for what devices
- * and librdmacm tell. */
+/*
+ * The thread that waits for events of devices and of librdmacm. The process has one such thread,
+ * from the first device object to the last.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -14,15 +16,15 @@
 
 #include "verbs.h"
 
-#define WAKE	0u /* what epoll knows the descriptors by */
+#define WAKE	0u /* epoll's data for each descriptor */
 #define CHANNEL 1u
-#define CONTEXT 2u /* and up */
+#define CONTEXT 2u /* the first context; CONTEXT + i is the i-th one */
 
 static struct {
-	pthread_mutex_t joining; /* start and stop */
+	pthread_mutex_t joining; /* guards start and stop */
 	uint32_t ndevs;
 	struct rdma_event_channel *channel;
-	struct ibv_context **contexts; /* librdmacm's, of all devices */
+	struct ibv_context **contexts; /* owned by librdmacm; one for each device */
 	int ncontexts;
 	int epoll_fd;
 	int wake_fd;
@@ -84,7 +86,7 @@ static void drain_context(uint32_t index)
 
 	while (ibv_get_async_event(context, &event) == 0)
 		verbs_async_event(context, &event);
-	/* Of a device that is gone it would be readable for ever. */
+	/* The descriptor of a removed device would stay readable for ever. */
 	if (errno != EAGAIN && errno != EINTR)
 		epoll_ctl(hub.epoll_fd, EPOLL_CTL_DEL, context->async_fd, NULL);
 }
@@ -122,8 +124,10 @@ static int start_thread(void)
 	sigset_t all, old;
 	int rc;
 
-	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives
-	 * to no lcore. */
+	/*
+	 * Only the application's threads handle signals. rte_ctrl_thread_create() gives this thread
+	 * the CPUs that EAL assigns to no lcore.
+	 */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	atomic_store(&hub.stops, false);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listening, on the engine's thread. */
+/* Listeners, on the engine's thread. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,14 @@
 #include "alloc.h"
 #include "verbs.h"
 
-/* librdmacm has one word for an address that no device has, and for a port that somebody has on all
- * addresses, or on one when all are asked for. Another port of the address tells which. */
+/*
+ * Returns the reason of a failed bind. librdmacm has one error code for these cases:
+ * - No device has the address.
+ * - The port is in use on all addresses.
+ * - The port is in use on one address, and the bind is for all addresses.
+ *
+ * A bind to the same address with any port distinguishes the first case from the other two.
+ */
 static int why_not_bound(const struct sockaddr_storage *addr, int rc)
 {
 	struct sockaddr_storage any_port = *addr;
@@ -16,7 +22,7 @@ static int why_not_bound(const struct sockaddr_storage *addr, int rc)
 
 	if (rc != -EADDRNOTAVAIL)
 		return rc;
-	((struct sockaddr_in *)&any_port)->sin_port = 0; /* the same place in both kinds */
+	((struct sockaddr_in *)&any_port)->sin_port = 0; /* sin6_port has the same offset */
 	if (rdma_create_id(verbs_hub_channel(), &id, NULL, RDMA_PS_TCP) != 0)
 		return rc;
 	if (rdma_bind_addr(id, (struct sockaddr *)&any_port) == 0)
@@ -41,7 +47,7 @@ static const char *what_to_do(int rc)
 	}
 }
 
-/* An address of the device's own, as RoCE has them in its table of GIDs. */
+/* Converts a GID to an IP address. RoCE devices have their IP addresses in the table of GIDs. */
 static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -50,7 +56,7 @@ static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 
 	memset(addr, 0, sizeof(*addr));
 	if (gid->global.interface_id == 0 || (gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80))
-		return false; /* none, or of one link: the interface would have to be said */
+		return false; /* empty, or link-local: that would need the interface */
 	if (memcmp(gid->raw, mapped, sizeof(mapped)) == 0) {
 		in->sin_family = AF_INET;
 		memcpy(&in->sin_addr, gid->raw + sizeof(mapped), sizeof(in->sin_addr));
@@ -61,8 +67,11 @@ static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 	return true;
 }
 
-/* An identifier that is bound to the device, if there can be one: the removal of a device is told
- * to those of its own, not to what listens at all addresses, and waits for all who have it open. */
+/*
+ * Returns an identifier that is bound to the device, or NULL. Only identifiers that are bound to a
+ * device get the event of its removal. An identifier that listens at all addresses does not. The
+ * removal waits for all processes that have the device open.
+ */
 static struct rdma_cm_id *watch_device(struct fabric_listener *listener)
 {
 	struct ibv_context *context = listener->dev->context;

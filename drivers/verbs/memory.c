@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration, and type 2 memory windows. Peers name memory by our virtual addresses. */
+/*
+ * Registration and type 2 memory windows. Peers address memory by the virtual addresses of this
+ * process.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -11,7 +14,7 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access)
 	unsigned flags = 0;
 
 	if (access &
-	    (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE)) /* the latter is not allowed alone */
+	    (FABRIC_LOCAL_WRITE | FABRIC_REMOTE_WRITE)) /* remote write requires local write */
 		flags |= IBV_ACCESS_LOCAL_WRITE;
 	if (access & FABRIC_REMOTE_READ)
 		flags |= IBV_ACCESS_REMOTE_READ;
@@ -140,7 +143,10 @@ void verbs_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 
 bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *w)
 {
-	/* The latest key is unknown when a bind was flushed: the device may have done it or not. */
+	/*
+	 * If a bind was flushed, the latest key is unknown: the device may have executed the bind
+	 * or not.
+	 */
 	if (w->qp && w->qp != qp && w->qp->state == QP_ERROR)
 		unbind(w);
 	if (!w->ibv) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver's options: key=value, separated by commas. */
+/* The options of the driver: "key=value", separated by commas. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -12,8 +12,9 @@
 static const char *const keys[] = {"device", "rnr_retry", NULL};
 
 /*
- * What could be the name of a device: a file's name in /sys, of printable characters. rte_kvargs
- * takes a comma between brackets as part of a value; no device has any of these.
+ * Returns true for a possible name of a device: the name of a file in /sys, of printable
+ * characters. rte_kvargs accepts a comma between brackets as part of a value, but no device name
+ * has any of these characters.
  */
 static bool is_name(const char *text)
 {
@@ -25,7 +26,7 @@ static bool is_name(const char *text)
 	return len > 0 && len < VERBS_NAME_MAX;
 }
 
-/* A key without '=' has no value at all. */
+/* Parses a device name. 'value' is NULL for a key without '='. */
 static int parse_device(const char *key, const char *value, void *out)
 {
 	struct verbs_options *options = out;

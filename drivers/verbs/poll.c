@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: found by what they were posted as, since a failed one says no more than its number.
+/*
+ * Polls completions. The operation of a completion is found by its wr_id, because a failed
+ * completion does not carry its operation.
  */
 #include "verbs.h"
 
@@ -19,8 +21,10 @@ static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
 	case IBV_WC_MW_BIND_ERR:
 		return FABRIC_ERR_LOCAL_PROT;
 	case IBV_WC_LOC_QP_OP_ERR:
-		/* rxe's of a local key that is unknown, and of a message that was longer than its
-		 * receive; our receives have keys that are known. */
+		/*
+		 * rxe has this status for an unknown lkey, and for a message that is longer than
+		 * its receive. The lkeys of the driver's receives are known.
+		 */
 		return op == FABRIC_RECV ? FABRIC_ERR_LOCAL_LEN : FABRIC_ERR_LOCAL_PROT;
 	case IBV_WC_REM_ACCESS_ERR:
 		return FABRIC_ERR_REMOTE_ACCESS;
@@ -39,7 +43,7 @@ static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
 	}
 }
 
-/* The first failure that is seen of a queue pair. */
+/* Counts a failed completion. The first failure puts the queue pair into error. */
 static void failed(struct verbs_qp *qp, enum fabric_status status)
 {
 	struct fabric_stats *stats = &qp->dev->fabric.stats;
@@ -62,7 +66,7 @@ static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	dev->fabric.stats.recvs++;
 }
 
-/* The completion of a shared receive. */
+/* Handles the completion of a shared receive. Returns the number of completions for the user. */
 static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	struct verbs_qp *qp;
@@ -83,7 +87,10 @@ static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, str
 	return 1;
 }
 
-/* One completion of the device's. How many it makes: none if its queue pair is gone. */
+/*
+ * Handles one completion of the device. Returns the number of completions for the user, which is 0
+ * when the queue pair is destroyed.
+ */
 static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	uint32_t id = (uint32_t)(raw->wr_id >> 32);
@@ -97,7 +104,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (unlikely(ahead >= queue->posted - queue->retired))
-		return 0; /* it was given up already */
+		return 0; /* it was retired already */
 	place = &queue->places[(queue->retired + ahead) & queue->mask];
 	*wc = (struct fabric_wc){
 		.wr_id = place->wr_id,
@@ -133,7 +140,10 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 	return n;
 }
 
-/* What was posted to a queue that is in error, once the device has given back all before it. */
+/*
+ * Flushes work requests that never went to the device, after the device has returned all earlier
+ * ones.
+ */
 static uint32_t flush(const struct verbs_qp *qp, struct verbs_queue *queue, struct fabric_wc *wcs,
 		      uint32_t max)
 {

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests: all of one call go to the device in one chain. */
+/*
+ * Posts work requests to the device in chains. One chain has up to VERBS_CHAIN work requests. A
+ * bind is posted alone.
+ */
 #include <stddef.h>
 
 #include "compiler.h"
 #include "verbs.h"
 
-/* So that a list of ours is a list of theirs. */
+/* A list of fabric_sge is passed to the device as a list of ibv_sge. */
 _Static_assert(sizeof(struct fabric_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct fabric_sge, addr) == offsetof(struct ibv_sge, addr) &&
 		       offsetof(struct fabric_sge, len) == offsetof(struct ibv_sge, length) &&
@@ -46,7 +49,10 @@ static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_
 	return true;
 }
 
-/* One of ours as one of theirs, the i-th of a chain. false: it can't be. */
+/*
+ * Converts a work request to an ibv_send_wr, the i-th of a chain. Returns false when this is not
+ * possible.
+ */
 static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 {
 	struct ibv_send_wr *out = &qp->dev->wrs[i];
@@ -76,7 +82,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 		out->wr.rdma.remote_addr = wr->raddr;
 		out->wr.rdma.rkey = wr->rkey;
 		if (bytes == 0)
-			out->num_sge = 0; /* nothing of the peer's is checked then */
+			out->num_sge = 0; /* so that the peer's key is not checked */
 		*(wr->op == FABRIC_WRITE ? &stats->writes : &stats->reads) += 1;
 		break;
 	case FABRIC_BIND_MW:
@@ -93,7 +99,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 	return true;
 }
 
-/* Give the first 'n' of the chain to the device. How many it took. */
+/* Posts the first 'n' work requests of the chain. Returns how many the device accepted. */
 static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 {
 	struct ibv_send_wr *wrs = qp->dev->wrs, *bad = NULL;
@@ -103,7 +109,9 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 	if (likely(ibv_post_send(qp->ibv, wrs, &bad) == 0))
 		return n;
 	if (!bad) {
-		/* They are in the queue, and what failed was the doorbell: they come back flushed.
+		/*
+		 * The work requests are in the queue, and only the doorbell failed. They complete
+		 * as flushed.
 		 */
 		verbs_qp_fail(qp);
 		verbs_link_break(qp);
@@ -113,7 +121,7 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 	return (uint32_t)(bad - wrs);
 }
 
-/* Post up to VERBS_CHAIN, as far as the next bind. */
+/* Posts up to 'n' work requests, but not past the next bind. */
 static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs, uint32_t n)
 {
 	struct verbs_dev *dev = qp->dev;
@@ -127,7 +135,10 @@ static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs
 	return i > 0 ? ring(qp, i) : 0;
 }
 
-/* Alone: the device takes the window's latest key from it at the post. */
+/*
+ * Posts a bind in a chain of its own, because the device reads the latest key of the window when
+ * the bind is posted.
+ */
 static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
 {
 	struct verbs_dev *dev = qp->dev;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: making them, their states, and their end. */
+/* Creates and destroys queue pairs, and changes their states. */
 #include <errno.h>
 #include <string.h>
 
@@ -23,7 +23,9 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 	return queue->places ? 0 : -ENOMEM;
 }
 
-/* An id whose place in the table is free. There is one: the table is larger than the connections.
+/*
+ * Gives the queue pair an id whose table entry is free. There is one, because the table is larger
+ * than the number of connections.
  */
 static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 {
@@ -39,7 +41,10 @@ static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 	return -EBUSY;
 }
 
-/* Devices say what they take by refusing more. */
+/*
+ * Creates the ibv_qp. If the device refuses the size of inline data, a smaller size is tried.
+ * Devices report their limit in no other way.
+ */
 static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 {
 	uint32_t wanted = init->cap.max_inline_data;
@@ -58,11 +63,11 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 }
 
 /*
- * What the peer of a queue pair may do. Where registrations have remote rights, each of their keys
- * is good for all queue pairs of the protection domain. A queue pair that exposes nothing has no
- * remote rights itself, so that its peer cannot use a key that it has guessed. IBV_QP_ACCESS_FLAGS
- * are set at each transition to INIT, and no later transition changes them. What this side reads
- * and writes takes the peer's rights only.
+ * Returns the remote rights of the peer of a queue pair. Where registrations have remote rights,
+ * each of their keys is valid for all queue pairs of the protection domain. A queue pair that
+ * exposes nothing has no remote rights itself, so that its peer cannot use a key that it has
+ * guessed. Each transition to INIT sets IBV_QP_ACCESS_FLAGS, and no later transition changes them.
+ * RDMA operations that this side starts depend on the peer's rights only.
  */
 static unsigned access_of(const struct verbs_qp *qp)
 {
@@ -70,7 +75,10 @@ static unsigned access_of(const struct verbs_qp *qp)
 	       (qp->exposes ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE : 0u);
 }
 
-/* So that receives can be posted, before it is known where it is connected to. */
+/*
+ * Moves the queue pair to INIT, so that receives can be posted before the destination of the
+ * connection is known.
+ */
 static int to_first_init(struct verbs_qp *qp)
 {
 	struct ibv_qp_attr attr = {
@@ -182,8 +190,10 @@ void verbs_qp_fail(struct verbs_qp *qp)
 		return;
 	qp->state = QP_ERROR;
 	TAILQ_INSERT_TAIL(&qp->dev->broken, qp, broken);
-	/* Also when it is there already: rxe flushes receives at this call, and not those that come
-	 * after it. */
+	/*
+	 * This call is also needed when the queue pair is in error already: rxe flushes the
+	 * receives that are posted before this call, but not later ones.
+	 */
 	verbs_qp_to_error(qp);
 	qp->sq.kept = is_dead ? qp->sq.retired : qp->sq.posted;
 	qp->rq.kept = is_dead ? qp->rq.retired : qp->rq.posted;
@@ -206,7 +216,7 @@ int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
 	int mask, rc;
 
-	/* Path, MTU and numbers are those of the connection manager. */
+	/* The connection manager supplies the path, the MTU and the packet sequence numbers. */
 	if (rdma_init_qp_attr(link->id, &attr, &mask) != 0)
 		return -errno;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)

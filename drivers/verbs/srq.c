@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives: a queue pair's own, and shared ones with their slots and the queue pairs that use them,
- * which leave in two steps. */
+/*
+ * Receives of a queue pair, and shared receives with their slots. A queue pair with shared receives
+ * ends in two steps: it leaves, and later it is destroyed.
+ */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +11,7 @@
 #include "compiler.h"
 #include "verbs.h"
 
-#define LAST_WAIT_NS 2000000000u /* what a device that says so takes less than by far */
+#define LAST_WAIT_NS 2000000000u /* a device that sends the event does so much earlier */
 
 static void srq_free(struct verbs_srq *srq)
 {
@@ -107,7 +109,7 @@ static uint32_t post_chain(struct verbs_srq *srq, const struct fabric_recv_wr *w
 		done = (uint32_t)(bad - dev->recvs);
 	for (uint32_t i = done; i < n; i++)
 		srq->is_posted[srq->free[srq->nfree - 1 - i]] = false;
-	srq->nfree -= done; /* those that were not taken lie below those that were */
+	srq->nfree -= done; /* refused slots are below the accepted ones on the stack */
 	return done;
 }
 
@@ -212,7 +214,7 @@ void verbs_srq_leave(struct verbs_qp *qp)
 	struct verbs_dev *dev = qp->dev;
 
 	TAILQ_REMOVE(&dev->broken, qp, broken);
-	qp->state = QP_CONNECTING; /* not to be flushed */
+	qp->state = QP_CONNECTING; /* so that it is not flushed */
 	verbs_mw_drop(qp);
 	dev->table[qp->id & dev->table_mask] = NULL;
 	qp->is_leaving = true;
@@ -221,7 +223,10 @@ void verbs_srq_leave(struct verbs_qp *qp)
 	TAILQ_INSERT_TAIL(&dev->leaving, qp, leaving);
 }
 
-/* The device has no receive any more that this one took, as far as that can be known. */
+/*
+ * Returns true when the device has no receive left that the queue pair took, as far as that can be
+ * known.
+ */
 static bool is_done_taking(struct verbs_qp *qp)
 {
 	struct verbs_dev *dev = qp->dev;
@@ -240,7 +245,7 @@ static bool is_done_taking(struct verbs_qp *qp)
 	return true;
 }
 
-/* And all completions that it made of them were polled. */
+/* Returns true when all completions of the queue pair's receives have been polled. */
 static bool is_back(struct verbs_qp *qp)
 {
 	if (!qp->saw_last) {

@@ -3,38 +3,39 @@
 #define VERBS_H
 
 /*
- * The verbs driver: any device of libibverbs, connections by librdmacm. Inside the driver; the
- * contract is driver.h.
+ * The verbs driver works with any device of libibverbs and makes connections with librdmacm. This
+ * header is internal to the driver. The driver contract is in driver.h.
  *
- *   dev.c       open and close, what the device can do
- *   options.c   what the user chooses
- *   addr.c      addresses
- *   memory.c    registration, windows
- *   domain.c    queue pairs that are protection domains
+ *   dev.c       opens and closes a device, and queries its limits
+ *   options.c   parses the options of the driver
+ *   addr.c      parses and prints addresses
+ *   memory.c    registers memory, and manages memory windows
+ *   domain.c    gives each queue pair a protection domain of its own
  *   cq.c        completion queues
- *   qp.c        queue pairs: making, states, end
- *   srq.c       shared receives
- *   post.c      work requests
- *   poll.c      completions
- *   listen.c    listening
- *   cm.c        connecting: what the engine's thread does
- *   cm_event.c  connecting: what the hub's thread does
+ *   qp.c        creates queue pairs, changes their states and destroys them
+ *   srq.c       receives, and the SRQ
+ *   post.c      posts work requests
+ *   poll.c      polls completions
+ *   listen.c    listens for connections
+ *   cm.c        connection management on the engine's thread
+ *   cm_event.c  connection management on the hub's thread
  *   async.c     asynchronous events of a device
+ *   end.c       ends connections
  *   hub.c       the thread that waits for both kinds of events
  *
- * A device object has one protection domain, or one of each queue pair, on one device of
- * libibverbs. librdmacm keeps one context of each device of libibverbs for the process, and so does
- * the hub, with one thread, for all device objects. What that thread and the engines' threads both
- * touch is guarded by the hub's lock, which the data path never takes; cm_poll takes it when there
- * is an event.
+ * A device object works on one device of libibverbs. The device object has one protection domain,
+ * or one for each queue pair. librdmacm keeps one context for each device of libibverbs in the
+ * process. The hub also exists once in the process: it has one thread for all device objects. The
+ * hub's lock guards the data that the hub's thread and the engines' threads share. The data path
+ * never takes this lock. cm_poll takes the lock when there is an event.
  *
- * Who ends an object first takes it out of everything under the lock, then destroys it without:
- * destroying waits for the hub's thread to acknowledge the object's events, and that one may wait
- * for the lock.
+ * To destroy an object, a thread first removes the object from all lists under the lock, and then
+ * destroys it without the lock. Destruction waits until the hub's thread has acknowledged the
+ * events of the object, and the hub's thread may be waiting for the lock.
  *
- * Work requests go to the device until this side knows that the queue pair is in error. What is
- * posted later never gets there: it completes FLUSHED when all that the device has is back, as
- * devices differ in what they do with it.
+ * Work requests go to the device until this side knows that the queue pair is in error. Later work
+ * requests never reach the device, because devices differ in their handling of them. Such a work
+ * request completes as FLUSHED after the device has returned all earlier ones.
  */
 
 #include <pthread.h>
@@ -52,9 +53,9 @@
 
 #define VERBS_WRS_MAX	 16384u
 #define VERBS_SRQ_MAX	 65536u
-#define VERBS_CHAIN	 64u	/* work requests in one post to the device, at most */
-#define VERBS_PORT	 20049u /* of NFS over RDMA, when an address names none */
-#define VERBS_RNR_TIMER	 12u	/* in InfiniBand's code: 0.64 ms between tries */
+#define VERBS_CHAIN	 64u	/* maximum work requests in one post to the device */
+#define VERBS_PORT	 20049u /* NFS over RDMA; used for an address without a port */
+#define VERBS_RNR_TIMER	 12u	/* InfiniBand's encoding of 0.64 ms between attempts */
 #define VERBS_RETRIES	 7u
 #define VERBS_RESOLVE_MS 2000
 
@@ -64,35 +65,43 @@
 struct verbs_dev;
 struct verbs_qp;
 
-/* A completion queue of several queue pairs: all of their places fit. */
+/*
+ * A completion queue that several queue pairs share. It has an entry for each work request that
+ * these queue pairs may have outstanding.
+ */
 struct verbs_cq {
 	struct ibv_cq *ibv;
 	uint32_t size;
-	uint32_t used;	 /* places of queue pairs, of the shared receives, and 'stale' */
-	uint32_t stale;	 /* places of destroyed queue pairs, whose completions may still be in it */
-	bool has_shared; /* all shared receives may complete in it */
-	bool is_empty;	 /* when it was last polled */
+	uint32_t used;	 /* entries reserved for queue pairs and shared receives, plus 'stale' */
+	uint32_t stale;	 /* entries of destroyed queue pairs, which may still hold completions */
+	bool has_shared; /* entries for all shared receives are reserved */
+	bool is_empty;	 /* the last poll found no more completions */
 	TAILQ_ENTRY(verbs_cq) entry;
 };
 
-/* One posted work request. */
+/* A posted work request. */
 struct verbs_place {
 	uint64_t wr_id;
-	uint32_t len; /* of a READ */
+	uint32_t len; /* length of a READ */
 	enum fabric_op op;
 };
 
-/* Positions count up, one a work request; its place is position & mask. */
+/*
+ * A send queue or a receive queue. Positions count up by one for each work request. The entry of a
+ * work request is places[position & mask].
+ */
 struct verbs_queue {
 	struct verbs_place *places;
 	uint32_t mask;
-	uint32_t max; /* that may be outstanding */
+	uint32_t max; /* maximum number outstanding */
 	uint32_t posted;
 	uint32_t retired;
-	uint32_t kept; /* in error: from this position on the device has none */
+	uint32_t kept; /* in error: the device has no work request from this position on */
 };
 
-/* How many of 'n' fit a queue, and the next slot of it for one. */
+/*
+ * Returns how many of 'n' work requests fit into a queue. verbs_queue_take() fills the next entry.
+ */
 static inline uint32_t verbs_queue_room(const struct verbs_queue *queue, uint32_t n)
 {
 	uint32_t left = queue->max - (queue->posted - queue->retired);
@@ -108,13 +117,17 @@ static inline void verbs_queue_take(struct verbs_queue *queue, uint64_t wr_id, e
 }
 
 /*
- * Shared receives complete in any order: each has a slot, which its completion carries, and the
- * queue pair is found by its number. A queue pair that used them is destroyed later than the user
- * destroys it ('leaving'), since devices drop the completions that it still has, and with them the
- * receives: when the device has said that it is done with the last one
- * (IBV_EVENT_QP_LAST_WQE_REACHED), and the completion queue has been empty since. Some devices
- * never say so; of such a one the first queue pairs wait for a while, and the others for the empty
- * completion queue alone.
+ * Shared receives complete in any order. Each shared receive has a slot, and its completion carries
+ * the slot. The completion also carries the number by which the queue pair is found.
+ *
+ * A queue pair that used shared receives is destroyed later than the user destroys it ('leaving').
+ * The reason is that devices drop the completions of a destroyed queue pair, and the receives of
+ * these completions are lost with them. The queue pair is destroyed when both conditions hold:
+ * - The device has reported that it is done with the last receive (IBV_EVENT_QP_LAST_WQE_REACHED).
+ * - The completion queue has been empty after that.
+ *
+ * Some devices never send this event. On such a device the driver waits a limited time for the
+ * first queue pairs. Later queue pairs wait for the empty completion queue only.
  */
 struct verbs_srq {
 	struct fabric_srq fabric;
@@ -131,7 +144,7 @@ enum verbs_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
 
 struct verbs_mw {
 	struct ibv_mw *ibv;
-	struct verbs_qp *qp; /* it was bound by, or NULL */
+	struct verbs_qp *qp; /* the queue pair that bound it, or NULL */
 	TAILQ_ENTRY(verbs_mw) entry;
 };
 
@@ -142,60 +155,61 @@ struct verbs_qp {
 	struct verbs_dev *dev;
 	struct ibv_qp *ibv;
 	struct verbs_cq *cq;
-	struct ibv_pd *pd;	   /* of its own; NULL: the device's */
-	struct ibv_mr **mrs;	   /* what is registered there, by place */
-	bool exposes;		   /* its peer may have rights to registered memory */
-	TAILQ_ENTRY(verbs_qp) own; /* of those with domains */
-	uint32_t id; /* its completions carry; id & dev->table_mask is its place in the table */
-	enum verbs_qp_state state; /* as the engine's thread knows it */
+	struct ibv_pd *pd;	   /* its own protection domain; NULL: the device's is used */
+	struct ibv_mr **mrs;	   /* registrations in 'pd', by verbs_mr.place */
+	bool exposes;		   /* the peer may access registered memory */
+	TAILQ_ENTRY(verbs_qp) own; /* in dev->own, when it has a protection domain */
+	uint32_t id; /* carried by completions; id & dev->table_mask is its index in the table */
+	enum verbs_qp_state state; /* as the engine's thread knows the state */
 	struct verbs_queue sq, rq;
-	struct verbs_windows windows; /* bound by it */
+	struct verbs_windows windows; /* windows that this queue pair bound */
 	struct verbs_srq *srq;
-	bool is_leaving;	/* the user has destroyed it */
-	uint64_t left_ns;	/* and when that was, by CLOCK_MONOTONIC */
-	_Atomic bool peer_left; /* in order; set by the hub's thread */
-	_Atomic bool may_take;	/* it has been connected: it may have taken shared receives */
-	_Atomic bool
-		has_last; /* the device is done with the last of them; set by the hub's thread */
-	bool saw_last;	  /* and the completion queue was looked at after that */
-	/* of those with shared receives, in the same bucket of dev->by_num */
+	bool is_leaving;	/* the user has destroyed the queue pair */
+	uint64_t left_ns;	/* time of that, on CLOCK_MONOTONIC */
+	_Atomic bool peer_left; /* the peer has disconnected in order; set by the hub's thread */
+	_Atomic bool may_take;	/* it was connected, so it may have taken shared receives */
+	_Atomic bool has_last;	/* last shared receive is done; set by hub's thread */
+	bool saw_last;		/* has_last is no longer awaited; an empty completion queue is */
+	/* with shared receives: the next in its bucket of dev->by_num */
 	struct verbs_qp *next_num;
 	TAILQ_ENTRY(verbs_qp) leaving;
-	struct fabric_conn_req *link; /* the lock's; NULL: being destroyed */
-	TAILQ_ENTRY(verbs_qp) broken; /* in dev->broken, when in error */
+	struct fabric_conn_req *link; /* guarded by the lock; NULL: in destruction */
+	TAILQ_ENTRY(verbs_qp) broken; /* in dev->broken, when in state QP_ERROR */
 };
 
 enum verbs_link_state {
-	LINK_RESOLVING, /* the address, then the route */
+	LINK_RESOLVING, /* resolves the address, then the route */
 	LINK_CONNECTING,
-	LINK_REQUEST,  /* of a peer's: a FABRIC_CM_REQUEST, which waits for accept or reject */
-	LINK_ACCEPTED, /* and not established yet */
+	LINK_REQUEST,  /* FABRIC_CM_REQUEST was queued; waits for accept or reject */
+	LINK_ACCEPTED, /* accepted, but not established yet */
 	LINK_OPEN,
-	LINK_DEAD, /* ended by either side, with its event made if there is one */
+	LINK_DEAD, /* ended by either side; the event of the end, if any, is queued */
 };
 
 struct verbs_event {
 	struct fabric_cm_event event;
 	bool is_queued;
-	struct fabric_conn_req *link; /* NULL: a listener's */
+	struct fabric_conn_req *link; /* NULL: an event of a listener */
 	TAILQ_ENTRY(verbs_event) entry;
 };
 
-/* An identifier of librdmacm's: one connection. Guarded by the hub's lock. */
+/* A connection, which is one identifier of librdmacm. Guarded by the hub's lock. */
 struct fabric_conn_req {
-	bool is_listener; /* false; first, as in a listener: an identifier's context is either */
+	bool is_listener; /* false. As in a listener, this is the first member, because the context
+			     of an identifier points to either. */
 	struct rdma_cm_id *id;
-	struct verbs_dev *dev; /* that gets its events */
-	struct verbs_qp *qp;   /* NULL until there is one, and again when it is destroyed */
-	struct fabric_listener *listener; /* of a request that was not polled yet */
-	struct backlog_entry waiting;	  /* in that listener's backlog, then */
+	struct verbs_dev *dev; /* the device that gets its events */
+	struct verbs_qp *qp;   /* NULL before the queue pair is created and after it is destroyed */
+	struct fabric_listener *listener; /* the listener of a request that was not polled yet */
+	struct backlog_entry waiting;	  /* in the backlog of 'listener', if set */
 	enum verbs_link_state state;
-	bool breaks;		 /* this side ends it, for an error */
-	uint8_t initiator_depth; /* READs in flight that we start, and that the peer may */
+	bool breaks;		 /* this side ends the connection after an error */
+	uint8_t initiator_depth; /* maximum READs in flight that this side starts; the next member
+				    limits the peer's READs */
 	uint8_t responder_resources;
-	uint8_t private_len; /* to be sent with the request */
+	uint8_t private_len; /* length of the data to send with the request */
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
-	struct verbs_event events[2]; /* as many can be queued: ESTABLISHED and DISCONNECTED */
+	struct verbs_event events[2]; /* at most two are queued: ESTABLISHED and DISCONNECTED */
 	TAILQ_ENTRY(fabric_conn_req) entry;
 };
 
@@ -204,19 +218,19 @@ struct fabric_conn_req {
 struct fabric_listener {
 	bool is_listener; /* true */
 	struct rdma_cm_id *id;
-	struct rdma_cm_id *watch; /* of the device, when 'id' is at all addresses; NULL: none */
+	struct rdma_cm_id *watch; /* bound to the device, if 'id' is not; NULL: none */
 	struct verbs_dev *dev;
 	void *ctx;
 	bool is_closing;
-	struct backlog backlog;	 /* requests that were not polled yet, by 'waiting' */
-	struct verbs_event lost; /* the device is gone */
+	struct backlog backlog;	 /* requests that were not polled yet, linked by 'waiting' */
+	struct verbs_event lost; /* queued when the device is removed or broken */
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
 struct verbs_mr {
-	struct ibv_mr *ibv; /* NULL: its registrations are the queue pairs' */
+	struct ibv_mr *ibv; /* NULL: each queue pair has its own registration */
 	TAILQ_ENTRY(verbs_mr) entry;
-	uint32_t place; /* these are all at */
+	uint32_t place; /* index of each queue pair's registration in verbs_qp.mrs */
 	void *addr;
 	size_t len;
 	uint32_t access; /* enum fabric_access */
@@ -226,54 +240,56 @@ TAILQ_HEAD(verbs_links, fabric_conn_req);
 
 struct verbs_dev {
 	struct fabric_dev fabric;
-	struct ibv_context *context; /* librdmacm's */
+	struct ibv_context *context; /* owned by librdmacm */
 	const char *name;
 	struct ibv_pd *pd;
-	struct ibv_sge *own_sges;     /* with keys of a queue pair's domain, as a chain takes them;
-					 NULL: one domain */
-	struct verbs_mr **own_places; /* of max_places */
+	struct ibv_sge *own_sges;     /* elements of a chain with the keys of a queue pair's domain;
+					 NULL: there is one domain */
+	struct verbs_mr **own_places; /* registrations, by verbs_mr.place; max_places entries */
 	uint32_t max_places;
 	TAILQ_HEAD(, verbs_qp) own;
 	struct ibv_device_attr device;
 	uint8_t port;
 	uint8_t rnr_retry;
 	uint8_t responder_resources;
-	uint32_t invalidated_flags; /* of a completion that says which key came with Send with
+	uint32_t invalidated_flags; /* flags of a completion that carries the rkey of a Send with
 				       Invalidate */
 	uint32_t max_connections;
 	TAILQ_HEAD(, verbs_cq) cqs;
 	TAILQ_HEAD(, verbs_mr) mrs;
 	TAILQ_HEAD(, verbs_qp) broken;
 	TAILQ_HEAD(, verbs_qp) leaving;
-	bool is_silent; /* it does not say when it is done with the last shared receive of a queue
-			   pair */
+	bool is_silent; /* the device does not send IBV_EVENT_QP_LAST_WQE_REACHED */
 	struct verbs_srq *srq;
-	/* those with shared receives, by their number; table_mask + 1 buckets */
+	/* hash table of queue pairs with shared receives, by number; table_mask + 1 buckets */
 	struct verbs_qp **by_num;
-	struct verbs_qp **table; /* by id */
+	struct verbs_qp **table; /* queue pairs by id */
 	uint32_t table_mask;
-	uint32_t ids; /* given out; 0 is that of the shared receives */
+	uint32_t ids; /* the latest id in use; id 0 belongs to the shared receives */
 	struct ibv_send_wr wrs[VERBS_CHAIN];
 	struct ibv_recv_wr recvs[VERBS_CHAIN];
 	struct ibv_sge sges[VERBS_CHAIN];
 
-	/* shared with the hub's thread */
-	_Atomic uint32_t nevents;    /* in 'events'; read without the lock */
-	_Atomic uint32_t nerrors;    /* of remote access, that the statistics do not show yet */
-	_Atomic uint32_t ndisplaced; /* requests for connections that were not let wait, likewise */
-	_Atomic bool is_dead;	     /* the device is gone or broken for good */
+	/* The members below are shared with the hub's thread. */
+	_Atomic uint32_t nevents;    /* number of events in 'events'; read without the lock */
+	_Atomic uint32_t nerrors;    /* remote access errors that are not in the statistics yet */
+	_Atomic uint32_t ndisplaced; /* displaced requests, likewise */
+	_Atomic bool is_dead;	     /* the device is removed or permanently broken */
 	TAILQ_HEAD(, verbs_event) events;
 	struct verbs_links links;
 	TAILQ_HEAD(, fabric_listener) listeners;
-	TAILQ_ENTRY(verbs_dev) entry; /* in the hub */
+	TAILQ_ENTRY(verbs_dev) entry; /* in the hub's list */
 };
 
-/* addr.c: ADDR, ADDR:PORT, [ADDR6] or [ADDR6]:PORT, in numbers. 0 or -EINVAL, logged. */
+/*
+ * addr.c. Parses a numeric address: ADDR, ADDR:PORT, [ADDR6] or [ADDR6]:PORT. Returns 0, or
+ * -EINVAL, which is logged.
+ */
 int verbs_addr_parse(const char *text, struct sockaddr_storage *addr);
 void verbs_addr_print(const struct sockaddr *addr, char *text, size_t size);
 /*
- * Who a peer is, whatever port it uses. An IPv4 address and the IPv6 address that it is mapped to
- * are the same peer.
+ * Returns the identity of a peer, which does not depend on the port. An IPv4 address and the
+ * IPv4-mapped IPv6 address of the same host give the same peer.
  */
 struct backlog_peer verbs_addr_peer(const struct sockaddr *addr);
 
@@ -283,27 +299,35 @@ int verbs_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t a
 void verbs_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int verbs_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void verbs_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Whether a window can be bound by this queue pair now; a window whose fate with another is unknown
- * is made anew. */
+/*
+ * Prepares a window for a bind by this queue pair. Returns false when a needed window cannot be
+ * allocated. If the latest key of the window is unknown, because another queue pair that bound it
+ * is in error, the window is allocated again.
+ */
 bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *mw);
-/* The queue pair ends, and what it bound with it. */
+/* Ends all windows that the queue pair bound, because the queue pair ends. */
 void verbs_mw_drop(struct verbs_qp *qp);
 struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey);
 unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access);
-/* Of a registration that failed, for the log. */
+/* Logs why a registration failed. */
 void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc);
 
-/* domain.c: a registration has a place there, and lkey and rkey for the user are place + 1 */
+/*
+ * domain.c. A registration has an index ('place') in each domain. The lkey and the rkey that the
+ * user sees are index + 1.
+ */
 int verbs_own_domains(struct fabric_dev *dev);
 uint32_t verbs_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
-/* In the domain of each queue pair. 0 or -errno, logged. */
+/* Registers memory in the domain of each queue pair. Returns 0 or -errno, which is logged. */
 int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m);
 void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m);
-/* The domain of a queue pair that is being made, and its end, when there is no queue pair any more.
+/*
+ * Create the domain of a queue pair that is being created, and destroy it after the ibv_qp is
+ * destroyed.
  */
 int verbs_domain_create(struct verbs_qp *qp);
 void verbs_domain_destroy(struct verbs_qp *qp);
-/* What the device knows memory by, over this queue pair. */
+/* Returns the lkey by which the device knows the memory on this queue pair. */
 static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
 {
 	if (likely(!qp->mrs))
@@ -311,12 +335,12 @@ static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
 	return lkey - 1 < qp->dev->max_places && qp->mrs[lkey - 1] ? qp->mrs[lkey - 1]->lkey : 0;
 }
 
-/* The elements of a work request, the i-th of a chain, with such keys. */
+/* Returns the elements of a work request, the i-th of a chain, with such lkeys. */
 struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric_wr *wr,
 				  uint32_t i);
 
 /* cq.c */
-/* 'shared': and for all shared receives. */
+/* Reserves 'places' entries, and 'shared' entries for all shared receives. */
 int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **cq);
 void verbs_cq_put(struct verbs_cq *cq, uint32_t places);
 void verbs_cq_destroy_all(struct verbs_dev *dev);
@@ -324,11 +348,17 @@ void verbs_cq_destroy_all(struct verbs_dev *dev);
 /* qp.c */
 int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, struct verbs_qp **qp);
 void verbs_qp_free(struct verbs_qp *qp);
-/* On the engine's thread: it is in error from now on. */
+/* Puts the queue pair into error. Called on the engine's thread. */
 void verbs_qp_fail(struct verbs_qp *qp);
-/* To error, on any thread: what the device has comes back. */
+/*
+ * Moves the ibv_qp to the error state, so that the device flushes its work requests. Any thread may
+ * call it.
+ */
 void verbs_qp_to_error(struct verbs_qp *qp);
-/* To what the connection's identifier says now. 0 or -errno. */
+/*
+ * Move the ibv_qp to INIT, or to RTR and then RTS, with the attributes of the connection's
+ * identifier. Return 0 or -errno.
+ */
 int verbs_qp_to_init(struct verbs_qp *qp, struct rdma_cm_id *id);
 int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link);
 
@@ -338,16 +368,23 @@ int verbs_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **srq);
 void verbs_srq_destroy(struct fabric_srq *srq);
 uint32_t verbs_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-/* Completions find it by its number, from here to there. */
+/* Add the queue pair to the table by number, and remove it. Completions find it there. */
 void verbs_srq_join(struct verbs_qp *qp);
 void verbs_srq_part(struct verbs_qp *qp);
-/* The user is done with it: out of everything but what its receives need. */
+/*
+ * Takes a queue pair that the user has destroyed out of all lists, except those that its receives
+ * need.
+ */
 void verbs_srq_leave(struct verbs_qp *qp);
-/* Destroy those whose receives are back, or with 'all' every one that leaves. After a poll, as it
- * goes by what was seen there. */
+/*
+ * Destroys the leaving queue pairs whose receives have all returned, or all leaving queue pairs
+ * with 'all'. Called after a poll, because it uses the results of that poll.
+ */
 void verbs_srq_reap(struct verbs_dev *dev, bool all);
-/* The slot of a completion: its queue pair, or NULL when that is gone; false: nothing was posted
- * there. */
+/*
+ * Frees the slot of a completion. Sets '*qp' to its queue pair, or to NULL when the queue pair is
+ * destroyed. Returns false when no receive was posted in the slot.
+ */
 bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *wr_id,
 		    struct verbs_qp **qp);
 
@@ -357,7 +394,7 @@ uint32_t verbs_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint
 /* poll.c */
 uint32_t verbs_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
-/* What a completion is known by. */
+/* The wr_id that the device gets: the id of the queue pair, the kind, and the position. */
 #define VERBS_WR_RECV	  (1ull << 31)
 #define VERBS_WR_POSITION 0x7fffffffu
 
@@ -387,33 +424,35 @@ struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const str
 bool verbs_has_left(const struct fabric_qp *qp);
 void verbs_disconnect(struct fabric_qp *qp);
 void verbs_qp_destroy(struct fabric_qp *qp);
-/* The connection broke, as a completion says: the peer is told. */
+/* Disconnects from the peer after a completion with an error. */
 void verbs_link_break(struct verbs_qp *qp);
-void verbs_link_free(struct verbs_link *link); /* out of everything already; without the lock */
-/* Take it out of everything that the hub's thread looks at. */
+void verbs_link_free(struct verbs_link *link); /* in no list; the lock is not held */
+/* Removes the link from all lists that the hub's thread uses. */
 void verbs_link_remove(struct verbs_link *link);
 
-/* cm_event.c; the lock is held */
+/* cm_event.c. The lock is held, except where a comment says otherwise. */
 void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int error,
 		      const void *private_data, uint32_t private_len);
 void verbs_event_drop_all(struct verbs_link *link);
-/* It ended from the peer's or the device's side: the engine hears of it, once. */
+/* Ends a link from the side of the peer or the device. The engine gets one event about it. */
 void verbs_link_ended(struct verbs_link *link, int error);
-/* It is gone or broken for good: no more connections by it, and those that listen hear of it, once.
+/*
+ * Marks the device as removed or permanently broken. It makes no more connections, and each
+ * listener gets one event.
  */
 void verbs_dev_lost(struct verbs_dev *dev, int error);
-/* Without the lock: handle and acknowledge one event. */
+/* Handles and acknowledges one event. The lock is not held. */
 void verbs_cm_event(struct rdma_cm_event *event);
 
-/* async.c; without the lock: handle and acknowledge one event. */
+/* async.c. Handles and acknowledges one event. The lock is not held. */
 void verbs_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
 /* hub.c */
-int verbs_hub_join(struct verbs_dev *dev); /* the contexts can be had then */
+int verbs_hub_join(struct verbs_dev *dev); /* makes the contexts available */
 void verbs_hub_leave(struct verbs_dev *dev);
-struct ibv_context *verbs_hub_context(uint32_t index); /* NULL past the last */
+struct ibv_context *verbs_hub_context(uint32_t index); /* NULL past the last context */
 struct rdma_event_channel *verbs_hub_channel(void);
-/* Run 'fn' for each device object on a context; the lock is held. */
+/* Calls 'fn' for each device object on a context. The lock is held. */
 void verbs_hub_each(const struct ibv_context *context, void (*fn)(struct verbs_dev *dev));
 void verbs_lock(void);
 void verbs_unlock(void);
