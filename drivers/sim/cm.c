@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up of connections.
+ * Establishes connections.
  *
  *   connecting side                        accepting side
  *   connect: CONNECTING   -- REQUEST -->   event REQUEST
- *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives may be posted and met
+ *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives may be posted and taken
  *   CONNECTED             --  READY  -->   event ESTABLISHED: CONNECTED
  *
- * Every arrow takes its own time, and data does not wait for READY: the first message may be there
- * before the accepting side is told that the connection is. Private data waits in the connecting
- * queue pair. LOST comes to whoever is left, when the other side ended, died or broke; before
- * ESTABLISHED it reads FAILED.
+ * Each arrow takes its own time. Data does not wait for READY, so the first message may arrive
+ * before the accepting side gets ESTABLISHED. The connecting queue pair holds the private data. If
+ * a side ends, dies or breaks, the remaining side gets LOST. Before ESTABLISHED, LOST gives the
+ * event FAILED.
  */
 #include "sim_world.h"
 
@@ -69,7 +69,7 @@ int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
 	}
 	rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : sim_qp_create(dev, attr, &qp);
 	if (rc != 0) {
-		sim_cm_refuse(world, req); /* the request ends here either way */
+		sim_cm_refuse(world, req); /* the request ends after an error, too */
 		return rc;
 	}
 	qp->state = SIM_ACCEPTED;
@@ -77,7 +77,7 @@ int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
 	sim_req_free(world, req);
 	*out = &qp->base;
 	if (!peer) {
-		sim_cm_lose(qp); /* it gave up meanwhile */
+		sim_cm_lose(qp); /* the connecting side has given up */
 		return 0;
 	}
 	snprintf(qp->addr, sizeof(qp->addr), "sim-%u", peer->dev->number);

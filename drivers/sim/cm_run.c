@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the messages of the connection manager do when they arrive: the arrows of cm.c. */
+/* Handles messages of the connection manager when they arrive. They are the arrows in cm.c. */
 #include "sim_world.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@ static void add_private_data(struct sim_cm_entry *entry, const struct sim_qp *qp
 	memcpy(entry->event.private_data, qp->private_data, qp->private_len);
 }
 
-/* The only event, when it does not come to ESTABLISHED. */
+/* Ends a queue pair and raises its last event. Without ESTABLISHED this is its only event. */
 static struct sim_cm_entry *end_with(struct sim_qp *qp, enum fabric_cm_kind kind, int error)
 {
 	qp->end_raised = true;
@@ -28,7 +28,10 @@ static struct fabric_conn_req *req_of(struct backlog_entry *waiting)
 					  offsetof(struct fabric_conn_req, waiting));
 }
 
-/* Whether a request of this device may wait at the listener. Another may have to give way to it. */
+/*
+ * Returns true when a request of this peer may wait at the listener. The request may displace
+ * another.
+ */
 static bool admit(struct fabric_listener *listener, const struct backlog_peer *peer)
 {
 	struct backlog_entry *oldest;
@@ -96,7 +99,10 @@ static void answered(struct sim_qp *qp)
 	}
 }
 
-/* The other side died without a word: what was on its way may come back as never answered. */
+/*
+ * If the peer's device died, the oldest started work request may fail with FABRIC_ERR_RETRY, as if
+ * the peer never answered.
+ */
 static void give_up(struct sim_qp *qp)
 {
 	const struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);

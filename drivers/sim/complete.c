@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What posted work requests become: completions in order, or flushed when the queue pair breaks. */
+/* Completes work requests in order, or flushes them when the queue pair breaks. */
 #include "sim_world.h"
 
 void sim_qp_schedule_flush(struct sim_qp *qp)
@@ -22,7 +22,9 @@ void sim_qp_break(struct sim_qp *qp)
 	sim_qp_schedule_flush(qp);
 }
 
-/* Both sides are over; this one at once, and the other, too, when it was its device that refused.
+/*
+ * Ends both sides. This side breaks at once. The other side also breaks at once when its device
+ * refused the work request.
  */
 static void break_both(struct sim_qp *qp, bool peer_at_once)
 {
@@ -92,7 +94,7 @@ void sim_rq_complete(struct sim_qp *qp)
 
 	push_recv(qp, status);
 	if (status != FABRIC_OK)
-		break_both(qp, false); /* the sender is told by its own completion */
+		break_both(qp, false); /* the sender gets a completion of its own */
 }
 
 void sim_qp_flush(struct sim_qp *qp)
@@ -100,7 +102,7 @@ void sim_qp_flush(struct sim_qp *qp)
 	for (; qp->sq.completed < qp->sq.tail; qp->sq.completed++) {
 		struct sim_swr *swr = sim_sq_at(qp, qp->sq.completed);
 
-		/* What is behind a failure has not been done, whatever became of it. */
+		/* Work requests after a failed one count as not executed, in any state. */
 		if (swr->state != SIM_DONE || qp->sq.completed > qp->failed)
 			swr->status = FABRIC_ERR_FLUSHED;
 		push_send(qp, qp->sq.completed);

@@ -37,7 +37,7 @@ void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t positio
 		 (uint64_t)wc->op << 40 | (uint64_t)wc->status << 32 | wc->byte_len);
 }
 
-/* Forget the completions of a queue pair that goes. */
+/* Drops the completions of a queue pair in destruction. */
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp)
 {
 	uint32_t kept = 0;

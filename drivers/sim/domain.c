@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains: a key for each registration with remote rights, which no
- * other queue pair has. */
+/*
+ * Protection domains of single queue pairs: each queue pair has its own key for each registration
+ * with remote rights.
+ */
 #include "sim_world.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a connection, by its user. */
+/* Ends a connection at the user's request. */
 #include "sim_world.h"
 
 void sim_goodbye(struct fabric_qp *fqp)

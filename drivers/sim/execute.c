@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What work requests do, once the device takes them up.
+ * Executes work requests.
  *
- * They are taken up in order, one at a time; a READ beyond max_rd_atomic and a FENCE hold up what
- * follows. From then on each goes its own way: a WRITE in pieces that land in any order, a READ in
- * pieces that come back a round trip later, Sends in order and after all WRITEs before them.
- * Buffers are read and written when a piece lands, not before: what the contract leaves to the
- * device until the completion is in use until then.
+ * The device starts work requests in order, one at a time. These hold up all later work requests:
+ * - a READ, when max_rd_atomic READs are in flight
+ * - a work request with FENCE, while READs are in flight
  *
- * When a work request fails, those behind it have no effect any more, and those before it run to
- * their end: the connection breaks when its completion is made.
+ * After its start, each operation proceeds on its own:
+ * - A WRITE is split into pieces, which arrive in any order.
+ * - A READ is split into pieces, which return after a round trip.
+ * - Sends arrive in order, and after all WRITEs that were started before them.
+ *
+ * Buffers are read and written when a piece arrives, and not earlier. So each buffer that the
+ * contract gives to the device until the completion is in use until then.
+ *
+ * When a work request fails, later ones have no effect, and earlier ones run to their end. The
+ * connection breaks when the completion of the failed work request is made.
  */
 #include "sim_world.h"
 
@@ -62,7 +68,10 @@ bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t
 	return true;
 }
 
-/* Copy [offset, offset + len) of what the elements name: out of them, or into them. */
+/*
+ * Copies [offset, offset + len) of the elements' memory to 'linear'. With 'into', copies from
+ * 'linear' to the elements' memory.
+ */
 static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8_t *linear,
 		 bool into)
 {
@@ -78,7 +87,7 @@ static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8
 			offset -= sge->len;
 			continue;
 		}
-		/* Both ends may be one buffer. */
+		/* Source and destination may overlap. */
 		if (into)
 			memmove((uint8_t *)sge->addr + offset, linear, n);
 		else
@@ -119,7 +128,10 @@ static void fail(struct sim_qp *qp, uint64_t position, enum fabric_status status
 	sim_sq_complete(qp);
 }
 
-/* The peer refuses: the sender hears later; from now on nothing behind it counts. */
+/*
+ * Refuses a work request at the peer. The sender learns this later. Later work requests have no
+ * effect from this time on.
+ */
 static void wr_refuse(struct sim_qp *qp, uint64_t position, enum fabric_status status)
 {
 	const struct sim_event event = {
@@ -242,7 +254,7 @@ static void transfer(struct sim_qp *qp, struct sim_qp *peer, const struct sim_ev
 {
 	struct sim_swr *swr = sim_sq_at(qp, event->wr);
 	bool is_read = event->kind == SIM_FETCH;
-	/* The whole of it, before the first byte moves. */
+	/* The check covers the whole range, before the first byte is copied. */
 	uint8_t *remote = sim_remote(peer, swr->wr.rkey, swr->wr.raddr, swr->len,
 				     is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
 
@@ -260,7 +272,7 @@ static void transfer(struct sim_qp *qp, struct sim_qp *peer, const struct sim_ev
 	finish_piece(qp, event->wr, is_read ? completion(qp) : wire(qp));
 }
 
-/* No receive is posted. */
+/* Handles a Send for which no receive is posted. */
 static void not_ready(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 {
 	struct sim_swr *swr = sim_sq_at(qp, position);
@@ -289,7 +301,7 @@ static void receive_done(struct sim_qp *peer, enum fabric_status status)
 	wr_schedule(peer, SIM_RECV_DONE, peer->rq.filled++, at_ns);
 }
 
-/* A Send is with the peer: the next may go. */
+/* Schedules the arrival of the next Send after a Send has arrived. */
 static void next_send(struct sim_qp *qp, uint64_t position)
 {
 	uint64_t now_ns = qp->dev->world->now_ns;
@@ -344,7 +356,10 @@ static void arrive(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 	peer->dev->base.stats.recvs++;
 	receive_done(peer, FABRIC_OK);
 	swr->state = SIM_DELIVERED;
-	/* Drawn one after the other, whatever the compiler. */
+	/*
+	 * The random draws are in two statements, because the order within one expression would
+	 * depend on the compiler.
+	 */
 	ack_ns = qp->dev->world->now_ns + wire(qp);
 	ack_ns += completion(qp);
 	wr_schedule(qp, SIM_ACK, position, ack_ns);
@@ -366,7 +381,7 @@ static void acknowledged(struct sim_qp *qp, uint64_t position)
 	struct sim_swr *swr = sim_sq_at(qp, position);
 	uint64_t sum;
 
-	/* Until now the device might have had to send it again. */
+	/* Until the acknowledgement the device may send the data again. */
 	if (swr->has_sum && sim_source_sum(qp, swr, &sum) && sum != swr->source_sum) {
 		qp->dev->world->sources_changed++;
 		sim_note(qp->dev->world, "changed!", qp->number, position, swr->len);
@@ -396,7 +411,7 @@ void sim_execute(struct sim_qp *qp, const struct sim_event *event)
 		acknowledged(qp, event->wr);
 		return;
 	}
-	/* Behind a failure, or to nobody: no effect, and no answer. */
+	/* After a failure, or without a peer, the event has no effect and no answer. */
 	if (event->wr >= qp->failed || !peer || peer->state == SIM_BROKEN || peer->dev->is_dead)
 		return;
 	if (event->kind == SIM_ARRIVE)
@@ -405,7 +420,7 @@ void sim_execute(struct sim_qp *qp, const struct sim_event *event)
 		transfer(qp, peer, event);
 }
 
-/* The peer, when there is nothing that a short cut would have to wait for. */
+/* Returns the peer, or NULL when a direct operation would have to wait or is not possible. */
 static struct sim_qp *peer_now(const struct sim_qp *qp)
 {
 	struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys are a permutation of a counter, chosen by the seed: they look like chance, and none comes
- * back in the life of a world, so that the use of one that has ended is always noticed. They are
- * unique over all devices, so that a key used with the wrong device is noticed, too.
+ * Keys are a permutation of a counter, which the seed selects. They look random, and no key repeats
+ * during the life of a world, so that the use of an ended key is always detected. They are unique
+ * over all devices, so that the use of a key with the wrong device is detected, too.
  */
 #include "sim_world.h"
 
@@ -11,7 +11,7 @@ uint32_t sim_key_make(struct sim_world *world)
 	uint32_t x;
 
 	do {
-		/* each line is a bijection */
+		/* Each of the next lines is a bijection. */
 		x = world->key_count++ ^ world->key_mask;
 		x *= 0x9e3779b1u;
 		x ^= x >> 15;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners, and the requests for connections that wait at them. */
+/* Listeners, and the connection requests that wait at them. */
 #include "sim_world.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ void sim_unlisten(struct fabric_listener *listener)
 		sim_cm_remove(dev, entry);
 		sim_cm_refuse(dev->world, entry->req);
 	}
-	/* Those that were handed over live on until they are answered. */
+	/* Requests that were polled stay until they are answered. */
 	TAILQ_FOREACH(req, &dev->world->reqs, entry)
 	if (req->listener == listener)
 		req->listener = NULL;

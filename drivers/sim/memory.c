@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What keys open: registrations and windows. The addresses that peers use are not the local ones,
- * because nothing in the contract says that they are.
+ * Registrations and windows, to which keys give access. The addresses that peers use differ from
+ * the local ones, because the contract does not say that they are equal.
  */
 #include "sim_world.h"
 
@@ -11,7 +11,7 @@
 #define PAGE_MASK  4095u
 #define RADDR_MASK 0x0000fffffffff000ull
 
-/* Whether [offset, offset + len) lies in [0, size). */
+/* Returns true when [offset, offset + len) is within [0, size). */
 static bool is_within(uint64_t offset, uint64_t len, uint64_t size)
 {
 	return offset <= size && len <= size - offset;
@@ -28,7 +28,7 @@ int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	(void)fd_offset;
 	if (dev->is_dead)
 		return -ENODEV;
-	/* As verbs has it: who lets a peer write must be able to write. */
+	/* As in verbs, remote write requires local write. */
 	if (!addr || len == 0 || access & ~(remote | FABRIC_LOCAL_WRITE | FABRIC_BIND) ||
 	    (access & FABRIC_REMOTE_WRITE && !(access & FABRIC_LOCAL_WRITE)))
 		return -EINVAL;
@@ -54,7 +54,7 @@ int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 			free(mr);
 			return -ENOMEM;
 		}
-		user->rkey = mr->local.key; /* which opens nothing to a peer */
+		user->rkey = mr->local.key; /* gives no access to a peer */
 	} else if (access & remote) {
 		mr->remote = mr->local;
 		mr->remote.kind = SIM_RKEY;
@@ -157,7 +157,7 @@ bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
 	LIST_FOREACH(mw, &qp->dev->mws, entry)
 	if (mw->number == swr->bind_mw)
 		break;
-	/* A type 2 window has to be invalidated before it is bound again, and is never empty. */
+	/* A type 2 window must be invalidated before it is bound again, and it is never empty. */
 	if (!mw || mw->is_bound || sge->len == 0 ||
 	    !sim_local_ok(qp->dev, sge->lkey, sge->addr, sge->len, FABRIC_BIND) ||
 	    (swr->wr.access & FABRIC_REMOTE_WRITE && !(mr->access & FABRIC_LOCAL_WRITE)))
@@ -184,8 +184,10 @@ bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer)
 	LIST_FOREACH(mw, &qp->dev->mws, entry)
 	if (mw->latest == rkey && mw->latest_qp == qp->number)
 		break;
-	/* Its owner may invalidate what the peer has invalidated meanwhile; a peer may not do it
-	 * twice. */
+	/*
+	 * The owner may invalidate a key that the peer has already invalidated. A peer may not
+	 * invalidate a key twice.
+	 */
 	if (rkey == 0 || !mw || (by_peer && !mw->is_bound))
 		return false;
 	window_end(mw);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is polled. In the default world, a poll that would find nothing is a step. */
+/* Polls completions. In the default world, a poll that would find nothing runs a step. */
 #include "sim_world.h"
 
-/* The next completion, which is taken from its queue. Only now are the places free: of this one and
- * of those before it. */
+/*
+ * Removes the next completion from the queue and returns it. This also frees the entries of its
+ * work request and of all earlier ones in the same queue.
+ */
 static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 {
 	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
@@ -20,8 +22,10 @@ static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 	return wc;
 }
 
-/* Whether the next completion is a message that may be shown, and then is, as every other one of
- * these. */
+/*
+ * Delivers the message of the next completion, if it may be delivered. Only every second of these
+ * messages is delivered. Returns true when the message was delivered.
+ */
 static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 {
 	const struct sim_cqe *cqe = &dev->cq[dev->cq_head];
@@ -38,7 +42,7 @@ static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 	wr = sim_rq_at(qp, cqe->position)->wr;
 	receiver = qp->base.ctx;
 	wc = take_next(dev, qp);
-	dev->srq->used++; /* it keeps its place */
+	dev->srq->used++; /* the receive stays counted during the delivery */
 	dev->base.ndelivered++;
 	if (receiver->deliver(receiver, wc.wr_id, wc.byte_len))
 		sim_srq_put_back(dev->srq, &wr);

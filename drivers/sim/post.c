@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests and receives that are posted. */
+/* Posts work requests. */
 #include "sim_world.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs: made and freed. */
+/* Creates and frees queue pairs. */
 #include "sim_world.h"
 
 #include <errno.h>

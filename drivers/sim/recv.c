@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and the receives that they take. */
+/* Gives receives to messages. */
 #include "sim_world.h"
 
 struct sim_rwr *sim_next_receive(struct sim_qp *qp)

@@ -3,16 +3,18 @@
 #define SIM_H
 
 /*
- * The simulated driver, as its tests see it: worlds, virtual time, and ways to do harm.
+ * The interface of the simulated driver for tests: worlds, virtual time, and ways to cause
+ * failures.
  *
- * A world holds devices and what happens between them. It has one thread and its own clock, which
- * moves only by sim_step() and sim_run_until(). All chance comes from its seed: the same seed and
- * the same calls give the same events at the same times, in one order, with the same keys and
- * addresses.
+ * A world holds devices and all that happens between them. A world has one thread and its own
+ * clock, which advances only in sim_step() and sim_run_until(). All random choices come from the
+ * seed of the world. The same seed and the same calls give the same events at the same times, in
+ * the same order, with the same keys and addresses.
  *
- * A device opened with the option "world=N" lives in the world with sim_world_id() N. Without it,
- * it lives in a default world, made for the first such device and ended with the last; there each
- * poll is a step.
+ * A device that is opened with the option "world=N" belongs to the world whose sim_world_id() is N.
+ * Without the option the device belongs to a default world. The default world is created for the
+ * first such device and is destroyed with the last one. Each poll that would find nothing advances
+ * the default world by one step.
  */
 
 #include <stdio.h>
@@ -21,20 +23,19 @@
 
 struct sim_world;
 
-/* A latency is drawn evenly from [min_ns, max_ns]. */
+/* A latency is drawn from [min_ns, max_ns] with a uniform distribution. */
 struct sim_latency {
 	uint64_t min_ns;
 	uint64_t max_ns;
 };
 
 struct sim_options {
-	struct sim_latency start;      /* from the post until the device takes a work request up */
+	struct sim_latency start;      /* from the post of a work request until its start */
 	struct sim_latency wire;       /* one way */
-	struct sim_latency completion; /* from the work done until it can be polled */
-	struct sim_latency
-		cm; /* of a message of the connection manager; also until a break is noticed */
-	uint64_t cm_timeout_ns; /* a request that nobody answers has failed then */
-	uint64_t rnr_timer_ns;	/* between two tries at a receive queue found empty */
+	struct sim_latency completion; /* from the end of the work to the completion */
+	struct sim_latency cm;	       /* of a connection manager message; notice of a break */
+	uint64_t cm_timeout_ns; /* a connection request fails without an answer after this time */
+	uint64_t rnr_timer_ns;	/* between two attempts while the receive queue is empty */
 	uint32_t rnr_retry;	/* as in the driver contract; also an option of each device */
 	uint32_t max_inline;
 	uint32_t max_sge;
@@ -45,55 +46,75 @@ struct sim_options {
 	uint32_t max_rd_atomic;
 	bool has_mw;
 	bool has_send_inv;
-	FILE *trace; /* one line an event; NULL: none */
+	FILE *trace; /* gets one line for each event; NULL: no trace */
 };
 
-void sim_options_init(struct sim_options *options); /* the defaults */
+void sim_options_init(struct sim_options *options); /* sets the defaults */
 
-/* NULL options: the defaults. NULL when there is no memory or there are too many worlds. */
+/*
+ * Creates a world. If 'options' is NULL, the defaults apply. Returns NULL in these cases:
+ * - There is no memory.
+ * - There are too many worlds.
+ * - An option is invalid.
+ */
 struct sim_world *sim_world_create(uint64_t seed, const struct sim_options *options);
-/* Also frees what is left in it; sim_world_objects() tells beforehand. NULL is allowed. */
+/*
+ * Destroys a world and frees all objects that are left in it. sim_world_objects() returns their
+ * number before. NULL is allowed.
+ */
 void sim_world_destroy(struct sim_world *world);
 uint32_t sim_world_id(const struct sim_world *world);
-/* Devices, and registrations, windows, listeners, requests and queue pairs in it that were not
- * ended. */
+/*
+ * Returns the number of objects that exist in the world: devices, registrations, windows,
+ * listeners, connection requests, queue pairs and shared receive queues.
+ */
 uint32_t sim_world_objects(const struct sim_world *world);
 
 uint64_t sim_now(const struct sim_world *world);
-/* When the next event is due; UINT64_MAX: there is none. */
+/* Returns the time of the next event, or UINT64_MAX when there is none. */
 uint64_t sim_next(struct sim_world *world);
-/* Let the next event happen, at its time. false when nothing is left to happen. */
+/* Runs the next event, at its time. Returns false when there is none. */
 bool sim_step(struct sim_world *world);
-/* Let all happen that is due until then; the time is 'until_ns' afterwards, unless it was later
- * before. */
+/*
+ * Runs all events that are due until 'until_ns'. Afterwards the time is 'until_ns', unless it was
+ * already later.
+ */
 void sim_run_until(struct sim_world *world, uint64_t until_ns);
 
-/* A hash over all events so far, with their times. */
+/* Returns a hash over all events so far and their times. */
 uint64_t sim_trace_hash(const struct sim_world *world);
 
-/* Sources of a SEND or WRITE that changed between the post and the completion: each is a bug of the
- * user's, as the device may read them (again) until then. */
+/*
+ * Returns how many sources of a SEND or WRITE changed between the post and the completion. Each is
+ * a bug of the user, because the device may read a source more than once until the completion.
+ */
 uint64_t sim_sources_changed(const struct sim_world *world);
 
-/* READs that one queue pair had in flight, at most so far. */
+/* Returns the largest number of READs that one queue pair had in flight so far. */
 uint32_t sim_reads_most(const struct sim_world *world);
 
-/* The contract's short cuts, for those who put them into a table of ops of their own; sim's own has
- * none, so that what is sent over it can be seen to be posted. They succeed only when nothing is
- * outstanding in the send queue. */
+/*
+ * The direct operations of the driver contract, for a test that adds them to its own table of
+ * operations. sim's own table has none of them, so that tests can observe each message as a posted
+ * work request. They succeed only when nothing is outstanding in the send queue.
+ */
 bool sim_send_direct(struct fabric_qp *qp, const void *data, uint32_t len);
 bool sim_write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 bool sim_read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 
-/* Windows of the device that are bound over some of [base, base + len): who may still reach memory
- * that was lent. */
+/*
+ * Returns the number of bound windows of the device that overlap [base, base + len). Peers can
+ * still access this memory.
+ */
 uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64_t len);
-/* All of the device's that are bound. */
+/* Returns the number of bound windows of the device. */
 uint32_t sim_windows_bound(const struct fabric_dev *dev);
 
-/* The process that has the device dies: its connections, listeners and memory are gone, peers
- * notice after a while. Ops on the device do nothing from now on; what belongs to it is still to be
- * destroyed, and it closed. */
+/*
+ * Simulates the death of the process that has the device. Its connections, listeners and memory no
+ * longer work, and peers notice this after a while. Operations on the device do nothing. The user
+ * still destroys the objects of the device and closes the device.
+ */
 void sim_kill(struct sim_world *world, struct fabric_dev *dev);
 
 #endif

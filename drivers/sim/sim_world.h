@@ -3,31 +3,34 @@
 #define SIM_WORLD_H
 
 /*
- * Inside the simulated driver.
+ * The internal header of the simulated driver.
  *
- * All that happens later is an event in the world's heap, ordered by time and, at the same time, by
- * when it was made. Every event is about one queue pair, named by its number: numbers are not used
- * twice, so that an event outlives its queue pair without harm, and is then dropped without time
- * passing.
+ * All that happens later is an event in the heap of the world. Events are ordered by time. Events
+ * with the same time are ordered by their creation. Each event concerns one queue pair, which the
+ * event names by number. Numbers are not used twice, so an event may outlive its queue pair. Such
+ * an event is dropped, and time does not advance for it.
  *
- * Each file calls only those above it:
+ * Each file calls only functions of files above it:
  *
- *   world.c      chance, time, the heap of events: which event is next
+ *   world.c      random numbers, time, and the heap of events
  *   keys.c       keys
  *   domain.c     keys of one queue pair
- *   memory.c     registrations, windows, who may touch what
+ *   memory.c     registrations, windows, and access checks
  *   cq.c         completion queues
  *   cm_event.c   messages of the connection manager, and events that wait to be polled
  *   recv.c       the receives that messages take
- *   srq.c        shared receives
+ *   listen.c     listeners, and the connection requests that wait at them
  *   complete.c   completions of work requests, and the break of a queue pair
- *   execute.c    what work requests do
- *   post.c       what is posted
- *   qp.c         start and end of queue pairs
- *   cm.c         set-up and end of connections
- *   step.c       the next event happens, or is dropped if its queue pair has ended
- *   poll.c       what is polled
- *   teardown.c   the end of devices and worlds
+ *   srq.c        shared receives
+ *   execute.c    executes work requests
+ *   post.c       posts work requests
+ *   qp.c         creates and frees queue pairs
+ *   cm_run.c     handles messages of the connection manager
+ *   step.c       runs the next event, or drops it when its queue pair has ended
+ *   cm.c         establishes connections
+ *   end.c        ends connections
+ *   poll.c       polls completions
+ *   teardown.c   frees devices and worlds
  *   dev.c        devices: their options, their death and their operations
  */
 
@@ -41,20 +44,20 @@
 #define SIM_KEY_BUCKETS 256u
 
 enum sim_event_kind {
-	SIM_START,	/* the device takes up the next work request */
+	SIM_START,	/* the device starts the next work request */
 	SIM_LAND,	/* a piece of a WRITE reaches the peer's memory */
 	SIM_FETCH,	/* a piece of a READ comes back */
 	SIM_ARRIVE,	/* a Send reaches the peer */
-	SIM_ACK,	/* the sender hears that a work request is done */
-	SIM_NAK,	/* or that it failed */
+	SIM_ACK,	/* the sender gets the acknowledgement of a work request */
+	SIM_NAK,	/* the sender gets the report that a work request failed */
 	SIM_RECV_DONE,	/* the next receive completes */
-	SIM_FLUSH,	/* all that is posted on a broken queue pair completes */
-	SIM_CM_REQUEST, /* the request reaches the listener; of the connecting queue pair, as the
-			   next two */
+	SIM_FLUSH,	/* all work requests of a broken queue pair complete */
+	SIM_CM_REQUEST, /* the request reaches the listener. This event and the next two concern the
+			   connecting queue pair. */
 	SIM_CM_ANSWER,
 	SIM_CM_TIMEOUT,
-	SIM_CM_READY, /* the accepting side hears that the other has heard */
-	SIM_CM_LOST,  /* this side notices that the connection is over */
+	SIM_CM_READY, /* the accepting side learns that the answer arrived */
+	SIM_CM_LOST,  /* this side notices the end of the connection */
 	SIM_NEVENTS
 };
 
@@ -63,7 +66,7 @@ struct sim_event {
 	uint64_t seq;
 	uint64_t wr; /* position in the send queue */
 	uint32_t qp;
-	uint32_t offset; /* LAND, FETCH: of the piece */
+	uint32_t offset; /* LAND, FETCH: offset of the piece */
 	uint32_t len;
 	enum sim_event_kind kind;
 };
@@ -75,7 +78,7 @@ TAILQ_HEAD(sim_reqs, fabric_conn_req);
 struct sim_world {
 	struct sim_options options;
 	uint32_t id;
-	bool runs_itself; /* the default world: a poll is a step */
+	bool runs_itself; /* the default world: a poll that finds nothing runs a step */
 	bool is_over;
 	uint64_t rng[4];
 	uint64_t now_ns;
@@ -88,11 +91,11 @@ struct sim_world {
 	uint32_t nevents;
 	uint32_t heap_size;
 
-	struct sim_qp **qps; /* by number; NULL: destroyed */
+	struct sim_qp **qps; /* queue pairs by number; NULL: destroyed */
 	uint32_t nqps;
 	uint32_t qps_size;
 
-	uint32_t key_count; /* keys made so far */
+	uint32_t key_count; /* number of keys created */
 	uint32_t key_mask;  /* chosen by the seed */
 	uint32_t mw_count;
 	uint32_t dev_count;
@@ -101,7 +104,7 @@ struct sim_world {
 	struct sim_reqs reqs;
 };
 
-/* Memory that a key opens. */
+/* A key gives access to memory. */
 enum sim_key_kind { SIM_LKEY, SIM_RKEY, SIM_WINDOW };
 
 struct sim_key {
@@ -113,8 +116,8 @@ struct sim_key {
 	uint64_t len;
 	uint64_t raddr; /* of 'base' */
 	uint32_t access;
-	uint32_t qp; /* of a window, or in a queue pair's own domain: the one that it is for; 0: all
-		      */
+	uint32_t qp; /* the only queue pair that may use a window or the key of an own domain; 0:
+			all */
 };
 
 LIST_HEAD(sim_keys, sim_key);
@@ -122,19 +125,19 @@ LIST_HEAD(sim_keys, sim_key);
 struct sim_mr {
 	LIST_ENTRY(sim_mr) entry;
 	struct sim_key local;
-	struct sim_key remote; /* entered only when there is remote access */
+	struct sim_key remote; /* in the table only when there is remote access */
 };
 
 struct sim_mw {
 	LIST_ENTRY(sim_mw) entry;
-	uint32_t number;    /* unique in the world: a posted binding may outlive its window */
-	struct sim_key key; /* entered while bound */
-	uint32_t latest;    /* the key of the latest binding that was executed; 0: none */
+	uint32_t number;    /* unique in the world, because a posted bind may outlive its window */
+	struct sim_key key; /* in the table while bound */
+	uint32_t latest;    /* the key of the latest executed bind; 0: none */
 	uint32_t latest_qp;
 	bool is_bound;
 };
 
-/* A registration in a queue pair's own domain. */
+/* The key of a registration in a queue pair's own domain. */
 struct sim_own_key {
 	LIST_ENTRY(sim_own_key) entry;
 	struct sim_key key;
@@ -146,17 +149,17 @@ LIST_HEAD(sim_mws, sim_mw);
 
 struct sim_cqe {
 	struct fabric_wc wc;
-	uint32_t qp;	   /* 0: of none any more, a shared receive */
-	uint64_t position; /* in its queue */
+	uint32_t qp;	   /* 0: a shared receive whose queue pair is destroyed */
+	uint64_t position; /* position in its queue */
 };
 
-/* An event to be polled; part of what it is about. */
+/* An event that waits to be polled. The entry is a member of the object that the event concerns. */
 struct sim_cm_entry {
 	TAILQ_ENTRY(sim_cm_entry) entry;
 	bool is_queued;
 	struct fabric_cm_event event;
-	struct fabric_conn_req *req; /* a REQUEST's */
-	struct sim_qp *qp;	     /* of any other */
+	struct fabric_conn_req *req; /* the request of a REQUEST */
+	struct sim_qp *qp;	     /* the queue pair of any other event */
 };
 
 TAILQ_HEAD(sim_cm_entries, sim_cm_entry);
@@ -171,13 +174,13 @@ struct sim_dev {
 	uint32_t nqps, qps_max;
 	bool is_dead;
 	bool own_domains;
-	bool was_shown; /* the latest message that could be: they are shown by turns */
+	bool was_shown; /* alternates, so that every second deliverable message is delivered */
 	struct sim_keys keys[SIM_KEY_BUCKETS];
 	struct sim_mrs mrs;
 	struct sim_mws mws;
 	struct sim_cm_entries cm;
 	struct sim_srq *srq;
-	struct sim_cqe *cq; /* a ring that holds all that its queue pairs may complete */
+	struct sim_cqe *cq; /* a ring with room for all completions of its queue pairs */
 	uint32_t cq_size;   /* a power of two */
 	uint32_t cq_head, cq_count, cq_reserved;
 };
@@ -186,15 +189,15 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 	struct sim_dev *dev;
 	void *ctx;
-	struct backlog backlog; /* requests that were not polled yet, by 'waiting' */
+	struct backlog backlog; /* requests that were not polled yet, linked by 'waiting' */
 	char addr[FABRIC_ADDR_MAX];
 };
 
 struct fabric_conn_req {
 	TAILQ_ENTRY(fabric_conn_req) entry;
-	struct fabric_listener *listener; /* NULL: closed since */
-	uint32_t qp;			  /* that connects */
-	struct backlog_entry waiting;	  /* in the listener's backlog, until it is polled */
+	struct fabric_listener *listener; /* NULL: the listener was closed */
+	uint32_t qp;			  /* the connecting queue pair */
+	struct backlog_entry waiting;	  /* entry in the listener's backlog, until polled */
 	struct sim_cm_entry request;
 };
 
@@ -209,9 +212,9 @@ struct sim_swr {
 	uint32_t pieces_left;
 	uint32_t rnr_tries;
 	uint32_t bind_key;
-	uint32_t bind_mw;    /* its number */
-	uint64_t arrives_ns; /* a Send, not before */
-	uint64_t source_sum; /* of what is to be sent, at the post */
+	uint32_t bind_mw;    /* number of the window */
+	uint64_t arrives_ns; /* a Send does not arrive earlier */
+	uint64_t source_sum; /* checksum of the source at the post */
 	bool has_sum;
 	uint8_t *inline_data;
 	struct fabric_sge sges[FABRIC_SGE_MAX];
@@ -224,24 +227,30 @@ struct sim_rwr {
 	uint32_t inv_rkey;
 };
 
-/* Positions count up; place = position % size. head: oldest that still holds a place. */
+/*
+ * The send queue. Positions count up by one for each work request. The entry of a work request is
+ * wrs[position % size]. 'head' is the oldest position whose entry is in use.
+ */
 struct sim_sq {
 	struct sim_swr *wrs;
 	uint8_t *inline_data;
 	uint32_t size;
 	uint64_t head;
-	uint64_t completed; /* first without its completion made */
-	uint64_t next;	    /* first that is not started */
+	uint64_t completed; /* first without a completion */
+	uint64_t next;	    /* first that has not started */
 	uint64_t tail;
 };
 
-/* With a shared queue, a receive is moved here from there by the message that takes it. */
+/*
+ * The receive queue. With a shared receive queue, a message moves the receive that it takes from
+ * there to here.
+ */
 struct sim_rq {
 	struct sim_rwr *wrs;
 	uint32_t size;
 	uint64_t head;
 	uint64_t completed;
-	uint64_t filled; /* first that has met no message */
+	uint64_t filled; /* first that no message has taken */
 	uint64_t tail;
 };
 
@@ -249,9 +258,9 @@ struct sim_srq {
 	struct fabric_srq base;
 	struct sim_dev *dev;
 	void *ctx;
-	struct fabric_recv_wr *wrs; /* that wait, of place % size */
+	struct fabric_recv_wr *wrs; /* waiting receives, by position % size */
 	uint32_t size;
-	uint32_t used; /* places: waiting, taken, and completions not polled */
+	uint32_t used; /* receives that wait, are taken, or completed and were not polled */
 	uint64_t head, tail;
 };
 
@@ -265,29 +274,28 @@ struct sim_qp {
 	uint32_t number;
 	uint32_t peer; /* 0: none yet */
 	enum sim_qp_state state;
-	bool was_established; /* its event was raised */
-	bool may_send;	      /* and polled */
-	bool is_closed;	      /* from this side */
-	bool says_goodbye;    /* it leaves in order */
-	bool peer_left;	      /* and so did its peer */
-	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was */
+	bool was_established; /* ESTABLISHED was raised */
+	bool may_send;	      /* ESTABLISHED was polled */
+	bool is_closed;	      /* this side has disconnected */
+	bool says_goodbye;    /* this side disconnects in order */
+	bool peer_left;	      /* the peer has disconnected in order */
+	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was raised */
 	struct sim_cm_entry established, end;
-	bool is_starting; /* a START is under way */
-	bool is_parked;	  /* the Send at 'parked' waits for a receive, for ever */
+	bool is_starting; /* a START event is scheduled */
+	bool is_parked;	  /* the Send at position 'parked' waits for a receive without limit */
 	struct sim_sq sq;
 	struct sim_rq rq;
 	struct sim_srq *srq;
 	struct sim_own_keys own_keys;
-	uint32_t ncqes; /* completions that may wait; those of shared receives are the shared
-			   queue's */
+	uint32_t ncqes; /* maximum completions that may wait, without those of shared receives */
 	uint64_t parked;
-	uint32_t reads;	    /* in flight */
-	uint32_t sends;	    /* started, and not with the peer yet */
-	uint64_t landed_ns; /* by when all that was started has landed */
-	uint64_t recv_ns;   /* of the latest receive completion */
-	uint64_t failed;    /* position of the first work request that failed; UINT64_MAX: none */
+	uint32_t reads;	    /* READs in flight */
+	uint32_t sends;	    /* Sends that started and have not arrived */
+	uint64_t landed_ns; /* time at which the latest started WRITE or Send arrives */
+	uint64_t recv_ns;   /* time of the latest receive completion */
+	uint64_t failed;    /* position of the first failed work request; UINT64_MAX: none */
 	char addr[FABRIC_ADDR_MAX];
-	/* what goes along with the request, then with the answer */
+	/* content of the request, and then of the answer */
 	enum sim_answer answer;
 	uint32_t private_len;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
@@ -301,12 +309,12 @@ struct sim_world *sim_world_find(uint32_t id);
 struct sim_world *sim_world_default(uint64_t seed);
 struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number);
 uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp); /* 0: no memory */
-/* Without memory for the event the world is over: nothing happens in it any more. */
+/* Adds an event. If there is no memory for the event, the world ends and no more events run. */
 void sim_schedule(struct sim_world *world, const struct sim_event *event);
-/* Take the first event, heap[0], off the heap. */
+/* Removes the first event, heap[0], from the heap. */
 void sim_pop(struct sim_world *world);
 void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b);
-/* Free the world itself, when nothing is left in it. */
+/* Frees the world itself. It has no objects left. */
 void sim_world_free(struct sim_world *world);
 
 /* dev.c */
@@ -316,7 +324,7 @@ extern const struct fabric_ops sim_ops;
 void sim_dev_free(struct sim_dev *dev);
 
 /* cq.c */
-/* Make room for 'more' completions that may wait at once. 0 or -ENOMEM. */
+/* Reserves room for 'more' completions that may wait at once. Returns 0 or -ENOMEM. */
 int sim_cq_reserve(struct sim_dev *dev, uint32_t more);
 void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position);
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
@@ -332,8 +340,10 @@ struct sim_key *sim_key_find(const struct sim_dev *dev, uint32_t value); /* NULL
 /* domain.c */
 int sim_own_domains(struct fabric_dev *dev);
 uint32_t sim_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
-/* A queue pair's keys of all registrations, of all queue pairs' of one, and their ends. 0 or
- * -ENOMEM. */
+/*
+ * Create the keys of a queue pair for all registrations, or the keys of all queue pairs for one
+ * registration, and remove them. Return 0 or -ENOMEM.
+ */
 int sim_domain_create(struct sim_qp *qp);
 void sim_domain_destroy(struct sim_qp *qp);
 int sim_domain_add(struct sim_dev *dev, struct sim_mr *mr);
@@ -345,10 +355,13 @@ int sim_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Whether [addr, addr + len) is in the registration of that lkey, with those rights. */
+/* Returns true when [addr, addr + len) is in the registration of 'lkey' and 'access' is allowed. */
 bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
 		  uint32_t access);
-/* Memory of 'qp's side that its peer names so; NULL when it may not. */
+/*
+ * Returns the memory of the side of 'qp' that its peer addresses, or NULL when the peer has no
+ * access.
+ */
 uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 		    uint32_t access);
 bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr);
@@ -362,7 +375,7 @@ void sim_unlisten(struct fabric_listener *listener);
 bool sim_addr_ok(const char *addr);
 struct fabric_listener *sim_listener_find(struct sim_world *world, const char *addr);
 void sim_req_free(struct sim_world *world, struct fabric_conn_req *req);
-/* Free it, and answer the connecting side that nobody accepts. */
+/* Frees the request and sends the answer REFUSE to the connecting side. */
 void sim_cm_refuse(struct sim_world *world, struct fabric_conn_req *req);
 
 /* cm.c */
@@ -379,18 +392,18 @@ uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uin
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 
 /* cm_event.c */
-/* Have the event happen after a delay, or after the time that a message takes. */
+/* Schedules an event after 'delay_ns', or after the latency of a message. */
 void sim_cm_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns);
 void sim_cm_send(struct sim_qp *qp, enum sim_event_kind kind);
-void sim_cm_lose(struct sim_qp *qp); /* it will notice after a while that the connection is over */
-/* Add an event to those that are to be polled, or remove it if it is there. */
+void sim_cm_lose(struct sim_qp *qp); /* schedules the notice of the end of the connection */
+/* Adds an event to those that wait to be polled. The second function removes it if it is queued. */
 void sim_cm_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind);
 void sim_cm_remove(struct sim_dev *dev, struct sim_cm_entry *entry);
 struct sim_cm_entry *sim_cm_raise(struct sim_qp *qp, enum fabric_cm_kind kind, int error);
-/* A connecting queue pair by number, as long as it waits for an answer. */
+/* Returns a connecting queue pair by number, or NULL when it no longer waits for an answer. */
 struct sim_qp *sim_cm_connecting(struct sim_world *world, uint32_t number);
 void sim_cm_answer(struct sim_qp *qp, enum sim_answer kind);
-void sim_cm_drop(struct sim_qp *qp); /* the events that were not polled */
+void sim_cm_drop(struct sim_qp *qp); /* removes the events that were not polled */
 
 /* srq.c */
 uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -398,10 +411,12 @@ int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		   struct fabric_srq **srq);
 void sim_srq_destroy(struct fabric_srq *srq);
 uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-/* A receive whose message was shown and is done with. It has kept its place. */
+/*
+ * Posts a receive again after its message was delivered. The receive has kept its entry in 'used'.
+ */
 void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr);
 void sim_srq_take_back(
-	struct sim_qp *qp); /* what it has taken and was not polled; the queue pair goes */
+	struct sim_qp *qp); /* flushes taken receives of a queue pair in destruction */
 
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
@@ -417,22 +432,26 @@ void sim_qp_destroy(struct fabric_qp *qp);
 uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 
 /* complete.c */
-void sim_qp_break(struct sim_qp *qp); /* into error: all that is posted will be flushed */
+void sim_qp_break(struct sim_qp *qp); /* enters error; all work requests will be flushed */
 void sim_qp_flush(struct sim_qp *qp);
-void sim_sq_complete(struct sim_qp *qp); /* make the completions that can be made */
+void sim_sq_complete(struct sim_qp *qp); /* makes all completions that are due */
 void sim_rq_complete(struct sim_qp *qp);
-/* Have what is posted to a broken queue pair flushed. */
+/* Schedules a flush of all work requests of a broken queue pair. */
 void sim_qp_schedule_flush(struct sim_qp *qp);
 
-/* 'taken' work requests were posted: have the device go on by 'wake', or flush them. */
+/*
+ * Handles the post of 'taken' work requests: calls 'wake', or schedules a flush when the queue pair
+ * is broken. Returns 'taken'.
+ */
 uint32_t sim_qp_posted(struct sim_qp *qp, uint32_t taken, void (*wake)(struct sim_qp *qp));
 
 /* recv.c */
-/* The receive that the next message to 'qp' takes, from the shared queue if it has one; NULL: none
- * is posted. */
+/*
+ * Returns the receive that the next message to 'qp' takes, if necessary from the shared queue.
+ * Returns NULL when none is posted.
+ */
 struct sim_rwr *sim_next_receive(struct sim_qp *qp);
-void sim_rq_wake_peer(struct sim_qp *qp); /* a Send of the peer's may be waiting for a receive that
-					     is there now */
+void sim_rq_wake_peer(struct sim_qp *qp); /* starts a Send of the peer that waits for a receive */
 
 static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
 {
@@ -446,7 +465,7 @@ static inline struct sim_rwr *sim_rq_at(const struct sim_qp *qp, uint64_t positi
 
 /* execute.c */
 void sim_execute(struct sim_qp *qp, const struct sim_event *event);
-void sim_start(struct sim_qp *qp); /* have the device take up what can be started */
+void sim_start(struct sim_qp *qp); /* starts the next work request that can start */
 bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t *sum);
 
 #endif

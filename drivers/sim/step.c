@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The next event of a world happens. */
+/* Runs the next event of a world. */
 #include "sim_world.h"
 
-/* Whether it would do nothing: time must not pass for it. */
+/* Returns true when an event would do nothing. Time must not advance for such an event. */
 static bool is_stale(const struct sim_world *world, const struct sim_event *event)
 {
 	const struct sim_qp *qp = sim_world_qp(world, event->qp);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of devices and worlds, with all that is left in them. */
+/* Frees devices and worlds, with all objects that are left in them. */
 #include "sim_world.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A world: its chance, its clock, and the heap of what is to happen. */
+/* A world: its random numbers, its clock, and the heap of events. */
 #include "sim_world.h"
 
 #include <inttypes.h>
@@ -40,7 +40,7 @@ uint64_t sim_random(struct sim_world *world)
 
 uint64_t sim_random_below(struct sim_world *world, uint64_t limit)
 {
-	return sim_random(world) % limit; /* the bias is of no account here */
+	return sim_random(world) % limit; /* the bias does not matter here */
 }
 
 uint64_t sim_draw(struct sim_world *world, const struct sim_latency *latency)
