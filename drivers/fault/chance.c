@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What fails, and when: by plan, or by the device's own chance. */
+/* Selects which occasions fail: by plan, or by the device's own random numbers. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ void fault_statuses_list(char *list, size_t size)
 		fault_list_add(list, size, statuses[i]);
 }
 
-/* "wr+drop", or "all". */
+/* Parses "all", or names of kinds such as "wr+drop". */
 int fault_kinds_parse(const char *text, uint32_t *kinds)
 {
 	const char *names[FAULT_NKINDS];

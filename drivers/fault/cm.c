@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections. Events come from underneath, or are raised here when a fault ends a connection; all
- * wait in one list until they are due, those of one queue pair in order. Of FAILED, REJECTED and
- * DISCONNECTED each queue pair has one.
+ * Connections. The driver below reports events, and this driver adds an event when a fault ends a
+ * connection. All events wait in one list until they are due, and the events of one queue pair keep
+ * their order. Each queue pair has only one of FAILED, REJECTED and DISCONNECTED.
  */
 #include "fault_dev.h"
 
 #include <errno.h>
 
-#define LONG_POLLS 400 /* a DISCONNECTED that comes when all has been flushed */
+#define LONG_POLLS 400 /* maximum delay of a DISCONNECTED, long enough for all to be flushed */
 
-/* The queue pair is there on both levels. */
+/* Joins a queue pair to the queue pair below. */
 static void join(struct fault_qp *qp, struct fabric_qp *inner, struct fabric_qp **out)
 {
 	qp->inner = inner;
@@ -83,7 +83,7 @@ int fault_reject(struct fabric_dev *fdev, struct fabric_conn_req *req, const voi
 	return dev->ops->reject(dev->inner, req, private_data, private_len);
 }
 
-/* It was to be ESTABLISHED where one connected; true: it comes to nothing. */
+/* Returns true when a fault replaces ESTABLISHED on the connecting side. */
 static bool comes_to_nothing(struct fault_qp *qp)
 {
 	int how;
@@ -161,7 +161,10 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	uint32_t n = 0, room = 8;
 
 	dev->cm_polls++;
-	/* Any of them may be a REQUEST; there is room for all others. */
+	/*
+	 * Each event may be a REQUEST, for which room is limited. There is room for all other
+	 * events.
+	 */
 	if (dev->events_reserved >= FAULT_REQUESTS_MAX &&
 	    room > FAULT_REQUESTS_MAX - dev->nrequests)
 		room = FAULT_REQUESTS_MAX - dev->nrequests;
@@ -174,7 +177,7 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 		struct fault_event *held = &dev->events[i];
 
 		if (held->due > dev->cm_polls) {
-			i++; /* those of the same queue pair are not due either */
+			i++; /* later events of the same queue pair are not due either */
 			continue;
 		}
 		if (held->event.kind == FABRIC_CM_ESTABLISHED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The completions that wait to be polled. */
+/* Completions that wait to be polled. */
 #include "fault_dev.h"
 
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position)

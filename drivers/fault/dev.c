@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Devices: options, and the table of ops. */
+/* Devices: their options, and the table of operations. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ struct options {
 	uint64_t seed, nth, rate;
 	uint32_t kinds;
 	int how;
-	char inner[INNER_OPTIONS_MAX]; /* what is the other driver's */
+	char inner[INNER_OPTIONS_MAX]; /* options of the driver below */
 };
 
 static int parse_number(const char *text, uint64_t *number)
@@ -97,8 +97,8 @@ static int refuse_driver(const char *over)
 }
 
 /*
- * Options, and the driver underneath that 'over' names in them. *args is to be freed when *options
- * is no longer needed.
+ * Parses the options and finds the driver below, which option 'over' names. *options refers to
+ * *args, so the caller frees *args after the last use of *options.
  */
 static int parse_options(const char *text, struct options *options, struct rte_kvargs **args,
 			 const struct fabric_ops **inner)
@@ -130,7 +130,7 @@ static int check_options(const char *text)
 	return rc;
 }
 
-/* The driver underneath prints why it refuses its options. */
+/* Opens the device below. The driver below logs why it refuses its options. */
 static int open_over(const struct fabric_dev_config *config, const struct fabric_ops *ops,
 		     const struct options *options, struct fault_dev **dev)
 {
@@ -157,7 +157,7 @@ static int fault_open(const struct fabric_dev_config *config, struct fabric_dev 
 
 	if (rc == 0)
 		rc = open_over(config, inner, &options, &dev);
-	rte_kvargs_free(args); /* 'over' is in there */
+	rte_kvargs_free(args); /* holds the text of 'over' */
 	if (rc != 0)
 		return rc;
 	dev->ops = dev->inner->ops;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Domains are those of the driver underneath. */
+/* Protection domains of queue pairs, which are those of the driver below. */
 #include "fault_dev.h"
 
 int fault_own_domains(struct fabric_dev *fdev)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events that wait until they are due, and how a fault ends a connection. */
+/* Queues events until they are due, and ends connections. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -104,7 +104,7 @@ void fault_goodbye(struct fabric_qp *fqp)
 {
 	struct fault_qp *qp = (struct fault_qp *)fqp;
 
-	/* One that a fault has ended did not leave in order. */
+	/* A connection that a fault has ended did not disconnect in order. */
 	if (qp->dev->ops->goodbye && !qp->is_ended)
 		qp->dev->ops->goodbye(qp->inner);
 }

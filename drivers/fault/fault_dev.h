@@ -3,16 +3,17 @@
 #define FAULT_DEV_H
 
 /*
- * Inside the driver 'fault'.
+ * The internal header of the driver 'fault'.
  *
- * Each queue pair stands before one of the driver underneath. There every work request is signalled
- * and its wr_id is its position, so that it is known of each when it is done; completions for the
- * user are made here, in the order posted, and wait in the device's list until they are due. From
- * the position where a work request is to fail ('doomed') nothing is passed on any more: when all
- * before it is done, it fails, and the connection underneath is ended.
+ * Each queue pair has a queue pair of the driver below. All work requests are signalled there, and
+ * their wr_id is their position. So the driver knows when each work request is done. The driver
+ * makes the completions for the user in the order of the posts. The completions wait in the list of
+ * the device until they are due. 'doomed' is the position at which a work request fails. No work
+ * request is passed on from this position on. When all earlier work requests are done, the doomed
+ * work request fails, and the connection below is ended.
  *
- * chance.c: what fails when. post.c: what is posted. poll.c: what completes. The other files have
- * the parts that each driver has (lib/fabric/driver.h).
+ * chance.c selects the faults, post.c posts work requests, and poll.c polls completions. The other
+ * files have the parts that each driver has (lib/fabric/driver.h).
  */
 
 #include <sys/queue.h>
@@ -21,13 +22,13 @@
 #include "fault.h"
 
 #define FAULT_PLANS_MAX	   64u
-#define FAULT_REQUESTS_MAX 128u /* events of listeners that are held */
+#define FAULT_REQUESTS_MAX 128u /* maximum waiting events of listeners */
 #define FAULT_BURST	   64u
-#define FAULT_DELAY_POLLS  64 /* by chance, at most */
+#define FAULT_DELAY_POLLS  64 /* maximum of a random delay */
 
 struct fault_plan {
 	enum fault_kind kind;
-	uint64_t at; /* occasion; 0: none planned */
+	uint64_t at; /* occasion; 0: no fault is planned */
 	int how;
 };
 
@@ -45,31 +46,30 @@ struct fault_qp {
 	LIST_ENTRY(fault_qp) entry;
 	struct fault_dev *dev;
 	struct fabric_qp *inner;
-	bool has_connected; /* this side did */
+	bool has_connected; /* this side called connect */
 	bool may_send;	    /* ESTABLISHED was polled */
-	bool is_up;	    /* ESTABLISHED came from underneath */
-	bool is_broken;	    /* a work request failed: the rest is flushed */
-	bool is_rq_broken;  /* a receive did */
-	bool is_ended;	    /* the connection underneath was ended by a fault */
-	bool is_closed;	    /* by the user */
+	bool is_up;	    /* the driver below reported ESTABLISHED */
+	bool is_broken;	    /* a work request failed; later ones are flushed */
+	bool is_rq_broken;  /* a receive failed; later ones are flushed */
+	bool is_ended;	    /* the connection below was ended */
+	bool is_closed;	    /* the user has disconnected */
 	bool has_end;	    /* FAILED, REJECTED or DISCONNECTED was raised */
-	uint64_t event_due; /* polls of the device: not before, as events keep their order */
+	uint64_t event_due; /* no event is due before this poll, so that events keep their order */
 	uint64_t sq_due, rq_due;
-	uint64_t sq_blocked,
-		rq_blocked; /* the poll in which a completion of the queue was left waiting */
+	uint64_t sq_blocked, rq_blocked; /* latest poll that kept a completion back */
 
-	bool is_shared; /* its receives are */
+	bool is_shared; /* its receives are shared */
 	uint32_t sq_size, rq_size, max_sge;
-	uint64_t sq_head;      /* oldest that still holds a place */
-	uint64_t sq_completed; /* first without its completion made */
+	uint64_t sq_head;      /* oldest position whose entry is in use */
+	uint64_t sq_completed; /* first position without a completion */
 	uint64_t sq_tail;
 	uint64_t rq_head, rq_tail;
-	uint64_t doomed; /* position from which nothing is passed on; UINT64_MAX: none */
+	uint64_t doomed; /* first position that is not passed on; UINT64_MAX: none */
 	enum fabric_status doomed_status;
-	uint64_t late; /* the effect is had, and it fails yet; UINT64_MAX: none */
+	uint64_t late; /* position that has its effect and then fails; UINT64_MAX: none */
 	enum fabric_status late_status;
-	struct fault_swr *sq;	   /* of position % sq_size */
-	struct fabric_wr *scratch; /* what is passed on */
+	struct fault_swr *sq;	   /* work requests, by position % sq_size */
+	struct fabric_wr *scratch; /* copies of work requests, which are passed on */
 };
 
 struct fault_srq {
@@ -78,14 +78,14 @@ struct fault_srq {
 	void *ctx;
 	uint32_t size;
 	uint32_t nposted;
-	struct fabric_recv_wr *posted; /* and not polled; up to 'size' */
+	struct fabric_recv_wr *posted; /* posted and not polled; 'size' entries */
 };
 
 /* A completion that waits to be polled. */
 struct fault_cqe {
 	struct fabric_wc wc;
-	struct fault_qp *qp; /* NULL: of none any more, a shared receive */
-	uint64_t position;   /* send queue */
+	struct fault_qp *qp; /* NULL: a shared receive whose queue pair is destroyed */
+	uint64_t position;   /* position in the send queue */
 	uint64_t due;
 };
 
@@ -98,7 +98,7 @@ struct fault_event {
 
 struct fabric_listener {
 	LIST_ENTRY(fabric_listener) entry;
-	struct fabric_listener *inner; /* NULL: lost */
+	struct fabric_listener *inner; /* NULL: the listener was lost */
 	struct fault_dev *dev;
 	void *ctx;
 };
@@ -108,10 +108,10 @@ LIST_HEAD(fault_qps, fault_qp);
 struct fault_dev {
 	struct fabric_dev base;
 	struct fabric_dev *inner;
-	const struct fabric_ops *ops; /* of the driver underneath */
+	const struct fabric_ops *ops; /* operations of the driver below */
 	uint64_t rng;
 	uint64_t polls, cm_polls;
-	uint32_t kinds; /* that fail by chance */
+	uint32_t kinds; /* kinds that fail at random */
 	uint32_t one_in;
 	struct fault_plan plans[FAULT_PLANS_MAX];
 	uint64_t occasions[FAULT_NKINDS];
@@ -119,10 +119,10 @@ struct fault_dev {
 	struct fault_qps qps;
 	LIST_HEAD(, fabric_listener) listeners;
 	struct fault_srq *srq;
-	/* what waits, in the order in which it came; room for all that may complete */
+	/* waiting completions in their order of arrival, with room for all that may complete */
 	struct fault_cqe *cq;
 	uint32_t ncq, cq_size, cq_reserved;
-	bool was_delivered; /* the latest message that could be: every other one is */
+	bool was_delivered; /* alternates, so that every second deliverable message is delivered */
 	struct fault_event *events;
 	uint32_t nevents, events_size, events_reserved, nrequests;
 };
@@ -130,19 +130,21 @@ struct fault_dev {
 extern const struct fabric_ops fault_ops;
 
 /* chance.c */
-uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* below it */
-/* Whether this occasion is to fail; *how as planned, or FAULT_SOME_HOW. */
+uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* returns a number below 'limit' */
+/* Counts an occasion. Returns true when it fails, with '*how' as planned, or FAULT_SOME_HOW. */
 bool fault_fires(struct fault_dev *dev, enum fault_kind kind, int *how);
 int fault_kinds_parse(const char *text, uint32_t *kinds);
 int fault_status_parse(const char *text, int *status);
-/* The names of all kinds, and of all statuses, with commas between them: what does not fit 'size'
- * is cut. */
+/*
+ * List the names of all kinds, or of all statuses, with commas between them. A list longer than
+ * 'size' is truncated.
+ */
 void fault_kinds_list(char *list, size_t size);
 void fault_statuses_list(char *list, size_t size);
-void fault_list_add(char *list, size_t size, const char *name); /* one more; NULL: nothing */
+void fault_list_add(char *list, size_t size, const char *name); /* adds one; NULL: none */
 enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how);
 
-/* The counters. */
+/* Copies the statistics of the device below. */
 static inline void fault_sync(struct fault_dev *dev)
 {
 	dev->base.stats = dev->inner->stats;
@@ -177,13 +179,13 @@ uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, u
 /* qp.c */
 int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, struct fault_qp **qp);
 void fault_qp_free(struct fault_qp *qp);
-/* Room for so many completions and events more. 0 or -ENOMEM. */
+/* Reserves room for more completions and events. Returns 0 or -ENOMEM. */
 int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents);
 
 /* post.c */
 uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
-uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* how much of a post is taken */
-void fault_sq_advance(struct fault_qp *qp); /* make the completions that can be made */
+uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* returns how many are accepted */
+void fault_sq_advance(struct fault_qp *qp);		  /* makes all completions that are due */
 
 /* srq.c */
 uint32_t fault_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -191,7 +193,10 @@ int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **srq);
 void fault_srq_destroy(struct fabric_srq *srq);
 uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
-/* One that completes: as it was posted. And post it again, as it is done with. */
+/*
+ * The first function returns a receive that completes, as it was posted. The second posts the
+ * receive again after its message was delivered.
+ */
 struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 
@@ -201,26 +206,31 @@ bool fault_has_left(const struct fabric_qp *qp);
 void fault_disconnect(struct fabric_qp *qp);
 bool fault_is_quiet(struct fabric_qp *qp);
 void fault_qp_destroy(struct fabric_qp *qp);
-void fault_event_drop(struct fault_dev *dev, uint32_t i); /* the i-th of those that wait */
-/* In how many polls something is due that a fault may delay, by 'most' of them. */
+void fault_event_drop(struct fault_dev *dev, uint32_t i); /* drops the i-th waiting event */
+/*
+ * Returns by how many polls a fault delays something: 0 without a fault, and at most 'most' at
+ * random.
+ */
 uint64_t fault_delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most);
-/* An event of a queue pair, or of none, that is due so many polls later. */
+/* Queues an event of a queue pair, or of none (NULL), that is due 'late' polls later. */
 void fault_raise(struct fault_dev *dev, const struct fabric_cm_event *event, struct fault_qp *qp,
 		 uint64_t late);
-/* Its last one, if that did not come yet. */
+/* Queues the last event of a queue pair, unless there was one or the user has disconnected. */
 void fault_raise_end(struct fault_qp *qp, enum fabric_cm_kind kind, int error);
 void fault_end_inner(struct fault_qp *qp);
-/* The connection breaks here; this side hears of it by an event unless it closed it itself. */
+/* Breaks the connection. This side gets an event unless the user has disconnected. */
 void fault_break(struct fault_qp *qp, int error);
-/* The same because a request of this side's failed: it may or may not get the event. */
+/* Breaks the connection because a work request of this side failed. The event is random. */
 void fault_fail(struct fault_qp *qp);
 
 /* cq.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
-/* What becomes of a shared receive whose queue pair is gone. */
+/* Returns the completion of a shared receive whose queue pair is destroyed. */
 struct fault_cqe fault_taken_back(const struct fault_dev *dev, uint64_t wr_id);
-/* Of a queue pair that goes, or with NULL those that are of none any more; its shared receives
- * become such. */
+/*
+ * Drops the completions of a queue pair in destruction, or with NULL those without a queue pair.
+ * Completions of the queue pair's shared receives become completions without a queue pair.
+ */
 void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
 
 /* poll.c */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners, and the fault that ends one. */
+/* Listeners. A fault may refuse a listener. */
 #include "fault_dev.h"
 
 #include <errno.h>

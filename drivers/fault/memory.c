@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registrations and windows, which faults refuse. */
+/* Registrations and windows. A fault may refuse them. */
 #include "fault_dev.h"
 
 #include <errno.h>

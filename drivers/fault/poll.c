@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions: taken from underneath, turned into the user's, held until they are due. Those of one
- * queue keep their order. */
+/*
+ * Polls completions of the driver below, converts them for the user, and holds them until they are
+ * due. The completions of one queue keep their order.
+ */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -10,8 +12,10 @@ static void take_send(struct fault_qp *qp, const struct fabric_wc *wc)
 {
 	struct fault_swr *swr = fault_sq_at(qp, wc->wr_id);
 
-	/* WRITEs may have gone in another order: the failure is then that of the first that is not
-	 * done. */
+	/*
+	 * WRITEs may have started in another order. The failure is then assigned to the first work
+	 * request that is not done.
+	 */
 	for (uint64_t position = qp->sq_completed; wc->status != FABRIC_OK; position++) {
 		swr = fault_sq_at(qp, position);
 		if (!swr->is_done)
@@ -64,7 +68,7 @@ static void take(struct fault_dev *dev, const struct fabric_wc *wc)
 		fault_break(qp, ECONNRESET);
 }
 
-/* Neighbours of different queues may change places. */
+/* Swaps neighbours of different queues at random or by plan. */
 static void reorder(struct fault_dev *dev)
 {
 	for (uint32_t i = 1; i < dev->ncq; i++) {
@@ -84,7 +88,10 @@ static void reorder(struct fault_dev *dev)
 	}
 }
 
-/* Whether it is its queue's turn; if not, what is behind it in the queue has to wait as well. */
+/*
+ * Returns true when a completion may be polled. Otherwise all later completions of its queue have
+ * to wait as well.
+ */
 static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_room)
 {
 	uint64_t *blocked;
@@ -98,8 +105,10 @@ static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_
 	return false;
 }
 
-/* Deliver the message that waits first, if it may be delivered and the one before it was not. What
- * the delivery brings about may add to what waits. Returns whether the message is done with. */
+/*
+ * Delivers the message that waits first, if it may be delivered and the previous one was not. A
+ * delivery may add completions to the waiting ones. Returns true when the message was delivered.
+ */
 static bool deliver_first(struct fault_dev *dev)
 {
 	struct fault_cqe cqe = dev->cq[0];
@@ -146,7 +155,10 @@ uint32_t fault_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 		wcs[n++] = cqe->wc;
 		if (cqe->wc.op == FABRIC_RECV && (!cqe->qp || cqe->qp->is_shared))
 			fault_srq_take(dev->srq, cqe->wc.wr_id);
-		/* Only now are the places free: of this one and of those before it. */
+		/*
+		 * This frees the entries of this work request and of all earlier ones in the same
+		 * queue.
+		 */
 		if (cqe->wc.op == FABRIC_RECV && cqe->qp)
 			cqe->qp->rq_head += !cqe->qp->is_shared;
 		else if (cqe->qp)

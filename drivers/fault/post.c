@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The send queue: what is posted, what of it is passed on, and in which order it completes. */
+/* The send queue: posts work requests, passes them on, and completes them in order. */
 #include "fault_dev.h"
 
 static void complete(struct fault_qp *qp, uint64_t position)
@@ -30,7 +30,7 @@ void fault_sq_advance(struct fault_qp *qp)
 		} else if (!swr->is_done) {
 			return;
 		} else if (qp->is_broken) {
-			swr->status = FABRIC_ERR_FLUSHED; /* whatever became of it */
+			swr->status = FABRIC_ERR_FLUSHED; /* in any case */
 		} else if (position == qp->late && swr->status == FABRIC_OK) {
 			swr->status = qp->late_status;
 			is_fault = true;
@@ -43,7 +43,10 @@ void fault_sq_advance(struct fault_qp *qp)
 	}
 }
 
-/* A WRITE that no driver refuses: what is taken of a post is a prefix in any order. */
+/*
+ * Returns true for a WRITE that no driver refuses. The order of such WRITEs does not change how
+ * many work requests of a post are accepted.
+ */
 static bool may_move(const struct fault_qp *qp, const struct fabric_wr *wr)
 {
 	uint64_t len = 0;
@@ -56,7 +59,7 @@ static bool may_move(const struct fault_qp *qp, const struct fabric_wr *wr)
 	return len <= UINT32_MAX;
 }
 
-/* Work requests that start in another order and nobody can tell: WRITEs, one behind the other. */
+/* Swaps consecutive WRITEs, which may start in another order without a visible difference. */
 static void reorder_writes(const struct fault_qp *qp, struct fabric_wr *wrs, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
@@ -80,7 +83,9 @@ static void keep(struct fault_qp *qp, const struct fabric_wr *wr)
 	};
 }
 
-/* How many of 'n' are passed on: from the first that is to fail, none. */
+/*
+ * Returns how many of 'n' work requests are passed on: all those before the first one that fails.
+ */
 static uint32_t before_doom(struct fault_qp *qp, const struct fabric_wr *wrs, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -99,7 +104,7 @@ static uint32_t before_doom(struct fault_qp *qp, const struct fabric_wr *wrs, ui
 	return n;
 }
 
-/* How much of a post is taken when a fault says so. */
+/* Returns how many work requests of a post are accepted. A fault may reduce the number. */
 uint32_t fault_prefix(struct fault_dev *dev, uint32_t n)
 {
 	int how;
@@ -140,7 +145,7 @@ uint32_t fault_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 	if (qp->doomed == UINT64_MAX && qp->may_send && !qp->is_ended) {
 		passed = before_doom(qp, wrs, n);
 		taken = passed > 0 ? pass_send(qp, wrs, passed) : 0;
-		if (taken < passed) /* it does not come to the one that is to fail */
+		if (taken < passed) /* the work request that fails was not reached */
 			qp->doomed = UINT64_MAX;
 	} else if (qp->doomed == UINT64_MAX) {
 		taken = pass_send(qp, wrs, n);
@@ -151,7 +156,7 @@ uint32_t fault_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 		fault_sq_advance(qp);
 	}
 	if (qp->late != UINT64_MAX && qp->late >= qp->sq_tail)
-		qp->late = UINT64_MAX; /* was not taken */
+		qp->late = UINT64_MAX; /* it was not accepted */
 	fault_sync(dev);
 	return taken;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs, and room for what they complete. */
+/* Queue pairs, and room for their completions. */
 #include "fault_dev.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define EVENTS_PER_QP 2u /* ESTABLISHED, and how it ended */
+#define EVENTS_PER_QP 2u /* ESTABLISHED, and the event of the end */
 
-/* Room for all that the queue pair, or the shared queue, may complete, and for its events. */
+/*
+ * Reserves room for all completions of a queue pair or a shared receive queue, and for the events
+ * of a queue pair.
+ */
 int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents)
 {
 	uint32_t cq = dev->cq_reserved + ncqes;

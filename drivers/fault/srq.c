@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives. Of shared ones, what was posted is remembered until its completion is polled, so that
- * one whose message was delivered can be posted again. */
+/*
+ * Receives. A posted shared receive is remembered until its completion is polled, so that the
+ * receive can be posted again after a delivery.
+ */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -57,7 +59,10 @@ void fault_srq_destroy(struct fabric_srq *fsrq)
 	free(srq);
 }
 
-/* Underneath a place is free when a completion was polled there, here when it was polled here. */
+/*
+ * Posts shared receives. The driver below frees an entry when it reports the completion. This
+ * driver frees it when the user polls the completion.
+ */
 static uint32_t post(struct fault_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	struct fault_dev *dev = (struct fault_dev *)srq->base.dev;
@@ -93,7 +98,7 @@ struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id)
 
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr)
 {
-	post(srq, wr, 1); /* there is a place, unless the device underneath has died */
+	post(srq, wr, 1); /* there is a free entry, unless the device below has died */
 }
 
 uint32_t fault_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
