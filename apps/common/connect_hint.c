@@ -6,7 +6,9 @@
 
 const char *connect_hint(const char *driver, const char *addr, int rc)
 {
-	/* Names are abstract ones of UNIX sockets, paths are not (unix(7), network_namespaces(7)).
+	/*
+	 * A name is an abstract UNIX socket address, which is local to a network namespace. A path
+	 * is not (unix(7), network_namespaces(7)).
 	 */
 	if (strcmp(driver, "shm") != 0 || addr[0] == '/' || rc != -ECONNREFUSED)
 		return "";

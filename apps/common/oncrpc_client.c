@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Wait for a connect that is under way. 0 or -errno. */
+/* Waits for a connect that is in progress. Returns 0 or -errno. */
 static int wait_connected(int fd, uint32_t timeout_ms)
 {
 	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
@@ -37,7 +37,7 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 	if (use_reserved && geteuid() == 0) {
 		struct sockaddr_storage own = {.ss_family = (sa_family_t)info->ai_family};
 
-		/* Without one it may work as well: the server decides. */
+		/* Without a reserved port the server may still accept the connection. */
 		(void)bindresvport_sa(fd, (struct sockaddr *)&own);
 	}
 	if (connect(fd, info->ai_addr, info->ai_addrlen) != 0)
@@ -50,7 +50,7 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 	return rc;
 }
 
-/* A connected socket, and the address that it is connected to. */
+/* Returns a connected socket, with its peer's address in '*peer', or -errno with 'why' set. */
 static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, bool use_reserved,
 		       struct sockaddr_storage *peer, socklen_t *peer_bytes,
 		       char why[ONCRPC_CLIENT_TEXT])
@@ -80,7 +80,10 @@ static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, boo
 	return rc;
 }
 
-/* The client of a connected socket, which is closed if there is an error. 0 or -EPROTO. */
+/*
+ * Creates the client of a connected socket. After an error the socket is closed. Returns 0 or
+ * -EPROTO.
+ */
 static int create_client(struct oncrpc_client *rpc, int fd, struct netbuf *peer, uint32_t prog,
 			 uint32_t vers, uint32_t timeout_ms)
 {
@@ -116,8 +119,8 @@ int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t por
 }
 
 /*
- * A server that is stopped may have no place in its queue. The connect does not wait for one. 0 or
- * -errno.
+ * Connects to a server on this host. If the queue of a stopped server is full, the connect fails at
+ * once. Returns 0 or -errno.
  */
 static int connect_local(int fd, const struct sockaddr_un *addr)
 {

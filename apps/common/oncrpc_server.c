@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All descriptors are non-blocking. A connection's bytes are kept until there is a whole record
- * (RFC 5531 section 11), which is answered; what the socket does not take of the reply is kept too,
- * and nothing more is read from there before it is gone. Nor is anything read while a call is to be
- * answered later. Each connection gets one call answered in turn.
+ * All descriptors are non-blocking. The bytes of a connection are kept until there is a complete
+ * record (RFC 5531 section 11), which is then answered. The part of a reply that the socket does
+ * not accept is kept as well. A connection is not read in these cases:
+ * - A part of a reply is not sent yet.
+ * - A call is answered later.
+ *
+ * The connections are served round-robin, one call each.
  */
 #include "oncrpc_server.h"
 
@@ -26,20 +29,20 @@
 #define LAST_FRAGMENT	 0x80000000u
 #define MARK_BYTES	 4u
 #define NO_DESCRIPTOR_MS 50
-#define OTHER_FDS	 2u  /* that poll() waits for beside the connections */
-#define ACCEPTS_MAX	 16u /* in a row, before those that are there have their turn */
+#define OTHER_FDS	 2u  /* descriptors for poll() other than connections */
+#define ACCEPTS_MAX	 16u /* accepts in sequence, before existing connections are served */
 
 struct conn {
 	int fd;
-	bool is_ended;	   /* the peer sends no more */
-	uint64_t since_ms; /* the latest whole call, the connect, or a reply that came later */
-	uint64_t turn;	/* the latest whole call, or the connect, in the order in which they came */
-	uint64_t later; /* the call that is to be answered later, or 0 */
-	uint32_t xid;	/* of that call */
+	bool is_ended;	   /* the peer has closed its sending side */
+	uint64_t since_ms; /* time of the latest complete call, connect, or later reply */
+	uint64_t turn;	   /* order number of the latest complete call, or of the connect */
+	uint64_t later;	   /* id of a call that is answered later, or 0 */
+	uint32_t xid;	   /* XID of that call */
 	struct oncrpc_server_peer peer;
 	uint32_t have;
 	uint8_t in[ONCRPC_SERVER_CALL_MAX];
-	uint8_t *out; /* what is left to send, or NULL */
+	uint8_t *out; /* unsent part of a reply, or NULL */
 	uint32_t out_bytes, out_sent;
 };
 
@@ -76,7 +79,10 @@ static void set_mark(char *out, uint32_t bytes)
 	memcpy(out, &mark, sizeof(mark));
 }
 
-/* The bytes of the first record with its marks; 0: it is not all there; -1: it is too long. */
+/*
+ * Returns the bytes of the first record with its marks, 0 when the record is not complete, or -1
+ * when it is too long.
+ */
 static int record_bytes(const struct conn *conn)
 {
 	uint32_t at = 0, mark;
@@ -95,7 +101,7 @@ static int record_bytes(const struct conn *conn)
 	return (int)at;
 }
 
-/* Take the marks out of the first 'bytes', which are a record: how many are left. */
+/* Removes the marks from the first 'bytes', which are a record. Returns how many bytes are left. */
 static uint32_t join_fragments(struct conn *conn, uint32_t bytes)
 {
 	uint32_t from = 0, to = 0;
@@ -127,7 +133,7 @@ static void reject_auth(struct rpc_msg *reply, enum auth_stat why)
 	reply->rjcted_rply.rj_why = why;
 }
 
-/* What is wrong with a credential (RFC 5531 section 9). */
+/* Checks a credential. Returns AUTH_OK or the error (RFC 5531 section 9). */
 static enum auth_stat check_auth(const struct weir_rpc_auth *auth)
 {
 	struct weir_rpc_auth_sys sys;
@@ -162,7 +168,7 @@ static enum accept_stat handle(struct oncrpc_server *tcp, struct conn *conn, uin
 	return stat;
 }
 
-/* A call that was decoded as far as its arguments. */
+/* Handles a call that is decoded up to its arguments. */
 static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const struct call_body *call,
 			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
 {
@@ -179,12 +185,15 @@ static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const stru
 		reply->acpted_rply.ar_stat =
 			handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
 	}
-	/* Of a union with ar_vers. */
+	/* ar_results is in a union with ar_vers, so only a success may set it. */
 	if (reply->acpted_rply.ar_stat == SUCCESS)
 		set_results(reply, &results);
 }
 
-/* Fill *reply, unless it comes later; false: this was no call. */
+/*
+ * Fills *reply, or only its XID when the call is answered later. Returns false when the record is
+ * not a call.
+ */
 static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
 {
 	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
@@ -232,7 +241,7 @@ static void close_conn(struct oncrpc_server *tcp, uint32_t i)
 	tcp->conns[i] = tcp->conns[--tcp->n];
 }
 
-/* Whether the connection goes on. */
+/* Returns false when the connection must be closed. */
 static bool send_reply(struct conn *conn, const char *reply, uint32_t bytes)
 {
 	ssize_t n = send(conn->fd, reply, bytes, MSG_NOSIGNAL);
@@ -276,7 +285,7 @@ static bool receive(struct conn *conn)
 	return true;
 }
 
-/* The bytes of the reply in tcp->reply behind its mark; 0: it is too long. */
+/* Encodes a reply to tcp->reply after its mark. Returns its bytes, or 0 when it is too long. */
 static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
 {
 	uint32_t bytes;
@@ -289,7 +298,7 @@ static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
 	return bytes;
 }
 
-/* Answer the first record, of 'bytes'. Whether the connection goes on. */
+/* Answers the first record, which has 'bytes'. Returns false when the connection must be closed. */
 static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t bytes)
 {
 	uint32_t len = join_fragments(conn, bytes), reply_bytes = 0;
@@ -314,7 +323,7 @@ static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t 
 	return send_reply(conn, tcp->reply, MARK_BYTES + reply_bytes);
 }
 
-/* Whether the connection goes on. */
+/* Returns false when the connection must be closed. */
 static bool serve_conn(struct oncrpc_server *tcp, struct conn *conn, short events)
 {
 	int bytes;
@@ -351,8 +360,8 @@ static uint32_t count_of(const struct oncrpc_server *tcp, const char *host)
 }
 
 /*
- * Whether 'a' has to go before 'b': it is of the address that has more connections, or it has been
- * quiet for longer.
+ * Returns true when 'a' has to be closed before 'b', because 'a' is from an address with more
+ * connections, or its latest call is older.
  */
 static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
 		       const struct conn *b)
@@ -361,9 +370,10 @@ static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
 }
 
 /*
- * Close the quietest connection of the address that has the most. If one of 'newcomer' is to take
- * its place, that counts for its address, so that no address takes the place of one that has no
- * more than itself.
+ * Closes the connection whose latest call is oldest, of the address that has the most connections.
+ * The address 'newcomer' is counted with one connection more, which is about to be added. So an
+ * address never displaces another one that has no more connections than itself. 'newcomer' may be
+ * NULL.
  */
 static void close_of_largest(struct oncrpc_server *tcp, const char *newcomer)
 {
@@ -374,7 +384,7 @@ static void close_of_largest(struct oncrpc_server *tcp, const char *newcomer)
 		uint32_t count = 2 * count_of(tcp, conn->peer.host);
 
 		if (newcomer && is_of(conn, newcomer))
-			count += 3; /* one more, and the first among those that have as many */
+			count += 3; /* one more, and first among addresses with as many */
 		if (most == 0 || goes_first(count, conn, most, tcp->conns[victim])) {
 			victim = i;
 			most = count;
@@ -394,7 +404,10 @@ static void close_quietest_of(struct oncrpc_server *tcp, const char *host)
 	close_conn(tcp, quietest);
 }
 
-/* Descriptors have run out: give one back, or leave it to others to do so, without spinning. */
+/*
+ * Handles a lack of descriptors: closes a connection, or waits a short time for other code to close
+ * a descriptor.
+ */
 static void make_room(struct oncrpc_server *tcp)
 {
 	if (tcp->n > 0)
@@ -433,12 +446,12 @@ static bool accept_one(struct oncrpc_server *tcp)
 	struct conn *conn;
 
 	if (fd < 0) {
-		/* Take this one in the next turn. */
+		/* This connection is accepted in the next poll. */
 		if (errno == EMFILE || errno == ENFILE)
 			make_room(tcp);
 		return false;
 	}
-	/* Before it can take the place of somebody else. */
+	/* The check is before the new connection can displace another one. */
 	find_peer(&from, len, &peer);
 	if (tcp->program.may_connect && !tcp->program.may_connect(tcp->program.arg, &peer)) {
 		close(fd);
@@ -461,7 +474,7 @@ static bool accept_one(struct oncrpc_server *tcp)
 	return true;
 }
 
-/* What poll() is to wait for; whether there is something to do without it. */
+/* Sets the events for poll(). Returns true when the connection can be served without an event. */
 static bool wants(const struct conn *conn, struct pollfd *fd)
 {
 	*fd = (struct pollfd){.fd = conn->fd};
@@ -488,8 +501,11 @@ void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms)
 	if (poll(fds, OTHER_FDS + tcp->n, is_ready ? 0 : timeout_ms) < 0)
 		return;
 	if ((fds[1].revents & POLLIN) && read(tcp->wake_fd, &wakes, sizeof(wakes)) < 0)
-		return; /* the next poll() tells again */
-	/* From the end: the last takes the place of one that is closed. */
+		return; /* the next poll() reports the event again */
+	/*
+	 * The order is from the end, because the last connection replaces a closed one in the
+	 * array.
+	 */
 	for (uint32_t i = tcp->n; i-- > 0;)
 		if (!serve_conn(tcp, tcp->conns[i], fds[OTHER_FDS + i].revents))
 			close_conn(tcp, i);
@@ -532,7 +548,7 @@ void oncrpc_server_wake(struct oncrpc_server *tcp)
 {
 	const uint64_t one = 1;
 
-	/* It fails if the counter is at its end: then it wakes already. */
+	/* The write fails if the counter is at its maximum, which wakes the poll already. */
 	if (write(tcp->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }

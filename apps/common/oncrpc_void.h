@@ -4,8 +4,7 @@
 
 #include <rpc/rpc.h>
 
-/* The XDR filter of no arguments, or of no results. xdr_void() does not have an xdrproc_t's form.
- */
+/* The XDR filter of empty arguments or results. xdr_void() does not have the type xdrproc_t. */
 static inline bool_t oncrpc_void(XDR *xdrs, void *nothing)
 {
 	(void)xdrs;

@@ -3,8 +3,8 @@
 #define PROGRAM_OPTIONS_H
 
 /*
- * The options that every program has which takes a profile: --driver, --driver-options, --profile,
- * --help and --version. Functions that return an int return 0, or -1 with the mistake said on
+ * The options of every program that uses a profile: --driver, --driver-options, --profile, --help
+ * and --version. Functions that return an int return 0, or -1 after they have printed the error on
  * standard error.
  */
 
@@ -12,7 +12,7 @@
 
 #include <weir/profile.h>
 
-/* The values of getopt_long(). Those of a program's own long options begin at OPT_OWN. */
+/* The values that getopt_long() returns. A program's own long options begin at OPT_OWN. */
 enum program_option {
 	OPT_HELP = 'h',
 	OPT_DRIVER = 256,
@@ -22,7 +22,7 @@ enum program_option {
 	OPT_OWN,
 };
 
-/* Entries of a program's table of long options. */
+/* The entries for a program's table of long options. */
 #define PROGRAM_LONG_OPTIONS                                                                       \
 	PROGRAM_OPTION("driver", required_argument, OPT_DRIVER),                                   \
 		PROGRAM_OPTION("driver-options", required_argument, OPT_DRIVER_OPTIONS),           \
@@ -35,24 +35,24 @@ enum program_option {
 		name, has_arg, NULL, value                                                         \
 	}
 
-/* Apply --driver or --driver-options. */
+/* Apply --driver or --driver-options to a profile. */
 int option_driver(const char *value, struct weir_profile *profile);
 int option_driver_options(const char *value, struct weir_profile *profile);
 
-/* Load the file that --profile names. */
+/* Loads the file that --profile names. */
 int option_profile(const char *path, struct weir_profile *profile);
 
-/* Check a profile that all options were applied to. */
+/* Checks a profile after all options were applied. */
 int option_check_profile(const struct weir_profile *profile);
 
 /*
- * Check an address that --listen or --connect names.
+ * Checks an address that --listen or --connect names.
  *
- * @option: the option's name
+ * @option: name of the option
  */
 int option_address(const char *option, const char *value);
 
-/* Print the drivers of this build on standard output, one a line, for --help. */
+/* Prints the drivers of this build on standard output, one per line, for --help. */
 void option_print_drivers(void);
 
 #endif

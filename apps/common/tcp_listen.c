@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A socket that listens there. 0 or -errno; *fd is to be closed if it is not -1. */
+/* Creates a listening socket. Returns 0 or -errno. The caller closes *fd unless it is -1. */
 static int listen_at(const struct addrinfo *at, int *fd)
 {
 	int one = 1, zero = 0;

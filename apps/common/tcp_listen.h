@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 /*
- * Listen on 'port' (0: any) of the address 'host', in numbers; "::" is IPv4's any address, too.
- * Returns a descriptor that does not block, or -errno.
+ * Listens on 'port' (0: any) of the numeric address 'host'. "::" also includes all IPv4 addresses.
+ * Returns a non-blocking descriptor, or -errno.
  */
 int tcp_listen(const char *host, uint32_t port);
-/* The port that it listens on. */
+/* Returns the port of a listening descriptor, or 0 after an error. */
 uint32_t tcp_listen_port(int fd);
 
 #endif

@@ -12,7 +12,10 @@
 #define ANSWER_MS   1000
 #define PORT_DIGITS 5u
 
-/* Decimal digits and nothing else, at most 'ndigits_max' of them, up to 'max'. */
+/*
+ * Parses 'len' characters as decimal digits, at most 'ndigits_max', with a value up to 'max'.
+ * Returns 0 or -EINVAL.
+ */
 static int parse_number(const char *text, size_t len, size_t ndigits_max, uint32_t max,
 			uint32_t *value)
 {
@@ -44,7 +47,7 @@ int address_split(const char *text, char *host, size_t host_bytes, uint16_t *por
 		colon = end[1] ? end + 1 : NULL;
 	} else {
 		colon = strchr(text, ':');
-		/* Two colons and no brackets: an IPv6 address without a port. */
+		/* Two colons without brackets are an IPv6 address without a port. */
 		if (colon && strchr(colon + 1, ':'))
 			colon = NULL;
 		end = colon ? colon : text + strlen(text);
@@ -61,7 +64,7 @@ int address_split(const char *text, char *host, size_t host_bytes, uint16_t *por
 	return 0;
 }
 
-/* Another spelling of an address becomes the usual one. */
+/* Converts an address to its usual form. */
 static bool normalize(char host[HOST_NUMERIC_MAX])
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
@@ -102,7 +105,10 @@ void uaddr_print(const char *host, uint16_t port, char *uaddr, size_t bytes)
 	snprintf(uaddr, bytes, "%s.%u.%u", host, port >> 8, port & 255u);
 }
 
-/* Split into the host's part, of *host_len bytes, and the port. Nothing may follow the port. */
+/*
+ * Splits a universal address into its host, of *host_len bytes, and its port. Nothing may follow
+ * the port. Returns 0 or -EINVAL.
+ */
 static int uaddr_parse_dotted(const char *uaddr, size_t *host_len, uint16_t *port)
 {
 	const char *low = strrchr(uaddr, '.'), *high = low;
@@ -112,7 +118,7 @@ static int uaddr_parse_dotted(const char *uaddr, size_t *host_len, uint16_t *por
 		return -EINVAL;
 	while (high > uaddr && high[-1] != '.')
 		high--;
-	/* An address and a dot are in front of the two octets. */
+	/* An address and a dot precede the two octets. */
 	if (high <= uaddr + 1 || parse_number(high, (size_t)(low - high), 3, 255, &p1) != 0 ||
 	    parse_number(low + 1, strlen(low + 1), 3, 255, &p2) != 0)
 		return -EINVAL;
@@ -128,13 +134,16 @@ int uaddr_port(const char *uaddr, uint16_t *port)
 
 	for (const char *c = uaddr; *c != '\0'; c++)
 		ndots += *c == '.';
-	/* An IPv4 address has three of its own. */
+	/* An IPv4 address has three dots itself. */
 	if (!strchr(uaddr, ':') && ndots != 5)
 		return -EINVAL;
 	return uaddr_parse_dotted(uaddr, &host_len, port) == 0 && *port > 0 ? 0 : -EINVAL;
 }
 
-/* Linux connects to this host for the any address. */
+/*
+ * Returns true when a connection is accepted or the wait times out. For the wildcard address, Linux
+ * connects to this host.
+ */
 static bool connects(const struct addrinfo *to)
 {
 	int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), error = 0;

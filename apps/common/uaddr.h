@@ -3,9 +3,10 @@
 #define UADDR_H
 
 /*
- * Addresses of IP: as people write them, and as rpcbind stores them. The latter are universal
- * addresses (RFC 5665 section 5.2.3), HOST.HIGH.LOW, such as "10.0.0.1.78.81" or "::1.78.81": the
- * two bytes of the port follow the host's address. Only uaddr_answers() does I/O.
+ * IP addresses in the form that users write, and in the form that rpcbind stores. The latter are
+ * universal addresses (RFC 5665 section 5.2.3), HOST.HIGH.LOW, such as "10.0.0.1.78.81" or
+ * "::1.78.81": the two bytes of the port follow the address of the host. Only uaddr_answers() does
+ * I/O.
  */
 
 #include <stdbool.h>
@@ -13,32 +14,35 @@
 #include <stdint.h>
 
 #define HOST_MAX	 256u /* bytes of a host's name or address, with its NUL */
-#define HOST_NUMERIC_MAX 48u  /* the same of a numeric address in its usual form */
-#define UADDR_MAX	 128u /* longest universal address that is believed, with its NUL */
+#define HOST_NUMERIC_MAX 48u  /* bytes of a numeric address in its usual form, with its NUL */
+#define UADDR_MAX	 128u /* bytes of the longest accepted universal address, with its NUL */
 
 /*
- * Split "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or an IPv6 address without brackets.
+ * Splits "HOST", "HOST:PORT", "[V6]", "[V6]:PORT" or an IPv6 address without brackets. Returns 0 or
+ * -EINVAL.
  *
- * @host: receives the host, up to @host_bytes with its NUL
- * @port: receives the port, or 0 if none was given
- * Returns 0 or -EINVAL.
+ * - @host: receives the host, with at most @host_bytes including its NUL
+ * - @port: receives the port, or 0 if none was given
  */
 int address_split(const char *text, char *host, size_t host_bytes, uint16_t *port);
 
 /*
- * The same for a numeric host, which becomes its usual form, without a scope. If no port is given,
- * it is @port_usual. Returns false if the text has none of these forms.
+ * Splits an address with a numeric host. The host is converted to its usual form, without a scope.
+ * If no port is given, the port is @port_usual. Returns false if the text has none of these forms.
  */
 bool address_split_numeric(const char *text, uint16_t port_usual, char host[HOST_NUMERIC_MAX],
 			   uint16_t *port);
 
-/* "HOST:PORT", with brackets around a host that has a colon. Returns false if it does not fit. */
+/*
+ * Writes "HOST:PORT", with brackets around a host that has a colon. Returns false if it does not
+ * fit.
+ */
 bool address_join(const char *host, uint16_t port, char *text, size_t text_bytes);
 
-/* Write a host and a port as a universal address. */
+/* Writes a host and a port as a universal address. */
 void uaddr_print(const char *host, uint16_t port, char *uaddr, size_t bytes);
 
-/* The port of a universal address. Returns 0, with *port above 0, or -EINVAL. */
+/* Parses the port of a universal address. Returns 0 with *port above 0, or -EINVAL. */
 int uaddr_port(const char *uaddr, uint16_t *port);
 
 /*
