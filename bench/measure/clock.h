@@ -2,7 +2,8 @@
 #ifndef CLOCK_H
 #define CLOCK_H
 
-/* Time by the CPU's time stamp counter, which is the same on all cores of the machines that matter.
+/*
+ * Time from the CPU's time stamp counter, which is synchronous on all cores of supported machines.
  */
 
 #include <rte_cycles.h>
@@ -28,7 +29,10 @@ static inline uint64_t bench_ns_to_ticks(uint64_t ns)
 	return (uint64_t)((double)ns * 1e-9 * (double)rte_get_tsc_hz());
 }
 
-/* The clock's time at a reading of the counter that was taken since it began; never 0. */
+/*
+ * Returns the time of the clock at a counter value that was read after bench_clock_init(). The time
+ * is never 0.
+ */
 static inline uint64_t bench_clock_at(const struct bench_clock *clock, uint64_t ticks)
 {
 	return bench_ticks_to_ns(clock, ticks - clock->base) + 1;

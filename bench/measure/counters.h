@@ -2,7 +2,7 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-/* Engines' counters and round trips, added up and written down. */
+/* Sums and reports the counters and the round trip times of engines. */
 
 #include <jansson.h>
 
@@ -11,26 +11,31 @@
 #include "hist.h"
 #include "metric.h"
 
-/* a += b - c, counter by counter. */
+/* Computes a += b - c for each counter. */
 void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
 				   const struct weir_engine_stats *c);
 
-/* An object with the sum of both, each of which may be NULL. */
+/* Returns an object with the sum of both. Each of them may be NULL. */
 json_t *bench_counters_json(const struct weir_engine_stats *requester,
 			    const struct weir_engine_stats *responder);
 
 double bench_idle_ratio(const struct weir_engine_stats *stats);
 
-/* "round trip   min .. p50 .. max ns", a line on standard output. */
+/* Prints the line "round trip   min .. p50 .. max ns" on standard output. */
 void bench_rtt_print(const struct hist *rtt);
 json_t *bench_rtt_json(const struct hist *rtt);
 
-/* The same, of figures that may be medians of several runs. */
+/*
+ * Prints the same line, and returns the same object, for figures that may be medians of several
+ * runs.
+ */
 void bench_figures_print(const struct bench_figures *figures);
 json_t *bench_figures_rtt_json(const struct bench_figures *figures);
 
-/* Write 'root' to the file at 'path', "-" being standard output, and free it. 0, or -EIO that was
- * said on standard error. */
+/*
+ * Writes 'root' to the file at 'path' and frees it. "-" is standard output. Returns 0, or -EIO
+ * after it has printed the error on standard error.
+ */
 int bench_json_write(json_t *root, const char *path);
 
 #endif

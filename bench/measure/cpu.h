@@ -3,26 +3,25 @@
 #define CPU_H
 
 /*
- * What polling threads cost: the time of polls that found work, by the time stamp counter, and
- * instructions, by the CPU's counter where this machine lets a process have one.
+ * The CPU cost of polling threads: the time of polls that found work, from the time stamp counter,
+ * and the instructions, from the CPU's counter if this machine lets a process use one.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a measured time; those of several threads can be added up. */
+/* The cost during a measured time. The costs of several threads can be summed. */
 struct bench_cpu {
-	uint64_t busy_ticks; /* of the time stamp counter, in turns of the poll loop that found work
-			      */
-	uint64_t total_ticks; /* in all */
+	uint64_t busy_ticks;  /* ticks of the time stamp counter in rounds that found work */
+	uint64_t total_ticks; /* ticks of all rounds */
 	uint64_t instructions;
 	uint32_t threads;
-	uint32_t counted; /* of these, those whose instructions were counted */
+	uint32_t counted; /* number of threads whose instructions were counted */
 };
 
 void bench_cpu_add(struct bench_cpu *into, const struct bench_cpu *from);
 
-/* All threads' instructions are known. */
+/* Returns true when the instructions of all threads were counted. */
 static inline bool bench_cpu_has_instructions(const struct bench_cpu *cpu)
 {
 	return cpu->threads > 0 && cpu->counted == cpu->threads;
@@ -30,9 +29,12 @@ static inline bool bench_cpu_has_instructions(const struct bench_cpu *cpu)
 
 double bench_cpu_busy_ratio(const struct bench_cpu *cpu);
 
-/* A counter of the calling thread's instructions outside the kernel. -1: not available here. */
+/*
+ * Opens a counter of the calling thread's instructions outside the kernel. Returns -1 when there is
+ * none on this machine.
+ */
 int bench_cpu_open(void);
-/* 0 for a counter that is not there. */
+/* Returns 0 for the counter -1. */
 uint64_t bench_cpu_read(int counter);
 void bench_cpu_close(int counter);
 

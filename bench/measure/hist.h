@@ -2,8 +2,10 @@
 #ifndef HIST_H
 #define HIST_H
 
-/* A histogram of times in ns, log-linear: 64 steps to each power of two, so that a value is known
- * to 1.6 %. */
+/*
+ * A log-linear histogram of times in ns. Each power of two has 64 steps, so a value is known to
+ * within 1.6 %.
+ */
 
 #include <stdint.h>
 
@@ -28,7 +30,7 @@ static inline uint32_t hist_index(uint64_t ns)
 	return ((shift + 1) << HIST_SUB_BITS) + (uint32_t)(ns >> shift) - (1u << HIST_SUB_BITS);
 }
 
-/* 'n' samples of the same time. */
+/* Adds 'n' samples of the same time. */
 static inline void hist_add_n(struct hist *hist, uint64_t ns, uint64_t n)
 {
 	uint32_t i = hist_index(ns);
@@ -50,13 +52,15 @@ static inline void hist_add(struct hist *hist, uint64_t ns)
 void hist_init(struct hist *hist);
 void hist_merge(struct hist *into, const struct hist *from);
 
-/* The value that 'fraction' (0 to 1) of the samples do not exceed, as the middle of its bucket,
- * within min and max. 0 when there are no samples. */
+/*
+ * Returns the value that 'fraction' (0 to 1) of the samples do not exceed. The value is the middle
+ * of its bucket, limited to min and max. Returns 0 when there are no samples.
+ */
 uint64_t hist_quantile(const struct hist *hist, double fraction);
 
 double hist_mean(const struct hist *hist);
 
-/* The least time that bucket 'i' holds; it ends where the next one begins. */
+/* Returns the smallest time in bucket 'i'. The bucket ends where the next one begins. */
 uint64_t hist_bucket_low(uint32_t i);
 
 #endif

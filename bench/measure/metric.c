@@ -10,7 +10,7 @@
 
 static const struct {
 	const char *name;
-	double fraction; /* of a quantile */
+	double fraction; /* fraction of a quantile */
 } metrics[METRICS] = {
 	[METRIC_RATE] = {"rate", 0},	    [METRIC_BANDWIDTH] = {"bandwidth", 0},
 	[METRIC_MIN] = {"min", 0},	    [METRIC_MEAN] = {"mean", 0},
@@ -59,7 +59,7 @@ struct bench_spread bench_figures_spread(const struct bench_figures *runs, uint3
 				     .max = values[n - 1]};
 }
 
-/* Behind the number of a limit. 0: no such unit. */
+/* Returns the scale of the unit that follows the number of a limit, or 0 for an unknown unit. */
 static double unit_of(enum bench_metric metric, const char *unit)
 {
 	double scale = 1;

@@ -2,7 +2,7 @@
 #ifndef METRIC_H
 #define METRIC_H
 
-/* The figures of a run that are compared: between repetitions, and with thresholds. */
+/* The figures of a run. They are compared between repetitions, and with thresholds. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,9 +10,9 @@
 #include "hist.h"
 
 enum bench_metric {
-	METRIC_RATE,	  /* calls a second */
-	METRIC_BANDWIDTH, /* bytes of bulk data a second, both ways */
-	METRIC_MIN,	  /* from here on: times of round trips in ns */
+	METRIC_RATE,	  /* calls per second */
+	METRIC_BANDWIDTH, /* bytes of bulk data per second, in both directions */
+	METRIC_MIN,	  /* this metric and all later ones: round trip times in ns */
 	METRIC_MEAN,
 	METRIC_P50,
 	METRIC_P90,
@@ -41,20 +41,25 @@ struct bench_spread {
 	double median, min, max;
 };
 
-/* Of one metric of 'n' runs, 'n' being 1 at least. */
+/* Returns the spread of one metric over 'n' runs. 'n' is at least 1. */
 struct bench_spread bench_figures_spread(const struct bench_figures *runs, uint32_t n,
 					 enum bench_metric metric);
 
-/* "METRIC<LIMIT", or with <=, > or >=. Times need a unit, ns, us, ms or s; rates may have k, m or
- * g, powers of 1000. */
+/*
+ * A threshold "METRIC<LIMIT", or with <=, > or >=. A time needs a unit: ns, us, ms or s. A rate may
+ * have a suffix k, m or g, which are powers of 1000.
+ */
 struct bench_threshold {
-	const char *text; /* as it was given */
+	const char *text; /* text of the option */
 	enum bench_metric metric;
-	bool is_less, is_equal; /* '<' or '>'; with '=' */
+	bool is_less, is_equal; /* is_less: '<', otherwise '>'; is_equal: with '=' */
 	double limit;
 };
 
-/* 0, or -1 with the mistake said on standard error. 'text' is kept. */
+/*
+ * Parses a threshold. Returns 0, or -1 after it has printed the error on standard error. *threshold
+ * refers to 'text' afterwards.
+ */
 int option_threshold(const char *option, const char *text, struct bench_threshold *threshold);
 
 bool bench_threshold_holds(const struct bench_threshold *threshold, double value);

@@ -16,7 +16,7 @@ static int refuse(const char *path, int error)
 	return -error;
 }
 
-/* The directory of 'path', by the one name that it has. False: there is none. */
+/* Finds the canonical path of the directory of 'path'. Returns false when there is none. */
 static bool directory_of(const char *path, char real[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -56,7 +56,7 @@ int bench_output_check(const char *path)
 
 	if (strcmp(path, "-") == 0)
 		return 0;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* opening it may wait, or do something */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* an open may block or act on it */
 		return S_ISDIR(st.st_mode)	 ? refuse(path, EISDIR)
 		       : access(path, W_OK) == 0 ? 0
 						 : refuse(path, errno);
@@ -66,7 +66,7 @@ int bench_output_check(const char *path)
 	} else if (errno == EEXIST) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
-			return 0; /* a link, to what will be made */
+			return 0; /* a link to a file that does not exist yet */
 	}
 	if (fd < 0)
 		return refuse(path, errno);
@@ -74,7 +74,10 @@ int bench_output_check(const char *path)
 	return 0;
 }
 
-/* A file to write to, that is to take the place of the one at 'path'; NULL: there is to be none. */
+/*
+ * Opens the file that will replace the one at 'path'. Returns NULL when 'path' has to be written in
+ * place.
+ */
 static FILE *open_part(const char *path, char *part, size_t size)
 {
 	struct stat st = {0};
@@ -98,7 +101,7 @@ static FILE *open_part(const char *path, char *part, size_t size)
 	return file;
 }
 
-/* Write, and close what is not standard output: 0 or an errno. */
+/* Writes a report and closes the file unless it is standard output. Returns 0 or an errno. */
 static int finish(FILE *file, int (*write)(FILE *file, const void *arg), const void *arg)
 {
 	int error = 0;

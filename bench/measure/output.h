@@ -3,24 +3,37 @@
 #define OUTPUT_H
 
 /*
- * Reports in files. What was there stays until the new one is complete: that is written next to it,
- * and takes its place. What is no file of this user's alone (a device, a pipe, a link), or in a
- * directory that nothing can be added to, is written to in place. "-" is standard output.
+ * Reports in files. An existing file stays until the new report is complete: the report is written
+ * to a file next to it, which then replaces it. In these cases the existing file is overwritten in
+ * place:
+ * - The existing file is not a regular file that belongs to this user and has one name. Examples
+ *   are a device, a pipe and a link.
+ * - No file can be added to its directory.
+ *
+ * "-" is standard output.
  */
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Whether what would be written to one would be lost by, or mixed with, what would be written to
- * the other: one file by the same or by another name, there or not yet there, or standard output.
- * /dev/null takes any number. NULL, which is no file, is like none. */
+/*
+ * Returns true when two reports at these paths would overwrite or mix with each other. The result
+ * is true for one file under the same or two different names, which need not exist, and for
+ * standard output. The result is false for /dev/null, and when one of the paths is NULL, which
+ * means no file.
+ */
 bool bench_output_is_one(const char *a, const char *b);
 
-/* Before there is anything to write: 0, or -errno that was said, when it could not be. Leaves
- * nothing behind. */
+/*
+ * Checks before a run that a report can be written. Returns 0, or -errno after it has printed the
+ * error. The check leaves no new file.
+ */
 int bench_output_check(const char *path);
 
-/* 'write' returns 0, or -1 with errno. 0, or -errno that was said. */
+/*
+ * Writes a report with 'write', which returns 0, or -1 with errno set. Returns 0, or -errno after
+ * it has printed the error.
+ */
 int bench_output_write(const char *path, int (*write)(FILE *file, const void *arg),
 		       const void *arg);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One period and then some, so that most comparisons are one memcmp. */
+/* Two periods, so that most comparisons are one memcmp. */
 #define TABLE_BYTES (2u * BENCH_PERIOD)
 
 static uint8_t table[TABLE_BYTES];

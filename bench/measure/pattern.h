@@ -2,17 +2,21 @@
 #ifndef PATTERN_H
 #define PATTERN_H
 
-/* An endless sequence of bytes that whoever sends and whoever receives data know, so that each byte
- * can be checked. */
+/*
+ * An endless sequence of bytes that both the sender and the receiver of data know, so that each
+ * byte can be checked.
+ */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The sequence repeats with this period: long, and prime, so that no shift by a power of two fits.
+/*
+ * The period of the sequence. It is long and prime, so that the sequence never equals itself
+ * shifted by a power of two.
  */
 #define BENCH_PERIOD 65521u
 
-/* Fill, or compare, 'len' bytes with the sequence from 'offset'. */
+/* Fill or compare 'len' bytes with the sequence from 'offset' on. */
 void bench_pattern_fill(uint8_t *dst, uint64_t offset, uint32_t len);
 bool bench_pattern_matches(const uint8_t *src, uint64_t offset, uint32_t len);
 

@@ -3,53 +3,61 @@
 #define POLL_TIMER_H
 
 /*
- * Turns of a poll loop: when one begins, and how much of the time was of those that found work. A
- * look at the clock takes as long as the rest of a turn that finds nothing, and what comes
- * meanwhile waits for it: so of these one in four looks. One that found work does; what it took is
- * the time since the look before, less the idle turns between, each as long as the quickest.
+ * Measures the rounds of a poll loop: the start of each round, and the total time of the rounds
+ * that found work. A clock reading takes as long as the rest of an idle round, and it delays
+ * messages that arrive meanwhile. So the clock is read after only one of four idle rounds. The
+ * clock is always read after a round that found work. The time of such a round is the time since
+ * the previous reading, minus the time of the idle rounds in between. Each of these idle rounds
+ * counts as long as the quickest.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BENCH_POLL_TIMER_IDLE 4u /* idle turns for one look */
+#define BENCH_POLL_TIMER_IDLE 4u /* idle rounds for one clock reading */
 
 struct bench_poll_timer {
-	uint64_t now_ticks;   /* the latest look at the clock */
-	uint64_t busy_ticks;  /* of turns that found work */
-	uint64_t group_ticks; /* of BENCH_POLL_TIMER_IDLE idle turns, at the least; 0: not known yet
-			       */
-	uint32_t work;	      /* of the turn that ends: the loop's to set */
-	uint32_t idle;	      /* turns since that look */
+	uint64_t now_ticks;   /* the latest clock reading */
+	uint64_t busy_ticks;  /* ticks in rounds that found work */
+	uint64_t group_ticks; /* shortest time of BENCH_POLL_TIMER_IDLE idle rounds; 0: not known
+				 yet */
+	uint32_t work;	      /* work of the ending round; the loop sets it */
+	uint32_t idle;	      /* idle rounds since that reading */
 	bool looks_each;
 };
 
-/* 'looks_each': where an idle turn may give the CPU away, so that no two are alike, or where calls
- * wait for their time. */
+/*
+ * Initializes a timer. 'looks_each' requests a clock reading after each round. It is set in these
+ * cases:
+ * - An idle round may yield the CPU, so that idle rounds take different times.
+ * - Calls have to start at planned times.
+ */
 static inline void bench_poll_timer_init(struct bench_poll_timer *timer, bool looks_each)
 {
 	*timer = (struct bench_poll_timer){.looks_each = looks_each};
 }
 
-/* The first turn begins, or one behind something else that took time. */
+/* Starts the first round, or a round after other work that took time. */
 static inline void bench_poll_timer_resume(struct bench_poll_timer *timer, uint64_t now_ticks)
 {
 	timer->now_ticks = now_ticks;
 	timer->work = timer->idle = 0;
 }
 
-/* A turn is over: whether the next one is to look at the clock. */
+/* Ends a round. Returns true when the caller must read the clock and call bench_poll_timer_at(). */
 static inline bool bench_poll_timer_look(struct bench_poll_timer *timer)
 {
 	return timer->work > 0 || ++timer->idle == BENCH_POLL_TIMER_IDLE || timer->looks_each;
 }
 
-/* Record the time of a turn for which bench_poll_timer_look() returned true. */
+/* Records the time of a round for which bench_poll_timer_look() returned true. */
 static inline void bench_poll_timer_at(struct bench_poll_timer *timer, uint64_t now_ticks)
 {
 	uint64_t since = now_ticks - timer->now_ticks;
-	/* Estimated time of the idle turns since the latest look at the clock. It is 0 if each turn
-	 * looks. */
+	/*
+	 * Estimated time of the idle rounds since the latest clock reading. The time is 0 with
+	 * 'looks_each'.
+	 */
 	uint64_t idle = timer->group_ticks * timer->idle / BENCH_POLL_TIMER_IDLE;
 
 	if (timer->work > 0)

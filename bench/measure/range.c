@@ -18,7 +18,7 @@ static bool add(struct bench_range *range, uint64_t value, const struct limits *
 	return true;
 }
 
-/* "A,B,C", of which one is the usual case. */
+/* Parses "A,B,C". A single value is the usual case. */
 static bool parse_list(const char *text, uint64_t kilo, const struct limits *limits,
 		       struct bench_range *range)
 {
@@ -32,7 +32,7 @@ static bool parse_list(const char *text, uint64_t kilo, const struct limits *lim
 	}
 }
 
-/* ":B:xF" or ":B:+N", behind A. */
+/* Parses ":B:xF" or ":B:+N" after A. */
 static bool parse_steps(uint64_t from, const char *text, uint64_t kilo, const struct limits *limits,
 			struct bench_range *range)
 {

@@ -2,8 +2,10 @@
 #ifndef RANGE_H
 #define RANGE_H
 
-/* The values that an option is to take in turn: "A", "A,B,C", "A:B:xF" (each F times the one
- * before) or "A:B:+N". */
+/*
+ * The values that an option takes one after the other: "A", "A,B,C", "A:B:xF" (each value is F
+ * times the previous one) or "A:B:+N" (each value is the previous one plus N).
+ */
 
 #include <stdint.h>
 
@@ -14,8 +16,10 @@ struct bench_range {
 	uint64_t values[BENCH_RANGE_MAX];
 };
 
-/* Each value between 'low' and 'high'; suffixes k, m and g are powers of 'kilo'. 0, or -1 with the
- * mistake said. */
+/*
+ * Parses a range. Each value is from 'low' to 'high'. The suffixes k, m and g are powers of 'kilo'.
+ * Returns 0, or -1 after it has printed the error.
+ */
 int option_range(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t kilo,
 		 struct bench_range *range);
 

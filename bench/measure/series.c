@@ -9,7 +9,10 @@ void series_init(struct series *series)
 	series->interval_ns = SERIES_INTERVAL_NS;
 }
 
-/* Join pairs of intervals. An odd one at the end is no whole interval any more, and is left out. */
+/*
+ * Joins pairs of intervals. An odd interval at the end is dropped, because it is not a complete
+ * interval of the new length.
+ */
 static void halve(struct series *series)
 {
 	series->n /= 2;
@@ -33,8 +36,10 @@ void series_merge(struct series *into, const struct series *from)
 		halve(into);
 	while (other.interval_ns < into->interval_ns)
 		halve(&other);
-	/* One may have run an interval longer: it is known for both only up to the shorter one's
-	 * end. */
+	/*
+	 * One series may have more intervals. The sum is known only up to the end of the shorter
+	 * one.
+	 */
 	if (into->n == 0)
 		*into = other;
 	else if (other.n > 0) {

@@ -3,9 +3,9 @@
 #define SERIES_H
 
 /*
- * How many calls completed in each of a run's intervals. Intervals begin at 10 ms and get twice as
- * long whenever there would be too many, so that the memory is bounded and a run's length need not
- * be known.
+ * The number of calls that completed in each interval of a run. Intervals are 10 ms long at first.
+ * When there would be too many intervals, their length is doubled. So the memory is bounded, and
+ * the length of a run need not be known.
  */
 
 #include <stdint.h>
@@ -15,16 +15,16 @@
 
 struct series {
 	uint64_t interval_ns;
-	uint32_t n; /* whole intervals */
+	uint32_t n; /* number of complete intervals */
 	uint64_t counts[SERIES_MAX];
 };
 
 void series_init(struct series *series);
 
-/* Another interval has passed, with so many calls in it. */
+/* Adds an interval in which 'count' calls completed. */
 void series_add(struct series *series, uint64_t count);
 
-/* Add up what ran side by side. */
+/* Adds up two series that ran at the same time. */
 void series_merge(struct series *into, const struct series *from);
 
 #endif

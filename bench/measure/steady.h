@@ -2,7 +2,9 @@
 #ifndef STEADY_H
 #define STEADY_H
 
-/* Whether a rate has settled: the latest few, of intervals of the same length, lie close together.
+/*
+ * Detects that a rate is steady: its values in the latest intervals of equal length are close
+ * together.
  */
 
 #include <stdbool.h>
@@ -11,17 +13,20 @@
 #define STEADY_RATES 5u
 
 struct steady {
-	double within; /* (largest - least) / mean that counts as settled */
-	uint32_t n;    /* rates seen */
+	double within; /* maximum (largest - smallest) / mean of a steady rate */
+	uint32_t n;    /* number of rates added */
 	double rates[STEADY_RATES];
 };
 
 void steady_init(struct steady *steady, double within);
 
-/* The next interval's rate. True: settled now. */
+/* Adds the rate of the next interval. Returns true when the rate is steady. */
 bool steady_add(struct steady *steady, double rate);
 
-/* (Largest - least) / mean of the latest; 1 before there are enough, or when nothing moves. */
+/*
+ * Returns (largest - smallest) / mean of the latest rates, or 1 when there are too few rates or all
+ * are 0.
+ */
 double steady_spread(const struct steady *steady);
 
 #endif
