@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #define TEXT_BYTES                                                                                 \
-	(2u * HANDLE_TEXT_BYTES_MAX + 2u) /* with a newline, and one more to see what is too long  \
-					   */
+	(2u * HANDLE_TEXT_BYTES_MAX + 2u) /* room for a newline and for one excess byte */
 
 static int hex_digit(char c)
 {
@@ -37,8 +36,10 @@ static const char *parse(const char *text, size_t len, uint8_t *data, uint32_t *
 	return NULL;
 }
 
-/* All that the file has, as far as there is room: a shell's <(command) is a pipe. -1: errno says
- * why. */
+/*
+ * Reads a file up to the size of 'text'. The file may be a pipe, such as a shell's <(command).
+ * Returns the bytes read, or -1 with errno set.
+ */
 static ssize_t read_file(const char *path, char text[TEXT_BYTES])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), error;

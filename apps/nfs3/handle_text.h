@@ -3,24 +3,24 @@
 #define HANDLE_TEXT_H
 
 /*
- * A file handle that a user names. It opens files, so that it is a secret, and command lines are no
- * place for secrets: every user of the host can read them. It is taken from a file or from the
- * environment.
+ * A file handle that a user gives to a program. The handle is a secret, because it opens files. A
+ * command line must not contain secrets, because every user of the host can read it. So the handle
+ * is read from a file or from the environment.
  */
 
 #include <stdint.h>
 
-#define HANDLE_TEXT_BYTES_MAX 64u		/* of a handle (RFC 1813 section 2.4) */
-#define HANDLE_TEXT_VARIABLE  "WEIR_NFS_HANDLE" /* the environment's */
+#define HANDLE_TEXT_BYTES_MAX 64u /* maximum bytes of a handle (RFC 1813 section 2.4) */
+#define HANDLE_TEXT_VARIABLE  "WEIR_NFS_HANDLE" /* environment variable with the handle */
 
 /*
- * Read a handle of 1 to 64 bytes, in hexadecimal digits.
+ * Reads a handle of 1 to 64 bytes, in hexadecimal digits.
  *
- * value: "@FILE", the name of a file that has the digits and may end with a newline; NULL: the
- * environment variable above has the digits.
+ * value: "@FILE", where the file has the digits and may end with a newline; or NULL, if the
+ * environment variable above has the digits
  *
- * Returns NULL with data and *len_bytes filled in, or what is wrong, which is to be printed behind
- * the value.
+ * Returns NULL, with data and *len_bytes filled in, or an error text that is printed after the
+ * value.
  */
 const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX],
 			     uint32_t *len_bytes);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MOUNT version 3 in XDR, by libtirpc's filters. One filter serves both directions. */
+/* MOUNT version 3 in XDR, with libtirpc's filters. Each filter both encodes and decodes. */
 #include "mount3.h"
 
 #include <string.h>
 
-/* A string into an array of 'max' + 1 bytes, without a NUL inside. */
+/* Filters a string in an array of 'max' + 1 bytes. A string with a NUL inside is refused. */
 static bool_t xdr_text(XDR *xdrs, char *text, u_int max)
 {
 	u_int len = xdrs->x_op == XDR_DECODE ? 0 : (u_int)strnlen(text, max);
 
-	/* XDR_FREE: nothing was allocated. */
+	/* XDR_FREE has no effect, because nothing was allocated. */
 	if (xdrs->x_op == XDR_FREE)
 		return TRUE;
 	if (!xdr_u_int(xdrs, &len) || len > max || !xdr_opaque(xdrs, text, len))
@@ -42,8 +42,10 @@ bool_t mount3_xdr_mnt_res(XDR *xdrs, struct mount3_mnt_res *res)
 	return TRUE;
 }
 
-/* The word before each entry of a list, and after the last; 'i' is the entry's index, *n their
- * number. */
+/*
+ * Filters the word before each entry of a list and after the last entry. 'i' is the index of the
+ * entry, and *n is the number of entries.
+ */
 static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 {
 	*more = i < *n;
@@ -54,7 +56,7 @@ static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 	return *n <= MOUNT3_LIST_MAX;
 }
 
-/* A list of *n entries of 'res', by their index. */
+/* Filters a list of *n entries of 'res'. 'entry' filters the entry with an index. */
 static bool_t xdr_list(XDR *xdrs, uint32_t *n, void *res,
 		       bool_t (*entry)(XDR *xdrs, void *res, uint32_t i))
 {
@@ -84,7 +86,7 @@ bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res)
 	return xdr_list(xdrs, &res->n, res, xdr_mount);
 }
 
-/* Groups that may mount an export: none are sent, those that come are passed over. */
+/* Filters the groups that may mount an export. None are encoded, and decoded ones are discarded. */
 static bool_t xdr_groups(XDR *xdrs)
 {
 	char group[MOUNT3_NAME_MAX + 1];

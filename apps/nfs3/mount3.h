@@ -3,9 +3,9 @@
 #define MOUNT3_H
 
 /*
- * MOUNT version 3 (RFC 1813 appendix I), which goes over TCP by libtirpc: XDR filters of the
- * xdrproc_t form. When decoding, everything lands in the caller's structure, bounded: nothing is
- * allocated, nothing has to be freed.
+ * MOUNT version 3 (RFC 1813 appendix I), which uses TCP: XDR filters for libtirpc, of the type
+ * xdrproc_t. Filters decode into the caller's structure and check all bounds. They allocate
+ * nothing, so nothing has to be freed.
  */
 
 #include <rpc/rpc.h>
@@ -17,7 +17,7 @@
 #define MOUNT3_PATH_MAX	   1024u
 #define MOUNT3_NAME_MAX	   255u
 #define MOUNT3_FLAVORS_MAX 8u
-#define MOUNT3_LIST_MAX	   64u /* entries of a list that are kept when decoding */
+#define MOUNT3_LIST_MAX	   64u /* maximum entries of a list */
 
 enum mount3_proc {
 	MOUNT3_NULL,
@@ -41,30 +41,33 @@ enum mount3_status {
 	MOUNT3ERR_SERVERFAULT = 10006,
 };
 
-/* Arguments of MNT and UMNT. */
+/* The arguments of MNT and UMNT. */
 struct mount3_path {
-	char path[MOUNT3_PATH_MAX + 1]; /* NUL-terminated; one with a NUL inside is refused */
+	char path[MOUNT3_PATH_MAX + 1]; /* NUL-terminated; a path with a NUL inside is refused */
 };
 
 struct mount3_mnt_res {
 	uint32_t status;
-	struct nfs3_fh fh; /* with MOUNT3_OK, as are the flavors */
+	struct nfs3_fh fh; /* this member and the flavors are valid with MOUNT3_OK */
 	uint32_t nflavors;
 	uint32_t flavors[MOUNT3_FLAVORS_MAX];
 };
 
-/* What DUMP lists: who mounted what. */
+/* An entry of DUMP: a client and the path that it mounted. */
 struct mount3_mount {
 	char host[MOUNT3_NAME_MAX + 1];
 	char path[MOUNT3_PATH_MAX + 1];
 };
 
 struct mount3_dump_res {
-	uint32_t n; /* more than MOUNT3_LIST_MAX are refused */
+	uint32_t n; /* a list of more than MOUNT3_LIST_MAX entries is refused */
 	struct mount3_mount mounts[MOUNT3_LIST_MAX];
 };
 
-/* What EXPORT lists. Groups are not kept, and sent as none: for everyone. */
+/*
+ * The results of EXPORT. The groups of an export are not stored. They are encoded as an empty list,
+ * which means everyone.
+ */
 struct mount3_export_res {
 	uint32_t n;
 	struct mount3_path exports[MOUNT3_LIST_MAX];

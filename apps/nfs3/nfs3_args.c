@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments of the procedures (RFC 1813 section 3.3). */
+/* Encodes and decodes the arguments of procedures (RFC 1813 section 3.3). */
 #include "nfs3_codec.h"
 
 int nfs3_get_setattr_args(struct weir_xdr_in *in, struct nfs3_setattr_args *args)
@@ -106,8 +106,10 @@ int nfs3_get_mknod_args(struct weir_xdr_in *in, struct nfs3_mknod_args *args)
 {
 	uint32_t type;
 
-	/* Types that MKNOD can't make are within the union (its default arm): NFS3ERR_BADTYPE is
-	 * the procedure's to say. */
+	/*
+	 * The default arm of the union includes types that MKNOD cannot create. The procedure
+	 * answers NFS3ERR_BADTYPE for them.
+	 */
 	if (nfs3_get_dirop(in, &args->where) || nfs3_get_enum(in, NFS3_REG, NFS3_FIFO, &type))
 		return -EBADMSG;
 	args->type = (enum nfs3_ftype)type;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The types that arguments and results share (RFC 1813 section 2.6). */
+/* Encodes and decodes the types that arguments and results share (RFC 1813 section 2.6). */
 #include "nfs3_codec.h"
 
 int nfs3_get_enum(struct weir_xdr_in *in, uint32_t low, uint32_t high, uint32_t *value)

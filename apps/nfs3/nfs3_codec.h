@@ -2,11 +2,14 @@
 #ifndef NFS3_CODEC_H
 #define NFS3_CODEC_H
 
-/* Parts that arguments and results share; for this library's own files. As in nfs3_xdr.h. */
+/*
+ * Codecs of the types that arguments and results share. Only the files of this library use them.
+ * The conventions of nfs3_xdr.h apply.
+ */
 
 #include "nfs3_xdr.h"
 
-/* An enum whose values are 'low' to 'high'. */
+/* Decodes an enum whose values are 'low' to 'high'. */
 int nfs3_get_enum(struct weir_xdr_in *in, uint32_t low, uint32_t high, uint32_t *value);
 int nfs3_put_bool(struct weir_xdr_out *out, bool value);
 int nfs3_get_time(struct weir_xdr_in *in, struct nfs3_time *time);
@@ -24,7 +27,7 @@ int nfs3_put_wcc(struct weir_xdr_out *out, const struct nfs3_wcc *wcc);
 int nfs3_get_sattr(struct weir_xdr_in *in, struct nfs3_sattr *attr);
 int nfs3_put_sattr(struct weir_xdr_out *out, const struct nfs3_sattr *attr);
 
-/* What a get that looked at a value of its own returns when there was a fault. */
+/* The result of a get or a put that combines several steps. */
 static inline int nfs3_in_result(bool failed)
 {
 	return failed ? -EBADMSG : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procedures and statuses, for people and for errno. */
+/* Names of procedures, and texts and errnos of statuses. */
 #include <errno.h>
 
 #include "nfs3_types.h"
@@ -53,7 +53,7 @@ const char *nfs3_proc_name(uint32_t proc)
 	return proc < NFS3_NPROCS ? procs[proc] : "?";
 }
 
-/* Its place in the table, or NSTATUSES. */
+/* Returns the index of a status in the table, or NSTATUSES. */
 static uint32_t find(uint32_t status)
 {
 	uint32_t i = 0;
@@ -72,7 +72,7 @@ const char *nfs3_status_text(uint32_t status)
 
 bool nfs3_status_is_known(uint32_t status)
 {
-	/* What nearly every reply says. */
+	/* Nearly every reply has NFS3_OK. */
 	return status == NFS3_OK || find(status) < NSTATUSES;
 }
 

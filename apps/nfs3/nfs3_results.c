@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results of the procedures (RFC 1813 section 3.3). */
+/* Encodes and decodes the results of procedures (RFC 1813 section 3.3). */
 #include "nfs3_codec.h"
 
 static int get_status(struct weir_xdr_in *in, enum nfs3_status *status)
@@ -12,7 +12,7 @@ static int get_status(struct weir_xdr_in *in, enum nfs3_status *status)
 	return 0;
 }
 
-/* The status, and the attributes that follow it in either case. */
+/* Decodes the status, and the attributes that follow any status. */
 static int get_status_attr(struct weir_xdr_in *in, enum nfs3_status *status,
 			   struct nfs3_post_op_attr *attr)
 {

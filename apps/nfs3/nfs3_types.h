@@ -3,10 +3,10 @@
 #define NFS3_TYPES_H
 
 /*
- * NFS version 3 (RFC 1813) as C types: what both a client and a server need. Each procedure's
- * arguments are a struct nfs3_<procedure>_args, its results a struct nfs3_<procedure>_res, unless
- * several share one. Bulk data and symbolic link paths are in none of them: they are DDP-eligible,
- * and go by weir's own calls.
+ * The types of NFS version 3 (RFC 1813) in C, for clients and servers. The arguments of each
+ * procedure are a struct nfs3_<procedure>_args, and its results are a struct nfs3_<procedure>_res,
+ * unless several procedures share a structure. Bulk data and paths of symbolic links are in none of
+ * them. They are DDP-eligible, and weir has separate functions for them.
  */
 
 #include <stdbool.h>
@@ -16,8 +16,8 @@
 #define NFS3_VERSION	3u
 #define NFS3_PORT_RDMA	20049u /* RFC 8267 */
 #define NFS3_FH_MAX	64u    /* bytes */
-#define NFS3_NAME_MAX	255u   /* bytes: what is kept of a name; the protocol has no bound */
-#define NFS3_PATH_MAX	4096u  /* bytes: bound of names and paths on the wire */
+#define NFS3_NAME_MAX	255u   /* bytes: longest stored name; the protocol has no limit */
+#define NFS3_PATH_MAX	4096u  /* bytes: limit of encoded names and paths */
 #define NFS3_VERF_BYTES 8u     /* cookie, create and write verifiers */
 
 enum nfs3_proc {
@@ -113,8 +113,11 @@ struct nfs3_fh {
 	uint8_t data[NFS3_FH_MAX];
 };
 
-/* A file name: any bytes, not NUL-terminated. One longer than NFS3_NAME_MAX keeps its length, and
- * 'data' is not set: the protocol allows it, so that a server must answer NFS3ERR_NAMETOOLONG. */
+/*
+ * A file name, which is any bytes and not NUL-terminated. For a name longer than NFS3_NAME_MAX,
+ * only the length is stored, and 'data' is not set. The protocol allows such a name, and a server
+ * must answer NFS3ERR_NAMETOOLONG.
+ */
 struct nfs3_name {
 	uint32_t len_bytes; /* 0 to NFS3_PATH_MAX */
 	char data[NFS3_NAME_MAX];
@@ -186,8 +189,10 @@ struct nfs3_dirop {
 
 /* ---- arguments ---- */
 
-/* GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF take a struct nfs3_fh; LOOKUP, REMOVE and RMDIR a
- * struct nfs3_dirop. */
+/*
+ * The arguments of GETATTR, READLINK, FSSTAT, FSINFO and PATHCONF are a struct nfs3_fh. The
+ * arguments of LOOKUP, REMOVE and RMDIR are a struct nfs3_dirop.
+ */
 
 struct nfs3_setattr_args {
 	struct nfs3_fh fh;
@@ -210,7 +215,7 @@ struct nfs3_read_args {
 struct nfs3_write_args {
 	struct nfs3_fh fh;
 	uint64_t offset;
-	uint32_t count; /* must be the length of the data, which follow */
+	uint32_t count; /* equals the length of the data, which follow the arguments */
 	enum nfs3_stable stable;
 };
 
@@ -221,7 +226,7 @@ struct nfs3_create_args {
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
-/* MKDIR. SYMLINK, too: the path follows. */
+/* MKDIR and SYMLINK. For SYMLINK, the path follows. */
 struct nfs3_mkdir_args {
 	struct nfs3_dirop where;
 	struct nfs3_sattr attr;
@@ -249,7 +254,7 @@ struct nfs3_readdir_args {
 	uint64_t cookie;
 	uint8_t verf[NFS3_VERF_BYTES];
 	uint32_t dircount; /* READDIRPLUS: bytes of names and cookies */
-	uint32_t maxcount; /* bytes of results; READDIR's count */
+	uint32_t maxcount; /* maximum bytes of the results; for READDIR, its 'count' */
 };
 
 struct nfs3_commit_args {
@@ -258,8 +263,7 @@ struct nfs3_commit_args {
 	uint32_t count;
 };
 
-/* ---- results: fields that go with NFS3_OK only are ignored, or left as they were, otherwise ----
- */
+/* ---- results: members that need NFS3_OK are ignored, or not set, with other statuses ---- */
 
 struct nfs3_getattr_res {
 	enum nfs3_status status;
@@ -285,13 +289,13 @@ struct nfs3_access_res {
 	uint32_t access;
 };
 
-/* With NFS3_OK the path follows. */
+/* With NFS3_OK, the path follows. */
 struct nfs3_readlink_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr attr;
 };
 
-/* With NFS3_OK the data follow: 'count' bytes. */
+/* With NFS3_OK, 'count' bytes of data follow. */
 struct nfs3_read_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr attr;
@@ -327,7 +331,7 @@ struct nfs3_link_res {
 	struct nfs3_wcc dir_wcc;
 };
 
-/* READDIR and READDIRPLUS. With NFS3_OK the entries follow, and what ends them. */
+/* READDIR and READDIRPLUS. With NFS3_OK, the entries and the end of the list follow. */
 struct nfs3_readdir_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr dir_attr;
@@ -338,7 +342,7 @@ struct nfs3_entry {
 	uint64_t fileid;
 	struct nfs3_name name;
 	uint64_t cookie;
-	struct nfs3_post_op_attr attr; /* READDIRPLUS, as is 'fh' */
+	struct nfs3_post_op_attr attr; /* only for READDIRPLUS, as is 'fh' */
 	struct nfs3_post_op_fh fh;
 };
 
@@ -378,12 +382,17 @@ struct nfs3_commit_res {
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
-/* For people: "LOOKUP", or "?" when there is no such procedure. */
+/*
+ * Returns the name of a procedure for messages, such as "LOOKUP", or "?" for an unknown procedure.
+ */
 const char *nfs3_proc_name(uint32_t proc);
-/* "no such file or directory"; "unknown status" for what RFC 1813 does not define. */
+/*
+ * Returns the text of a status, such as "no such file or directory", or "unknown status" when RFC
+ * 1813 does not define the status.
+ */
 const char *nfs3_status_text(uint32_t status);
 bool nfs3_status_is_known(uint32_t status);
-/* The errno that says the same, positive; EIO for what has none. */
+/* Returns the positive errno with the same meaning, or EIO when there is none. */
 int nfs3_status_errno(uint32_t status);
 
 #endif

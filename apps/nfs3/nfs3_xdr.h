@@ -3,20 +3,28 @@
 #define NFS3_XDR_H
 
 /*
- * Encode and decode what nfs3_types.h holds. Gets return 0 or -EBADMSG: the stream is exhausted, a
- * bool above 1, an enum value that RFC 1813 does not declare, or a length over its bound; what was
- * decoded before the failure may have been written. Puts return 0 or -ENOSPC. Neither takes or
- * encodes bulk items: after the arguments of WRITE and SYMLINK, and after NFS3_OK results of READ
- * and READLINK, the caller does that (weir_xdr_get_opaque_ref(), weir_call_arg_item(),
- * weir_request_result_item(), weir_result_opaque()). Gets are for a peer's bytes; puts trust the
- * caller, apart from lengths, which are cut to their bounds.
+ * Encode and decode the types of nfs3_types.h.
+ *
+ * Gets decode the bytes of a peer. They return 0, or -EBADMSG in these cases:
+ * - The stream is exhausted.
+ * - A bool is above 1.
+ * - RFC 1813 does not declare the value of an enum.
+ * - A length is above its limit.
+ *
+ * After an error, a part of the output may be set. Puts encode values of the caller and return 0 or
+ * -ENOSPC. They trust the caller, but limit lengths to their maximum.
+ *
+ * Bulk items are neither decoded nor encoded here. The caller handles the bulk item after the
+ * arguments of WRITE and SYMLINK, and after the NFS3_OK results of READ and READLINK, with
+ * weir_xdr_get_opaque_ref(), weir_call_arg_item(), weir_request_result_item() and
+ * weir_result_opaque().
  */
 
 #include <weir/xdr.h>
 
 #include "nfs3_types.h"
 
-/* Bytes of XDR, at most. */
+/* Maximum bytes of XDR. */
 #define NFS3_FH_XDR_MAX	   (4u + NFS3_FH_MAX)
 #define NFS3_NAME_XDR_MAX  (4u + NFS3_NAME_MAX + 1u)
 #define NFS3_FATTR_XDR	   84u
@@ -51,7 +59,9 @@ int nfs3_get_rename_args(struct weir_xdr_in *in, struct nfs3_rename_args *args);
 int nfs3_put_rename_args(struct weir_xdr_out *out, const struct nfs3_rename_args *args);
 int nfs3_get_link_args(struct weir_xdr_in *in, struct nfs3_link_args *args);
 int nfs3_put_link_args(struct weir_xdr_out *out, const struct nfs3_link_args *args);
-/* 'plus': READDIRPLUS; else READDIR, whose dircount is neither sent nor set. */
+/*
+ * 'plus' selects READDIRPLUS. Otherwise it is READDIR, whose dircount is neither encoded nor set.
+ */
 int nfs3_get_readdir_args(struct weir_xdr_in *in, struct nfs3_readdir_args *args, bool plus);
 int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args,
 			  bool plus);
@@ -91,13 +101,16 @@ int nfs3_put_pathconf_res(struct weir_xdr_out *out, const struct nfs3_pathconf_r
 int nfs3_get_commit_res(struct weir_xdr_in *in, struct nfs3_commit_res *res);
 int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *res);
 
-/* Entries of a directory, one at a time, after nfs3_get_readdir_res() of NFS3_OK. *more false:
- * there was no further one, and *eof says whether the directory ends here. */
+/*
+ * Decode and encode the entries of a directory one at a time, after the NFS3_OK results of
+ * nfs3_get_readdir_res(). If *more is false, there was no further entry, and *eof is true when the
+ * directory ends here.
+ */
 int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more,
 		   bool *eof);
 int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, bool plus);
 int nfs3_put_entries_end(struct weir_xdr_out *out, bool eof);
-/* Bytes that nfs3_put_entry() takes. */
+/* Returns the bytes that nfs3_put_entry() writes. */
 uint32_t nfs3_entry_bytes(const struct nfs3_entry *entry, bool plus);
 
 #endif
