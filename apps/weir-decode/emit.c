@@ -12,7 +12,7 @@ static bool in_row(const struct emit *e)
 	return e->close[e->depth] == 0;
 }
 
-/* JSON: comma, line, indentation and name in front of a value. */
+/* Writes the comma, the new line, the indentation and the name before a JSON value. */
 static void lead_json(struct emit *e, const char *name)
 {
 	fputs(e->count[e->depth]++ > 0 ? "," : "", e->to);
@@ -21,7 +21,10 @@ static void lead_json(struct emit *e, const char *name)
 		fprintf(e->to, "\"%s\": ", name);
 }
 
-/* Text: the name, or in a list the index. Values that are not containers stand in one column. */
+/*
+ * Writes the name before a text value, or the index in a list. Values that are not containers are
+ * in one column.
+ */
 static void lead_text(struct emit *e, const char *name, bool container)
 {
 	unsigned index = e->count[e->depth]++;
@@ -33,7 +36,7 @@ static void lead_text(struct emit *e, const char *name, bool container)
 		return;
 	}
 	if (e->depth > 0 && index == 0)
-		fputc('\n', e->to); /* after the container's name */
+		fputc('\n', e->to); /* ends the line of the container's name */
 	if (name)
 		snprintf(label, sizeof(label), "%s", name);
 	else

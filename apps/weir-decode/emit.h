@@ -3,8 +3,8 @@
 #define EMIT_H
 
 /*
- * A tree of named values, written as JSON or as indented text. The same calls make both, so that
- * the two can't tell different stories.
+ * A tree of named values, which is written as JSON or as indented text. The same calls write both
+ * forms, so that both have the same content.
  */
 
 #include <stdbool.h>
@@ -18,15 +18,18 @@ struct emit {
 	FILE *to;
 	bool json;
 	unsigned depth;
-	unsigned count[EMIT_DEPTH_MAX]; /* values so far at each depth */
-	char close[EMIT_DEPTH_MAX];	/* what ends each depth: '}', ']'; 0: a row of text */
+	unsigned count[EMIT_DEPTH_MAX]; /* values written so far at each depth */
+	char close[EMIT_DEPTH_MAX];	/* end of each depth: '}' or ']'; 0: a row of text */
 };
 
-/* The top is an object. */
+/* Begin and end the output. The top level is an object. */
 void emit_begin(struct emit *e, FILE *to, bool json);
 void emit_end(struct emit *e);
 
-/* Containers. In a list the name is NULL. A row is an object that text shows on one line. */
+/*
+ * Open and close containers. In a list, the name is NULL. A row is an object that the text form
+ * shows on one line.
+ */
 void emit_object(struct emit *e, const char *name);
 void emit_row(struct emit *e, const char *name);
 void emit_list(struct emit *e, const char *name);
@@ -35,7 +38,7 @@ void emit_close(struct emit *e);
 void emit_u64(struct emit *e, const char *name, uint64_t value);
 void emit_hex(struct emit *e, const char *name, uint64_t value, int digits); /* a string in JSON */
 void emit_string(struct emit *e, const char *name, const char *value);
-/* Bytes that a peer sent: each is one character, escaped where it has to be. */
+/* Writes bytes that a peer sent. Each byte is one character, which is escaped if necessary. */
 void emit_bytes(struct emit *e, const char *name, const void *value, size_t len);
 void emit_bool(struct emit *e, const char *name, bool value);
 void emit_none(struct emit *e, const char *name); /* null in JSON */

@@ -7,7 +7,7 @@
 struct reader {
 	FILE *from;
 	unsigned line;
-	int c; /* the next character, or EOF */
+	int c; /* the next character or EOF */
 };
 
 static void advance(struct reader *r)
@@ -66,7 +66,7 @@ static int take_digit(struct reader *r)
 	return value;
 }
 
-/* Two digits; 0x may stand in front of a word's first ones. Returns the byte, or -1. */
+/* Reads two digits. 0x may precede the first ones of a word. Returns the byte, or -1. */
 static int take_byte(struct reader *r, bool starts_word)
 {
 	int high = take_digit(r), low;

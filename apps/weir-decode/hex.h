@@ -6,9 +6,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Read bytes written as hex digits until the end of the file: two digits a byte, words of any even
- * number of digits, with or without 0x, between white space; '#' starts a comment to the line's
- * end. Returns 0 and *len; or -1, with what is wrong in 'error'. */
+/*
+ * Reads bytes in hex digits until the end of the file. Each byte has two digits. A word has any
+ * even number of digits, and may start with 0x. White space separates words. '#' starts a comment
+ * to the end of the line. Returns 0 with *len set, or -1 with the reason in 'error'.
+ */
 int hex_read(FILE *from, uint8_t *buf, size_t size, size_t *len, char *error, size_t error_size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-decode: what the engine makes of one RPC-over-RDMA message. */
+/* weir-decode: decodes one RPC-over-RDMA message as the engine does, and prints the result. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>

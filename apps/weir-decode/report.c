@@ -95,9 +95,11 @@ static void report_transport(struct emit *e, const struct rdma1_header *hdr, boo
 	emit_close(e);
 }
 
-/* The RPC header is judged, too, where it came inline. A responder answers ERR_CHUNK when it is
- * none of a call (RFC 8166 section 4.5.2), and AUTH_ERROR when only what authenticates is wrong; a
- * requester knows by the XID whose reply it is, and ends that call. */
+/*
+ * Judges an inline RPC header. For an invalid call header, a responder answers ERR_CHUNK (RFC 8166
+ * section 4.5.2), or AUTH_ERROR if only the authentication is invalid. For an invalid reply header,
+ * a requester finds the call by the XID and ends it.
+ */
 static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		      enum rdma1_verdict *verdict, enum rdma1_reason *reason)
 {
@@ -137,8 +139,10 @@ static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len,
 		emit_none(e, "rpc");
 }
 
-/* The version tells which header it is; an error that a version 1 responder echoes has the same
- * form in both. */
+/*
+ * The version selects the form of the header. An error that a version 1 responder echoes has the
+ * same form in both versions.
+ */
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction)
 {

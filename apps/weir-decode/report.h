@@ -12,16 +12,23 @@ static inline const char *name_in(const char *const *names, size_t n, uint32_t v
 	return value < n && names[value] ? names[value] : "unknown";
 }
 
-/* Decode the message as the engine would, and tell all of it to 'e'. The direction is that of a
- * version 1 message; one of version 2 says its own. */
+/*
+ * Decodes a message as the engine does, and reports all of it to 'e'. 'direction' applies to a
+ * version 1 message. A version 2 message has its own direction.
+ */
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction);
 
-/* Report the header of a version 2 message and what follows it. The fields have the names of the
- * drafts. Returns false if the message is not of version 2, or if the build lacks version 2. */
+/*
+ * Reports the header of a version 2 message and the data after it. The fields have the names of the
+ * drafts. Returns false if the message is not of version 2, or if the build lacks version 2.
+ */
 bool report_version_2(struct emit *e, const uint8_t *msg, uint32_t len);
 
-/* The RPC header at the start of 'msg', or that there is none; and whether there is one. */
+/*
+ * report_rpc() reports the RPC header at the start of 'msg', or that there is none. is_rpc_header()
+ * returns true when there is one.
+ */
 void report_rpc(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction);
 bool is_rpc_header(const uint8_t *msg, uint32_t len, enum rdma1_direction direction);
 

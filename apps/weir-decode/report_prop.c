@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Property lists of version 2, and the extension's properties in them. */
+/* Reports the property lists of version 2, including the properties of the extension. */
 #include "report_v2.h"
 
 static const char *const names[] = {
@@ -48,7 +48,7 @@ static void report_value(struct emit *e, const struct rdma2_propval *value)
 	uint32_t word;
 
 	if (value->len_bytes == 0) {
-		emit_none(e, "value"); /* the default */
+		emit_none(e, "value"); /* an empty value means the default */
 		return;
 	}
 	if (value->which == 0 || value->which > RDMA2_PROPID_KNOWN_MAX) {
@@ -84,7 +84,7 @@ static void report_set(struct emit *e, const char *name, struct rdma2_propset se
 	emit_close(e);
 }
 
-/* The positions that are in it. */
+/* Reports the positions that are in a subset. */
 static void report_subset(struct emit *e, const char *name, const struct rdma2_propsubset *subset)
 {
 	emit_list(e, name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RPC headers, which are the same behind any transport header. */
+/* Reports RPC headers, which are the same after any transport header. */
 #include "report.h"
 #include "rpc_msg.h"
 
@@ -51,7 +51,7 @@ static void report_auth_sys(struct emit *e, const struct weir_rpc_auth *auth)
 	struct weir_rpc_auth_sys sys;
 
 	if (weir_rpc_auth_sys_decode(auth, &sys) != 0) {
-		emit_none(e, "auth_sys"); /* a body that is none */
+		emit_none(e, "auth_sys"); /* the body is not a valid AUTH_SYS body */
 		return;
 	}
 	emit_object(e, "auth_sys");
@@ -77,7 +77,10 @@ static void report_auth(struct emit *e, const char *name, const struct weir_rpc_
 	emit_close(e);
 }
 
-/* What authenticates a call; or, where it is none, what the engine answers by AUTH_ERROR. */
+/*
+ * Reports the authentication of a call. If it is invalid, reports the auth_stat of the AUTH_ERROR
+ * that the engine answers.
+ */
 static void report_call_auth(struct emit *e, const struct weir_rpc_call_header *hdr, int rc)
 {
 	if (rc > 0) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The operations of the extension, by the names of draft-dnoveck-nfsv4-rpcrdma-rtrext-01. */
+/*
+ * Reports the operations of the extension, with the names of draft-dnoveck-nfsv4-rpcrdma-rtrext-01.
+ */
 #include "report_v2.h"
 
 static const char *const ops[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of version 2, by the names of draft-cel-nfsv4-rpcrdma-version-two-03. */
+/* Reports messages of version 2, with the names of draft-cel-nfsv4-rpcrdma-version-two-03. */
 #include "report_v2.h"
 
 static const char *const verdicts[] = {
@@ -28,7 +28,7 @@ static const char *const errors[] = {
 	[RDMA2_ERR_SYSTEM] = "RDMA2_ERR_SYSTEM",
 };
 
-/* A message, all that was made of it. */
+/* A message and the result of its decoding. */
 struct decoded {
 	const uint8_t *msg;
 	uint32_t len;
@@ -36,9 +36,9 @@ struct decoded {
 	struct rtr_header rtr;
 	enum rdma2_verdict verdict;
 	uint32_t reason;
-	bool is_header;	 /* the base's header was accepted */
-	bool is_rtr;	 /* and that of the extension in it */
-	uint32_t rpc_at; /* where an RPC message starts; 0: nowhere */
+	bool is_header;	 /* the header of the base protocol was accepted */
+	bool is_rtr;	 /* the header of the extension was accepted as well */
+	uint32_t rpc_at; /* offset of an RPC message; 0: there is none */
 	uint32_t rpc_len;
 };
 
@@ -59,8 +59,10 @@ static void find_rpc(struct decoded *d)
 	}
 }
 
-/* An RPC header that is whole is judged too, as in version 1. That of a group may go on in the next
- * transmission. */
+/*
+ * Judges an RPC header, as in version 1. The RPC header of a group of several transmissions may
+ * continue in the next one, so it is not rejected.
+ */
 static void v2_judge_rpc(struct decoded *d)
 {
 	if (d->rpc_at == 0 || is_rpc_header(d->msg + d->rpc_at, d->rpc_len, d->hdr.direction) ||

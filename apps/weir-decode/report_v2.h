@@ -2,7 +2,7 @@
 #ifndef REPORT_V2_H
 #define REPORT_V2_H
 
-/* Parts of a message of version 2. */
+/* Functions that report parts of a version 2 message. */
 
 #include "report.h"
 #include "rtr.h"
@@ -11,10 +11,10 @@ const char *direction_name(enum rdma1_direction direction); /* "CALL", "REPLY" *
 
 void report_segments2(struct emit *e, const char *name, struct rdma1_segment_iter segments);
 
-/* What a property procedure has. */
+/* Reports the properties of a property procedure. */
 void report_properties(struct emit *e, const struct rdma2_header *hdr);
 
-/* rdma_optinfo of the extension. */
+/* Reports the rdma_optinfo of the extension. */
 void report_rtr(struct emit *e, const struct rtr_header *rtr);
 
 #endif
