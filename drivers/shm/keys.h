@@ -3,13 +3,14 @@
 #define KEYS_H
 
 /*
- * The key table of a device: what its peers may name, and how. It lives in a memfd that the owner
- * writes and the peers map read-only. A key's low bits find its entry; the high bits are random and
- * new each time, so that keys can be neither guessed nor met again. Each entry has a sequence
- * count: odd while it is written.
+ * The key table of a device says which memory its peers may access, and how. The table lives in a
+ * memfd that the owner writes and the peers map read-only. The low bits of a key are the index of
+ * its entry. The high bits are random and change with each key, so that a peer cannot guess a key,
+ * and an old key does not match a new one. Each entry has a sequence count, which is odd while the
+ * owner writes the entry.
  *
- * Nothing here keeps a peer from memory that it has mapped; the table is what an honest peer's
- * driver obeys, and invalidation takes effect with the next request that looks.
+ * The table does not protect memory that a peer has mapped: the driver of an honest peer obeys the
+ * table. An invalidation takes effect with the next request that looks a key up.
  */
 
 #include <stdatomic.h>
@@ -19,19 +20,19 @@
 #include "mapping.h"
 #include "shm_wire.h"
 
-#define KEY_TRIES 64 /* looks at an entry that is being written; then it counts as unknown */
+#define KEY_TRIES 64 /* attempts to read a changing entry; then the key counts as unknown */
 
-/* The owner's. */
+/* The owner's view of the table. */
 struct key_table {
 	struct key_entry *entries;
 	struct shm_mapping mapping;
 	int fd;
-	uint64_t random; /* state of the generator of keys */
-	uint32_t next;	 /* where to look for a free entry */
+	uint64_t random; /* state of the key generator */
+	uint32_t next;	 /* where the search for a free entry begins */
 	uint64_t used[KEY_ENTRIES / 64];
 };
 
-/* A peer's. */
+/* The peer's view of the table. */
 struct key_table_view {
 	const struct key_entry *entries;
 };
@@ -41,45 +42,51 @@ struct key_ref {
 	bool valid;
 };
 
-/* What a key names. */
+/* The memory that a key opens. */
 struct key_range {
 	uint32_t access;
-	bool is_lasting; /* a registration's, which nobody invalidates: the owner's to know */
+	bool is_lasting; /* of a registration, which nobody invalidates; only for the owner */
 	uint32_t conn_id;
 	uint32_t region;
 	uint64_t raddr;
 	uint64_t len;
 	uint64_t offset;
-	uint32_t seq; /* of the entry when it was looked at: another one says that the key may have
-			 ended since */
+	/* Sequence count of the entry at the lookup. If the count has changed, the key may have
+	 * ended. */
+	uint32_t seq;
 };
 
 int key_table_create(struct key_table *table);
 void key_table_destroy(struct key_table *table);
 
-/* Take an entry, without a key yet. 0 or -ENOSPC. */
+/* Takes an entry, without a key. Returns 0 or -ENOSPC. */
 int key_take(struct key_table *table, struct key_ref *ref);
 void key_put(struct key_table *table, struct key_ref *ref);
-/* A key that the entry does not have now, to be set. */
+/* Returns a key that differs from the entry's current key, for a call of key_set(). */
 uint32_t key_new(struct key_table *table, struct key_ref ref);
-/* Let the entry's key be 'key', of key_new(), for 'range'; the one it had ends. */
+/* Sets the entry's key to 'key', which key_new() returned, for 'range'. The previous key of the
+ * entry ends. */
 void key_set(struct key_table *table, struct key_ref ref, uint32_t key,
 	     const struct key_range *range);
-/* Whether the entry has a key that holds. */
+/* Returns whether the entry has a valid key. */
 bool key_is_set(const struct key_table *table, struct key_ref ref);
-/* End the key of a window that is bound to connection 'conn_id'. False when it is not one: a
- * registration's key, or another connection's, or ended already. */
+/*
+ * Ends the key of a window that is bound to connection 'conn_id'. Returns false in these cases:
+ * - The key is that of a registration.
+ * - The key is bound to another connection.
+ * - The key has ended already.
+ */
 bool key_invalidate(struct key_table *table, uint32_t key, uint32_t conn_id);
-/* End all keys of windows that are bound to a connection; there is no other for KEY_ANY_CONN. */
+/* Ends all keys of windows that are bound to a connection. No window is bound to KEY_ANY_CONN. */
 void key_invalidate_all(struct key_table *table, uint32_t conn_id);
 
-/* Where a key would be. */
+/* Returns the entry in which a key would be. */
 static inline const struct key_entry *key_entry_of(const struct key_table_view *view, uint32_t key)
 {
 	return &view->entries[key & (KEY_ENTRIES - 1)];
 }
 
-/* Look a peer's key up: false when it is unknown or has ended. */
+/* Looks up a key of the peer. Returns false if the key is unknown or has ended. */
 static inline bool key_find(const struct key_table_view *view, uint32_t key,
 			    struct key_range *range)
 {
@@ -97,7 +104,7 @@ static inline bool key_find(const struct key_table_view *view, uint32_t key,
 		range->raddr = atomic_load_explicit(&entry->raddr, memory_order_acquire);
 		range->len = atomic_load_explicit(&entry->len, memory_order_acquire);
 		range->offset = atomic_load_explicit(&entry->offset, memory_order_acquire);
-		/* The loads above are acquires: this one comes after them. */
+		/* The loads above are acquire loads, so this load comes after them. */
 		if ((seq & 1) == 0 &&
 		    atomic_load_explicit(&entry->seq, memory_order_relaxed) == seq) {
 			range->seq = seq;
@@ -107,8 +114,8 @@ static inline bool key_find(const struct key_table_view *view, uint32_t key,
 	return false;
 }
 
-/* Whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection 'conn_id';
- * *offset is then where they are in the region. */
+/* Returns whether 'len' bytes at 'raddr' may be accessed in the way 'access' on connection
+ * 'conn_id'. If so, *offset is set to their position in the region. */
 static inline bool key_permits(const struct key_range *range, uint64_t raddr, uint64_t len,
 			       uint32_t access, uint32_t conn_id, uint64_t *offset)
 {

@@ -3,17 +3,19 @@
 #define RING_H
 
 /*
- * A one-way ring of messages in memory that two processes map, one writer, one reader.
+ * A one-way ring of messages in memory that two processes map. It has one writer and one reader.
  *
- * It is made of 64-byte cells: 8 bytes of header, 56 of payload. A message takes whole cells, which
- * may wrap. Each cell's header has its number, counted from 1 on through all laps, so that nothing
- * of an earlier lap is ever taken for news; the first cell's has the length, too, and is stored
- * last, with release. So the reader polls one word, the writer touches no line but the message's
- * own, and a message of up to 56 bytes moves one cache line.
+ * The ring is made of 64-byte cells: 8 bytes of header and 56 bytes of payload. A message takes
+ * whole cells, which may wrap around the end of the ring. Each header has the number of its cell.
+ * Cells are numbered from 1 through all laps, so that the reader never takes a cell of an earlier
+ * lap for a new one. The header of a message's first cell also has the message's length. The writer
+ * stores this header last, with release. Therefore the reader polls one word, the writer accesses
+ * only the cache lines of the message, and a message of up to 56 bytes moves one cache line.
  *
- * Room: the reader publishes how far it got once a quarter of the ring; the writer looks only when
- * its last look no longer suffices. All other state is private. Each side takes what the other can
- * write once, and bounds it: a value that can't be ends the connection.
+ * Room: the reader publishes its position once per quarter of the ring. The writer reads this
+ * position only when the room that it knows of is too small. All other state is private. Each side
+ * reads a value that the other side can write once, and checks its bounds. An impossible value ends
+ * the connection.
  */
 
 #include <stdatomic.h>
@@ -26,31 +28,35 @@
 #include "fabric.h"
 #include "shm_wire.h"
 
-#define RING_SMALL_CELLS 3u /* cells that a message mostly takes at most, and bytes of it then */
+#define RING_SMALL_CELLS 3u /* most messages take at most these cells, or bytes */
 #define RING_SMALL_MAX	 (RING_SMALL_CELLS * RING_DATA)
 
 struct ring_cells {
 	uint8_t *base;
-	uint64_t mask; /* their bytes, a power of two, less 1 */
+	uint64_t mask; /* bytes of the cells, a power of two, minus 1 */
 };
 
 struct ring_writer {
 	struct ring_cells cells;
-	uint8_t *cell;	    /* that is written next; behind the last one, the first */
-	uint64_t header;    /* ring_first_header() of that */
-	uint8_t *small_end; /* a cell short of there and those behind it, RING_SMALL_CELLS, are free
-			       and lie in one piece; never too high */
-	uint64_t full_at;   /* bytes that may be written since the first: a size beyond the reader's
-			       head, as last seen */
+	uint8_t *cell;	 /* the cell that is written next; after the last cell, the first cell */
+	uint64_t header; /* ring_first_header() of that cell */
+	/* If 'cell' is below this pointer, RING_SMALL_CELLS cells from 'cell' on are free and
+	 * contiguous. The pointer may be too low, but is never too high. */
+	uint8_t *small_end;
+	/* Total number of bytes up to which the writer may write: the reader's latest known head
+	 * plus the size of the ring. */
+	uint64_t full_at;
 };
 
 struct ring_reader {
-	struct ring_cells cells; /* the shared part is in front of them */
+	struct ring_cells cells; /* the shared part is directly before the cells */
 	uint64_t head;
-	uint64_t publish_at; /* the head that is to be published next */
-	uint64_t contig_end; /* short of there, a few cells and the next one lie in one piece, and
-				none of them is to be published behind; or an earlier one */
-	uint32_t max_msg;    /* longest message that can be; at most ring_msg_max() */
+	uint64_t publish_at; /* the reader publishes its head when it reaches this position */
+	/* If the head is below this position, the RING_SMALL_CELLS cells from the head on and the
+	 * next cell are contiguous, and no publication is due after any of these cells. May be too
+	 * low. */
+	uint64_t contig_end;
+	uint32_t max_msg; /* longest allowed message; at most ring_msg_max() */
 };
 
 static inline uint8_t *ring_cell_at(const struct ring_cells *cells, uint64_t at)
@@ -68,20 +74,21 @@ static inline struct ring_shared *ring_shared_of(const struct ring_cells *cells)
 	return (struct ring_shared *)(void *)cells->base - 1;
 }
 
-/* Bytes that a ring of 'size' takes in memory. */
+/* Returns the bytes that a ring of 'size' bytes of cells takes in memory. */
 static inline size_t ring_footprint(uint32_t size)
 {
 	return sizeof(struct ring_shared) + size;
 }
 
-/* Bytes of the cells that a message takes. */
+/* Returns the bytes of the cells that a message of 'len' bytes takes. */
 static inline uint32_t ring_cells_bytes(uint32_t len)
 {
 	return len <= RING_DATA ? RING_CELL : (len + RING_DATA - 1) / RING_DATA * RING_CELL;
 }
 
-/* The longest message that a ring of 'size' can always take, with a key, however late the reader
- * says how far it got. More would never fit, or be read past the ring's end. */
+/* Returns the length of the longest message that a ring of 'size' can always take, with a key,
+ * however late the reader publishes its position. A longer message might never fit, or might be
+ * read past the end of the ring. */
 static inline uint32_t ring_msg_max(uint32_t size)
 {
 	return (size / 2 / RING_CELL - 1) * RING_DATA;
@@ -89,45 +96,46 @@ static inline uint32_t ring_msg_max(uint32_t size)
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size);
 void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uint32_t max_msg);
-/* Both sides begin in another lap than the first. */
+/* Makes a side begin after 'laps' laps. Both sides begin with the same lap. */
 void ring_writer_start(struct ring_writer *ring, uint32_t laps);
 void ring_reader_start(struct ring_reader *ring, uint32_t laps);
-/* Take the next message by whole cells, wherever it lies, and find the next 'contig_end'. The
- * second is for messages with a tag. */
+/* Takes the next message by whole cells, at any position, and computes the next 'contig_end'. The
+ * second function is for messages with a tag. */
 void ring_take_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len);
 
-/* 1: written; 0: no room now; -1: the reader's mark makes no sense. */
+/* Returns 1: written; 0: no room yet; -1: the reader's published head is impossible. */
 int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t nsges, uint32_t len,
 	     uint32_t inv_rkey);
 
-#define RING_NUMBER_SHIFT (RING_WORD_BITS - 6) /* from bytes to where numbers are in a header */
+#define RING_NUMBER_SHIFT (RING_WORD_BITS - 6) /* shift from bytes to a number in a header */
 #define RING_NUMBER_STEP                                                                           \
-	((uint64_t)RING_CELL << RING_NUMBER_SHIFT) /* from a cell's number to the next one's */
+	((uint64_t)RING_CELL << RING_NUMBER_SHIFT) /* from one cell's number to the next */
 
 _Static_assert(RING_VALID == 1u << (RING_WORD_BITS - 1) && RING_CELL == 64,
 	       "ring_number() counts cells");
 
-/* The number of the cell at 'at', as its header has it. It comes again after 2^45 cells, when what
- * had it was written over by each lap since. */
+/* Returns the number of the cell at 'at', as its header has it. The number repeats after 2^45
+ * cells. By then, each lap in between has overwritten the cell that had this number. */
 static inline uint64_t ring_number(uint64_t at)
 {
 	return (at + RING_CELL) << RING_NUMBER_SHIFT;
 }
 
-/* The header of the cell at 'at' where a message begins with it, but for the message's length. */
+/* Returns the header of the cell at 'at' if a message begins there, but without the message's
+ * length. */
 static inline uint64_t ring_first_header(uint64_t at)
 {
 	return ring_number(at) | RING_VALID;
 }
 
-/* How far the reader got, as last seen. */
+/* Returns the latest known position of the reader. */
 static inline uint64_t ring_writer_head(const struct ring_writer *ring)
 {
 	return ring->full_at - ring_size(&ring->cells);
 }
 
-/* Bytes written since the first. */
+/* Returns the total number of bytes that were written. */
 static inline uint64_t ring_tail(const struct ring_writer *ring)
 {
 	uint64_t head = ring_writer_head(ring);
@@ -135,24 +143,24 @@ static inline uint64_t ring_tail(const struct ring_writer *ring)
 	return head + ((ring->header - ring_first_header(head)) >> RING_NUMBER_SHIFT);
 }
 
-/* Whether there is room for a few cells, and they lie in one piece. False where it is not known,
- * either: ring_put_one() and ring_put_tagged() see to it. */
+/* Returns whether RING_SMALL_CELLS cells are free and contiguous. It also returns false if this is
+ * not known: ring_put_one() and ring_put_tagged() then find out. */
 static inline bool ring_has_small_room(const struct ring_writer *ring)
 {
 	return ring->cell < ring->small_end;
 }
 
-/* As ring_put() for a message in one piece that invalidates nothing. */
+/* Works like ring_put() for one contiguous message that invalidates no key. */
 int ring_put_one(struct ring_writer *ring, const uint8_t *data, uint32_t len);
-/* The same with a tag in front, which the reader finds by ring_tag(), and which counts for the ring
- * as a part of the message. */
+/* Works like ring_put_one(), with a tag before the message. The reader gets the tag from
+ * ring_tag(). The ring counts the tag as a part of the message. */
 int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data, uint32_t len);
 static inline _Atomic uint64_t *ring_header_at(const struct ring_cells *cells, uint64_t at)
 {
 	return (_Atomic uint64_t *)(void *)ring_cell_at(cells, at);
 }
 
-/* Whether the cell with that number has come. */
+/* Returns whether the cell with this number has arrived. */
 static inline bool ring_cell_ready(uint64_t header, uint64_t number)
 {
 	return (header ^ number) >> RING_WORD_BITS == 0;
@@ -164,27 +172,29 @@ static inline uint64_t ring_header(const uint8_t *cell)
 				    memory_order_acquire);
 }
 
-/* The header of what is next, with its number taken off: when that has come, its word is left. */
+/* Returns the header at the reader's head XOR the expected number. If the cell has arrived, the
+ * result is the word of its header. */
 static inline uint64_t ring_next(const struct ring_reader *ring)
 {
 	return ring_header(ring_cell_at(&ring->cells, ring->head)) ^ ring_number(ring->head);
 }
 
-/* The word of that, 0 when there is none. */
+/* Returns the word in a result of ring_next(), or 0 if no message has arrived. */
 static inline uint32_t ring_word(uint64_t next)
 {
 	return next >> RING_WORD_BITS == 0 ? (uint32_t)next : 0;
 }
 
-/* The header word of the next message, 0 when there is none. */
+/* Returns the header word of the next message, or 0 if no message has arrived. */
 static inline uint32_t ring_look(const struct ring_reader *ring)
 {
 	return ring_word(ring_next(ring));
 }
 
-/* The rest of a short message was written before its header: fetch it along with that, not after.
- * Before the first look of a poll only: behind a message that is there others may just be written,
- * and what was fetched of them would be fetched again. */
+/* Prefetches the second and the third cell of a short message. The writer wrote them before the
+ * header, so they are fetched together with the header. Call this function only before the first
+ * look of a poll: after a message that has arrived, the writer may be writing further messages, and
+ * a line that is fetched during a write must be fetched again. */
 static inline void ring_fetch(const struct ring_reader *ring)
 {
 	__builtin_prefetch(ring_cell_at(&ring->cells, ring->head + RING_CELL));
@@ -197,7 +207,8 @@ static inline uint32_t ring_peek(const struct ring_reader *ring)
 	return ring_look(ring);
 }
 
-/* Length of the message that 'word' heads, or -1 when there can be no such message. */
+/* Returns the length of the message with the header word 'word', or -1 if no message can have this
+ * word. */
 static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word)
 {
 	uint32_t len = word & RING_LEN_MASK;
@@ -207,14 +218,14 @@ static inline int64_t ring_msg_len(const struct ring_reader *ring, uint32_t word
 		       : -1;
 }
 
-/* Whether a message of 'len' bytes may be taken by whole cells to where there is room for 'size':
- * what is behind it in its last one is the writer's own affair. */
+/* Returns whether a message of 'len' bytes may be taken by whole cells into 'size' bytes. The bytes
+ * after the message in its last cell are undefined. */
 static inline bool ring_takes_whole(uint32_t size, uint32_t len)
 {
 	return (uint64_t)len + RING_DATA <= size;
 }
 
-/* All before 'at' is done with. */
+/* Marks all cells before 'at' as taken. */
 static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 {
 	ring->head = at;
@@ -225,14 +236,15 @@ static inline void ring_advance(struct ring_reader *ring, uint64_t at)
 	}
 }
 
-/* Where another copy of it has got to. */
+/* Copies the position of another copy of the reader. */
 static inline void ring_reader_set(struct ring_reader *ring, const struct ring_reader *from)
 {
 	ring->head = from->head;
 	ring->publish_at = from->publish_at;
 }
 
-/* The key that a message with RING_INV invalidates; its payload begins one cell later. */
+/* Returns the key that a message with RING_INV invalidates. The payload of this message begins one
+ * cell later. */
 static inline uint32_t ring_key(const struct ring_reader *ring)
 {
 	uint32_t key;
@@ -241,7 +253,7 @@ static inline uint32_t ring_key(const struct ring_reader *ring)
 	return key;
 }
 
-/* The tag of a message that has one, in its first cell of payload. */
+/* Returns the tag of a message that has one. 'cell' is the first cell of its payload. */
 static inline uint64_t ring_tag_in(const uint8_t *cell)
 {
 	return atomic_load_explicit((const _Atomic uint64_t *)(const void *)(cell + RING_HEADER),
@@ -253,17 +265,17 @@ static inline uint64_t ring_tag(const struct ring_reader *ring, uint64_t at)
 	return ring_tag_in(ring_cell_at(&ring->cells, at));
 }
 
-/* Be done with the message that 'word' heads, of a length that can be, without taking it. */
+/* Skips the message with the header word 'word', whose length was checked, without taking it. */
 static inline void ring_drop(struct ring_reader *ring, uint32_t word)
 {
 	ring_advance(ring, ring->head + ring_cells_bytes(word & RING_LEN_MASK) +
 				   (word & RING_INV ? RING_CELL : 0));
 }
 
-/* Copy the message of 'len' bytes that ring_peek() found with 'word' to 'dst', of 'size' bytes, and
- * be done with it. The bytes of 'dst' after the message are undefined then. Returns the key that
- * the message invalidates, or 0. The second is for messages with a tag, which 'len' does not count.
- */
+/* Copies the message of 'len' bytes, for which ring_peek() returned 'word', to 'dst' of 'size'
+ * bytes, and advances the reader. The bytes of 'dst' after the message are undefined then. Returns
+ * the key that the message invalidates, or 0. The second function is for messages with a tag, which
+ * 'len' does not count. */
 uint32_t ring_take(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size, uint32_t len);
 uint32_t ring_take_tagged(struct ring_reader *ring, uint32_t word, void *dst, uint32_t size,
 			  uint32_t len);

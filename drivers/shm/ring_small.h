@@ -2,11 +2,9 @@
 #ifndef RING_SMALL_H
 #define RING_SMALL_H
 
-/*
- * How the payload of messages gets into cells and out of them: templates, whose constant arguments
- * say what a message has in front of it and how many cells it takes. Most messages take a few cells
- * that lie in one piece.
- */
+/* Functions that copy the payload of messages into cells and out of them. They are templates:
+ * constant arguments say how many bytes precede the message and how many cells it takes. Most
+ * messages take a few contiguous cells. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,8 +17,8 @@
 static inline void ring_fetch_for_write(const uint8_t *cell)
 {
 #ifdef __x86_64__
-	/* Without the processor's model, the compiler's own prefetch for writing is one for
-	 * reading. A processor that does not know this instruction skips it. */
+	/* Unless the compiler knows the processor's model, its own prefetch for writing is a
+	 * prefetch for reading. A processor that does not know this instruction skips it. */
 	__asm__ volatile("prefetchw %0" : : "m"(*cell));
 #else
 	__builtin_prefetch(cell, 1);
@@ -32,9 +30,10 @@ static inline void ring_store_header(uint8_t *cell, uint64_t header, memory_orde
 	atomic_store_explicit((_Atomic uint64_t *)(void *)cell, header, order);
 }
 
-/* After a message of 'n' cells, two or three, that ends at 'end': fetch the cells of a message like
- * it that comes after one or two others. All of them are fetched, or none: to fetch a part, or
- * where no message begins, costs more than it gains (doc/performance.rst). */
+/* Call this function after a message of 'n' cells (two or three) that ends at 'end'. It prefetches
+ * the cells of a message of the same size that follows after one or two others. It fetches all of
+ * these cells. To fetch a part of them, or cells where no message begins, costs more than it gains
+ * (doc/performance.rst). */
 static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 {
 	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;
@@ -43,8 +42,8 @@ static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 		ring_fetch_for_write(from + i * RING_CELL);
 }
 
-/* A message of 'n' cells that lies in one piece and invalidates nothing, where there is room for
- * it: ring_has_small_room(). 'is_tagged' and 'n' are constants. */
+/* Writes a message of 'n' contiguous cells that invalidates no key. There must be room for it: see
+ * ring_has_small_room(). 'is_tagged' and 'n' are constants. */
 static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged, uint64_t tag,
 					const uint8_t *data, uint32_t len, uint32_t n)
 {
@@ -80,7 +79,7 @@ static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged
 struct ring_place {
 	const uint8_t *cell;
 	uint64_t at;
-	uint64_t header; /* ring_first_header() of that */
+	uint64_t header; /* ring_first_header() of that position */
 };
 
 static inline struct ring_place ring_place_of(const struct ring_reader *ring)
@@ -96,8 +95,8 @@ static inline void ring_step(struct ring_place *place, uint32_t n)
 	place->header += n * RING_NUMBER_STEP;
 }
 
-/* Take a message of a few cells that lies in one piece: the place is behind it then. 'skipped', a
- * constant, is the bytes in front of the message in its first cell. */
+/* Takes a message of a few contiguous cells, and moves *place after it. 'skipped', a constant, is
+ * the number of bytes before the message in its first cell. */
 static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
 				       uint32_t len)
 {
@@ -117,13 +116,14 @@ static hot_inline void ring_take_small(struct ring_place *place, uint32_t skippe
 	ring_step(place, 3);
 }
 
-/* Copy out the message of 'len' bytes whose first cell is next, with all of its last cell. Returns
- * where its cells end. 'skip', a constant, is the bytes in front of the message in the first cell.
- */
+/* Copies out the message of 'len' bytes whose first cell is at the reader's head, with all bytes of
+ * its last cell. Returns the position where its cells end. 'skip', a constant, is the number of
+ * bytes before the message in its first cell. */
 static hot_inline uint64_t ring_copy_out(const struct ring_reader *ring, uint32_t skip,
 					 uint8_t *dst, uint32_t len)
 {
-	/* A copy: the compiler has to assume that stores to 'dst' change the original. */
+	/* A copy of the structure: the compiler must assume that stores to 'dst' change the
+	 * original. */
 	const struct ring_cells cells = ring->cells;
 	const uint8_t *end = dst + len;
 	uint64_t at = ring->head;

@@ -3,21 +3,21 @@
 #define SHM_QP_H
 
 /*
- * A queue pair of the shm driver: its rings, its receives, its send queue, and what is known of its
- * peer. All of it is the engine's thread's.
+ * A queue pair of the shm driver: its rings, its receives, its send queue, and what it knows of its
+ * peer. The engine's thread owns all of it.
  *
- *   qp.c              creation
+ *   qp.c              creates queue pairs
  *   post.c            work requests
  *   send.c            Sends
- *   rdma.c            requests that touch the peer's memory, and the end of that: keys.h checks
- *                     their keys, and a cache has those that were checked last
- *   copy.[ch]         what RDMA Reads and Writes carry
+ *   rdma.c            requests that access the peer's memory, and the end of such accesses. keys.h
+ *                     checks the rkeys, and a cache keeps the latest checked rkey.
+ *   copy.[ch]         copies the data of RDMA Reads and Writes
  *   domain.c          keys of one connection
- *   srq.c             queues of receives, a queue pair's or shared
- *   recv.[ch]         how messages get into their receives
- *   mux_switch.c      how a queue pair gets from its own rings to its mux
+ *   srq.c             queues of receives: of one queue pair, or shared
+ *   recv.[ch]         copies messages into their receives
+ *   mux_switch.c      moves a queue pair from its own rings to its mux
  *   polled.c          the lists of queue pairs that a poll goes through
- *   stall.c           queue pairs that wait for what their peer is to do
+ *   stall.c           queue pairs that wait for an action of their peer
  *   end.c             the end of a connection
  */
 
@@ -49,23 +49,25 @@ struct shm_pending {
 	struct fabric_sge sges[SHM_SGES_MAX];
 };
 
-/* A completion that waits to be polled. */
+/* A completion that waits for a poll. */
 struct shm_done {
 	uint64_t wr_id;
 	uint32_t bytes;
-	uint32_t places; /* in the send queue that it gives back */
+	uint32_t places; /* number of send queue entries that it frees */
 	uint8_t op;
 	uint8_t status;
 };
 
 struct shm_recvs {
-	struct fabric_recv_wr *wrs; /* a power of two, and one of no length in front of them */
+	struct fabric_recv_wr *wrs; /* a power of two of elements, after one element of length 0 */
 	uint32_t mask;
-	struct fabric_recv_wr *top; /* where shared: wrs + tail - 1, which each message asks for */
+	/* Valid if the queue is shared: wrs + tail - 1. Each message reads this receive. */
+	struct fabric_recv_wr *top;
 	uint32_t head, tail;
 	uint32_t max;
-	bool is_shared; /* the newest goes first: what was given back last is in the cache, however
-			   many are posted. 'head' stays 0 */
+	/* If the queue is shared, the newest receive is taken first: the buffer that was returned
+	 * last is in the cache, however many are posted. 'head' stays 0 then. */
+	bool is_shared;
 };
 
 struct shm_srq {
@@ -73,10 +75,10 @@ struct shm_srq {
 	struct shm_recvs recvs;
 };
 
-/* A key of the peer's as it was looked up last, all that it opens within one import, which stays as
- * long as its entry has that 'seq'. */
+/* The latest key of the peer that was looked up. All that the key opens lies in one import. The
+ * cache is valid while the key's entry has the same 'seq'. */
 struct shm_key_cache {
-	/* never NULL; of a key that is none, one with another 'seq' */
+	/* Never NULL. If the cache is empty, an entry with another 'seq'. */
 	const struct key_entry *entry;
 	uint64_t raddr, len;
 	uint8_t *at; /* where 'raddr' is mapped */
@@ -85,85 +87,89 @@ struct shm_key_cache {
 	uint32_t access;
 };
 
-/* The first three lines are what a message in or out takes, where it has no mux; else the first
- * two. What READs and WRITEs take is the fourth. */
+/* A message in either direction accesses the first two cache lines, and the third line if it goes
+ * by the queue pair's own ring. RDMA Reads and Writes access the fourth line. */
 struct shm_qp {
 	struct fabric_qp fabric;
-	uint64_t mux_tag;    /* of its messages in a mux, both ways */
-	struct shm_mux *mux; /* NULL: it has none */
+	uint64_t mux_tag;    /* tag of its messages in a mux, in both directions */
+	struct shm_mux *mux; /* NULL: no mux */
 	enum shm_qp_state state;
 	bool is_hot;
 	bool is_rnr;	   /* a message waits for a receive */
-	bool rx_in_mux;	   /* messages come by the mux only */
-	bool tx_in_mux;	   /* and go by it */
-	bool is_switching; /* it has a mux, and one of them is not so yet */
-	bool is_greeted;   /* a connector's: HELLO was put */
-	bool is_heard;	   /* the peer takes messages in the mux */
-	bool delivers;	   /* messages, which is what its ctx is for */
+	bool rx_in_mux;	   /* messages arrive by the mux only */
+	bool tx_in_mux;	   /* messages are sent by the mux */
+	bool is_switching; /* it has a mux, and one direction does not use the mux yet */
+	bool is_greeted;   /* connector: HELLO was written to the mux */
+	bool is_heard;	   /* the peer has the mux, and takes messages from it */
+	bool delivers;	   /* messages are delivered to its ctx */
 	uint32_t done_head, done_tail;
 	uint32_t peer_max_msg_bytes;
 
 	_Alignas(64) struct ring_reader rx;
-	struct shm_recvs *recvs;    /* that its messages take */
-	uint32_t deliver_end;	    /* shorter messages than this are delivered, bytes; 0: none is;
-				       shm_qp_update_limits() */
-	uint32_t small_deliver_end; /* the same of RING_SMALL_CELLS cells at most */
+	struct shm_recvs *recvs; /* the receives for its messages */
+	/* A message that is shorter than this number of bytes is delivered. 0: no message is. See
+	 * shm_qp_update_limits(). */
+	uint32_t deliver_end;
+	uint32_t small_deliver_end; /* the same for at most RING_SMALL_CELLS cells */
 
 	_Alignas(64) struct ring_writer tx;
-	uint32_t small_max; /* of a message of RING_SMALL_CELLS cells that goes by tx with nothing
-			       else to be seen to: shm_qp_update_limits() */
-	uint32_t mux_small_max; /* the same by the mux */
+	/* Longest message of at most RING_SMALL_CELLS cells that goes directly to tx, without
+	 * further checks. See shm_qp_update_limits(). */
+	uint32_t small_max;
+	uint32_t mux_small_max; /* the same limit for the mux */
 	uint32_t npending;
 
 	_Alignas(64) struct shm_key_cache key_cache;
-	bool is_blocked;       /* something stands in the way of what would be posted now:
-				  shm_qp_update_limits() */
-	struct shm_turn *turn; /* in which it is polled, and which has the debt of its copies */
+	/* A request that is posted cannot be carried out at once: shm_qp_update_limits(). */
+	bool is_blocked;
+	struct shm_turn *turn; /* the turn that polls it, and that has the debt of its copies */
 
 	_Alignas(64) uint32_t empty_polls;
-	uint32_t cold_place;   /* in its turn's list of cold ones */
-	uint64_t rnr_since;    /* ticks, where is_rnr */
-	uint64_t region_since; /* ticks; 0: no request waits for a region that was not announced yet
-				*/
-	uint32_t region_id;    /* of the region that is waited for */
-	uint32_t region_key;   /* that names it */
-	uint64_t wait_since;   /* ticks, while the peer's WRITEs are waited for: rdma.c; 0: they are
-				  not */
-	uint64_t
-		wait_looked; /* ticks of it, after which it is asked again whether the peer lives */
-	bool is_unseen; /* then: the peer may not have seen yet that there is something to be kept
-			   off */
-	bool is_disconnected;	/* by this side */
+	uint32_t cold_place; /* index in its turn's list of cold queue pairs */
+	uint64_t rnr_since;  /* ticks; valid if is_rnr */
+	/* Start of the wait for a region that the peer has not sent yet, in ticks. 0: no request
+	 * waits for one. */
+	uint64_t region_since;
+	uint32_t region_id;  /* ID of the region that a request waits for */
+	uint32_t region_key; /* key that names this region */
+	/* Start of the wait for the peer's RDMA Writes, in ticks (rdma.c). 0: there is no such
+	 * wait. */
+	uint64_t wait_since;
+	uint64_t wait_looked; /* ticks of that wait at the next check whether the peer lives */
+	/* In that wait: the peer may not have seen yet that it must not access the memory. */
+	bool is_unseen;
+	bool is_disconnected;	/* this side has disconnected */
 	bool is_stalled;	/* it waits for its peer, and is in the device's list of stalls */
-	uint32_t stall_place;	/* in that list */
-	uint64_t stalled_since; /* ticks; when it last went on, if it did */
-	uint64_t drain_end; /* how far rx may still be read when the peer has left; 0: it has not */
-	uint64_t drain_at;  /* where rx was then when it last went on, and ticks of that */
-	uint64_t drain_since;
-	uint64_t drain_mux_end; /* the same of its mux */
-	uint64_t drain_mux_at;	/* where the mux was then when it last went on, and ticks of that */
+	uint32_t stall_place;	/* index in that list */
+	uint64_t stalled_since; /* ticks of its latest progress, or of the start of the stall */
+	/* After the peer has left, rx is read up to this position. 0: the peer has not left. */
+	uint64_t drain_end;
+	uint64_t drain_at;	/* position of rx at its latest progress after that */
+	uint64_t drain_since;	/* ticks of this progress */
+	uint64_t drain_mux_end; /* the same three for its mux */
+	uint64_t drain_mux_at;
 	uint64_t drain_mux_since;
-	struct shm_recvs own; /* empty when they are shared */
+	struct shm_recvs own; /* empty if receives are shared */
 
-	/* send queue: places are taken at the post and given back by polled completions */
+	/* Send queue: a post takes entries, and a polled completion frees them. */
 	uint32_t max_send_wr;
 	uint32_t sq_used;
-	uint32_t unsignalled;	     /* carried out since the latest one that completes */
-	uint32_t pending_first;	     /* of npending */
-	struct shm_pending *pending; /* queue of max_send_wr, made when it is first needed */
-	uint8_t *pending_inlines;    /* max_inline bytes for each of them */
-	struct shm_done *done;	     /* a queue of done_mask + 1, made with the first post */
+	uint32_t unsignalled;	     /* requests carried out since the latest signalled one */
+	uint32_t pending_first;	     /* index of the oldest of npending requests */
+	struct shm_pending *pending; /* max_send_wr elements, allocated when first needed */
+	uint8_t *pending_inlines;    /* max_inline bytes for each element of 'pending' */
+	struct shm_done *done; /* queue of done_mask + 1 elements, allocated by the first post */
 	uint32_t done_mask;
 
 	struct shm_mux_set *mux_set;
-	struct shm_qp *older; /* in the same place of its mux, which it had before */
+	struct shm_qp *older; /* the queue pair that had the same slot of its mux before */
 	uint32_t max_msg_bytes;
 	uint32_t conn_id;
 	struct shm_peer *peer;
 	struct fabric_conn_req *sock;
-	struct shm_own_key *own_keys; /* of its own domain, by place of the region; NULL: none */
-	LIST_ENTRY(shm_qp) owner;     /* with such keys */
-	bool exposes;		      /* its peer may map our regions */
+	struct shm_own_key *own_keys; /* of its own domain, by region index; NULL: none */
+	LIST_ENTRY(shm_qp) owner;     /* list of queue pairs that have such keys */
+	bool exposes;		      /* its peer may map regions of this device */
 	TAILQ_ENTRY(shm_qp) entry;
 };
 
@@ -188,21 +194,22 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 void shm_qp_free(struct shm_qp *qp);
 void shm_qp_set_rings(struct shm_qp *qp, void *rings, uint32_t ring_bytes, bool is_connector);
 
-/* How carrying out a request ended, besides a status: it has to wait. */
+/* The result of a request that is not a status: the request has to wait. */
 #define SHM_NOT_YET (-1)
 
 /* post.c */
 uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n);
-/* Carry out the requests that wait, in order, as far as possible. Returns whether any was. */
+/* Carries out the waiting requests, in order, as far as possible. Returns whether it carried out
+ * any. */
 bool shm_run_pending(struct shm_qp *qp);
 
 /* send.c */
-/* A Send of 'len' bytes. Returns a status, with *bytes, or SHM_NOT_YET. */
+/* Carries out a Send of 'len' bytes. Returns a status and sets *bytes, or returns SHM_NOT_YET. */
 int shm_send(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
 bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 
-/* Call it after each change of what it looks at. A direct Send, and the delivery of a message, then
- * check a length only. */
+/* Call this function after each change of a member that it reads. Then a direct Send, and the
+ * delivery of a message, check only a length. */
 static inline void shm_qp_update_limits(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
@@ -220,31 +227,31 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 }
 
 /* rdma.c */
-#define SHM_NOT_YET (-1)		 /* how carrying out a request ended, beside a status */
-void shm_rdma_forget(struct shm_qp *qp); /* the key that was looked up last, before any is and when
-					    an import ends */
+#define SHM_NOT_YET (-1) /* the result of a request that is not a status */
+/* Empties the cache of the latest key. Call it before the first lookup and when an import ends. */
+void shm_rdma_forget(struct shm_qp *qp);
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
 bool shm_write_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey,
 		      uint64_t raddr);
 bool shm_read_direct(struct fabric_qp *fqp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr);
 enum shm_wait { WAIT_ON, WAIT_OVER, WAIT_LATE };
-/* A key or a connection has ended: wait until the peer has done with what it was writing. */
+/* A key or a connection has ended: begins the wait until the peer has finished its RDMA Writes. */
 void shm_wait_begin(struct shm_qp *qp);
-/* Whether the peer is still in the midst of a WRITE by 'rkey' (0: by any) that it began before the
- * wait did. */
+/* Returns whether the peer still carries out an RDMA Write that it began before the wait. Only
+ * Writes by 'rkey' count, or Writes by any rkey if 'rkey' is 0. */
 enum shm_wait shm_wait_look(struct shm_qp *qp, uint32_t rkey);
 
-/* domain.c; on the engine's thread */
+/* domain.c: these functions are called on the engine's thread */
 uint32_t shm_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
-/* The keys of a queue pair, whose conn_id is known: none where the device is one domain. 0, -ENOMEM
- * or -ENOSPC, logged. */
+/* Creates the keys of a queue pair, whose conn_id is known. If the device is one domain, it creates
+ * none. Returns 0, or logs and returns -ENOMEM or -ENOSPC. */
 int shm_domain_create(struct shm_qp *qp);
 void shm_domain_destroy(struct shm_qp *qp);
 
 /* srq.c */
 int shm_recvs_init(struct shm_recvs *recvs, uint32_t max);
-void shm_recvs_fini(struct shm_recvs *recvs); /* also of one that is all zeros */
+void shm_recvs_fini(struct shm_recvs *recvs); /* accepts a structure of zeros, too */
 uint32_t shm_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n);
 int shm_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 		   struct fabric_srq **srq);
@@ -257,8 +264,9 @@ static inline bool shm_recvs_empty(const struct shm_recvs *recvs)
 	return recvs->head == recvs->tail;
 }
 
-/* The next receive, of a shared queue that is empty the one of no length; and that a message has
- * taken it. 'is_shared' is the queue's, for those who know it. */
+/* shm_recvs_next_of() returns the next receive. If a shared queue is empty, it returns the receive
+ * of length 0. shm_recvs_take_of() removes the receive after a message has taken it. 'is_shared'
+ * equals the member of the queue, for callers that know it as a constant. */
 static inline const struct fabric_recv_wr *shm_recvs_next_of(const struct shm_recvs *recvs,
 							     bool is_shared)
 {
@@ -282,14 +290,14 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 	shm_recvs_take_of(recvs, recvs->is_shared);
 }
 
-/* polled.c: a queue pair is polled each time, or only when a message comes. */
+/* polled.c: a hot queue pair is polled each time, and a cold one only when a message arrives. */
 void shm_qp_make_hot(struct shm_qp *qp);
 void shm_qp_make_cold(struct shm_qp *qp);
-/* A queue pair begins to wait for its peer, or does not wait any more. */
+/* A queue pair begins to wait for its peer, or stops waiting. */
 void shm_stall_begin(struct shm_qp *qp);
 void shm_stall_end(struct shm_qp *qp);
 
-/* Something was posted on one that is not hot. */
+/* Call this function after a post on a queue pair that is not hot. */
 static inline void shm_qp_kick(struct shm_qp *qp)
 {
 	if (!qp->tx_in_mux || qp->done_head != qp->done_tail)
@@ -297,33 +305,36 @@ static inline void shm_qp_kick(struct shm_qp *qp)
 }
 
 /* mux_switch.c */
-/* A queue pair that has a mux and is not in it yet, or in one direction only: go on. Returns
- * whether that waits for room in the mux. */
+/* Continues the switch of a queue pair to its mux, which is not complete in both directions.
+ * Returns whether the switch waits for room in the mux. */
 bool shm_mux_step(struct shm_qp *qp);
-/* MUX_HELLO came for the queue pair, or MUX_SWITCH, and its own ring is empty. */
+/* Handles MUX_HELLO or MUX_SWITCH for the queue pair. At MUX_SWITCH, the queue pair's own ring is
+ * empty. */
 void shm_mux_on_control(struct shm_qp *qp, uint32_t kind);
 
-/* stall.c: try to go on with one that waits. Returns whether that was possible. */
+/* stall.c: tries to continue a queue pair that waits. Returns whether it made progress. */
 bool shm_stall_try(struct shm_qp *qp);
 
 /* memory.c */
-/* The engine found a region that it has not got: take it over if it has come, else ask the peer for
- * it. NULL: it has not come yet, or there is no memory. */
+/* Returns a region of the peer that the engine does not have yet. If the region has arrived, it
+ * takes the region over. Otherwise it asks the peer for the region. Returns NULL if the region has
+ * not arrived or no memory is available. */
 const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 
 /* end.c */
-/* To ERROR. The peer may no longer touch memory by this queue pair; what it is about to write:
- * shm_is_quiet(). */
+/* Enters ERROR. From then on, the peer may not begin to access memory by this queue pair.
+ * shm_is_quiet() returns whether the RDMA Writes that the peer began earlier have ended. */
 void shm_end(struct shm_qp *qp);
 bool shm_is_quiet(struct fabric_qp *qp);
 void shm_goodbye(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
 void shm_disconnect(struct fabric_qp *qp);
-/* Enter ERROR. A completion reports it to the user, and the end of the socket to the peer. */
+/* Enters ERROR. A completion reports this to the user, and the end of the socket reports it to the
+ * peer. */
 void shm_qp_break(struct shm_qp *qp);
-/* The same, but an event reports it to the user. */
+/* Enters ERROR. An event reports this to the user. */
 void shm_qp_lose(struct shm_qp *qp, int error);
-/* The peer has sent what it may not: count that, and lose the queue pair. */
+/* Counts a protocol error of the peer, and loses the queue pair. */
 void shm_qp_violated(struct shm_qp *qp);
 
 #endif

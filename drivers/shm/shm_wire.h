@@ -3,16 +3,16 @@
 #define SHM_WIRE_H
 
 /*
- * The memory that the two processes of a connection both map, and the messages on their socket.
- * Both processes run on the same host. A change of anything here needs another SHM_VERSION, by
- * which each side refuses a peer that has another layout.
+ * The memory that both processes of a connection map, and the messages on their socket. Both
+ * processes run on the same host. Each change here needs another SHM_VERSION: a side refuses a peer
+ * of another version, because that peer can have another layout.
  *
- * The files that read and write it:
+ * These files read and write the memory:
  *
  *   ring.[ch]         one direction of messages
- *   ring_small.h      how payload gets into cells and out of them
- *   keys.[ch]         the key table: what memory a peer may name (keys.c), and the check of what it
- *                     named (inline in keys.h)
+ *   ring_small.h      copies payload into cells and out of them
+ *   keys.[ch]         the key table: keys.c says which memory a peer may access, and inline
+ *                     functions in keys.h check each access
  *   mux.[ch]          one ring for many connections
  *   rdma.c            the marks in a ring that end accesses to memory
  *   cm_message.c      the messages on a socket
@@ -24,63 +24,66 @@
 
 #include "fabric.h"
 
-#define SHM_REGIONS_MAX 64u /* of one device, so of one peer */
-#define SHM_FDS_MAX	3u  /* with a message */
+#define SHM_REGIONS_MAX 64u /* regions of one device, and thus of one peer */
+#define SHM_FDS_MAX	3u  /* file descriptors with a message */
 #define SHM_MSG_MAX	65536u
 
-/* A ring (ring.h), and a cell's header. */
+/* A ring (ring.h), and the header of a cell. */
 #define RING_CELL      64u
 #define RING_HEADER    8u
 #define RING_DATA      (RING_CELL - RING_HEADER)
-#define RING_WORD_BITS 19u /* of a header; those above are its cell's number */
+#define RING_WORD_BITS 19u /* bits of a header's word; the bits above are the cell's number */
 #define RING_VALID     0x40000u
 #define RING_INV                                                                                   \
-	0x20000u /* a key to invalidate is all that the first cell has; the message follows */
+	0x20000u /* the first cell has only an rkey to invalidate; the payload follows it */
 #define RING_LEN_MASK  0x1ffffu
 #define RING_BYTES_MIN 4096u
 #define RING_BYTES_MAX (64u << 20)
 #define RING_TAG       8u
 
-/* The shared part, all of it the reader's to write; the cells follow it. */
+/* The shared part of a ring. Only the reader of the ring writes it. The cells follow it. */
 struct ring_shared {
-	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that it has done with */
-	_Atomic uint32_t is_over;		   /* rdma.c: its end of the connection is over */
-	_Alignas(RING_CELL) _Atomic uint32_t
-		busy; /* rdma.c: the key by which it writes just now; 0: it does not */
+	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that the reader has taken */
+	_Atomic uint32_t is_over; /* rdma.c: the reader's end of the connection is over */
+	/* rdma.c: the rkey of the RDMA Write that the reader carries out; 0: none */
+	_Alignas(RING_CELL) _Atomic uint32_t busy;
 };
 
 _Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK,
 	       "a header has room for the longest message's length");
 
-/* A key table (keys.h), which its owner writes and its peers read. */
+/* A key table (keys.h). Its owner writes it, and the peers read it. */
 #define KEY_INDEX_BITS 10u
 #define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
 #define KEY_ANY_CONN   0u
 
 struct key_entry {
 	_Alignas(64) _Atomic uint32_t seq;
-	_Atomic uint32_t key;	  /* 0: none */
-	_Atomic uint32_t access;  /* enum fabric_access */
-	_Atomic uint32_t conn_id; /* the one connection that it is for, or KEY_ANY_CONN */
-	_Atomic uint32_t region;  /* index of the region, for the peer's mapping */
-	uint32_t is_lasting;	  /* the owner's: see key_range */
-	_Atomic uint64_t raddr;	  /* the first byte's name */
+	_Atomic uint32_t key;	 /* 0: no key */
+	_Atomic uint32_t access; /* flags of enum fabric_access */
+	/* the only connection that may use the key, or KEY_ANY_CONN */
+	_Atomic uint32_t conn_id;
+	_Atomic uint32_t region; /* ID of the region; the peer finds its mapping by this ID */
+	uint32_t is_lasting;	 /* only the owner uses it: see key_range */
+	_Atomic uint64_t raddr;	 /* address by which peers name the first byte */
 	_Atomic uint64_t len;
-	_Atomic uint64_t offset; /* of the first byte in the region */
+	_Atomic uint64_t offset; /* position of the first byte in the region */
 };
 
-/* The name of the first byte of the region in that place. It shows nothing of the address space. */
+/* Returns the address by which peers name the first byte of the region with index 'place'. This
+ * address reveals nothing of the owner's address space. */
 static inline uint64_t shm_region_raddr(uint32_t place)
 {
 	return (uint64_t)(place + 1) << 44;
 }
 
 /* Muxes (mux.h). */
-#define MUX_SLOTS 16384u       /* queue pairs of a mux; more keep to their own rings */
-#define MUX_COUNT 16u	       /* of a memory; and memories of a process, in which it connects */
-#define MUX_BYTES (256u << 10) /* of a ring */
+#define MUX_SLOTS 16384u /* queue pairs of a mux; further queue pairs keep their own rings */
+/* Muxes of a memory. A device also accepts at most this number of memories from one process. */
+#define MUX_COUNT 16u
+#define MUX_BYTES (256u << 10) /* bytes of a ring */
 
-/* A tag: the connection's number, what kind of message it is, and the place. */
+/* A tag consists of the connection's number, the kind of the message, and the slot. */
 #define MUX_TAG_SHIFT  32u
 #define MUX_DATA       0u
 #define MUX_HELLO      1u
@@ -88,7 +91,7 @@ static inline uint64_t shm_region_raddr(uint32_t place)
 #define MUX_KIND_SHIFT 16u
 #define MUX_KIND_MASK  0xffffu
 
-/* One direction. Pages that are never used are never there. */
+/* One direction of a mux. The kernel allocates no page that is never used. */
 struct mux_ring {
 	_Alignas(4096) struct ring_shared shared;
 	uint8_t cells[MUX_BYTES];
@@ -103,16 +106,15 @@ struct mux_memory {
 	} muxes[MUX_COUNT];
 };
 
-/* The place that an acceptor gives. */
+/* The slot that an acceptor assigns to a connection. */
 struct mux_slot {
 	uint32_t mux, slot, start;
 };
 
-/*
- * The tag of a connection's messages. Both sides compute the same one: its number is made of the
- * random numbers of both sides. One is multiplied, by an odd number, which loses nothing: a plain
- * sum would be the same for a connection in the other direction.
- */
+/* Returns the tag of a connection's messages. Both sides compute the same tag, because the
+ * connection's number is made of the random numbers of both sides. The connector's number is
+ * multiplied by an odd constant, which maps different numbers to different products. A plain sum
+ * would be equal for a connection in the opposite direction. */
 static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint32_t slot)
 {
 	return (uint64_t)(connector_id * 0x9e3779b1u + acceptor_id) << MUX_TAG_SHIFT | slot;
@@ -121,11 +123,12 @@ static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint
 /*
  * Messages on a connection's socket, in native byte order.
  *
- * A connection begins with the acceptor's WELCOME. Until then the connector may not pass
- * descriptors: the acceptor has not checked its credentials, and lets the kernel refuse them
- * (SO_PASSRIGHTS).
+ * A connection begins with the acceptor's WELCOME. Before WELCOME the connector may not pass
+ * descriptors: the acceptor has not checked the connector's credentials yet, and lets the kernel
+ * refuse descriptors (SO_PASSRIGHTS).
  *
- * A region is passed when a key first refers to it: WANT names it, and REGION is the answer.
+ * A side asks for a region when a key first refers to the region: WANT has the region's ID, and the
+ * peer answers with REGION.
  */
 enum shm_msg_type {
 	SHM_WELCOME = 1,
@@ -145,21 +148,29 @@ struct shm_msg {
 	uint32_t magic;
 	uint16_t version;
 	uint16_t type;
-	uint32_t ring_bytes;	/* HELLO: of each of both directions */
-	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send of this side */
-	uint32_t conn_id; /* HELLO, ACCEPT: names this side of the connection in its key table */
+	uint32_t ring_bytes;	/* HELLO: bytes of the ring of each direction */
+	uint32_t max_msg_bytes; /* HELLO, ACCEPT: the longest Send that this side receives */
+	/* HELLO, ACCEPT: the number of this side of the connection in its key table */
+	uint32_t conn_id;
 	uint32_t private_len;
-	uint32_t has_mux; /* 1: HELLO: muxes are offered; ACCEPT: and 'slot' is in one; else 0 */
+	/* 1 in a HELLO: muxes are offered. 1 in an ACCEPT: 'slot' is in a mux. Otherwise 0. */
+	uint32_t has_mux;
 	struct mux_slot slot;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
-		uint32_t id; /* its place in the tables is id % SHM_REGIONS_MAX; ids are not used
-				again */
-		uint32_t is_writable; /* else its descriptor is for reading only */
+		/* Its index in the tables is id % SHM_REGIONS_MAX. IDs are not reused. */
+		uint32_t id;
+		uint32_t is_writable; /* false: its descriptor is read-only */
 		uint64_t len;
 		uint64_t fd_offset;
-	} region; /* WANT: its id; REGION: all of it */
-	/* File descriptors: HELLO: rings, key table, muxes; ACCEPT: key table; REGION: region. */
+	} region; /* WANT: only the ID; REGION: all members */
+
+	/*
+	 * File descriptors that go with a message:
+	 * - HELLO: rings, key table, muxes
+	 * - ACCEPT: key table
+	 * - REGION: the region
+	 */
 };
 
 #endif
