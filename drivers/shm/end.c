@@ -24,14 +24,15 @@ void shm_disconnect(struct fabric_qp *fqp)
 	shm_event_drop(&qp->sock->events[1]);
 	shm_sock_enter(qp->sock, SOCK_DEAD);
 	shm_unlock(dev);
-	/* The control thread is told by epoll, and watches it no more. */
+	/* epoll reports the shutdown to the control thread, which then stops watching the socket.
+	 */
 	(void)shutdown(qp->sock->fd, SHUT_RDWR);
 }
 
 void shm_qp_break(struct shm_qp *qp)
 {
 	shm_end(qp);
-	shm_qp_make_hot(qp); /* flushes are to be polled */
+	shm_qp_make_hot(qp); /* its flushed requests must be polled */
 	if (qp->sock)
 		shm_disconnect(&qp->fabric);
 }
@@ -63,7 +64,7 @@ void shm_goodbye(struct fabric_qp *fqp)
 	shm_lock(shm_dev_of(qp));
 	is_open = qp->sock->state == SOCK_OPEN;
 	shm_unlock(shm_dev_of(qp));
-	/* A peer whose socket is full hears of the end all the same. */
+	/* If the socket of the peer is full, the peer still notices the end of the connection. */
 	if (is_open)
 		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
 }
@@ -77,7 +78,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 		return;
 	dev = shm_dev_of(qp);
 	shm_end(qp);
-	shm_qp_make_hot(qp); /* cold ones are not in the list */
+	shm_qp_make_hot(qp); /* cold queue pairs are not in the list */
 	shm_stall_end(qp);
 	shm_turn_remove_hot(&dev->turns, qp->turn, qp);
 	dev->nhot--;

@@ -6,10 +6,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/*
- * Take all of the table's pages. A store to one that cannot be had would raise SIGBUS, and the
- * table has no guard.
- */
+/* Allocates all pages of the table. A store to a page that cannot be allocated would raise SIGBUS,
+ * and the table has no guard. */
 static int populate(const struct key_table *table)
 {
 	int rc;
@@ -22,7 +20,8 @@ static int populate(const struct key_table *table)
 
 int key_table_create(struct key_table *table)
 {
-	/* Others map it read-only: the seal refuses any new writable mapping, once we have ours. */
+	/* Peers map the table read-only: once this process has its mapping, the seal refuses any
+	 * new writable mapping. */
 	int rc = mapping_own(&table->mapping, "weir-shm-keys",
 			     sizeof(struct key_entry) * KEY_ENTRIES, true, &table->fd);
 
@@ -77,7 +76,7 @@ static void write_begin(struct key_entry *entry)
 {
 	uint32_t seq = atomic_load_explicit(&entry->seq, memory_order_relaxed);
 
-	/* The stores that follow are releases: none is seen before this one. */
+	/* The stores that follow are release stores, so that none is visible before this one. */
 	atomic_store_explicit(&entry->seq, seq + 1, memory_order_relaxed);
 }
 

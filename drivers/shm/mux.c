@@ -63,7 +63,7 @@ static bool add_places(struct shm_mux_set *mux_set)
 	return places != NULL;
 }
 
-/* No queue pair uses it, so that its places are empty. */
+/* Frees a mux that no queue pair uses, so that its slot array is empty. */
 static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t number)
 {
 	struct shm_mux *mux = mux_set->muxes[number];
@@ -75,7 +75,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 	mem_free(mux);
 }
 
-/* On a worker of the reaper. */
+/* Called on a worker of the reaper. */
 static void mux_set_free(struct reap_job *job)
 {
 	struct shm_mux_set *mux_set = (struct shm_mux_set *)job;
@@ -151,7 +151,7 @@ int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pi
 	return mux_set->fd;
 }
 
-/* A mux of which nothing is known yet, from that lap of its rings on. NULL: there is no room. */
+/* Begins a mux at lap 'start' of its rings. Returns NULL if no memory is available. */
 static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t number,
 				 uint32_t start, bool is_connector)
 {
@@ -160,7 +160,8 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 	struct shm_turn *turn;
 	struct shm_mux *mux;
 
-	/* A system call, which only a connector may need: an acceptor has them of muxes_map(). */
+	/* Only a connector may need this system call: muxes_map() has made the slot array of an
+	 * acceptor. */
 	if (mux_set->nplaces == 0 && !add_places(mux_set))
 		return NULL;
 	mux = mem_zalloc(sizeof(*mux));
@@ -193,9 +194,9 @@ static void mux_enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uin
 	qp->is_switching = true;
 }
 
-/* A device that accepts drops a mux that it does not use, and begins the next one elsewhere. One
- * that connects keeps it: the acceptor may still use it, and where they are in its rings has to
- * agree. */
+/* Removes a queue pair from its mux. When a mux has no queue pair left, an accepting device frees
+ * the mux, and begins the next one at another lap. A connecting device keeps the mux, because the
+ * acceptor may still use it, and both sides must agree on the positions in the rings. */
 static void leave_mux(struct shm_dev *dev, struct shm_qp *qp)
 {
 	struct shm_mux *mux = qp->mux;
@@ -234,7 +235,8 @@ static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 	uint32_t n = 0;
 
 	LIST_FOREACH(mux_set, &dev->shared, entry)
-	n += mux_set->pid == pid && !mux_set->addr[0]; /* not what this device offers to it */
+	n += mux_set->pid == pid &&
+	     !mux_set->addr[0]; /* counts no mux set that this device offers */
 	return n;
 }
 
@@ -264,10 +266,9 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 	return 0;
 }
 
-/*
- * The mux set of the file that a peer offers. It is the one that an earlier connection brought, or
- * else the offered one. NULL: this device has as many mux sets of that process as it takes.
- */
+/* Returns the mux set of the file that a peer offers. This is the mux set of an earlier connection
+ * with the same file, or else the offered one. Returns NULL if this device already has the maximum
+ * number of mux sets of that process. */
 static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offered, pid_t pid)
 {
 	struct shm_mux_set *mux_set;
@@ -337,9 +338,9 @@ void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot 
 		mux = begin_mux(dev, qp->mux_set, slot->mux, slot->start, true);
 	if (!mux || mux->is_broken)
 		return;
-	/* The place may have another one, with which the peer is done, and of which the end has not
-	 * been heard yet; but for each message that is not of the latest one, all are looked
-	 * through. */
+	/* The slot may still have queue pairs that the peer has finished with, but whose end has
+	 * not been reported here yet. Their number is limited, because each message that is not for
+	 * the latest queue pair searches all of them. */
 	for (const struct shm_qp *older = mux->qps[slot->slot]; older; older = older->older)
 		if (++n == MUX_OLDER)
 			return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a queue pair gets from its own rings to its mux (mux.h). */
+/* The switch of a queue pair from its own rings to its mux (mux.h). */
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* 1: put; 0: there is no room now; -1: the queue pair is at its end. */
+/* Returns 1: written; 0: no room yet; -1: the queue pair has ended. */
 static int mux_put_control(struct shm_qp *qp, uint32_t kind)
 {
 	int rc = ring_put_tagged(&qp->mux->tx, qp->mux_tag | kind << MUX_KIND_SHIFT, NULL, 0);

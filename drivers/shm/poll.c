@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completions. A queue pair whose messages come by its own ring is hot, which is polled each time,
- * or cold: it has nothing outstanding but receives, and only the ring's next header is looked at,
- * of a few in turn at each poll, fetched some looks before; as many as hot ones were looked at in
- * vain. One that is alone stays hot. One whose messages come by a mux, and which has nothing else
- * to be done for it, is in neither list: thousands cost no more than the mux.
+ * Completions. A queue pair whose messages arrive by its own ring is hot or cold. A hot queue pair
+ * is polled each time. A cold one has nothing outstanding except receives. A poll looks only at the
+ * next header in the ring of a cold queue pair, and only at a few cold queue pairs, round-robin. It
+ * prefetches their headers some looks earlier. It looks at as many cold queue pairs as there were
+ * hot ones without a message. A single queue pair stays hot. A queue pair whose messages arrive by
+ * a mux, and which has no other work, is in neither list: thousands of such queue pairs cost no
+ * more than the mux.
  *
- * Users take turns (turn.h). In a turn, where several are hot, none gives more than a few
- * completions at a visit: a connection that sends without a pause takes no more of its user's turn
- * than one with as many calls under way as that. One that is alone gives all that it has, and a
- * cold one is looked at for each such share of it: its first message waits for as many as the
- * others would have had in their turns. Muxes have up to half of a turn, one after the other, and
- * those that are hot the other half.
+ * Users take turns (turn.h). If a turn has several hot queue pairs, none of them gives more than
+ * HOT_SHARE completions per visit. So a connection that sends without a pause takes no more of its
+ * user's turn than a connection with HOT_SHARE calls outstanding. A single hot queue pair gives all
+ * that it has. For each HOT_SHARE of messages, a poll looks at one more cold queue pair. So the
+ * first message of a cold queue pair waits for as many messages as several hot queue pairs would
+ * have given. Muxes get up to half of a turn, round-robin, and the hot queue pairs get the other
+ * half.
  */
 #include "recv.h"
 
@@ -19,13 +22,13 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define COLD_SCAN  1u				 /* looked at in a poll */
-#define COLD_AHEAD 16u				 /* fetched before they are */
-#define HOT_SHARE  8u				 /* completions at a visit */
-#define HOT_BYTES  (HOT_SHARE * SHM_TURN_REPAID) /* moved in about that time */
-#define MUXES_FEW  8u				 /* looked at in a poll */
+#define COLD_SCAN  1u				 /* cold queue pairs that a poll looks at */
+#define COLD_AHEAD 16u				 /* distance of the prefetch, in looks */
+#define HOT_SHARE  8u				 /* completions per visit */
+#define HOT_BYTES  (HOT_SHARE * SHM_TURN_REPAID) /* bytes that take about that time */
+#define MUXES_FEW  8u				 /* muxes that a poll of a turn looks at */
 
-/* Look at the user's next cold queue pair. If it has a message, it becomes hot. */
+/* Looks at the user's next cold queue pair. If this queue pair has a message, it becomes hot. */
 static void look_at_cold(struct shm_colds *colds)
 {
 	const struct shm_cold *cold;
@@ -41,7 +44,7 @@ static void look_at_cold(struct shm_colds *colds)
 		shm_qp_make_hot(cold->qp);
 }
 
-/* Look at the next few cold queue pairs. The users take turns. */
+/* Looks at the next few cold queue pairs. The users take turns. */
 static void scan(struct shm_turns *turns, uint32_t few)
 {
 	if (few > turns->ncold)
@@ -77,7 +80,8 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	return n;
 }
 
-/* All that was posted on a queue pair in error comes back; of receives, its own only. */
+/* Flushes all work requests of a queue pair in error, and its own receives. Shared receives stay
+ * posted. */
 static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	uint32_t n = 0;
@@ -97,8 +101,8 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 	return n;
 }
 
-/* Poll a queue pair. Returns how many completions it gave. Messages that no completion has to
- * precede are delivered, and counted in *delivered. */
+/* Polls a queue pair. Returns the number of its completions. Messages that need not follow a
+ * completion are delivered, and counted in *delivered. */
 static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
 			       bool is_first, uint32_t *delivered)
 {
@@ -123,11 +127,10 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 	return n;
 }
 
-/*
- * There is nothing to poll until its peer does something, a receive is posted, or an event comes.
- * stall.c tries the requests that wait for the peer. A queue pair in error is polled until these
- * are flushed. One that waits for a shared receive is polled, because many take these.
- */
+/* Returns whether there is nothing to poll until the peer acts, a receive is posted, or an event
+ * occurs. stall.c tries the requests that wait for the peer. A queue pair in error is polled until
+ * these requests are flushed. A queue pair that waits for a shared receive is polled, because many
+ * queue pairs take these receives. */
 static bool is_idle(const struct shm_qp *qp)
 {
 	if (qp->done_head != qp->done_tail)
@@ -135,7 +138,7 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr || !qp->recvs->is_shared;
 }
 
-/* One more look was in vain. */
+/* A poll has found nothing in this queue pair. The queue pair may become cold. */
 static void was_empty(struct shm_qp *qp)
 {
 	if (qp->rx_in_mux) {
@@ -146,18 +149,18 @@ static void was_empty(struct shm_qp *qp)
 	if (shm_dev_of(qp)->nqps == 1)
 		return;
 	qp->empty_polls++;
-	/* Connections of other users are no reason: those with a debt are hot and are not polled.
-	 */
+	/* Connections of other users do not count: those of a user with a debt are hot but not
+	 * polled. */
 	if ((qp->is_rnr || qp->empty_polls * qp->turn->nhot > SHM_COLD_POLLS) && is_idle(qp))
 		shm_qp_make_cold(qp);
 }
 
-/* The results of a poll, as far as it has come. */
+/* The results of a poll so far. */
 struct found {
 	struct fabric_wc *wcs;
-	uint32_t n;	    /* of these */
+	uint32_t n;	    /* number of completions in 'wcs' */
 	uint32_t delivered; /* messages */
-	uint32_t vain;	    /* looks, or the time of as many */
+	uint32_t vain;	    /* looks without a message, or work of the same duration */
 };
 
 static inline uint32_t found_messages(const struct found *found)
@@ -165,8 +168,8 @@ static inline uint32_t found_messages(const struct found *found)
 	return found->n + found->delivered;
 }
 
-/* Receive at most 'max' messages from a few of the user's muxes. The others go first in the next
- * poll. */
+/* Receives at most 'max' messages from a few of the user's muxes. The next poll begins with the
+ * other muxes. */
 static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				  struct found *found)
 {
@@ -191,7 +194,8 @@ static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, ui
 	}
 }
 
-/* Receive at most 'max' messages from the user's hot queue pairs, and at most 'share' from each. */
+/* Receives at most 'max' messages from the user's hot queue pairs, and at most 'share' from each.
+ */
 static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t share,
 				struct found *found)
 {
@@ -212,7 +216,7 @@ static hot_inline void poll_hot(struct shm_turn *turn, uint32_t max, uint32_t sh
 		was_empty(qp);
 	}
 	if (unlikely(qp != NULL)) {
-		/* The rest goes first the next time. */
+		/* The next poll begins with the queue pairs that this poll did not reach. */
 		while ((next = TAILQ_FIRST(&turn->hot)) != qp) {
 			TAILQ_REMOVE(&turn->hot, next, entry);
 			TAILQ_INSERT_TAIL(&turn->hot, next, entry);
@@ -232,8 +236,8 @@ static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uin
 	poll_hot(turn, max, turn->nhot > 1 ? HOT_SHARE : max, found);
 }
 
-/* Poll one of several users' turns, within its share and only if it has no debt. This function is
- * not inline: only polls of a single user have to be fast. */
+/* Polls the turn of one of several users, within its share and only if it has no debt. This
+ * function is not inline: only polls of a single user have to be fast. */
 static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				      struct found *found)
 {
@@ -246,7 +250,7 @@ static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn
 	turn->was_served = found_messages(found) > before;
 }
 
-/* Poll the turns of several users. The turn that was first is last in the next poll. */
+/* Polls the turns of several users. The turn that was first is last in the next poll. */
 static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turns *turns = &dev->turns;
@@ -263,9 +267,10 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 	shm_turns_end_poll(turns, found_messages(found));
 }
 
-/* Several users have connections. If only one of them has something to be polled, that user soon
- * has no debt. Then a poll that moved many bytes looks at more of the silent connections of others.
- * This comes before all that only users without a debt may do in this poll. */
+/* Repays the debt of a user who alone has something to be polled, while several users have
+ * connections. Such a user soon has no debt. When the debt is dropped, this poll looks at more of
+ * the inactive connections of others, in proportion to the debt. Call this function before all that
+ * only users without a debt may do in this poll. */
 static out_of_line void repay_lonely(struct shm_turns *turns, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&turns->polled);
@@ -276,7 +281,7 @@ static out_of_line void repay_lonely(struct shm_turns *turns, struct found *foun
 	found->vain += (uint32_t)(shm_turn_repay_alone(turn) / HOT_BYTES);
 }
 
-/* Several users have connections. */
+/* Polls while several users have connections. */
 static void poll_users(struct shm_dev *dev, uint32_t max, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&dev->turns.polled);

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RDMA Writes and Reads, which are copies by the CPU of whoever asks for them, and their end. A
- * device that is told to end a key or a queue pair is done with it when it says so. Here the peer
- * is another thread, which may be in the midst of a copy, or may not have heard yet. So each end
- * says in the ring that it reads (ring.h):
+ * RDMA Writes and Reads, which are copies by the CPU of the side that requests them, and the end of
+ * such accesses. When a device ends a key or a queue pair, no access may continue after the device
+ * has reported the end. Over shm, the peer is another thread. It may be in the middle of a copy, or
+ * may not have noticed the end yet. Therefore each side writes marks into the ring that it reads
+ * (shm_wire.h):
  *
- *   is_over  its end of the connection is over: nothing of its memory may be touched any more.
- *            Looked at before a copy, and behind one to our own memory: what was read may be
- *            another call's by then
- *   busy     it is in the midst of a WRITE: by which key. Who ends that key, or the connection,
- *            goes on when it is not
+ *   is_over  This side's end of the connection is over: none of its memory may be accessed. The
+ *            peer looks at the mark before a copy, and also after a copy into its own memory,
+ *            because the memory that it read may already belong to another call.
+ *   busy     This side carries out an RDMA Write by this key. A peer that ends the key, or the
+ *            connection, waits until the mark is cleared.
  *
- * The one says that it is busy and then looks whether it may; the other says that it may not and
- * then looks whether it is busy. Either needs a full barrier in between. That of the copying side
- * would cost each WRITE; so the ending side, which is rare, makes it for both, by membarrier(2),
- * for which each process that copies has registered.
+ * The copying side sets 'busy' and then checks whether it may copy. The ending side sets its mark
+ * and then checks whether the other side is busy. Each side needs a full barrier between its two
+ * steps. A barrier on the copying side would slow down each RDMA Write. So the ending side, which
+ * acts rarely, makes the barrier for both sides by membarrier(2). Each process that copies has
+ * registered for that call.
  *
- * A peer that does not keep to this can touch whatever it has mapped, now as ever:
- * doc/exposure.rst.
+ * A peer that ignores these rules can access whatever it has mapped: doc/exposure.rst.
  */
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -31,22 +32,20 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/*
- * How long a request may wait for a region that the peer was asked for. Its control thread answers,
- * which may get little of a busy CPU. Only calls of this connection wait.
- */
+/* How long a request may wait for a region that the peer was asked for. The peer's control thread
+ * answers, and may get little time of a busy CPU. Only calls of this connection wait. */
 #define REGION_WAIT_S 5
-/* How long a peer may be busy with one WRITE; then it is stopped, or lies. */
+/* How long a peer may be busy with one RDMA Write. After that time, it is stopped or it lies. */
 #define BUSY_WAIT_S 2
-/* Where there is no membarrier(2): by then, what a peer's CPU has done is to be seen. */
+/* Without membarrier(2): after this time, the stores of a peer's CPU are visible to this CPU. */
 #define UNSEEN_MS 1
 #define LOOK_MS                                                                                    \
-	1 /* a busy peer is asked by then whether it lives, and again after twice as long each     \
-	     time */
+	1 /* time until the first check whether a busy peer lives; the time doubles for each       \
+	     further check */
 
 #ifdef __SANITIZE_THREAD__
-/* gcc's checker of races knows no fences, and refuses them. This is as strong, and one to it as
- * well. */
+/* gcc's thread sanitizer does not support fences, and refuses them. This operation is as strong as
+ * a fence, and the sanitizer takes it for one. */
 static inline void fence(memory_order order)
 {
 	static _Atomic uint32_t any;
@@ -64,7 +63,8 @@ void shm_rdma_init(struct shm_dev *dev)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 }
 
-/* Everyone who copies has seen what we wrote, or we see that it copies. */
+/* Makes a barrier. After it, each side that copies has seen what this thread wrote, or this thread
+ * sees that the side copies. */
 static bool barrier_for_both(void)
 {
 	fence(memory_order_seq_cst);
@@ -78,7 +78,8 @@ void shm_wait_begin(struct shm_qp *qp)
 	qp->is_unseen = !barrier_for_both();
 }
 
-/* It may have died in the midst of a copy. Looked at now and then: it takes a system call. */
+/* Returns whether the peer has died, possibly in the middle of a copy. It checks only at intervals,
+ * because each check takes a system call. */
 static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 {
 	if (!qp->sock || !qp->sock->life || waited < qp->wait_looked)
@@ -118,14 +119,14 @@ int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr)
 	return wait == WAIT_LATE ? FABRIC_ERR_RETRY : FABRIC_OK;
 }
 
-/* What a key of the peer's opens. */
+/* The memory that a key of the peer opens. */
 struct remote {
 	uint8_t *at;
 	const struct key_entry *entry;
-	uint32_t seq; /* of it, as it was then */
+	uint32_t seq; /* of the entry at the lookup */
 };
 
-/* What is looked at where no key was looked up yet. Nobody writes it. */
+/* The entry of an empty key cache. Nobody writes it. */
 static const struct key_entry no_entry;
 
 void shm_rdma_forget(struct shm_qp *qp)
@@ -133,7 +134,7 @@ void shm_rdma_forget(struct shm_qp *qp)
 	qp->key_cache = (struct shm_key_cache){.entry = &no_entry, .seq = 1};
 }
 
-/* What the key opens, as far as all of that lies in the import: for the next time. */
+/* Stores what the key opens in the cache, if all of it lies in the import. */
 static void key_cache_fill(struct shm_qp *qp, uint32_t rkey, const struct key_range *range,
 			   const struct shm_import *import)
 {
@@ -151,10 +152,9 @@ static void key_cache_fill(struct shm_qp *qp, uint32_t rkey, const struct key_ra
 	};
 }
 
-/*
- * A key names a region that has not come. A peer can change the entry of the key, so that it names
- * another region at each look, and the control thread would ask for each of them. So the request
- * waits for the region that the key named first.
+/* Returns whether a request by 'rkey' waits for another region than 'region'. A peer can change the
+ * entry of a key so that it names another region at each look, and the control thread would ask for
+ * each of these regions. Therefore the request waits only for the region that the key named first.
  */
 static bool waits_for_other(const struct shm_qp *qp, uint32_t rkey, uint32_t region)
 {
@@ -174,7 +174,7 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 									 : FABRIC_ERR_REMOTE_ACCESS;
 }
 
-/* Where the peer's memory is mapped, of a key that is to be looked up. */
+/* Looks up a key that is not in the cache. Sets *remote to the address of the peer's memory. */
 static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 				  uint32_t access, struct remote *remote)
 {
@@ -190,7 +190,7 @@ static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t rad
 	if (unlikely(!import)) {
 		if (waits_for_other(qp, rkey, range.region))
 			return FABRIC_ERR_REMOTE_ACCESS;
-		shm_rdma_forget(qp); /* the import in its place ends */
+		shm_rdma_forget(qp); /* the import that has the same index ends */
 		import = shm_peer_adopt(qp, range.region);
 	}
 	if (unlikely(!import))
@@ -206,13 +206,18 @@ static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t rad
 	return FABRIC_OK;
 }
 
-/* By the key that was looked up last, as most are. NULL: it is another, or not permitted, or the
- * peer's end of the connection is over. */
+/*
+ * Returns the address that the cached key opens, which is the key of most requests. Returns NULL in
+ * these cases:
+ * - The cache has another key.
+ * - The access is not permitted.
+ * - The peer's end of the connection is over.
+ */
 static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
 				     uint64_t len, uint32_t access)
 {
 	const struct shm_key_cache *cache = &qp->key_cache;
-	uint64_t at = raddr - cache->raddr; /* wraps to a large number below it */
+	uint64_t at = raddr - cache->raddr; /* wraps to a large number below 'raddr' */
 
 	if (unlikely(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
 					  memory_order_acquire) != 0 ||
@@ -224,7 +229,7 @@ static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uin
 	return cache->at + at;
 }
 
-/* The same of any. */
+/* Finds the peer's memory for any key, whether cached or not. */
 static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 			      uint32_t access, struct remote *remote)
 {
@@ -242,7 +247,7 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 	return FABRIC_OK;
 }
 
-/* What was read was the peer's to show until the end. */
+/* Checks after a copy that the peer still permitted the access when the copy ended. */
 static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
@@ -254,7 +259,7 @@ static inline int check_read(const struct shm_qp *qp, const struct key_entry *en
 	return FABRIC_OK;
 }
 
-/* The WRITEs of one request are between these. */
+/* The RDMA Writes of one request are between busy_begin() and busy_end(). */
 static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 {
 	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_relaxed);
@@ -321,7 +326,8 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 	return FABRIC_OK;
 }
 
-/* By any other key than the latest, or one that can't be: all there is to it. */
+/* Carries out an RDMA Write by a key that is not in the cache, or by an invalid key. The caller has
+ * called busy_begin(). */
 static out_of_line bool write_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
 				      uint64_t raddr)
 {

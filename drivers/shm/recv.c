@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * How messages get into their receives, from a queue pair's own ring or from a mux. A message gives
+/* Copies messages into their receives, from a queue pair's own ring or from a mux. A message gives
  * a completion, or it is delivered to its user. recv_drain() is the template of the functions that
- * make completions, recv_deliver_all() of those that deliver. Both take well-formed messages for
- * which a long enough receive is posted. recv_ring_slow() and recv_mux_slow() take any message.
- */
+ * make completions, and recv_deliver_all() is the template of those that deliver. Both handle
+ * well-formed messages for which a long enough receive is posted. recv_ring_slow() and
+ * recv_mux_slow() handle any message. */
 #include "recv.h"
 
 #include <errno.h>
@@ -16,7 +15,7 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* A message waits and no receive is posted. */
+/* Handles a message that waits while no receive is posted. */
 static void not_ready(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
@@ -53,12 +52,12 @@ static void receive_failed(struct shm_qp *qp, struct fabric_wc *wc, enum fabric_
 	shm_qp_break(qp);
 }
 
-/* The completion of a message that 'wr' took. */
+/* Fills in the completion of the message that was copied into 'wr'. */
 static inline void recv_fill_wc(const struct shm_qp *qp, const struct fabric_recv_wr *wr,
 				struct fabric_wc *wc, uint32_t len, uint32_t inv_rkey)
 {
-	/* Assign members one by one: with a compound literal, the compiler clears the whole
-	 * completion first. */
+	/* The members are assigned one by one: with a compound literal, the compiler clears the
+	 * whole completion first. */
 	wc->wr_id = wr->wr_id;
 	wc->qp_ctx = qp->fabric.ctx;
 	wc->op = FABRIC_RECV;
@@ -67,14 +66,14 @@ static inline void recv_fill_wc(const struct shm_qp *qp, const struct fabric_rec
 	wc->inv_rkey = inv_rkey;
 }
 
-/* The next receive of a shared queue. If the queue is empty, that has no length. */
+/* Returns the next receive of a shared queue. If the queue is empty, this receive has length 0. */
 static inline struct fabric_recv_wr *recv_top(const struct shm_recvs *recvs)
 {
 	return recvs->top;
 }
 
-/* Deliver the message in 'wr', the next receive of a shared queue. The receive stays in its place
- * meanwhile, and receives that the user posts go behind it. */
+/* Delivers the message in 'wr', the next receive of a shared queue. During the delivery the receive
+ * stays in its element, and receives that the user posts are stored after it. */
 static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
 {
 	struct fabric_receiver *receiver = qp->fabric.ctx;
@@ -85,7 +84,8 @@ static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, ui
 	}
 }
 
-/* recv_is_fast() may be asked about messages of fewer bytes than this. They make no debt. */
+/* Returns the limit for recv_is_fast(), which handles only shorter messages. Such messages make no
+ * debt. */
 static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 {
 	uint32_t max = qp->rx.max_msg < SHM_TURN_REPAID ? qp->rx.max_msg : SHM_TURN_REPAID;
@@ -102,8 +102,8 @@ static inline bool recv_is_fast(const struct shm_recvs *recvs, const struct fabr
 	return ring_takes_whole(wr->len, len) && (is_shared || recvs->head != recvs->tail);
 }
 
-/* Check the next message, of 'len' bytes (-1: malformed), against the next receive, 'wr'. Returns
- * whether the receive can take it. If not, the message waits or the queue pair breaks, and *n
+/* Checks the next message, of 'len' bytes (-1: malformed), against the next receive, 'wr'. Returns
+ * whether the receive can take the message. If not, the message waits or the queue pair breaks. *n
  * counts the completion if there is one. */
 static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
 		       struct fabric_wc *wcs, uint32_t *n)
@@ -132,8 +132,8 @@ static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64
 	return true;
 }
 
-/* 'wr' took a message of 'len' bytes that invalidates a key. If the key may not be invalidated, the
- * queue pair is in error then. */
+/* Completes a message of 'len' bytes that was copied into 'wr'. If the message invalidates a key
+ * that it may not invalidate, the queue pair enters ERROR, and the function returns false. */
 static bool recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
 			  uint32_t len, uint32_t inv_rkey)
 {
@@ -151,13 +151,13 @@ static bool recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, st
 	return true;
 }
 
-/* The outcome of a message that a slow function handled. */
+/* The result of a slow function for one message. */
 struct recv_result {
 	uint32_t n; /* completions */
 	enum {
 		RECV_GOES_ON,
-		RECV_IS_VAIN, /* goes on, too, but the message was not for a receive */
-		RECV_ENDS,    /* nothing more can be taken */
+		RECV_IS_VAIN, /* continues, too, but the message used no receive */
+		RECV_ENDS,    /* no further message can be taken */
 	} then;
 };
 
@@ -180,7 +180,7 @@ static out_of_line struct recv_result recv_ring_slow(struct shm_qp *qp, uint32_t
 	return result;
 }
 
-/* The peer has written a malformed message to a mux: all of its connections end. */
+/* The peer has written a malformed message to a mux. This ends all connections of the mux. */
 static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
 	mux->is_broken = true;
@@ -190,7 +190,8 @@ static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 			shm_qp_lose(qp, -EPROTO);
 }
 
-/* HELLO or SWITCH has come. Messages that came by the own ring are taken before. */
+/* Handles HELLO or SWITCH. Before a SWITCH, it receives the messages that arrived by the queue
+ * pair's own ring. */
 static struct recv_result recv_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *wcs,
 				       uint32_t max)
 {
@@ -213,7 +214,7 @@ static struct recv_result recv_control(struct shm_qp *qp, uint32_t kind, struct 
 	return result;
 }
 
-/* Take the next message of a mux, which has 'len' bytes after its tag and is for 'qp'. */
+/* Takes the next message of a mux, which has 'len' bytes after its tag and is for 'qp'. */
 static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *rx, uint32_t word,
 					int64_t len, struct fabric_wc *wc)
 {
@@ -222,7 +223,8 @@ static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *r
 	uint32_t inv_rkey;
 
 	if (!recv_check(qp, wr, len <= qp->rx.max_msg ? len : -1, wc, &result.n)) {
-		/* The message has no receive. If its queue pair is in error, none will come. */
+		/* There is no receive for the message. If its queue pair is in error, none will be
+		 * posted. */
 		if (qp->state == QP_ERROR) {
 			ring_drop(rx, word);
 			result.then = result.n > 0 ? RECV_GOES_ON : RECV_IS_VAIN;
@@ -238,8 +240,8 @@ static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *r
 	return result;
 }
 
-/* Take the next message of the mux, whose header has 'word'. If the message need not wait, the
- * reader is behind it then. */
+/* Takes the next message of the mux, whose header has 'word'. If the message need not wait, the
+ * reader is after the message on return. */
 static out_of_line struct recv_result recv_mux_slow(struct shm_dev *dev, struct shm_mux *mux,
 						    uint32_t word, struct fabric_wc *wcs,
 						    uint32_t max)
@@ -272,8 +274,8 @@ static out_of_line struct recv_result recv_mux_slow(struct shm_dev *dev, struct 
 	return result;
 }
 
-/* The queue pair that a message with this tag is for, if it receives by the mux. NULL: it has to be
- * looked for by mux_find(). */
+/* Returns the queue pair for a message with this tag if that queue pair receives by the mux.
+ * Otherwise returns NULL, and the caller must use mux_find(). */
 static inline struct shm_qp *mux_receiver(const struct shm_mux *mux, uint64_t tag)
 {
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
@@ -281,12 +283,10 @@ static inline struct shm_qp *mux_receiver(const struct shm_mux *mux, uint64_t ta
 	return likely(qp && qp->mux_tag == tag && qp->rx_in_mux) ? qp : NULL;
 }
 
-/*
- * Take messages until there is none, or 'max' completions are made. Returns how many are. Either
- * 'mux' or 'own' is the constant NULL: the messages come by the mux, or by the own ring of a queue
- * pair. 'is_shared', a constant, says whether that queue pair's receives are shared. A copy of the
- * reader lies in registers.
- */
+/* Takes messages until none is left, or until 'max' completions are made. Returns the number of
+ * completions. Either 'mux' or 'own' is the constant NULL: the messages arrive by the mux, or by a
+ * queue pair's own ring. 'is_shared', a constant, says whether that queue pair's receives are
+ * shared. A copy of the reader is kept in registers. */
 static hot_inline uint32_t recv_drain(struct shm_dev *dev, struct shm_mux *mux, struct shm_qp *own,
 				      bool is_shared, struct fabric_wc *wcs, uint32_t max)
 {
@@ -299,8 +299,8 @@ static hot_inline uint32_t recv_drain(struct shm_dev *dev, struct shm_mux *mux, 
 
 	ring_fetch(&rx);
 	while (wc != end) {
-		/* The length if a message is there that invalidates nothing. Else higher bits are
-		 * set. */
+		/* The length, if a message has arrived that invalidates no key. Otherwise higher
+		 * bits are set. */
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		struct recv_result result;
 		struct shm_qp *qp = own;
@@ -359,10 +359,8 @@ uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 	return unlikely(mux->is_broken) ? 0 : recv_drain(dev, mux, NULL, false, wcs, max);
 }
 
-/*
- * If the next message has come, fetch what its receiver will access. Where many receivers take
- * turns, the caches have lost each of them since its latest message.
- */
+/* If the next message has arrived, prefetches what its receiver will access. Where many receivers
+ * alternate, the caches have dropped the data of each receiver since its latest message. */
 static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
 {
 	const struct shm_qp *qp;
@@ -379,8 +377,8 @@ static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_p
 	}
 }
 
-/* Deliver messages, at most 'max', until there is none or one needs a slow function. Returns how
- * many were delivered. Either 'mux' or 'own' is the constant NULL, as in recv_drain(). */
+/* Delivers messages, at most 'max', until none is left or one needs a slow function. Returns the
+ * number of delivered messages. Either 'mux' or 'own' is the constant NULL, as in recv_drain(). */
 static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_mux *mux,
 					    struct shm_qp *own, uint32_t max)
 {
@@ -427,7 +425,7 @@ static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_m
 	return max - left;
 }
 
-/* A function of its own: inside a poll it would have to save the poll's registers. */
+/* This is a separate function: inline in a poll, it would have to save the poll's registers. */
 out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 {
 	return recv_deliver_all(qp->fabric.dev, NULL, qp, max);

@@ -21,8 +21,9 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 	};
 }
 
-/* As far as both the lap's last cell and the next publication, which comes a cell later, are
- * RING_SMALL_CELLS cells away: what is next then is in this lap, too. */
+/* Returns the position that is RING_SMALL_CELLS cells before the end of the lap or before the next
+ * publication, whichever comes first. If the head is below this position, the cell after such a
+ * message is in the same lap, too. */
 static uint64_t contig_end(const struct ring_reader *ring)
 {
 	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
@@ -43,7 +44,7 @@ void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 	ring->contig_end = contig_end(ring);
 }
 
-/* What is known of the reader is another, or the next message begins somewhere else. */
+/* Updates the members that depend on the reader's known position and on the tail. */
 static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 {
 	uint64_t lap_end = (tail | ring->cells.mask) + 1;
@@ -51,8 +52,8 @@ static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 
 	ring->cell = ring_cell_at(&ring->cells, tail);
 	ring->header = ring_first_header(tail);
-	/* Where nothing is free this lies in front of the cell, maybe of all cells, where the
-	 * shared part is. */
+	/* If no cell is free, small_end is before 'cell'. It may then be before all cells, in the
+	 * shared part. */
 	ring->small_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_SMALL_CELLS - 1) * RING_CELL;
 }
 
@@ -85,8 +86,8 @@ static out_of_line int has_room_now(struct ring_writer *ring, uint64_t tail, uin
 	return ring->full_at - tail >= need;
 }
 
-/* Whether the cells of a message that would begin at 'tail' fit, 'need' bytes: 1, 0, or -1 when the
- * reader's mark makes no sense. */
+/* Returns whether the cells of a message that begins at 'tail', 'need' bytes, fit: 1, 0, or -1 if
+ * the reader's published head is impossible. */
 static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
 	if (likely(ring->full_at - tail >= need))
@@ -100,7 +101,8 @@ static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, 
 	ring_store_header(ring_cell_at(cells, at), ring_number(at) | word, order);
 }
 
-/* All of a message but its first cell, of which there is something; where it ends is returned. */
+/* Writes all of a message except its first cell. 'left' is greater than 0. Returns the position
+ * where the message ends. */
 static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, const uint8_t *from,
 				uint32_t left)
 {
@@ -113,11 +115,13 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 	return at + RING_CELL;
 }
 
-#define AHEAD 3u /* cells from the end of a message; and how many of them */
+/* Cells between the end of a message and the prefetched cells, and number of prefetched cells. */
+#define AHEAD 3u
 
-/* The reader's core has the cells that it read a lap ago; to get them for writing takes longer than
- * to write a message. So some are fetched now, behind those that the reader fetches for itself;
- * behind the ring's end, once in a lap, in vain. */
+/* The reader's core caches the cells that it read a lap ago. To fetch such a cell for writing takes
+ * longer than to write a message. Therefore this function prefetches some cells, after those that
+ * the reader prefetches for itself. Once per lap, these cells are after the end of the ring, and
+ * the prefetch has no effect. */
 static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 {
 	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
@@ -126,7 +130,8 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 		ring_fetch_for_write(from + i * RING_CELL);
 }
 
-/* Of any length, at any place. 'tag' is what is in front of it, RING_TAG bytes, or NULL. */
+/* Writes a message of any length at any position. 'tag' points to the RING_TAG bytes before the
+ * message, or is NULL. */
 static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_t *data,
 		     uint32_t len)
 {
@@ -138,8 +143,8 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 
 	if (unlikely(room != 1))
 		return room;
-	/* The first cell last: the reader polls on it, and each of its looks would take the line
-	 * away. */
+	/* The first cell is written last: the reader polls it, and each of its looks would take the
+	 * cache line away from the writer. */
 	if (len > first_bytes)
 		end = put_rest(&cells, end, data + first_bytes, len - first_bytes);
 	to = ring_cell_at(&cells, tail) + RING_HEADER;
@@ -160,7 +165,7 @@ static hot_inline int write_cells(struct ring_writer *ring, bool is_tagged, uint
 	return 1;
 }
 
-/* Messages of several cells. Each is a function of its own, so that messages of one cell have no
+/* Messages of several cells. Each has a function of its own, so that messages of one cell have no
  * stack frame. */
 #define DEFINE_WRITE(name, is_tagged, n)                                                           \
 	static out_of_line int name(struct ring_writer *ring, uint64_t tag, const uint8_t *data,   \
@@ -198,8 +203,8 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	return write_tagged_three(ring, tag, data, len);
 }
 
-/* Where the payload of a message goes on: so much of the cell at 'at' is used, and its header is
- * written. */
+/* The position where the payload of a message continues. 'used' bytes of the cell at 'at' are used,
+ * and the header of this cell is written. */
 struct cursor {
 	uint64_t at;
 	uint32_t used;
@@ -217,7 +222,7 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 			put_cell_header(cells, cursor->at, 0, memory_order_relaxed);
 		}
 		n = left < RING_DATA - cursor->used ? left : RING_DATA - cursor->used;
-		if (n == RING_DATA) /* of a known length it is a few moves */
+		if (n == RING_DATA) /* a copy of known length takes a few moves */
 			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
 		else
 			copy_small(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used,
@@ -253,7 +258,7 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
-/* As ring_copy_out(), but nothing is written after the message. */
+/* Works like ring_copy_out(), but writes nothing after the message. */
 static out_of_line uint64_t copy_out_exact(const struct ring_reader *ring, uint32_t skip,
 					   uint8_t *dst, uint32_t len)
 {
@@ -272,7 +277,7 @@ static out_of_line uint64_t copy_out_exact(const struct ring_reader *ring, uint3
 	return at + RING_CELL;
 }
 
-/* ring_take() and ring_take_tagged(); 'skip', a constant, is the tag's bytes. */
+/* Implements ring_take() and ring_take_tagged(). 'skip', a constant, is the length of the tag. */
 static hot_inline uint32_t take_message(struct ring_reader *ring, uint32_t skip, uint32_t word,
 					void *dst, uint32_t size, uint32_t len)
 {

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Queues of receives. A message takes its receive when it is polled, so one that a queue pair has
- * taken is never left behind by it, be it shared or not.
- */
+/* Queues of receives. A message takes its receive when the message is polled. Therefore a queue
+ * pair that ends never keeps a receive that it has taken, whether the queue is shared or not. */
 #include <errno.h>
 
 #include "alloc.h"
@@ -29,7 +27,7 @@ void shm_recvs_fini(struct shm_recvs *recvs)
 	mem_free(recvs->wrs ? recvs->wrs - 1 : NULL);
 }
 
-/* One that is not there covers nothing. */
+/* Finds the registration of an lkey. A registration that does not exist covers no bytes. */
 static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t *base,
 			      uint64_t *len)
 {
@@ -54,14 +52,14 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 		uint64_t at;
 
 		*wr = wrs[i];
-		/* Mostly all of one registration, which is looked up once. */
+		/* Most receives belong to one registration, so that it is looked up only once. */
 		if (unlikely(wr->lkey != lkey)) {
 			lkey = wr->lkey;
 			find_registration(dev, lkey, &base, &len);
 		}
 		at = (uintptr_t)wr->addr - base;
 		if (unlikely(at > len || wr->len > len - at)) {
-			wr->lkey = SHM_NO_LKEY; /* the message that meets it fails */
+			wr->lkey = SHM_NO_LKEY; /* a message that takes this receive fails */
 			wr->len = 0;
 		}
 	}
@@ -86,7 +84,8 @@ uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *
 	return post((struct shm_dev *)srq->dev, &((struct shm_srq *)srq)->recvs, wrs, n);
 }
 
-/* One that was taken lies where it was until another is posted there, and was checked then. */
+/* Posts receives again. A receive that was taken stays in its element until another one is posted
+ * there, and it was checked when it was posted first. */
 uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n)
 {
 	struct shm_recvs *recvs = &((struct shm_srq *)srq)->recvs;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Queue pairs that wait for their peer: for room in a ring that it is to read, for a region that it
- * is to pass, or for the end of a WRITE. Queue pairs whose peer sent more messages than there are
- * receives of their own are here, too: shm_post_recv() has them polled, and a try only finds that
- * they waited too long. A peer decides how many there are and how long they wait. Therefore a poll
- * does not try all of them. It looks at a few in turn and tries those that are due, until one still
- * has to wait. The pause between two tries is a small part of the time that was waited. So a short
- * wait ends almost at once, and a long one costs next to nothing.
+ * Queue pairs that wait for their peer: until the peer reads from a ring, until it passes a region,
+ * or until its RDMA Write ends. Queue pairs whose peer sent more messages than they have receives
+ * of their own are in this list, too. shm_post_recv() makes such a queue pair hot, and a try here
+ * finds only that the message has waited too long. A peer decides how many queue pairs wait and for
+ * how long. Therefore a poll does not try all of them. It looks at a few, round-robin, and tries
+ * those that are due, until one of them still has to wait. The pause between two tries is a small
+ * part of the time that the queue pair has waited. So a short wait ends almost at once, and a long
+ * wait costs almost nothing.
  *
- * What goes on is subject to its user's turn (turn.h), although no poll of that turn gives it: a
- * peer decides when its queue pairs go on, and could have all of them do so in one poll. One that
- * is passed by for its user's debt is looked at again when the others were.
+ * The work of these queue pairs is subject to the turn of their user (turn.h), although it is not
+ * done in a poll of that turn: a peer decides when its queue pairs can continue, and could let all
+ * of them continue in one poll. A queue pair that is skipped because of its user's debt is looked
+ * at again after the others.
  */
 #include <rte_cycles.h>
 
@@ -18,8 +20,8 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define FEW	     8u /* looked at in a poll */
-#define PAUSE_PART   8u /* a pause is this part of the time that was waited */
+#define FEW	     8u /* queue pairs that a poll looks at */
+#define PAUSE_PART   8u /* a pause is this part of the wait so far */
 #define PAUSE_MAX_MS 1
 
 bool shm_stall_try(struct shm_qp *qp)
@@ -45,7 +47,7 @@ bool shm_stall_try(struct shm_qp *qp)
 	return goes_on;
 }
 
-/* Returns whether the user of a queue pair may have one more go on in this poll. */
+/* Returns whether the user of a queue pair may have one more continue in this poll. */
 static bool may_go_on(const struct shm_turns *turns, const struct shm_qp *qp)
 {
 	if (turns->n <= 1)
