@@ -2,12 +2,10 @@
 #ifndef ACCOUNT_H
 #define ACCOUNT_H
 
-/*
- * Users, which are what a peer is over shm: the processes of one UID. Each user has one account in
- * this process, over all devices. It counts what the user's connections hold here, and it queues
- * what has to be given up for them (reap.h), so that one user's limits and delays never concern
- * another user.
- */
+/* Over shm, a peer is a user: all processes of one UID. Each user has one account in this process,
+ * for all devices. The account counts what the user's connections hold here. It also queues what
+ * must be given up for them (reap.h), so that the limits and delays of one user never concern
+ * another user. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +13,7 @@
 
 #include "reap.h"
 
-/* What one user may hold of a process; a device's configuration has it. */
+/* Limits of what one user may hold in a process. They come from a device's configuration. */
 struct account_limits {
 	uint64_t map_bytes;
 	uint32_t mappings;
@@ -23,28 +21,27 @@ struct account_limits {
 
 struct shm_account {
 	uint32_t uid;
-	uint32_t refs; /* of connections, memories and jobs; the table's lock guards it */
+	uint32_t refs; /* of connections, memories and jobs; guarded by the table's lock */
 	_Atomic uint64_t map_bytes;
 	_Atomic uint32_t mappings;
 	struct reap_queue queue;
 	struct shm_account *next;
 };
 
-/* The account of a UID. NULL if there is no memory. The caller has a reference to it. */
+/* Returns the account of a UID, with a reference for the caller. Returns NULL if no memory is
+ * available. */
 struct shm_account *shm_account_get(uint32_t uid);
 void shm_account_hold(struct shm_account *account);
 void shm_account_put(struct shm_account *account); /* NULL is allowed */
 
-/* Charge a mapping of so many bytes. Returns -EDQUOT if it would exceed the limits, and 0
- * otherwise. Any thread. */
+/* Charges a mapping of 'bytes' bytes. Returns -EDQUOT if this would exceed the limits, otherwise 0.
+ * May be called on any thread. */
 int shm_account_charge(struct shm_account *account, uint64_t bytes,
 		       const struct account_limits *limits);
 void shm_account_discharge(struct shm_account *account, uint64_t bytes);
 
-/*
- * Around a fork(2), which may happen while another thread holds the lock. The child has no accounts
- * and no jobs.
- */
+/* Call these functions around a fork(2), which may happen while another thread holds the lock. The
+ * child has no accounts and no jobs. */
 void shm_account_fork_begin(void);
 void shm_account_fork_end(bool is_child);
 

@@ -22,46 +22,49 @@
 
 struct shm_mapping {
 	void *base; /* NULL: there is none */
-	size_t len; /* of whole pages of its file */
+	size_t len; /* bytes, in whole pages of the file */
 	int guard;
-	struct shm_account *account; /* that it is charged to, with a reference; NULL: none */
+	struct shm_account *account; /* charged, with a reference; NULL: none */
 };
 
-/* For whom something is mapped. */
+/* The device and the user for which something is mapped. */
 struct mapping_owner {
 	struct shm_account *account;
 	const struct account_limits *limits;
 	int wake_fd;  /* of the device, for its guards */
-	uint64_t tag; /* what the device is told when a guard is lost */
+	uint64_t tag; /* reported to the device when a guard is lost */
 };
 
-/* Whether a descriptor is of a memfd that cannot shrink. It makes no call that could block. */
+/* Returns whether a descriptor is of a memfd that cannot shrink. It makes no call that could block.
+ */
 bool mapping_is_memfd(int fd);
 
 /*
- * Map 'len' bytes of a peer's memfd from 'offset' on. That of a region may be larger, and may
- * consist of hugepages, of which whole ones are mapped. Any other has to be of that size, and
- * sealed against growing as well.
+ * Maps 'len' bytes of a peer's memfd from 'offset' on. The memfd of a region may be larger, and may
+ * consist of hugepages, of which whole ones are mapped. Any other memfd must have exactly this
+ * size, and must be sealed against growing as well.
  *
- * Returns 0;
- * -EPROTO: it is no such memfd, or not of that size;
- * -EDQUOT: the limits of its user forbid it;
- * -ENOSPC: there is no guard left;
- * -ENOMEM: the kernel refuses. */
+ * Returns one of these values:
+ * - 0
+ * - -EPROTO: it is no such memfd, or has another size.
+ * - -EDQUOT: the limits of its user forbid it.
+ * - -ENOSPC: there is no guard left.
+ * - -ENOMEM: the kernel refuses.
+ */
 int mapping_peer(struct shm_mapping *mapping, const struct mapping_owner *owner, int fd,
 		 uint64_t offset, uint64_t len, bool is_writable, bool is_region);
-/* Make a sealed memfd of this process's own, and map it. Peers that are given it can map it
- * read-only with 'read_only_for_others'. Its mode keeps other users from opening it again. Returns
- * 0 or -errno. */
+/* Creates a sealed memfd of this process, and maps it. With 'read_only_for_others', peers that get
+ * the descriptor can map it only for reading. Its mode keeps other users from opening it again.
+ * Returns 0 or -errno. */
 int mapping_own(struct shm_mapping *mapping, const char *name, size_t len,
 		bool read_only_for_others, int *fd);
-/* Guard a mapping of mapping_own(). Returns 0 or -ENOSPC. */
+/* Guards a mapping of mapping_own(). Returns 0 or -ENOSPC. */
 int mapping_guard(struct shm_mapping *mapping, int wake_fd, uint64_t tag);
-/* Unmap it, if there is one. It may take long where the mapping is the last one of a large memory.
- */
+/* Unmaps a mapping, if there is one. This may take long if the mapping is the last one of a large
+ * memory. */
 void mapping_release(struct shm_mapping *mapping);
 
-/* The size of a memfd's pages if it consists of hugepages, else 0. */
+/* Returns the size of a memfd's pages if it consists of hugepages, otherwise 0. */
 size_t mapping_hugepage_bytes(int fd);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef RECV_H
 #define RECV_H
 
-/* How messages get into their receives, from a queue pair's own ring or from a mux. */
+/* Copies messages into their receives, from a queue pair's own ring or from a mux. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,19 +13,19 @@ struct shm_dev;
 struct shm_mux;
 struct shm_qp;
 
-/* Messages of the own ring, up to 'max' completions. Returns how many. */
+/* Takes messages of the own ring, up to 'max' completions. Returns the number of completions. */
 uint32_t shm_recv_ring(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max);
-/* The same for a mux. Each message without a completion adds to the user's debt. */
+/* Does the same for a mux. Each message without a completion adds to the user's debt. */
 uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc *wcs,
 		      uint32_t max);
 
-/* Deliver messages to the user, one by one and at most 'max'. Returns how many. If they are fewer
- * than 'max', there is no further message, or it has to be taken by the functions above. */
+/* Delivers messages to the user, one by one and at most 'max'. Returns their number. If it is less
+ * than 'max', there is no further message, or the functions above have to take it. */
 uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max);
 uint32_t shm_deliver_mux(struct shm_dev *dev, struct shm_mux *mux, uint32_t max);
 
-/* Returns whether a message waits until a receive is posted, where receives are not shared. If it
- * has waited too long, the connection ends. */
+/* Returns whether a message waits until a receive is posted, if receives are not shared. If the
+ * message has waited too long, the connection ends. */
 bool shm_recv_is_awaited(struct shm_qp *qp);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SHM_OPTIONS_H
 #define SHM_OPTIONS_H
 
-/* What the user of driver shm chooses. */
+/* The options of driver shm. */
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,17 +19,18 @@ struct shm_ids {
 };
 
 struct shm_options {
-	uint32_t ring_kib;  /* 4 to 65536; 0: none was given, by need */
+	uint32_t ring_kib;  /* 4 to 65536; 0: not given, chosen by need */
 	uint32_t rnr_retry; /* 0 to 7: milliseconds that a message may wait for a receive,
 			       SHM_RNR_FOR_EVER: no limit */
-	struct shm_ids peer_uids,
-		peer_gids; /* who may connect, besides this process's user and root */
-	struct shm_ids
-		server_uids; /* whose listeners this side connects to, besides those of these two */
-	uint32_t mode;	     /* of socket files; 0600 and more */
+	/* may connect, besides this process's user and root */
+	struct shm_ids peer_uids, peer_gids;
+	/* this side connects to their listeners, besides those of the two users above */
+	struct shm_ids server_uids;
+	uint32_t mode; /* mode of socket files: 0600 or more */
 };
 
-/* 'text' is "key=value,...", or NULL. 0, or -EINVAL, logged: a key or value that is none. */
+/* Parses 'text', which is "key=value,..." or NULL. Returns 0, or logs an invalid key or value and
+ * returns -EINVAL. */
 int shm_options_parse(const char *text, struct shm_options *options);
 
 #endif

@@ -14,23 +14,24 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What is to be mapped, as mmap(2) has it. */
+/* What to map, like the arguments of mmap(2). */
 struct unlocked {
 	size_t len; /* whole pages */
 	int prot;
 	int flags;
 	int fd;
 	off_t offset;
-	bool is_huge; /* a file of hugepages: RLIMIT_MEMLOCK has to allow all of it while it is
-			 being mapped */
+	/* The file consists of hugepages. RLIMIT_MEMLOCK must permit all of it while it is mapped.
+	 */
+	bool is_huge;
 };
 
-/* Map it anywhere. No pages are taken. Returns MAP_FAILED with errno; EAGAIN: RLIMIT_MEMLOCK.
- * Async-signal-safe. */
+/* Maps memory at any address. It takes no pages. Returns MAP_FAILED and sets errno, which is EAGAIN
+ * if RLIMIT_MEMLOCK is exceeded. Async-signal-safe. */
 void *unlocked_map(const struct unlocked *what);
-/* Map it in place of what is at 'at'. Other threads see either the former memory or the new one. It
- * needs address space for a second mapping meanwhile. Returns false if it cannot be had.
- * Async-signal-safe. */
+/* Maps memory over the existing mapping at 'at'. Other threads see either the old memory or the new
+ * one. It needs address space for a second mapping meanwhile. Returns false if this is not
+ * available. Async-signal-safe. */
 bool unlocked_replace(void *at, const struct unlocked *what);
 
 #endif
