@@ -7,7 +7,7 @@
 #include "alloc.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shm_account *accounts; /* few: only those that have connections or jobs */
+static struct shm_account *accounts; /* few elements: only users with connections or jobs */
 
 static struct shm_account *account_find(uint32_t uid)
 {
@@ -36,7 +36,7 @@ struct shm_account *shm_account_get(uint32_t uid)
 	fresh->refs = 1;
 	reap_queue_init(&fresh->queue);
 	pthread_mutex_lock(&lock);
-	account = account_find(uid); /* another thread may have made it meanwhile */
+	account = account_find(uid); /* another thread may have created it meanwhile */
 	if (!account) {
 		fresh->next = accounts;
 		accounts = fresh;
@@ -102,10 +102,8 @@ void shm_account_fork_begin(void)
 
 void shm_account_fork_end(bool is_child)
 {
-	/*
-	 * What is charged to them is the parent's. The parent's sockets, which a child never frees,
-	 * still refer to them.
-	 */
+	/* The parent's mappings are charged to these accounts. The parent's sockets, which a child
+	 * never frees, still refer to the accounts. */
 	if (is_child)
 		accounts = NULL;
 	pthread_mutex_unlock(&lock);

@@ -12,7 +12,7 @@
 #define HAS_FEATURE(name) 0
 #endif
 
-/* Sanitizers look into memcpy(), and not into an instruction. */
+/* Sanitizers check memcpy(), but not an instruction. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
 	!HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) &&                       \
 	!HAS_FEATURE(memory_sanitizer)

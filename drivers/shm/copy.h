@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How the shm driver copies what RDMA Reads and Writes carry. */
+/* Copies of the data of RDMA Reads and Writes in the shm driver. */
 #ifndef WEIR_DRIVERS_SHM_COPY_H
 #define WEIR_DRIVERS_SHM_COPY_H
 
@@ -9,19 +9,19 @@
 
 #include "compiler.h"
 
-#define SHM_COPY_PIECE 2048	    /* up to here, C libraries copy by vector registers */
+#define SHM_COPY_PIECE 2048	    /* C libraries copy this length by vector registers */
 #define SHM_COPY_NEAR  256	    /* bytes */
 #define SHM_COPY_SPAN  4096	    /* bytes */
 #define SHM_COPY_USED  8192	    /* bytes */
 #define SHM_COPY_LONG  (256u << 10) /* bytes */
 
-/* Find out how this processor copies best. Any thread, before the first copy; more than once does
- * no harm. */
+/* Finds out how this processor copies best. May be called on any thread, before the first copy, and
+ * more than once. */
 void shm_copy_init(void);
 
-/* By one string instruction where the processor has a fast one, however long it is: C libraries
- * take vector registers from some length on, with AMD's processors from the size of the second
- * cache on, and are slower then ('weir-micro-memcpy --by shm' beside '--by memcpy'). */
+/* Copies by one string instruction of any length, if the processor has a fast one. From some length
+ * on, C libraries use vector registers, which are slower then. With AMD's processors, this length
+ * is the size of the second-level cache. See 'weir-micro-memcpy --by shm' and '--by memcpy'. */
 void shm_copy_long(void *dst, const void *src, size_t len);
 
 static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t len)
@@ -34,19 +34,21 @@ static inline void shm_copy_in_pieces(uint8_t *to, const uint8_t *from, size_t l
 	memcpy(to, from, len);
 }
 
-/* Out of line, so that who copies in one go has no stack frame for it. */
+/* Not inline, so that a caller that copies in one piece has no stack frame for this loop. */
 static out_of_line maybe_unused void shm_copy_apart(uint8_t *to, const uint8_t *from, size_t len)
 {
 	shm_copy_in_pieces(to, from, len);
 }
 
 /*
- * A long copy is one string instruction in the C library. Where the target lies a little above the
- * source in the low 12 bits of their addresses (as with blocks in pages, one of them behind a
- * header), that instruction was measured at a hundredth of its speed for up to 16 bytes, and in
- * hugepages at a quarter for up to 128: 'weir-micro-memcpy --size 4096 --offset 8 --by memcpy'
- * beside '--by shm'. There alone the copy goes in pieces, for which the library takes vector
- * registers. The two must not overlap.
+ * Copies 'len' bytes. The two ranges must not overlap.
+ *
+ * A long copy is one string instruction in the C library. That instruction is slow if the target is
+ * a little above the source in the low 12 bits of their addresses, as with blocks in pages of which
+ * one follows a header. Its speed was measured as a hundredth for up to 16 bytes, and in hugepages
+ * as a quarter for up to 128 bytes: compare 'weir-micro-memcpy --size 4096 --offset 8 --by memcpy'
+ * with '--by shm'. Only in this case, the copy is made in pieces, for which the library uses vector
+ * registers.
  */
 static inline void shm_copy(void *dst, const void *src, size_t len)
 {
@@ -60,8 +62,8 @@ static inline void shm_copy(void *dst, const void *src, size_t len)
 		memcpy(dst, src, len);
 }
 
-/* The same to memory that was used a moment ago, as buffers that are pulled into are mostly: there,
- * vector registers are as fast or faster, up to some length. */
+/* Copies to memory that was used recently, which is true of most buffers that data are pulled into.
+ * For such memory, vector registers are as fast or faster up to some length. */
 static inline void shm_copy_to_used(void *dst, const void *src, size_t len)
 {
 	if (len <= SHM_COPY_USED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Why connections end, for the operator: counts and log lines. */
+/* Counts and logs why connections end, for the operator. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 
 #include "shm_dev.h"
 
-/* The peer's memory is more than it may have mapped here, or than this process can map. */
+/* Counts a peer's memory that was not mapped, because it exceeds what the peer may have mapped here
+ * or what this process can map. */
 static void count_unmapped(struct shm_sock *sock, int error)
 {
 	struct shm_dev *dev = sock->dev;

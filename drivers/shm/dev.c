@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening and closing a device, and the table of what the driver does. */
+/* Opens and closes a device. The table of the driver's functions is here, too. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 #include "users.h"
 
 #define RNR_TRY_MS 1u
-/* How long a device that is closed waits until what its peers have passed is closed and unmapped.
+/* How long the close of a device waits until all that its peers have passed is closed and unmapped.
  */
 #define REAP_WAIT_MS	  1000u
 #define MAP_BYTES_DEFAULT (8ull << 40)
@@ -36,10 +36,8 @@ static int apply_options(struct shm_dev *dev, const char *text)
 	return 0;
 }
 
-/*
- * All sockets are shut down afterwards: copies of them in a child do not hide this side's end from
- * the peers.
- */
+/* Stops the control thread and shuts down all sockets. After the shutdown, copies of the sockets in
+ * a child do not hide this side's end from the peers. */
 static void shm_stop(struct fabric_dev *fdev)
 {
 	shm_cm_stop((struct shm_dev *)fdev);
@@ -51,7 +49,7 @@ static void shm_close(struct fabric_dev *fdev)
 
 	if (!dev)
 		return;
-	shm_cm_stop(dev); /* if it is not stopped yet */
+	shm_cm_stop(dev); /* if it has not been stopped yet */
 	if (dev->has_reaper)
 		reap_stop(REAP_WAIT_MS);
 	key_table_destroy(&dev->keys);
@@ -72,8 +70,8 @@ static void abandon_sock(const struct shm_sock *sock)
 		close(sock->mux_fd);
 }
 
-/* The lock may be another thread's of the parent, for ever: then the lists are left alone. So is
- * all that is not a descriptor. */
+/* Another thread of the parent may have held the lock, so that it is never released in the child.
+ * Therefore the child changes neither the lists nor anything else except the descriptors. */
 static void shm_abandon(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
@@ -82,7 +80,7 @@ static void shm_abandon(struct fabric_dev *fdev)
 	const struct shm_life *life;
 	const struct shm_sock *sock;
 
-	/* The device may be about to be closed by another thread of the parent. */
+	/* Another thread of the parent may have been closing the device. */
 	shm_fd_close(&dev->epoll_fd);
 	shm_fd_close(&dev->wake_fd);
 	shm_fd_close(&dev->keys.fd);
@@ -230,8 +228,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
-	/* Requests for connections have sockets, too: else a peer that holds all connections would
-	 * keep others from asking. */
+	/* Connection requests have sockets, too. Without room for them, a peer that holds all
+	 * connections would keep others from connecting. */
 	dev->max_connections =
 		(config->max_connections ? config->max_connections : 1) + config->max_requests;
 	dev->number = MUX_NONE;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Queue pairs that are protection domains: an entry of the key table for each registration with
- * remote rights, that is for one connection. A queue pair that exposes nothing has none, and its
- * peer is not given the regions either.
- */
+/* Queue pairs that are protection domains. The key table has an entry for one connection for each
+ * registration with remote rights. A queue pair that exposes nothing has no such entries, and its
+ * peer does not get the regions either. */
 #include <errno.h>
 
 #include <rte_log.h>
@@ -101,7 +99,8 @@ void shm_domain_remove(struct shm_dev *dev, uint32_t place)
 	drop(qp, place);
 }
 
-/* A registration's rkey is its lkey here, which names its place. */
+/* Returns the rkey of a registration in this domain. The device's rkey is the lkey here, which has
+ * the region's index. */
 uint32_t shm_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)fqp;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The control thread takes new connections of a listener: who may connect is greeted with WELCOME,
- * and a connection that waits gives way where all places are taken (backlog.h).
- */
+/* The control thread accepts new connections of a listener. It sends WELCOME to each peer that may
+ * connect. If there is no room, a waiting connection is displaced (backlog.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -14,16 +12,15 @@
 #include "shm_dev.h"
 #include "users.h"
 
-#define ACCEPTS_MAX 16u /* connections taken in a round */
-/*
- * Where the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while
- * so many jobs wait.
- */
+#define ACCEPTS_MAX 16u /* connections accepted in a round */
+/* If the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while this
+ * number of jobs waits. */
 #define BACKLOG_MAX 256u
 #define RESERVE_MAX 128u /* descriptors */
-/* A connection that has ended, and is to be closed, has at most so many descriptors. */
+/* Maximum number of descriptors of a connection that has ended and is not closed yet. */
 #define ENDED_DESCRIPTORS 4u
-/* So many of these, and as many as this part of RLIMIT_NOFILE, keep no user from connecting. */
+/* This number of such connections, and this part of RLIMIT_NOFILE, do not keep a user from
+ * connecting. */
 #define ENDED_MIN  8u
 #define ENDED_PART 64u
 
@@ -43,10 +40,8 @@ static struct shm_sock *waiting_sock(struct backlog_entry *entry)
 	return (struct shm_sock *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
 }
 
-/*
- * Of the connections that wait, the oldest one that is silent, of that peer if it is not NULL.
- * NULL: there is none.
- */
+/* Returns the oldest waiting connection that has sent nothing, of this peer if 'peer' is not NULL.
+ * Returns NULL if there is none. */
 static struct shm_sock *find_silent(const struct fabric_listener *listener,
 				    const struct backlog_peer *peer)
 {
@@ -59,11 +54,9 @@ static struct shm_sock *find_silent(const struct fabric_listener *listener,
 	return NULL;
 }
 
-/*
- * What gives way to a connection of 'newcomer': of the user that has to give way (backlog.h), a
- * connection that is silent if there is one, since nobody waits for it. A complete request gives
- * way to other users only. NULL: nothing does.
- */
+/* Returns the connection that is displaced by a connection of 'newcomer'. It belongs to the user
+ * whom backlog.h selects. A connection that has sent nothing is preferred, since nobody waits for
+ * it. A complete request is displaced only by another user. Returns NULL if none is displaced. */
 static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 				       const struct backlog_peer *newcomer)
 {
@@ -75,10 +68,8 @@ static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 	return waiting_sock(entry);
 }
 
-/*
- * When all places are taken, a connection that waits goes, unless it is silent and has said
- * something meanwhile. False: none goes.
- */
+/* Displaces a waiting connection when there is no room, unless that connection had sent nothing and
+ * has sent something meanwhile. Returns false if none was displaced. */
 static bool make_room(struct fabric_listener *listener, const struct shm_account *account)
 {
 	const struct backlog_peer newcomer = shm_backlog_peer(account);
@@ -91,7 +82,7 @@ static bool make_room(struct fabric_listener *listener, const struct shm_account
 	sock = find_displaced(listener, &newcomer);
 	is_silent = sock && sock->state == SOCK_GREETING;
 	if (sock && !is_silent)
-		shm_sock_release_locked(sock); /* the engine's thread was not told of it */
+		shm_sock_release_locked(sock); /* the engine's thread does not know of it */
 	shm_unlock(dev);
 	if (sock && !is_silent)
 		shm_count(dev, &dev->ndisplaced);
@@ -117,14 +108,12 @@ static int send_welcome(const struct shm_sock *sock)
 
 struct descriptors {
 	uint64_t limit;
-	uint64_t left;	  /* that this process may still open */
-	uint64_t reserve; /* of these, for users without a connection */
+	uint64_t left;	  /* descriptors that this process may still open */
+	uint64_t reserve; /* the part of these that is kept for users without a connection */
 };
 
-/*
- * The process's descriptors, if 'fd' is the one opened last. The kernel gives out the lowest
- * number, so that all below it are in use.
- */
+/* Counts the process's descriptors. 'fd' is the latest one. The kernel assigns the lowest free
+ * number, so that all numbers below 'fd' are in use. */
 static struct descriptors count_descriptors(int fd)
 {
 	struct descriptors all = {.limit = UINT64_MAX, .left = UINT64_MAX};
@@ -153,11 +142,12 @@ static bool has_many_ended(const struct shm_account *account, const struct descr
 }
 
 /*
- * A connection of a user that may connect. It takes over the reference to the account. False: there
- * is no room, and the descriptor is still the caller's.
+ * Accepts a connection of a user that may connect, and takes over the reference to the account.
+ * Returns false if there is no room: then the caller still owns the descriptor.
  *
- * One user's connections must not use up the descriptors of this process. So the last ones are for
- * connections in whose place another ends, and the last half of these is for what greetings need.
+ * One user's connections must not use up the descriptors of this process. So the last descriptors
+ * are kept for connections that displace another one, and the last half of these is kept for the
+ * needs of greetings.
  */
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {
@@ -191,10 +181,8 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 	return true;
 }
 
-/*
- * Close a connection that is not to be. Where the kernel has refused descriptors, its queue has
- * none.
- */
+/* Closes a connection that is refused. If the kernel has refused descriptors, the socket's queue
+ * has none. */
 static void greet_refuse(const struct fabric_listener *listener, int fd,
 			 struct shm_account *account)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Descriptors and mappings that a peer passed, and that no connection uses, go to the reaper. */
+/* Gives the reaper descriptors and mappings that a peer passed and that no connection uses. */
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -22,8 +22,9 @@ bool life_has_ended(const struct shm_life *life)
 	return poll(&look, 1, 0) == 1;
 }
 
-/* The socket knows the process itself. A PID may be another process's by now, if its own has ended:
- * then that one is watched, and the socket alone tells of the end. */
+/* Opens a pidfd for the process at the other end. SO_PEERPIDFD uses the process itself. By a PID,
+ * another process may be opened if the first one has ended and its PID was reused. Then this other
+ * process is watched, and only the socket reports the end. */
 static int open_pidfd(int sock, pid_t pid)
 {
 	socklen_t len = sizeof(int);
@@ -49,7 +50,7 @@ bool life_is_own(int sock, const struct weir_peer *who)
 	return !has_ended;
 }
 
-/* While a process lives, no other has its PID. */
+/* Finds a process by its PID. While a process lives, no other process has its PID. */
 static struct shm_life *life_find(struct shm_dev *dev, pid_t pid)
 {
 	struct shm_life *life;
@@ -70,7 +71,7 @@ static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
 
 	if (!life || !life_has_ended(life))
 		return life;
-	/* The control thread is about to hear of it. */
+	/* the control thread will be notified soon */
 	life_put(dev, life);
 	return NULL;
 }

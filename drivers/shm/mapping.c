@@ -39,12 +39,11 @@ size_t mapping_hugepage_bytes(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? (size_t)fs.f_bsize : 0;
 }
 
-/*
- * Whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond: fallocate(2)
- * may have put them past the end before the file was sealed. The peer can punch out all of its
- * pages at once, and an access waits until the kernel is done. What the kernel rounds up to
- * transparent hugepages, as far as one page table reaches, is let pass.
- */
+/* Returns whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond its end:
+ * fallocate(2) may have put pages there before the file was sealed. The peer can punch out all of
+ * the file's pages at once, and an access waits until the kernel has finished. The function permits
+ * the excess that the kernel adds to round up to transparent hugepages, up to the reach of one page
+ * table. */
 static bool is_bounded(int fd, const struct stat *st, uint64_t len)
 {
 	size_t page = ordinary_page(), huge = page * (page / sizeof(uint64_t));
@@ -54,7 +53,8 @@ static bool is_bounded(int fd, const struct stat *st, uint64_t len)
 	       (uint64_t)st->st_blocks * 512 <= round_up(len, huge);
 }
 
-/* The size of the pages that serve for 'len' bytes of the file, or 0 if they cannot be mapped. */
+/* Returns the size of the pages that can map 'len' bytes of the file, or 0 if they cannot be
+ * mapped. */
 static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 {
 	size_t huge, page = ordinary_page();
@@ -71,8 +71,9 @@ static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 	return page != 0 && offset % page == 0 ? page : 0;
 }
 
-/* A child after fork is not to have a mapping: it would keep the memory, and could write to what is
- * the parent's. Where this fails, a child has the memory, but none of its functions touches it. */
+/* Keeps a mapping from children after fork: a child would keep the memory in use, and could write
+ * to the parent's memory. If this fails, a child has the memory, but no function of the driver
+ * accesses it there. */
 static void keep_from_children(void *base, size_t len)
 {
 	(void)madvise(base, len, MADV_DONTFORK);
@@ -124,7 +125,7 @@ int mapping_own(struct shm_mapping *mapping, const char *name, size_t len,
 
 	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
 	if (read_only_for_others)
-		seals |= F_SEAL_FUTURE_WRITE; /* it spares the mapping that there is */
+		seals |= F_SEAL_FUTURE_WRITE; /* this seal does not affect the existing mapping */
 	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	if (*fd < 0)
 		return -errno;
