@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connecting and leaving: what the engine's thread does of it. The rest is in cm_thread.c,
- * listeners in listen.c. */
+/* Connecting and disconnecting: the part of the engine's thread. cm_thread.c has the rest, and
+ * listen.c has the listeners. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
@@ -22,10 +22,11 @@
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
-/* How long a connection that the peer has left may wait for a ring or a mux that does not go on. */
+/* How long a connection that the peer has left may wait for a ring or a mux that makes no progress.
+ */
 #define DRAIN_WAIT_S  1
 #define DRAIN_STEP_MS 10
-#define DRAIN_FEW     8u /* such connections are looked at in a poll */
+#define DRAIN_FEW     8u /* such connections that a poll looks at */
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -81,8 +82,8 @@ static int take_turn(struct shm_dev *dev, struct shm_qp *qp, const struct shm_so
 	return qp->turn ? 0 : -ENOMEM;
 }
 
-/* What the control thread is to say when the peer is ready for it: rings, and the HELLO that they
- * go with. */
+/* Prepares what the control thread sends when the peer is ready for it: the rings, and the HELLO
+ * that goes with them. */
 static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 			 const void *private_data, uint32_t private_len)
 {
@@ -101,7 +102,8 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 	sock->hello->ring_bytes = sock->ring_bytes;
 	if (mux_fd < 0)
 		return 0;
-	/* A second descriptor: the queue pair may end, and its muxes with it, before it is sent. */
+	/* This is a second descriptor: the queue pair, and its muxes with it, may end before the
+	 * descriptor is sent. */
 	sock->mux_fd = fcntl(mux_fd, F_DUPFD_CLOEXEC, 0);
 	sock->has_mux = sock->mux_fd >= 0;
 	sock->hello->has_mux = sock->has_mux;
@@ -109,8 +111,8 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 	return 0;
 }
 
-/* Connected to one that this side trusts. Until then nothing can be in the socket's queue, if the
- * kernel can see to that. */
+/* Connects to a listener that this side trusts. Before that, nothing can be in the socket's queue,
+ * if the kernel is able to refuse descriptors. */
 static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun,
 		      socklen_t len, struct shm_sock **out)
 {
@@ -190,13 +192,13 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	qp->sock = sock;
 	qp->peer = &sock->peer;
 	qp_add(dev, qp);
-	shm_cm_wake(dev); /* there is a deadline */
+	shm_cm_wake(dev); /* there is a new deadline */
 	*out = &qp->fabric;
 	return 0;
 }
 
-/* A request that came to one device is accepted on another: its socket moves. Nobody else touches
- * it. */
+/* Moves the socket of a request to the device that accepts it, which may be another one than the
+ * device that got the request. No other thread uses the socket meanwhile. */
 static int move(struct shm_sock *sock, struct shm_dev *to)
 {
 	struct shm_dev *from = sock->dev;
@@ -225,7 +227,7 @@ static int move(struct shm_sock *sock, struct shm_dev *to)
 	return rc;
 }
 
-/* ACCEPT, with a place in a mux if there is one. */
+/* Prepares an ACCEPT, with a slot in a mux if there is one. */
 static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void *private_data,
 			   uint32_t private_len, struct shm_msg *msg)
 {
@@ -240,8 +242,8 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 		sock->mux_set_tag = qp->mux_set->tag;
 }
 
-/* To ACCEPTED, and say so. The socket is watched before that, so that READY is read before what the
- * peer sends afterwards on another one. */
+/* Enters ACCEPTED and sends ACCEPT. The socket is watched before that, so that READY is read before
+ * what the peer then sends on another socket. */
 static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
@@ -254,12 +256,12 @@ static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm
 	LIST_INSERT_HEAD(&dev->by_id[sock->id % SHM_ID_LISTS], sock, same);
 	sock->is_known = true;
 	shm_sock_enter(sock, SOCK_ACCEPTED);
-	/* The end of its process was not looked for while it was a request, and is not reported
-	 * again. */
+	/* In REQUEST, the end of the peer's process was not handled, and it is not reported again.
+	 */
 	if (sock->life && sock->life->has_ended)
 		shm_sock_task(sock, TASK_DEAD);
 	shm_unlock(dev);
-	shm_cm_wake(dev); /* there is a deadline */
+	shm_cm_wake(dev); /* there is a new deadline */
 	rc = shm_sock_send(sock, msg, &dev->keys.fd, 1);
 	return rc == -EPIPE ? -ECONNRESET : rc;
 }
@@ -320,7 +322,8 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 	return rc;
 }
 
-/* What an event means for its queue pair. False: it concerns none that is left. */
+/* Applies an event to its queue pair. Returns false if the event concerns no existing queue pair.
+ */
 static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 {
 	struct shm_qp *qp = sock->qp;
@@ -355,8 +358,8 @@ static void advance_drain_clock(struct shm_dev *dev)
 	dev->drain_ticks += passed < most ? passed : most;
 }
 
-/* Returns whether the reader made progress within DRAIN_WAIT_S. *at is where it stood when it last
- * did, and *since is when that was. */
+/* Returns whether the reader made progress within DRAIN_WAIT_S. *at is the position of the latest
+ * progress, and *since is its time. */
 static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, uint64_t *since)
 {
 	if (*since == 0 || *at != rx->head) {
@@ -388,9 +391,9 @@ static bool mux_drains(struct shm_qp *qp)
 	       goes_on(rx, shm_dev_of(qp)->drain_ticks, &qp->drain_mux_at, &qp->drain_mux_since);
 }
 
-/* Messages that came before the peer left are delivered before it is said to have. No more than the
- * rings hold: a peer that is only said to have left, or whose other connections go on, may still
- * write. */
+/* Returns whether a DISCONNECTED event has to wait: messages that arrived before the peer left are
+ * delivered before the event. At most as many bytes as the rings hold are delivered: a peer that
+ * claims to have left, or whose other connections continue, may still write. */
 static bool still_drains(const struct shm_event *event)
 {
 	struct shm_qp *qp = event->sock->qp;
@@ -406,7 +409,7 @@ static bool still_drains(const struct shm_event *event)
 	return ring_drains(qp) || (qp->mux && mux_drains(qp));
 }
 
-/* Move what the control thread has counted to the statistics. */
+/* Moves the counts of the control thread to the statistics. */
 static void take_counts(struct shm_dev *dev)
 {
 	atomic_store(&dev->has_counts, false);
@@ -416,8 +419,8 @@ static void take_counts(struct shm_dev *dev)
 	dev->fabric.stats.maps_refused += atomic_exchange(&dev->nmaps_refused, 0);
 }
 
-/* From the list that is shared with the control thread, so that its lock is not held while they are
- * dealt with. */
+/* Takes events from the list that is shared with the control thread, so that the lock is not held
+ * while they are processed. */
 static void take_events(struct shm_dev *dev, uint32_t max)
 {
 	shm_lock(dev);
@@ -429,18 +432,16 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->list = &dev->taken;
-		/*
-		 * From here on it is the engine's. Its listener is there: the end of that takes
-		 * back what was not taken.
-		 */
+		/* From here on the engine owns the request. Its listener exists: the end of a
+		 * listener takes back the requests that were not taken. */
 		if (event->kind == FABRIC_CM_REQUEST)
 			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}
 	shm_unlock(dev);
 }
 
-/* Look at the first few of a list, and give those to the engine that need not wait. Returns how
- * many it was given. The others go behind all that wait: a peer decides how many these are. */
+/* Looks at the first few events of a list, and gives the engine those that need not wait. Returns
+ * the number of these. The others move to the end of the list: a peer decides how many wait. */
 static uint32_t give_events(struct shm_dev *dev, struct shm_events *list, uint32_t few,
 			    struct fabric_cm_event *events, uint32_t max)
 {

@@ -3,10 +3,10 @@
  * The messages on a connection's socket. They come from another process, which may send anything.
  *
  * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors
- * that come with it are then copies: whatever the kernel drops because there is no room for it,
- * here or in the process, is not the last reference, and its close cannot block. Only when all of
- * them are memfds is the message taken. Otherwise it stays where it is. The reaper closes the
- * copies in either case: the last one frees the file's pages.
+ * that arrive with it are then copies. If the kernel drops a copy for lack of room, here or in the
+ * process, the copy is not the last reference, and its close cannot block. The message is taken
+ * only if all of them are memfds. Otherwise it stays in the queue. The reaper closes the copies in
+ * either case: the close of the last one frees the file's pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,9 +18,9 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define MESSAGES_MAX 16u	       /* read from one socket before others have their turn */
-#define FDS_ROOM     (SHM_FDS_MAX + 1) /* so that one too many is seen */
-#define PAUSES_MAX   250u	       /* of one message: 2.5 s at the least */
+#define MESSAGES_MAX 16u	       /* read from one socket before other sockets are served */
+#define FDS_ROOM     (SHM_FDS_MAX + 1) /* room for one too many, so that it is noticed */
+#define PAUSES_MAX   250u	       /* pauses of one message: at least 2.5 s */
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4
@@ -31,12 +31,12 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS_ROOM * sizeof(int))];
 };
 
-/* A message as it was looked at. */
+/* A message that was looked at. */
 struct look {
 	struct shm_msg msg;
 	ssize_t n;
 	int flags;
-	bool has_control; /* which each message has: the sender's credentials */
+	bool has_control; /* each message has control data: the sender's credentials */
 	int fds[FDS_ROOM];
 	uint32_t nfds;
 };
@@ -59,11 +59,11 @@ int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const 
 		cmsg->cmsg_len = CMSG_LEN(nfds * sizeof(int));
 		memcpy(CMSG_DATA(cmsg), fds, nfds * sizeof(int));
 	}
-	/* A packet goes as a whole or not at all. */
+	/* The kernel sends a packet as a whole or not at all. */
 	return sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Copies of what a message still has in the socket's queue. */
+/* Drops copies of descriptors of a message that is still in the socket's queue. */
 static void drop_copies(const struct look *look)
 {
 	for (uint32_t i = 0; i < look->nfds; i++)
@@ -80,8 +80,8 @@ static enum shm_sock_state state_of(struct shm_sock *sock)
 	return state;
 }
 
-/* To another state, with an event, unless the engine's thread has ended it meanwhile. Returns 0 or
- * -ECONNRESET. */
+/* Enters another state, with an event, unless the engine's thread has ended the connection
+ * meanwhile. Returns 0 or -ECONNRESET. */
 static int sock_enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to,
 		      int kind, const struct shm_msg *msg)
 {
@@ -112,7 +112,7 @@ static bool ring_bytes_ok(const struct shm_msg *msg)
 	       msg->max_msg_bytes <= ring_msg_max(size);
 }
 
-/* HELLO and ACCEPT: who the peer is, and its key table. */
+/* Takes the peer's IDs and its key table from HELLO or ACCEPT. */
 static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_fd)
 {
 	const struct mapping_owner owner = owner_of(sock);
@@ -132,8 +132,7 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	return 0;
 }
 
-/* The socket becomes the engine's: this thread does not touch it any more until it is watched
- * again. */
+/* Gives the socket to the engine: this thread does not use the socket until it is watched again. */
 static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
@@ -171,7 +170,8 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 	return rc == 0 ? hand_over(sock, msg) : rc;
 }
 
-/* The peer has checked who this side is, and takes descriptors from it. */
+/* Handles WELCOME: the peer has checked this side's credentials, and accepts descriptors from it.
+ */
 static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
 	int fds[SHM_FDS_MAX] = {sock->rings_fd, sock->dev->keys.fd, sock->mux_fd};
@@ -214,8 +214,9 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	return sock_enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
 }
 
-/* The peer's keys refer to a region of this side's that it has not got. Of one that is gone, or
- * that is not for this peer, nothing is said: the peer's request fails when it has waited. */
+/* Handles WANT: the peer's keys refer to a region of this side that the peer does not have. If the
+ * region has ended, or is not for this peer, no answer is sent: the peer's request fails after its
+ * wait. */
 static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
 	uint32_t place = msg->region.id % SHM_REGIONS_MAX;
@@ -227,10 +228,8 @@ static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nf
 	return 0;
 }
 
-/*
- * There is one for each that was asked for. Of several, the first may come when it is not needed
- * any more, and is not mapped.
- */
+/* Handles REGION. There is one for each region that was requested. If several were requested, the
+ * first may arrive when it is not needed any more, and is not mapped. */
 static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
 		     uint32_t nfds)
 {
@@ -243,10 +242,8 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 	if (id != sock->asked)
 		return 0;
 	sock->asked = 0;
-	/*
-	 * There is no place for it before the engine's thread has taken or discarded the last one.
-	 * That thread asks again then.
-	 */
+	/* There is no room for the region until the engine's thread has taken or discarded the
+	 * previous one. That thread then asks again. */
 	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
 		return 0;
 	rc = shm_import_map(sock, msg, fds[0]);
@@ -293,8 +290,8 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 	}
 }
 
-/* All descriptors of a message. There are none but those of SCM_RIGHTS as long as no option of the
- * socket asks for others. */
+/* Collects all descriptors of a message. All of them are in SCM_RIGHTS, as long as no option of the
+ * socket requests others. */
 static void collect_fds(struct msghdr *hdr, struct look *look)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(hdr); cmsg; cmsg = CMSG_NXTHDR(hdr, cmsg)) {
@@ -336,7 +333,7 @@ static void take(const struct shm_sock *sock)
 	(void)!recvmsg(sock->fd, &hdr, MSG_DONTWAIT);
 }
 
-/* Whether all descriptors are memfds. If not, they are left to the reaper. */
+/* Returns whether all descriptors are memfds. If not, the reaper gets them. */
 static bool are_memfds(struct shm_sock *sock, const struct look *look)
 {
 	uint32_t n = 0;
@@ -357,11 +354,9 @@ static bool is_well_formed(const struct look *look)
 	       look->msg.version == SHM_VERSION;
 }
 
-/*
- * This process has no number left for a descriptor, or a security module keeps it from receiving
- * them. The message waits, but not for ever. Returns -EAGAIN, or -EMFILE when it has waited for too
- * long.
- */
+/* Handles a message whose descriptors cannot be received: this process has no free descriptor
+ * number, or a security module forbids it. The message waits, but not for ever. Returns -EAGAIN, or
+ * -EMFILE if it has waited for too long. */
 static int wait_for_descriptors(struct shm_sock *sock)
 {
 	if (sock->npauses++ < PAUSES_MAX) {
@@ -371,7 +366,13 @@ static int wait_for_descriptors(struct shm_sock *sock)
 	return -EMFILE;
 }
 
-/* One message. 0; -EAGAIN: there is none; SHM_HANDED_OVER; else the connection is over. */
+/*
+ * Reads one message. Returns one of these values:
+ * - 0: it was handled.
+ * - -EAGAIN: there is none.
+ * - SHM_HANDED_OVER: the engine owns the socket.
+ * - Any other value: the connection has ended.
+ */
 static int read_one(struct shm_sock *sock)
 {
 	struct look look;
@@ -408,7 +409,7 @@ int shm_sock_read(struct shm_sock *sock)
 	return rc;
 }
 
-/* The peer is asked for the region that the engine's thread needs. */
+/* Asks the peer for the region that the engine's thread needs. */
 static int send_want(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
@@ -425,7 +426,7 @@ static int send_want(struct shm_sock *sock)
 	return rc;
 }
 
-/* The first region that is due. */
+/* Sends the first region that is due. */
 static int send_region(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
@@ -437,7 +438,7 @@ static int send_region(struct shm_sock *sock)
 	if (sock->qp && sock->qp->exposes)
 		exposed = shm_exposed_find(sock->dev, place, &msg);
 	shm_unlock(sock->dev);
-	/* The engine's thread may hide it now, but only this thread closes it. */
+	/* The engine's thread may hide it from here on, but only this thread closes it. */
 	if (exposed)
 		rc = shm_sock_send(sock, &msg, &exposed->fd, 1);
 	if (rc == 0)

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The control thread: it sleeps on a device's sockets, takes what peers say there (cm_message.c),
- * and leaves an event for the engine's thread. A socket's life:
+ * The control thread sleeps on a device's sockets, reads what peers send there (cm_message.c), and
+ * queues events for the engine's thread. These are the states of a socket:
  *
  *   accepted:  GREETING -HELLO-> REQUEST -accept-> ACCEPTED -READY-> OPEN
  *   connected: CALLING -WELCOME-> CONNECTING -ACCEPT-> OPEN
  *
- * An end of file is how a peer leaves, or dies: the kernel closes its sockets. Anything that is not
- * the message that is due ends the connection. What a peer that says nothing can hold is bounded in
- * number and time, and a peer that says too much is read a few messages at a time.
+ * When a peer disconnects or dies, this side reads an end of file, because the kernel closes the
+ * peer's sockets. Any message that is not the expected one ends the connection. What a silent peer
+ * can hold is limited in number and time. If a peer sends many messages, only a few are read at a
+ * time.
  *
- * This thread makes no call that can block for longer than the kernel's own work takes. Where a
- * peer's descriptors are closed, that is the reaper's work (reap.h).
+ * This thread makes no call that can block for longer than the kernel's own work takes. The reaper
+ * closes the descriptors of peers (reap.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,7 +26,7 @@
 #include "shm_dev.h"
 #include "sigbus_guard.h"
 
-#define SWEEP_MS 500 /* how often late ones are looked for, while a message is due */
+#define SWEEP_MS 500 /* interval of the search for late messages, while a message is due */
 
 static void pause_socket(struct shm_sock *sock)
 {
@@ -34,7 +35,7 @@ static void pause_socket(struct shm_sock *sock)
 	shm_begin_pause(sock->dev);
 }
 
-/* False: it is the engine's now. */
+/* Handles events of a socket. Returns false if the engine owns the socket. */
 static bool on_socket(struct shm_sock *sock, uint32_t events)
 {
 	bool is_dead;
@@ -44,8 +45,8 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 	is_dead = sock->state == SOCK_DEAD;
 	shm_unlock(sock->dev);
 	if (is_dead) {
-		/* It would be reported again and again, until the engine's thread needs it no more.
-		 */
+		/* epoll would report it again and again, until the engine's thread does not need it
+		 * any more. */
 		if (sock->is_watched &&
 		    epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
 			sock->is_watched = false;
@@ -65,7 +66,7 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 	return true;
 }
 
-/* A socket, and what the lock guards of it. */
+/* A socket, and copies of its members that the lock guards. */
 struct sight {
 	struct shm_sock *sock;
 	const struct shm_life *life;
@@ -73,8 +74,9 @@ struct sight {
 	uint64_t mux_set_tag;
 };
 
-/* The next socket of those that have not been looked at in this round. Those that are the engine's,
- * or at their end, are left out. It stays until this thread frees it. False: there is none. */
+/* Returns the next socket that was not visited in this round. Sockets that the engine owns, or that
+ * have ended, are skipped. The socket stays until this thread frees it. Returns false if there is
+ * none. */
 static bool next_sock(struct shm_dev *dev, struct sight *sight)
 {
 	struct shm_sock *sock;
@@ -105,7 +107,7 @@ static void begin_round(struct shm_dev *dev)
 	shm_unlock(dev);
 }
 
-/* Memory that connections share with their peers was lost: they end. */
+/* Ends the connections whose memory, shared with their peers, was lost. */
 static void end_lost(struct shm_dev *dev, uint64_t tag)
 {
 	bool is_ours = tag == 0 && shm_own_has_lost(dev);
@@ -120,8 +122,8 @@ static void end_lost(struct shm_dev *dev, uint64_t tag)
 	}
 }
 
-/* A peer's process has ended. What it sent before is taken, then its connections end: a child of
- * its may have their sockets. */
+/* Handles the end of a peer's process. Its connections end after its last messages are read,
+ * although a child of the process may still have their sockets. */
 static void end_dead(struct shm_dev *dev, struct shm_life *life)
 {
 	struct sight sight;
@@ -153,7 +155,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 		on_wake(dev);
 		return;
 	}
-	/* What is found stays: only this thread frees sockets, and closes listeners. */
+	/* A found object stays: only this thread frees sockets and closes listeners. */
 	shm_lock(dev);
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
 	if (listener->id == id)
@@ -173,8 +175,8 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 	}
 }
 
-/* End those whose message did not come. Returns whether any is still due, or may be: it looks at
- * all, so not at each event of thousands. */
+/* Ends the connections whose message is late. Returns whether a message is still due, or may be.
+ * The function visits all sockets. Therefore it does not run at each event of thousands. */
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
@@ -207,7 +209,7 @@ static struct fabric_listener *next_paused(struct shm_dev *dev)
 	return listener;
 }
 
-/* Watch again what waits for descriptors, when it is time. */
+/* Watches sockets and listeners that wait for descriptors again, when their pause is over. */
 static void resume(struct shm_dev *dev)
 {
 	struct fabric_listener *listener;
@@ -260,11 +262,11 @@ static void run_task(struct shm_sock *sock, uint32_t tasks)
 		shm_sock_flush(sock);
 }
 
-/* What waits in a listener's queue goes as well: each may have descriptors in its own queue. */
+/* The connections in a listener's queue end as well: each may have descriptors in its own queue. */
 static void close_listener(struct fabric_listener *listener)
 {
 	(void)epoll_ctl(listener->dev->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
-	(void)shutdown(listener->fd, SHUT_RDWR); /* no more come */
+	(void)shutdown(listener->fd, SHUT_RDWR); /* after this, no connection is added */
 	shm_refuse_all(listener);
 	close(listener->fd);
 }
@@ -285,7 +287,7 @@ static void run_ending(struct shm_dev *dev)
 	shm_unlock(dev);
 }
 
-/* All that the engine's thread has left to this one. */
+/* Runs all tasks that the engine's thread has left to this thread. */
 static void run_tasks(struct shm_dev *dev)
 {
 	struct shm_exposed *hidden;
@@ -352,7 +354,7 @@ int shm_cm_start(struct shm_dev *dev)
 	rc = shm_watch(dev, dev->wake_fd, 0);
 	if (rc != 0)
 		return rc;
-	/* Signals are the application's threads' business; and this one's CPUs those that EAL gives
+	/* The application's threads handle signals. This thread runs on the CPUs that EAL assigns
 	 * to no lcore. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -374,7 +376,7 @@ void shm_cm_stop(struct shm_dev *dev)
 		pthread_join(dev->thread, NULL);
 		dev->has_thread = false;
 	}
-	/* Nobody else uses the device any more. */
+	/* No other thread uses the device any more. */
 	while ((sock = TAILQ_FIRST(&dev->socks)))
 		shm_sock_release(sock);
 	run_tasks(dev);

@@ -71,7 +71,7 @@ static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
 
 	if (!life || !life_has_ended(life))
 		return life;
-	/* the control thread will be notified soon */
+	/* the control thread will soon learn of the end */
 	life_put(dev, life);
 	return NULL;
 }

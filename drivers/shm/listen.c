@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Listeners, and their files. What is at a path belongs to whoever listens on it: it is removed by
- * that one, or, when its process died without doing so, by the next that wants to listen there. A
- * lock on a file beside it, PATH.lock, keeps two from doing that at a time, and others from taking
- * a socket that is bound, but does not listen yet, for one that was left. The lock file is there
- * only meanwhile.
+ * Listeners, and their files. The file at a path belongs to the process that listens on it. That
+ * process removes the file. If the process died without doing so, the next process that listens
+ * there removes the file. A lock on a second file, PATH.lock, keeps two processes from doing this
+ * at the same time. It also keeps a process from taking a socket that is bound but does not listen
+ * yet for an abandoned one. The lock file exists only meanwhile.
  *
- * Nobody but this user and root may open a socket file, unless the option 'mode' says otherwise.
- * There is no moment at which the mode is wider: a socket's file takes its mode from the socket,
- * which has it before bind(), less the umask; and until listen() nobody can connect. The umask
- * itself is the whole process's and is not touched.
+ * Only this user and root may open a socket file, unless the option 'mode' permits others. The mode
+ * is never wider, not even for a moment: a socket's file takes its mode from the socket, which has
+ * the mode before bind(), less the umask. Until listen() nobody can connect. The umask belongs to
+ * the whole process and is not changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,12 @@ socklen_t shm_address(const char *addr, struct sockaddr_un *sun)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
 }
 
-/* 0; -EADDRINUSE: another is about to listen there; or what keeps us from making a file. */
+/*
+ * Locks a path. Returns one of these values:
+ * - 0
+ * - -EADDRINUSE: another process is about to listen there.
+ * - Another error: the lock file cannot be created.
+ */
 static int lock_path(struct path_lock *lock, const char *path)
 {
 	struct stat held, there;
@@ -80,8 +85,8 @@ static int lock_path(struct path_lock *lock, const char *path)
 			close(lock->fd);
 			return -EADDRINUSE;
 		}
-		/* Whoever had it may have removed it after we opened it: then it keeps nobody out.
-		 */
+		/* The previous owner of the lock may have removed the file after it was opened
+		 * here. Then this lock keeps nobody out. */
 		if (lstat(lock->path, &there) == 0 && held.st_dev == there.st_dev &&
 		    held.st_ino == there.st_ino)
 			return 0;
@@ -96,7 +101,7 @@ static void unlock_path(struct path_lock *lock)
 	close(lock->fd);
 }
 
-/* The listener that was found may have passed descriptors already, whose close may block. */
+/* Closes a probe. The listener may have passed descriptors already, whose close may block. */
 static void close_probe(int fd)
 {
 	struct shm_account *account = shm_account_get(geteuid());
@@ -108,17 +113,16 @@ static void close_probe(int fd)
 	shm_account_put(account);
 }
 
-/*
- * A socket file that nobody listens on is what a process that died has left. That of another user
- * is not this one's to remove, and its listener is not to be trusted with a connection.
- */
+/* Removes a stale file: a socket file that nobody listens on, which a process that died has left.
+ * This process must not remove another user's file, and must not trust another user's listener with
+ * a connection. */
 static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 {
 	struct stat st;
 	bool is_stale;
 	int fd;
 
-	/* To connect to a file of another kind is refused, too. */
+	/* A connection to a file of another kind would be refused, too. */
 	if (lstat(sun->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return false;
 	if (st.st_uid != geteuid()) {
@@ -126,7 +130,8 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 			   sun->sun_path);
 		return false;
 	}
-	/* Without waiting: one whose queue is full listens, too, and may never take from it. */
+	/* The socket does not block: a listener whose queue is full listens, too, and may never
+	 * accept. */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
@@ -140,8 +145,9 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 	return is_stale && unlink(sun->sun_path) == 0;
 }
 
-/* Its file, unless that is another's by now. Before the socket is closed: until then nobody takes
- * the file for one that was left, and no other has its number. */
+/* Removes the listener's file, unless the path has another file by now. Call this function before
+ * the socket is closed: until then no process takes the file for a stale one, and no other file has
+ * its inode number. */
 static void remove_own(const struct fabric_listener *listener)
 {
 	struct stat st;
@@ -161,8 +167,8 @@ static int start_to_listen(struct fabric_listener *listener)
 	return listen(listener->fd, (int)listener->backlog.max) == 0 ? 0 : -errno;
 }
 
-/* The file as it was bound: its identity, and its mode, which the umask or a default ACL may have
- * made narrower. Neither step follows a link that somebody may have put there meanwhile. */
+/* Checks the file as it was bound: its identity, and its mode, which the umask or a default ACL may
+ * have narrowed. Neither step follows a link that somebody may have created meanwhile. */
 static int check_file(struct fabric_listener *listener, const char *path)
 {
 	uint32_t mode = listener->dev->options.mode;
@@ -194,7 +200,8 @@ static int check_file(struct fabric_listener *listener, const char *path)
 	return rc;
 }
 
-/* Bind to a path and listen. The file is the listener's own from here on, even when this fails. */
+/* Binds to a path and listens. The listener owns the file from here on, even if this function
+ * fails. */
 static int take_path(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
 {
 	struct path_lock lock;
@@ -225,8 +232,8 @@ static int take_name(struct fabric_listener *listener, const struct sockaddr_un 
 	return rc == 0 ? start_to_listen(listener) : rc;
 }
 
-/* The control thread may just be accepting from it; so it is the one that closes it. That takes no
- * longer than the kernel's own work does, and the address is free then. */
+/* Lets the control thread close a listener, because the control thread may be accepting from it.
+ * This takes no longer than the kernel's own work. After it, the address is free. */
 static void close_on_control(struct fabric_listener *listener)
 {
 	struct shm_dev *dev = listener->dev;
@@ -259,7 +266,7 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 	backlog_init(&listener->backlog, backlog ? backlog : 1);
 	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
-	/* Sockets inherit this when they are accepted. */
+	/* Accepted sockets inherit this setting. */
 	listener->refuses_rights = rc == 0 && shm_pass_rights(listener->fd, false);
 	if (rc == 0)
 		rc = addr[0] == '/' ? take_path(listener, &sun, len)
@@ -293,7 +300,7 @@ void shm_unlisten(struct fabric_listener *listener)
 	dev = listener->dev;
 	remove_own(listener);
 	close_on_control(listener);
-	/* Nothing is accepted from here on, so none of its sockets is missed. */
+	/* From here on nothing is accepted, so that none of the listener's sockets is missed. */
 	shm_lock(dev);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
 		bool is_greeting = sock->state == SOCK_GREETING;
@@ -301,8 +308,8 @@ void shm_unlisten(struct fabric_listener *listener)
 		next = TAILQ_NEXT(sock, entry);
 		if (sock->listener != listener)
 			continue;
-		/* A request that the engine has not been given yet is nobody's; one that it has, is
-		 * the engine's. */
+		/* The engine owns a request that it has been given. Nobody owns a request that it
+		 * has not been given. */
 		if (is_greeting || (!sock->qp && sock->events[0].list))
 			shm_sock_release_locked(sock);
 		else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: this side's, registered and exposed to peers; and a peer's regions. */
+/* Memory: registrations of this side, which peers may map, and regions of a peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,17 +14,17 @@
 #include "shm_qp.h"
 #include "sigbus_guard.h"
 
-/* Whether a peer may ever have to write: by the region's own key, or by a window. */
+/* Returns whether a peer may ever have to write: by the region's own key, or by a window. */
 static bool peers_write(uint32_t access)
 {
 	return access & FABRIC_REMOTE_WRITE ||
 	       (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
 }
 
-/* A second descriptor of a memfd, for peers that are only to read. One that can do no more than
- * that is not enough: the peer could open the file again through /proc. So the file's mode must not
- * let other users do that. A memfd that is sealed against writing needs neither. Processes of the
- * same user cannot be kept out: they could use ptrace(2) as well. */
+/* Returns a second descriptor of a memfd, for peers that may only read. A read-only descriptor is
+ * not enough: the peer could open the file again through /proc. Therefore the file's mode must not
+ * permit this to other users. A memfd that is sealed against writing needs neither. Processes of
+ * the same user cannot be kept out: they could use ptrace(2) as well. */
 static int for_readers(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -49,7 +49,7 @@ static int for_readers(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Makes what peers are given of a memfd. Returns 0, -ENOMEM, or why there is no descriptor. */
+/* Creates what peers get of a memfd. Returns 0, -ENOMEM, or the error of the second descriptor. */
 static int exposed_new(int fd, uint64_t fd_offset, uint32_t access, struct shm_exposed **out)
 {
 	struct shm_exposed *exposed = mem_zalloc(sizeof(*exposed));
@@ -75,7 +75,7 @@ void shm_exposed_free(struct shm_exposed *exposed)
 	mem_free(exposed);
 }
 
-/* Peers are not given it any more: the control thread closes it. The lock is held. */
+/* Stops giving a registration to peers: the control thread closes it. The caller holds the lock. */
 static void hide(struct shm_dev *dev, struct shm_mr *m)
 {
 	if (m->exposed)
@@ -83,9 +83,9 @@ static void hide(struct shm_dev *dev, struct shm_mr *m)
 	m->exposed = NULL;
 }
 
-/* Memory of this process that peers may write to is theirs to punch holes into as well. Without a
- * guard, the next access to one may end the process. The tag 0 says that it is this process's own.
- */
+/* Guards memory of this process that peers may write to: peers can punch holes into it, too.
+ * Without a guard, the next access to a hole may end the process. The tag 0 means this process's
+ * own memory. */
 static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 {
 	size_t page = mapping_hugepage_bytes(fd), before;
@@ -165,7 +165,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	if (is_remote && dev->own_domains) {
 		int rc = shm_domain_add(dev, index);
 
-		mr->rkey = m->lkey; /* which opens nothing to a peer */
+		mr->rkey = m->lkey; /* this rkey opens nothing to a peer */
 		if (rc != 0) {
 			shm_mr_deregister(fdev, mr);
 			return rc;
@@ -229,7 +229,7 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	mw->driver = NULL;
 }
 
-/* Room for a place. */
+/* Makes room for an index. */
 static int make_place(struct shm_imports *imports, uint32_t place)
 {
 	struct shm_import *at;
@@ -254,7 +254,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	struct shm_import *import = &sock->fresh;
 	int rc;
 
-	/* The engine's thread may have left one here that this one has replaced. */
+	/* The engine's thread may have left a region here that this one has replaced. */
 	shm_leave_mapping(&import->mapping, sock->account);
 	*import = (struct shm_import){
 		.id = msg->region.id,
@@ -267,7 +267,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	return rc;
 }
 
-/* Take over what the control thread has mapped. */
+/* Takes over a region that the control thread has mapped. */
 static struct shm_import *take_fresh(struct shm_qp *qp, uint32_t id)
 {
 	struct shm_imports *imports = &qp->peer->imports;
@@ -299,10 +299,8 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 			return import;
 		has_discarded = true;
 	}
-	/*
-	 * While another region was in the way, the control thread may have dropped the one that is
-	 * wanted.
-	 */
+	/* While another region occupied 'fresh', the control thread may have dropped the one that
+	 * is wanted. */
 	if (atomic_exchange(&sock->wanted, id) == id && !has_discarded)
 		return NULL;
 	shm_lock(dev);
@@ -322,7 +320,7 @@ bool shm_own_has_lost(struct shm_dev *dev)
 
 		if (!m->in_use || !m->exposed || !guard_is_lost(m->guard))
 			continue;
-		/* What peers map is not what is here any more. */
+		/* The memory that peers map is not the registered memory any more. */
 		key_put(&dev->keys, &m->key);
 		hide(dev, m);
 		any = true;

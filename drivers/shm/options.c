@@ -11,7 +11,7 @@
 #include "shm_options.h"
 #include "shm_wire.h"
 
-#define MODE_OWNER 0600u /* without it this side could not connect to itself */
+#define MODE_OWNER 0600u /* without this mode, this side could not connect to itself */
 #define MODE_MAX   0777u
 
 static const char *const keys[] = {"ring_kib",	 "rnr_retry", "peer_uid", "peer_gid",
@@ -22,7 +22,8 @@ static const char *const expected =
 	"0600 to 0777; peer_uid, peer_gid and "
 	"server_uid are up to 32 numbers, separated by colons, or 'any'";
 
-/* One number, up to a character of 'ends' or the end of the text. NULL: it is none. */
+/* Parses one number, up to a character of 'ends' or the end of the text. Returns NULL if it is not
+ * a number. */
 static const char *number(const char *text, int base, const char *ends, uint32_t *out)
 {
 	unsigned long value;
@@ -38,7 +39,7 @@ static const char *number(const char *text, int base, const char *ends, uint32_t
 	return end;
 }
 
-/* A key without '=' has no value at all. */
+/* Handles a numeric option. A key without '=' has no value. */
 static int parse_number(const char *key, const char *value, void *out)
 {
 	(void)key;

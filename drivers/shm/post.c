@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Work requests. A request is carried out when it is posted: a Send is copied into the ring, a
- * WRITE or READ is one memcpy between our memory and the peer's mapping. Only when the ring is
- * full, or an earlier request waits, does the request go to the pending queue, whose requests
- * stall.c tries in order. So completions are in order, and a WRITE is visible before a Send that
- * was posted after it: the Send's header is stored with release.
- */
+/* Work requests. A request is carried out when it is posted: a Send is copied into the ring, and an
+ * RDMA Write or Read is one memcpy between local memory and the mapping of the peer's memory. If
+ * the ring is full, or an earlier request waits, the request goes to the pending queue, whose
+ * requests stall.c tries in order. So completions are in order, and an RDMA Write is visible before
+ * a Send that was posted after it: the Send's header is stored with release. */
 #include "alloc.h"
 #include "compiler.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* The request is over. It gives a completion if it is signaled or has failed. When that is polled,
- * the request gives back its place, and those of the unsignaled requests before it. */
+/* Ends a request. The request gives a completion if it is signalled or has failed. When this
+ * completion is polled, the send queue entries of the request and of the unsignalled requests
+ * before it become free. */
 static void post_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fabric_status status,
 			  uint32_t bytes)
 {
@@ -49,7 +48,7 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
-/* wr->rkey is the key to be. */
+/* Binds a memory window. wr->rkey is the new key. */
 static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
@@ -91,7 +90,7 @@ static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	}
 }
 
-/* Carry out and complete. False: not yet. */
+/* Carries out and completes a request. Returns false if the request has to wait. */
 static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	uint32_t bytes = 0;
@@ -126,8 +125,8 @@ bool shm_run_pending(struct shm_qp *qp)
 	return qp->npending != before;
 }
 
-/* Keep a request for later, INLINE data with it. The room for all that there can be is taken the
- * first time. */
+/* Stores a request and its inline data for later. The first call allocates memory for the maximum
+ * number of requests. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	uint32_t place = (qp->pending_first + qp->npending) % qp->max_send_wr;
@@ -162,7 +161,7 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
-/* A queue pair that only ever sends by short cuts has no completions. */
+/* Allocates the queue of completions. A queue pair that uses only direct functions needs none. */
 static out_of_line bool make_done(struct shm_qp *qp)
 {
 	qp->done = mem_zalloc((qp->done_mask + 1) * sizeof(qp->done[0]));
@@ -183,8 +182,8 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		struct fabric_wr bind;
 
 		if (unlikely(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver)) {
-			/* The caller may name the key behind this, be it carried out now or later.
-			 */
+			/* The caller may use the new key after this post, whether the bind is
+			 * carried out at once or later. */
 			bind = *wr;
 			bind.rkey =
 				key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);

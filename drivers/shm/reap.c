@@ -14,16 +14,16 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;
-/* Lines with jobs that are not served, by is_suspect. */
+/* Lines with jobs that no worker serves, by is_suspect. */
 static STAILQ_HEAD(ready_lines, reap_line) ready[2] = {
 	STAILQ_HEAD_INITIALIZER(ready[0]),
 	STAILQ_HEAD_INITIALIZER(ready[1]),
 };
 static uint32_t ndevices;
-/* Workers; of these, those with nothing to do, and those with a suspect job. */
+/* Numbers of workers, of idle workers, and of workers with a suspect job. */
 static uint32_t nworkers, nidle, nsuspect;
 static uint32_t nstarting; /* workers that are not in 'nworkers' yet */
-static bool lacks_worker;  /* the last attempt to start one failed */
+static bool lacks_worker;  /* the latest attempt to start a worker failed */
 static _Atomic uint32_t njobs;
 
 void reap_queue_init(struct reap_queue *queue)
@@ -41,17 +41,16 @@ static uint64_t reap_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/*
- * Whether a worker may begin a suspect job, which may block it. While there are devices, another
- * worker has to be left to the other jobs. While there are none, a worker has to be left to start
- * for the next device. The lock is held.
- */
+/* Returns whether a worker may begin a suspect job, which may block the worker. While there are
+ * devices, another worker must remain for the other jobs. While there are none, it must remain
+ * possible to start a worker for the next device. The caller holds the lock. */
 static bool may_block(void)
 {
 	return nsuspect + 1 < (ndevices > 0 ? nworkers : REAP_WORKERS_MAX);
 }
 
-/* The line to be served next. NULL: there is none, or none that may be. The lock is held. */
+/* Returns the next line to serve. Returns NULL if there is none, or none that may be served. The
+ * caller holds the lock. */
 static struct reap_line *next_line(void)
 {
 	struct reap_line *line = may_block() ? STAILQ_FIRST(&ready[true]) : NULL;
@@ -59,11 +58,9 @@ static struct reap_line *next_line(void)
 	return line ? line : STAILQ_FIRST(&ready[false]);
 }
 
-/*
- * Have the lines that are ready served, if there are any: wake a worker that is idle. If none of
- * these may serve them, one is to be started, and is counted already. It sees to the others that
- * wait. The lock is held.
- */
+/* Wakes an idle worker for the lines that are ready, if there are any. If no idle worker may serve
+ * them, the function returns true after it has counted a new worker, which the caller starts. That
+ * worker also takes care of the other waiting lines. The caller holds the lock. */
 static bool call_worker(void)
 {
 	bool has_suspect = !STAILQ_EMPTY(&ready[true]);
@@ -80,10 +77,8 @@ static bool call_worker(void)
 
 static int start_worker(void);
 
-/*
- * Carries out one job of a line, the first one in its list, which then goes to the list's end. The
- * lock is held, and given up meanwhile.
- */
+/* Carries out the first job of a line, which is the first line of its list. The line then moves to
+ * the end of the list. The caller holds the lock, which is released meanwhile. */
 static void serve(struct reap_line *line)
 {
 	struct reap_job *job = STAILQ_FIRST(&line->jobs);
@@ -95,7 +90,7 @@ static void serve(struct reap_line *line)
 	line->is_served = true;
 	line->since_ns = reap_now_ns();
 	nsuspect += is_suspect;
-	wants = call_worker(); /* this one may be busy for long */
+	wants = call_worker(); /* this worker may be busy for long */
 	pthread_mutex_unlock(&lock);
 	if (wants)
 		(void)start_worker();
@@ -138,7 +133,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Starts a worker, which is counted already. */
+/* Starts a worker that is counted already. */
 static int start_worker(void)
 {
 	sigset_t all, old;
@@ -166,7 +161,7 @@ int reap_start(void)
 
 	pthread_mutex_lock(&lock);
 	ndevices++;
-	/* Workers that a job of a device of before blocks do not count. */
+	/* Workers that are blocked by a job of an earlier device do not count. */
 	while (rc == 0 && nworkers + nstarting < nsuspect + REAP_WORKERS_MIN &&
 	       nworkers + nstarting < REAP_WORKERS_MAX) {
 		nstarting++;
@@ -208,14 +203,14 @@ void reap(struct reap_job *job)
 		STAILQ_INSERT_TAIL(&ready[job->is_suspect], line, entry);
 		wants = call_worker();
 	} else if (lacks_worker && !line->is_served) {
-		/* The line waits, and the worker that it wanted could not be started. */
+		/* The line waits, and its worker could not be started. */
 		wants = call_worker();
 	}
 	STAILQ_INSERT_TAIL(&line->jobs, job, entry);
 	pthread_mutex_unlock(&lock);
 	if (wants)
-		(void)start_worker(); /* if it fails, a worker that has ended its job takes over, or
-					 the next call tries again */
+		(void)start_worker(); /* on failure, a worker that ends its job takes over, or the
+					 next call tries again */
 }
 
 bool reap_is_refused(const struct reap_queue *queue)

@@ -9,7 +9,7 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* A message in one piece. Returns what ring_put_one() does. */
+/* Sends a contiguous message. Returns the same values as ring_put_one(). */
 static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (unlikely(qp->tx_in_mux))
@@ -17,7 +17,8 @@ static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 	return ring_put_one(&qp->tx, data, len);
 }
 
-/* A message of several pieces, or with a key to invalidate. Returns what ring_put() does. */
+/* Sends a message of several parts, or with a key to invalidate. Returns the same values as
+ * ring_put(). */
 static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t len)
 {
 	uint32_t inv_rkey = wr->op == FABRIC_SEND_INV ? wr->rkey : 0;
@@ -59,7 +60,7 @@ static out_of_line bool sent_when_cold(struct shm_qp *qp)
 	return true;
 }
 
-/* A message of 'n' cells, for which there is room. 'by_mux' and 'n' are constants. */
+/* Sends a message of 'n' cells, for which there is room. 'by_mux' and 'n' are constants. */
 static hot_inline bool send_small(struct shm_qp *qp, bool by_mux, uint32_t n, const uint8_t *data,
 				  uint32_t len)
 {
@@ -71,7 +72,7 @@ static hot_inline bool send_small(struct shm_qp *qp, bool by_mux, uint32_t n, co
 	return true;
 }
 
-/* Each is a function of its own, so that none has the stack frame of another. */
+/* Each is a separate function, so that none has the stack frame of another. */
 #define DEFINE_SEND(name, by_mux, n)                                                               \
 	static out_of_line bool name(struct shm_qp *qp, const uint8_t *data, uint32_t len)         \
 	{                                                                                          \
@@ -85,7 +86,7 @@ DEFINE_SEND(mux_send_one, true, 1)
 DEFINE_SEND(mux_send_two, true, 2)
 DEFINE_SEND(mux_send_three, true, 3)
 
-/* A message of any length. */
+/* Sends a message of any length. */
 static out_of_line bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1)
@@ -114,7 +115,7 @@ bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
-	/* A message of no bytes goes by send_any(), as all do while the maximum is 0. */
+	/* An empty message goes by send_any(), like all messages while the maximum is 0. */
 	if (unlikely(len - 1 >= qp->small_max || !ring_has_small_room(&qp->tx)))
 		return qp->tx_in_mux ? mux_send(qp, data, len) : send_any(qp, data, len);
 	if (len <= RING_DATA)

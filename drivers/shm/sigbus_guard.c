@@ -14,7 +14,7 @@
 #include "unlocked.h"
 
 #define GUARDS_MAX  65536
-#define SPARE_BYTES 65536u /* of the memory that serves when no other can be had */
+#define SPARE_BYTES 65536u /* reserve memory, used if no other memory is available */
 
 /* The signal's handler reads a guard at any moment, on any thread. 'seq' is odd while a guard is
  * changed, so that the handler never combines the base of one mapping with the length of another.
@@ -22,7 +22,7 @@
 static struct guard {
 	_Atomic uint32_t seq;
 	_Atomic int wake_fd;
-	_Atomic uintptr_t base; /* 0: free */
+	_Atomic uintptr_t base; /* 0: the guard is free */
 	_Atomic size_t len;
 	_Atomic size_t page;
 	_Atomic uint64_t tag;
@@ -38,14 +38,14 @@ struct span {
 
 static atomic_uint nlosses;
 static atomic_int nguards; /* guards in use, and free ones below the highest in use */
-static int next_free;	   /* where the search for a free guard begins: most before it are taken */
-static int spare_fd = -1;  /* a memfd whose pages are all there */
+static int next_free;	   /* start of the search for a free guard: most before it are in use */
+static int spare_fd = -1;  /* a memfd whose pages are all allocated */
 static uint8_t *spare;
 static struct sigaction before;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t spare_once = PTHREAD_ONCE_INIT;
 
-/* Copies what a guard covers. Returns false if it is free, or is being changed: then nobody
+/* Copies what a guard covers. Returns false if the guard is free, or is being changed: then nobody
  * accesses its mapping. */
 static bool read_guard(const struct guard *guard, struct span *span)
 {
@@ -57,7 +57,7 @@ static bool read_guard(const struct guard *guard, struct span *span)
 	return seq % 2 == 0 && span->base != 0 && atomic_load(&guard->seq) == seq;
 }
 
-/* Replaces all of a mapping by anonymous memory. This fails where that memory would exceed a limit,
+/* Replaces all of a mapping by anonymous memory. This fails if that memory would exceed a limit,
  * such as strict overcommit. Async-signal-safe. */
 static bool replace_all(const struct span *span)
 {
@@ -69,8 +69,8 @@ static bool replace_all(const struct span *span)
 				   .fd = -1});
 }
 
-/* A lock would count in RLIMIT_MEMLOCK, although it takes no page: the next piece could be refused.
- */
+/* A lock would count in RLIMIT_MEMLOCK, although it allocates no page: the kernel could refuse the
+ * next part. */
 static bool place_spare(uintptr_t at, size_t len)
 {
 	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
@@ -81,8 +81,8 @@ static bool place_spare(uintptr_t at, size_t len)
 	return true;
 }
 
-/* Replaces the part of a mapping around 'at' by memory that was taken beforehand, again and again
- * the same. A shared mapping of pages that are there is charged to no limit. Async-signal-safe. */
+/* Replaces the part of a mapping around 'at' by the reserve memory, which is used repeatedly. A
+ * shared mapping of allocated pages is charged to no limit. Async-signal-safe. */
 static bool replace_part(const struct span *span, uintptr_t at)
 {
 	size_t unit = span->page > SPARE_BYTES ? span->page : SPARE_BYTES;
@@ -92,8 +92,8 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	if (!spare)
 		return false;
 	memset(spare, 0, SPARE_BYTES);
-	/* The kernel replaces a hugepage only as a whole. What is past the end of the spare memory
-	 * is lost as well, until the loop gets there. */
+	/* The kernel replaces a hugepage only as a whole. The part after the end of the reserve
+	 * memory is lost as well, until the loop reaches it. */
 	if (unit > SPARE_BYTES && !place_spare(from, to - from))
 		return false;
 	for (; from < to; from += SPARE_BYTES)
@@ -127,8 +127,8 @@ static bool lose(uintptr_t at)
 	return found;
 }
 
-/* Does what SIGBUS did before. A handler that was set after this one, and that hands the signal on
- * to it, comes back here: then the signal ends the process. */
+/* Does what SIGBUS did before. If a handler that was set later passes the signal on to this
+ * handler, the signal returns here and ends the process. */
 static void hand_on(int signal, siginfo_t *info, void *context)
 {
 	static _Atomic pid_t handing_on;
@@ -146,8 +146,8 @@ static void hand_on(int signal, siginfo_t *info, void *context)
 			return;
 		}
 	}
-	/* The access is repeated, and ends the process. A signal that was sent by a process has to
-	 * be raised again. */
+	/* The access is repeated, and ends the process. A signal that was sent by a process must be
+	 * raised again. */
 	sigaction(SIGBUS, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)
 		raise(signal);
@@ -162,7 +162,8 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Each guard_set() checks the handler: an application may have set its own since. */
+/* Sets the handler if it is not set. Each guard_set() checks this: an application may have set its
+ * own handler since. */
 static bool catch_sigbus(void)
 {
 	struct sigaction ours = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK},
@@ -177,8 +178,8 @@ static bool catch_sigbus(void)
 	return sigaction(SIGBUS, &ours, NULL) == 0;
 }
 
-/* Takes the spare memory with the first guard. Without it a loss may end the process, as it would
- * without guards. */
+/* Allocates the reserve memory with the first guard. Without it a loss may end the process, as it
+ * would without guards. */
 static void take_spare(void)
 {
 	void *p;
@@ -187,7 +188,7 @@ static void take_spare(void)
 	fd = memfd_create("weir-shm-spare", MFD_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* Unlike a first access, fallocate() returns an error where there is no page. */
+	/* Unlike a first access, fallocate() returns an error if no page is available. */
 	if (fallocate(fd, 0, 0, SPARE_BYTES) == 0) {
 		p = mmap(NULL, SPARE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p != MAP_FAILED) {
@@ -268,8 +269,8 @@ bool guard_take_loss(int wake_fd, uint64_t *tag)
 {
 	int n = atomic_load(&nguards);
 
-	/* The handler counts each loss after it has marked it: without a count there is nothing to
-	 * search for. */
+	/* The handler counts each loss after it has marked the guard. If the count is 0, no search
+	 * is needed. */
 	if (atomic_load(&nlosses) == 0)
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -288,7 +289,7 @@ void guard_fork_begin(void)
 	pthread_mutex_lock(&lock);
 }
 
-/* The fork has the lock, so no guard is half changed. The child's own engines may reuse the
+/* The fork holds the lock, so that no guard is half changed. The child's own engines may reuse the
  * parent's addresses. */
 static void forget_all(void)
 {
@@ -305,10 +306,8 @@ static void forget_all(void)
 	next_free = 0;
 }
 
-/*
- * The parent's is shared, and is not mapped in the child. The child takes its own with its first
- * guard.
- */
+/* The parent's reserve memory is shared, and is not mapped in the child. The child allocates its
+ * own with its first guard. */
 static void forget_spare(void)
 {
 	static const pthread_once_t once = PTHREAD_ONCE_INIT;

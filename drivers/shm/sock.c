@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection's socket: how it is made, its states, its end, and the events made of it. */
+/* A connection's socket: its creation, its states, its end, and the events that are made of it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,8 +11,8 @@
 #include "sigbus_guard.h"
 
 #define GREETING_NS                                                                                \
-	5000000000ull /* how long a HELLO or a READY may take: threads of control send them */
-#define ANSWER_NS 30000000000ull /* and an ACCEPT, which waits for the peer's engine */
+	5000000000ull /* time limit for a HELLO or a READY, which are sent by control threads */
+#define ANSWER_NS 30000000000ull /* time limit of an ACCEPT, which waits for the peer's engine */
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
@@ -37,8 +37,8 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 
 	if (!sock)
 		return NULL;
-	/* Each message has the sender's credentials then, so that an empty one can be told from the
-	 * end of the stream. */
+	/* With this option each message has the sender's credentials, so that an empty message
+	 * differs from the end of the stream. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	sock->dev = dev;
 	sock->fd = fd;
@@ -83,10 +83,8 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
 			backlog_add(&sock->listener->backlog, &sock->waiting, &peer);
 		}
 		shm_sock_enter(sock, state);
-		/*
-		 * The end of its process may have been reported since it was looked for, and is not
-		 * reported again.
-		 */
+		/* The end of the peer's process may have been reported since 'life' was looked up,
+		 * and is not reported again. */
 		if (sock->life && sock->life->has_ended)
 			shm_sock_task(sock, TASK_DEAD);
 		rc = 0;
@@ -153,7 +151,7 @@ void shm_sock_release(struct shm_sock *sock)
 	shm_cm_wake(dev);
 }
 
-/* On a worker of the reaper: each of these calls may take as long as the peer likes. */
+/* Called on a worker of the reaper: the peer can prolong each of these calls as it likes. */
 static void sock_give_up(struct reap_job *job)
 {
 	struct shm_sock *sock = (struct shm_sock *)job;
@@ -173,8 +171,8 @@ static void sock_give_up(struct reap_job *job)
 	mem_free(sock);
 }
 
-/* Whether a socket that is shut down has no message left. Nothing can be added to its queue any
- * more. */
+/* Returns whether a socket that is shut down has no message left. Nothing can be added to its queue
+ * any more. */
 static bool is_empty(int fd)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -183,7 +181,7 @@ static bool is_empty(int fd)
 		struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
 		ssize_t n = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
 
-		/* There is no room for the credentials that each message has, be it empty or not.
+		/* There is no room for the credentials, which each message has, even an empty one.
 		 */
 		if (n >= 0)
 			return n == 0 && !(hdr.msg_flags & MSG_CTRUNC);
@@ -221,7 +219,7 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		shm_sock_release_locked(sock);
 		is_freed = true;
 		break;
-	case SOCK_CALLING: /* it has no place for us, and closed at once */
+	case SOCK_CALLING: /* the peer had no room for the connection, and closed it at once */
 		shm_event_push(sock, FABRIC_CM_FAILED, error == -ECONNRESET ? -ECONNREFUSED : error,
 			       NULL);
 		break;
@@ -230,7 +228,7 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		shm_event_push(sock, FABRIC_CM_FAILED, error, NULL);
 		break;
 	case SOCK_OPEN:
-		/* Not if it broke a rule meanwhile. */
+		/* The error stays if the peer has violated the protocol meanwhile. */
 		if (sock->has_left && error == -ECONNRESET)
 			error = -ESHUTDOWN;
 		shm_event_push(sock, FABRIC_CM_DISCONNECTED, error, NULL);
@@ -242,8 +240,8 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 	if (!is_freed && state != SOCK_DEAD)
 		shm_sock_enter(sock, SOCK_DEAD);
 	shm_unlock(dev);
-	/* The descriptor stays open until the socket is freed, by the control thread, which is this
-	 * one or is told by epoll. */
+	/* The descriptor stays open until the control thread frees the socket. If this is another
+	 * thread, epoll reports the shutdown to the control thread. */
 	if (state != SOCK_DEAD)
 		(void)shutdown(sock->fd, SHUT_RDWR);
 }

@@ -14,7 +14,7 @@ void shm_turns_init(struct shm_turns *turns)
 	TAILQ_INIT(&turns->polled);
 	TAILQ_INIT(&turns->cooled);
 	TAILQ_INIT(&turns->all);
-	turns->repaid = SHM_TURN_REPAID; /* no turn was tried then */
+	turns->repaid = SHM_TURN_REPAID; /* no turn has this value in tried_at */
 }
 
 static void turn_free(struct shm_turns *turns, struct shm_turn *turn)
@@ -58,7 +58,7 @@ static struct shm_turn *turn_new(struct shm_turns *turns, uint32_t uid)
 
 	if (!turn)
 		return NULL;
-	/* Bytes that a single user had moved are no debt to a user who comes later. */
+	/* Bytes that were moved for a single user are no debt when a second user connects. */
 	if (turns->n == 1)
 		TAILQ_FIRST(&turns->all)->debt = 0;
 	TAILQ_INIT(&turn->hot);
@@ -77,7 +77,7 @@ static void drop_unused(struct shm_turns *turns, struct shm_turn *turn)
 		turn_free(turns, turn);
 }
 
-/* Make room for one more queue pair, since all of them can be cold at once. */
+/* Makes room for one more queue pair, since all of them can be cold at once. */
 static bool colds_make_room(struct shm_turn *turn)
 {
 	struct shm_colds *colds = &turn->cold;
@@ -123,7 +123,7 @@ void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn)
 	drop_unused(turns, turn);
 }
 
-/* Something is about to be added. */
+/* Call this function before a queue pair or a mux is added. */
 static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 {
 	if (is_polled(turn))
@@ -135,7 +135,7 @@ static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 	turns->npolled++;
 }
 
-/* Something was removed. */
+/* Call this function after a queue pair or a mux was removed. */
 static void poll_end(struct shm_turns *turns, struct shm_turn *turn)
 {
 	if (is_polled(turn))
@@ -230,8 +230,9 @@ uint64_t shm_turn_repay_alone(struct shm_turn *turn)
 	return 0;
 }
 
-/* The first of all turns is looked at, and goes behind the others. If it is not polled, what polls
- * have repaid until now is taken off its debt: polls must not repay what its user moves later. */
+/* Looks at the first of all turns, and moves it to the end of the list. If this turn is not polled,
+ * its debt is reduced by what polls have repaid so far: these polls must not repay what its user
+ * moves later. */
 void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&turns->all);

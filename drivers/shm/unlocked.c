@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* Of this much the kernel checks RLIMIT_MEMLOCK: the rest is added when it is unlocked. A multiple
- * of every page size. */
+/* The kernel checks RLIMIT_MEMLOCK for this length: the rest is added while it is unlocked. A
+ * multiple of every page size. */
 #define FIRST_BYTES 65536u
 
 static void *unlocked_give_up(void *p, size_t len)
@@ -17,11 +17,9 @@ static void *unlocked_give_up(void *p, size_t len)
 	return MAP_FAILED;
 }
 
-/*
- * MCL_FUTURE takes no pages for what nobody may access, and mprotect(2) takes none for what is not
- * locked. Nor does mremap(2), which lets an unlocked mapping grow past RLIMIT_MEMLOCK, unless it is
- * of hugepages.
- */
+/* MCL_FUTURE allocates no pages for memory without access, and mprotect(2) allocates none for
+ * unlocked memory. Neither does mremap(2), which lets an unlocked mapping grow beyond
+ * RLIMIT_MEMLOCK, unless the mapping consists of hugepages. */
 void *unlocked_map(const struct unlocked *what)
 {
 	size_t len = what->is_huge || what->len < FIRST_BYTES ? what->len : FIRST_BYTES;

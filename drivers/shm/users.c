@@ -16,7 +16,7 @@
 
 #define ROOT	    0u
 #define OVERFLOW_ID 65534u
-#define EVERYTHING  4294967295u /* IDs in a map of all: UINT32_MAX is none */
+#define EVERYTHING  4294967295u /* length of a map of all IDs, without UINT32_MAX */
 
 uint32_t shm_overflow_of(const char *map, uint32_t overflow)
 {
@@ -29,7 +29,7 @@ uint32_t shm_overflow_of(const char *map, uint32_t overflow)
 	return n >= EVERYTHING ? UINT32_MAX : overflow;
 }
 
-/* The text of a small file; empty if it cannot be read. */
+/* Reads a small file as text. The text is empty if the file cannot be read. */
 static void read_text(const char *path, char *text, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -79,8 +79,8 @@ static bool has(const struct shm_ids *ids, uint32_t id)
 	return ids->any;
 }
 
-/* Whether the user is this side's own, root, or one of those named. A number that many users share
- * is nobody's. */
+/* Returns whether the user is this side's own, root, or named by the options. The overflow ID,
+ * which many users share, is admitted for none of them. */
 static bool is_admitted(const struct shm_admission *own, const struct weir_peer *who,
 			const struct shm_ids *named)
 {
@@ -136,8 +136,8 @@ static struct shm_admission admission_of(const struct shm_dev *dev)
 	return (struct shm_admission){&dev->options, geteuid(), dev->overflow};
 }
 
-/* Supplementary groups of a socket's peer, to be freed; NULL: it has none, or they cannot be had.
- */
+/* Returns the supplementary groups of a socket's peer, which the caller frees. Returns NULL if
+ * there are none, or they are not available. */
 static uint32_t *groups_of(int fd, uint32_t *n)
 {
 	socklen_t len = 0;
@@ -153,7 +153,8 @@ static uint32_t *groups_of(int fd, uint32_t *n)
 	return groups;
 }
 
-/* Whether a line may be written: those who are refused can try as often as they like. */
+/* Returns whether a log line may be written: peers that are refused can try as often as they like.
+ */
 static bool may_log(struct log_rate *rate)
 {
 	uint32_t left_out;
@@ -169,7 +170,7 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	bool may;
 
 	shm_users_peer(fd, &who);
-	if (life_is_own(fd, &who)) /* it needs no number to be known by */
+	if (life_is_own(fd, &who)) /* its user needs no ID */
 		return true;
 	if (dev->options.peer_gids.n > 0)
 		groups = groups_of(fd, &ngroups);
