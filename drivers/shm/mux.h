@@ -76,8 +76,8 @@ struct shm_mux_set {
 	uint64_t tag;  /* identifies the memory when its guard reports a loss */
 	uint32_t refs; /* number of queue pairs */
 	int fd;	       /* of the connector, for further offers; otherwise -1 */
-	/* The listener's address (connector only), the peer's process, and the file (acceptor
-	 * only): */
+	/* Who owns the set: the listener's address (connector only), the peer's process, the file
+	 * (acceptor only). */
 	char addr[FABRIC_ADDR_MAX];
 	pid_t pid;
 	dev_t file_dev;

@@ -6,7 +6,7 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* The header of a ring that is not read any more. */
+/* The header of a ring that is not read. It never announces a message. */
 static const _Atomic uint64_t no_message;
 
 void shm_qp_make_hot(struct shm_qp *qp)

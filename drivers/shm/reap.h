@@ -29,16 +29,15 @@
 #define REAP_WORKERS_MAX 64u
 /* A user with this many suspect jobs may not connect until some of them have ended. */
 #define REAP_SUSPECTS_MAX 16u
-/*
- * Nor may a user with this many other jobs, one of which has taken REAP_SLOW_NS, because what they
- * give up stays open until that one ends. With more jobs, less time is enough.
- */
+/* A user with this number of other jobs may not connect either, if one of them has taken
+ * REAP_SLOW_NS, because what the jobs give up stays open until that job ends. With more jobs, less
+ * time is enough. */
 #define REAP_JOBS_MAX 64u
 #define REAP_SLOW_NS  1000000000u
 
 struct shm_account;
 
-/* Part of the object that is given up. */
+/* A part of the object that is given up. */
 struct reap_job {
 	void (*run)(struct reap_job *job); /* gives it up, and frees it */
 	struct shm_account *account;	   /* the job has a reference to it */
@@ -64,25 +63,25 @@ struct reap_queue {
 
 void reap_queue_init(struct reap_queue *queue);
 
-/* Each device calls these once. Returns 0 or -errno: REAP_WORKERS_MIN workers can be had from then
- * on. */
+/* Each device calls these functions once. reap_start() returns 0 or -errno. After success,
+ * REAP_WORKERS_MIN workers are available. */
 int reap_start(void);
 /* Waits until the jobs of all users have ended, but no longer than 'wait_ms': a blocked job
  * outlives the device. */
 void reap_stop(uint32_t wait_ms);
 
-/* Queue a job, whose user is set. It never blocks and never fails. Any thread. */
+/* Queues a job, whose user is set. It never blocks and never fails. May be called on any thread. */
 void reap(struct reap_job *job);
 
-/* Whether a user's jobs keep it from connecting. */
+/* Returns whether a user's jobs keep it from connecting. */
 bool reap_is_refused(const struct reap_queue *queue);
-/* Jobs of a user that have not ended. */
+/* Returns the number of a user's jobs that have not ended. */
 uint32_t reap_queue_count(const struct reap_queue *queue);
-/* The same of all users. */
+/* Returns the same number for all users. */
 uint32_t reap_count(void);
 
-/* Around a fork(2), which may happen while another thread holds the lock. The child has neither
- * workers nor jobs. */
+/* Call these functions around a fork(2), which may happen while another thread holds the lock. The
+ * child has neither workers nor jobs. */
 void reap_fork_begin(void);
 void reap_fork_end(bool is_child);
 

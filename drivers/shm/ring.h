@@ -28,7 +28,7 @@
 #include "fabric.h"
 #include "shm_wire.h"
 
-#define RING_SMALL_CELLS 3u /* most messages take at most these cells, or bytes */
+#define RING_SMALL_CELLS 3u /* maximum of most messages, in cells and in bytes */
 #define RING_SMALL_MAX	 (RING_SMALL_CELLS * RING_DATA)
 
 struct ring_cells {

@@ -106,7 +106,7 @@ struct shm_qp {
 	uint32_t peer_max_msg_bytes;
 
 	_Alignas(64) struct ring_reader rx;
-	struct shm_recvs *recvs; /* the receives for its messages */
+	struct shm_recvs *recvs; /* receives that its messages take */
 	/* A message that is shorter than this number of bytes is delivered. 0: no message is. See
 	 * shm_qp_update_limits(). */
 	uint32_t deliver_end;
@@ -293,7 +293,7 @@ static inline void shm_recvs_take(struct shm_recvs *recvs)
 /* polled.c: a hot queue pair is polled each time, and a cold one only when a message arrives. */
 void shm_qp_make_hot(struct shm_qp *qp);
 void shm_qp_make_cold(struct shm_qp *qp);
-/* A queue pair begins to wait for its peer, or stops waiting. */
+/* Called when a queue pair begins to wait for its peer, or stops waiting. */
 void shm_stall_begin(struct shm_qp *qp);
 void shm_stall_end(struct shm_qp *qp);
 

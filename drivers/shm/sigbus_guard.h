@@ -23,16 +23,16 @@
 
 #define GUARD_NONE (-1)
 
-/* Guard [base, base + len), which consists of whole pages of 'page' bytes, until guard_clear(). The
- * owner clears a guard before it unmaps the memory. When the mapping is lost, 8 bytes are written
- * to the eventfd 'wake_fd'; 'tag' tells the owner what was lost. Returns the guard, or GUARD_NONE
- * if all are in use. */
+/* Guards [base, base + len), which consists of whole pages of 'page' bytes, until guard_clear().
+ * The owner clears a guard before it unmaps the memory. When the mapping is lost, the handler
+ * writes 8 bytes to the eventfd 'wake_fd'. 'tag' identifies the lost mapping to the owner. Returns
+ * the guard, or GUARD_NONE if all guards are in use. */
 int guard_set(void *base, size_t len, size_t page, int wake_fd, uint64_t tag);
 void guard_clear(int guard);
-/* From now on wake another owner. The caller checks guard_is_lost() afterwards: the old owner may
- * have been woken. */
+/* Makes a guard wake another owner. After this call, the caller checks guard_is_lost(): the old
+ * owner may have been woken. */
 void guard_move(int guard, int wake_fd);
-/* Whether the guarded mapping was lost. False for GUARD_NONE. */
+/* Returns whether the guarded mapping was lost. Returns false for GUARD_NONE. */
 bool guard_is_lost(int guard);
 /* Takes the next loss that the owner of 'wake_fd' has not taken yet. Returns false if there is
  * none. */

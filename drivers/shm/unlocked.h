@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What to map, like the arguments of mmap(2). */
+/* The mapping to make, as the arguments of mmap(2) describe it. */
 struct unlocked {
 	size_t len; /* whole pages */
 	int prot;
