@@ -79,6 +79,18 @@ static uint32_t count_held(const struct engine_srq *srq)
 	return n;
 }
 
+/* Connects the connection that a test then loses. Both sides open in polls of their own. */
+static void connect_lost(void)
+{
+	const struct weir_connect_options options = {0};
+
+	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
+	pair_until(&pair, &pair.server_opened, 2);
+	for (uint32_t i = 0; !weir_conn_is_open(lost) && pair_wait(&pair, i); i++)
+		pair_poll(&pair);
+	assert_true(weir_conn_is_open(lost));
+}
+
 /* Past the first credit. */
 static void warm_up(struct weir_conn *conn)
 {
@@ -89,14 +101,12 @@ static void warm_up(struct weir_conn *conn)
 /* Nor are receives that others hold, or nobody. */
 static void lost__looks_at_its_own_receives(void **state)
 {
-	const struct weir_connect_options options = {0};
 	struct engine_srq *srq;
 	struct mem_buf **all;
 
 	(void)state;
 	pair_connect(&pair);
-	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
-	pair_until(&pair, &pair.server_opened, 2);
+	connect_lost();
 	warm_up(pair.conn);
 	warm_up(lost);
 	for (uint32_t i = 0; i < CALLS; i++)
@@ -121,12 +131,9 @@ static void lost__looks_at_its_own_receives(void **state)
  * has the same object. */
 static void lost__error_is_not_the_next_requests(void **state)
 {
-	const struct weir_connect_options options = {0};
-
 	(void)state;
 	pair_connect(&pair);
-	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
-	pair_until(&pair, &pair.server_opened, 2);
+	connect_lost();
 	warm_up(pair.conn);
 	submit_to(lost, PAIR_LATER, 0);
 	pair_until_later(&pair, 1);
