@@ -36,10 +36,7 @@ void series_merge(struct series *into, const struct series *from)
 		halve(into);
 	while (other.interval_ns < into->interval_ns)
 		halve(&other);
-	/*
-	 * One series may have more intervals. The sum is known only up to the end of the shorter
-	 * one.
-	 */
+	/* If one series is longer, the sum ends with the shorter series. */
 	if (into->n == 0)
 		*into = other;
 	else if (other.n > 0) {

@@ -432,8 +432,8 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->list = &dev->taken;
-		/* From here on the engine owns the request. Its listener exists: the end of a
-		 * listener takes back the requests that were not taken. */
+		/* The engine owns the request after this. The request's listener exists, because
+		 * the end of a listener takes back all requests that the engine does not own. */
 		if (event->kind == FABRIC_CM_REQUEST)
 			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}

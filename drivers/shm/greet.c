@@ -145,9 +145,9 @@ static bool has_many_ended(const struct shm_account *account, const struct descr
  * Accepts a connection of a user that may connect, and takes over the reference to the account.
  * Returns false if there is no room: then the caller still owns the descriptor.
  *
- * One user's connections must not use up the descriptors of this process. So the last descriptors
- * are kept for connections that displace another one, and the last half of these is kept for the
- * needs of greetings.
+ * The connections of one user must not use up the descriptors of this process. Therefore the last
+ * descriptors are reserved for connections that displace another one, and half of these are
+ * reserved for greetings.
  */
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {

@@ -300,7 +300,8 @@ void shm_unlisten(struct fabric_listener *listener)
 	dev = listener->dev;
 	remove_own(listener);
 	close_on_control(listener);
-	/* From here on nothing is accepted, so that none of the listener's sockets is missed. */
+	/* No further connection is accepted, so that this loop sees all of the listener's sockets.
+	 */
 	shm_lock(dev);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
 		bool is_greeting = sock->state == SOCK_GREETING;

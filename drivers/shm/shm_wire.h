@@ -91,7 +91,7 @@ static inline uint64_t shm_region_raddr(uint32_t place)
 #define MUX_KIND_SHIFT 16u
 #define MUX_KIND_MASK  0xffffu
 
-/* One direction of a mux. The kernel allocates no page that is never used. */
+/* The ring of a mux for one direction. The kernel allocates no page that is never used. */
 struct mux_ring {
 	_Alignas(4096) struct ring_shared shared;
 	uint8_t cells[MUX_BYTES];

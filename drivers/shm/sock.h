@@ -137,8 +137,8 @@ struct fabric_conn_req {
 	struct shm_msg *hello; /* of a connector, until it is sent together with rings_fd */
 	int rings_fd;
 	int mux_fd; /* of a connector: offered by its HELLO, until it is sent; -1 */
-	/* Of an acceptor: the muxes that a HELLO has offered, until the connection is accepted.
-	 * NULL: none. */
+	/* An acceptor stores the muxes here that a HELLO offers, until it accepts the connection.
+	 * NULL: the HELLO offered none. */
 	struct shm_mux_set *offered;
 	bool has_mux;	      /* of a connector: muxes were offered; after ACCEPT: accepted */
 	struct mux_slot slot; /* valid after ACCEPT */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a connection, which no other file stores: it opens, it may be lost and connect again
- * (reconnect.c has the times of that), and it ends. Whoever finds the reason for its end calls
- * conn_fail(), which marks it; the reaper does the rest (close.c). A message that comes before it
- * is open waits here.
+ * The state of a connection. No other file stores it. A connection opens, may be lost and connect
+ * again, and ends; reconnect.c decides when it connects again. Any code that finds a reason for the
+ * end calls conn_fail(), which marks the connection. The reaper does the rest (close.c). Messages
+ * that arrive before the connection is open wait here.
  */
 #include "conn.h"
 
@@ -81,7 +81,7 @@ void conn_connecting(struct weir_conn *conn)
 	conn->state = CONN_CONNECTING;
 }
 
-/* No more sends. */
+/* Stores the state of a connection that must not send any more. */
 static void stop(struct weir_conn *conn, enum conn_state state, int error)
 {
 	conn->state = state;

@@ -412,17 +412,17 @@ int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t
 void conn_wait_tx(struct weir_conn *conn, struct conn_waiter *waiter, uint32_t nwrs);
 void conn_wait_cancel(struct weir_conn *conn, struct conn_waiter *waiter);
 
-/* conn.c, which alone stores the state of a connection */
-/* It is established, and the peer is being asked. */
+/* conn.c. No other file stores the state of a connection. */
+/* Marks a connection that is established and whose version is still being negotiated. */
 void conn_negotiating(struct weir_conn *conn);
-/* It may be used. */
+/* Marks a connection as open, and reports it to its role and to the application. */
 void conn_opened(struct weir_conn *conn);
-/* It has no queue pair, and waits for its next attempt. 'error': why it was lost, or why the
- * attempt failed. */
+/* Marks a connection that has no queue pair and waits for its next attempt to connect. 'error' says
+ * why the connection was lost, or why the latest attempt failed. */
 void conn_waiting(struct weir_conn *conn, int error);
-/* The next attempt begins. */
+/* Marks a connection whose next attempt to connect begins. */
 void conn_connecting(struct weir_conn *conn);
-/* Its engine is destroyed, and the reaper is with it already. */
+/* Marks a connection whose engine is being destroyed while the reaper handles the connection. */
 void conn_closed(struct weir_conn *conn, int error);
 
 /* The endpoint's functions, one file each. */

@@ -59,7 +59,8 @@ enum request_next {
 	REQUEST_BEGIN,	 /* the header was accepted, and may list anything */
 	REQUEST_SHAPED,	 /* the header was accepted, and is of a shape that request_fast.c knows */
 	REQUEST_PULL,	 /* find what the call lists, and pull it */
-	REQUEST_PULL_ON, /* what it lists was found: pull that, which begins now */
+	REQUEST_PULL_ON, /* the chunks are listed: begin to pull them */
+	REQUEST_CANT_PULL,   /* the chunks cannot be pulled: ask refuse_pull() for the answer */
 	REQUEST_JOIN_GROUP,  /* find a buffer for what crosses from one transmission to the next */
 	REQUEST_GROUP_BEGUN, /* the message opens a group: wait for the others of it */
 	REQUEST_GROUP_DONE,  /* the message was the last of the open group */
@@ -67,7 +68,6 @@ enum request_next {
 	REQUEST_REPLY,	     /* the reply is in 'reply': send it as one of the program's */
 	REQUEST_TRANSMIT,    /* the reply's header and its Writes are made: send it */
 	/* What answers the request. */
-	REQUEST_CANT_PULL,    /* what refuse_pull() says */
 	REQUEST_SEND_ERROR,   /* the bytes in 'error' */
 	REQUEST_ERR_VERS,     /* RDMA_ERROR */
 	REQUEST_ERR_CHUNK,    /* the same */

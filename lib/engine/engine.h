@@ -79,7 +79,7 @@ struct engine_blockers {
 					 * 'ticking'. */
 					bool is_idle;
 					bool no_direct_send;
-					/* Of a requester: a probe call was sent. */
+					/* The requester has sent a probe call. */
 					bool has_probe;
 					uint8_t nbatched; /* work requests that are queued before
 							   * the message */
@@ -125,8 +125,8 @@ struct engine_waiter {
 	TAILQ_ENTRY(engine_waiter) entry;
 	struct engine_wait_queue *wait_queue;
 	bool is_waiting;
-	/* It waits for something that its own connection or peer holds. Others need not wait after
-	 * it. */
+	/* The waiter needs what its own connection or peer holds. Therefore other waiters need not
+	 * wait until this waiter is served. */
 	bool is_own;
 	bool blocks; /* it is waiting, and others may have to wait after it */
 };

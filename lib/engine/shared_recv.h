@@ -3,8 +3,8 @@
 #define ENGINE_SHARED_RECV_H
 
 /*
- * One SRQ for all connections of an engine, if the profile's shared_receives says so. It has all of
- * the recv_buffers. Each buffer is in one of these states:
+ * If the profile enables shared_receives, all connections of an engine share one SRQ. The SRQ uses
+ * all of the recv_buffers. Each buffer is in one of these states:
  *
  * - posted,
  * - free, to be posted together with others,

@@ -7,8 +7,8 @@
  * completions, with the semantics of a reliable connection of RDMA verbs. driver.h describes the
  * other side: the contract that a driver must fulfil.
  *
- * One device belongs to one engine. It represents the engine's protection domain or domains, its
- * completion queue and its connection manager channel. It is used on the engine's thread only.
+ * A device belongs to one engine. The device represents the engine's protection domain or domains,
+ * its completion queue and its connection manager channel. Only the engine's thread uses it.
  *
  * The files of this folder:
  *
@@ -30,8 +30,7 @@ enum fabric_access {
 	FABRIC_LOCAL_WRITE = 1,
 	FABRIC_REMOTE_READ = 2,
 	FABRIC_REMOTE_WRITE = 4,
-	/* Of a registration: memory windows may be bound over it. Each window has its own rights.
-	 */
+	/* Memory windows may be bound over the registration. Each window has its own rights. */
 	FABRIC_BIND = 8,
 };
 
@@ -166,8 +165,8 @@ struct fabric_dev_attr {
 	uint32_t max_srq_wr; /* 0: no SRQ */
 	uint32_t max_msg_bytes;
 	uint32_t max_rd_atomic;
-	/* From this length on, a READ is faster than a Send of the same data, if no memory window
-	 * must be bound for it. 0: a READ is never faster. */
+	/* Length in bytes above which a READ is faster than a Send of the same data, provided that
+	 * no memory window must be bound for the READ. 0: a READ is never faster. */
 	uint32_t chunk_bytes;
 	/* The device exposes memory to a peer only if the memory is that of a file, which the peer
 	 * maps. */

@@ -23,7 +23,7 @@
 #include "forked.h"
 #include "seeded_bugs.h"
 
-/* For the device to invalidate the keys of a call that is given up. */
+/* The time in which the device must invalidate the keys of a call that is given up. */
 #define REVOKE_NS 1000000000u
 
 static void on_revoked(struct conn_tx *tx, int error);
@@ -36,7 +36,7 @@ static void revoke(struct weir_call *call)
 	call_revoke(call);
 }
 
-/* 'done' was called: its slot and buffers are free when the device is done with its Send. */
+/* Frees a call after its 'done': at once, or when the device has completed its Send. */
 static void free_when_sent(struct weir_call *call)
 {
 	call->state = CALL_SENDING;
@@ -44,7 +44,7 @@ static void free_when_sent(struct weir_call *call)
 		call_release(call);
 }
 
-/* 'done' of a call that the responder still has, of which nothing is exposed. */
+/* Ends a call that exposes nothing. If a reply may still come, it keeps its slot as a zombie. */
 static void give_up(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
@@ -53,7 +53,7 @@ static void give_up(struct weir_call *call)
 	requester_of(call->conn)->nactive--;
 	stats->calls_completed++;
 	stats->calls_failed++;
-	if (call->is_refused) { /* the responder does not have it: no reply is to come */
+	if (call->is_refused) { /* the responder does not have the call and will not reply */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call->state = CALL_COMPLETING;
 		call->done(call, &result, call->arg);
@@ -106,7 +106,7 @@ static out_of_line void wait_windows(struct weir_call *call)
 		call_drop_header(call); /* others need it meanwhile */
 }
 
-/* Its Send, or Sends, are queued. */
+/* Notes that the Sends of a call are queued. */
 static inline void mark_sent(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
@@ -118,7 +118,7 @@ static inline void mark_sent(struct weir_call *call)
 	call_engine(call)->stats.calls_sent++;
 }
 
-/* Queue its Send. False: it must wait for a buffer, or for windows, and was not sent. */
+/* Queues the Send of a call. Returns false if the call must wait for a buffer or for windows. */
 static bool transmit(struct weir_call *call)
 {
 	bool is_apart = unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call);

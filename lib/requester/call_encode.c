@@ -132,8 +132,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 	return rc;
 }
 
-/* What the header names, in its order: the exposures that the windows of the call are to be bound
- * over. For each segment rkey is the key to bind over, and a placeholder in the header. */
+/* Plans a window for each segment that the header names, in the order of the header. Until a window
+ * is bound, the header has the key of the region that the window will cover. */
 static void plan_window_bindings(struct weir_call *call, const struct segment_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)

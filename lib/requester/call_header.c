@@ -10,14 +10,14 @@
 
 #include "reserve.h"
 
-/* Right in front of the message, or to a buffer of its own. */
+/* A header that fits is put directly before the message. A longer one needs a buffer. */
 int call_place_header(struct weir_call *call, uint32_t bytes)
 {
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;
 		return 0;
 	}
-	/* One that is being sent again may have the reserve: it goes out at once. */
+	/* A retransmitted call may use a reserve buffer, because it is sent at once. */
 	call->header_buf = call->needs_header
 				   ? engine_reserve_get(call_engine(call),
 							&requester_of(call->conn)->buf_waiter)

@@ -35,7 +35,7 @@ struct call_content {
 bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 		     uint32_t len, struct call_content *content, struct weir_result *result);
 
-/* What a reply that is taken grants, and the credits that its call had. */
+/* Returns the credits of a call whose reply was accepted, and takes the new grant. */
 static inline void call_take_credits(struct requester *req, const struct weir_call *call,
 				     const struct rdma1_header *hdr)
 {

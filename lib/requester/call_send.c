@@ -48,7 +48,7 @@ bool call_gather(struct weir_call *call, struct call_message *msg)
 
 void call_send(struct weir_call *call, const struct call_message *msg)
 {
-	/* The copy begins with the header, which has got its keys since. */
+	/* The copy was made before the windows were bound. So its header has no valid keys yet. */
 	if (call->nwindow_bindings > 0 && call->spill)
 		memcpy(call->spill->data, call->header, call->header_bytes);
 	conn_send(call->conn, msg->sges, msg->nsges, msg->bytes, &call->tx, true);

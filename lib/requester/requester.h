@@ -385,21 +385,22 @@ bool call_prepare_shape(struct weir_call *call);
 int call_prepare(struct weir_call *call);
 
 /* call_header.c */
-/* Where a transport header of so many bytes goes. 0 or -ENOBUFS. */
+/* Finds room for a transport header of 'bytes'. Returns 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
-/* Plan an exposure: of the next segment in the call's header. */
+/* Plans a window for the next segment in the call's header. 'copy' is where else its key is stored;
+ * NULL: nowhere. */
 void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
 		      uint32_t access, uint32_t *copy);
-/* The memory that its chunks name, in their order, where keys are a call's or a connection's own:
- * of those pieces, and of results where they are to be written. */
+/* Plans windows for the memory that a call's chunks name, in the order of the header: for the
+ * pieces in 'reduced' and, if 'writes_results' is set, for the offered results. */
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
 
 /* call_send.c */
-/* Elements that the Send of a call may need. */
+/* Returns the maximum number of SGEs that the Send of a call needs. */
 uint32_t call_sges_max(const struct weir_call *call);
-/* Gather its message. False: it must wait for a buffer. */
+/* Gathers the message of a call. Returns false if the call must wait for a buffer. */
 bool call_gather(struct weir_call *call, struct call_message *msg);
-/* Queue its Send; the keys in its header are valid. */
+/* Queues the Send of a call. All windows of the call must be bound. */
 void call_send(struct weir_call *call, const struct call_message *msg);
 
 /* retransmit.c */
@@ -481,8 +482,8 @@ void call_fail(struct weir_call *call, int status);
 
 /* credits_wanted.c: where receives are shared */
 void requester_share_start(struct weir_conn *conn);
-/* A call is submitted where none was under way for a while. Before its header is made, which asks
- * for credits. */
+/* Ends the idle state of a connection. Call it before the header of a call is encoded, because the
+ * header requests credits. */
 void requester_wake(struct weir_conn *conn);
 void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events of a connection and the program's cancellations, for the calls that they concern:
- * call.c decides what each of them comes to. */
+/* Passes the events of a connection, and cancellations by the program, to the calls that they
+ * concern. call.c decides what happens to each call. */
 #include "requester.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ int weir_call_cancel(struct weir_call *call)
 	    (call->state != CALL_QUEUED && call->state != CALL_SENT && call->state != CALL_REPLIED))
 		return -EINVAL;
 	call->is_cancelled = true;
-	call->deadline_ns = 0; /* as a time-out, at the next tick */
+	call->deadline_ns = 0; /* the next tick ends the call like a time-out */
 	return 0;
 }
 

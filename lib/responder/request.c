@@ -147,7 +147,7 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 
 	req->replay = NULL;
 	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
-	/* What comes of an answer may be one more duplicate. */
+	/* An answer may bring one more duplicate. */
 	while ((other = request_keep_reply(req, entry, pieces, npieces))) {
 		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
@@ -263,7 +263,7 @@ static void handle_again(struct weir_request *req)
 
 /* ---- Read chunks ---- */
 
-/* The Payload stream is here. True: its items are pulled next. False: the call was answered. */
+/* Begins the second stage, the items. Returns false if the call was answered instead. */
 static bool begin_items(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
@@ -281,7 +281,7 @@ static bool begin_items(struct weir_request *req)
 	return false;
 }
 
-/* All arguments are here. */
+/* Runs when all items have arrived. */
 static void end_pull(struct weir_request *req)
 {
 	enum request_next next = request_join_items(req);
@@ -306,7 +306,7 @@ static void pull_on(struct weir_request *req)
 	}
 }
 
-/* What the stage reads is here. There are two stages at most. */
+/* Runs when a stage has read all of its chunks. A call has at most two stages. */
 static void on_stage_read(struct weir_request *req)
 {
 	req->is_reading = false;

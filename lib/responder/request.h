@@ -167,16 +167,16 @@ static inline void request_count_no_chunks(struct weir_request *req)
 	req->nbulk = 0;
 }
 
-/* Its pull begins: from here on it has only so much time. 'pull_bytes' count as soon as
- * request_pull.c admits it. */
+/* Begins the pull of a request, which pull_timeout_ms limits. request_pull.c counts 'pull_bytes'
+ * when it admits the request. */
 void request_begin_pull(struct weir_request *req);
-/* End the pull of a request, whether it succeeded or was refused. */
+/* Ends the pull of a request, whether it succeeded or was refused. */
 out_of_line void request_end_pull(struct weir_request *req);
-/* All that is counted of it goes back. */
+/* Returns all that a request holds of quotas. */
 void request_count_none(struct weir_request *req);
 
-/* request_pending.c: replies that can't be sent at once */
-/* Its reply is made, and may have to wait for the peer. Until request_end_pending() it counts. */
+/* request_pending.c: replies that cannot be sent at once */
+/* Counts a reply that may have to wait for the peer, until request_end_pending(). */
 void request_begin_pending(struct weir_request *req);
 void request_end_pending(struct weir_request *req);
 
@@ -196,8 +196,8 @@ static inline uintptr_t request_judged_shape(const struct weir_request *req)
 			     req->hdr.nwrite_chunks > 0 ? SHAPE_ONE_WRITE : SHAPE_INLINE);
 }
 
-/* request_chunks.c: a step: list the Read chunks of the call, so that they can be read stage by
- * stage, and 'pull_bytes', which are in all of them. */
+/* request_chunks.c: a step. Lists the Read chunks of the call, so that they can be read stage by
+ * stage, and computes 'pull_bytes', their total length. */
 enum request_next request_list_chunks(struct weir_request *req);
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
@@ -214,10 +214,10 @@ static inline bool request_items_allowed(const struct weir_request *req)
 }
 
 /* request_pull.c: the pull of these chunks */
-/* A step. GO_ON: all that the stage reads is here. WAIT: it is not yet; or what answers the call.
- */
+/* A step. Returns GO_ON if the stage has nothing left to read, WAIT if the request waits for a
+ * buffer, for the send queue or for its READs, or else what answers the call. */
 enum request_next request_read_stage(struct weir_request *req);
-/* What a stage comes to whose chunks can't have a place, by an error other than -EAGAIN. */
+/* Returns what follows if a stage found no memory for its chunks. 'error' is not -EAGAIN. */
 static inline enum request_next request_cant_pull(const struct weir_request *req, int error)
 {
 	req->responder->engine->stats.limits_exceeded += error == -EFBIG;
@@ -225,18 +225,20 @@ static inline enum request_next request_cant_pull(const struct weir_request *req
 								     : REQUEST_CANT_PULL;
 }
 
-/* Where the program wants item chunk 'i'. 0; 1: it leaves that to us; -EINVAL: bad memory. */
+/* Asks the program for the memory of item chunk 'i'. Returns 0, 1 if the program leaves the choice
+ * to weir, or -EINVAL if the memory is not valid. */
 int request_place_item(struct weir_request *req, uint32_t i);
 
-/* request_args.c: what was pulled is here */
-/* A step: the decoder at the start of the Payload stream, which is here save for its items. */
+/* request_args.c: the decoder over what was pulled */
+/* A step. Sets the decoder to the start of the Payload stream, which has arrived without its items.
+ */
 void request_open_stream(struct weir_request *req);
-/* A step: the items are here, too: the unreduced Payload stream as parts, and the decoder at its
- * start. GO_ON, or what answers the call. */
+/* A step for when the items have arrived, too. Makes the list of parts of the unreduced Payload
+ * stream, and sets the decoder to its start. Returns GO_ON, or what answers the call. */
 enum request_next request_join_items(struct weir_request *req);
-/* The decoder, at the start of arguments that are in parts. */
+/* Sets the decoder to the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
-/* The decoder, at the start of the message or of the parts. */
+/* Sets the decoder to the start of the message or of the parts. */
 void request_restart_args(struct weir_request *req);
 
 /* request_rpc_header.c: a step: decode the RPC header at the start of 'in' and find the program.
@@ -253,9 +255,9 @@ enum request_next request_look_up(struct weir_request *req);
 /* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
 				 uint32_t npieces);
-/* A step: the reply of a request that had this entry of the cache is made. Returns a duplicate that
- * waits for it, which is to be answered first; then this is called again. Returns NULL when no
- * duplicate is left: the reply is kept. */
+/* A step for when the reply of a request with this entry of the cache is complete. Returns a
+ * duplicate that waits for the reply. The caller answers the duplicate and calls the function
+ * again. Returns NULL when no duplicate is left and the reply is in the cache. */
 struct weir_request *request_keep_reply(struct weir_request *req, struct drc_entry *entry,
 					const struct piece *pieces, uint32_t npieces);
 

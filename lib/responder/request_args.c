@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What was pulled is here: the Payload stream of the call, then its arguments, as a decoder reads
- * them. */
+/* Sets the decoder of a call to what was pulled: first to the Payload stream without its items,
+ * then to all arguments. */
 #include "request.h"
 
 #include "compiler.h"
@@ -19,8 +19,8 @@ void request_open_stream(struct weir_request *req)
 		req->stream = req->msg->data + req->hdr.header_bytes;
 		req->stream_bytes = req->msg_bytes - req->hdr.header_bytes;
 	}
-	weir_xdr_in_init(&req->args, req->stream,
-			 req->stream_bytes); /* for the program's choice of places, too */
+	/* arg_sink reads the arguments up to the first item by this decoder. */
+	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 }
 
 void request_read_parts(struct weir_request *req)
@@ -45,7 +45,7 @@ enum request_next request_join_items(struct weir_request *req)
 	}
 	engine->stats.read_chunks += nread;
 	engine->stats.long_calls += first;
-	/* The header was sound, the arguments are not (RFC 8166 section 4.5.2). */
+	/* The transport header is valid and the arguments are not (RFC 8166 section 4.5.2). */
 	if (nparts < 0)
 		return REQUEST_GARBAGE_ARGS;
 	req->nparts = (uint32_t)nparts;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Read chunks that a call lists, before any is pulled. */
+/* Lists the Read chunks of a call, before any of them is pulled. */
 #include "request.h"
 
 #include "compiler.h"
@@ -18,7 +18,7 @@ enum request_next request_list_chunks(struct weir_request *req)
 	req->nchunks = (uint32_t)rc;
 	req->pull_bytes = 0;
 	for (uint32_t i = 0; i < req->nchunks; i++)
-		req->pull_bytes +=
-			req->chunks[i].dst ? 0 : req->chunks[i].len_bytes; /* in place already */
+		if (!req->chunks[i].dst) /* otherwise the data are in the message */
+			req->pull_bytes += req->chunks[i].len_bytes;
 	return REQUEST_GO_ON;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pending replies: they count from when they cannot be sent at once until their Sends complete.
- * Each holds a request, a buffer, and what the program keeps for it. If a connection has as many of
- * them as it may have, its later messages wait in their receives, and credits bound those. It goes
- * on when the peer has taken some: what is counted per peer cannot stop a connection that has none.
+ * Pending replies. A reply that cannot be sent at once is pending until its Send completes. Each
+ * pending reply holds a request, a buffer, and what the program keeps for it. When a connection
+ * reaches its limit, its later messages wait in their receives, which credits limit. The connection
+ * continues when the peer has received some of its replies. A connection without pending replies
+ * always continues, whatever the count of its peer is.
  */
 #include "request.h"
 
-/* Replies that may yet be queued: they leave a request for each receive, and send buffers. */
+/* Returns how many more replies may be pending. The others leave a request for each receive, and
+ * some send buffers. */
 static uint64_t pending_left(const struct responder *responder)
 {
 	const struct weir_engine *engine = responder->engine;
@@ -37,7 +39,8 @@ void request_begin_pending(struct weir_request *req)
 	responder->deferred_by |= RESPONDER_FULL;
 }
 
-/* Its messages get requests when the one whose reply is out has been released. */
+/* Lets a connection continue. Its messages get requests when the request of the completed reply has
+ * been released. */
 static void go_on(struct responder *responder)
 {
 	responder->deferred_by &= ~(uint32_t)RESPONDER_FULL;

@@ -40,11 +40,15 @@ def check(path, ops):
 
 
 def main():
-    findings = []
-    for path in tree.files('.c'):
-        table = TABLE.search(tree.text(path)) if path.parts[0] == 'drivers' else None
+    findings, found = [], set()
+    paths = [path for path in tree.files('.c') if path.parts[0] == 'drivers' and path.parts[2:]]
+    for path in paths:
+        table = TABLE.search(tree.text(path))
         if table:
+            found.add(path.parent)
             findings += check(path, re.findall(r'\.(\w+) = (\w+),', table.group(1)))
+    findings += ['%s: no table of its ops was found' % folder
+                 for folder in sorted({path.parent for path in paths} - found)]
     tree.finish(findings, 'Move the function to the file of its part.')
 
 

@@ -68,12 +68,13 @@ bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, u
 void requester_drop_group(struct weir_conn *conn);
 
 /* reply.c */
-/* A message by version 1 came. True: it is dealt with. */
+/* Handles a message of version 1. Returns true if no further step is needed. */
 bool requester_receive_v1(struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
 			  struct reply_in *in);
-/* Whether the message refuses a call, which is in 'in' then. */
+/* Returns whether the message refuses a call. If so, 'in' names that call. */
 bool requester_is_refusal(struct weir_conn *conn, struct reply_in *in);
-/* Handle a message that may be no reply. Returns NONE or SHRUNK if it was none and is done with. */
+/* Handles a message that may be no reply. Returns REPLY_NONE or REPLY_SHRUNK if it is not a reply
+ * and needs no further step. */
 enum reply_kind requester_receive_other(struct weir_conn *conn, enum rdma2_verdict verdict,
 					const struct rdma2_header *hdr);
 

@@ -92,7 +92,7 @@ static void v2_name_key(struct weir_call *call, uint32_t rkey)
 		rdma2_set_inv_handle(call->header, rkey);
 }
 
-/* A message of version 2: the steps in turn, until one has dealt with it. */
+/* Runs the steps for a message of version 2, until one of them has handled it. */
 static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			       uint32_t inv_rkey, bool is_again, struct reply_in *in)
 {
@@ -104,7 +104,8 @@ static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint
 	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
 	in->hdr = full.lists;
 	in->verdict = RDMA1_V_DROP;
-	/* The extension's messages end no key. What is looked at again is between no others. */
+	/* The extension's messages invalidate no key. A message that is read again belongs to no
+	 * group. */
 	if (!is_again && conn_has_extension(conn) &&
 	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
 		kind = requester_receive_rtr(conn, buf, len, verdict == RDMA2_V_OK ? &full : NULL,
