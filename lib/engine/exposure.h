@@ -3,8 +3,8 @@
 #define EXPOSURE_H
 
 /*
- * Which memory an engine's peers may access. This is the exposure policy of the profile, for the
- * engine's device (RFC 8166 section 8.1).
+ * The exposure policy of an engine's device: the memory that peers may access (RFC 8166 section
+ * 8.1). The profile chooses it.
  *
  * window: Regions have no remote key. Each call binds memory windows over the memory that it names,
  * for its connection only. The windows are invalidated before the call ends. The engine's windows

@@ -87,8 +87,8 @@ struct mem_buf {
 	uint32_t size_bytes;
 	uint32_t lkey;
 	uint32_t rkey;
-	/* Of a receive that is one of several for a message. Like 'user', it belongs to the owner
-	 * of the buffer. */
+	/* Length of the message in a receive, if a message arrives in several receives. Like
+	 * 'user', this member belongs to the owner of the buffer. */
 	uint32_t msg_bytes;
 	struct mem_pool *pool;
 	union {

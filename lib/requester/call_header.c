@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a transport header of any version needs of a call: memory to stand in, and the plan of the
- * exposures that it lists (call_windows.c opens them). These are no steps. Both encoders use them,
- * that of call_encode.c and that of v2/directions.c.
+ * Functions that the encoders of both versions share (call_encode.c, v2/directions.c). They find
+ * memory for the transport header, and plan a window for each segment that the header lists.
+ * call_windows.c then binds these windows. None of the functions is a step.
  */
 #include "requester.h"
 

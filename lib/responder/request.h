@@ -47,10 +47,10 @@ void request_drop_group(struct responder *responder);
 /* Requests are free: messages that wait get them, one a connection in turn. */
 void request_pool_serve(struct request_pool *pool);
 
-/* A request object that was never used, with the callbacks of what it waits for; NULL: there is
- * none left. */
+/* Takes a request object that was never used, and sets the callbacks of its waiters. Returns NULL
+ * if none is left. */
 out_of_line struct weir_request *request_take_unused(struct request_pool *pool);
-/* A request object for a message; NULL: there is none left. */
+/* Takes a request object for a message. Returns NULL if none is left. */
 static inline struct weir_request *request_take(struct responder *responder)
 {
 	struct weir_request *req = responder->pool->free;
@@ -67,7 +67,7 @@ static inline struct weir_request *request_take(struct responder *responder)
 	return req;
 }
 
-/* It holds nothing any more: it is free. */
+/* Returns a request object that holds nothing to its pool. */
 static inline void request_put_free(struct weir_request *req)
 {
 	struct request_pool *pool = req->responder->pool;

@@ -83,7 +83,7 @@ struct weir_connect_options {
 	 */
 	uint32_t credits;
 	/**
-	 * Whether weir re-establishes a lost connection and retransmits its calls. A responder
+	 * ON: weir re-establishes a lost connection and retransmits its calls. A responder
 	 * without a duplicate request cache may then execute a call twice. Use ON only for
 	 * procedures that allow that, or with a responder that declares its non-idempotent
 	 * procedures (weir_program.non_idempotent).
