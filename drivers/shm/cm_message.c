@@ -249,8 +249,10 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 	rc = shm_import_map(sock, msg, fds[0]);
 	if (rc != 0)
 		return rc;
-	atomic_compare_exchange_strong(&sock->wanted, &id, 0);
+	/* In this order: if nothing were wanted before the region can be seen, the engine's thread
+	 * would ask for it once more. */
 	atomic_store_explicit(&sock->has_fresh, true, memory_order_release);
+	atomic_compare_exchange_strong(&sock->wanted, &id, 0);
 	return 0;
 }
 
