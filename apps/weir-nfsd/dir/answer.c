@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start and the answer of a call. Between them it is in the list that dir/watch.c looks at. */
+/*
+ * The start and the answer of a call. Between them the call is in the list that dir/watch.c checks.
+ */
 #include "dir.h"
 
 void dir_watch_begin(struct dir_fs *fs, struct op *op)

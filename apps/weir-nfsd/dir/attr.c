@@ -19,7 +19,8 @@ enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op)
 	if (fstat(fd, &st) != 0)
 		rc = -errno;
 	else if (st.st_nlink == 0)
-		rc = -ESTALE; /* removed; somebody still has it open, which is no client's affair */
+		rc = -ESTALE; /* was removed; that a process still has it open does not concern
+				 clients */
 	else
 		dir_fattr(fs, &st, &op->res.getattr.attr);
 	close(fd);
@@ -61,14 +62,17 @@ int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *
 }
 
 /*
- * Check the caller's right to set the attributes. This comes before the file is opened, because the
- * server opens it as root, and an open breaks the leases of others. The kernel has the last word on
- * a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
+ * Checks the caller's right to set the attributes. This precedes the open of the file, because the
+ * server opens it as root, and an open breaks the leases of others. The kernel makes the final
+ * decision on a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
  */
 static int may_set(const struct op *op, int fd, const struct stat *st,
 		   const struct nfs3_sattr *attr)
 {
-	/* The owner may write whatever the mode says, because opening was the client's affair. */
+	/*
+	 * The owner may write whatever the mode says, because the client checked the mode at its
+	 * open.
+	 */
 	if (dir_is_exempt(op, st))
 		return 0;
 	if (attr->set_mode || attr->set_uid || attr->set_gid ||
@@ -78,8 +82,9 @@ static int may_set(const struct op *op, int fd, const struct stat *st,
 }
 
 /*
- * The file is opened as ourselves, because its mode may deny it to the owner. It is cut as the
- * caller, so that set-user-ID and set-group-ID bits go as they do for anybody.
+ * Sets the size. The server opens the file as itself, because the file's mode may deny it to the
+ * owner. It truncates the file as the caller, so that set-user-ID and set-group-ID bits are cleared
+ * as usual.
  */
 static int set_size(const struct op *op, const char *path, uint64_t size)
 {
@@ -96,7 +101,7 @@ static int set_size(const struct op *op, const char *path, uint64_t size)
 	return rc;
 }
 
-/* As the caller. */
+/* Sets the owner and the group as the caller. */
 static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 {
 	int rc;
@@ -113,7 +118,7 @@ static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 	return rc;
 }
 
-/* As the caller. */
+/* Sets the mode as the caller. */
 static int set_mode(const struct op *op, const char *path, const struct stat *st,
 		    const struct nfs3_sattr *attr)
 {
@@ -130,8 +135,10 @@ static int set_mode(const struct op *op, const char *path, const struct stat *st
 	return rc;
 }
 
-/* As ourselves: of others than the owner the kernel lets those who may write set both times to now,
- * and not one. */
+/*
+ * Sets the times as the server. The kernel would let a caller who is not the owner but may write
+ * set only both times to the present, not one of them.
+ */
 static int set_times(int fd, const struct nfs3_sattr *attr)
 {
 	const struct timespec times[2] = {time_for(attr->atime_how, &attr->atime),
@@ -151,8 +158,9 @@ static int attr_check(const struct op *op, int fd, const struct stat *st,
 }
 
 /*
- * attr_check() has allowed it. The kernel may still refuse an owner or a group, so that these come
- * before the file is cut. The mode comes after that, because cutting clears set-user-ID bits.
+ * Applies attributes that attr_check() has allowed. Owner and group precede the size, because the
+ * kernel may still refuse them. The mode follows the size, because truncation clears set-user-ID
+ * bits.
  */
 static int attr_apply(const struct op *op, int fd, const struct stat *st,
 		      const struct nfs3_sattr *attr)
@@ -247,7 +255,7 @@ enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op)
 
 	if (fd < 0)
 		return dir_status(fd);
-	/* FSINFO and PATHCONF have their attributes at the same place. */
+	/* The attributes of FSINFO and PATHCONF are at the same offset in op->res. */
 	dir_post(fs, fd, &res->attr);
 	if (op->proc == NFS3_FSSTAT) {
 		if (fstatvfs(fd, &v) == 0) {
@@ -265,7 +273,7 @@ enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op)
 	return dir_status(rc);
 }
 
-/* op->item is memory for it. */
+/* The caller has set op->item to memory for the path. */
 enum nfs3_status dir_readlink(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH | O_NOFOLLOW);

@@ -24,7 +24,7 @@ static void dir_close(struct fs *fs_)
 	free(fs);
 }
 
-/* What the host's administrator is to know of it. */
+/* Returns advice on an error for the host's administrator. */
 static const char *advice(bool is_ring, int rc)
 {
 	if (is_ring && (rc == -EPERM || rc == -EACCES || rc == -ENOSYS))
@@ -76,7 +76,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->places);
 	TAILQ_INIT(&fs->pending_syncs);
 	dir_fds_start(fs);
-	umask(0); /* modes are the clients' affair */
+	umask(0); /* clients decide on modes */
 	rc = dir_root_open(fs);
 	if (rc == 0)
 		dir_limits_find(fs);
@@ -123,9 +123,9 @@ static void dir_root(struct fs *fs, struct handle_id *id)
 }
 
 /*
- * Close the directory 'dir' and open the one that 'path' leads to from there. The thread acts as
- * the caller, so that the kernel checks the rights. Returns a descriptor or -errno; *status tells
- * whether a name in the path is wrong.
+ * Closes the directory 'dir' and opens the directory at 'path' relative to it. The thread acts as
+ * the caller, so that the kernel checks the rights. Returns a descriptor or -errno. *status is an
+ * error if a name in the path is invalid.
  */
 static int walk_as(int dir, const char *path, enum nfs3_status *status)
 {
@@ -140,7 +140,7 @@ static int walk_as(int dir, const char *path, enum nfs3_status *status)
 	return dir;
 }
 
-/* A walker of MOUNT's does not use an RDMA device, so it may act as others. */
+/* Walks for MOUNT. A walker's thread uses no RDMA device, so it may act as other users. */
 static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const char *path,
 				 struct handle_id *id)
 {
@@ -162,7 +162,10 @@ static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const 
 	return status != NFS3_OK ? status : dir_status(rc);
 }
 
-/* At the stop of the server, open files are closed before the threads end: dir_poll(). */
+/*
+ * Returns true while the back end has work. When the server stops, dir_poll() closes open files
+ * before the threads end.
+ */
 static bool dir_is_busy(struct fs *fs_)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory that data are read to and written from, in blocks that are divided among peers. */
+/* Memory for the data of reads and writes, in blocks that are divided among peers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +18,10 @@ struct dir_io *dir_io_take(struct dir_fs *fs)
 	return io;
 }
 
-/* When the request is over, memory is no longer named by a reply: weir_request_on_sent(). */
+/*
+ * Releases memory when its request has ended and no reply refers to it, from
+ * weir_request_on_sent().
+ */
 void dir_io_release(void *arg)
 {
 	struct dir_io *io = arg;
@@ -74,7 +77,10 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	(void)id;
 	(void)cred;
 	(void)offset;
-	/* Nothing of the file is touched before the call itself is here, and looked at. */
+	/*
+	 * The data are pulled to a buffer. The file itself is not touched before the call has
+	 * arrived and has been checked.
+	 */
 	if (len_bytes == 0 || len_bytes > BLOCK_POOL_MAX)
 		return -1;
 	io = dir_io_take(fs);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ways of a call, on the poller:
+ * The path of a call, on the poller:
  *
  *   dir_start()    READ, WRITE and COMMIT go to dir/io.c, which has a thread open the file if it is
  *                  not open; all other calls go to a thread
- *   dir_resume()   a call that has waited tries again
- *   dir_worked()   what a thread has carried out is answered, or goes on in dir/io.c
+ *   dir_resume()   a call that has waited is tried again
+ *   dir_worked()   a call that a thread has carried out is answered, or continues in dir/io.c
  */
 #include "dir.h"
 
-/* The call changes an object, which is opened and then synced by the poller (dir_stable_begin()).
+/*
+ * Returns true if the call changes an object, which is opened and then synced by the poller, see
+ * dir_stable_begin().
  */
 static bool is_change(const struct op *op)
 {
@@ -48,9 +50,9 @@ void dir_worked(struct weir_engine *engine, void *arg)
 		return;
 	}
 	if (op->fs_data)
-		dir_fd_discard(fs, dir_slot_use(fs, op), op->fs_data); /* it failed after all */
+		dir_fd_discard(fs, dir_slot_use(fs, op), op->fs_data); /* the change failed */
 	dir_slot_release(op);
-	/* A file that has lost a name may be gone: it must not stay open. */
+	/* A file that has lost a name may have been removed, and then it must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
 		dir_fd_forget(fs, &op->holder, &op->id2);
 	dir_done(fs, op);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LOOKUP and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is on the disk before it
- * is told of. If the call fails, there is no new name.
+ * LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is
+ * stable on the disk before the reply. If the call fails, there is no new name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 #define SET_IDS	  (S_ISUID | S_ISGID)
 
-/* The mode that a new file is made with: apply_new() adds the set-ID bits. */
+/* Returns the mode with which a new file is made. apply_new() adds the set-ID bits. */
 static mode_t first_mode(const struct nfs3_sattr *attr, mode_t usual)
 {
 	return attr->set_mode ? attr->mode & (07777 ^ SET_IDS) : usual;
@@ -26,7 +26,7 @@ static bool is_name(const struct nfs3_name *name, const char *text)
 	return name->len_bytes == strlen(text) && memcmp(name->data, text, name->len_bytes) == 0;
 }
 
-/* Open by name, as the caller. */
+/* Opens a name as the caller. */
 static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags,
 		   mode_t mode)
 {
@@ -50,7 +50,10 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 		return dir_status(dir);
 	dir_post(fs, dir, &res->dir_attr);
 	if (is_name(name, ".") || is_name(name, "..")) {
-		/* To open another name asks the kernel; these are opened as ourselves. */
+		/*
+		 * For other names the kernel checks the caller's right at the open. "." and ".."
+		 * are opened as the server, so the right is checked here.
+		 */
 		rc = dir_check(&op->cred, dir, MAY_EXEC);
 		if (rc != 0)
 			fd = rc;
@@ -72,7 +75,7 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 	return dir_status(rc);
 }
 
-/* The results for what 'fd' is. 0 or -errno. */
+/* Fills in the results for the object 'fd'. Returns 0 or -errno. */
 static int create_made(struct dir_fs *fs, struct op *op, int fd)
 {
 	struct nfs3_create_res *res = &op->res.create;
@@ -87,7 +90,7 @@ static int create_made(struct dir_fs *fs, struct op *op, int fd)
 	return 0;
 }
 
-/* Set bits of SET_IDS that a new file does not have yet, as the caller. */
+/* Sets those of 'bits', a part of SET_IDS, that a new file does not have, as the caller. */
 static int add_set_ids(const struct op *op, int fd, mode_t bits)
 {
 	char path[64];
@@ -102,7 +105,7 @@ static int add_set_ids(const struct op *op, int fd, mode_t bits)
 	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
-	/* The other bits stay, and with them the access control list. */
+	/* All other bits stay as they are, and so does the access control list. */
 	if (chmod(path, (st.st_mode & 07777) | bits) != 0)
 		rc = -errno;
 	dir_reset_creds();
@@ -110,10 +113,10 @@ static int add_set_ids(const struct op *op, int fd, mode_t bits)
 }
 
 /*
- * Set the attributes of a new file, except those that its caller can't give. The file was made with
- * its mode, which an inherited access control list has reduced. To set the mode again would grant
- * what the list denies. Only the set-ID bits come last, because the kernel clears them when the
- * owner or the size changes.
+ * Sets the attributes of a new file, except those that its caller cannot set. The file was made
+ * with its mode, which an inherited access control list has reduced. A second set of the mode would
+ * grant what the list denies. Only the set-ID bits are set last, because the kernel clears them
+ * when the owner or the size changes.
  */
 static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 {
@@ -129,8 +132,10 @@ static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 	return rc == 0 && given->set_mode ? add_set_ids(op, fd, given->mode & SET_IDS) : rc;
 }
 
-/* Exclusive: the verifier is kept as times, as any file system keeps those (RFC 1813
- * section 3.3.8). */
+/*
+ * EXCLUSIVE: converts the verifier to times, which every file system stores (RFC 1813 section
+ * 3.3.8).
+ */
 static void verf_times(const uint8_t *verf, struct timespec times[2])
 {
 	uint32_t words[2];
@@ -168,7 +173,10 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 	return rc == 0 ? create_made(fs, op, fd) : rc;
 }
 
-/* By the descriptor that the file was made with, as another one may not be left. */
+/*
+ * Sets the size with the descriptor that made the file, because no other descriptor may be
+ * available.
+ */
 static int set_first_size(const struct op *op, int fd, uint64_t size)
 {
 	int rc = dir_set_creds(&op->cred);
@@ -209,7 +217,7 @@ static enum nfs3_status end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_
 	return dir_status(rc);
 }
 
-/* The values are checked first, so that no file is made that can't have them. */
+/* Checks the values first, so that no file is made if they are invalid. */
 static int create(struct dir_fs *fs, struct op *op, int dir)
 {
 	const struct nfs3_create_args *args = &op->args.create;
@@ -254,7 +262,7 @@ static mode_t special_mode(enum nfs3_ftype type)
 				   : S_IFIFO;
 }
 
-/* The call that makes it, as the caller. */
+/* Makes the object as the caller. */
 static int make_as(const struct op *op, int dir, const char *name, const struct nfs3_sattr *attr)
 {
 	mode_t mode = first_mode(attr, op->proc == NFS3_MKDIR ? 0755 : 0644);
@@ -263,7 +271,7 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 	dev_t dev = 0;
 	int rc;
 
-	/* Others come without a number. */
+	/* Other types have no device number. */
 	if (op->proc == NFS3_MKNOD && (type == NFS3_CHR || type == NFS3_BLK))
 		dev = makedev(op->args.mknod.rdev.major, op->args.mknod.rdev.minor);
 	if (op->proc == NFS3_SYMLINK) {
@@ -339,7 +347,8 @@ static int link_as(const struct op *op, int fd, int dir, const char *name)
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return -EISDIR; /* the kernel has the word that is meant for those who may not */
+		return -EISDIR; /* the kernel would return EPERM, which clients take for a missing
+				   permission */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* As whom a thread acts. Never called on a thread that polls; see dir/rights.c. */
+/*
+ * The user as whom a thread acts. Threads that poll never call these functions, see dir/rights.c.
+ */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/fsuid.h>
@@ -8,7 +10,7 @@
 
 #include "dir.h"
 
-/* The system calls are made directly, because those of the C library change all threads. */
+/* Makes the system call directly, because the C library's function changes all threads. */
 static int creds_set_groups(uint32_t n, const uint32_t *gids)
 {
 	gid_t groups[CRED_GIDS_MAX];
@@ -18,8 +20,11 @@ static int creds_set_groups(uint32_t n, const uint32_t *gids)
 	return syscall(SYS_setgroups, (size_t)n, groups) == 0 ? 0 : -errno;
 }
 
-/* They return what was before, whether they did anything or not: asked with what is no id, they
- * tell what is. */
+/*
+ * Returns true if the thread acts as 'cred'. setfsgid() and setfsuid() return the previous ID
+ * whether or not they change it. With an invalid ID they change nothing, so they return the present
+ * ID.
+ */
 static bool has_become(const struct cred *cred)
 {
 	return (uint32_t)setfsgid((gid_t)-1) == cred->gid &&
@@ -31,7 +36,7 @@ int dir_set_creds(const struct cred *cred)
 	int rc = creds_set_groups(cred->ngids, cred->gids);
 
 	setfsgid(cred->gid);
-	/* Last: it takes the privileges over files away. */
+	/* This is last, because it removes the privileges over files. */
 	setfsuid(cred->uid);
 	if (rc == 0 && has_become(cred))
 		return 0;

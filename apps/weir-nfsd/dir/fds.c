@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Open files, so that a READ or WRITE need not open one: a bounded number, which dir/slots.c
- * divides among clients. A file that was not used for a while is closed, as what is open can't be
- * run as a program, unmounted or, when it was removed, given back.
+ * A cache of open files, so that a READ or WRITE need not open one. Their number is bounded, and
+ * dir/slots.c divides it among clients. A file that was not used for a while is closed, because an
+ * open file cannot be executed as a program or unmounted, and its space is not freed if it was
+ * removed.
  *
  * A file has one descriptor for reading and another for writing. Worker threads close them, because
  * the last close of a removed file frees its blocks, which may take long. A close counts as a job
@@ -18,7 +19,10 @@ static uint32_t bucket_of(const struct handle_id *id)
 {
 	uint32_t hash = 2166136261u;
 
-	/* Clients can't choose ids: they are the kernel's, and signed. */
+	/*
+	 * A weak hash is enough, because clients cannot choose ids: the kernel makes them, and
+	 * handles are signed.
+	 */
 	for (uint32_t i = 0; i < id->len_bytes; i++)
 		hash = (hash ^ id->data[i]) * 16777619u;
 	return hash % DIR_BUCKETS;
@@ -46,7 +50,7 @@ static void set_forgotten(struct dir_fd *file)
 	file->is_forgotten = true;
 }
 
-/* It counts among its client's until it is closed. */
+/* Closes a file. It counts among its client's files until it is closed. */
 static void close_counted(struct dir_fs *fs, struct dir_fd *file)
 {
 	file->user->nopen--;
@@ -54,8 +58,10 @@ static void close_counted(struct dir_fs *fs, struct dir_fd *file)
 	dir_work_close(fs, file);
 }
 
-/* What was written is synced first, or nobody could be told later of what was lost. Not of a file
- * that is gone. */
+/*
+ * Closes a file. Written data are synced first, because a later loss could not be reported to any
+ * client. A removed file needs no sync.
+ */
 static void drop(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
@@ -85,7 +91,7 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
 	return file;
 }
 
-/* It is another client's from now on: its last, as was its use. */
+/* Moves the file to another client, as its most recently used one. */
 static void give_to(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder)
 {
 	struct dir_user *from = file->user, *to = dir_user_of(fs, holder);
@@ -117,7 +123,7 @@ struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_f
 {
 	struct dir_fd *other = dir_fd_get(fs, &file->id, file->is_written);
 
-	/* Two calls may have opened it at the same time. */
+	/* Two calls may have opened the file at the same time. */
 	if (other) {
 		dir_fd_discard(fs, user, file);
 		return other;
@@ -133,7 +139,7 @@ struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_f
 
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file)
 {
-	/* More than there should be, as all were in use. */
+	/* More files than 'nfds_max' may be open if all were in use. */
 	if (--file->refs == 0 && (file->is_forgotten || fs->nfds > fs->nfds_max))
 		drop(fs, file);
 }
@@ -165,7 +171,7 @@ bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user)
 	return false;
 }
 
-/* Of the client that has the most: others have at most as many, so each is asked in the end. */
+/* Closes files of the client that has the most, and then of all others. */
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n)
 {
 	struct dir_user *user;
@@ -187,7 +193,7 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 		struct dir_fd *file = TAILQ_FIRST(&user->by_age), *next;
 		uint32_t n = 0;
 
-		/* What is in use is not old for long. */
+		/* Files in use count towards the limit of a tick, but are seldom old. */
 		for (; file && n < DIR_FDS_PER_TICK && now_ns - file->used_ns >= DIR_FD_IDLE_NS;
 		     n++) {
 			next = TAILQ_NEXT(file, age);
@@ -199,8 +205,10 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 	dir_users_tick(fs);
 }
 
-/* Half of what the process may have is for connections, and for what is open for the time of one
- * call. */
+/*
+ * Sets the number of files. Half of the descriptors that the process may have are for connections,
+ * and for files that are open only during one call.
+ */
 void dir_fds_start(struct dir_fs *fs)
 {
 	struct rlimit limit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files by the kernel's handles, and names one at a time. */
+/* Opens files by the kernel's handles, and names one at a time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -10,16 +10,18 @@
 
 #include "dir.h"
 
-/* An id is the handle's type, in 4 bytes, and its bytes. */
+/* An id consists of the handle's type, in 4 bytes, and the handle's bytes. */
 #define TYPE_BYTES   4u
 #define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
 
-/* Pauses of open_handle(), which double from the first to the last: a quarter of a second in all,
- * in which a worker waits. */
+/*
+ * Pauses of open_handle(). Each is twice as long as the one before, and their sum is a quarter of a
+ * second, during which a worker waits.
+ */
 #define PAUSES	       8u
 #define PAUSE_FIRST_US 1000u
 
-#define PARENTS_MAX 256 /* levels between a directory and its export's root, to go up */
+#define PARENTS_MAX 256 /* levels from a directory up to its export's root */
 
 union handle {
 	struct file_handle handle;
@@ -27,9 +29,10 @@ union handle {
 };
 
 /*
- * Of a file that is gone the kernel says ESTALE, but for as long as the number of its inode is
- * being given to a new file, when it says ENOMEM, as of memory (Linux: iget_locked() returns NULL
- * of both). Clients to whom that were passed on would wait for seconds.
+ * Opens a handle. For a removed file the kernel returns ESTALE. While the number of its inode is
+ * being assigned to a new file, the kernel returns ENOMEM, the same as for a lack of memory (Linux:
+ * iget_locked() returns NULL in both cases). This function retries ENOMEM, because clients that got
+ * it as NFS3ERR_JUKEBOX would wait for seconds.
  */
 static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 {
@@ -43,8 +46,8 @@ static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 }
 
 /*
- * Open the directory that 'dir' is in. Returns a descriptor or -errno: -EXDEV if the parent is on
- * another mount, -ENOENT if 'dir' is not below the root of its mount.
+ * Opens the parent of 'dir'. Returns a descriptor or -errno: -EXDEV if the parent is on another
+ * mount, -ENOENT if 'dir' is not below the root of its mount.
  */
 static int open_up(int dir)
 {
@@ -58,10 +61,10 @@ static int open_up(int dir)
 }
 
 /*
- * A directory that was moved out of the export keeps its inode, and so its handles. The kernel does
- * not open ".." of a directory that is not below the root of its mount, which tells where there is
- * a private mount. Other files are not checked, because they may have names in several directories,
- * of which the kernel may know none.
+ * Returns -ESTALE for a directory that was moved out of the export. Such a directory keeps its
+ * inode, and so its handles. With a private mount the check is possible, because the kernel does
+ * not open ".." of a directory that is not below the root of its mount. Other files are not
+ * checked, because they may have names in several directories, of which the kernel may know none.
  */
 static int check_place(const struct dir_fs *fs, int fd)
 {
@@ -89,7 +92,10 @@ int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 	h.handle.handle_type = type;
 	memcpy(h.handle.f_handle, id->data + TYPE_BYTES, id->len_bytes - TYPE_BYTES);
 	fd = open_handle(fs, &h, flags);
-	/* A symbolic link is no directory, whatever the kernel calls it. */
+	/*
+	 * The kernel returns ELOOP for a symbolic link where a directory is expected; NFS needs
+	 * ENOTDIR.
+	 */
 	if (fd < 0)
 		return errno == ELOOP && (flags & O_DIRECTORY) ? -ENOTDIR : -errno;
 	rc = check_place(fs, fd);
@@ -142,7 +148,7 @@ static bool is_root(const struct dir_fs *fs, const struct stat *st)
 	return st->st_dev == fs->dev && st->st_ino == fs->root_ino;
 }
 
-/* Is the export's root somewhere above 'dir'? 0, or -errno. */
+/* Returns 0 if the export's root is above 'dir', otherwise -errno. */
 static int look_for_root(const struct dir_fs *fs, int dir)
 {
 	int at = open_up(dir), level = 1;
@@ -175,7 +181,7 @@ int dir_open_parent(const struct dir_fs *fs, int dir)
 	if (!fs->is_private)
 		rc = look_for_root(fs, dir);
 	up = rc == 0 ? open_up(dir) : rc;
-	/* A directory that somebody moved out of the export has no parent there. */
+	/* A directory that was moved out of the export has no parent in it. */
 	return up == -ENOENT || up == -EXDEV ? -ESTALE : up;
 }
 
@@ -235,8 +241,8 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
 /*
  * A local file system returns attributes from memory. Others, such as NFS and FUSE, may ask another
  * host or process, which may never answer. Their attributes are therefore read with
- * AT_STATX_DONT_SYNC, which returns what the kernel has. A worker thread refreshes that once in
- * DIR_FRESH_NS (dir/io.c).
+ * AT_STATX_DONT_SYNC, which returns those that the kernel has. A worker thread refreshes these once
+ * in DIR_FRESH_NS (dir/io.c).
  */
 int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 {
@@ -244,7 +250,7 @@ int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 
 	if (!fs->is_remote)
 		return fstat(fd, st) == 0 ? 0 : -errno;
-	/* Not fstatat(), for which some kernels leave the flag out. */
+	/* fstatat() is not used, because some kernels ignore the flag for it. */
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x) != 0)
 		return -errno;
 	*st = (struct stat){
@@ -287,7 +293,7 @@ enum nfs3_status dir_status(int error)
 		{ENXIO, NFS3ERR_NXIO},
 		{EACCES, NFS3ERR_ACCES},
 		{EEXIST, NFS3ERR_EXIST},
-		{EXDEV, NFS3ERR_ACCES}, /* behind a mount: not exported */
+		{EXDEV, NFS3ERR_ACCES}, /* below another mount, which is not exported */
 		{ELOOP, NFS3ERR_ACCES},
 		{ENODEV, NFS3ERR_NODEV},
 		{ENOTDIR, NFS3ERR_NOTDIR},
@@ -308,7 +314,7 @@ enum nfs3_status dir_status(int error)
 		{EMFILE, NFS3ERR_JUKEBOX},
 		{ENFILE, NFS3ERR_JUKEBOX},
 		{EBUSY, NFS3ERR_ACCES},
-		{ETXTBSY, NFS3ERR_ACCES}, /* a program that runs on this host */
+		{ETXTBSY, NFS3ERR_ACCES}, /* a program that this host executes */
 	};
 
 	for (uint32_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READ, WRITE and COMMIT by io_uring.
+ * READ, WRITE and COMMIT with io_uring.
  *
- *   dir_transfer()   the file is open, or a thread opens it; rights; then the ring
- *   READ             into a block of memory, from which the reply is sent; freed when it was
- *   WRITE            from a block that the data were pulled to, or from the message. When it is to
- *                    be stable, it wants a sync when it is done, and the reply waits for that
- *   COMMIT           a sync, see dir/sync.c
+ *   dir_transfer()   uses the open file, or has a thread open it; checks rights; submits to the
+ * ring READ             reads into a block of memory, from which the reply is sent; the block is
+ * freed when the reply has been sent WRITE            writes from a block that the data were pulled
+ * to, or from the message; a stable WRITE then asks for a sync, and its reply waits for that COMMIT
+ * asks for a sync, see dir/sync.c
  *
- * A call that finds no memory or no place in the ring waits; each poll tries one of each client
- * again.
+ * A call waits if there is no memory, or if the client has its share of calls in the kernel. Each
+ * poll retries one call of each client.
  *
- * The verifier is honest when it changes between the reply to a WRITE and that to a COMMIT if data
- * were lost since the WRITE began. So a WRITE is told the one of its start, a COMMIT that of its
- * end, when all failures that its own sync can't know of are known here: the file is open twice at
- * most, once for reading, and is synced by this thread's ring only.
+ * The verifier is correct if it changes between the reply to a WRITE and the reply to a COMMIT
+ * whenever data were lost since the WRITE began. Therefore a WRITE returns the verifier of its
+ * start, and a COMMIT the one of its end. At the end of a COMMIT, all failures that its own sync
+ * cannot report are known here: the file is open at most twice, once of these for reading, and only
+ * this thread's ring syncs it.
  */
 #include <sodium.h>
 #include <string.h>
@@ -24,8 +25,9 @@
 #define CQES_PER_POLL 64u
 
 /*
- * Put the file's attributes into the reply. The kernel may not yet know the times that a remote
- * file system gave to a WRITE. That reply carries no attributes, and the client asks for them.
+ * Puts the file's attributes into the reply. After a WRITE to a remote file system, the kernel may
+ * not know the file's new times. The reply to such a WRITE therefore has no attributes, and the
+ * client asks for them.
  */
 static void post_attr(struct op *op, int fd, struct stat *st)
 {
@@ -74,7 +76,7 @@ static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 const uint8_t *dir_verf(struct dir_fs *fs)
 {
 	if (atomic_load_explicit(&fs->has_lost, memory_order_acquire)) {
-		/* Another loss from now on changes it again. */
+		/* Any later loss changes the verifier again. */
 		atomic_store_explicit(&fs->has_lost, false, memory_order_relaxed);
 		randombytes_buf(fs->write_verf, sizeof(fs->write_verf));
 	}
@@ -96,7 +98,7 @@ void dir_io_let_go(struct op *op)
 {
 	struct dir_io *io = op->fs_data;
 
-	/* Data that were pulled to a block stay there, as the kernel may take them later. */
+	/* Data that were pulled to a block stay there, because the kernel may read them later. */
 	if (op->proc == NFS3_WRITE && weir_request_user(op->req) == io)
 		weir_request_on_sent(op->req, NULL, NULL);
 	io->file->noverdue += io->is_writing;
@@ -113,7 +115,7 @@ void dir_io_give_up(struct dir_fs *fs, struct op *op)
 	dir_fd_put(fs, file);
 }
 
-/* The end of a call without a client: it was answered before, or it never had one. */
+/* Ends an operation without a client: its call was answered earlier, or it never had one. */
 static void end_silently(struct dir_io *io)
 {
 	if (io->is_writing) {
@@ -125,14 +127,14 @@ static void end_silently(struct dir_io *io)
 	dir_io_release(io);
 }
 
-/* It is done, or there was nothing to do. */
+/* Ends a call that is done, or had nothing to do. */
 static void finish(struct dir_io *io)
 {
 	struct op *op = io->op;
 	int error = io->result < 0 ? io->result : io->sync_result;
 	struct stat st = {0};
 
-	/* Other procedures have said theirs. */
+	/* Other procedures have filled in their attributes already. */
 	if (op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT)
 		post_attr(op, io->file->fd, &st);
 	if (error == 0 && op->proc == NFS3_READ)
@@ -146,7 +148,9 @@ static void finish(struct dir_io *io)
 	dir_submit_release_place(io);
 	io->file = NULL;
 	io->op = NULL;
-	/* One that came placed has its on_sent since then; the others give their memory back now.
+	/*
+	 * 'io' is released when the reply has been sent. A WRITE whose data were placed has had
+	 * this callback since dir_place().
 	 */
 	op->on_sent = dir_io_release;
 	op->on_sent_mail = dir_io_mail;
@@ -155,9 +159,9 @@ static void finish(struct dir_io *io)
 	dir_done(io->fs, op);
 }
 
-/* ---- begins ---- */
+/* ---- starts ---- */
 
-/* How much of a READ there is to do; 0: nothing. */
+/* Returns the number of bytes to read, or 0 if there is nothing to do. */
 static uint32_t read_bytes(const struct op *op, const struct stat *st)
 {
 	const struct nfs3_read_args *args = &op->args.read;
@@ -191,7 +195,7 @@ static void io_refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 }
 
 /*
- * Returns true if a worker thread has to look at the file before the call can continue. Either the
+ * Returns true if a worker thread has to examine the file before the call can continue. Either the
  * caller's right is undecided, or a remote file's attributes are older than DIR_FRESH_NS.
  */
 static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
@@ -206,7 +210,7 @@ static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 	return !op->is_decided;
 }
 
-/* The file is open, with a reference of this call. */
+/* Starts a call whose file is open. The call has a reference to the file. */
 static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	struct dir_io *placed = op->proc == NFS3_WRITE ? weir_request_user(op->req) : NULL;
@@ -217,7 +221,7 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	status = dir_stat(fs, file->fd, &st) != 0 ? NFS3ERR_IO : io_check(&st);
 	if (status == NFS3_OK)
 		status = check_range(op);
-	/* An older WRITE, which was answered, must not come after this one. */
+	/* A new WRITE must wait until an older WRITE that was answered early has ended. */
 	if (status == NFS3_OK && op->proc == NFS3_WRITE && file->noverdue > 0)
 		status = NFS3ERR_JUKEBOX;
 	if (status != NFS3_OK) {
@@ -229,7 +233,7 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		dir_work(fs, op);
 		return;
 	}
-	/* Each would hold a thread of the kernel's while the file is locked. */
+	/* Each further WRITE would occupy a kernel thread while the file is locked. */
 	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && file->nwriting >= DIR_FILE_WRITES) {
 		op->fs_data = file;
 		op->fs_state = DIR_BEHIND;
@@ -241,7 +245,9 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		put_off(fs, op, file);
 		return;
 	}
-	/* Only what is in memory of the export's own can be written after the reply. */
+	/*
+	 * After an early reply, the kernel can write only from memory that belongs to the export.
+	 */
 	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == BLOCK_POOL_NONE &&
 	    !dir_keep_data(io, op)) {
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
@@ -272,9 +278,12 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 	struct dir_fd *file;
 
 	if (op->data_bytes > op->server->transfer_max)
-		op->data_bytes = op->server->transfer_max; /* the reply says how much was written */
-	/* A sync is one of the file, however it was opened; what went wrong with its data, who
-	 * wrote them is told first. */
+		op->data_bytes =
+			op->server->transfer_max; /* the reply reports how much was written */
+	/*
+	 * COMMIT can use either descriptor, because a sync covers the whole file. It prefers the
+	 * descriptor for writing, because that one is first to report an error of its data.
+	 */
 	file = dir_fd_get(fs, &op->id, op->proc != NFS3_READ);
 	if (!file && op->proc == NFS3_COMMIT)
 		file = dir_fd_get(fs, &op->id, false);
@@ -299,14 +308,14 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 		return;
 	}
 	if (file) {
-		/* A file that has just been opened has no references yet. */
+		/* A file that has just been opened has no references. */
 		file = file->refs > 0 ? file : dir_fd_add(fs, dir_slot_use(fs, op), file);
 		file->fresh_ns = fs->now_ns;
 		io_begin_op(fs, op, file);
 		return;
 	}
 	dir_slot_release(op);
-	/* Too many may be open: there will be room when the client comes back. */
+	/* Too many files may be open. Room is made for the client's next try. */
 	if (status == NFS3ERR_JUKEBOX)
 		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
 	dir_done(fs, op);
@@ -327,8 +336,11 @@ void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 	dir_submit_sync_for(io);
 }
 
-/* COMMIT: what this file's sync can't know of, as it was opened later, one of the other that is
- * under way may. */
+/*
+ * Switches a COMMIT to the file's other descriptor and returns true if a sync of that one is under
+ * way. That sync may report a loss that the first sync cannot know of, because its descriptor was
+ * opened later.
+ */
 static bool needs_second(struct dir_io *io)
 {
 	struct dir_fd *other;
@@ -367,7 +379,7 @@ static void on_synced(struct dir_fs *fs, struct dir_fd *file, int result)
 	dir_fd_put(fs, file);
 }
 
-/* The kernel has carried out a READ or a WRITE. */
+/* Continues after the kernel has carried out a READ or a WRITE. */
 static void on_transferred(struct dir_io *io)
 {
 	if (!io->op) {
@@ -375,7 +387,7 @@ static void on_transferred(struct dir_io *io)
 		return;
 	}
 	io->is_writing = false;
-	/* One that was cut short, too: what was written is to be stable. */
+	/* This includes a short WRITE, because the part that was written must be stable. */
 	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE &&
 	    io->result > 0)
 		dir_submit_sync_for(io);
@@ -383,8 +395,10 @@ static void on_transferred(struct dir_io *io)
 		finish(io);
 }
 
-/* The kernel has fewer WRITEs of the file. Each that begins here is counted, waits elsewhere, or is
- * refused. */
+/*
+ * Starts WRITEs that waited for others of the same file. Each one that starts here is counted,
+ * waits elsewhere, or is refused, so the loop ends.
+ */
 static void begin_behind(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct op *op;
@@ -423,7 +437,10 @@ uint32_t dir_io_poll(struct dir_fs *fs)
 	struct io_uring_cqe *cqes[CQES_PER_POLL];
 	uint32_t n;
 
-	/* What the kernel did not take, for want of memory, is still there at the next poll. */
+	/*
+	 * If the kernel did not take an entry for lack of memory, the entry is submitted at the
+	 * next poll.
+	 */
 	if (io_uring_sq_ready(&fs->ring) > 0)
 		io_uring_submit(&fs->ring);
 	if (fs->nios == 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an export's file system can hold, and what the process may do. Found once at the start: the
- * poller must not ask. */
+/*
+ * Limits of an export's file system and of this process. They are determined once at the start,
+ * because the poller must not wait for the file system.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,9 +12,9 @@
 #include "dir.h"
 
 /*
- * The longest file. lseek() refuses an offset beyond it, writes nothing, and does not depend on
- * RLIMIT_FSIZE or on free space. Where no unnamed file can be made, the file system itself refuses
- * what is too long, later.
+ * Returns the size of the longest file. lseek() refuses an offset beyond it, writes nothing, and
+ * does not depend on RLIMIT_FSIZE or on free space. If no unnamed file can be made, INT64_MAX is
+ * returned, and the file system itself refuses a WRITE that is too far.
  */
 static uint64_t file_max(int root_fd)
 {
@@ -40,7 +42,7 @@ static uint32_t link_max(int root_fd)
 	return max > 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
 }
 
-/* FSINFO does not tell it, as longer files can be read. */
+/* Reports RLIMIT_FSIZE. FSINFO does not include it, because longer files can be read. */
 static void say_process_limit(const struct dir_fs *fs)
 {
 	struct rlimit limit;

@@ -2,14 +2,14 @@
 /*
  * The jobs of an export that wait for a thread: calls and closes of files.
  *
- * Each client has a line of its own, and a thread takes the next job from the line that was served
- * least recently. So a client that has many calls queued does not make others wait for all of them.
- * In its line, a client's calls keep their order, except that those that cannot begin yet are
- * skipped. A thread looks at no more than DIR_LOOK of them, because the polling thread may wait for
- * the lock meanwhile.
+ * Each client has its own queue, and a thread takes the next job from the queue that was served
+ * least recently. A client with many calls therefore does not make others wait for all of them.
+ * Calls in a queue keep their order, except that a thread skips those that cannot begin yet. A
+ * thread examines at most DIR_LOOK of them, because the polling thread may wait for the lock
+ * meanwhile.
  *
- * A line keeps its client after its last job, so that the client keeps its turn. When more than
- * DIR_LINES clients have jobs, some share a line.
+ * A queue keeps its client after its last job, so that the client keeps its position in the round.
+ * If more than DIR_LINES clients have jobs, some share a queue.
  */
 #include "dir.h"
 
@@ -37,8 +37,9 @@ static void end_turn(struct dir_fs *fs, struct dir_line *line)
 }
 
 /*
- * A client without a line gets an empty one, and comes last. If it came first, one that appears
- * under ever new addresses would keep others from their turns.
+ * Returns the queue of a client. A client without a queue gets an empty one, which is served last.
+ * If it were served first, a client that appears under ever new addresses could keep others from
+ * being served.
  */
 static struct dir_line *line_of(struct dir_fs *fs, const struct client_key *client)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as
- * it can; or see dir/list_sorted.c.
+ * it can. For file systems that do not keep them, see dir/list_sorted.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +14,11 @@ static bool list_put(struct listing *list, const struct kernel_dirent *d, void *
 {
 	(void)arg;
 	if (strlen(d->name) > NFS3_NAME_MAX)
-		return true; /* it could not be named by a client */
+		return true; /* no client could name it */
 	return listing_put(list, d->name, d->ino, (uint64_t)d->off);
 }
 
-/* By the file system's offsets. */
+/* Lists a directory by the file system's offsets. */
 static int list_as_is(struct listing *list)
 {
 	uint64_t cookie = list->op->args.readdir.cookie;
@@ -31,7 +31,10 @@ static int list_as_is(struct listing *list)
 	return rc < 0 ? rc : 0;
 }
 
-/* Cookies are of no version of the directory: the verifier is zero always. */
+/*
+ * Returns true if the verifier is zero, or at the start of a listing. Cookies do not depend on the
+ * version of the directory, so the verifier is always zero.
+ */
 static bool is_verf_good(const struct nfs3_readdir_args *args)
 {
 	static const uint8_t zero[NFS3_VERF_BYTES];
@@ -40,8 +43,8 @@ static bool is_verf_good(const struct nfs3_readdir_args *args)
 }
 
 /*
- * Open the directory for reading, if the caller may list it. The right is checked first, because
- * the server opens it as root, and a file system of another process may take its time over an open.
+ * Opens the directory for reading if the caller may list it. The right is checked first, because
+ * the server opens the directory as root, and a file system of another process may delay an open.
  * Returns a descriptor or -errno.
  */
 static int open_dir(const struct dir_fs *fs, struct op *op)

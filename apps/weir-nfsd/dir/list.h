@@ -2,11 +2,11 @@
 #ifndef DIR_LIST_H
 #define DIR_LIST_H
 
-/* One READDIR or READDIRPLUS under way, on a thread that acts as the caller. */
+/* A READDIR or READDIRPLUS in progress, on a thread that acts as the caller. */
 
 #include "proc.h"
 
-/* As getdents64() has it. */
+/* The layout of an entry that getdents64() returns. */
 struct kernel_dirent {
 	uint64_t ino;
 	int64_t off;
@@ -19,21 +19,24 @@ struct listing {
 	struct dir_fs *fs;
 	struct op *op;
 	int dir;
-	bool is_root; /* the directory is the export's */
+	bool is_root; /* the directory is the export's root */
 };
 
 /*
- * Call take() for each entry from the descriptor's present offset, until it returns false. Returns
+ * Calls take() for each entry from the descriptor's present offset, until it returns false. Returns
  * 1 if it did, 0 at the end of the directory, or -errno.
  */
 int listing_each(struct listing *list,
 		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg),
 		 void *arg);
 
-/* Add an entry to the reply. False: it does not fit. */
+/* Adds an entry to the reply. Returns false if it does not fit. */
 bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie);
 
-/* dir/list_sorted.c: list by cookies that are made of the names. 0 or -errno. */
+/*
+ * dir/list_sorted.c: lists a directory with cookies that are made from the names. Returns 0 or
+ * -errno.
+ */
 int listing_sorted(struct listing *list);
 
 #endif

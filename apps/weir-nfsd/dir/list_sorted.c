@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR on a file system whose own offsets are not steady: in tmpfs before Linux 6.6 an offset is
- * a number of entries, so that a client that removes what it has listed misses as many of the rest.
+ * READDIR on a file system whose own offsets are not steady. In tmpfs before Linux 6.6 an offset is
+ * a number of entries. If a client removes the entries that it has listed, it therefore misses as
+ * many of the rest.
  *
- * A cookie is a hash of its entry's name, and a reply has the entries of the smallest hashes behind
- * the last one. So no entry's cookie depends on another entry. Each call reads the whole directory,
- * which is in memory, and keeps a bounded number.
+ * A cookie is a hash of its entry's name. A reply has the entries with the smallest hashes after
+ * the last cookie, so no cookie depends on another entry. Each call reads the whole directory,
+ * which is in memory, and keeps a bounded number of entries.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -15,9 +16,9 @@
 
 #include "list.h"
 
-#define KEPT 1024u /* of a call; more would hardly fit in a reply */
+#define KEPT 1024u /* entries per call; more would hardly fit in a reply */
 
-/* Other messages that are hashed under the secret begin with other bytes. */
+/* Other messages that are hashed with the secret begin with other bytes. */
 #define NAME_PREFIX 'n'
 
 enum { COOKIE_DOT = 1, COOKIE_DOT_DOT, COOKIE_FIRST };
@@ -29,11 +30,14 @@ struct entry {
 
 struct kept {
 	uint32_t n;
-	bool is_cut; /* there are more, all of which come later */
+	bool is_cut; /* entries were dropped, all of which have greater cookies */
 	struct entry entries[2 * KEPT];
 };
 
-/* The hash is keyed, so that no client can choose two names that have the same cookie. */
+/*
+ * Returns the cookie of a name. The hash is keyed, so that no client can choose two names with the
+ * same cookie.
+ */
 static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
 {
 	uint8_t text[1 + NFS3_NAME_MAX] = {NAME_PREFIX};
@@ -48,7 +52,7 @@ static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
 	memcpy(text + 1, name, len);
 	crypto_shorthash(hash, text, 1 + len, fs->server->key.secret);
 	memcpy(&cookie, hash, sizeof(cookie));
-	/* Some clients take cookies for signed numbers. */
+	/* Some clients treat cookies as signed numbers. */
 	cookie >>= 1;
 	return cookie < COOKIE_FIRST ? COOKIE_FIRST : cookie;
 }
@@ -76,11 +80,11 @@ static bool keep(struct listing *list, const struct kernel_dirent *d, void *arg)
 	uint64_t cookie;
 
 	if (strlen(d->name) > NFS3_NAME_MAX)
-		return true; /* it could not be named by a client */
+		return true; /* no client could name it */
 	cookie = cookie_of(list->fs, d->name);
 	if (cookie <= list->op->args.readdir.cookie)
 		return true;
-	/* The first KEPT entries are sorted once entries were dropped. */
+	/* After entries were dropped, the first KEPT entries are sorted. */
 	if (kept->is_cut && cookie > kept->entries[KEPT - 1].cookie)
 		return true;
 	entry = &kept->entries[kept->n++];

@@ -16,8 +16,8 @@ static bool is_dots(const char *name)
 }
 
 /*
- * Add what READDIRPLUS has in addition. The name is opened as the caller, so that there is nothing
- * to add if the caller may not search the directory, or if something is mounted on the name.
+ * Adds the attributes and the handle for READDIRPLUS. The name is opened as the caller. Nothing is
+ * added if the caller may not search the directory, or if something is mounted on the name.
  */
 static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entry *entry)
 {
@@ -39,7 +39,7 @@ bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t 
 {
 	struct nfs3_entry entry = {.fileid = ino, .cookie = cookie};
 
-	/* The root is its own parent, as far as clients see. */
+	/* For clients the root is its own parent. */
 	if (list->is_root && strcmp(name, "..") == 0)
 		entry.fileid = list->fs->root_ino;
 	entry.name.len_bytes = (uint32_t)strlen(name);

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which files and directories the threads of an export may wait for.
+ * Limits how many threads of an export may wait for one file or directory.
  *
  * The kernel locks a directory while a name in it is looked up, made or removed, and while it is
  * listed. It locks a file while its attributes are set. A local process can hold such a lock for as
  * long as it likes: it lists a directory into memory whose pages come from a FUSE file system of
- * its own. Then each call for that directory holds its thread. The shares of clients (holds.h) do
- * not help, because each of many clients may make one such call. So at most DIR_TOGETHER threads
- * work on the same file or directory. Further calls wait in the queue, where they are answered
- * NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
+ * its own. Then each call for that directory occupies its thread. The shares of clients (holds.h)
+ * do not help, because each of many clients may make one such call. Therefore at most DIR_TOGETHER
+ * threads work on the same file or directory. Further calls wait in the queue, where they are
+ * answered NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
  *
- * One client could keep these few threads busy without any lock, by listing the directory again and
- * again. So at most DIR_OF_CLIENT of them work for the same client. The rest is for other clients,
- * even if none of them has a call for the directory.
+ * One client could keep these few threads busy without any lock if it listed the directory again
+ * and again. Therefore at most DIR_OF_CLIENT of them work for the same client. The rest is reserved
+ * for other clients, even if none of them has a call for the directory.
  *
  * A call that moves a name from one directory to another also takes a lock of the whole file
- * system, and waits for the directories with it in hand. So all such calls of an export count
- * together as well.
+ * system, and waits for the directories while it holds that lock. Therefore all such calls of an
+ * export count together as well.
  */
 #include <string.h>
 
 #include "dir.h"
 
 /*
- * Calls that may wait for the lock of a file or directory that they name. Others, such as GETATTR
- * and READ, go on while the lock is held. So they have no limit, and do not wait behind those that
- * do.
+ * Procedures whose calls may wait for the lock of a file or directory that they name. Other calls,
+ * such as GETATTR and READ, continue while the lock is held. They have no limit, and do not wait
+ * for those that do.
  */
 static const bool takes_lock[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true,  [NFS3_CREATE] = true,
@@ -45,8 +45,8 @@ static bool is_move(const struct op *op)
 }
 
 /*
- * Set ids[] to what it may wait for; NULL: nothing. A remote file system may wait for any of its
- * files in any call.
+ * Sets ids[] to the files and directories that a job may wait for, or NULL. In a remote file system
+ * any call may wait for its file.
  */
 static void find_ids(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file,
 		     const struct handle_id *ids[2])
@@ -65,7 +65,9 @@ static const struct client_key *client_of(const struct op *op, const struct dir_
 	return op ? &op->holder.client : &file->holder.client;
 }
 
-/* Whether one more thread may work for this client on 'id', or move names if 'id' is NULL. */
+/*
+ * Returns true if one more thread may work for this client on 'id', or move names if 'id' is NULL.
+ */
 static bool has_room(const struct dir_fs *fs, const struct handle_id *id,
 		     const struct client_key *client)
 {

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a call has just made. If the call fails after that, the object is removed again, because the
- * client is told that there is none: it would try again, and hear that somebody else has made it.
+ * The object that a call has just made. If the call fails after that, the object is removed again:
+ * the client learns that the call failed, would try again, and would find that the object exists.
  *
- * Only open(2) returns a descriptor of what it makes. After mkdirat() and the like, the object is
- * opened by its name, where another process may have put another object in the meantime. The kernel
- * does not tell which inode it has made. So an object that is older than the call, of another type,
- * or of an owner that a new one does not get is not taken for it.
+ * Only open(2) returns a descriptor of the object that it makes. After mkdirat() and similar calls,
+ * the object is opened by its name, and another process may have put another object there in the
+ * meantime. The kernel does not report the inode that it has made. Therefore an object is not taken
+ * for the new one in these cases:
+ *
+ * - it is older than the call
+ * - it has another type
+ * - it has an owner that a new object does not get
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +20,7 @@
 
 #include "proc.h"
 
-/* File systems round times of birth down, to two seconds at most. */
+/* File systems round birth times down, to two seconds at most. */
 #define BIRTH_ROUNDED_S 2
 
 struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t type)
@@ -30,7 +34,7 @@ struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t typ
 	return made;
 }
 
-/* Returns true if the object, which was found by its name, can be the one that was made. */
+/* Returns true if the object that was found by its name can be the one that was made. */
 static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
 		      const struct statx *x)
 {
@@ -38,7 +42,7 @@ static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct
 
 	if ((x->stx_mode & S_IFMT) != made->type)
 		return false;
-	/* Another host has a clock of its own, and may make root nobody. */
+	/* Another host has its own clock, and may map root to nobody. */
 	if (fs->is_remote)
 		return true;
 	if ((x->stx_mask & STATX_BTIME) && x->stx_btime.tv_sec + BIRTH_ROUNDED_S < made->since_s)
@@ -66,8 +70,10 @@ int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir
 	return rc;
 }
 
-/* Returns true if the name still leads to the object, of which 'fd' is a descriptor if there is
- * one. */
+/*
+ * Returns true if the name still refers to the object. 'fd' is a descriptor of the object, or
+ * negative.
+ */
 static bool is_there(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
 		     int fd)
 {
@@ -83,7 +89,10 @@ static bool is_there(const struct dir_fs *fs, const struct op *op, const struct 
 	       can_be_it(fs, op, made, &x);
 }
 
-/* As the caller, who has no right to remove what others put there. Returns 0 or -errno. */
+/*
+ * Removes the object as the caller, who has no right to remove objects of others. Returns 0 or
+ * -errno.
+ */
 static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd)
 {
 	int rc;
@@ -98,8 +107,8 @@ static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_m
 		     : -errno;
 	dir_reset_creds();
 	if (rc == 0)
-		fsync(made->dir); /* if it fails, the object may be there after a crash, as it may
-				     be in any case */
+		fsync(made->dir); /* on failure the object may exist after a crash, which is
+				     possible in any case */
 	return rc;
 }
 

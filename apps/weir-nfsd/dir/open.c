@@ -2,12 +2,16 @@
 /*
  * Descriptors for data.
  *
- * An open can wait: for the other end of a FIFO, for a device, and for as long as
- * fs.lease-break-time while another process of this host gives up its lease (fcntl(2), F_SETLEASE),
- * which any user can take on their own files. So a file's type is looked at before it is opened,
- * and it is opened with O_NONBLOCK. Then an open that conflicts with a lease fails with EAGAIN at
- * once, the break of the lease has begun, and the client, which is told NFS3ERR_JUKEBOX, tries
- * again.
+ * An open can wait:
+ *
+ * - for the other end of a FIFO
+ * - for a device
+ * - up to fs.lease-break-time while another process of this host gives up its lease (fcntl(2),
+ *   F_SETLEASE), which any user can take on their own files
+ *
+ * Therefore the file's type is checked before the open, and the open uses O_NONBLOCK. An open that
+ * conflicts with a lease then fails with EAGAIN at once, and the break of the lease has begun. The
+ * client gets NFS3ERR_JUKEBOX and tries again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +21,10 @@
 
 #include "proc.h"
 
-/* From here on the descriptor's reads and writes may wait, in io_uring's threads: its data are on a
- * disk. */
+/*
+ * Clears O_NONBLOCK. Reads and writes of the descriptor may wait, because io_uring's threads carry
+ * them out on data that are on a disk.
+ */
 static int make_blocking(int fd, int flags)
 {
 	int rc;
@@ -42,7 +48,7 @@ int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flag
 	return make_blocking(dir_open_id(fs, id, flags | O_NONBLOCK), flags);
 }
 
-/* What a regular file is; -EISDIR and -EINVAL for what is none. */
+/* Gets the attributes of a regular file. Returns -EISDIR or -EINVAL for any other object. */
 static int stat_file(int fd, struct stat *st)
 {
 	if (fstat(fd, st) != 0)
@@ -52,7 +58,7 @@ static int stat_file(int fd, struct stat *st)
 	return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
 }
 
-/* Open a regular file. */
+/* Opens a regular file. */
 static int open_file(const struct dir_fs *fs, const struct handle_id *id, int flags)
 {
 	int fd = dir_open_id(fs, id, O_PATH);
@@ -117,8 +123,9 @@ int dir_stable_end(int dir, int rc)
 }
 
 /*
- * The server opens the file as itself, because the caller may be the owner of a file whose mode
- * denies it. It does not open what is no regular file, because that might wait.
+ * Opens the file for data. The server opens it as itself, because the caller may be the owner of a
+ * file whose mode denies it. Only a regular file is opened, because the open of another object
+ * might wait.
  */
 static int open_data(const struct dir_fs *fs, struct op *op)
 {
@@ -139,7 +146,7 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 	return dir_open_known(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
 }
 
-/* The file is open, and only the caller's right to use it is unknown. */
+/* Decides on the caller's right to use a file that is open already. */
 static int decide(struct op *op)
 {
 	const struct dir_fd *file = op->fs_data;

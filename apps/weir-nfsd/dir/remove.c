@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names that go or move: REMOVE, RMDIR, RENAME. */
+/* Procedures that remove or move names: REMOVE, RMDIR, RENAME. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,8 +9,10 @@
 
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
-/* The file that a name is about to lose, for the poller to close: op->id2, of length 0 when there
- * is none. */
+/*
+ * Sets *victim, which is op->id2, to the file that is about to lose a name, so that the poller can
+ * close it. The length is 0 if there is none.
+ */
 static void note_victim(const struct dir_fs *fs, int dir, const char *name,
 			struct handle_id *victim)
 {
@@ -38,7 +40,7 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 		rc = dir_final(-errno);
 	dir_post(fs, dir, &op->res.wcc.wcc.after);
 	close(dir);
-	/* Not empty, by one of its two names. */
+	/* EEXIST is another errno for a directory that is not empty. */
 	return rc == -EEXIST ? NFS3ERR_NOTEMPTY : dir_status(rc);
 }
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that wait try again, by turns of their clients. */
+/* Retries calls that wait, round-robin over their clients. */
 #include "dir.h"
 
 #define RETRY_POLLS 16u
 
-/* Returns whether the client's first call could go on. If not, it is the last now. */
+/*
+ * Retries the client's first call. Returns true if it continued. Otherwise the call is the client's
+ * last one.
+ */
 static bool retry(struct dir_fs *fs, struct dir_user *user)
 {
 	struct op *op = TAILQ_FIRST(&user->waiting);
@@ -22,7 +25,10 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 	struct dir_user *user, *last, *next;
 	uint32_t n = 0;
 
-	/* Calls that wait for what a peer does not give back would cost each poll something. */
+	/*
+	 * Otherwise calls that wait for a resource that a peer does not return would cost time in
+	 * each poll.
+	 */
 	if (fs->nwaiting == 0 || (!fs->has_room && fs->npolls % RETRY_POLLS != 0))
 		return 0;
 	fs->has_room = false;
@@ -32,7 +38,7 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 
 		next = TAILQ_NEXT(user, entry);
 		if (retry(fs, user)) {
-			/* Others come first at the next time. */
+			/* Other clients are first in the next round. */
 			TAILQ_REMOVE(&fs->users, user, entry);
 			TAILQ_INSERT_TAIL(&fs->users, user, entry);
 			n++;
@@ -40,6 +46,6 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 		if (is_last)
 			break;
 	}
-	fs->has_room |= n > 0; /* they did not need all of it */
+	fs->has_room |= n > 0; /* the calls may have left something */
 	return n;
 }

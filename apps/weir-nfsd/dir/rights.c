@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The kernel decides what a caller may do with a file, by access control lists and mode bits. A
+ * The kernel decides on a caller's rights to a file, by access control lists and mode bits. A
  * worker thread acts as the caller and asks the kernel. The poller never asks, because a thread
  * that has an RDMA device open must not change its credentials. It uses the decision that a worker
  * has made for the same caller, as long as the file's ctime is the same.
@@ -19,8 +19,8 @@ _Static_assert(MAY_READ == R_OK && MAY_WRITE == W_OK && MAY_EXEC == X_OK,
 
 /*
  * A change of a list or of mode bits changes the file's ctime. But two changes may get the same
- * ctime, because the clock ticks every 10 ms, or because the file system stores whole seconds. No
- * later change gets a ctime that is older than this.
+ * ctime, because the clock ticks every 10 ms, or because the file system stores whole seconds. If a
+ * ctime is older than this, no later change gets the same one.
  */
 #define SETTLED_S 2
 
@@ -59,8 +59,8 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 	int rc = 0;
 
 	/*
-	 * The time before the decision: the file may change, without another ctime, until its clock
-	 * has ticked.
+	 * The time is read before the decision, because the file may change without a new ctime
+	 * until the clock has ticked.
 	 */
 	clock_gettime(CLOCK_REALTIME, &now);
 	op->is_decided = true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What READ, WRITE and COMMIT go by: the ring, the memory that it has registered, and as whom it
- * writes. */
+/*
+ * Sets up the ring for READ, WRITE and COMMIT, its registered memory, and the credentials with
+ * which it writes.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,7 @@
 
 struct writer {
 	struct dir_fs *fs;
-	int rc; /* the personality's number, or -errno */
+	int rc; /* number of the personality, or -errno */
 };
 
 static void *become_writer(void *arg)
@@ -29,11 +31,12 @@ static void *become_writer(void *arg)
 }
 
 /*
- * Who writes for all but root: nobody in particular, as the file is open, but without what root
- * may: to keep set-user-ID bits and to fill the blocks that are reserved for root.
+ * Registers the credentials for WRITEs by all users but root. Any user will do, because the file is
+ * open. But it must not have root's privileges, which would keep set-user-ID bits and fill blocks
+ * that are reserved for root.
  *
- * By a thread of its own. The one that opened the RDMA device must never change what it may, not
- * even for a while: the kernel refuses it from then on.
+ * A new thread does this. The thread that opened the RDMA device must never change its credentials,
+ * not even temporarily, because the kernel then refuses it the device.
  */
 static int register_writer(struct dir_fs *fs)
 {
@@ -51,12 +54,12 @@ static int register_writer(struct dir_fs *fs)
 }
 
 /*
- * The kernel carries out what may wait by threads of its own, which all rings of one poller share.
- * It makes up to four of them for each CPU for calls to files, and up to RLIMIT_NPROC for calls of
- * which it does not know whether they are to files, as it does not of those with IOSQE_ASYNC. Four
- * calls for each CPU that hang would stop all others, those of other exports as well. So there may
- * be a thread of either kind for each call that the exports can have in the kernel. A thread exists
- * only while calls wait.
+ * Limits the kernel's threads, which carry out operations that may wait. All rings of one poller
+ * share them. By default the kernel makes up to four of them per CPU for operations on files, and
+ * up to RLIMIT_NPROC for operations that may not be on files, which include those with IOSQE_ASYNC.
+ * Four calls per CPU that hang would stop all others, including those of other exports. Therefore
+ * the limit of either kind is the number of calls that all exports can have in the kernel. A thread
+ * exists only while calls wait.
  */
 static int limit_threads(struct dir_fs *fs)
 {
@@ -67,8 +70,8 @@ static int limit_threads(struct dir_fs *fs)
 }
 
 /*
- * An older kernel answers -EINVAL to a registration that it does not know. The message appears
- * once, not for each export.
+ * Returns true if the kernel is too old for a registration, to which it answers -EINVAL. The
+ * message is printed once, not for each export.
  */
 static bool is_unknown(int rc, bool *is_said, const char *consequence)
 {
@@ -81,8 +84,8 @@ static bool is_unknown(int rc, bool *is_said, const char *consequence)
 }
 
 /*
- * liburing 2.3 declares io_uring_register_restrictions() and io_uring_enable_rings(), but its
- * library lacks them.
+ * Makes the system call directly. liburing 2.3 declares io_uring_register_restrictions() and
+ * io_uring_enable_rings(), but its library lacks them.
  */
 static int ring_register(struct io_uring *ring, unsigned what, const void *arg, unsigned n)
 {
@@ -90,9 +93,9 @@ static int ring_register(struct io_uring *ring, unsigned what, const void *arg, 
 }
 
 /*
- * A seccomp filter does not see the operations that are submitted to a ring. A ring takes any
- * operation, such as one that makes a socket. So the ring is restricted to the operations that
- * dir/submit.c submits. When the ring is enabled, the kernel refuses all other operations and
+ * Makes a ring that accepts only the operations that dir/submit.c submits. A seccomp filter does
+ * not see the operations of a ring, and an unrestricted ring accepts any operation, such as one
+ * that makes a socket. After the ring is enabled, the kernel refuses all other operations and
  * flags, and all registrations, with EACCES.
  */
 static int make_restricted(struct io_uring *ring)
@@ -158,7 +161,7 @@ int dir_ring_start(struct dir_fs *fs)
 		rc = 0;
 	if (rc == 0)
 		rc = register_writer(fs);
-	/* Last, as nothing can be registered from here on. */
+	/* This is last, because nothing can be registered afterwards. */
 	if (rc == 0 && (fs->ring.flags & IORING_SETUP_R_DISABLED))
 		rc = ring_register(&fs->ring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 	return rc;

@@ -2,10 +2,11 @@
 /*
  * The exported directory itself: how it is opened, and the identity that handles are bound to.
  *
- * open_tree() makes a mount of the directory that is attached nowhere. It starts without the mounts
- * that the host has below the directory, and as it is private, it never gets one. A client finds
- * the empty directory beneath a mount, as with the kernel's server without 'crossmnt', and the
- * kernel does not lead out of the directory, which is the mount's root.
+ * open_tree() makes a mount of the directory that is attached nowhere. The mount starts without the
+ * mounts that the host has below the directory, and it never gets one, because it is private. If a
+ * mount covers a directory on the host, a client sees the empty directory below that mount, as with
+ * the kernel's server without 'crossmnt'. The directory is the root of the private mount, so the
+ * kernel does not lead out of it.
  */
 #include <endian.h>
 #include <errno.h>
@@ -25,8 +26,8 @@
 
 /* Descriptors that are opened before the process gives up CAP_SYS_ADMIN. */
 struct dir_root {
-	int host_fd;  /* the directory on the host's mount, which keeps its file system mounted */
-	int mount_fd; /* the private mount of it, or -errno */
+	int host_fd;  /* directory on the host's mount; it keeps the file system mounted */
+	int mount_fd; /* private mount of the directory, or -errno */
 };
 
 #define UUID_BYTES 16u
@@ -37,8 +38,8 @@ struct dir_root {
 #define TMPFS_MAGIC 0x01021994
 
 /*
- * File systems of this host's disks and memory, whose fstat() waits for nothing. Any other is taken
- * for a remote one.
+ * File systems on this host's disks or in its memory, whose fstat() never waits. All others are
+ * treated as remote.
  */
 static const uint32_t local_types[] = {
 	0xef53,				     /* ext2, ext3, ext4 */
@@ -109,16 +110,17 @@ static int identify_fs(struct dir_fs *fs, struct identity *identity)
 }
 
 /*
- * The kernel's handle of the directory has the number of its inode and its generation: a directory
- * that takes its place, or even its number, has another one. The file system's identity tells two
- * disks apart whose roots have the same handle.
+ * Computes what handles are bound to. The kernel's handle of the directory contains the number of
+ * its inode and its generation. Another directory of the same name, or even with the same inode
+ * number, has another handle. The file system's identity distinguishes two disks whose roots have
+ * the same handle.
  */
 static int bind_handles(struct dir_fs *fs)
 {
 	struct identity identity;
 	int rc;
 
-	/* The hash includes the padding. */
+	/* The padding is part of the hash. */
 	memset(&identity, 0, sizeof(identity));
 	rc = identify_fs(fs, &identity);
 	if (rc != 0)
@@ -130,7 +132,7 @@ static int bind_handles(struct dir_fs *fs)
 }
 
 /*
- * Make a mount of the directory 'dir' that only this process has, without the mounts below 'dir'.
+ * Makes a mount of the directory 'dir' that only this process has, without the mounts below 'dir'.
  * Returns its descriptor, or -errno.
  */
 static int make_private(int dir)
@@ -195,15 +197,17 @@ int dir_root_open(struct dir_fs *fs)
 		return -errno;
 	fs->dev = st.st_dev;
 	fs->root_ino = st.st_ino;
-	/* The call fails because there is no room for the handle, but it returns the mount's ID. */
+	/* The call fails because there is no room for the handle, but it sets the mount's ID. */
 	if (name_to_handle_at(fs->root_fd, "", &none, &fs->mount_id, AT_EMPTY_PATH) != 0 &&
 	    errno != EOVERFLOW)
 		return -errno;
 	rc = dir_id_of(fs, fs->root_fd, "", &fs->root_id);
 	if (rc != 0)
 		return rc;
-	/* The kernel, or a filter of system calls, may lack the call that decides on callers'
-	 * rights. */
+	/*
+	 * The kernel, or a filter of system calls, may lack the call that decides on callers'
+	 * rights.
+	 */
 	rc = dir_ask(fs->root_fd, 0);
 	if (rc != 0) {
 		fprintf(stderr,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which client may have one more file open.
+ * Decides which client may have one more file open.
  *
- * A file counts from the time that a thread is asked to open it until a thread has closed it. The
- * sync before the close and the wait for a thread are part of that, as they take longest. After a
- * call has opened one more file, its client has at most DIR_FDS_FACTOR times as many as are left.
- * So a client that is alone has seven eighths of all, and the files of several clients become
- * equally many. A client that has none needs only that one is left.
+ * A file counts from the time that a thread is asked to open it until a thread has closed it. That
+ * includes the sync before the close and the wait for a thread, because these take longest. After a
+ * call has opened one more file, its client has at most DIR_FDS_FACTOR times as many as are left. A
+ * client that is alone can therefore have seven eighths of all, and the files of several clients
+ * become equal in number. For a client that has none, it is enough that one is left.
  *
- * A file that nobody uses leaves early enough that its close makes room. It is one of the client
- * that has the most, the one that it used least recently.
+ * Idle files are closed early enough that their close makes room. The file to close is the least
+ * recently used one of the client that has the most.
  */
 #include "dir.h"
 
@@ -20,7 +20,7 @@ static uint32_t minus(uint32_t a, uint32_t b)
 	return a > b ? a - b : 0;
 }
 
-/* May a client that has 'n' open 'need' more, of 'left'? */
+/* Returns true if a client that has 'n' files open may open 'need' more while 'left' are left. */
 static bool has_share(uint32_t n, uint32_t left, uint32_t need)
 {
 	return need <= left && (n == 0 || n + need <= DIR_FDS_FACTOR * (left - need));

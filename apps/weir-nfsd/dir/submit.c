@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submission of operations to the ring. Their completions are handled in dir/io.c. */
+/* Submits operations to the ring. dir/io.c handles their completions. */
 #include "submit.h"
 
-/* The kernel has a call from here on, for which its client is charged, if there is one. */
+/* Counts a call in the kernel, and charges its client, if there is one. */
 void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file)
 {
 	io->op = op;
@@ -26,7 +26,7 @@ bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op)
 	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
 }
 
-/* For all who want it. */
+/* Submits a sync for all requests of the file. */
 void dir_submit_sync(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct io_uring_sqe *sqe;
@@ -46,17 +46,17 @@ void dir_submit_sync_for(struct dir_io *io)
 		dir_submit_sync(io->fs, io->file);
 }
 
-/* There is room: dir_submit_has_place() has looked. */
+/* There is room in the ring, because dir_submit_has_place() has checked that. */
 static struct io_uring_sqe *next_sqe(struct dir_io *io)
 {
 	return io_uring_get_sqe(&io->fs->ring);
 }
 
 /*
- * A thread of the kernel's always carries it out. If the kernel tried it on the poller's thread
- * first, and handed it to a thread only then, it would put it in one of 64 queues by the file's
- * inode. Each queue is carried out one after the other, for all exports, so that a file that is
- * kept locked would hold WRITEs of other files.
+ * Submits a WRITE, which a thread of the kernel always carries out. Without IOSQE_ASYNC the kernel
+ * would try it on the poller's thread first. If it then passed it to a thread, it would put it in
+ * one of 64 queues by the file's inode. Each queue is processed in order, for all exports, so a
+ * file that stays locked would delay WRITEs of other files.
  */
 void dir_submit_write(struct dir_io *io)
 {
@@ -77,9 +77,10 @@ void dir_submit_write(struct dir_io *io)
 }
 
 /*
- * False: no memory now. The kernel tries it on the poller's thread first. It should not wait there,
- * but it reads the metadata that it needs for data that are not in memory, which a disk that hangs
- * makes it wait for. So it does not try where that is likely.
+ * Submits a READ. Returns false if there is no memory at present. The kernel tries the READ on the
+ * poller's thread first. That should not wait, but if the data are not in memory the kernel reads
+ * their metadata from the disk, and a disk that hangs then blocks the thread. If that is likely,
+ * IOSQE_ASYNC prevents the first try.
  */
 bool dir_submit_read(struct dir_io *io, uint32_t count)
 {

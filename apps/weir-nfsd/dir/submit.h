@@ -6,22 +6,25 @@
 
 #include "dir.h"
 
-/* Completions have the struct dir_io; those of syncs the struct dir_fd, with the lowest bit set. */
+/*
+ * The user data of completions: the struct dir_io, or for a sync the struct dir_fd with this bit
+ * set.
+ */
 #define DIR_CQE_SYNC 1u
 
-/* May the call have a place in the kernel? */
+/* Returns true if the client may have one more call in the kernel. */
 bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op);
 void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file);
 void dir_submit_release_place(struct dir_io *io);
-/* WRITE. There is room in the ring: dir_submit_has_place() has looked, as for READ. */
+/* These submit a WRITE or a READ. There must be room in the ring, see dir_submit_has_place(). */
 void dir_submit_write(struct dir_io *io);
 bool dir_submit_read(struct dir_io *io, uint32_t count);
-/* Have the file's next sync be for 'io', and begin it if none is under way. */
+/* Asks for a sync of the file for 'io', and begins it if none is under way. */
 void dir_submit_sync_for(struct dir_io *io);
 void dir_submit_sync(struct dir_fs *fs, struct dir_fd *file);
-/* Begin syncs that found no room in the ring. */
+/* Begins syncs for which there was no room in the ring. */
 void dir_submit_pending_syncs(struct dir_fs *fs);
-/* Sync a file that is dirty and in nobody's use, then close it. False: no memory. */
+/* Syncs a dirty file that nobody uses, and then closes it. Returns false if there is no memory. */
 bool dir_submit_sync_and_close(struct dir_fs *fs, struct dir_fd *file);
 
 #endif

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Syncs of one open file, one at a time: whoever wants one while one is under way gets the next,
- * with all others that do.
+ * Syncs of one open file, one at a time. Requests that come while a sync is under way are served by
+ * the next one, all together.
  *
- * Not for speed alone. The kernel tells each open file once that data were lost, by the first sync
- * that ends after it has noticed. Of two at a time either may be the one that is told, and the
- * other, whose data it was, would be taken for good. The same goes for data that were written while
- * a sync was under way, and had been written back when it failed: the next one is told nothing. So
- * a failure is one of all that began before it was known: they have taken down how many there were
- * at their start.
+ * Two syncs at a time would be wrong, not only slower. The kernel reports a loss of data once per
+ * open file, to the first sync that ends after the kernel has noticed the loss. If two syncs were
+ * under way, either could get the report, and the other would count as a success even if the lost
+ * data were its own.
+ *
+ * A similar case are data that were written while a sync was under way, and that had been written
+ * back when it failed: the next sync reports nothing. Therefore a failure counts for all requests
+ * that began before it was known. Each request records the number of failures at its start.
  */
 #include <errno.h>
 
@@ -30,8 +32,10 @@ bool dir_sync_want(struct dir_io *io)
 	return is_first && TAILQ_EMPTY(&file->syncing);
 }
 
-/* DATA_SYNC leaves times out; all else is the data and what GETATTR says of them (RFC 1813
- * section 3.3.7). */
+/*
+ * Returns true if a sync of the data alone is enough. DATA_SYNC omits times; all other requests
+ * need the data and the attributes of GETATTR (RFC 1813 section 3.3.7).
+ */
 static bool is_of_data(const struct dir_io *io)
 {
 	return io->op && io->op->proc == NFS3_WRITE && io->op->args.write.stable == NFS3_DATA_SYNC;
@@ -63,7 +67,10 @@ struct dir_io *dir_sync_next(struct dir_fd *file)
 		return NULL;
 	TAILQ_REMOVE(&file->syncing, io, sync);
 	io->sync_result = file->sync_result;
-	/* Others need not fail: COMMIT's verifier tells, and what SETATTR has set was set. */
+	/*
+	 * Other calls need not fail: the verifier of COMMIT changes, and the attributes of SETATTR
+	 * were set.
+	 */
 	if (io->sync_result == 0 && io->nlost != file->nlost && io->op &&
 	    io->op->proc == NFS3_WRITE)
 		io->sync_result = -EIO;

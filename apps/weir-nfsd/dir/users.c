@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clients of an export, for what is divided among them on the poller: open files, and turns of
- * the calls that wait. A client is known here while it has either.
+ * The clients of an export. The poller divides among them the open files and the rounds of calls
+ * that wait. A client is in this list while it has either.
  */
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ struct dir_user *dir_user_of_most(struct dir_fs *fs)
 
 void dir_wait(struct dir_fs *fs, struct op *op)
 {
-	op->is_decided = false; /* it may wait for long */
+	op->is_decided = false; /* the wait may be long, so the decision may be outdated */
 	op->fs_state = DIR_WAITING;
 	op->user = dir_user_of(fs, &op->holder);
 	TAILQ_INSERT_TAIL(&op->user->waiting, op, entry);

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The watch over calls that take too long: a hard mount whose server is away, a FUSE file system
- * whose process hangs, a disk that does not answer. Such a call holds its thread, or its place in
- * the ring, for as long as the kernel has it. The client need not wait for that: it is answered
- * NFS3ERR_JUKEBOX, tries again after a while, and has its credits for other calls meanwhile.
+ * Answers calls that take too long: a hard mount whose server is down, a FUSE file system whose
+ * process hangs, a disk that does not answer. Such a call occupies its thread, or its share of the
+ * ring, for as long as the kernel has it. The client need not wait for that: it gets
+ * NFS3ERR_JUKEBOX, tries again after a while, and can use its credits for other calls meanwhile.
  *
- *   it waits           it is taken back, whatever it is
- *   a thread has it    another struct op takes its place in the answer; what the thread brings back
- *                      is thrown away
- *   the kernel has it  its struct dir_io goes on without it; a READ's memory stays where it is, as
- *                      do a WRITE's data
+ *   it waits           the call is taken back, whatever its procedure
+ *   a thread has it    another struct op is answered in its place; the thread's results are dropped
+ *   the kernel has it  its struct dir_io continues without it; the memory of a READ and the data of
+ * a WRITE stay where they are
  *
- * Two kinds of calls that have begun are answered at their end only. One that is not idempotent
- * would fail when it is tried again after it was carried out after all. And of a WRITE whose data
- * are in the message, the message is needed; that is so where no call has hung before, see
- * dir_is_careful(). Threads and places are divided among peers (holds.h), so these are few.
+ * Two kinds of calls that have begun are answered only at their end:
+ *
+ * - Calls that are not idempotent. If such a call were carried out after all, the client's second
+ *   try would fail.
+ * - A WRITE whose data are in the message, because the message is still needed. This can happen
+ *   only while no call has hung, see dir_is_careful().
+ *
+ * These are few, because threads and calls in the kernel are divided among peers (holds.h).
  */
 #include "dir.h"
 #include "op_table.h"
 
-/* A call that a thread has. */
+/* Answers a call that a thread has. */
 static void answer_for(struct op *op)
 {
 	struct op *other = op_replace(op);
@@ -33,7 +36,7 @@ static void answer_for(struct op *op)
 static void on_working(struct dir_fs *fs, struct op *op)
 {
 	if (dir_work_cancel(fs, op)) {
-		/* A file whose caller's rights were to be decided on. */
+		/* The file's reference was for the decision on the caller's rights. */
 		if (op->fs_data)
 			dir_fd_put(fs, op->fs_data);
 		op->fs_data = NULL;
@@ -87,7 +90,7 @@ void dir_watch_returned(struct dir_fs *fs, struct op *op)
 	else if (file)
 		dir_fd_discard(fs, dir_slot_use(fs, op), file);
 	dir_slot_release(op);
-	/* READLINK's memory. */
+	/* This releases the memory of READLINK. */
 	if (op->on_sent)
 		op->on_sent(op->on_sent_arg);
 	op_discard(op);

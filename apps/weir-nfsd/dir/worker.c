@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that carry out what may wait for a disk, as the one who asks. */
+/* Threads that carry out work that may wait for a disk, acting as the caller. */
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -7,13 +7,14 @@
 
 #include "proc.h"
 
-#define WORKER_NICE 10 /* above that of the server: about a tenth of its share of a CPU */
+#define WORKER_NICE 10 /* more than the server's nice value: about a tenth of its share of a CPU   \
+			*/
 
 static void close_file(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
 
-	/* Not of a file that is gone. */
+	/* A removed file needs no sync. */
 	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) &&
 	    fsync(file->fd) != 0)
 		dir_mark_data_loss(fs);
@@ -24,20 +25,20 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 }
 
 /*
- * Whether one more thread may work for this client: slow calls and closes of one leave threads to
- * others.
+ * Returns true if one more thread may work for this client. Slow calls and closes of one client
+ * must leave threads to others.
  */
 static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder)
 {
 	return holds_allow(&fs->running, holder, DIR_THREADS, DIR_THREADS - fs->nrunning, 1);
 }
 
-/* What a thread does next: a call or the close of a file. */
+/* The next job of a thread: a call or the close of a file. */
 struct job {
 	struct op *op;
 	struct dir_fd *file;
-	struct dir_line *line; /* that it waits in */
-	struct hold hold;      /* of a thread, for the call's or the file's client */
+	struct dir_line *line; /* queue in which the job waits */
+	struct hold hold;      /* hold of a thread by the client of the call or the file */
 	struct dir_locks locks;
 };
 
@@ -51,7 +52,9 @@ static bool may_begin_close(const struct dir_fs *fs, const struct dir_fd *file)
 	return may_have_thread(fs, &file->holder) && dir_locks_allow(fs, NULL, file);
 }
 
-/* Closes come first, because they make room for the files that calls open. */
+/*
+ * Finds a job in a queue. Closes are first, because they make room for the files that calls open.
+ */
 static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct job *job)
 {
 	uint32_t n = 0;
@@ -73,8 +76,8 @@ static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct j
 }
 
 /*
- * The lock is held. Returns whether there is a job that can begin now, which is then in *job: one
- * of the client that was served least recently, of those that have one.
+ * Finds a job that can begin. Among the clients that have one, it selects the client that was
+ * served least recently. Returns false if there is none. The caller holds the lock.
  */
 static bool find_job(struct dir_fs *fs, struct job *job)
 {
@@ -111,8 +114,9 @@ static void end_job(struct dir_fs *fs, struct job *job)
 }
 
 /*
- * Several threads may wait for what this one gave back. At the end, all wait for the last job.
- * Otherwise none is woken for jobs that cannot begin: one client can have many of them.
+ * Wakes other threads. Several threads may wait for what this one has released. At the end all
+ * threads wait for the last job, so all are woken. Otherwise no thread is woken for jobs that
+ * cannot begin, of which one client can have many.
  */
 static void wake_next(struct dir_fs *fs)
 {
@@ -125,8 +129,8 @@ static void wake_next(struct dir_fs *fs)
 }
 
 /*
- * Wait for the next job. *job is this thread's last one, if it had any. Returns false when there
- * will be no more.
+ * Waits for the next job. *job is this thread's last job, if it had one. Returns false if there
+ * will be no more jobs.
  */
 static bool next_job(struct dir_fs *fs, struct job *job)
 {
@@ -144,10 +148,11 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 }
 
 /*
- * The polling thread serves all clients of all its exports, and yields the CPU when it is idle.
- * Calls that compute, such as listings, would keep it from a CPU that it shares with these threads.
- * In Linux the priority is the calling thread's own, and lowering it takes no privilege. If it
- * fails nevertheless, the thread works at the usual one.
+ * Lowers the priority of this thread. The polling thread serves all clients of all its exports, and
+ * yields the CPU when it is idle. Calls that compute, such as listings, would keep it from a CPU
+ * that it shares with these threads. In Linux the priority belongs to the calling thread, and no
+ * privilege is needed to lower it. If that fails nevertheless, the thread works at the usual
+ * priority.
  */
 static void give_way(void)
 {
@@ -160,7 +165,7 @@ static void *worker_run(void *arg)
 	struct job job = {.op = NULL};
 
 	give_way();
-	dir_obey_quotas(); /* as it did when the ring's writer was registered */
+	dir_obey_quotas(); /* cannot fail, because it succeeded for the ring's writer */
 	while (next_job(fs, &job)) {
 		if (job.file) {
 			close_file(fs, job.file);
@@ -170,7 +175,10 @@ static void *worker_run(void *arg)
 			continue;
 		}
 		dir_carry_out(fs, job.op);
-		/* A full mailbox empties: the poller never waits for this thread. */
+		/*
+		 * A full mailbox has room again soon, because the poller never waits for this
+		 * thread.
+		 */
 		while (weir_engine_post(fs->export->owner->engine, fs->worked, job.op) != 0)
 			sched_yield();
 	}
@@ -184,7 +192,7 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 		return;
 	}
 	pthread_mutex_lock(&fs->lock);
-	/* A job that cannot begin yet is found by the thread that ends another one. */
+	/* If the job cannot begin yet, a thread that ends another job will find it. */
 	if (may_begin_close(fs, file))
 		pthread_cond_signal(&fs->wake);
 	dir_lines_add_close(fs, file);
@@ -212,7 +220,9 @@ bool dir_work_cancel(struct dir_fs *fs, struct op *op)
 	is_queued = !op->is_begun;
 	if (is_queued) {
 		dir_lines_remove_call(fs, op);
-		/* A thread may now look at a call that was too far back in the line. */
+		/*
+		 * A thread can look further into the queue, because one entry less is in the way.
+		 */
 		pthread_cond_signal(&fs->wake);
 	}
 	pthread_mutex_unlock(&fs->lock);
