@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes, and what may be done (RFC 1813 sections 3.3.1, 3.3.2, 3.3.4, 3.3.18). */
+/* Attributes and rights (RFC 1813 sections 3.3.1, 3.3.2, 3.3.4, 3.3.18). */
 #include "ram.h"
 
 enum nfs3_status ram_getattr(struct ram_fs *fs, struct op *op)
@@ -17,7 +17,7 @@ static bool is_owner(const struct cred *cred, const struct ram_inode *inode)
 	return cred->uid == 0 || cred->uid == inode->attr.uid;
 }
 
-/* May 'cred' set these attributes? */
+/* Returns whether the caller may set these attributes. */
 static enum nfs3_status ram_may_set(const struct op *op, const struct ram_inode *inode,
 				    const struct nfs3_sattr *attr)
 {
@@ -38,8 +38,10 @@ static enum nfs3_status ram_may_set(const struct op *op, const struct ram_inode 
 		if (!owner && !ram_may(op, inode, MAY_WRITE))
 			return NFS3ERR_ACCES;
 	}
-	/* The owner may write to what they have open, whatever the mode says: opening is the
-	 * client's affair. */
+	/*
+	 * The owner may write whatever the mode says, because the client checked the mode at its
+	 * open.
+	 */
 	if (attr->set_size && !owner && !ram_may(op, inode, MAY_WRITE))
 		return NFS3ERR_ACCES;
 	return NFS3_OK;
@@ -67,7 +69,10 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 	if (!is_valid_time(attr->atime_how, &attr->atime) ||
 	    !is_valid_time(attr->mtime_how, &attr->mtime))
 		return NFS3ERR_INVAL;
-	/* What comes from now on would be data that no WRITE has cleared the bits for. */
+	/*
+	 * Data that come after this could appear in a file with these bits set, which only the
+	 * WRITE's handler would clear.
+	 */
 	if (attr->set_mode && (attr->mode & RAM_SET_IDS) != 0 && !ram_placements_divert(fs, inode))
 		return NFS3ERR_JUKEBOX;
 	if (attr->set_size) {
@@ -82,7 +87,10 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 			return status;
 		to->mtime = time_now();
 	}
-	/* Of another owner, whoever makes it so; or of other data, unless root changes them. */
+	/*
+	 * These bits are cleared when anybody sets the owner or the group, and when a user other
+	 * than root sets the size.
+	 */
 	if (to->type != NFS3_DIR &&
 	    (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
 		to->mode &= ~RAM_SET_IDS;
@@ -118,7 +126,7 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 	if (status == NFS3_OK)
 		status = ram_apply(fs, inode, &op->cred, &args->attr);
 	if (status == NFS3_OK)
-		inode->has_create_verf = false; /* its maker has had the reply */
+		inode->has_create_verf = false; /* the creator has received its reply */
 	ram_after(inode, &op->res.wcc.wcc);
 	return status;
 }
@@ -150,7 +158,7 @@ enum nfs3_status ram_fsstat(struct ram_fs *fs, struct op *op)
 
 	if (!inode)
 		return NFS3ERR_STALE;
-	/* FSINFO and PATHCONF have their attributes at the same place. */
+	/* The attributes of FSINFO and PATHCONF are at the same offset in op->res. */
 	ram_post(inode, &res->attr);
 	if (op->proc != NFS3_FSSTAT)
 		return NFS3_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The back end 'ram' as a whole: what it takes at start, and its procedures. */
+/* The back end 'ram' as a whole: start and stop, and the table of procedures. */
 #include "ram.h"
 
 #include <errno.h>

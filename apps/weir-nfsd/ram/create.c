@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LOOKUP, and new names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813 sections 3.3.3, 3.3.8
- * to 3.3.11, 3.3.15). */
+/*
+ * LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813
+ * sections 3.3.3, 3.3.8 to 3.3.11, 3.3.15).
+ */
 #include <string.h>
 
 #include "ram.h"
@@ -21,7 +23,10 @@ static enum nfs3_status may_add(const struct op *op, const struct ram_inode *dir
 	return status;
 }
 
-/* The slot of a name in a directory, "." and ".." too; RAM_NO_SLOT: there is none. */
+/*
+ * Returns the slot of a name in a directory, also for "." and "..", or RAM_NO_SLOT if there is no
+ * such name.
+ */
 static uint32_t ram_create_find(struct ram_fs *fs, const struct ram_inode *dir,
 				const struct nfs3_name *name)
 {
@@ -74,8 +79,10 @@ static void ram_create_made(struct ram_fs *fs, struct op *op, const struct ram_i
 	ram_post(inode, &res->attr);
 }
 
-/* A new inode with a name, owned by the caller; a directory that is set-gid gives its group. NULL
- * with *status. */
+/*
+ * Makes an inode with a name. The caller owns it. If the directory is set-group-ID, the inode gets
+ * the directory's group. Returns NULL with *status set on failure.
+ */
 static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struct ram_inode *dir,
 					 const struct nfs3_name *name, enum nfs3_ftype type,
 					 const struct nfs3_sattr *attr, enum nfs3_status *status)
@@ -84,7 +91,7 @@ static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struc
 	uint32_t mode = type == NFS3_DIR ? 0755 : type == NFS3_LNK ? 0777 : 0644;
 	struct ram_inode *inode;
 
-	/* ram_inode_make() may not move inodes: 'dir' stays. */
+	/* ram_inode_make() does not move inodes, so 'dir' stays valid. */
 	inode = ram_inode_make(fs, type, mode, op->cred.uid,
 			       inherits ? dir->attr.gid : op->cred.gid);
 	if (!inode) {
@@ -94,12 +101,15 @@ static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struc
 	if (attr) {
 		struct nfs3_sattr set = *attr;
 
-		/* Giving away what one makes is root's privilege; others have what they are. */
+		/*
+		 * Only root may give a new object to another user. Other callers keep it, and may
+		 * only set a group that they are in.
+		 */
 		if (op->cred.uid != 0) {
 			set.set_uid = false;
 			set.set_gid = set.set_gid && cred_in_group(&op->cred, set.gid);
 		}
-		/* Others than files have a size of their own. */
+		/* Objects other than files have a size that clients cannot set. */
 		set.set_size = set.set_size && type == NFS3_REG;
 		set.set_mode = set.set_mode && type != NFS3_LNK;
 		*status = ram_apply(fs, inode, &op->cred, &set);
@@ -116,7 +126,7 @@ static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struc
 	return inode;
 }
 
-/* CREATE where the name is taken. */
+/* Carries out a CREATE whose name exists. */
 static enum nfs3_status ram_create_existing(struct ram_fs *fs, struct op *op,
 					    struct ram_inode *inode)
 {
@@ -126,14 +136,17 @@ static enum nfs3_status ram_create_existing(struct ram_fs *fs, struct op *op,
 	if (args->mode == NFS3_GUARDED)
 		return NFS3ERR_EXIST;
 	if (args->mode == NFS3_EXCLUSIVE) {
-		/* The same client again, which missed the reply? */
+		/*
+		 * If the verifier is the same, this is a retransmission by a client that missed the
+		 * reply.
+		 */
 		if (inode->attr.type != NFS3_REG || !inode->has_create_verf ||
 		    memcmp(inode->create_verf, args->verf, NFS3_VERF_BYTES) != 0)
 			return NFS3ERR_EXIST;
 	} else if (inode->attr.type != NFS3_REG) {
 		return NFS3ERR_EXIST;
 	} else if (args->attr.set_size) {
-		/* Of an existing file, the size alone is set: as open() with O_TRUNC does. */
+		/* Only the size of an existing file is set, as by open() with O_TRUNC. */
 		struct nfs3_sattr set = {.set_size = true, .size = args->attr.size};
 
 		if (op->cred.uid != inode->attr.uid && !ram_may(op, inode, MAY_WRITE))
@@ -176,7 +189,7 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 	return status;
 }
 
-/* The path of a new symbolic link. */
+/* Sets the path of a new symbolic link. */
 static enum nfs3_status set_path(struct ram_fs *fs, struct ram_inode *inode, const struct op *op)
 {
 	inode->block = block_pool_get(&fs->pool, op->data_bytes);
@@ -188,7 +201,7 @@ static enum nfs3_status set_path(struct ram_fs *fs, struct ram_inode *inode, con
 	return NFS3_OK;
 }
 
-/* What can be said before anything is made. */
+/* Checks the arguments before anything is made. */
 static enum nfs3_status check_make(const struct op *op, enum nfs3_ftype type)
 {
 	if (type == NFS3_LNK) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is in files: chunks, their blocks, and holes. */
+/* The content of files: chunks, their blocks, and holes. */
 #include <string.h>
 
 #include "ram.h"
 
-/* The chunks that a file of this size reaches into. */
+/* Returns the number of chunks that a file of this size has. */
 static uint64_t chunks_of(uint64_t size)
 {
 	return size / RAM_CHUNK + (size % RAM_CHUNK != 0);
@@ -28,7 +28,7 @@ uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t 
 	return len_bytes;
 }
 
-/* A block that was the file's is no longer. */
+/* The arguments of data_release(), which releases a block that the file has lost. */
 struct release {
 	struct ram_fs *fs;
 	struct ram_inode *inode;
@@ -42,7 +42,7 @@ static void data_release(void *arg, uint32_t block)
 	block_pool_unref(&from->fs->pool, block);
 }
 
-/* Make chunks from 'first' on a hole. */
+/* Makes a hole of all chunks from 'first' on. */
 static void drop_chunks(struct ram_fs *fs, struct ram_inode *inode, uint64_t first)
 {
 	struct release from = {fs, inode};
@@ -50,7 +50,9 @@ static void drop_chunks(struct ram_fs *fs, struct ram_inode *inode, uint64_t fir
 	ram_map_cut(&fs->nodes, &inode->map, first, data_release, &from);
 }
 
-/* Give a chunk this block, whose reference becomes the file's. A failure changes nothing. */
+/*
+ * Gives a chunk this block. The file takes over the caller's reference. A failure changes nothing.
+ */
 static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk, uint32_t block)
 {
 	uint32_t old = ram_map_get(&inode->map, chunk);
@@ -64,16 +66,19 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 }
 
 /*
- * Another block for a chunk, no shorter than the old one, with what that held and zeros behind it.
- * A WRITE that is being pulled to the old one has a reference to it, and will find that it is no
- * longer the file's.
+ * Gives a chunk another block, at least as long as the old one, with the old content and zeros
+ * after it. A WRITE that is being pulled to the old block has a reference to it, and will find that
+ * it is not the file's block.
  */
 static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
 			   uint32_t bytes)
 {
 	uint32_t old = ram_map_get(&inode->map, chunk), block = BLOCK_POOL_NONE, kept = 0;
 
-	/* A file that is written in order fills this chunk as well. A hole may never be filled. */
+	/*
+	 * After a chunk with a block, a full block is tried, because a file that is written in
+	 * order fills this chunk as well. A hole may never be filled.
+	 */
 	if (chunk > 0 && ram_map_get(&inode->map, chunk - 1) != BLOCK_POOL_NONE)
 		block = block_pool_get(&fs->pool, RAM_CHUNK);
 	if (block == BLOCK_POOL_NONE)
@@ -83,7 +88,7 @@ static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t 
 	if (old != BLOCK_POOL_NONE) {
 		kept = block_pool_bytes(&fs->pool, old);
 		memcpy(block_pool_data(&fs->pool, block), block_pool_data(&fs->pool, old), kept);
-		/* What lies behind the end may belong to a WRITE that is not done. */
+		/* Bytes after the end may belong to a WRITE that has not been carried out. */
 		if (chunk * RAM_CHUNK + kept > inode->attr.size) {
 			uint64_t start = chunk * RAM_CHUNK;
 			uint32_t valid =
@@ -135,7 +140,7 @@ uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t off
 		to = ram_data_reserve(fs, inode, offset + done, n, &block);
 		if (!to)
 			break;
-		/* The same where it was pulled to its place. */
+		/* Data that were pulled directly to the file are already there. */
 		if (to != data + done)
 			memcpy(to, data + done, n);
 		done += n;
@@ -145,7 +150,7 @@ uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t off
 	return done;
 }
 
-/* Zero what follows the new end in its chunk. */
+/* Clears the bytes after the new end in its chunk. */
 static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
 				  uint32_t keep)
 {
@@ -160,8 +165,10 @@ static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, ui
 		memset(block_pool_data(&fs->pool, block) + keep, 0, bytes - keep);
 		return NFS3_OK;
 	}
-	/* A WRITE is being pulled there: it must find its data when it is its turn, behind this
-	 * call. */
+	/*
+	 * A WRITE is being pulled there. Its data must be intact when its handler runs, after this
+	 * call, so the file gets another block.
+	 */
 	copy = block_pool_get(&fs->pool, bytes);
 	if (copy == BLOCK_POOL_NONE)
 		return NFS3ERR_JUKEBOX;

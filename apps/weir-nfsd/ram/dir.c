@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories: all entries in one hash table, and each directory's in the order of their cookies.
+/*
+ * Directories: one hash table has all entries, and each directory has its own in the order of
+ * cookies.
  */
 #include <sodium.h>
 #include <stdlib.h>
@@ -7,7 +9,10 @@
 
 #include "ram.h"
 
-/* Keyed, so that no client can choose names that all fall into one bucket. */
+/*
+ * Returns the bucket of a name. The hash is keyed, so that no client can choose names that all fall
+ * into one bucket.
+ */
 static struct ram_dirent **ram_bucket_of(struct ram_fs *fs, uint32_t dir, const char *name,
 					 uint32_t len_bytes)
 {
@@ -33,7 +38,7 @@ struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *n
 
 #define CAPACITY_MIN 8u
 
-/* Room for one more place. */
+/* Makes room for one more element. */
 static bool ram_dir_make_room(struct ram_dir *dir)
 {
 	struct ram_place *places;
@@ -50,7 +55,7 @@ static bool ram_dir_make_room(struct ram_dir *dir)
 	return true;
 }
 
-/* Give back memory that the entries do not need. */
+/* Releases memory that the elements do not need. */
 static void shrink(struct ram_dir *dir)
 {
 	uint32_t capacity = dir->capacity;
@@ -68,15 +73,15 @@ static void shrink(struct ram_dir *dir)
 		return;
 	places = realloc(dir->places, capacity * sizeof(places[0]));
 	if (!places)
-		return; /* The longer array is as good. */
+		return; /* the longer array works as well */
 	dir->places = places;
 	dir->capacity = capacity;
 }
 
 /*
- * Take out the gaps when there are more of them than entries. There are none afterwards, and each
- * removal makes one, so the time per removal is constant on average. Listings in progress are not
- * disturbed, because they go on by cookies and entries keep theirs.
+ * Removes the gaps if there are more gaps than entries. Afterwards there are none, and each removal
+ * makes one, so the time per removal is constant on average. Listings in progress are not
+ * disturbed, because they continue by cookie and entries keep their cookies.
  */
 static void compact(struct ram_dir *dir)
 {
@@ -118,7 +123,7 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 	fs->nentries++;
 	if (fs->inodes[slot].attr.type == NFS3_DIR) {
 		fs->inodes[slot].dir.parent = dir;
-		parent->attr.nlink++; /* its ".." */
+		parent->attr.nlink++; /* for the new directory's ".." */
 	}
 	ram_touch(parent, true);
 	return NFS3_OK;
@@ -183,7 +188,7 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 
 void ram_dir_fini(struct ram_dir *dir)
 {
-	/* All entries were removed before, or the whole is being closed. */
+	/* All entries were removed earlier, or the whole back end is being closed. */
 	for (uint32_t i = 0; i < dir->nplaces; i++)
 		if (!dir->places[i].is_gap)
 			free(dir->places[i].entry);

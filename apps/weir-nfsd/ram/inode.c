@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Inodes: a table of slots. A slot that is used again has the next generation, so that old handles
- * are stale. */
+/*
+ * Inodes are slots of a table. A slot that is used again gets the next generation, so that old
+ * handles are stale.
+ */
 #include <endian.h>
 #include <string.h>
 
@@ -58,7 +60,7 @@ struct ram_inode *ram_inode_make(struct ram_fs *fs, enum nfs3_ftype type, uint32
 	};
 	inode->attr.mtime = inode->attr.ctime = inode->attr.atime;
 	if (type == NFS3_DIR) {
-		inode->dir.next_cookie = 3; /* 1 and 2 are "." and ".." */
+		inode->dir.next_cookie = 3; /* 1 and 2 belong to "." and ".." */
 		inode->attr.size = inode->attr.used = BLOCK_POOL_PAGE;
 	}
 	fs->ninodes++;

@@ -2,7 +2,10 @@
 /* READ, WRITE, COMMIT and READLINK (RFC 1813 sections 3.3.5 to 3.3.7, 3.3.21). */
 #include "ram.h"
 
-/* For 'how', or as the owner, who has opened the file at a client and may go on. */
+/*
+ * Returns whether the caller may read or write the file. The owner always may, because the client
+ * checked the mode at its open.
+ */
 static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode *inode,
 				     uint32_t how)
 {
@@ -17,7 +20,7 @@ static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode
 		       : NFS3ERR_ACCES;
 }
 
-/* Let the reply name memory of 'block'. */
+/* Lets the reply send data from 'block'. */
 static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const void *data,
 		       uint32_t len_bytes)
 {
@@ -108,7 +111,7 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 	}
 	ram_after(inode, &res->wcc);
 	res->count = count;
-	/* Memory is all the storage there is, and stable as long as these handles are good. */
+	/* Memory is the only storage, and it is stable for as long as these handles are valid. */
 	res->committed = NFS3_FILE_SYNC;
 	memcpy(res->verf, op->server->write_verf, sizeof(res->verf));
 	return status;

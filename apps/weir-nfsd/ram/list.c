@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). A cookie is an entry's for good:
- * one whose entry is gone goes on at the next. The verifier says which directory the cookies are
- * of. */
+/*
+ * READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). An entry keeps its cookie. A
+ * listing that continues at the cookie of a removed entry continues at the next entry. The verifier
+ * identifies the directory that the cookies belong to.
+ */
 #include <string.h>
 
 #include "ram.h"
 
-/* 0 means from the start. */
+/* Returns true if the cookie is 0, which means the start, or if the verifier is the directory's. */
 static bool ram_is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint64_t cookie)
 {
 	return cookie == 0 || memcmp(verf, &dir->attr.fileid, NFS3_VERF_BYTES) == 0;
@@ -36,8 +38,10 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 {
 	uint64_t cookie = op->args.readdir.cookie;
 	struct ram_dir *entries = &dir->dir;
-	/* Who may list the directory, but not search it, is told names, and nothing that LOOKUP
-	 * would tell. */
+	/*
+	 * A caller who may list the directory but not search it gets names, but nothing that LOOKUP
+	 * would refuse.
+	 */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 
 	if (cookie < 1 && !ram_list_put(fs, op, 1, ram_slot(fs, dir), ".", 1, with_fh))

@@ -5,13 +5,16 @@
 
 #include "block_pool.h"
 
-/* The entry on the way to 'chunk' in a node that is 'height' levels above the blocks. */
+/*
+ * Returns the index of the entry that leads to 'chunk' in a node that is 'height' levels above the
+ * blocks.
+ */
 static uint32_t index_of(uint64_t chunk, uint32_t height)
 {
 	return (uint32_t)(chunk >> (RAM_MAP_BITS * (height - 1))) % RAM_MAP_FANOUT;
 }
 
-/* Whether a tree of this height has a place for the chunk. */
+/* Returns true if a tree of this height can contain the chunk. */
 static bool fits(uint64_t chunk, uint32_t height)
 {
 	return chunk >> (RAM_MAP_BITS * height) == 0;
@@ -36,7 +39,10 @@ uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk)
 	return entry.block_plus_1 > 0 ? entry.block_plus_1 - 1 : BLOCK_POOL_NONE;
 }
 
-/* The nodes that the map lacks for the chunk at this height, which is enough for the chunk. */
+/*
+ * Returns the number of nodes that the map lacks for the chunk at this height, which is enough for
+ * the chunk.
+ */
 static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_t height)
 {
 	const struct ram_node *node = map->root.node;
@@ -44,8 +50,8 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 	if (map_is_unused(&map->root, map->height))
 		return height;
 	/*
-	 * The levels above the present root, and a path from the new root down, which is the
-	 * chunk's own: no lower root had a place for it.
+	 * The count includes the levels above the present root, and a path from the new root down.
+	 * That path is only for this chunk, because no lower root could contain it.
 	 */
 	if (height > map->height)
 		return height - map->height + height - 1;
@@ -56,7 +62,10 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 	return height;
 }
 
-/* Take 'n' empty nodes or none. They are linked by their first entries; the last one's is empty. */
+/*
+ * Allocates 'n' empty nodes or none. Their first entries link them; the first entry of the last
+ * node is empty.
+ */
 static bool take_nodes(struct ram_nodes *nodes, uint32_t n, struct ram_node **taken)
 {
 	*taken = NULL;
@@ -131,7 +140,10 @@ struct cut {
 	void *arg;
 };
 
-/* 'first' counts from the subtree's first chunk. The recursion is RAM_MAP_HEIGHT deep at most. */
+/*
+ * Removes the chunks from 'first' on from a subtree. 'first' counts from the subtree's first chunk.
+ * The recursion is at most RAM_MAP_HEIGHT deep.
+ */
 static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t height,
 		      uint64_t first)
 {
@@ -151,7 +163,7 @@ static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t he
 
 		if (map_is_unused(child, height - 1))
 			continue;
-		/* Of the first child, what comes before stays. */
+		/* Only the first child keeps chunks. */
 		cut_entry(cut, child, height - 1,
 			  i == from ? first % (1ull << (RAM_MAP_BITS * (height - 1))) : 0);
 		node->nused -= map_is_unused(child, height - 1);
@@ -171,7 +183,7 @@ void ram_map_cut(struct ram_nodes *nodes, struct ram_map *map, uint64_t first,
 	cut_entry(&cut, &map->root, map->height, first);
 	if (map_is_unused(&map->root, map->height))
 		*map = (struct ram_map){0};
-	/* Levels that the chunks which are left do not need. */
+	/* Remove levels that the remaining chunks do not need. */
 	while (map->height > 0 && map->root.node->nused == 1 &&
 	       !map_is_unused(&map->root.node->entries[0], map->height - 1)) {
 		struct ram_node *root = map->root.node;

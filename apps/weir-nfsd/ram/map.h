@@ -3,10 +3,10 @@
 #define RAM_MAP_H
 
 /*
- * The map of a file: which block holds which of its chunks. It is a radix tree that contains only
- * the paths to chunks that have a block. A hole of any size takes no memory and no time. Every node
- * leads to at least one block. The memory for nodes is not part of the export's region, because
- * peers may be able to write to a region. For one thread.
+ * The map of a file assigns blocks to its chunks. It is a radix tree that contains only the paths
+ * to chunks that have a block. A hole of any size takes no memory and no time. Every node leads to
+ * at least one block. The memory for nodes is not part of the export's region, because peers may be
+ * able to write to a region. Only one thread may use a map.
  */
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 #define RAM_MAP_BITS   5u
 #define RAM_MAP_FANOUT (1u << RAM_MAP_BITS)
 #define RAM_MAP_HEIGHT 4u
-/* Chunks of a file that a map can tell apart: 2^20. */
+/* Number of chunks that a map can hold: 2^20. */
 #define RAM_MAP_CHUNKS (1u << (RAM_MAP_BITS * RAM_MAP_HEIGHT))
 
 struct ram_node;
@@ -44,30 +44,39 @@ struct ram_nodes {
 };
 
 /*
- * Look up a chunk's block.
+ * Looks up the block of a chunk.
  *
  * @chunk: any number
+ *
  * Returns the block, or BLOCK_POOL_NONE if the chunk is a hole.
  */
 uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk);
 
 /*
- * Give a chunk a block, in place of the one that it may have.
+ * Gives a chunk a block, which replaces any earlier one.
  *
  * @nodes: the export's limit
+ *
  * @chunk: any number
+ *
  * @block: not BLOCK_POOL_NONE
- * Returns true, or false with the map unchanged if the chunk is not below RAM_MAP_CHUNKS, if the
- * limit on nodes is reached or if there is no memory. A chunk that has a block always gets the new
- * one.
+ *
+ * Returns true, or false with the map unchanged in these cases:
+ *
+ * - the chunk is not below RAM_MAP_CHUNKS
+ * - the limit on nodes is reached
+ * - there is no memory
+ *
+ * If the chunk has a block already, only the first case can fail.
  */
 bool ram_map_set(struct ram_nodes *nodes, struct ram_map *map, uint64_t chunk, uint32_t block);
 
 /*
- * Make all chunks from @first on a hole, and free the nodes that lead to none of the others. The
- * time is that of the blocks that go; holes take none.
+ * Makes a hole of all chunks from @first on, and frees the nodes that lead to no other chunk. The
+ * time depends on the number of removed blocks; holes take none.
  *
  * @first: any number
+ *
  * @gone: is called with @arg and each block that was in the map; it must not use the map
  */
 void ram_map_cut(struct ram_nodes *nodes, struct ram_map *map, uint64_t first,

@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITE's data are pulled straight to their block. From then to the end of the request:
+ * Pulls the data of a WRITE directly to their block. From then to the end of the request:
  *
- *   ram_place()            reserves the block, references it, lists the WRITE with its inode
- *   the handler            finds data in place, makes them part of the file: ram_placement_done()
- *   on_sent                takes it off the list, drops the reference
+ *   ram_place()            reserves the block, references it, and adds the WRITE to its inode's
+ * list the handler            finds the data in the file's block and makes them part of the file:
+ *                          ram_placement_done()
+ *   on_sent                removes the WRITE from the list and drops the reference
  *
- * A request can end without its handler when the connection ends or the call is refused. Then what
- * lies behind the file's end is zeroed again, and blocks that lie there entirely are given back.
- * What lies before the end stays as far as it came, because the old bytes are gone.
+ * A request can end without its handler if the connection ends or the call is refused. Then the
+ * bytes after the file's end are cleared again, and blocks that are completely after the end are
+ * released. Before the end, the data that came stay, because the old bytes are overwritten.
  *
- * The data can be read before the handler has run, if it ever does. Hence:
+ * The data can be read before the handler has run, and even if it never runs. Two rules follow:
  *
  * - A file keeps no set-user-ID or set-group-ID bit that the WRITE has to clear. While it has one,
- *   ram_place() names no place: the data wait in a buffer, and the handler clears the bit in the
- *   step that writes them. When SETATTR sets one, data that are on their way lose their place.
- * - mtime and ctime change when nothing can come any more: in the handler, or else in on_sent().
- *   At the start they would be wrong twice. Who reads between the start and the data would keep
- *   stale data with the final mtime, and the reply would lack the times of before, by which its
- *   client tells its own change from that of others (wcc_data, RFC 1813 section 2.6).
+ *   ram_place() refuses: the data go to a buffer, and the handler clears the bit in the same step
+ *   in which it writes them. When SETATTR sets such a bit, WRITEs that are being pulled are
+ *   diverted from the file.
+ * - mtime and ctime change when no more data can come: in the handler, or otherwise in on_sent(). A
+ *   change at the start would be wrong for two reasons. A client that reads between the start and
+ *   the data would keep stale data with the final mtime. And the reply would lack the earlier
+ *   times, by which its client distinguishes its own change from that of others (wcc_data, RFC 1813
+ *   section 2.6).
  */
 #include <string.h>
 
 #include "ram.h"
 
-/* Zero what a WRITE that never was has left behind the file's end, unless another is on its way
- * there. */
+/*
+ * Clears the bytes that an abandoned WRITE has left after the file's end, unless another WRITE is
+ * being pulled there.
+ */
 static void place_undo(struct ram_inode *inode, const struct ram_placement *p)
 {
 	struct block_pool *pool = &p->fs->pool;
@@ -38,16 +43,18 @@ static void place_undo(struct ram_inode *inode, const struct ram_placement *p)
 	memset(block_pool_data(pool, p->block) + from % RAM_CHUNK, 0, to - from);
 }
 
-/* A WRITE that never was: what has come of its data? */
+/* Handles the data of a WRITE that was not carried out. */
 static void abandon(struct ram_inode *inode, const struct ram_placement *p)
 {
 	place_undo(inode, p);
-	/* Another WRITE that is on its way behind the end keeps its reference, and reserves again.
+	/*
+	 * Another WRITE that is being pulled after the end keeps its reference, and its handler
+	 * reserves a block again.
 	 */
 	ram_data_trim(p->fs, inode);
 	/*
-	 * Whether anything came is not known here. The file may have another block by now, with a
-	 * copy of what was there.
+	 * It is not known here whether any data came. The file may have another block by now, with
+	 * a copy of the data.
 	 */
 	if (p->offset < inode->attr.size)
 		ram_touch(inode, true);
@@ -78,7 +85,7 @@ bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode)
 	return true;
 }
 
-/* May data come to the file before the WRITE is carried out? */
+/* Returns true if data may come to the file before the WRITE is carried out. */
 static bool may_place(const struct ram_inode *inode, const struct cred *cred)
 {
 	if (inode->attr.type != NFS3_REG)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names that go or move: REMOVE, RMDIR, RENAME (RFC 1813 sections 3.3.12 to 3.3.14). */
+/*
+ * Procedures that remove or move names: REMOVE, RMDIR, RENAME (RFC 1813 sections 3.3.12 to 3.3.14).
+ */
 #include "ram.h"
 
 enum nfs3_status ram_may_remove(const struct op *op, const struct ram_inode *dir,
@@ -7,7 +9,10 @@ enum nfs3_status ram_may_remove(const struct op *op, const struct ram_inode *dir
 {
 	if (!ram_may(op, dir, MAY_WRITE | MAY_EXEC))
 		return NFS3ERR_ACCES;
-	/* Sticky: one's own, or from a directory of one's own. */
+	/*
+	 * In a sticky directory a user may remove only own objects, unless the user owns the
+	 * directory.
+	 */
 	if ((dir->attr.mode & 01000) && op->cred.uid != 0 && op->cred.uid != victim->attr.uid &&
 	    op->cred.uid != dir->attr.uid)
 		return NFS3ERR_PERM;
@@ -56,10 +61,10 @@ enum nfs3_status ram_remove(struct ram_fs *fs, struct op *op)
 }
 
 /*
- * May the directory 'tree' move to 'dir', which is not its parent? Not if 'dir' lies within 'tree'.
- * The way up from 'dir' tells. Its length is limited, because it is walked on the polling thread.
- * The levels below 'tree' are not counted, so directories can lie deeper than the limit: none can
- * be moved there, and all else can be done there.
+ * Returns whether the directory 'tree' may move to 'dir', which is not its parent. It may not if
+ * 'dir' is within 'tree', which the walk up from 'dir' finds out. The length of the walk is
+ * limited, because it runs on the polling thread. The levels below 'tree' are not counted, so
+ * directories can be deeper than the limit. Nothing but a move of a directory to there is refused.
  */
 static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_inode *tree,
 				   const struct ram_inode *dir)
@@ -70,13 +75,13 @@ static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_ino
 		if (dir == tree)
 			return NFS3ERR_INVAL;
 		if (parent == dir)
-			return NFS3_OK; /* the root */
+			return NFS3_OK; /* this is the root */
 		dir = parent;
 	}
 	return NFS3ERR_NAMETOOLONG;
 }
 
-/* May 'from' take the place of 'to'? */
+/* Returns whether 'from' may replace 'to'. */
 static enum nfs3_status check_replace(const struct ram_inode *from, const struct ram_inode *to)
 {
 	if (to->attr.type == NFS3_DIR) {
@@ -110,8 +115,11 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 		return NFS3ERR_ACCES;
 	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);
 	if (old && old->slot == entry->slot)
-		return NFS3_OK; /* two names of one file: nothing is done */
-	/* A directory that gets another parent is changed itself: its ".." is another one. */
+		return NFS3_OK; /* both names are of one file, and nothing is done */
+	/*
+	 * The move of a directory to another parent changes the directory itself, because its ".."
+	 * changes.
+	 */
 	if (moved->attr.type == NFS3_DIR && from_dir != to_dir && !ram_may(op, moved, MAY_WRITE))
 		return NFS3ERR_ACCES;
 	if (old) {
@@ -120,12 +128,12 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 		if (status == NFS3_OK)
 			status = check_replace(moved, victim);
 	}
-	/* This takes the longest, so it comes last. */
+	/* This check takes the longest, so it is the last one. */
 	if (status == NFS3_OK && moved->attr.type == NFS3_DIR && from_dir != to_dir)
 		status = check_move(fs, moved, to_dir);
 	if (status != NFS3_OK)
 		return status;
-	/* The new name comes first, so that nothing is lost if there is no memory for it. */
+	/* The new name is added first, so that nothing is lost if there is no memory for it. */
 	if (victim)
 		ram_entry_replace(fs, old, ram_slot(fs, moved));
 	else
