@@ -40,7 +40,7 @@ int background_ready(int fd)
 	const char ok = 1;
 	int rc = 0;
 
-	/* All that the command line names is open by now, or absolute. */
+	/* All files and directories of the command line are open, or their paths are absolute. */
 	if (chdir("/") != 0) {
 		perror("weir-nfsd: /");
 		rc = -1;
@@ -54,7 +54,7 @@ int background_ready(int fd)
 	return rc;
 }
 
-/* What most probably sent the signal, and what to do about it. */
+/* Returns the most probable cause of the signal, and the remedy. */
 static const char *cause_of(int signo)
 {
 	switch (signo) {

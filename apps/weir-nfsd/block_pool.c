@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A block's number is that of its first page. */
+/* The number of a block is the number of its first page. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -3,23 +3,23 @@
 #define BLOCK_POOL_H
 
 /*
- * The memory of a region, for a back end's data: a buddy allocator of blocks of 4 KiB to 1
- * MiB. Each block has a count of references. All calls are made on the poller's thread.
+ * The memory of a region for a back end's data: a buddy allocator of blocks of 4 KiB to 1 MiB. Each
+ * block has a reference count. Only the poller's thread may call these functions.
  */
 
 #include <stdint.h>
 
 #define BLOCK_POOL_PAGE	  4096u /* bytes of the smallest block */
-#define BLOCK_POOL_ORDERS 9u	/* 4 KiB << 0 to 8 */
+#define BLOCK_POOL_ORDERS 9u	/* orders 0 to 8: 4 KiB << order */
 #define BLOCK_POOL_MAX	  (BLOCK_POOL_PAGE << (BLOCK_POOL_ORDERS - 1)) /* bytes of the largest */
-#define BLOCK_POOL_NONE	  UINT32_MAX				       /* the number of no block */
+#define BLOCK_POOL_NONE	  UINT32_MAX				       /* means "no block" */
 
 struct weir_engine;
 
 struct pool_block {
 	struct block_pool *owner;
-	uint32_t refs; /* of a block in use */
-	uint32_t next; /* of a free one: its list */
+	uint32_t refs; /* for a block in use */
+	uint32_t next; /* for a free block: links of its list */
 	uint32_t prev;
 	uint8_t order;
 	uint8_t state; /* enum block_state */
@@ -30,13 +30,13 @@ struct block_pool {
 	uint32_t npages;
 	uint32_t nfree; /* pages */
 	uint32_t heads[BLOCK_POOL_ORDERS];
-	struct pool_block *blocks; /* one a page; those inside of a longer block are idle */
+	struct pool_block *blocks; /* one entry per page; entries inside a longer block are idle */
 };
 
 int block_pool_init(struct block_pool *pool, void *base, uint64_t len_bytes);
 void block_pool_fini(struct block_pool *pool);
 
-/* The pages of a block of at least 'bytes', up to BLOCK_POOL_MAX. */
+/* Returns the pages of a block of at least 'bytes', up to BLOCK_POOL_MAX. */
 static inline uint32_t block_pool_pages(uint32_t bytes)
 {
 	uint32_t pages = 1;
@@ -46,14 +46,19 @@ static inline uint32_t block_pool_pages(uint32_t bytes)
 	return pages;
 }
 
-/* A block of at least 'bytes', up to BLOCK_POOL_MAX, with one reference, its content undefined;
- * BLOCK_POOL_NONE: no memory. */
+/*
+ * Allocates a block of at least 'bytes', up to BLOCK_POOL_MAX, with one reference and undefined
+ * content. Returns BLOCK_POOL_NONE if there is no memory.
+ */
 uint32_t block_pool_get(struct block_pool *pool, uint32_t bytes);
 void block_pool_ref(struct block_pool *pool, uint32_t block);
 void block_pool_unref(struct block_pool *pool, uint32_t block);
-/* weir_request_on_sent()'s form; 'arg' is the struct pool_block. */
+/*
+ * Releases a reference. This is the form for weir_request_on_sent(); 'arg' is the struct
+ * pool_block.
+ */
 void block_pool_release(void *arg);
-/* weir_engine_post()'s form of it */
+/* Releases a reference. This is the form for weir_engine_post(). */
 void block_pool_mail(struct weir_engine *engine, void *arg);
 
 static inline uint8_t *block_pool_data(const struct block_pool *pool, uint32_t block)

@@ -3,10 +3,10 @@
 #define CALLER_H
 
 /*
- * A caller stands for a connection. It records which client is at the other end, and how many ops
- * the client's calls hold. The first call of a connection makes its caller. The caller outlives the
- * connection while ops refer to it. Only the thread of the connection's poller may call these
- * functions.
+ * A caller represents a connection. It records the client at the other end, and the number of ops
+ * that the client's calls hold. The first call of a connection makes its caller. The caller
+ * outlives the connection while ops refer to it. Only the thread of the connection's poller may
+ * call these functions.
  */
 
 #include "client_rules.h"
@@ -18,23 +18,25 @@ struct weir_request;
 struct caller {
 	struct client client;
 	struct hold ops;  /* is in the poller's list while the caller has ops */
-	bool has_no_conn; /* the connection is gone, and the last op frees the caller */
+	bool has_no_conn; /* the connection has ended, and the last op frees the caller */
 };
 
 /*
- * Find or make the caller of a request.
- *
- * Returns NULL if the connection is gone or there is no memory.
+ * Finds or makes the caller of a request. Returns NULL if the connection has ended or there is no
+ * memory.
  */
 struct caller *caller_of(const struct weir_request *req, const struct exports *exports);
 
-/* Who made a request whose caller is known: caller_of() found it in the same poll. */
+/* Returns the holder of a request. Its caller must exist: caller_of() found it in the same poll. */
 const struct holder *caller_holder(const struct weir_request *req);
 
-/* The connection is closed. */
+/* Detaches the caller from its connection, which is closed. Frees the caller if it has no ops. */
 void caller_closed(struct weir_conn *conn);
 
-/* Count one more op of the caller, and one less. The last one may free the caller. */
+/*
+ * These functions count one more op of the caller, and one less. Removal of the last op may free
+ * the caller.
+ */
 void caller_add_op(struct caller *caller, struct holds *holds);
 void caller_remove_op(struct caller *caller);
 

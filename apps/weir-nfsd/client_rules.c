@@ -12,8 +12,8 @@
 #define PRIVILEGED_PORTS 1024u
 
 /*
- * Ports of this host that are below this one are root's alone. It does not change once connections
- * are made.
+ * Only root can bind ports of this host below this number. The number does not change after the
+ * first connection.
  */
 static uint32_t host_ports = PRIVILEGED_PORTS;
 
@@ -33,7 +33,7 @@ void client_rules_read_ports(const char *path)
 		fclose(file);
 }
 
-/* An address in numbers, without its scope. */
+/* Parses a numeric address and ignores its scope. */
 static bool parse_addr(const char *text, struct in6_addr *addr)
 {
 	char host[INET6_ADDRSTRLEN + 16];
@@ -57,8 +57,8 @@ static bool is_in_network(const struct in6_addr *addr, const struct export_clien
 	const struct in6_addr *base = &network->addrs[0];
 
 	/*
-	 * IPv4 addresses are kept as IPv6 ones that begin with ::ffff, but no network of IPv6 has
-	 * them.
+	 * IPv4 addresses are stored as IPv6 addresses that begin with ::ffff, but no IPv6 network
+	 * contains them.
 	 */
 	if (!IN6_IS_ADDR_V4MAPPED(addr) != !IN6_IS_ADDR_V4MAPPED(base))
 		return false;
@@ -88,8 +88,10 @@ static bool matches(const struct client *client, const struct export_client *ent
 	return false;
 }
 
-/* As exports(5) has it: a host comes before a network and that before everyone, and of one sort the
- * first in the list wins. */
+/*
+ * Finds the rules for a client as exports(5) describes: a host precedes a network, and a network
+ * precedes everyone. Among entries of one rank the first in the list applies.
+ */
 static const struct export_rules *find_rules(const struct client *client,
 					     const struct export *export)
 {
@@ -108,8 +110,8 @@ static const struct export_rules *find_rules(const struct client *client,
 }
 
 /*
- * A socket can be bound to the addresses of this host only. What the kernel does not say counts as
- * this host's.
+ * Returns true if 'addr' is an address of this host, or if the kernel does not say. The test relies
+ * on bind(), which accepts only addresses of this host.
  */
 static bool is_of_this_host(const struct in6_addr *addr)
 {
@@ -129,8 +131,8 @@ static bool is_of_this_host(const struct in6_addr *addr)
 }
 
 /*
- * A server cannot ask which ports another host reserves for root. It assumes the usual ones, those
- * below 1024.
+ * Returns true if only root can use the port. A server cannot ask which ports another host reserves
+ * for root, so it assumes the usual ones, those below 1024.
  */
 static bool is_privileged(const struct client *client, uint64_t port)
 {
@@ -149,7 +151,7 @@ static void set_rules(struct client *client, const struct exports *exports)
 	}
 }
 
-/* ADDR:PORT or [ADDR6]:PORT. */
+/* Parses ADDR:PORT or [ADDR6]:PORT. */
 static void set_addr(struct client *client, const char *text)
 {
 	const char *colon = strrchr(text, ':');

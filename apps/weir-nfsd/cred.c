@@ -3,8 +3,10 @@
 
 #include "nfs3_types.h"
 
-/* No user and no group has this number: it is how chown() and setfsuid() say "leave it". Taken for
- * an id it would do so. */
+/*
+ * No user or group has this number, because chown() and setfsuid() take it to mean "do not change".
+ * Used as an ID it would leave the present one in effect.
+ */
 #define ID_OF_NOBODY UINT32_MAX
 
 _Static_assert(CRED_GIDS_MAX >= WEIR_RPC_GIDS_MAX, "all groups of a credential have room");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of exports: names, and the ids that handles have. */
+/* The list of exports: their names, and the ids that handles contain. */
 #include "export.h"
 
 #include <ctype.h>
@@ -11,8 +11,10 @@
 
 #define ANONYMOUS 65534u
 
-/* What a client can ask for, and a file of exports can say: no control characters, and no blank at
- * the end. */
+/*
+ * Returns true for a name that both a client and a file of exports can express: no control
+ * characters, and no blank at the end.
+ */
 static bool export_is_name(const char *text, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -21,7 +23,7 @@ static bool export_is_name(const char *text, size_t n)
 	return n > 0 && text[n - 1] != ' ';
 }
 
-/* 32 bits of a SipHash without a secret: the same at each start. */
+/* Returns 32 bits of a SipHash without a secret, so that the id is the same at each start. */
 static uint32_t id_of(const char *name)
 {
 	static const uint8_t key[crypto_shorthash_KEYBYTES];
@@ -45,7 +47,7 @@ struct export *export_make(struct exports *exports, const char *name, const char
 	}
 	*export = (struct export){
 		.rules = {.squashes_root = true, .anon_uid = ANONYMOUS, .anon_gid = ANONYMOUS}};
-	/* MOUNT's paths have one slash in front and none behind. */
+	/* MOUNT's paths have one slash at the start and none at the end. */
 	while (n > 0 && inner[n - 1] == '/')
 		n--;
 	if (n + 2 > sizeof(export->name) || !export_is_name(inner, n)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key 'clients' of an export: who may use it, and how, much as in exports(5).
+ * Parses the key 'clients' of an export: who may use it, and with which options, similar to
+ * exports(5).
  *
  *     clients = 192.0.2.7(rw,no_root_squash) 198.51.100.0/24 2001:db8::/32(ro) build.example.org
  *     local uid:1000(ro) *(ro,all_squash)
@@ -18,7 +19,7 @@
 #define HOST_NAME_MAX_BYTES 253u /* RFC 1035 section 2.3.4, as text */
 #define V4_PREFIX	    96u	 /* ::ffff:0:0/96 */
 
-/* ---- the options behind a client ---- */
+/* ---- the options after a client ---- */
 
 static const struct {
 	const char *name;
@@ -60,7 +61,7 @@ static int set_option(struct export_rules *rules, const char *option, const char
 		"these three), anonuid=N or anongid=N");
 }
 
-/* "rw,all_squash)", which is cut up. */
+/* Parses options such as "rw,all_squash)", and cuts up 'text'. */
 static int set_options(struct export_rules *rules, char *text, const char *where)
 {
 	size_t len = strlen(text);
@@ -85,7 +86,10 @@ static struct in6_addr mapped(const struct in_addr *v4)
 	return addr;
 }
 
-/* In numbers; *offset is where its own bits begin in 'addr'. */
+/*
+ * Parses a numeric address. *offset is the number of the bit of 'addr' at which the bits of the
+ * text's own address family begin.
+ */
 static bool clients_parse_addr(const char *text, struct in6_addr *addr, uint32_t *offset)
 {
 	struct in_addr v4;
@@ -111,7 +115,7 @@ static bool clients_parse_number(const char *text, uint32_t max, uint32_t *numbe
 	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= max;
 }
 
-/* 255.255.255.0 is 24. */
+/* Converts a mask to the length of its prefix: 255.255.255.0 is 24. */
 static bool parse_mask(const char *text, uint32_t *bits)
 {
 	struct in_addr mask;
@@ -121,7 +125,7 @@ static bool parse_mask(const char *text, uint32_t *bits)
 		return false;
 	inverse = ~ntohl(mask.s_addr);
 	if ((inverse & (inverse + 1)) != 0)
-		return false; /* its ones are not all in front */
+		return false; /* the ones are not contiguous from the left */
 	*bits = 32u - (uint32_t)__builtin_popcount(inverse);
 	return true;
 }
@@ -140,7 +144,7 @@ static bool parse_network(const char *text, struct export_client *client)
 	if (!clients_parse_number(slash + 1, 128u - offset, &bits) &&
 	    (offset == 0 || !parse_mask(slash + 1, &bits)))
 		return false;
-	/* ::ffff:192.0.2.0/24 would be a network of all IPv4 addresses, and more. */
+	/* Without this check, ::ffff:192.0.2.0/24 would cover all IPv4 addresses, and more. */
 	if (offset + bits < 96 && IN6_IS_ADDR_V4MAPPED(&client->addrs[0]))
 		return false;
 	client->kind = CLIENT_NETWORK;
@@ -149,8 +153,10 @@ static bool parse_network(const char *text, struct export_client *client)
 	return true;
 }
 
-/* A name that can be looked up, and is no address with a mistake in it: no top-level domain begins
- * with a digit. */
+/*
+ * Returns true for a name that can be looked up. No top-level domain begins with a digit, so a
+ * mistyped address is not taken for a name.
+ */
 static bool is_host_name(const char *text)
 {
 	static const char letters[] =
@@ -226,13 +232,13 @@ int export_set_clients(struct export *export, const char *value, const char *whe
 		if (*text != '\0')
 			rc = add_client(export, text, where);
 	free(copy);
-	/* An empty list could mean everyone or nobody. */
+	/* The meaning of an empty list would be ambiguous: everyone or nobody. */
 	if (rc == 0 && export->nclients == 0)
 		return export_bad(where, "clients", value, "expected a client; * is everyone");
 	return rc;
 }
 
-/* ---- when all exports are known ---- */
+/* ---- when all exports have been added ---- */
 
 static void inherit(struct export_rules *rules, const struct export_rules *from)
 {
@@ -255,8 +261,8 @@ static void inherit(struct export_rules *rules, const struct export_rules *from)
 }
 
 /*
- * Take the addresses that the client's name has. All of them count: for one that is left out, the
- * rules of another entry would hold. Returns false if there are too many.
+ * Copies the addresses of the client's name. It must copy all of them: the rules of another entry
+ * would apply to an address that is left out. Returns false if there are too many.
  */
 static bool take_addrs(struct export_client *client, const struct addrinfo *found)
 {

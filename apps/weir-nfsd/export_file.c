@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exports from a file:
+ * Parses exports from a file:
  *
  *     # a comment
  *     [/scratch]
  *     backend = ram:1g
  *     root_squash = no
  *
- * Each line is one of these or empty; anything else is refused, with its place.
+ * Each line has one of these forms or is empty. Any other line is refused, with its number.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 #include "export.h"
 
-/* The text without white space around it. */
+/* Removes white space from both ends of the text. */
 static char *trim(char *text)
 {
 	size_t n;
@@ -37,7 +37,9 @@ static int bad_line(const char *where, const char *what)
 	return -1;
 }
 
-/* The export that lines are of, and the keys that it was given: each goes once. */
+/*
+ * The export that the present lines belong to, and the keys that it has. Each key may occur once.
+ */
 struct section {
 	struct export *export;
 	uint32_t nkeys;
@@ -51,7 +53,7 @@ static int take_key(struct section *section, const char *key, const char *value,
 			return bad_line(where, "this export has that key already");
 	if (export_set(section->export, key, value, where) != 0)
 		return -1;
-	/* It is one of those that there are: there is room. */
+	/* There is room, because export_set() knows EXPORT_KEYS keys and each occurs once. */
 	snprintf(section->keys[section->nkeys++], sizeof(section->keys[0]), "%s", key);
 	return 0;
 }
@@ -83,7 +85,10 @@ static int take_line(struct exports *exports, struct section *section, char *lin
 	return take_key(section, trim(line), trim(equals + 1), where);
 }
 
-/* NULL: errno says why. Of a FIFO that nobody writes to, open() would wait for ever. */
+/*
+ * Opens a regular file. Returns NULL and sets errno on failure. O_NONBLOCK is needed because an
+ * open() of a FIFO without a writer would not return.
+ */
 static FILE *open_regular(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The keys of an export, as the command line and a file of exports give them. */
+/* Sets the keys of an export, from the command line or from a file of exports. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,8 @@ static int keys_set_size(struct export *export, const char *text, const char *wh
 	char *end;
 
 	errno = 0;
-	number = strtoull(text, &end, 10); /* takes blanks and signs, too */
+	number = strtoull(text, &end,
+			  10); /* accepts blanks and signs, too, which the check of *text refuses */
 	if (*end == 'k' || *end == 'K')
 		shift = 10;
 	else if (*end == 'm' || *end == 'M')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Values that keys of an export and options of its clients have in common. */
+/* Parses values that both the keys of an export and the options of its clients use. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -93,7 +93,9 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 	if (sodium_memcmp(mac, fh->data + signed_bytes, MAC_BYTES) != 0)
 		return NFS3ERR_BADHANDLE;
 	*export = export_by_id(exports, get_u32(fh->data + 4));
-	/* The name was exported once, or it led to another directory or kind of back end. */
+	/*
+	 * The export was removed, or its name led to another directory or another kind of back end.
+	 */
 	if (!*export || (*export)->ops->is_volatile != is_volatile ||
 	    bound_to(key, *export) != bound)
 		return NFS3ERR_STALE;

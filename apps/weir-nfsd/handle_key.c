@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The secret that handles are signed with, and its file.
+ * The secret that signs handles, and its file.
  *
- * A client that knows the secret can make up a handle of any file of an exported file system. So
- * only this user may read the file or change its directory, and neither may be a symbolic link. A
- * new file gets its name when it is complete, and only if there is no file of that name. Two
+ * A client that knows the secret can forge a handle for any file of an exported file system.
+ * Therefore only this user may read the file or change its directory, and neither may be a symbolic
+ * link. A new file gets its name when it is complete, and only if no file of that name exists. Two
  * servers that start at the same time both use the secret of the first one.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "handle.h"
 
 #define FILE_NAME "secret"
-#define TRIES	  4 /* as another start may make the file, and somebody remove it */
+#define TRIES	  4 /* another start may create the file, and another process may remove it */
 
 void handle_key_init(struct handle_key *key)
 {
@@ -38,8 +38,8 @@ static int bad_dir(const char *dir, const char *what, const char *cure)
 }
 
 /*
- * The bytes of the path up to the end of its last name. The kernel follows a symbolic link in
- * "LINK/" and "LINK/.", in spite of O_NOFOLLOW.
+ * Returns the length of the path up to the end of its last name. This is needed because the kernel
+ * follows a symbolic link in "LINK/" and "LINK/." in spite of O_NOFOLLOW.
  */
 static size_t end_of_name(const char *path)
 {
@@ -74,7 +74,10 @@ static int key_open_dir(const char *path)
 	return -EPERM;
 }
 
-/* The directory, or -errno, which was said on standard error. */
+/*
+ * Opens the directory. Returns its descriptor, or -errno after it has printed the reason on
+ * standard error.
+ */
 static int find_dir(const char *path)
 {
 	int fd = key_open_dir(path);
@@ -125,7 +128,10 @@ static int check_file(int fd, const char *dir)
 	return 0;
 }
 
-/* 0, -ENOENT: there is none; or another -errno, which was said. */
+/*
+ * Reads the secret. Returns 0, -ENOENT if there is no file, or another -errno after it has printed
+ * the reason.
+ */
 static int load(struct handle_key *key, int dir, const char *path)
 {
 	uint8_t secret[SECRET_BYTES];
@@ -154,21 +160,24 @@ static int write_file(const struct handle_key *key, int dir, const char *name)
 
 	if (fd < 0)
 		return -errno;
-	errno = EIO; /* of a write that is cut short */
+	errno = EIO; /* for a short write, which does not set errno */
 	if (write(fd, key->secret, SECRET_BYTES) != (ssize_t)SECRET_BYTES || fsync(fd) != 0)
 		rc = -errno;
 	close(fd);
 	return rc;
 }
 
-/* 0, -EEXIST: another start was first; or another -errno, which was said. */
+/*
+ * Saves the secret. Returns 0, -EEXIST if another start was first, or another -errno after it has
+ * printed the reason.
+ */
 static int save(const struct handle_key *key, int dir, const char *path)
 {
 	char name[40];
 	uint64_t number;
 	int rc;
 
-	/* Its own, so that no other start writes to it. */
+	/* The name is unique, so that no other start writes to this file. */
 	randombytes_buf(&number, sizeof(number));
 	snprintf(name, sizeof(name), FILE_NAME ".%016llx", (unsigned long long)number);
 	rc = write_file(key, dir, name);

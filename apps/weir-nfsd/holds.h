@@ -3,11 +3,15 @@
 #define HOLDS_H
 
 /*
- * What calls hold of a pool, by connection and peer, so that a peer that does not take its replies
- * leaves enough to others. The rule is that of the engine's own pools (doc/limits.rst): after a
- * call has taken what it needs, its peer holds at most as much as is free, and its connection at
- * most twice what its peer could still take. A peer that holds nothing needs only that there is
- * enough. For one thread.
+ * Accounts for what calls hold of a pool, by connection and peer. A peer that does not take its
+ * replies must not exhaust the pool for others. The rule is that of the engine's own pools
+ * (doc/limits.rst). After a call has taken what it needs:
+ *
+ * - its peer holds at most as much as is free
+ * - its connection holds at most twice what the peer could still take
+ *
+ * For a peer that holds nothing, it is enough that the pool has what the call needs. Only one
+ * thread may use a struct holds.
  */
 
 #include <stdbool.h>
@@ -19,9 +23,9 @@
 
 struct weir_conn;
 
-/* Who made a call. */
+/* The connection and the client of a call. */
 struct holder {
-	const struct weir_conn *conn; /* is only compared: the connection may be gone */
+	const struct weir_conn *conn; /* is only compared, because the connection may have ended */
 	struct client_key client;
 };
 
@@ -33,8 +37,10 @@ struct hold {
 
 LIST_HEAD(holds, hold);
 
-/* Whether 'holder' may take 'need' more, where 'free' of 'total' are free. Looks at all holds if a
- * quarter or more is in use. */
+/*
+ * Returns true if 'holder' may take 'need' more while 'free' of 'total' are free. It visits all
+ * holds if a quarter or more is in use.
+ */
 bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total,
 		 uint32_t free, uint32_t need);
 

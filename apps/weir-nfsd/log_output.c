@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The C library's stream 'stderr' is replaced by one that asks poll(2) first. If a pipe, a socket
- * or a terminal is ready, it takes a message of PIPE_BUF bytes without a wait. O_NONBLOCK is no way
- * to this end: it would hold for all processes that share the descriptor's open file.
+ * This file replaces the C library's stream 'stderr' by one that calls poll(2) before it writes. If
+ * a pipe, a socket or a terminal is ready, it takes a message of PIPE_BUF bytes without a wait.
+ * O_NONBLOCK is not an alternative, because it would apply to all processes that share the open
+ * file.
  */
 #include "log_output.h"
 
@@ -13,11 +14,14 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define LINE_BYTES 1024u /* of the stream's buffer; longer messages are written in parts */
+#define LINE_BYTES 1024u /* size of the stream's buffer; longer messages are written in parts */
 
 _Static_assert(LINE_BYTES <= PIPE_BUF, "a part is written whole");
 
-/* The stream's lock is held, so that no other message comes in between. */
+/*
+ * Returns true if standard error can take a part. The caller holds the stream's lock, so no other
+ * message is written in between.
+ */
 static bool is_ready(void)
 {
 	struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -44,7 +48,7 @@ static ssize_t log_output_put(void *cookie, const char *text, size_t bytes)
 		nlost++;
 	else
 		(void)!write(STDERR_FILENO, text, bytes);
-	return (ssize_t)bytes; /* the stream has done what it can */
+	return (ssize_t)bytes; /* reports success even if the message was dropped */
 }
 
 void log_output_start(void)
@@ -53,7 +57,7 @@ void log_output_start(void)
 	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){.write = log_output_put});
 
 	if (!stream)
-		return; /* as it was */
+		return; /* messages go to standard error directly */
 	setvbuf(stream, buffer, _IOLBF, sizeof(buffer));
 	stderr = stream;
 }

@@ -3,9 +3,10 @@
 #define LOG_OUTPUT_H
 
 /*
- * Let no thread wait for whoever reads standard error, such as a log daemon that has stopped or a
- * terminal after Ctrl-S. A message that cannot be written at once is lost. The next one that can is
- * preceded by the number of those that were lost. Call this once, while there is one thread.
+ * Prevents threads from waiting for the reader of standard error, such as a log daemon that has
+ * stopped or a terminal after Ctrl-S. A message that cannot be written at once is dropped. The next
+ * message that can be written is preceded by the number of dropped messages. Call this once, while
+ * there is one thread.
  */
 void log_output_start(void);
 

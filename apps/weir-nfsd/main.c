@@ -29,7 +29,7 @@ static void on_signal(int signo)
 	stop = 1;
 }
 
-/* SIGHUP stays ignored if it was, as nohup has it. */
+/* SIGHUP stays ignored if the process was started that way, as by nohup. */
 static void catch_signals(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
@@ -40,8 +40,9 @@ static void catch_signals(void)
 		    before.sa_handler != SIG_IGN)
 			sigaction(ends[i], &action, NULL);
 	/*
-	 * std_io_start() has dealt with SIGPIPE, and with SIGXFSZ: a write beyond RLIMIT_FSIZE is
-	 * answered NFS3ERR_FBIG. Programs that rotate logs send these two to any server.
+	 * std_io_start() has handled SIGPIPE and SIGXFSZ: a write beyond RLIMIT_FSIZE is answered
+	 * NFS3ERR_FBIG. SIGUSR1 and SIGUSR2 are ignored because programs that rotate logs send them
+	 * to any server.
 	 */
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
@@ -61,7 +62,9 @@ static void print_handles(struct server *server)
 	fflush(stdout);
 }
 
-/* MOUNT is served where NFS is. shm's names are no network's: whoever they are for is on this host.
+/*
+ * Returns the address for MOUNT. MOUNT is served where NFS is. The addresses of shm are not network
+ * addresses, and all its clients are on this host.
  */
 static const char *mount_host(const struct options *options)
 {
@@ -74,8 +77,11 @@ static const char *mount_host(const struct options *options)
 	return "127.0.0.1";
 }
 
-/* Before anything is opened: to give up a capability later would cost the RDMA device. Only MOUNT's
- * port may need one that is given up, and the private mounts of directories do. */
+/*
+ * Drops capabilities before anything is opened: after a later drop the RDMA device would be
+ * unusable. Only two steps may need a dropped capability and come first: the listen on MOUNT's
+ * port, and the private mounts of exported directories.
+ */
 static int begin_sandbox(const struct options *options, struct server *server)
 {
 	bool has_dir = false;
@@ -87,7 +93,7 @@ static int begin_sandbox(const struct options *options, struct server *server)
 	return options->has_sandbox ? sandbox_drop() : 0;
 }
 
-/* All that runs, until a signal. 'fd' is for background_ready(); -1: this is the foreground. */
+/* Runs the server until a signal. 'fd' is for background_ready(), or -1 in the foreground. */
 static int serve(const struct options *options, struct server *server, int fd)
 {
 	struct mountd *mountd = NULL;
@@ -106,7 +112,7 @@ static int serve(const struct options *options, struct server *server, int fd)
 	if (rc == 0)
 		rc = mountd_start(mountd);
 	if (rc == 0) {
-		/* Other drivers' addresses are no network's. */
+		/* Addresses of other drivers are not network addresses. */
 		bool is_ip = strcmp(options->profile.driver, "verbs") == 0;
 
 		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL,
@@ -117,7 +123,10 @@ static int serve(const struct options *options, struct server *server, int fd)
 			rc = sandbox_filter();
 		if (rc == 0) {
 			print_handles(server);
-			/* A start that was called off meanwhile is none. */
+			/*
+			 * If a signal came during the start, no report is sent, so the start counts
+			 * as failed.
+			 */
 			if (fd >= 0 && !stop && background_ready(fd) != 0)
 				stop = 1;
 			rc = server_run(server);

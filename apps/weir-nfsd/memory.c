@@ -9,7 +9,7 @@
 #include "room.h"
 #include "server.h"
 
-/* Of one polling thread's engine. */
+/* Returns the bytes of the buffers of one polling thread's engine. */
 static uint64_t engine_bytes(const struct weir_profile *p)
 {
 	return (uint64_t)p->long_buffers * p->long_buffer_bytes +

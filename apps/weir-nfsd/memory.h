@@ -5,9 +5,11 @@
 struct options;
 struct exports;
 
-/* Whether the machine, and the memory cgroups that this process is in, have the memory that the
- * exports and the profile take. 0; or -ENOMEM, with the need and the limit said on standard error.
- * Before anything is taken. */
+/*
+ * Checks that the machine, and the memory cgroups of this process, have the memory that the exports
+ * and the profile need. It runs before any memory is allocated. Returns 0, or -ENOMEM after it has
+ * printed the need and the limit on standard error.
+ */
 int memory_check(const struct options *options, const struct exports *exports);
 
 #endif

@@ -24,8 +24,8 @@ struct mountd {
 	struct oncrpc_server *tcp;
 	struct walkers *walkers;
 	struct server *server;
-	bool is_local;	      /* NFS is served to this host alone */
-	struct client client; /* of the present call */
+	bool is_local;	      /* NFS is served only to this host */
+	struct client client; /* client of the present call */
 	struct mount3_dump_res mounts, shown;
 	struct mount3_mnt_res mnt;
 	struct mount3_export_res exports;
@@ -41,7 +41,10 @@ static struct mount3_mount *find_mount(struct mount3_dump_res *mounts, const cha
 	return NULL;
 }
 
-/* The list is for people: when it is full, the first goes. */
+/*
+ * Adds a mount to the list, which is only for information. When the list is full, the oldest entry
+ * is removed.
+ */
 static void note_mount(struct mount3_dump_res *mounts, const char *host, const char *path)
 {
 	struct mount3_mount *mount;
@@ -55,7 +58,7 @@ static void note_mount(struct mount3_dump_res *mounts, const char *host, const c
 	snprintf(mount->path, sizeof(mount->path), "%s", path);
 }
 
-/* 'path' NULL: all of this host's. */
+/* Removes the mount of 'path' by this host, or all mounts by this host if 'path' is NULL. */
 static void forget_mounts(struct mount3_dump_res *mounts, const char *host, const char *path)
 {
 	uint32_t n = 0;
@@ -69,7 +72,7 @@ static void forget_mounts(struct mount3_dump_res *mounts, const char *host, cons
 	mounts->n = n;
 }
 
-/* A path, with or without slashes at its end. */
+/* Removes slashes from the end of a path. */
 static void mountd_trim(struct mount3_path *path)
 {
 	size_t n = strlen(path->path);
@@ -78,7 +81,7 @@ static void mountd_trim(struct mount3_path *path)
 		path->path[--n] = '\0';
 }
 
-/* Of NFS, as MOUNT has it: most are the same. */
+/* Converts a status of NFS to MOUNT's. Most have the same number. */
 static uint32_t status_of(enum nfs3_status status)
 {
 	switch (status) {
@@ -95,9 +98,10 @@ static uint32_t status_of(enum nfs3_status status)
 }
 
 /*
- * As whom the client walks to the directory. Where NFS is served over shm the kernel names its
- * users, but not MOUNT's, and any user of this host can claim to be another. A port that only root
- * can have tells that the claim is root's. Everybody else is anonymous.
+ * Returns the credential with which the client walks to the directory. If NFS is served over shm,
+ * the kernel names NFS's users, but not MOUNT's, and any user of this host can claim to be another.
+ * If the client's port is one that only root can use, the claim comes from root and is accepted.
+ * All other users are anonymous.
  */
 static const struct weir_rpc_auth *believed(const struct mountd *mountd,
 					    const struct weir_rpc_auth *auth)
@@ -107,7 +111,7 @@ static const struct weir_rpc_auth *believed(const struct mountd *mountd,
 	return mountd->is_local && !mountd->client.is_privileged ? &anonymous : auth;
 }
 
-/* *results are those of MNT, with *fh if the status is NFS3_OK. */
+/* Sets *results to those of MNT. *fh is used if the status is NFS3_OK. */
 static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh,
 		    struct oncrpc_server_results *results)
 {
@@ -120,7 +124,7 @@ static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct
 	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
 }
 
-/* Whether the call is a walker's now. */
+/* Passes the call to a walker. Returns false if that failed. */
 static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *call,
 			struct walkers_call *walk)
 {
@@ -130,7 +134,9 @@ static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *
 	return walkers_add(mountd->walkers, walk) == 0;
 }
 
-/* The root of an export is known. The way to any other directory may lead to what does not answer.
+/*
+ * Answers MNT. The handle of an export's root is known. For any other directory a walker is needed,
+ * because the walk may reach a file system that does not answer.
  */
 static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server_call *call,
 			       struct oncrpc_server_results *results)
@@ -160,7 +166,7 @@ static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server
 	return SUCCESS;
 }
 
-/* struct walkers_user */
+/* These functions are the callbacks of struct walkers_user, and of oncrpc_server. */
 static void on_walked(void *arg, const struct walkers_call *call, enum nfs3_status status,
 		      const struct nfs3_fh *fh)
 {
@@ -193,7 +199,7 @@ static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *ho
 	return SUCCESS;
 }
 
-/* Of the list, what the client could mount itself. */
+/* Lists only those mounts that the client could make itself. */
 static void do_dump(struct mountd *mountd, struct oncrpc_server_results *results)
 {
 	const struct mount3_dump_res *all = &mountd->mounts;
@@ -307,7 +313,10 @@ int mountd_start(struct mountd *mountd)
 	return -rc;
 }
 
-/* Whether no thread of MOUNT runs any more; if not, *export is one that it waits for, or NULL. */
+/*
+ * Returns true if no thread of MOUNT runs. Otherwise *export is an export that such a thread waits
+ * for, or NULL.
+ */
 static bool has_ended(struct mountd *mountd, const struct export **export)
 {
 	*export = NULL;
@@ -327,7 +336,7 @@ bool mountd_stop(struct mountd *mountd)
 		return true;
 	mountd->stop = true;
 	oncrpc_server_wake(mountd->tcp);
-	/* A walker may wait for an answer of a poller's. */
+	/* The loop polls because a walker may wait for an answer of a poller. */
 	while (!has_ended(mountd, &export)) {
 		if (server_now_ns() >= end_ns) {
 			fprintf(stderr,

@@ -3,9 +3,9 @@
 #define MOUNTD_H
 
 /*
- * MOUNT version 3 over TCP (oncrpc_server.h), in a thread of its own, which waits for no file
- * system: it needs the exports' names and roots, which do not change. Exports can be mounted, and
- * directories below them, to which other threads walk (walkers.h).
+ * MOUNT version 3 over TCP (oncrpc_server.h). It runs in a thread of its own that never waits for a
+ * file system: it uses only the exports' names and roots, which do not change. Clients can mount
+ * exports and directories below them. Other threads walk to those directories (walkers.h).
  */
 
 #include <stdbool.h>
@@ -14,18 +14,23 @@
 struct mountd;
 struct server;
 
-/* Listen on 'port' (0: any) of the address 'host', in numbers; 'is_local': NFS is served to this
- * host alone, whose users the exports call 'local'. 0, or -errno, which was said on standard error.
+/*
+ * Listens on 'port' (0 for any) of the numeric address 'host'. 'is_local' means that NFS is served
+ * only to this host, whose users are 'local' in the exports. Returns 0, or -errno after it has
+ * printed the reason on standard error.
  */
 int mountd_open(struct server *server, const char *host, uint32_t port, bool is_local,
 		struct mountd **mountd);
-/* Begin to answer. 0, or -errno, which was said on standard error. NULL is allowed. */
+/*
+ * Starts the thread. Returns 0, or -errno after it has printed the reason on standard error.
+ * 'mountd' may be NULL.
+ */
 int mountd_start(struct mountd *mountd);
 /*
- * When no poller runs any more: this thread polls for them until MOUNT's have ended. NULL is
- * allowed. Returns false after a message if one of them waits for a file system that does not
- * answer. It then uses the server, of which nothing can be released until another call returns
- * true.
+ * Stops MOUNT after all pollers have stopped. This thread polls for the pollers until MOUNT's
+ * threads have ended. Returns false after it has printed a message if one of these threads waits
+ * for a file system that does not answer. That thread then still uses the server, and nothing of
+ * the server may be released until another call returns true. 'mountd' may be NULL.
  */
 bool mountd_stop(struct mountd *mountd);
 uint32_t mountd_port(const struct mountd *mountd);

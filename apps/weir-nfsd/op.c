@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call's way in: arguments, handles, names, back end. */
+/* Decodes a call, checks its handles and names, and passes it to the back end. */
 #include "op.h"
 
 #include <string.h>
@@ -8,7 +8,10 @@
 #include "op_table.h"
 #include "server.h"
 
-/* The poller that has this request. Few have more than one lcore, and none has many. */
+/*
+ * Returns the poller that has this request. Most servers have one lcore and none has many, so a
+ * linear search is enough.
+ */
 static struct poller *home_of(struct server *server, const struct weir_request *req)
 {
 	const struct weir_engine *engine = weir_request_engine(req);
@@ -35,7 +38,7 @@ static struct op *begin(struct poller *home, struct caller *caller, struct weir_
 	return op;
 }
 
-/* Arguments, the bulk ones in place. */
+/* Decodes the arguments. Bulk arguments stay in the request's memory. */
 static int get_args(struct op *op)
 {
 	struct weir_xdr_in *in = weir_request_args(op->req);
@@ -50,7 +53,10 @@ static int get_args(struct op *op)
 			return -1;
 		op->data = data;
 	}
-	/* The count is there twice (RFC 1813 section 3.3.7): two that differ are no arguments. */
+	/*
+	 * The count is encoded twice (RFC 1813 section 3.3.7). If the two differ, the arguments are
+	 * invalid.
+	 */
 	if (op->proc == NFS3_WRITE && op->args.write.count != op->data_bytes)
 		return -1;
 	return 0;
@@ -65,8 +71,10 @@ void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error
 	caller_closed(conn);
 }
 
-/* A handle alone opens nothing: for a client that may not mount its export it is stale, as it is to
- * the kernel's server. */
+/*
+ * A handle alone gives no access. If the client may not mount the export, its handle is stale, as
+ * it is for the kernel's server.
+ */
 static enum nfs3_status check_rules(struct op *op, const struct client *client)
 {
 	op->rules = client_rules(client, &op->server->exports, op->export);
@@ -93,7 +101,7 @@ static enum nfs3_status check_handles(struct op *op)
 	return status;
 }
 
-/* On the owner's thread. */
+/* Runs on the owner's thread. */
 static void op_run(struct op *op)
 {
 	op->export->ops->start(op->export->fs, op);
@@ -119,9 +127,9 @@ static void carry_out(struct op *op)
 }
 
 /*
- * The client has its share of ops, or there is no memory for one more: the client is to try again.
- * A reply for which there is no buffer waits, as one of an op does, but without an op and without
- * the call's arguments.
+ * Asks the client to try again later, because it has its share of ops or because there is no memory
+ * for one more. If no buffer for the reply is free, the request waits as an op's reply would, but
+ * without an op and without the call's arguments.
  */
 static void op_refuse(struct weir_request *req)
 {
@@ -152,7 +160,7 @@ void op_handle(struct weir_request *req, void *arg)
 	struct caller *caller;
 	struct op *op;
 
-	if (weir_request_args_released(req)) { /* there was no buffer for the reply */
+	if (weir_request_args_released(req)) { /* no buffer for the reply was free earlier */
 		op = weir_request_user(req);
 		if (op)
 			op_reply(op);
@@ -180,8 +188,10 @@ void op_handle(struct weir_request *req, void *arg)
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
 	if (status == NFS3_OK)
 		status = check_rules(op, client);
-	/* A credential is understood by an export's rules; without one, the first's will do to
-	 * refuse nonsense. */
+	/*
+	 * A credential is interpreted by an export's rules. Without such rules, those of the first
+	 * export suffice to refuse a malformed credential.
+	 */
 	auth = cred_of(&weir_request_header(req)->cred, client,
 		       op->rules ? op->rules : &server->exports.all[0].rules, &op->cred);
 	if (auth != WEIR_RPC_AUTH_OK) {
@@ -214,8 +224,10 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	struct cred cred;
 	uint32_t count;
 
-	/* Only data, all of them and nothing else: padding in the chunk would overwrite what
-	 * follows in the file. */
+	/*
+	 * The chunk must hold exactly the data. Padding in the chunk would overwrite what follows
+	 * in the file.
+	 */
 	if (header->proc != NFS3_WRITE || item != 0 || nfs3_get_write_args(&in, &args) != 0 ||
 	    weir_xdr_get_u32(&in, &count) != 0 || count != args.count || count != len_bytes ||
 	    weir_xdr_remaining(&in) != 0)
@@ -228,8 +240,10 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	rules = client ? client_rules(client, &server->exports, export) : NULL;
 	if (!rules || rules->is_read_only)
 		return -1;
-	/* Where the data are to be is the owner's to say, who can't be asked here: it will take
-	 * them from a buffer. */
+	/*
+	 * Only the owner can choose the memory, and this thread cannot ask the owner. The owner
+	 * will copy the data from a buffer.
+	 */
 	if (export->owner != home_of(server, req))
 		return -1;
 	if (cred_of(&header->cred, client, rules, &cred) != WEIR_RPC_AUTH_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call's way out: results, reply. */
+/* Encodes the results of a call and sends the reply. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "op_table.h"
 #include "server.h"
 
-/* Of READDIR's results, what is not entries: attributes, verifier, the end of the list. */
+/* Bytes of READDIR's results that are not entries: attributes, verifier, the end of the list. */
 #define ENTRIES_REST (NFS3_POST_ATTR_MAX + NFS3_VERF_BYTES + 8u)
 
 void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh)
@@ -38,7 +38,7 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	uint32_t names = 8 + 4 + entry->name.len_bytes + weir_xdr_pad(entry->name.len_bytes) + 8;
 	uint32_t bytes = nfs3_entry_bytes(entry, plus);
 
-	/* dircount is advice: one entry goes in any case. */
+	/* dircount is a hint: the first entry is always sent, even if it exceeds dircount. */
 	if (bytes > op->entries_left ||
 	    (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
 		return false;
@@ -48,7 +48,7 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	return true;
 }
 
-/* What is the same for all files of a back end. */
+/* Fills in the results that are the same for all files of a back end. */
 static void fill_constants(struct op *op)
 {
 	const struct fs_ops *ops = op->export->ops;
@@ -78,13 +78,13 @@ static void fill_constants(struct op *op)
 	}
 }
 
-/* Item results: their count word and data. */
+/* Puts the results of an item: their count word and the data. */
 static void put_item(struct op *op, struct weir_xdr_out *out)
 {
 	if (op->item_bytes == 0)
 		weir_xdr_put_u32(out, 0);
 	else if (weir_request_result_item(op->req, op->region, op->item, op->item_bytes) != 0)
-		out->failed = true; /* which the reply tells as SYSTEM_ERR */
+		out->failed = true; /* the reply is then SYSTEM_ERR */
 }
 
 static void put_entries(struct op *op, struct weir_xdr_out *out)
@@ -108,12 +108,12 @@ static void put_results(struct op *op, struct weir_xdr_out *out)
 		put_entries(op, out);
 }
 
-/* Home, where the memory of a reply belongs to another poller. */
+/* Runs at home when the memory of the reply belongs to another poller. */
 static void on_sent_away(void *arg)
 {
 	struct op *op = arg;
 
-	/* When all have stopped, there is one thread. */
+	/* After all pollers have stopped, there is one thread. */
 	if (op->server->is_single) {
 		op->on_sent(op->on_sent_arg);
 		op_free(op);
@@ -124,11 +124,11 @@ static void on_sent_away(void *arg)
 
 void op_reply(struct op *op)
 {
-	/* The op is needed until the owner's memory is no longer named. */
+	/* The op must exist until nothing refers to the owner's memory. */
 	bool waits = op->is_away && op->on_sent;
 	struct weir_xdr_out *out;
 
-	/* 'Try again' must not be what a second try gets. */
+	/* A retransmitted call must not get "try again" from the duplicate request cache. */
 	if (op->res.status == NFS3ERR_JUKEBOX)
 		weir_request_skip_replay_cache(op->req);
 	if (waits)
@@ -139,8 +139,10 @@ void op_reply(struct op *op)
 		op->req, NFS3_RESULTS_XDR_MAX +
 				 (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
 	if (!out) {
-		/* No buffer is free. What was done can't be called off: op_handle() comes back with
-		 * it. */
+		/*
+		 * No buffer is free. The call has been carried out and cannot be undone, so
+		 * op_handle() runs again with this op later.
+		 */
 		weir_request_set_user(op->req, op);
 		weir_request_release_args(op->req);
 		if (weir_request_retry_when_buffers(op->req) == 0)

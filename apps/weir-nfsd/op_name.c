@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which names a procedure takes (RFC 1813 section 3.2, and each procedure's own). */
+/* Checks the names of a procedure (RFC 1813 section 3.2, and the section of each procedure). */
 #include <string.h>
 
 #include "op_name.h"
@@ -24,7 +24,7 @@ enum nfs3_status name_check(const struct nfs3_name *name)
 	return NFS3_OK;
 }
 
-/* What becomes of "." and "..". */
+/* Returns the status of a procedure for the names "." and "..". */
 static enum nfs3_status check_dots(uint32_t proc, const struct nfs3_name *name)
 {
 	if (!is_dot(name) && !is_dot_dot(name))
@@ -39,7 +39,7 @@ static enum nfs3_status check_dots(uint32_t proc, const struct nfs3_name *name)
 	case NFS3_RENAME:
 		return NFS3ERR_INVAL;
 	default:
-		return NFS3ERR_EXIST; /* they are there already */
+		return NFS3ERR_EXIST; /* both names exist in each directory */
 	}
 }
 

@@ -4,14 +4,25 @@
 
 #include "op.h"
 
-/* NFS3_OK, NFS3ERR_NAMETOOLONG, or NFS3ERR_INVAL: empty, or with '/' or NUL. */
+/*
+ * Returns NFS3_OK, NFS3ERR_NAMETOOLONG, or NFS3ERR_INVAL for a name that is empty or contains '/'
+ * or NUL.
+ */
 enum nfs3_status name_check(const struct nfs3_name *name);
 
-/* All names of an op whose procedure has any, and the rules for "." and "..". */
+/*
+ * Checks all names of an op, including the rules for "." and "..". Its procedure has at least one
+ * name.
+ */
 enum nfs3_status name_check_op(const struct op *op);
 
-/* The next name in a path, behind which *path is left: NFS3_OK, at the end with a name of no bytes;
- * NFS3ERR_NOENT: "." or "..", which lead nowhere here; NFS3ERR_NAMETOOLONG. */
+/*
+ * Copies the next name of a path and sets *path to the byte after it. Returns:
+ *
+ * - NFS3_OK; at the end of the path the name is empty
+ * - NFS3ERR_NOENT for "." and "..", which this walk does not support
+ * - NFS3ERR_NAMETOOLONG
+ */
 enum nfs3_status name_next(const char **path, struct nfs3_name *name);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of a poller: a pool that is divided among clients and their connections, as
- * doc/limits.rst says.
+ * The pool of ops of a poller. It is divided among clients and their connections, as doc/limits.rst
+ * describes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,10 @@ struct op *op_take(struct poller *home, struct caller *caller)
 		op = malloc(sizeof(*op));
 	if (!op)
 		return NULL;
-	/* Not the arguments, which are large, and written before they are read. */
+	/*
+	 * The arguments are not cleared, because they are large and always written before they are
+	 * read.
+	 */
 	memset(&op->res, 0, sizeof(*op) - offsetof(struct op, res));
 	op->server = home->server;
 	op->home = home;
@@ -43,8 +46,8 @@ void op_free(struct op *op)
 }
 
 /*
- * The new op takes the place of the old one in its caller's and its poller's counts: the old one
- * never comes back there.
+ * In the counts of the caller and the poller the new op replaces the old one, which never returns
+ * to them.
  */
 struct op *op_replace(struct op *op)
 {

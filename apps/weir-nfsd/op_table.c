@@ -52,7 +52,7 @@ static int get_readdirplus(struct weir_xdr_in *in, union op_args *args)
 	return nfs3_get_readdir_args(in, &args->readdir, true);
 }
 
-/* NULL does not come here. */
+/* There is no entry for NULL, which op_handle() answers itself. */
 const struct op_proc op_procs[NFS3_NPROCS] = {
 	[NFS3_GETATTR] = {get_fh, put_getattr, false, false},
 	[NFS3_SETATTR] = {get_setattr, put_wcc, true, false},
@@ -77,8 +77,10 @@ const struct op_proc op_procs[NFS3_NPROCS] = {
 	[NFS3_COMMIT] = {get_commit, put_commit, true, false},
 };
 
-/* RFC 1813 section 4.7: a second run has another answer, or undoes what came in between. WRITE has
- * the same, at the same place. */
+/*
+ * A second execution of these procedures gives another answer or undoes a change in between (RFC
+ * 1813 section 4.7). WRITE writes the same data to the same offset.
+ */
 const bool op_non_idempotent[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_CREATE] = true, [NFS3_MKDIR] = true,
 	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,

@@ -143,7 +143,7 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 	}
 }
 
-/* The profile first: the rest of the command line wins over it. */
+/* Loads the profile before the other options are applied, because these override it. */
 static int load_profile(int argc, char **argv, struct options *options)
 {
 	int opt;
@@ -197,7 +197,7 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	}
 	if (option_check_profile(&options->profile) != 0)
 		return -1;
-	/* Peers of shm have no IP address to ask from. */
+	/* Clients of shm have no IP address from which to ask MOUNT. */
 	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
 		options->has_mount = false;
 	return 0;

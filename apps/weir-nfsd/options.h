@@ -11,16 +11,19 @@
 struct options {
 	struct weir_profile profile;
 	const char *listen;
-	const char *state;   /* a directory for what outlives the server */
+	const char *state;   /* directory for data that outlive the server */
 	const char *rpcbind; /* rpcbind's local socket */
-	uint32_t mount_port; /* 0: any */
+	uint32_t mount_port; /* 0 for any */
 	bool has_mount;
 	bool has_rpcbind;
 	bool has_sandbox;
 	bool is_foreground;
 };
 
-/* 0; 1: help or version was shown; -1: a mistake was said on standard error. */
+/*
+ * Returns 0; 1 after it has printed the help or the version; or -1 after it has printed an error on
+ * standard error.
+ */
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports);
 
 #endif

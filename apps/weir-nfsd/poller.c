@@ -48,7 +48,9 @@ static uint32_t empty_outbox(struct poller *poller)
 	while ((op = TAILQ_FIRST(&poller->outbox))) {
 		bool is_release = op->mail.arg != op;
 
-		/* It may be the receiver's at once. */
+		/*
+		 * The op is removed first, because the receiver may use it as soon as it is sent.
+		 */
 		TAILQ_REMOVE(&poller->outbox, op, entry);
 		if (!try_to_send(op)) {
 			TAILQ_INSERT_HEAD(&poller->outbox, op, entry);
@@ -86,8 +88,10 @@ uint32_t poller_poll(struct poller *poller)
 	return work;
 }
 
-/* A thread that was given a core polls on it; any other lets others run when there is nothing to
- * do. */
+/*
+ * Pins the thread to the core that the profile names. A pinned thread polls without a pause. Any
+ * other thread yields when it finds no work.
+ */
 static bool pin(const struct poller *poller)
 {
 	cpu_set_t set;

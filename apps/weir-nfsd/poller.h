@@ -3,17 +3,17 @@
 #define POLLER_H
 
 /*
- * One thread for each lcore of the profile, with an engine of its own. Clients go to them in turn,
- * and all connections of one client to the same. An export's files belong to one of them, its
- * owner; nobody else touches them:
+ * Each lcore of the profile has one thread with its own engine. New clients are assigned to the
+ * threads round-robin, and all connections of one client go to the same thread. The files of an
+ * export belong to one thread, the owner of the export; no other thread accesses them:
  *
- *   home    has the connection: decodes, checks, and hands the op to the export's owner
- *   owner   carries it out, and hands it back with its results
- *   home    encodes and replies; data go from where they lie, by the home's own engine
+ *   home    has the connection; decodes and checks the call, and hands the op to the export's owner
+ *   owner   carries the op out and hands it back with its results
+ *   home    encodes and replies; its engine sends the data from the owner's memory
  *
- * Where home and owner are the same, as with one lcore, nothing is handed anywhere. Ops travel by
- * the engines' mailboxes. One that a full mailbox does not take waits in the sender's outbox, in
- * its order.
+ * If home and owner are the same, as with one lcore, the op is not handed over. Ops travel through
+ * the mailboxes of the engines. If a mailbox is full, the op waits in the sender's outbox, in
+ * order.
  */
 
 #include <pthread.h>
@@ -29,27 +29,32 @@ struct poller {
 	struct weir_engine *engine;
 	pthread_t thread;
 	bool has_thread;
-	int cpu; /* -1: any */
+	int cpu; /* -1 for any */
 	struct op_list free_ops;
-	struct holds op_holds; /* of the ops that are not free, by connection */
-	uint32_t nops_used;    /* that are not free */
-	uint32_t naway;	       /* ops of this home that their owners have */
+	struct holds op_holds; /* ops in use, by connection */
+	uint32_t nops_used;    /* number of ops in use */
+	uint32_t naway;	       /* ops of this home that are with their owners */
 	struct op_list outbox;
 };
 
 typedef void (*poller_mail_fn)(struct weir_engine *engine, void *arg);
 
-/* 0 or -errno, which was said on standard error. */
+/* Returns 0, or -errno after it has printed the reason on standard error. */
 int poller_init(struct poller *poller, struct server *server, int cpu);
-/* After its engine ended. */
+/* Frees the ops. It is called after the engine has ended. */
 void poller_fini(struct poller *poller);
-/* Do once what there is to do. The poller's thread, or any while it has none. */
+/*
+ * Polls once and returns the amount of work done. Runs on the poller's thread, or on any thread
+ * while the poller has none.
+ */
 uint32_t poller_poll(struct poller *poller);
-/* Poll until server->stop. */
+/* Polls until server->stop is set. */
 void poller_run(struct poller *poller);
 
-/* 'from', on its thread: have fn(engine, arg) run by 'to'. It takes op's place in the outbox until
- * 'to' has room. */
+/*
+ * Has 'to' run fn(engine, arg) on its thread. It is called on the thread of 'from'. The message
+ * uses the op's entry in the outbox until 'to' has room.
+ */
 void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn,
 		 void *arg);
 

@@ -10,7 +10,8 @@ int region_make(struct server *server, uint64_t len_bytes, struct weir_region **
 	struct weir_region_options options = {
 		.len_bytes = len_bytes,
 		.page_bytes = server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE, /* clients reach it through replies and calls alone */
+		.flags = WEIR_REGION_PRIVATE, /* clients access it only by means of replies and
+						 calls */
 		.numa_node = -1,
 	};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};

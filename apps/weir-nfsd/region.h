@@ -8,8 +8,9 @@ struct server;
 struct weir_region;
 
 /*
- * Make a region for an export's data, which the engines of all pollers know. Its memory is at
- * *base. Called while nobody polls. Returns 0 or -errno; *region may be set after an error, too.
+ * Makes a region for an export's data and adds it to the engines of all pollers. Its memory is at
+ * *base. It is called while no poller polls. Returns 0 or -errno. After an error *region may be
+ * set, too.
  */
 int region_make(struct server *server, uint64_t len_bytes, struct weir_region **region,
 		void **base);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registration with rpcbind (RFC 1833 section 2.2.1), by its local socket, where it knows the
- * caller's user. libtirpc's rpcb_set() is not for netids other than those in its own table: it has
- * no universal address for them. */
+/*
+ * Registration with rpcbind (RFC 1833 section 2.2.1) over its local socket, where it knows the
+ * caller's user. libtirpc's rpcb_set() cannot be used: it knows only the netids in its own table,
+ * and makes no universal address for others.
+ */
 #include "rpcbind.h"
 
 #include <stdio.h>
@@ -19,7 +21,7 @@
 
 #define VERSION 3u /* of NFS and of MOUNT */
 
-/* A connection to rpcbind, and until when we wait for it. */
+/* A connection to rpcbind, and the time until which the server waits for answers. */
 struct session {
 	struct oncrpc_client rpc;
 	uint64_t deadline_ns;
@@ -35,8 +37,11 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 	uaddr_print(host, port, entry->uaddr, sizeof(entry->uaddr));
 }
 
-/* Universal addresses (RFC 5665 section 5.2.3) of rdma and rdma6 are those of IP (RFC 8166
- * section 7.1). For this host's any address rpcbind gives a client the one that it came to. */
+/*
+ * Adds entries for both address families. Universal addresses (RFC 5665 section 5.2.3) of rdma and
+ * rdma6 are those of IP (RFC 8166 section 7.1). For a wildcard address rpcbind tells a client the
+ * address that the client used.
+ */
 static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid,
 			 const char *netid6, const char *host, uint16_t port)
 {
@@ -105,10 +110,10 @@ static bool call(struct session *session, uint32_t proc, xdrproc_t put, void *ar
 	return oncrpc_client_call(&session->rpc, proc, put, args, get, results, why) == 0;
 }
 
-/* SET or UNSET. Whether rpcbind did it. */
+/* Calls SET or UNSET. Returns true if rpcbind carried it out. */
 static bool change(struct session *session, uint32_t proc, struct rpcbind_entry *entry)
 {
-	char owner[] = ""; /* rpcbind sees who we are */
+	char owner[] = ""; /* rpcbind determines the owner itself */
 	struct rpcb args = {.r_prog = entry->prog,
 			    .r_vers = VERSION,
 			    .r_netid = entry->netid,
@@ -120,7 +125,7 @@ static bool change(struct session *session, uint32_t proc, struct rpcbind_entry 
 	       is_done;
 }
 
-/* The address that is registered in an entry's place, or NULL. */
+/* Returns the address that is registered for an entry's program and netid, or NULL. */
 static const char *rpcbind_find_entry(rpcblist *list, const struct rpcbind_entry *entry)
 {
 	for (; list; list = list->rpcb_next) {
@@ -133,8 +138,11 @@ static const char *rpcbind_find_entry(rpcblist *list, const struct rpcbind_entry
 	return NULL;
 }
 
-/* One with our own address is left from a server before us, since that address is ours now. Whether
- * somebody listens at another one can be asked of TCP only; without a way to ask, we leave it. */
+/*
+ * Returns true if another server uses the registered address. An entry with this server's own
+ * address is a remainder of an earlier server, because the address is bound by this one. Only a TCP
+ * address can be tested for a listener; an entry of NFS is taken to be in use.
+ */
 static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 {
 	if (strcmp(uaddr, entry->uaddr) == 0)
@@ -143,8 +151,9 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 }
 
 /*
- * Any user of the host can register any text as an address. rpcinfo can't name rdma and rdma6,
- * which are not in the system's table of netids.
+ * Reports that another server's entry was kept. The address is printed with care, because any user
+ * of the host can register any text. rpcinfo cannot name rdma and rdma6, which are not in the
+ * system's table of netids.
  */
 static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
@@ -162,7 +171,10 @@ static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 		fprintf(stderr, "rpcinfo -d %u 3 (of all netids)\n", entry->prog);
 }
 
-/* Whether it is as it should be: ours, or said to be another's. */
+/*
+ * Registers one entry. Returns true if this server is registered, or if another server's entry was
+ * kept and reported.
+ */
 static bool register_one(struct session *session, rpcblist *list, struct rpcbind_entry *entry)
 {
 	const char *uaddr = rpcbind_find_entry(list, entry);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Capabilities. The filter of system calls is in sandbox_filter.c. */
+/* Drops capabilities. The filter of system calls is in sandbox_filter.c. */
 #include "sandbox.h"
 
 #include <cap-ng.h>
@@ -9,18 +9,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* Each with the reason. The last one is a matter of limits only: memory may be lockable without it.
+/*
+ * The capabilities that the process keeps, each with the reason. CAP_IPC_LOCK matters only for
+ * limits: memory may be lockable without it.
  */
 static const unsigned kept[] = {
-	CAP_DAC_OVERRIDE,    /* the descriptors of files that any user may read or write */
+	CAP_DAC_OVERRIDE,    /* to open descriptors of files that any user may read or write */
 	CAP_DAC_READ_SEARCH, /* open_by_handle_at() */
-	CAP_CHOWN,	     /* SETATTR of the owner, by root */
-	CAP_FOWNER,	     /* SETATTR of modes and times, by root */
-	CAP_FSETID,	     /* SETATTR that sets set-group-ID bits, by root */
+	CAP_CHOWN,	     /* SETATTR of the owner by root */
+	CAP_FOWNER,	     /* SETATTR of modes and times by root */
+	CAP_FSETID,	     /* SETATTR of set-group-ID bits by root */
 	CAP_MKNOD,	     /* MKNOD */
-	CAP_SETUID,	     /* a worker thread acts as the caller */
-	CAP_SETGID,	     /* and as a member of the caller's groups */
-	CAP_IPC_LOCK,	     /* memory that an RDMA device reads and writes */
+	CAP_SETUID,	     /* to act as the caller in a worker thread */
+	CAP_SETGID,	     /* to act as a member of the caller's groups */
+	CAP_IPC_LOCK,	     /* to lock memory that an RDMA device reads and writes */
 };
 
 #define KEPT (sizeof(kept) / sizeof(kept[0]))
@@ -60,8 +62,10 @@ int sandbox_check_dir(void)
 	return -EPERM;
 }
 
-/* Only who may change capabilities may take some out of the bounding set. For others no-new-privs
- * has the same effect. */
+/*
+ * Reduces the bounding set. The kernel permits this only with CAP_SETPCAP. Without that capability
+ * no-new-privs has the same effect.
+ */
 static int drop_bounding(void)
 {
 	if (!capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The system calls of a server that is up. What starts programs, follows or changes other
- * processes, mounts, loads code or makes a new ring of io_uring, whose operations no filter sees,
- * is not among them.
+ * The system calls of a running server. Calls that do one of the following are not among them:
+ *
+ * - start a program
+ * - trace or change another process
+ * - mount a file system or load code
+ * - make a new ring of io_uring, whose operations no filter sees
  */
 #include <errno.h>
 #include <sched.h>
@@ -18,8 +21,10 @@
 
 #include "sandbox.h"
 
-/* Calls whose arguments do not matter. A name that this kernel or libseccomp does not know is left
- * out. */
+/*
+ * Calls that are allowed with any arguments. A name that this kernel or libseccomp does not know is
+ * skipped.
+ */
 static const char *const plain[] = {
 	/* threads, time, and memory */
 	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam",
@@ -30,11 +35,11 @@ static const char *const plain[] = {
 	"madvise", "brk", "mlock", "mlock2", "munlock", "mincore", "msync", "mbind",
 	"get_mempolicy", "set_mempolicy", "memfd_create", "getrandom", "sysinfo", "uname",
 	"getrusage",
-	/* who we are, and as whom a worker acts */
+	/* identity of the process, and of the user as whom a worker acts */
 	"getpid", "getppid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getresuid",
 	"getresgid", "getgroups", "setfsuid", "setfsgid", "setgroups", "capget", "capset",
 	"pidfd_open",
-	/* events, sockets */
+	/* events and sockets */
 	"poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait",
 	"epoll_pwait", "epoll_pwait2", "eventfd2", "signalfd4", "timerfd_create", "timerfd_settime",
 	"timerfd_gettime", "pipe2", "io_uring_enter", "socketpair", "connect", "accept", "accept4",
@@ -55,7 +60,7 @@ static const char *const plain[] = {
 
 #define IOCTL_TYPE_MASK 0xff00u
 #define IOCTL_TYPE_RDMA 0x1b00u /* RDMA_IOCTL_MAGIC */
-#define IOCTL_IF_NAME	0x8910u /* SIOCGIFNAME: the scope of a link-local address, as text */
+#define IOCTL_IF_NAME	0x8910u /* SIOCGIFNAME, for the text of a link-local address's scope */
 
 static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cmp test)
 {
@@ -67,8 +72,8 @@ static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cm
 }
 
 /*
- * A worker thread lowers its own priority, perhaps after the filter is installed. It has no say
- * over other threads.
+ * A worker thread lowers its own priority, possibly after the filter is installed. It may not
+ * change the priority of other threads.
  */
 static int allow_own_priority(scmp_filter_ctx filter)
 {
@@ -78,7 +83,7 @@ static int allow_own_priority(scmp_filter_ctx filter)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, tests);
 }
 
-/* Calls that are allowed with some arguments only. */
+/* Allows calls with certain arguments only. */
 static int allow_some(scmp_filter_ctx filter)
 {
 	const uint64_t pid = (uint64_t)getpid();
@@ -86,22 +91,24 @@ static int allow_some(scmp_filter_ctx filter)
 		const char *name;
 		struct scmp_arg_cmp test;
 	} rules[] = {
-		/* Memory, but none that can be run. */
+		/* Memory that is not executable. */
 		{"mmap", SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
 		{"mprotect", SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-		/* Threads, but no processes. clone3() has its flags in memory: see below. */
+		/* Threads, but no processes. clone3() has its flags in memory, see below. */
 		{"clone", SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)},
-		/* Signals to this process, as abort() sends one; limits of this process. */
+		/* Signals to this process, such as abort() sends, and limits of this process. */
 		{"tgkill", SCMP_CMP64(0, SCMP_CMP_EQ, pid)},
 		{"prlimit64", SCMP_CMP64(0, SCMP_CMP_EQ, 0)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_SET_NAME)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_GET_NAME)},
-		/* shm's sockets and rpcbind's, MOUNT's, and what turns an interface's number into
-		   its name. */
+		/*
+		 * Sockets of shm, of rpcbind and of MOUNT, and those that convert the number of an
+		 * interface to its name.
+		 */
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_UNIX)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET6)},
-		/* RDMA devices, and sockets' bytes; not a terminal's input. */
+		/* RDMA devices, and the byte counts of sockets, but not the input of a terminal. */
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, IOCTL_TYPE_MASK, IOCTL_TYPE_RDMA)},
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_EQ, FIONBIO)},
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_EQ, FIONREAD)},
@@ -114,7 +121,7 @@ static int allow_some(scmp_filter_ctx filter)
 		rc = allow_if(filter, rules[i].name, rules[i].test);
 	if (rc == 0)
 		rc = allow_own_priority(filter);
-	/* The C library goes back to clone(), whose flags the filter sees. */
+	/* After ENOSYS the C library uses clone(), whose flags the filter sees. */
 	return rc != 0 ? rc
 		       : seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0,
 						NULL);
@@ -139,10 +146,13 @@ static int set_attributes(scmp_filter_ctx filter)
 
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
-	/* A binary tree: the last call of the list costs as much as the first. */
+	/* A binary tree makes the last call of the list as cheap as the first. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	/* This process runs no code of others, which kernels before 5.16 would slow it down for. */
+	/*
+	 * This process runs no foreign code. Without this attribute, kernels before 5.16 would slow
+	 * the process down by a mitigation against such code.
+	 */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	return rc;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start and stop of all that the pollers own. */
+/* Starts and stops everything that the pollers own. */
 #include "server.h"
 
 #include <weir/binding_nfs.h>
@@ -12,7 +12,7 @@
 #include "op_table.h"
 #include "server_clock.h"
 
-#define REPLY_ROOM   8192u /* of a bulk buffer, for headers and attributes */
+#define REPLY_ROOM   8192u /* part of a bulk buffer for headers and attributes */
 #define TRANSFER_MAX (1u << 20)
 #define READDIR_MAX  (64u << 10)
 #define READDIR_MIN  (4u << 10)
@@ -22,7 +22,10 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
-/* What one call may move, by the buffers that the profile has for data that can't be placed. */
+/*
+ * Sets the size limits of one call. They depend on the profile's buffers for data that cannot be
+ * placed directly.
+ */
 static int set_limits(struct server *server)
 {
 	const struct weir_profile *profile = &server->profile;
@@ -39,7 +42,10 @@ static int set_limits(struct server *server)
 	return 0;
 }
 
-/* Handles of files that outlive the server need a secret that does, too. */
+/*
+ * Loads or makes the secret. If files outlive the server, the secret of their handles must outlive
+ * it as well.
+ */
 static int load_secret(struct server *server, const char *state)
 {
 	bool is_needed = false;
@@ -76,9 +82,11 @@ static int open_exports(struct server *server)
 	return 0;
 }
 
-/* Nothing can be had of the device any more, not even by the same name: engines would have to be
- * made anew, and all that is registered with them. That is a new start, which a supervisor tries
- * until the device is back. */
+/*
+ * Stops the server after the device was removed. A device that returns under the same name cannot
+ * be used either: all engines and registrations would have to be made again. That amounts to a new
+ * start, which a supervisor tries until the device is back.
+ */
 static void on_lost(struct weir_listener *listener, int error, void *arg)
 {
 	struct server *server = arg;
@@ -94,8 +102,10 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 	atomic_store(server->stop, true);
 }
 
-/* Whoever may mount nothing has no use for a connection. The exports do not change: this may run on
- * any thread. */
+/*
+ * Refuses the connection of a client that may mount no export. May run on any thread, because the
+ * exports do not change.
+ */
 static int may_connect(const struct weir_peer *peer, void *arg)
 {
 	struct server *server = arg;
@@ -149,7 +159,10 @@ void server_root(struct server *server, const struct export *export, struct nfs3
 	handle_make(&server->key, export, &id, fh);
 }
 
-/* One for each lcore that the profile names; without names, one that runs anywhere. */
+/*
+ * Makes one poller for each lcore that the profile names. If it names none, makes one poller that
+ * runs on any core.
+ */
 static int make_pollers(struct server *server)
 {
 	uint32_t cpus[POLLERS_MAX];
@@ -239,9 +252,9 @@ static void say_what_hangs(const struct server *server)
 }
 
 /*
- * What is under way comes to its end: until then replies use the exports' memory, and pollers each
- * other's. Returns false if a file system does not answer: threads and the kernel then have memory
- * of this process, and nothing of it can be released.
+ * Waits until all calls have ended: until then replies use the exports' memory, and pollers use
+ * each other's memory. Returns false if a file system does not answer. In that case threads and the
+ * kernel still use memory of this process, and none of it can be released.
  */
 static bool drain(struct server *server)
 {
@@ -266,13 +279,13 @@ bool server_drain(struct server *server)
 	weir_listener_close(server->listener);
 	if (!server->listener)
 		return true;
-	server_poll(server); /* connections on their way to an engine */
+	server_poll(server); /* takes over the connections that are not yet assigned to an engine */
 	return drain(server);
 }
 
 void server_stop(struct server *server)
 {
-	/* Connections end before the exports. */
+	/* Connections must end before the exports. */
 	for (uint32_t i = 0; i < server->npollers; i++)
 		weir_engine_destroy(server->pollers[i].engine);
 	for (uint32_t i = server->exports.n; i-- > 0;)

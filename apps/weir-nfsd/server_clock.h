@@ -7,7 +7,7 @@
 
 #include "nfs3_types.h"
 
-/* The clock of the engines' polls. */
+/* Returns the time that the engines' polls use. */
 static inline uint64_t server_now_ns(void)
 {
 	struct timespec ts;
@@ -16,7 +16,7 @@ static inline uint64_t server_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The time of day, as a file has it. */
+/* Returns the time of day in the format of file times. */
 static inline struct nfs3_time time_now(void)
 {
 	struct timespec ts;

@@ -8,7 +8,7 @@
 
 #define FULL_PAUSE_US 1000u
 
-/* A walk on its way to the export's owner and back. */
+/* A walk that was posted to the export's owner. */
 struct posted {
 	const struct walk *walk;
 	struct handle_id *id;
@@ -16,8 +16,11 @@ struct posted {
 	sem_t done;
 };
 
-/* The export whose name 'path' is, or starts with, the longest if there are several; *rest is what
- * is below it. The slash in front may be left out, as it may be where the export is named. */
+/*
+ * Returns the export whose name equals 'path' or is a prefix of it, the longest one if there are
+ * several. *rest is the part of the path below the export. The leading slash may be missing, as it
+ * may be where the export is defined.
+ */
 static struct export *export_above(struct exports *exports, const char *path, const char **rest)
 {
 	struct export *best = NULL;
@@ -88,11 +91,11 @@ static enum nfs3_status walk_at_owner(const struct walk *walk, struct handle_id 
 	struct posted posted = {.walk = walk, .id = id};
 
 	sem_init(&posted.done, 0, 0);
-	/* A full mailbox empties, unless its poller is stalled. */
+	/* A full mailbox has room again soon, unless its poller is stalled. */
 	while (weir_engine_post(walk->export->owner->engine, on_posted, &posted) != 0)
 		usleep(FULL_PAUSE_US);
 	while (sem_wait(&posted.done) != 0)
-		; /* a signal came */
+		; /* a signal interrupted the wait */
 	sem_destroy(&posted.done);
 	return posted.status;
 }

@@ -13,10 +13,10 @@ struct job {
 	TAILQ_ENTRY(job) entry;
 	struct walkers *walkers;
 	struct walkers_call call;
-	uint64_t since_ns; /* it waits, or its thread walks */
-	bool is_answered;  /* or nobody wants the answer */
+	uint64_t since_ns; /* time at which the job began to wait, or its thread to walk */
+	bool is_answered;  /* the answer was given, or is not wanted */
 	pthread_t thread;
-	atomic_bool is_done; /* the thread is about to end, and has set what follows */
+	atomic_bool is_done; /* the thread has set the members below and is about to end */
 	enum nfs3_status status;
 	struct nfs3_fh fh;
 };
@@ -26,7 +26,7 @@ TAILQ_HEAD(jobs, job);
 struct walkers {
 	struct server *server;
 	struct walkers_user user;
-	struct jobs waiting; /* in the order in which they begin */
+	struct jobs waiting; /* in the order in which they start */
 	struct jobs walking;
 };
 
@@ -43,14 +43,16 @@ struct walkers *walkers_create(struct server *server, const struct walkers_user 
 	return walkers;
 }
 
-/* The thread has its job to itself but for the call, which does not change. */
+/*
+ * Runs a walk. The thread is the only user of its job, except for job->call, which does not change.
+ */
 static void *walkers_run(void *arg)
 {
 	struct job *job = arg;
 
 	job->status = walk_run(&job->call.walk, job->walkers->server, &job->fh);
 	atomic_store(&job->is_done, true);
-	/* The job is there until this thread has been joined. */
+	/* The job exists until this thread has been joined. */
 	job->walkers->user.wake(job->walkers->user.arg);
 	return NULL;
 }
@@ -89,7 +91,9 @@ static bool may_walk(const struct job *job)
 	return true;
 }
 
-/* Others come before the further calls of a client that has just had its turn. */
+/*
+ * Moves the waiting calls of a client to the end of the queue after one of its calls has started.
+ */
 static void walkers_end_turn(struct jobs *waiting, const struct client_key *client)
 {
 	struct jobs further = TAILQ_HEAD_INITIALIZER(further);
@@ -105,7 +109,7 @@ static void walkers_end_turn(struct jobs *waiting, const struct client_key *clie
 	TAILQ_CONCAT(waiting, &further, entry);
 }
 
-/* A job that waited and is in no list. */
+/* Starts a job that waited. The job is in no list. */
 static void start(struct walkers *walkers, struct job *job)
 {
 	job->since_ns = server_now_ns();
@@ -147,7 +151,7 @@ int walkers_add(struct walkers *walkers, const struct walkers_call *call)
 	job->walkers = walkers;
 	job->call = *call;
 	job->since_ns = server_now_ns();
-	/* walkers_poll() starts it, so that no answer comes before this returns. */
+	/* walkers_poll() starts the job, so that no answer comes before this function returns. */
 	TAILQ_INSERT_TAIL(&walkers->waiting, job, entry);
 	return 0;
 }

@@ -3,25 +3,29 @@
 #define WALKERS_H
 
 /*
- * Threads that walk for MOUNT to directories below exports (walk.h), each of them for one call. A
- * walk into a file system that hangs does not end. Its thread is counted until it does, and so the
- * number of those threads is limited: for each export, and for each client of an export. One client
- * therefore leaves threads to others, and one export all of theirs to the others.
+ * Threads that walk for MOUNT to directories below exports (walk.h). Each thread serves one call.
  *
- * Calls beyond these limits wait, clients in turn. They are not answered with an error at once,
- * because a walk usually takes far less than a millisecond, and because there is no status of MNT
- * that means "try again": Linux's mount(8) gives up at each of them. What waits too long is
- * answered NFS3ERR_IO, as is what walks too long.
+ * A walk into a file system that hangs does not end, and its thread counts until the walk ends.
+ * Therefore the number of threads is limited per export, and per client of an export. One client
+ * cannot use up the threads of other clients, and one export cannot use up those of other exports.
  *
- * All functions are for one thread, that of MOUNT, or for another when that one has ended.
+ * Calls beyond these limits wait in a queue that serves clients round-robin. They are not answered
+ * with an error at once, for two reasons:
+ *
+ * - A walk usually takes far less than a millisecond.
+ * - There is no status of MNT that means "try again". Linux's mount(8) gives up at each status.
+ *
+ * A call that waits too long, or walks too long, is answered NFS3ERR_IO.
+ *
+ * Only MOUNT's thread may call these functions, or another thread after MOUNT's has ended.
  */
 
 #include <netdb.h>
 
 #include "walk.h"
 
-#define WALKERS_EXPORT 4u /* threads for an export, at a time; one of them for one client */
-/* A call waits so long for a thread, and then so long for its end. */
+#define WALKERS_EXPORT 4u /* threads for an export at a time; at most one of them for a client */
+/* The time limit of a call in seconds, once for its wait for a thread and once for its walk. */
 #define WALKERS_WAIT_S 5u
 
 struct walkers;
@@ -35,30 +39,34 @@ struct walkers_call {
 };
 
 struct walkers_user {
-	/* The result of a call, with *fh if it is NFS3_OK. Called once for each, by walkers_poll().
+	/*
+	 * Receives the result of a call, with *fh if the status is NFS3_OK. walkers_poll() calls
+	 * this once for each call.
 	 */
 	void (*answer)(void *arg, const struct walkers_call *call, enum nfs3_status status,
 		       const struct nfs3_fh *fh);
-	/* There is something to do for walkers_poll(). Called on any thread. */
+	/* Reports that walkers_poll() has something to do. It is called on any thread. */
 	void (*wake)(void *arg);
 	void *arg;
 };
 
-/* Returns NULL if there is no memory. '*user' is copied. */
+/* Copies '*user'. Returns NULL if there is no memory. */
 struct walkers *walkers_create(struct server *server, const struct walkers_user *user);
-/* Walk for a call, now or when it may. '*call' is copied. Returns 0 or -ENOMEM. */
+/* Queues a walk for a call. Copies '*call'. Returns 0 or -ENOMEM. */
 int walkers_add(struct walkers *walkers, const struct walkers_call *call);
-/* Nobody wants the answer to this call any more. It may have been answered. */
+/* Drops the answer to a call, because nobody wants it. The call may have been answered already. */
 void walkers_drop(struct walkers *walkers, uint64_t id);
-/* Answer what has ended or takes too long, and begin what may begin. To be called a few times a
- * second, too. */
+/*
+ * Answers calls that have ended or take too long, and starts those that may start. Call it several
+ * times a second even without wake().
+ */
 void walkers_poll(struct walkers *walkers);
 /*
- * Drop all calls, and release what has ended. Returns NULL if no thread is left, or an export that
- * one of them walks in.
+ * Drops all calls and releases the threads that have ended. Returns NULL if no thread is left;
+ * otherwise an export that one of the threads walks in.
  */
 const struct export *walkers_end(struct walkers *walkers);
-/* When no thread is left. NULL is allowed. */
+/* Call this when no thread is left. 'walkers' may be NULL. */
 void walkers_destroy(struct walkers *walkers);
 
 #endif
