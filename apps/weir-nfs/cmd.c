@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Without --block, until the server says what it prefers. */
+/* The block size without --block, until the server reports its preference. */
 #define BLOCK_DEFAULT (1u << 20)
 
 int cmd_status(int rc)

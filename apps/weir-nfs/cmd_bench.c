@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench: READs and WRITEs of one file on the server, in a closed loop: each slot has one op in
- * flight, and the next follows from its end. The file is written first, with a sequence that is
- * known, so that each byte can be checked; WRITEs write the same bytes again, which makes checking
- * independent of their order.
+ * bench: READs and WRITEs of one file on the server, in a closed loop. Each slot has one op in
+ * flight, whose end starts the next one. The file is first written with a known sequence, so that
+ * each byte can be checked. WRITEs write the same bytes again, so that the check does not depend on
+ * their order.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,8 +22,8 @@ struct bench_slot {
 	struct bench *bench;
 	struct op op;
 	uint8_t *data;
-	uint64_t offset;     /* of the block in the file */
-	uint32_t done_bytes; /* of the block */
+	uint64_t offset;     /* offset of the block in the file */
+	uint32_t done_bytes; /* bytes of the block that are done */
 	uint64_t start_ns;
 };
 
@@ -33,17 +33,17 @@ struct bench {
 	const struct bench_load *load;
 	struct nfs3_fh fh;
 	uint32_t block_bytes;
-	uint32_t read_max, write_max; /* of one READ and WRITE, at most block_bytes */
+	uint32_t read_max, write_max; /* size limits of one READ and WRITE, at most block_bytes */
 	uint64_t nblocks;
 	struct bench_slot *slots;
 	uint64_t random;
-	uint64_t next_block; /* sequential */
+	uint64_t next_block; /* for --sequential */
 	uint32_t in_flight;
 	bool is_filling;
 	bool is_measuring;
 	bool is_stopping;
 
-	/* what was measured */
+	/* Results. */
 	double seconds;
 	uint64_t reads, writes;
 	uint64_t errors;
@@ -63,7 +63,7 @@ static uint64_t next_random(struct bench *bench)
 
 static void bench_on_done(struct op *op);
 
-/* The block, or what a short answer left of it, as far as the server takes it in one. */
+/* Submits the block, or its rest after a short result, up to the server's limit for one call. */
 static void submit_rest(struct bench_slot *slot)
 {
 	struct bench *bench = slot->bench;
@@ -104,7 +104,7 @@ static void submit(struct bench_slot *slot, bool is_read, uint64_t offset)
 	submit_rest(slot);
 }
 
-/* The next block of the file as it is made. */
+/* Writes the next block while the file is being made. */
 static void next_fill(struct bench_slot *slot)
 {
 	struct bench *bench = slot->bench;
@@ -134,8 +134,10 @@ static void next_load(struct bench_slot *slot)
 	submit(slot, is_read, block * bench->block_bytes);
 }
 
-/* A server may do less than it was asked for; it is asked for the rest then (RFC 1813
- * sections 3.3.6 and 3.3.7). */
+/*
+ * Adds the result to the block's progress. Returns true if the server did less than requested and
+ * the rest must be requested (RFC 1813 sections 3.3.6 and 3.3.7).
+ */
 static bool is_short(struct bench_slot *slot)
 {
 	const struct op *op = &slot->op;
@@ -146,7 +148,10 @@ static bool is_short(struct bench_slot *slot)
 	       !(op->proc == NFS3_READ && op->res.read.eof);
 }
 
-/* Whether all of a block went, and is what it must be. */
+/*
+ * Returns whether the whole block was transferred, and for a READ with --verify whether its data
+ * are correct.
+ */
 static bool check(const struct bench_slot *slot)
 {
 	const struct bench *bench = slot->bench;
@@ -202,7 +207,7 @@ static int bench_commit(struct bench *bench)
 	return session_call(bench->session, &op);
 }
 
-/* How much the server takes in one READ and WRITE (RFC 1813 section 3.3.19). */
+/* Asks for the server's limits for one READ and WRITE (RFC 1813 section 3.3.19). */
 static int ask_sizes(struct bench *bench)
 {
 	struct op op = {.proc = NFS3_FSINFO, .args.fh = bench->session->root};
@@ -218,7 +223,7 @@ static int ask_sizes(struct bench *bench)
 	return 0;
 }
 
-/* Create the file and write the sequence to it. 0; or as session_call(). */
+/* Creates the file and writes the sequence to it. Returns 0, or an error like session_call(). */
 static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char *name)
 {
 	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0644, .set_size = true};

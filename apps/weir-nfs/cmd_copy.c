@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* get, cat and put. */
+/* The commands get, cat and put. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +73,8 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 		return copy_refuse("get", remote, "a directory: -r copies it");
 	if (path_parse(remote, &path) == 0 && (path.nnames > 0 || is_dir) && is_local_dir(local)) {
 		/*
-		 * The user named the directory 'local', so it may be a symbolic link. What is in it
-		 * may not.
+		 * The user named the directory 'local', so it may be a symbolic link. Directories
+		 * below it may not be one.
 		 */
 		int n = snprintf(text, sizeof(text), "%s/%s", local,
 				 path.nnames > 0 ? cmd_last_name(&path) : ".");
@@ -120,7 +120,10 @@ int cmd_cat(const struct nfs_options *options)
 	return cmd_close(session, status);
 }
 
-/* Where 'remote' says: into it when it is a directory, under the local name; else as it. */
+/*
+ * Finds the target. If 'remote' is a directory, the target is the local name in it. Otherwise it is
+ * 'remote' itself.
+ */
 static int find_target(struct session *session, const char *local, const char *remote,
 		       struct node *dir, char name[NAME_BYTES_MAX + 1])
 {
@@ -135,7 +138,9 @@ static int find_target(struct session *session, const char *local, const char *r
 	if (rc == 0 && node.attr.type == NFS3_DIR) {
 		*dir = node;
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", slash ? slash + 1 : local);
-		/* "." and "..", "DIR/" and standard input have no name to go by. */
+		/*
+		 * "." and "..", "DIR/" and standard input have no name that the target could get.
+		 */
 		if (strcmp(local, "-") != 0 &&
 		    (name[0] == '\0' || name_is_safe(name, strlen(name))))
 			return EXIT_OK;

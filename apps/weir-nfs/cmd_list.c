@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ls, stat, readlink, df, ping, exports. */
+/* The commands ls, stat, readlink, df, ping and exports. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,13 +104,16 @@ static int print_entry(const struct dir_entry *entry, void *arg)
 		return 0;
 	}
 	rc = dir_entry_node(ls->session, ls->dir, entry, &node);
-	/* It may have gone meanwhile. */
+	/* The entry may have been removed meanwhile. */
 	if (rc == NFS3ERR_NOENT || rc == NFS3ERR_STALE)
 		return 0;
 	return rc == 0 ? print_long(ls, entry->name, &node) : rc;
 }
 
-/* With -U and -l entries must be kept, too: calls can't be made while a page is being decoded. */
+/*
+ * Lists a directory. With -l the entries are kept even if they are not sorted, because no call can
+ * be made while a page is being decoded.
+ */
 static int ls_dir(struct ls *ls, bool is_unsorted)
 {
 	struct dir_list list;

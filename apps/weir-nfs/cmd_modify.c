@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* rm, rmdir, mkdir, mv, ln, chmod and truncate. */
+/* The commands rm, rmdir, mkdir, mv, ln, chmod and truncate. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "copy.h"
 #include "number.h"
 
-/* Each argument in turn; what fails does not keep the others from being tried. */
+/* Runs 'one' for each argument. After a failure the other arguments are tried as well. */
 static int each(const struct nfs_options *options,
 		int (*one)(struct session *session, const char *text))
 {
@@ -75,7 +75,7 @@ static uint32_t new_mode(void)
 	return 0777 & ~mask;
 }
 
-/* mkdir -p: each name in turn; those that are there already are gone through. */
+/* Makes all directories of a path for mkdir -p. Existing ones are skipped. */
 static int make_all(struct session *session, const char *text, const struct path *path)
 {
 	struct node dir = {.fh = session->root};
@@ -118,7 +118,7 @@ int cmd_mkdir(const struct nfs_options *options)
 	return each(options, mkdir_one);
 }
 
-/* The name that something gets: 'text' itself, or, when that is a directory, 'own_name' in it. */
+/* Finds the new name of an object: 'text' itself, or 'own_name' in it if it is a directory. */
 static int find_new_name(struct session *session, const char *what, const char *text,
 			 const char *own_name, struct node *dir, char name[NAME_BYTES_MAX + 1])
 {

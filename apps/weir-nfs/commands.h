@@ -2,11 +2,11 @@
 #ifndef COMMANDS_H
 #define COMMANDS_H
 
-/* The commands. Each opens a session of its own, does its work, and returns an exit_status. */
+/* The commands. Each opens its own session, does its work, and returns an exit_status. */
 
 #include "options.h"
 
-/* cmd_list.c: what only looks */
+/* cmd_list.c: commands that only read metadata */
 int cmd_ls(const struct nfs_options *options);
 int cmd_stat(const struct nfs_options *options);
 int cmd_readlink(const struct nfs_options *options);
@@ -14,7 +14,7 @@ int cmd_df(const struct nfs_options *options);
 int cmd_ping(const struct nfs_options *options);
 int cmd_exports(const struct nfs_options *options);
 
-/* cmd_copy.c: files and trees, there and back */
+/* cmd_copy.c: copies of files and trees, in both directions */
 int cmd_get(const struct nfs_options *options);
 int cmd_cat(const struct nfs_options *options);
 int cmd_put(const struct nfs_options *options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Trees to the server. Symbolic links here are copied, not followed. */
+/* Copies trees to the server. Local symbolic links are copied, not followed. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,10 @@ static int put_file(struct transfer *transfer, int dir_fd, const char *name, int
 		    uint32_t mode, const struct nfs3_fh *dir, const char *remote_name,
 		    const char *path)
 {
-	/* Not blocking: it may have become a FIFO since it was looked at. */
+	/*
+	 * O_NONBLOCK is needed because the object may have become a FIFO after its type was
+	 * checked.
+	 */
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | open_flags), status;
 
 	if (fd < 0)
@@ -86,7 +89,7 @@ static int put_dir(struct transfer *transfer, int dir_fd, const char *name, uint
 
 	if (level == COPY_LEVELS_MAX)
 		return local_complain(path, -ENAMETOOLONG);
-	/* An empty name: what is in the directory goes into 'dir' itself. */
+	/* If the name is empty, the directory's entries are copied to 'dir' itself. */
 	rc = remote_name[0] == '\0' ? 0 : tree_mkdir(session, dir, remote_name, mode | 0700, &node);
 	if (rc == NFS3ERR_EXIST) {
 		rc = tree_lookup(session, dir, remote_name, &node);

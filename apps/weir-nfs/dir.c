@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results of one READDIR, in bytes; the profile may have room for less. */
+/* Bytes of the results of one READDIR. The limit of the profile may be lower. */
 #define PAGE_BYTES_MAX 65536u
 #define PAGE_BYTES_MIN 2048u
 
@@ -14,13 +14,15 @@ struct reader {
 	void *arg;
 	bool plus;
 	bool is_end;
-	uint32_t nentries; /* of this page */
+	uint32_t nentries; /* entries of this page */
 	uint32_t nbad;
-	int rc; /* of 'take' */
+	int rc; /* result of 'take' */
 	uint64_t cookie;
-	/* The cookie that each later one is compared with. The latest cookie replaces it each time
-	 * that the number of entries has doubled. So a server that repeats cookies is detected,
-	 * however many lie between two repetitions. */
+	/*
+	 * Each cookie is compared with this one. The latest cookie replaces it whenever the number
+	 * of entries has doubled. Repeated cookies are therefore detected, however many entries lie
+	 * between two repetitions.
+	 */
 	uint64_t marked;
 	uint64_t steps;
 	uint64_t next_mark;
@@ -46,7 +48,7 @@ static void take_entry(struct reader *reader, const struct nfs3_entry *from)
 	if ((len == 1 && from->name.data[0] == '.') ||
 	    (len == 2 && memcmp(from->name.data, "..", 2) == 0))
 		return;
-	/* One that is too long has no bytes here. */
+	/* A name that is too long was decoded without its bytes. */
 	if (len > NAME_BYTES_MAX || !name_is_safe(from->name.data, len)) {
 		reader->nbad++;
 		return;
@@ -93,7 +95,7 @@ static uint32_t page_bytes(const struct session *session)
 	return room < PAGE_BYTES_MIN ? PAGE_BYTES_MIN : (uint32_t)room;
 }
 
-/* One page. 0; or as session_call(). */
+/* Reads one page. Returns 0, or an error like session_call(). */
 static int read_page(struct session *session, struct reader *reader, struct op *op)
 {
 	int rc;
@@ -118,7 +120,7 @@ int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn tak
 
 	do {
 		rc = read_page(session, &reader, &op);
-		/* A server need not have READDIRPLUS (RFC 1813 section 3.3.17). */
+		/* A server need not support READDIRPLUS (RFC 1813 section 3.3.17). */
 		if (reader.plus && reader.steps == 0 &&
 		    (rc == NFS3ERR_NOTSUPP || rc == -EOPNOTSUPP)) {
 			reader.plus = false;

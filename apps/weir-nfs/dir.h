@@ -2,12 +2,14 @@
 #ifndef DIR_H
 #define DIR_H
 
-/* Reading directories. What the server says is not believed: names are checked, and a listing that
- * goes round ends. */
+/*
+ * Reads directories. The server's results are checked: invalid names are left out, and a listing
+ * that repeats itself ends.
+ */
 
 #include "tree.h"
 
-#define DIR_ENTRIES_MAX 1000000u /* that are kept at a time */
+#define DIR_ENTRIES_MAX 1000000u /* entries that are kept at a time */
 
 struct dir_entry {
 	char name[NAME_BYTES_MAX + 1];
@@ -18,12 +20,14 @@ struct dir_entry {
 	struct nfs3_fh fh;
 };
 
-/* Takes an entry; anything but 0 ends the reading with that. */
+/* Takes an entry. A result other than 0 ends the reading, and is its result. */
 typedef int (*dir_take_fn)(const struct dir_entry *entry, void *arg);
 
-/* All entries but "." and "..", in the server's order, with attributes where the server has them
- * cheaply. Names that are none are said on standard error and left out; the result is -EBADMSG
- * then. 0; or as session_call(). */
+/*
+ * Reads all entries but "." and "..", in the server's order, with attributes if READDIRPLUS returns
+ * them. Invalid names are reported on standard error and left out, and the result is -EBADMSG.
+ * Otherwise returns 0, or an error like session_call().
+ */
 int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn take, void *arg);
 
 struct dir_list {
@@ -32,13 +36,18 @@ struct dir_list {
 	struct dir_entry *entries;
 };
 
-/* The same into memory, by name if 'is_sorted'. -E2BIG: more than DIR_ENTRIES_MAX. *list is to be
- * freed either way. */
+/*
+ * Reads all entries into memory, and sorts them by name if 'is_sorted'. The result is -E2BIG if
+ * there are more than DIR_ENTRIES_MAX. The caller frees *list in any case.
+ */
 int dir_list(struct session *session, const struct nfs3_fh *dir, struct dir_list *list,
 	     bool is_sorted);
 void dir_list_free(struct dir_list *list);
 
-/* Handle and attributes of an entry, by LOOKUP where READDIRPLUS did not have both. */
+/*
+ * Gets the handle and the attributes of an entry. LOOKUP is used if READDIRPLUS did not return the
+ * handle.
+ */
 int dir_entry_node(struct session *session, const struct nfs3_fh *dir,
 		   const struct dir_entry *entry, struct node *node);
 

@@ -6,11 +6,11 @@
 #define RESERVED_PATH  "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 #define RESERVED_PORTS 1024u
 #define LINE_BYTES     512u
-#define STATE_LISTEN   0x0a /* TCP_LISTEN of the kernel */
+#define STATE_LISTEN   0x0a /* the kernel's TCP_LISTEN */
 #define OVERFLOW_PATH  "/proc/sys/kernel/overflowuid"
 #define OVERFLOW_UID   65534u
 #define MAP_PATH       "/proc/self/uid_map"
-#define ALL_UIDS       4294967295u /* UINT32_MAX is none */
+#define ALL_UIDS       4294967295u /* UINT32_MAX is not a user */
 
 int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 {
@@ -47,7 +47,7 @@ bool listener_is_known(FILE *map, uint32_t overflow, uint32_t uid)
 	return n >= ALL_UIDS;
 }
 
-/* The number in a file, or 'otherwise'. */
+/* Returns the number in a file, or 'otherwise' if there is none. */
 static uint32_t read_number(const char *path, uint32_t otherwise)
 {
 	FILE *file = fopen(path, "re");
@@ -83,7 +83,7 @@ int listener_find(uint16_t port, uint32_t *uid)
 		FILE *table = fopen(paths[i], "re");
 		int rc;
 
-		/* A host without IPv6 has no second table. */
+		/* A host without IPv6 does not have the second table. */
 		if (!table && i == 1 && errno == ENOENT)
 			break;
 		if (!table)

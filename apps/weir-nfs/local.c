@@ -12,7 +12,10 @@
 #include "path.h"
 #include "terminal.h"
 
-/* Files that others of this name left, for a reason or by a crash. */
+/*
+ * Limit for existing files with the temporary name, which other processes use, or left after a
+ * crash.
+ */
 #define TRIES_MAX 100u
 
 int local_begin(struct local_file *file, int dir_fd, const char *name)
@@ -22,7 +25,10 @@ int local_begin(struct local_file *file, int dir_fd, const char *name)
 
 	*file = (struct local_file){.fd = -1, .dir_fd = dir_fd, .name = name};
 	for (uint32_t i = 0; i < TRIES_MAX; i++) {
-		/* The name is part of it as far as it fits, for whoever finds one. */
+		/*
+		 * The temporary name contains as much of the final name as fits, so that a user can
+		 * identify such a file.
+		 */
 		char path[PATH_BYTES_MAX];
 		int n = snprintf(file->temporary, sizeof(file->temporary), ".%.200s.weir-%d-%u",
 				 name + dir_len, (int)getpid(), i);
@@ -88,7 +94,7 @@ int local_finish(struct local_file *file, uint32_t mode)
 	temporary_path(file, path);
 	if (fchmod(file->fd, (mode_t)mode & 0777 & ~mask) != 0)
 		rc = -errno;
-	/* Errors of earlier writes may show here. */
+	/* close() may report errors of earlier writes. */
 	if (close(file->fd) != 0 && rc == 0)
 		rc = -errno;
 	file->fd = -1;

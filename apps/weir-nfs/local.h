@@ -3,8 +3,9 @@
 #define LOCAL_H
 
 /*
- * Files here. A file that is being fetched has a name of its own, and gets its final one when it is
- * whole; what stands at the final name, a symbolic link too, is replaced and never written through.
+ * Local files. A file that is being fetched has a temporary name, and gets its final name when it
+ * is complete. If an object with the final name exists, even a symbolic link, it is replaced and
+ * never written through.
  */
 
 #include <stdbool.h>
@@ -15,30 +16,34 @@
 #define LOCAL_NAME_MAX 255u
 
 struct local_file {
-	int fd;	    /* -1: none */
-	int dir_fd; /* that 'name' is in; AT_FDCWD too */
+	int fd;	    /* -1 if there is none */
+	int dir_fd; /* directory of 'name'; may be AT_FDCWD */
 	bool is_temporary;
-	const char *name; /* the final one */
+	const char *name; /* the final name */
 	char temporary[LOCAL_NAME_MAX + 1];
 };
 
-/* Begin the file 'name' in the directory 'dir_fd', under a temporary name. 0 or -errno. */
+/* Begins the file 'name' in the directory 'dir_fd', under a temporary name. Returns 0 or -errno. */
 int local_begin(struct local_file *file, int dir_fd, const char *name);
-/* Standard output instead. */
+/* Uses standard output as the file. */
 void local_begin_stdout(struct local_file *file);
-/* 0 or -errno. Takes all of it. */
+/* Writes all of the data. Returns 0 or -errno. */
 int local_write(struct local_file *file, const void *data, size_t len);
-/* Complete the file: set its permissions to 'mode' less the umask, give it its name, and close it.
- * Returns 0 or -errno. The file is closed in both cases. */
+/*
+ * Completes the file: sets its permissions to 'mode' less the umask, renames it to its final name,
+ * and closes it. Returns 0 or -errno. The file is closed in both cases.
+ */
 int local_finish(struct local_file *file, uint32_t mode);
-/* It is not: forget it. */
+/* Closes and removes a file that is not complete. */
 void local_abandon(struct local_file *file);
 
-/* Read up to 'len' bytes, fewer at the end only. Bytes, or -errno. 'offset' -1: where the last read
- * ended. */
+/*
+ * Reads 'len' bytes, or fewer at the end of the file. 'offset' -1 means the position where the last
+ * read ended. Returns the number of bytes, or -errno.
+ */
 ssize_t local_read(int fd, void *data, size_t len, int64_t offset);
 
-/* "weir-nfs: PATH: why"; returns EXIT_LOCAL. */
+/* Prints "weir-nfs: PATH: reason" and returns EXIT_LOCAL. */
 int local_complain(const char *path, int rc);
 
 #endif

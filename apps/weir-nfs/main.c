@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-nfs: files of an NFSv3 server over RPC-over-RDMA. */
+/* weir-nfs: a client for the files of an NFSv3 server over RPC-over-RDMA. */
 #include <signal.h>
 #include <stdio.h>
 
@@ -50,8 +50,10 @@ int main(int argc, char **argv)
 		return std_io_finish("weir-nfs") == 0 ? EXIT_OK : EXIT_LOCAL;
 	if (rc != 0)
 		return EXIT_USAGE;
-	/* The first one ends what is under way in order, so that nothing is left behind; the second
-	 * ends us. */
+	/*
+	 * The first signal ends the work in order, so that no temporary file stays. The second one
+	 * ends the process.
+	 */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	rc = options.command->run(&options);

@@ -18,7 +18,7 @@ int mount_find_port(const struct mount_options *options, uint16_t *port,
 			       options->timeout_ms, port, why);
 }
 
-/* One call of MOUNT with a connection of its own. */
+/* Makes one call of MOUNT on its own connection. */
 static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args,
 		xdrproc_t get, void *res, char why[ONCRPC_CLIENT_TEXT])
 {
@@ -90,7 +90,7 @@ const char *mount_status_text(uint32_t status)
 	case MOUNT3ERR_ACCES:
 		return "permission denied: is the export meant for this host and user?";
 	default:
-		/* The values are those that NFS has for the same. */
+		/* Other values are equal to those of NFS. */
 		return nfs3_status_text(status);
 	}
 }

@@ -2,8 +2,10 @@
 #ifndef MOUNT_H
 #define MOUNT_H
 
-/* The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP: from an export's name to its
- * root's handle. */
+/*
+ * The MOUNT protocol, version 3 (RFC 1813 appendix I), over TCP. It returns the root handle for an
+ * export's name.
+ */
 
 #include <sys/types.h>
 
@@ -18,29 +20,33 @@ struct mount_options {
 	uint16_t rpcbind_port;
 	uint32_t uid;
 	uint32_t gid;
-	uint32_t ngids; /* the user's other groups, as far as AUTH_SYS has room for them */
+	uint32_t ngids; /* the user's supplementary groups, as many as AUTH_SYS can hold */
 	gid_t gids[WEIR_RPC_GIDS_MAX];
 	uint32_t timeout_ms;
 };
 
-/* Find MOUNT's port when options->port is 0. 0 and *port; or -errno with 'why' set. */
+/* Finds MOUNT's port if options->port is 0. Returns 0 with *port set, or -errno with 'why' set. */
 int mount_find_port(const struct mount_options *options, uint16_t *port,
 		    char why[ONCRPC_CLIENT_TEXT]);
 
-/* MNT 'path', at options->port. 0 with *res, whose status may be the server's refusal; or -errno
- * with 'why' set. */
+/*
+ * Calls MNT for 'path' at options->port. Returns 0 with *res set, or -errno with 'why' set. The
+ * server's refusal is the status in *res.
+ */
 int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
 	      char why[ONCRPC_CLIENT_TEXT]);
 
-/* UMNT: the server may forget us. It is advice only (RFC 1813 section 5.2.3), so that failing is no
- * error. */
+/*
+ * Calls UMNT, so that the server can forget this client. Its failure is no error, because the call
+ * is only a hint (RFC 1813 section 5.2.3).
+ */
 void mount_umnt(const struct mount_options *options, const char *path);
 
-/* What the server exports. 0, or -errno with 'why' set. */
+/* Lists the server's exports. Returns 0, or -errno with 'why' set. */
 int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
 		  char why[ONCRPC_CLIENT_TEXT]);
 
-/* What a mount3_status means, for people. */
+/* Returns the text for a mount3_status. */
 const char *mount_status_text(uint32_t status);
 
 #endif

@@ -59,8 +59,7 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 	return 0;
 }
 
-/* The opaque result, which is at op->item if it came by the Write chunk; else it is brought there.
- */
+/* Gets the opaque result. If it did not come by the Write chunk, it is copied to op->item. */
 static int get_item(const struct op *op, const struct weir_call *call,
 		    const struct weir_result *result, uint32_t *len)
 {
@@ -84,7 +83,7 @@ static int get_read(struct op *op, const struct weir_call *call, const struct we
 		return 0;
 	if (get_item(op, call, result, &len) != 0 || len != res->count)
 		return -EBADMSG;
-	/* Nothing, and not the end: asking again would not end either. */
+	/* An empty READ before the end is refused, because repeated READs would never end. */
 	return res->count == 0 && !res->eof && op->args.read.count > 0 ? -EBADMSG : 0;
 }
 
@@ -106,8 +105,10 @@ static int get_write(struct op *op, struct weir_xdr_in *in)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	/* RFC 1813 section 3.3.7: at least one byte, never more than asked, and as stable as asked
-	 * or more. */
+	/*
+	 * RFC 1813 section 3.3.7 requires at least one byte, at most as many as requested, and at
+	 * least the requested stability.
+	 */
 	if (res->count > op->args.write.count || (res->count == 0 && op->args.write.count > 0) ||
 	    res->committed < op->args.write.stable)
 		return -EBADMSG;

@@ -12,7 +12,7 @@
 #include "number.h"
 #include "program_options.h"
 
-/* Pauses between attempts to connect double from the first to the last. */
+/* Pauses between attempts to connect. Each is twice as long as the one before, up to the last. */
 #define RECONNECT_FIRST_MS 50u
 #define RECONNECT_LAST_MS  5000u
 
@@ -43,7 +43,7 @@ enum {
 	OPT_JSON,
 };
 
-/* Options, and the flag of the commands that take them; 0: all. */
+/* The options. apply() records which ones only some commands accept. */
 static const struct option long_options[] = {
 	PROGRAM_LONG_OPTIONS,
 	{"server", required_argument, NULL, OPT_SERVER},
@@ -158,7 +158,9 @@ static int mistake(const char *what, const char *which)
 	return -1;
 }
 
-/* 'value' NULL: from the environment. What is on the command line by mistake is not printed again.
+/*
+ * Parses the root handle. If 'value' is NULL, it comes from the environment. A handle that was
+ * given on the command line by mistake is not repeated in the message.
  */
 static int parse_handle(const char *value, struct nfs3_fh *fh)
 {
@@ -322,7 +324,7 @@ static int check_command(const struct command *commands, uint32_t ncommands, str
 
 static int check_server(struct nfs_options *o)
 {
-	/* Those whose addresses are names; all others' are hosts with ports. */
+	/* Drivers whose addresses are names. The addresses of all others are hosts with ports. */
 	static const char *const drivers[] = {"shm", "sim", "fault"};
 	uint16_t port = 0;
 
@@ -361,11 +363,14 @@ static int check_server(struct nfs_options *o)
 	return 0;
 }
 
-/* So many times a call is sent again; and connecting goes on for as long as so many pauses take. */
+/*
+ * Sets the limits for --retries: a call is retransmitted that many times, and attempts to connect
+ * continue for the time of that many pauses.
+ */
 static void limit_retries(struct nfs_options *o)
 {
 	struct weir_profile *p = &o->profile;
-	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1; /* 0 would be for ever */
+	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1; /* 0 would mean for ever */
 
 	for (uint32_t i = 0; i < o->retries; i++) {
 		all_ms += pause_ms;
@@ -377,7 +382,7 @@ static void limit_retries(struct nfs_options *o)
 	p->reconnect_give_up_ms = (uint32_t)all_ms;
 }
 
-/* Receives that a connection takes, as profiles say of recv_buffers. */
+/* Returns the number of receives that a connection needs, as for the profile's recv_buffers. */
 static uint32_t count_receives(const struct weir_profile *p)
 {
 	uint32_t n = p->credits + p->credits / 8 + 2;
@@ -387,7 +392,10 @@ static uint32_t count_receives(const struct weir_profile *p)
 	return n + (p->credits > p->transmissions ? p->credits : p->transmissions);
 }
 
-/* The buffers that this needs, where no profile says otherwise: a command is to start at once. */
+/*
+ * Sets the numbers of buffers if there is no profile. They are small, so that a command starts at
+ * once.
+ */
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
 	struct weir_profile *p = &o->profile;
@@ -403,7 +411,10 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	}
 	if (p->credits < o->depth)
 		p->credits = o->depth;
-	/* Two connections' worth: the old one may not be gone when the next is made. */
+	/*
+	 * There must be enough for two connections, because the old one may still exist when the
+	 * next one is made.
+	 */
 	if (p->recv_buffers < 2 * count_receives(p))
 		p->recv_buffers = 2 * count_receives(p);
 	if (p->send_buffers < 4 * (p->credits + 4))
@@ -416,7 +427,7 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	return option_check_profile(p);
 }
 
-/* The profile first, wherever it stands on the command line. */
+/* Loads the profile before other options, at any position on the command line. */
 static int first_pass(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *o, bool *has_profile)
 {
@@ -424,7 +435,7 @@ static int first_pass(int argc, char **argv, const struct command *commands, uin
 
 	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1) {
 		if (opt == '?')
-			return -1; /* getopt said why */
+			return -1; /* getopt has printed the reason */
 		if (opt == OPT_HELP) {
 			help(commands, ncommands);
 			return 1;
@@ -442,7 +453,7 @@ static int first_pass(int argc, char **argv, const struct command *commands, uin
 	return 0;
 }
 
-/* This process's groups, when it speaks for its own user. */
+/* Gets the groups of this process if the calls are made as its own user. */
 static void find_groups(struct mount_options *mount)
 {
 	gid_t gids[NGROUPS_MAX];

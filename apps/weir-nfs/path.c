@@ -41,7 +41,7 @@ int path_splice(const struct path *path, uint32_t at, const char *target, struct
 	for (uint32_t i = 0; i < at && target[0] != '/'; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s/",
 					 path_name(path, i));
-	/* What lies in 'path' is bounded by its bytes; only the target can be too long. */
+	/* The names of 'path' fit by their own limit, so only the target can be too long. */
 	n = snprintf(text + used, sizeof(text) - used, "%s", target);
 	if (n < 0 || (size_t)n >= sizeof(text) - used - PATH_BYTES_MAX)
 		return -ENAMETOOLONG;

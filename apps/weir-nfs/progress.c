@@ -38,7 +38,7 @@ void progress_show(struct progress *progress, uint64_t now_ns)
 
 void progress_end(struct progress *progress)
 {
-	/* Only a line that was shown has to go. */
+	/* A line must be cleared only if one was printed. */
 	if (progress->is_shown && progress->shown_ns != progress->begin_ns)
 		fprintf(stderr, "\r%79s\r", "");
 	progress->is_shown = false;

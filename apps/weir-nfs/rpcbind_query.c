@@ -9,11 +9,11 @@
 #include "oncrpc_void.h"
 #include "uaddr.h"
 
-/* Bounds of what DUMP returns: names, and entries. */
+/* Limits for the results of DUMP: lengths of names, and number of entries. */
 #define DUMP_NAME_MAX	 255u
 #define DUMP_ENTRIES_MAX 4096u
 
-/* A string that is not believed to be longer than a universal address is. */
+/* Decodes a string of at most the length of a universal address. */
 static bool_t get_uaddr(XDR *xdrs, char **text)
 {
 	return xdr_string(xdrs, text, UADDR_MAX - 1);
@@ -38,8 +38,10 @@ static int not_registered(uint32_t prog, uint32_t vers, const char *netid,
 int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint32_t vers,
 		    uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
-	/* The netid is that of the transport that the question comes by, whatever is in it (RFC
-	 * 1833 section 2.2.1). */
+	/*
+	 * rpcbind ignores this netid and uses that of the question's transport (RFC 1833 section
+	 * 2.2.1).
+	 */
 	char netid[] = "tcp", empty[1] = "", text[UADDR_MAX] = "", *uaddr = text;
 	struct rpcb args = {.r_prog = prog,
 			    .r_vers = vers,
@@ -61,7 +63,7 @@ int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint
 			       : parse_uaddr(text, port, why);
 }
 
-/* The list that DUMP returns, of which one entry is kept. */
+/* Selects one entry of the list that DUMP returns. */
 struct dump {
 	uint32_t prog;
 	uint32_t vers;

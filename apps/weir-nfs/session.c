@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Pauses after answers of NFS3ERR_JUKEBOX to one op, which double from the first to the last: about
- * a minute. */
+/*
+ * Pauses after answers of NFS3ERR_JUKEBOX to one op. Each is twice as long as the one before, up to
+ * the last. Their sum is about a minute.
+ */
 #define PAUSE_FIRST_NS 50000000ull
 #define PAUSE_LAST_NS  5000000000ull
 #define DELAYS_MAX     16u
@@ -35,7 +37,7 @@ static void session_finish(struct op *op, int error)
 	op->done(op);
 }
 
-/* The oldest goes out first. */
+/* Inserts an op into the wait queue, which is ordered by submission. */
 static void wait_again(struct op *op)
 {
 	struct op_queue *queue = &op->session->waiting;
@@ -49,7 +51,7 @@ static void wait_again(struct op *op)
 		TAILQ_INSERT_HEAD(queue, op, waiting);
 }
 
-/* No op can succeed any more: all end, those in flight with their calls. */
+/* Ends all ops because none can succeed any more. Those in flight end with their calls. */
 static void fail_all(struct session *session, int error)
 {
 	struct op *op;
@@ -64,7 +66,7 @@ static void fail_all(struct session *session, int error)
 		weir_conn_close(session->conn);
 }
 
-/* What the RPC layer says to a call that it did not carry out. */
+/* Returns the error for a call that the server's RPC layer did not carry out. */
 static int rpc_error(const struct weir_rpc_reply_header *reply)
 {
 	if (reply->reply_stat != WEIR_RPC_MSG_ACCEPTED)
@@ -104,8 +106,10 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 	session_finish(op, error);
 }
 
-/* ERR_VERS (RFC 8166 section 4.5.1) has an error code of its own, because the user can choose
- * another version. */
+/*
+ * Returns the error of a failed call. ERR_VERS (RFC 8166 section 4.5.1) has its own error code,
+ * because the user can choose another version.
+ */
 static int transport_error(const struct weir_result *result)
 {
 	return result->status == -EREMOTEIO && result->rdma_err == 1 ? -EPFNOSUPPORT
@@ -136,7 +140,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		pump(session);
 }
 
-/* 0: it is on its way. -EAGAIN: it must wait. Else it can't be sent. */
+/* Sends an op. Returns 0, -EAGAIN if it must wait, or another error if it cannot be sent. */
 static int start(struct op *op)
 {
 	struct session *session = op->session;
@@ -162,8 +166,10 @@ static int start(struct op *op)
 		rc = weir_call_submit(call);
 	if (rc != 0) {
 		weir_call_abandon(call);
-		/* A buffer comes back when another call ends; without another there is none to wait
-		 * for. */
+		/*
+		 * A buffer becomes free when another call ends. Without a call in flight there is
+		 * none to wait for.
+		 */
 		return rc == -ENOBUFS && session->in_flight > 0 ? -EAGAIN : rc;
 	}
 	op->sent_ns = session->now_ns;
@@ -172,7 +178,7 @@ static int start(struct op *op)
 	return 0;
 }
 
-/* Send what waits, in order, as far as that goes. */
+/* Sends waiting ops, in order, until one must wait. */
 static void pump(struct session *session)
 {
 	struct op *op, *next;
@@ -231,7 +237,7 @@ int session_call(struct session *session, struct op *op)
 	return op_result(op);
 }
 
-/* Their answers are waited for from now on. */
+/* Restarts the time limits of the answers, after a reconnect. */
 static void restart_patience(struct session *session)
 {
 	struct op *op;
@@ -286,7 +292,10 @@ int session_connect(struct session *session)
 	return weir_connect(session->engine, session->addr, &options, &session->conn);
 }
 
-/* A call that has no answer for too long goes out again, which takes another connection. */
+/*
+ * Resets the connection if a call has no answer for too long, because a retransmission needs
+ * another connection.
+ */
 static void check_patience(struct session *session)
 {
 	const struct op *first = TAILQ_FIRST(&session->flying);

@@ -3,18 +3,19 @@
 #define SESSION_H
 
 /*
- * A server as the commands see it: NFS procedures go out, and each ends once, whatever happens to
- * the connection.
+ * A connection to a server for the commands. NFS procedures are submitted, and each ends once,
+ * whatever happens to the connection.
  *
- * An op is waiting (for a slot or a buffer, or the server asked for patience) or in flight. The
- * connection is one that weir remakes when it is lost: ops in flight go out again, with the same
- * XIDs, so that a server which keeps replies knows them. A call without an answer for too long ends
- * its connection (RFC 8166 has no other way to send again), and so is the same. An op that was in
- * flight on too many connections that were lost ends with an error; so do all ops when no
- * connection could be made for too long. --retries says how many, and how long.
+ * An op is in flight, or it waits: for a slot or a buffer, or after an answer of NFS3ERR_JUKEBOX.
+ * weir reconnects a lost connection and retransmits the ops in flight with the same XIDs, so that a
+ * server with a duplicate request cache recognizes them. A call without an answer for too long
+ * resets its connection, because RFC 8166 permits no other retransmission. An op ends with an error
+ * if too many connections were lost while it was in flight. All ops end with an error if no
+ * connection could be established for too long. --retries sets both limits.
  *
- * Procedures that are not idempotent go out again, too, as other NFS clients do: if the answer is
- * then the one that their own first run would cause (REMOVE: no such file), it is taken as success.
+ * Procedures that are not idempotent are retransmitted as well, as other NFS clients do. If the
+ * error of the answer is one that their own first execution would cause (REMOVE: no such file), it
+ * counts as success.
  */
 
 #include <signal.h>
@@ -29,58 +30,62 @@ TAILQ_HEAD(op_queue, op);
 
 struct session {
 	const struct nfs_options *options;
-	char addr[HOST_MAX + 8];   /* as the driver takes it */
-	char where[HOST_MAX + 64]; /* for people: the address, and where its port is from */
+	char addr[HOST_MAX + 8];   /* in the form that the driver takes */
+	char where[HOST_MAX + 64]; /* for messages: the address, and the source of its port */
 	struct weir_engine *engine;
 	struct weir_conn *conn;
 	struct bench_clock clock;
 	uint64_t now_ns;
-	uint16_t mount_port; /* 0: MOUNT was not used */
-	uint32_t mount_uid;  /* whose MOUNT that is, where NFS is over shm */
+	uint16_t mount_port; /* 0 if MOUNT was not used */
+	uint32_t mount_uid;  /* user who listens on that port, if NFS is over shm */
 
 	struct weir_region *region;
-	uint8_t *slots; /* nslots of slot_bytes each: bulk data */
+	uint8_t *slots; /* bulk data: 'nslots' slots of 'slot_bytes' each */
 	uint32_t nslots;
 	uint32_t slot_bytes;
-	uint8_t *path; /* NFS3_PATH_MAX bytes: what READLINK returns and SYMLINK takes */
+	uint8_t *path; /* NFS3_PATH_MAX bytes for the results of READLINK and the arguments of
+			  SYMLINK */
 
 	struct weir_rpc_auth cred;
 	uint8_t cred_body[WEIR_RPC_AUTH_BODY_MAX];
 	struct nfs3_fh root;
 
 	struct op_queue waiting;
-	struct op_queue flying; /* in flight, those sent first before the others */
+	struct op_queue flying; /* in flight, in the order of transmission */
 	uint32_t in_flight;
 	uint64_t nsubmitted;
-	uint64_t patience_ns; /* for an answer */
+	uint64_t patience_ns; /* time limit for an answer */
 	uint32_t reconnects;
-	int lost;	   /* why the connection was lost the latest time */
-	bool is_impatient; /* it is being lost because an answer took too long */
+	int lost;	   /* reason of the latest loss of the connection */
+	bool is_impatient; /* the connection was reset because an answer took too long */
 	uint32_t empty_polls;
-	bool is_up; /* it was open, and has not ended */
+	bool is_up; /* the connection was open once and has not ended */
 	bool is_closing;
-	int error; /* no op can succeed any more */
+	int error; /* all ops fail with this error */
 };
 
-/* Set by signals; a session then ends all its ops with -EINTR. */
+/* Is set by signals. The session then ends all its ops with -EINTR. */
 extern volatile sig_atomic_t session_interrupted;
 
-/* Find the server's port, connect, and learn the export's root. 'nslots' of 'slot_bytes' for bulk
- * data. 0, or -errno or a positive status that was said on standard error. */
+/*
+ * Finds the server's port, connects, and gets the export's root. Bulk data get 'nslots' slots of
+ * 'slot_bytes'. Returns 0, or -errno or a positive status after it has printed the reason on
+ * standard error.
+ */
 int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t slot_bytes,
 		 struct session **session);
 void session_close(struct session *session);
 
-/* session_open()'s: begin to connect. 0 or what weir_connect() says. */
+/* Begins to connect, for session_open(). Returns 0 or an error of weir_connect(). */
 int session_connect(struct session *session);
 
-/* Send 'op', now or later; op->done is called once, from here or from a later poll. */
+/* Sends 'op' now or later. op->done is called once, from this function or from a later poll. */
 void session_submit(struct session *session, struct op *op);
 
-/* Send it and wait for its end. Returns op_result(). Not from inside 'done'. */
+/* Sends 'op' and waits for its end. Returns op_result(). Must not be called from 'done'. */
 int session_call(struct session *session, struct op *op);
 
-/* Do what there is to do; yields or sleeps when that was nothing for long. */
+/* Polls once. Yields or sleeps if there has been no work for long. */
 void session_poll(struct session *session);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session's beginning and end: the port, MOUNT, the engine and its memory, the connection. */
+/* Opens and closes a session: the port, MOUNT, the engine and its memory, the connection. */
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "session.h"
 #include "connect_hint.h"
 
-#define NOBODY_LISTENS UINT32_MAX /* a user that there is not */
+#define NOBODY_LISTENS UINT32_MAX /* not the number of any user */
 
 static int complain(int rc, const char *what, const char *why)
 {
@@ -23,7 +23,7 @@ static int complain(int rc, const char *what, const char *why)
 	return rc;
 }
 
-/* The server's address as digits, which is what drivers take, and its family. */
+/* Resolves the server's name to a numeric address, which drivers need, and to its family. */
 static int resolve(const char *host, char *numeric, size_t bytes, int *family,
 		   char why[ONCRPC_CLIENT_TEXT])
 {
@@ -41,7 +41,7 @@ static int resolve(const char *host, char *numeric, size_t bytes, int *family,
 	return rc == 0 ? 0 : -EHOSTUNREACH;
 }
 
-/* The three ways to a port (RFC 8267 section 5). */
+/* Finds the port in one of the three ways of RFC 8267 section 5. */
 static int find_address(struct session *session)
 {
 	const struct nfs_options *o = session->options;
@@ -79,9 +79,10 @@ static int find_address(struct session *session)
 }
 
 /*
- * Over shm, the server is a process of this host, and MOUNT is asked on a port of this host. The
- * owner of that port is compared with the server's later (check_mount_owner()). It has to be the
- * same before the call and after it. Over a network, MOUNT is as trustworthy as the network is.
+ * Finds the owner of MOUNT's port. Over shm, the server is a process of this host, and MOUNT is
+ * asked on a port of this host. check_mount_owner() later compares the owner of that port with the
+ * server's user. The owner must be the same before and after the call. Over a network, MOUNT is as
+ * trustworthy as the network is.
  */
 static int find_mount_owner(struct session *session, uint16_t port, bool is_after)
 {
@@ -91,7 +92,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	if (session->options->has_ports)
 		return 0;
 	rc = listener_find(port, &uid);
-	/* Before the call, that nobody listens is for the connection to report. */
+	/* If there is no listener before the call, the connection reports that. */
 	if (rc == -ENOENT && !is_after)
 		uid = NOBODY_LISTENS;
 	else if (rc != 0 || (is_after && uid != session->mount_uid))
@@ -102,7 +103,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	return 0;
 }
 
-/* The handle is used only if who gave it may be believed: root, this user, or the server's user. */
+/* Accepts the handle only if it comes from root, from this user, or from the server's user. */
 static int check_mount_owner(const struct session *session)
 {
 	char why[ONCRPC_CLIENT_TEXT];
@@ -149,7 +150,7 @@ static int find_root(struct session *session)
 		return rc;
 	if (res.status != MOUNT3_OK)
 		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
-	/* None listed: the server does not say. */
+	/* If no flavor is listed, the server does not say which ones it accepts. */
 	for (uint32_t i = 0; i < res.nflavors; i++)
 		allows |= res.flavors[i] == AUTH_SYS;
 	if (!allows && res.nflavors > 0 && !o->quiet)
@@ -162,7 +163,10 @@ static int find_root(struct session *session)
 	return 0;
 }
 
-/* NFS and MOUNT calls carry the same credential: the user, its group, and its other groups. */
+/*
+ * Makes the credential. NFS and MOUNT calls carry the same one: the user, its group, and its other
+ * groups.
+ */
 static int make_cred(struct session *session)
 {
 	struct weir_rpc_auth_sys sys = {
@@ -191,7 +195,7 @@ static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_b
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc;
 
-	/* Hugepages are for what lives long; a small region would waste one. */
+	/* Hugepages are for long-lived memory; a small region would waste one. */
 	if (options.len_bytes < 1u << 20)
 		options.flags |= WEIR_REGION_NO_HUGE;
 	rc = weir_region_create(&options, &session->region);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots, and fetching. */
+/* Slots, and fetches. */
 #include "transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* When a server says nothing useful. */
+/* The block size if the server reports none. */
 #define BLOCK_FALLBACK 4096u
 
-/* What the server prefers, within what it can and what the options and our memory allow. */
+/*
+ * Returns the server's preferred size or that of --block, limited by the server's maximum and by a
+ * slot's memory.
+ */
 static uint32_t block_bytes(const struct session *session, uint32_t preferred, uint32_t max)
 {
 	uint32_t bytes = session->options->block_bytes ? session->options->block_bytes : preferred;
@@ -92,8 +95,10 @@ static void on_read(struct op *op)
 		read_rest(slot);
 }
 
-/* READs for what the file was said to have; then, one by one, until the server says that this is
- * its end. */
+/*
+ * Sends READs up to the reported size of the file. After that, sends one READ at a time until the
+ * server reports the end.
+ */
 static void issue_reads(struct transfer *transfer)
 {
 	while (transfer->nissued - transfer->nwritten < transfer->nslots && transfer->error == 0) {
@@ -153,7 +158,7 @@ int transfer_fetch(struct transfer *transfer, const struct node *node, struct lo
 		write_out(transfer, file);
 		progress_show(&transfer->progress, transfer->session->now_ns);
 	}
-	/* What is in flight names our memory. */
+	/* Ops in flight refer to the session's memory. */
 	while (transfer->in_flight > 0)
 		session_poll(transfer->session);
 	progress_end(&transfer->progress);

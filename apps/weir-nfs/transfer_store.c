@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Storing: WRITE UNSTABLE and COMMIT, and again when the verifier says that the server lost
- * something (RFC 1813 section 4.8). */
+/*
+ * Stores: WRITE UNSTABLE and COMMIT. The file is sent again if the verifier shows that the server
+ * lost data (RFC 1813 section 4.8).
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "transfer.h"
 
-/* Times that a file is sent in all, while the server goes on losing it. */
+/* Number of times that a file is sent in total if the server loses it each time. */
 #define PASSES_MAX 5u
 
 static void on_written(struct op *op);
@@ -32,7 +34,9 @@ static void write_rest(struct transfer_slot *slot)
 	session_submit(transfer->session, &slot->op);
 }
 
-/* All that is not on stable storage must have been written with one verifier. */
+/*
+ * Records the verifier. All data that are not stable must have been written with the same verifier.
+ */
 static void check_verf(struct transfer *transfer, const uint8_t verf[NFS3_VERF_BYTES])
 {
 	if (!transfer->has_verf)
@@ -64,7 +68,7 @@ static void on_written(struct op *op)
 		write_rest(slot);
 }
 
-/* Fill a slot that is free and send it. False: 'fd' has no more, or can't be read. */
+/* Fills a free slot and sends it. Returns false if 'fd' is at its end or cannot be read. */
 static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd,
 			bool is_seekable)
 {
@@ -95,7 +99,7 @@ static int commit(struct transfer *transfer)
 	return rc;
 }
 
-/* Everything once. */
+/* Sends the whole file once. */
 static int pass(struct transfer *transfer, int fd, bool is_seekable)
 {
 	bool more = true;

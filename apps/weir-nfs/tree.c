@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As many as Linux follows in one path. */
+/* The number of links that Linux follows in one path. */
 #define LINKS_MAX 40u
 
 void tree_name(struct nfs3_name *out, const char *name)
@@ -54,7 +54,7 @@ int tree_setattr(struct session *session, const struct nfs3_fh *fh, const struct
 	return session_call(session, &op);
 }
 
-/* What CREATE and MKDIR made; the server may leave out the handle, or the attributes. */
+/* Gets the node that CREATE or MKDIR made. The server may omit the handle or the attributes. */
 static int made(struct session *session, const struct op *op, const struct nfs3_fh *dir,
 		const char *name, struct node *node)
 {
@@ -62,7 +62,7 @@ static int made(struct session *session, const struct op *op, const struct nfs3_
 
 	if (op_result(op) != 0)
 		return op_result(op);
-	/* An answer that stands for a lost one has neither. */
+	/* An answer that replaces a lost one has neither handle nor attributes. */
 	if (op->is_echo || !res->fh.is_set)
 		return tree_lookup(session, dir, name, node);
 	node->fh = res->fh.fh;
@@ -116,8 +116,7 @@ int tree_readlink(struct session *session, const struct nfs3_fh *fh, char *targe
 
 	if (rc != 0)
 		return rc;
-	/* The memory is the server's to write to for as long as it is connected: one look, at a
-	 * copy. */
+	/* The server can write to this memory while it is connected, so the check uses a copy. */
 	memcpy(target, session->path, op.item_bytes);
 	target[op.item_bytes] = '\0';
 	return strlen(target) == op.item_bytes ? 0 : -EBADMSG;
@@ -150,7 +149,10 @@ int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nf
 	return session_call(session, &op);
 }
 
-/* Names 0 to 'nnames' of 'path'. *link is the index of the first symbolic link, or nnames. */
+/*
+ * Walks the first 'nnames' names of 'path'. *link is the index of the first symbolic link, or
+ * nnames.
+ */
 static int walk_to_link(struct session *session, const struct path *path, uint32_t nnames,
 			struct node *node, uint32_t *link)
 {
@@ -171,7 +173,10 @@ static int walk_to_link(struct session *session, const struct path *path, uint32
 	return rc;
 }
 
-/* As tree_walk(), for the first names of 'path' only; the names behind them stay as they are. */
+/*
+ * Does the same as tree_walk(), but leaves out the last 'nbehind' names of 'path', which stay as
+ * they are.
+ */
 static int walk(struct session *session, const struct path *path, uint32_t nbehind,
 		struct node *node, struct path *last)
 {
@@ -186,7 +191,10 @@ static int walk(struct session *session, const struct path *path, uint32_t nbehi
 
 		if (rc != 0 || at + nbehind == last->nnames)
 			return rc;
-		/* A link: the end, unless it is to be followed, or to be gone through. */
+		/*
+		 * This is a link. Without --follow the walk ends at a last link, and fails at any
+		 * other.
+		 */
 		if (!follows)
 			return at + 1 + nbehind == last->nnames && nbehind == 0 ? 0
 										: NFS3ERR_NOTDIR;
