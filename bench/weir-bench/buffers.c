@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile that a load needs. */
+/* Adapts the profile to a load. */
 #include <string.h>
 
 #include "options.h"
 
-#define PROFILE_BUFFERS_MAX 65536u /* of long_buffers and bulk_buffers */
+#define PROFILE_BUFFERS_MAX 65536u /* limit of long_buffers and bulk_buffers */
 
 #define PROFILE_WINDOWS_MAX (1u << 20)
-#define SHARED_RECEIVES_MAX 32768u /* what devices have at least, of those known */
+#define SHARED_RECEIVES_MAX 32768u /* the least maximum of all known devices */
 #define RECEIVES_KEPT	    48u
-#define LARGE_BYTES	    (256u << 20) /* of a pool */
+#define LARGE_BYTES	    (256u << 20) /* limit of a pool's size */
 
-/* Whether messages may travel other than inline and by a Write chunk. */
+/* Returns true if messages may be sent in another way than inline and by a Write chunk. */
 static bool may_be_long(const struct bench_options *o)
 {
 	if (o->workload == WORKLOAD_NULL)
 		return (uint64_t)o->size_bytes + 256 >
-		       o->profile.inline_bytes; /* headers included */
+		       o->profile.inline_bytes; /* includes headers */
 	return o->workload != WORKLOAD_READ;
 }
 
-/* Each connection's own, or a queue of them for all: one for each, twice what is in flight, and
- * twice what one may ask for, with what such a queue keeps back. */
+/*
+ * Raises the number of receives. Each connection has its own receives, or all share a queue. A
+ * shared queue needs one receive per connection, twice the number of calls in flight, twice the
+ * credits that one connection may ask for, and the part that such a queue reserves.
+ */
 static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flight)
 {
 	uint64_t shared = (p->connections + 2 * in_flight + 2 * p->credits + RECEIVES_KEPT) * 9 / 8;
@@ -37,8 +40,10 @@ static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flig
 		p->recv_buffers = (uint32_t)needed;
 }
 
-/* Those that a requester keeps for replies that are continued, where receives are each connection's
- * own. */
+/*
+ * Returns the number of receives that a requester reserves for continued replies, if each
+ * connection has its own receives.
+ */
 static uint32_t reply_receives(const struct weir_profile *p)
 {
 	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
@@ -46,15 +51,17 @@ static uint32_t reply_receives(const struct weir_profile *p)
 	return p->credits > p->transmissions ? p->credits : p->transmissions;
 }
 
-/* Where nobody asked for as many, large ones are as many as are needed: all of them are touched
- * before the first call. */
+/*
+ * Limits large buffers to the number that is needed, unless a profile sets the number. All of them
+ * are touched before the first call.
+ */
 static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t bytes,
 			     uint64_t needed)
 {
 	return !o->has_profile && n > needed && n * bytes > LARGE_BYTES ? (uint32_t)needed : n;
 }
 
-/* The buffers that this load needs, where the profile leaves them to weir or has fewer. */
+/* Raises the numbers of buffers to those that this load needs, if the profile has fewer or none. */
 void bench_size_buffers(struct bench_options *o)
 {
 	struct weir_profile *p = &o->profile;
@@ -67,7 +74,8 @@ void bench_size_buffers(struct bench_options *o)
 		p->credits = o->depth;
 	if (p->connections < o->connections + 1)
 		p->connections = o->connections + 1;
-	per_connection = p->credits + p->credits / 8 + 2; /* as profiles say of recv_buffers */
+	per_connection =
+		p->credits + p->credits / 8 + 2; /* the same as for recv_buffers in profiles */
 	size_receives(p, (per_connection + reply_receives(p)) * o->connections, in_flight);
 	if (p->send_buffers < 2 * per_connection * bench_active(o))
 		p->send_buffers = 2 * per_connection * bench_active(o);
@@ -75,9 +83,11 @@ void bench_size_buffers(struct bench_options *o)
 		p->long_buffer_bytes = (message + 63) / 64 * 64;
 	if (p->bulk_buffer_bytes < message)
 		p->bulk_buffer_bytes = (message + 63) / 64 * 64;
-	/* A call that travels by chunks holds up to two of each, and one more is held by the call
-	 * whose callback makes the next one; at the responder, by replies whose Sends are not done
-	 * yet. */
+	/*
+	 * A call that uses chunks holds up to two buffers of each kind. A call whose callback
+	 * starts the next one holds one more. At the responder, replies whose Sends are not
+	 * complete hold one more.
+	 */
 	buffers = 2 * in_flight + (in_flight < BENCH_DEPTH_MAX ? in_flight : BENCH_DEPTH_MAX);
 	if (may_be_long(o) && buffers <= PROFILE_BUFFERS_MAX) {
 		if (p->long_buffers < buffers)
@@ -89,7 +99,7 @@ void bench_size_buffers(struct bench_options *o)
 	}
 	p->long_buffers = not_too_many(o, p->long_buffers, p->long_buffer_bytes, buffers);
 	p->bulk_buffers = not_too_many(o, p->bulk_buffers, p->bulk_buffer_bytes, buffers);
-	/* A call names up to three segments: of the message, of its item, and for the reply. */
+	/* A call has up to three segments: for the message, for its item, and for the reply. */
 	if (p->windows < 3 * in_flight)
 		p->windows = 3 * in_flight < PROFILE_WINDOWS_MAX ? (uint32_t)(3 * in_flight)
 								 : PROFILE_WINDOWS_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client's memory and connections. */
+/* The memory and the connections of a client. */
 #include "client.h"
 #include "connect_hint.h"
 #include "interrupt.h"
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #define SLOT_ALIGN	4096u
-#define CONNECTING_MAX	32u  /* of all clients at a time */
-#define CONNECT_RETRIES 200u /* while a responder that was just started comes up */
+#define CONNECTING_MAX	32u  /* connections being set up at a time, for all clients */
+#define CONNECT_RETRIES 200u /* retries while a new responder starts */
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
@@ -23,7 +23,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 	(void)conn;
 	if (event == WEIR_CONN_LOST)
-		return; /* it comes back, or its end does */
+		return; /* another event will report a reconnect or the end */
 	if (event == WEIR_CONN_OPEN) {
 		client->nopen += !link->is_open;
 		link->is_open = true;
@@ -50,7 +50,7 @@ int client_init(struct client *client)
 	uint32_t nslots = 0;
 	int rc;
 
-	/* Results are added up even when there is nothing else. */
+	/* Results are added up even after a failure, so they must be initialized. */
 	hist_init(&client->result.rtt);
 	series_init(&client->result.series);
 	rc = weir_engine_create(&options->profile, &client->engine);
@@ -111,8 +111,10 @@ static uint32_t poll_once(struct client *client)
 	return weir_engine_poll(client->engine, 0, bench_clock_ns(&client->clock));
 }
 
-/* A listener refuses what is more than its backlog (LISTENER_BACKLOG): all clients together stay
- * below it. */
+/*
+ * Returns the number of connections that this client may set up at a time. A listener refuses
+ * connections beyond its backlog (LISTENER_BACKLOG), so all clients together stay below it.
+ */
 static uint32_t max_connecting(const struct client *client)
 {
 	return client->nclients < CONNECTING_MAX ? CONNECTING_MAX / client->nclients : 1;
@@ -154,7 +156,10 @@ static int start_connecting(struct client *client)
 	return 0;
 }
 
-/* The responder's process, which this one has started, has ended: whoever waits for it says how. */
+/*
+ * Returns true if the responder's process, a child of this one, has ended. The function that waits
+ * for the child reports how.
+ */
 static bool responder_is_gone(const struct bench_shared *shared)
 {
 	siginfo_t info = {0};
@@ -164,7 +169,10 @@ static bool responder_is_gone(const struct bench_shared *shared)
 	       info.si_pid != 0;
 }
 
-/* All connections open, or an error. A responder that is not there yet gets some time. */
+/*
+ * Opens all connections. A responder that has not started yet gets some time. Returns 0 or an
+ * error.
+ */
 int client_connect(struct client *client)
 {
 	uint32_t retries = client->options->side == SIDE_BOTH ? CONNECT_RETRIES : 0;
@@ -173,8 +181,10 @@ int client_connect(struct client *client)
 	do {
 		client->result.first_error = 0;
 		rc = start_connecting(client);
-		/* Those begun before one that could not be are waited for: how many were taken is
-		 * worth knowing. */
+		/*
+		 * After a failure, connections that have begun are waited for, because the message
+		 * tells how many succeeded.
+		 */
 		poll_until_connecting(client, 0);
 		if (client->nopen == client->nlinks)
 			return 0;
@@ -187,7 +197,7 @@ int client_connect(struct client *client)
 	if (bench_interrupted(client->shared))
 		return -EINTR;
 	if (client->shared->failed || responder_is_gone(client->shared))
-		return -ECANCELED; /* the other side said why */
+		return -ECANCELED; /* the other side has printed the reason */
 	fprintf(stderr, "weir-bench: can't connect to '%s': %s%s\n", client->shared->addr,
 		strerror(-rc),
 		connect_hint(client->options->profile.driver, client->shared->addr, rc));

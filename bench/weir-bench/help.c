@@ -7,7 +7,7 @@
 
 #include "driver.h"
 
-/* Lines of 110 columns at most. */
+/* Lines have at most 110 columns. */
 static const char *const lines[] = {
 	"Usage: weir-bench [options]",
 	"Measure RPCs per second and round-trip times over RPC-over-RDMA. Without --listen or",

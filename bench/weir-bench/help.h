@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 
-/* --help, on standard output. */
+/* Prints the text of --help on standard output. */
 void bench_help(void);
 
-/* A driver in virtual time has no load, and no peer in another thread or process. */
+/*
+ * Returns false for a driver in virtual time. It can carry no load, and has no peer in another
+ * thread or process.
+ */
 bool bench_driver_is_for_load(const char *driver);
 
 #endif

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 /*
- * timeout(1) sends its signal to the process, and then to the process group. Both are one request.
+ * timeout(1) sends its signal to the process, and then to the process group. Both together are one
+ * request.
  */
 #define SAME_REQUEST_NS 200000000
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 static _Atomic uint32_t *flag;
-static _Atomic int64_t first_ns; /* 0: there was none yet */
+static _Atomic int64_t first_ns; /* 0 if there was none */
 
 static int64_t now_ns(void)
 {
@@ -33,7 +34,7 @@ static void on_signal(int signo)
 		*flag = 1;
 	} else if (now - first > SAME_REQUEST_NS) {
 		signal(signo, SIG_DFL);
-		raise(signo); /* It is delivered when this handler returns. */
+		raise(signo); /* The signal is delivered when this handler returns. */
 	}
 	errno = error;
 }
@@ -44,7 +45,7 @@ void bench_interrupt_catch(struct bench_shared *shared, bool is_responder)
 
 	flag = is_responder ? &shared->stop : &shared->interrupted;
 	for (uint32_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		/* nohup(1) has SIGHUP ignored. */
+		/* nohup(1) starts programs with SIGHUP ignored. */
 		if (signals[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) != 0 ||
 		    before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);

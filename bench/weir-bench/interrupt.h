@@ -3,16 +3,16 @@
 #define BENCH_INTERRUPT_H
 
 /*
- * SIGINT, SIGTERM, SIGHUP unless it is ignored, and SIGXCPU. The first one ends a responder that
- * stands alone, or cuts the present run short: what was measured is reported. The next one has its
- * default action and ends the process at once.
+ * Handles SIGINT, SIGTERM, SIGHUP unless it is ignored, and SIGXCPU. The first signal ends a
+ * separate responder, or cuts the present run short, and the figures measured so far are reported.
+ * The next signal has its default action and ends the process at once.
  */
 
 #include "shared.h"
 
 /*
- * Catch them from now on, in this process and in those that it forks; they set shared->stop where
- * 'is_responder' is true, and shared->interrupted elsewhere.
+ * Installs the handlers, for this process and its future children. They set shared->stop if
+ * 'is_responder' is true, otherwise shared->interrupted.
  */
 void bench_interrupt_catch(struct bench_shared *shared, bool is_responder);
 

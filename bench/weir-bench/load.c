@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A client's load: warm-up, the measured time, and the end of what is in flight. */
+/* The load of a client: the warm-up, the measured time, and the end of calls in flight. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,14 +16,14 @@
 #define TOGETHER_NS	   20000u
 #define UNTAKEN_STEPS	   1000000u
 
-/* The poll loop, and what is looked at between polls. */
+/* The poll loop, and the state that it checks between polls. */
 struct loop {
 	struct client *client;
 	struct bench_idle idle;
 	struct bench_poll_timer timer;
-	uint64_t series_from;  /* calls, at the latest interval's begin */
-	uint64_t series_ticks; /* when the next interval of the series begins; UINT64_MAX: not
-				  measuring */
+	uint64_t series_from;  /* calls at the beginning of the latest interval */
+	uint64_t series_ticks; /* time of the next interval of the series; UINT64_MAX: no
+				  measurement */
 	bool shows_progress;
 	uint64_t progress_ticks, progress_from_ticks, progress_from;
 };
@@ -53,7 +53,7 @@ static void progress(struct loop *loop, uint64_t now)
 	loop->progress_ticks = now + bench_ns_to_ticks(PROGRESS_NS);
 }
 
-/* Intervals that have passed; a stall may have taken several. */
+/* Records the intervals that have passed. During a stall several may have passed. */
 static void sample(struct loop *loop, uint64_t now)
 {
 	struct client *client = loop->client;
@@ -66,7 +66,7 @@ static void sample(struct loop *loop, uint64_t now)
 	}
 }
 
-/* The turn before is over, and the next one begins: about now. */
+/* Ends the previous round of the loop and begins the next one. Returns the approximate time. */
 static inline uint64_t begin_turn(struct loop *loop)
 {
 	if (bench_poll_timer_look(&loop->timer)) {
@@ -77,13 +77,16 @@ static inline uint64_t begin_turn(struct loop *loop)
 	return loop->timer.now_ticks;
 }
 
-/* Whether the load is to end early: no call is left, a connection was lost, or a signal came. */
+/*
+ * Returns true if the load must end early: no call is left, a connection was lost, or a signal
+ * came.
+ */
 static inline bool is_over(const struct client *client)
 {
 	return client->is_stopping || client->ngone > 0 || bench_interrupted(client->shared);
 }
 
-/* Poll until 'until_ticks', or until the load ended by itself: no call is to be made any more. */
+/* Polls until 'until_ticks', or until the load ends by itself because no call will start. */
 static void run_until(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
@@ -104,7 +107,7 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 	}
 }
 
-/* No call is made any more: poll until those in flight have completed, for so long at most. */
+/* Polls until all calls in flight have completed, for at most DRAIN_NS. No call starts. */
 static void run_out(struct loop *loop)
 {
 	struct client *client = loop->client;
@@ -117,12 +120,15 @@ static void run_out(struct loop *loop)
 		bench_idle(&loop->idle, loop->timer.work);
 		now = begin_turn(loop);
 	}
-	/* This side may have been off its core all the while, with replies to what it called. */
+	/*
+	 * The kernel may have suspended this thread for all that time, so one more poll looks for
+	 * replies.
+	 */
 	if (client->in_flight > 0)
 		weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
 }
 
-/* All begin to measure together. */
+/* Waits until all clients can begin to measure together. */
 static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
@@ -136,7 +142,7 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 	}
 }
 
-/* Until the rate has settled, or for so long at most. */
+/* Polls until the rate has settled, for at most --steady-time. */
 static void settle(struct loop *loop)
 {
 	struct client *client = loop->client;
@@ -170,8 +176,10 @@ static void start_slots(struct client *client)
 				load_slot_next(&client->links[i].slots[j], NULL, rte_rdtsc());
 }
 
-/* Arrivals that no slot has taken by the end: how long they have waited so far is the least that
- * they would have taken. Very many are added up in steps. */
+/*
+ * Counts arrivals that no slot has taken by the end. The time that they have waited is a lower
+ * bound of their round trip. If there are very many, they are added in steps.
+ */
 static void count_untaken(struct client *client, uint64_t end_ticks)
 {
 	struct bench_result *r = &client->result;
@@ -210,7 +218,7 @@ static void measure(struct loop *loop)
 		start_slots(client);
 	run_until(loop, until);
 	if (options->calls_max)
-		run_out(loop); /* the last ones are measured, too */
+		run_out(loop); /* the last calls are measured, too */
 	end = rte_rdtsc();
 	r->is_cut_short = bench_interrupted(client->shared) &&
 			  (options->calls_max ? client->calls_left > 0 : end < until);
@@ -231,7 +239,7 @@ static void measure(struct loop *loop)
 	r->exposure = weir_engine_exposure(client->engine);
 }
 
-/* Every call has had its completion, or counts as failed. */
+/* Counts every call that has not completed as failed. */
 static void check_complete(struct client *client)
 {
 	if (client->in_flight == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A slot's calls: what they ask, and what their results must be. */
+/* The calls of a slot: their arguments, and the check of their results. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static uint64_t choose_offset(struct client *client)
 	return (uint64_t)block * options->read_bytes;
 }
 
-/* False: the results are not what they must be. */
+/* Returns false if the results are not as expected. */
 static bool check(struct load_slot *slot, const struct weir_call *call,
 		  const struct weir_result *result)
 {
@@ -92,7 +92,7 @@ static void count(struct load_slot *slot, uint64_t now_ticks)
 	slot->link->calls++;
 }
 
-/* What is kept of a call that failed. */
+/* Returns the error that is recorded for a failed call. */
 static int error_of(const struct weir_result *result)
 {
 	if (result->status == -EREMOTEIO &&
@@ -130,13 +130,18 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		slot->due_ticks = now_ticks + client->pace.think_ticks;
 		pace_put(&client->pace, slot);
 	} else if (!client->is_stopping) {
-		/* A look at the clock takes as long as a tenth of a call: with others in flight,
-		 * one is for both. */
+		/*
+		 * Reading the clock takes a tenth of a call. With other calls in flight, one
+		 * reading serves for the end of this call and the start of the next.
+		 */
 		load_slot_next(slot, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
 	}
 }
 
-/* As memset(), whose call costs some 6 % of a null RPC at depth 32 (doc/performance.rst). */
+/*
+ * Does the same as memset(), whose call costs about 6 % of a null RPC at depth 32
+ * (doc/performance.rst).
+ */
 static inline void zero(uint8_t *at, uint32_t len)
 {
 	if (unlikely(len < 16 || len > 64)) {
@@ -165,7 +170,7 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 		weir_xdr_put_u32(args, slot->len);
 		if (options->verify)
 			memset(slot->data, 0xa5, slot->len);
-		/* Nothing to offer memory for, where nothing is to come. */
+		/* Without data there is no memory to offer. */
 		return slot->len == 0
 			       ? 0
 			       : weir_call_result_item(call, client->region, slot->data, slot->len);
@@ -194,7 +199,7 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 	}
 }
 
-/* What to make room for; also sets the length of the call's data. */
+/* Sets the sizes of the call's buffers, and the length of its data. */
 static void size_call(struct load_slot *slot, struct weir_call_params *params)
 {
 	const struct bench_options *options = slot->link->client->options;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-bench: RPCs over RPC-over-RDMA, measured. Runs each combination that was asked for, then
- * reports. */
+/*
+ * weir-bench: measures RPCs over RPC-over-RDMA. It runs each requested combination and then
+ * reports.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +22,7 @@ enum exit_status {
 	EXIT_INTERRUPTED = 128
 };
 
-/* What to do about a status of calls; NULL: it says enough. */
+/* Returns the remedy for a status of calls, or NULL if the status is clear. */
 static const char *cure(const struct bench_options *options, int status)
 {
 	switch (-status) {
@@ -47,7 +49,7 @@ static const char *cure(const struct bench_options *options, int status)
 	}
 }
 
-/* Combinations whose figures are of nothing. */
+/* Reports combinations that have no figures. */
 static void report_empty(const struct bench_results *results)
 {
 	for (uint32_t i = 0; i < results->npoints; i++)
@@ -60,7 +62,7 @@ static void report_empty(const struct bench_results *results)
 				results->npoints > 1 ? " of a combination" : "");
 }
 
-/* What an interrupt left. 'points' counts all combinations that were asked for. */
+/* Reports which results an interrupt left. 'runs_asked' counts all requested runs. */
 static void report_interrupt(const struct bench_results *results)
 {
 	if (results->npoints == 0)
@@ -103,8 +105,10 @@ static int report(struct bench_results *results)
 	return bench_results_missed(results) > 0 ? EXIT_THRESHOLD : EXIT_OK;
 }
 
-/* All runs: the repetitions outermost, so that what the machine does meanwhile falls on all
- * combinations alike. */
+/*
+ * Carries out all runs. Repetitions are the outermost loop, so that other load on the machine
+ * affects all combinations alike.
+ */
 static int run_all(struct bench_results *results)
 {
 	const struct bench_options *options = results->options;

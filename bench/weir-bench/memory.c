@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a load takes of memory, so that one that takes more than there is ends before it begins, and
- * not by the kernel's hand. */
+/*
+ * Computes the memory that a load needs, so that a load that needs too much ends before it begins,
+ * and is not killed by the kernel.
+ */
 #include <stdio.h>
 
 #include "options.h"
 #include "room.h"
 
-/* What calls and READs have, by the sides that are here. */
+/* Returns the bytes of the data of calls and READs, for the sides in this program. */
 static uint64_t data_bytes(const struct bench_options *o)
 {
 	uint64_t largest = bench_largest_bytes(o), bytes = 0;
@@ -18,7 +20,9 @@ static uint64_t data_bytes(const struct bench_options *o)
 	return bytes;
 }
 
-/* What data and engines take, here. Little else grows with the load. */
+/*
+ * Returns the bytes of data and engines in this program. Other memory hardly grows with the load.
+ */
 static uint64_t needed_bytes(const struct bench_options *o)
 {
 	const struct weir_profile *p = &o->profile;

@@ -204,8 +204,10 @@ static int parse_lcores(const char *text, struct bench_options *options)
 	return 0;
 }
 
-/* Cores that this process may use: the first two, one for each side; or none to pin to when there
- * is one. */
+/*
+ * Selects the first two cores that this process may use, one for each side. If there is only one,
+ * no thread is pinned.
+ */
 static void default_lcores(struct bench_options *options)
 {
 	cpu_set_t set;
@@ -222,7 +224,7 @@ static void default_lcores(struct bench_options *options)
 	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && options->nlcores < 2; cpu++)
 		if (CPU_ISSET(cpu, &set))
 			options->lcores[options->nlcores++] = cpu;
-	/* A side that stands alone takes the core that it would have here. */
+	/* A separate side uses the same core that it would have beside the other side. */
 	if (options->side == SIDE_RESPONDER)
 		options->lcores[0] = options->lcores[1];
 	if (options->side != SIDE_BOTH)
@@ -341,7 +343,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
-/* What can't be asked for together. */
+/* Checks for options that exclude each other. */
 static int check_together(const struct bench_options *o)
 {
 	if (o->use_threads && o->side != SIDE_BOTH)
@@ -369,8 +371,10 @@ static int check_together(const struct bench_options *o)
 	return 0;
 }
 
-/* First the profile, wherever it stands on the command line, then what is said over it. 0, 1 or -1
- * as for bench_options_parse(). */
+/*
+ * Parses the profile first, at any position on the command line, and then the options that override
+ * it. Returns the same as bench_options_parse().
+ */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
 	int opt;
@@ -378,7 +382,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		if (opt == '?') {
 			fputs("weir-bench: --help lists the options\n", stderr);
-			return -1; /* getopt said why */
+			return -1; /* getopt has printed the reason */
 		}
 		if (opt == OPT_HELP) {
 			bench_help();
@@ -400,7 +404,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
-	if (!bench_driver_is_for_load(o->profile.driver)) /* the profile's */
+	if (!bench_driver_is_for_load(o->profile.driver)) /* the driver may come from the profile */
 		return option_bad("profile", o->profile.driver,
 				  "this driver is for tests, in virtual time");
 	if (!*lcores && o->has_profile && o->profile.lcores[0] != '\0')
@@ -408,7 +412,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	return 0;
 }
 
-/* Ranges that were not given have one value. */
+/* Gives a range that was not set its default value. */
 static void default_range(struct bench_range *range, uint64_t value)
 {
 	if (range->n == 0)

@@ -2,7 +2,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* What weir-bench was asked to do. */
+/* The options of weir-bench. */
 
 #include <weir/engine.h>
 
@@ -14,7 +14,7 @@
 #define BENCH_SIZE_MAX	      (64u << 20)
 #define BENCH_WORKING_SET_MAX (1u << 30)
 #define BENCH_DEPTH_MAX	      1024u
-#define BENCH_RATE_MAX	      1000000000u /* calls a second */
+#define BENCH_RATE_MAX	      1000000000u /* calls per second */
 #define BENCH_REPEAT_MAX      1000u
 #define BENCH_POINTS_MAX      1000u
 #define BENCH_THRESHOLDS_MAX  16u
@@ -29,48 +29,48 @@ enum bench_workload {
 };
 
 enum bench_side {
-	SIDE_BOTH,	/* requester and responder here */
+	SIDE_BOTH,	/* requester and responder in this program */
 	SIDE_RESPONDER, /* --listen */
 	SIDE_REQUESTER, /* --connect */
 };
 
-/* All combinations are run, sizes outermost, rates innermost. */
+/* All combinations are run. Sizes are the outermost loop, rates the innermost. */
 struct bench_sweep {
 	struct bench_range sizes, depths, connections, rates;
 };
 
-/* As they were given; or, by bench_options_point(), those of one combination. */
+/* The options as given, or those of one combination, from bench_options_point(). */
 struct bench_options {
 	struct bench_sweep sweep;
-	bool has_profile; /* 'profile' is a file's */
+	bool has_profile; /* 'profile' comes from a file */
 	struct weir_profile profile;
 	enum bench_side side;
-	const char *addr; /* NULL: one of our own */
+	const char *addr; /* NULL: weir-bench chooses an address */
 	bool use_threads; /* both sides in one process */
 	enum bench_workload workload;
-	uint32_t read_percent; /* of mixed */
+	uint32_t read_percent; /* for the workload mixed */
 	uint32_t size_bytes;
 	bool has_read_size, has_write_size;
-	uint32_t read_bytes, write_bytes; /* of a READ and of a WRITE */
-	uint32_t working_set_bytes;	  /* that READs are spread over */
+	uint32_t read_bytes, write_bytes; /* bytes of a READ, and of a WRITE */
+	uint32_t working_set_bytes;	  /* READs are distributed over these bytes */
 	uint32_t depth;			  /* calls in flight on each connection */
-	uint32_t connections;		  /* in all */
-	uint32_t active;		  /* of them with load, the others idle; 0: all */
-	bool takes_turns;   /* depth is an lcore's, whose active connections take turns */
-	bool is_sequential; /* rather than random offsets in the working set */
-	uint64_t rate;	    /* open loop: calls a second in all; 0: closed loop */
-	uint64_t think_ns;  /* closed loop: between a call's end and the slot's next */
+	uint32_t connections;		  /* total number */
+	uint32_t active;    /* number of connections with load, the others are idle; 0: all */
+	bool takes_turns;   /* depth is per lcore, whose active connections are used round-robin */
+	bool is_sequential; /* sequential offsets in the working set instead of random ones */
+	uint64_t rate;	    /* open loop: calls per second in total; 0: closed loop */
+	uint64_t think_ns;  /* closed loop: time from the end of a call to the slot's next one */
 	uint32_t repeat;
-	double steady_percent; /* 0: don't wait for it */
+	double steady_percent; /* 0: no wait for a steady rate */
 	double steady_seconds; /* the longest wait */
 	double seconds;
 	double warmup_seconds;
-	uint64_t calls_max; /* 0: by time only */
+	uint64_t calls_max; /* 0: no limit */
 	bool verify;
 	bool reconnect;
-	const char *json; /* NULL: none; "-": standard output */
-	const char *csv;  /* the same */
-	const char *html; /* NULL: none */
+	const char *json; /* NULL: no JSON; "-": standard output */
+	const char *csv;  /* the same for CSV */
+	const char *html; /* NULL: no HTML */
 	bool quiet;
 	uint32_t nthresholds;
 	struct bench_threshold thresholds[BENCH_THRESHOLDS_MAX];
@@ -78,23 +78,30 @@ struct bench_options {
 	uint32_t lcores[BENCH_LCORES_MAX];
 };
 
-/* Parse argv over the profile named there and the defaults. 0: go on; 1: done (help), exit 0; -1:
- * usage error, said on standard error. */
+/*
+ * Parses argv. Its options override the profile that it names and the defaults. Returns 0; 1 if
+ * help was printed; or -1 after it has printed the usage error on standard error.
+ */
 int bench_options_parse(int argc, char **argv, struct bench_options *options);
 
-/* How many combinations there are, and one of them with the buffers that it needs. */
+/* Return the number of combinations, and one combination with the buffers that it needs. */
 uint32_t bench_options_points(const struct bench_options *options);
 void bench_options_point(const struct bench_options *options, uint32_t number,
 			 struct bench_options *point);
 
-/* Before anything is taken: 0, or -1, which was said, where there is less memory than the load
- * takes. */
+/*
+ * Checks that there is enough memory for the load, before any is allocated. Returns 0, or -1 after
+ * it has printed the reason.
+ */
 int bench_memory_check(const struct bench_options *options);
 
-/* Raise the profile's buffers to what the load needs, where it leaves them to weir or has fewer. */
+/*
+ * Raises the profile's numbers of buffers to those that the load needs, if the profile has fewer or
+ * none.
+ */
 void bench_size_buffers(struct bench_options *options);
 
-/* Of one call's data. */
+/* Returns the bytes of data of the largest call. */
 static inline uint32_t bench_largest_bytes(const struct bench_options *options)
 {
 	uint32_t largest = options->size_bytes;
@@ -105,13 +112,13 @@ static inline uint32_t bench_largest_bytes(const struct bench_options *options)
 	return largest;
 }
 
-/* Connections with load. */
+/* Returns the number of connections with load. */
 static inline uint32_t bench_active(const struct bench_options *options)
 {
 	return options->active ? options->active : options->connections;
 }
 
-/* Calls that may be in flight on so many connections with load. */
+/* Returns the number of calls that may be in flight if this many connections have load. */
 static inline uint32_t bench_load_slots(const struct bench_options *options, uint32_t active)
 {
 	return options->takes_turns ? options->depth : options->depth * active;

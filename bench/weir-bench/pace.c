@@ -70,7 +70,10 @@ static uint32_t start_arrivals(struct pace *pace, uint64_t now_ticks)
 	return n;
 }
 
-/* All think for the same time, so that the longest idle is due first. */
+/*
+ * Starts the calls of slots whose think time is over. All think times are equal, so the slot that
+ * is idle for the longest time is due first.
+ */
 static uint32_t start_thinkers(struct pace *pace, uint64_t now_ticks)
 {
 	uint32_t n = 0;
@@ -98,7 +101,7 @@ uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
 		return 0;
 	due = (uint64_t)((double)(end_ticks - pace->begin_ticks) / pace->ticks_per_call -
 			 pace->phase);
-	/* Numbers below 'due' are due before the end; rounding may have missed by one. */
+	/* Arrivals with numbers below 'due' are due before the end. Rounding may be off by one. */
 	while (due > 0 && pace_due(pace, due - 1) >= end_ticks)
 		due--;
 	while (pace_due(pace, due) < end_ticks)

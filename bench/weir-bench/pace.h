@@ -3,14 +3,14 @@
 #define PACE_H
 
 /*
- * When calls are made.
+ * The times at which calls start.
  *
- * Closed loop: a call's end makes the next, at once or after a time to think.
+ * Closed loop: the end of a call starts the next one, at once or after a think time.
  *
- * Open loop: arrivals are due at times that were fixed before, whatever became of earlier ones; a
- * slot that is idle takes each. An arrival that finds all slots busy waits its turn and is late.
- * Round trips are measured from the time that was due, so that what a slow responder kept from
- * being sent counts in full (no coordinated omission).
+ * Open loop: the times of arrivals are fixed in advance and do not depend on earlier calls. An idle
+ * slot takes each arrival. If all slots are busy, the arrival waits and is late. Round trips are
+ * measured from the time at which the arrival was due. Delays by a slow responder therefore count
+ * in full (no coordinated omission).
  */
 
 #include <stdbool.h>
@@ -21,39 +21,44 @@ struct bench_options;
 
 struct pace {
 	bool is_open_loop;
-	bool is_waiting; /* slots do not go on at once: open loop, or time to think */
-	/* Slots without a call, the longest idle first; the ring has room for all. */
+	bool is_waiting; /* slots wait between calls: open loop, or think time */
+	/*
+	 * A ring of slots without a call, in the order in which they became idle. It has room for
+	 * all slots.
+	 */
 	struct load_slot **idle;
 	uint32_t mask, head, tail;
 	uint64_t think_ticks;
 	/* Arrival number n, from 0, is due at begin + (n + phase) * ticks_per_call. */
 	double ticks_per_call, phase;
 	uint64_t begin_ticks;
-	uint64_t arrivals;   /* taken since the beginning */
-	uint64_t due_ticks;  /* the next one */
-	uint64_t busy_ticks; /* the last time that one found no idle slot */
-	uint64_t late;	     /* that found none */
+	uint64_t arrivals;   /* number of arrivals that were taken */
+	uint64_t due_ticks;  /* time of the next arrival */
+	uint64_t busy_ticks; /* latest time at which an arrival found no idle slot */
+	uint64_t late;	     /* number of arrivals that found no idle slot */
 };
 
-/* 'share' is the part of the rate that falls to this client, 'phase' (0 to 1) where in the interval
- * it begins. 0 or -ENOMEM. */
+/*
+ * Sets up the pace. 'share' is this client's part of the rate. 'phase' (0 to 1) is the position in
+ * the interval at which it begins. Returns 0 or -ENOMEM.
+ */
 int pace_init(struct pace *pace, const struct bench_options *options, uint32_t nslots, double share,
 	      double phase);
 void pace_fini(struct pace *pace);
 
-/* Forget arrivals that were not taken; the next ones count from now. */
+/* Drops arrivals that were not taken, and counts the next ones from 'now_ticks'. */
 void pace_restart(struct pace *pace, uint64_t now_ticks);
 
-/* A slot has no call. */
+/* Adds a slot without a call. */
 void pace_put(struct pace *pace, struct load_slot *slot);
 
-/* Make the calls that are due by 'now_ticks'; how many. */
+/* Starts the calls that are due by 'now_ticks'. Returns their number. */
 uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks);
 
-/* Arrivals that were due before 'end_ticks' and not taken. */
+/* Returns the number of arrivals that were due before 'end_ticks' and were not taken. */
 uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks);
 
-/* When arrival number 'n' is due. */
+/* Returns the time at which arrival number 'n' is due. */
 uint64_t pace_due(const struct pace *pace, uint64_t n);
 
 #endif

@@ -5,22 +5,23 @@
 /*
  * The bench's RPC program and its upper-layer binding.
  *
- *   NULL  (opaque padding[size])                  -> void
- *   ECHO  (opaque data<>)                         -> opaque data<>            nothing is
- * DDP-eligible READ  (u64 offset, u32 count)                 -> opaque data<>            data is
- * DDP-eligible WRITE (u64 seed, bool verify, opaque data<>)  -> bool matched, u32 count  data is
- * DDP-eligible LIST  (u64 offset, u32 count)                 -> opaque data<>            nothing is
- * DDP-eligible
+ *         arguments                               results                     DDP-eligible
  *
- * READ and LIST return bytes of an endless sequence that both sides know, WRITE says where in it
- * its data start: so each byte can be checked, by whoever receives it.
+ *   NULL  opaque padding[size]                    void                        -
+ *   ECHO  opaque data<>                           opaque data<>               nothing
+ *   READ  u64 offset, u32 count                   opaque data<>               data
+ *   WRITE u64 seed, bool verify, opaque data<>    bool matched, u32 count     data
+ *   LIST  u64 offset, u32 count                   opaque data<>               nothing
+ *
+ * READ and LIST return bytes of an endless sequence that both sides know. WRITE tells the position
+ * in the sequence at which its data start. Each receiver can therefore check every byte.
  */
 
 #include <weir/binding.h>
 
 #include "pattern.h"
 
-#define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
+#define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 reserves for sites */
 #define BENCH_VERS 1u
 
 enum bench_proc {

@@ -2,8 +2,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-/* What was measured, for people and for programs. Nothing of this runs while something is measured.
- */
+/* The reports for users and for programs. None of these functions runs during a measurement. */
 
 #include <stdio.h>
 
@@ -11,27 +10,35 @@
 
 #include "results.h"
 
-/* Before the load: 0 if the files that were asked for can be written, else -EIO, said on standard
- * error. */
+/*
+ * Checks before the load that the requested files can be written. Returns 0, or -EIO after it has
+ * printed the error on standard error.
+ */
 int bench_report_check(const struct bench_options *options);
 
-/* All that was asked for. 0, or -EIO that was said. */
+/* Writes all requested reports. Returns 0, or -EIO after it has printed the error. */
 int bench_report(const struct bench_results *results);
 
-/* The table, and lines on what was missed, on standard output. 0, or -1 that was said. */
+/*
+ * Prints the table, and lines on missed thresholds, on standard output. Returns 0, or -1 after it
+ * has printed the error.
+ */
 int bench_report_text(const struct bench_results *results);
 
-/* One object with all figures; doc/weir-bench.schema.json describes it. The caller's to free. */
+/*
+ * Returns one object with all figures, which doc/weir-bench.schema.json describes. The caller frees
+ * it.
+ */
 json_t *bench_report_json(const struct bench_results *results);
 
-/* 0, or -1 with errno. */
+/* These return 0, or -1 with errno set. */
 int bench_report_csv(FILE *file, const struct bench_results *results);
 int bench_report_html(FILE *file, const json_t *root);
 
 const char *bench_mode_name(const struct bench_options *options);
 const char *bench_exposure_name(enum weir_exposure exposure);
 
-/* Ticks or instructions of one side for each RPC. 0 when it had none. */
+/* Returns the ticks or instructions of one side per RPC, or 0 if it had no RPC. */
 double bench_per_rpc(uint64_t amount, uint64_t rpcs);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures for a spreadsheet: a row for each run of each combination. */
+/* Writes figures for a spreadsheet: a row for each run of each combination. */
 #include <stdio.h>
 
 #include "report.h"

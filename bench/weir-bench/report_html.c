@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A page to look at: report.html with the JSON in it. It needs nothing else, and draws itself. */
+/* Writes a page for a browser: report.html with the JSON inside. The page needs no other file. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "report.h"
 #include "report_page.h"
 
-/* No '<' in it: one can only be in a string, where it may be escaped, and could end the script that
- * holds the data. */
+/*
+ * Escapes each '<', which could end the script element that holds the data. In JSON it can only be
+ * in a string, where the escape is valid.
+ */
 static void write_data(FILE *file, const char *json)
 {
 	for (; *json != '\0'; json++) {

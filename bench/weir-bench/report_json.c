@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures for programs, as doc/weir-bench.schema.json describes them: a key that is there stays,
- * with its meaning. */
+/*
+ * Writes figures for programs, as doc/weir-bench.schema.json describes them. An existing key stays
+ * and keeps its meaning.
+ */
 #include "report.h"
 
 #define SCHEMA 2
@@ -60,7 +62,7 @@ static json_t *thresholds_json(const struct bench_point *point)
 	return array;
 }
 
-/* [lowest time, calls] of each bucket that has any. */
+/* Returns [lowest time, calls] for each bucket that is not empty. */
 static json_t *histogram_json(const struct hist *hist)
 {
 	json_t *array = json_array();
@@ -100,7 +102,7 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 	return object;
 }
 
-/* What was asked for. */
+/* Adds the options of the run. */
 static void add_options(json_t *root, const struct bench_options *options)
 {
 	json_object_set_new(root, "size", json_integer(bench_largest_bytes(options)));

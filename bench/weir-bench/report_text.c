@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Figures for people: a paragraph on one combination, or a row each of several. */
+/* Prints figures for users: a paragraph for one combination, or one row for each of several. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void print_sizes(const struct bench_options *options)
 		printf("%u bytes", bench_largest_bytes(options));
 }
 
-/* A side's cost for each RPC. */
+/* Prints the cost of a side per RPC. */
 static void print_cpu(const char *side, const struct bench_cpu *cpu, uint64_t rpcs)
 {
 	printf("%s %.0f cycles per RPC, busy %.1f %%, instructions ", side,
@@ -192,7 +192,7 @@ static void print_table(const struct bench_results *results)
 		print_thresholds(&results->points[i], true);
 }
 
-/* An interrupt is visible before any figure. */
+/* Prints an interrupt before any figure. */
 static void print_interrupted(const struct bench_results *results)
 {
 	if (!bench_results_interrupted(results))

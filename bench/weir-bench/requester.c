@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requester's side: its clients, a thread each, and their results added up. */
+/* The requester's side: its clients, with a thread each, and the sums of their results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static void *run(void *arg)
 			fprintf(stderr, "\r%70s\r", "");
 		client_disconnect(client);
 	} else {
-		atomic_fetch_add(client->nsettled, 1); /* nobody is to wait for this one */
+		atomic_fetch_add(client->nsettled,
+				 1); /* the others must not wait for this client */
 	}
 	bench_worker_stop();
 	return NULL;
@@ -129,7 +130,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 			rc = client_start(&clients[started + 1]);
 		if (rc == 0)
 			run(&clients[0]);
-		else /* nobody is to wait for those that do not run */
+		else /* the others must not wait for clients that do not run */
 			atomic_fetch_add(&nsettled, n - started);
 	}
 	for (uint32_t i = 0; i < started; i++)
@@ -141,7 +142,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		client_fini(&clients[i]);
 	}
 	if (result->least_calls == UINT64_MAX)
-		result->least_calls = 0; /* not one connection came to be */
+		result->least_calls = 0; /* no connection was established */
 	free(clients);
 	return rc;
 }

@@ -8,32 +8,34 @@
 #include "series.h"
 #include "shared.h"
 
-/* What the requester's side measured, all engines together. */
+/* The results of the requester's side, for all engines together. */
 struct bench_result {
 	double seconds;
 	uint64_t calls;
-	uint64_t bytes; /* of bulk data, both ways */
+	uint64_t bytes; /* bytes of bulk data in both directions */
 	uint64_t errors;
 	uint64_t verify_failures;
-	uint64_t least_calls, most_calls; /* of 'calls', on one connection with load */
-	uint64_t idle_calls;		  /* on those without load */
-	uint64_t late;	  /* open loop: arrivals that found every slot busy; rtt has them all */
-	uint64_t untaken; /* of these, those that were not sent by the end; calls is without them */
+	uint64_t least_calls, most_calls; /* fewest and most 'calls' on one connection with load */
+	uint64_t idle_calls;		  /* calls on connections without load */
+	uint64_t late;	  /* open loop: arrivals that found every slot busy; 'rtt' includes them */
+	uint64_t untaken; /* late arrivals that were not sent by the end; 'calls' excludes them */
 	struct hist rtt;
 	struct series series;
 	struct bench_cpu cpu;
-	bool settled;			/* with --steady: the rate settled in time */
-	double settle_spread;		/* of the latest rates then, the worst client's */
-	double settle_seconds;		/* after the warm-up */
-	struct weir_engine_stats stats; /* since the warm-up's end */
-	enum weir_exposure exposure;	/* the policy in force */
+	bool settled;	       /* with --steady: the rate settled in time */
+	double settle_spread;  /* with --steady: spread of the latest rates, of the worst client */
+	double settle_seconds; /* with --steady: time after the warm-up */
+	struct weir_engine_stats stats; /* counted from the end of the warm-up */
+	enum weir_exposure exposure;	/* the effective policy */
 	bool connected;
-	bool is_cut_short; /* a signal came before all was measured */
-	int first_error;   /* status of the first call that failed, 0: none */
+	bool is_cut_short; /* a signal came before the measurement was complete */
+	int first_error;   /* status of the first failed call, or 0 */
 };
 
-/* Run the load. 0, or a negative errno that was said on standard error; *result is filled either
- * way. */
+/*
+ * Runs the load. Returns 0, or a negative errno after it has printed the reason on standard error.
+ * *result is filled in either case.
+ */
 int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
 			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder's side: the bench's program behind a listener, one engine a core. */
+/* The responder's side: the bench's program behind a listener, with one engine per core. */
 #include "responder.h"
 
 #include <weir/request.h>
@@ -13,21 +13,24 @@
 #include "program.h"
 #include "worker.h"
 
-/* What a responder that stands alone has to read from, whatever its requesters ask for. */
+/*
+ * The minimum size of the data that a separate responder serves, because its requesters may ask for
+ * any size.
+ */
 #define RESPONDER_ALONE_BYTES (4u << 20)
 
 struct server {
 	const struct bench_options *options;
 	struct bench_shared *shared;
 	struct weir_engine *engine;
-	struct weir_region *cache; /* what READ returns: the sequence from 0 */
+	struct weir_region *cache; /* data of READ: the sequence from 0 */
 	uint8_t *cache_base;
 	uint64_t cache_bytes;
 	uint32_t lcore;
 	int rc;
 	pthread_t thread;
 	struct weir_engine_stats at_warm;
-	struct bench_cpu cpu; /* since then */
+	struct bench_cpu cpu; /* counted from the end of the warm-up */
 	bool was_warm;
 };
 
@@ -50,7 +53,7 @@ static void handle_echo(struct weir_request *req)
 	weir_request_reply(req);
 }
 
-/* What is to be returned of the cache; false: it has no such bytes. */
+/* Decodes the range of the cache to return. Returns false if the cache has no such bytes. */
 static bool get_range(struct weir_request *req, const struct server *server, uint64_t *offset,
 		      uint32_t *count)
 {
@@ -127,7 +130,9 @@ static void handle_write(struct weir_request *req, struct server *server)
 
 static struct server *server_of(struct weir_request *req, struct server *servers)
 {
-	/* Connections may be on any of the engines; there are few. */
+	/*
+	 * A connection may be on any of the engines. There are few, so a linear search is enough.
+	 */
 	while (servers->engine != weir_request_engine(req))
 		servers++;
 	return servers;
@@ -165,7 +170,7 @@ static int server_init(struct server *server, struct server *first)
 		fprintf(stderr, "weir-bench: no engine for the responder: %s\n", strerror(-rc));
 		return rc;
 	}
-	/* A requester elsewhere may read up to the largest that is asked for here. */
+	/* A separate requester may read up to the largest size that was given to this responder. */
 	options.len_bytes = server->options->working_set_bytes;
 	if (options.len_bytes < bench_largest_bytes(server->options))
 		options.len_bytes = bench_largest_bytes(server->options);
@@ -226,8 +231,10 @@ static void serve_polls(struct server *server, const struct bench_clock *clock,
 	bench_cpu_close(counter);
 }
 
-/* Connections are spread over all: where one does not serve, none may. The requester says when it
- * is over, if it is of this bench. */
+/*
+ * Handles the failure of one thread. Connections are distributed over all threads, so all must end
+ * if one does not serve. A requester in the same program ends the run itself.
+ */
 static void server_failed(struct server *server)
 {
 	server->shared->failed++;
@@ -273,7 +280,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 		"weir-bench: the responder's device is gone, nobody can connect any more: %s\n",
 		strerror(-error));
 	first->rc = error;
-	/* Else the requester says when it is over. */
+	/* Otherwise the requester ends the run. */
 	if (first->options->side == SIDE_RESPONDER)
 		first->shared->stop = 1;
 }

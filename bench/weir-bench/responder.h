@@ -5,8 +5,11 @@
 #include "options.h"
 #include "shared.h"
 
-/* The responder's side: one engine a core, all behind one listener. Runs until shared->stop, or for
- * ever when it stands alone. 0, or a negative errno that was said on standard error. */
+/*
+ * Runs the responder's side: one engine per core, all behind one listener. It runs until
+ * shared->stop is set. Returns 0, or a negative errno after it has printed the reason on standard
+ * error.
+ */
 int bench_responder_run(const struct bench_options *options, struct bench_shared *shared,
 			const uint32_t *lcores, uint32_t nlcores);
 

@@ -131,7 +131,7 @@ bool bench_point_meets(const struct bench_point *point, uint32_t i, double *valu
 	const struct bench_threshold *threshold = &point->options.thresholds[i];
 
 	*value = bench_figures_spread(point->figures, point->nruns, threshold->metric).median;
-	/* Nothing that was measured is no latency of 0. */
+	/* Without a measured call the latency of 0 must not meet a threshold. */
 	return point->sum.rtt.count > 0 && bench_threshold_holds(threshold, *value);
 }
 

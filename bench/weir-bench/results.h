@@ -2,7 +2,9 @@
 #ifndef BENCH_RESULTS_H
 #define BENCH_RESULTS_H
 
-/* What was measured: of each combination of a sweep, each repetition, and all of them together. */
+/*
+ * The results: of each repetition of each combination of a sweep, and of all repetitions together.
+ */
 
 #include "requester.h"
 
@@ -11,17 +13,18 @@ struct bench_run {
 	double seconds;
 	uint64_t calls, errors, late, untaken;
 	bool settled;
-	bool is_cut_short; /* by a signal: its figures are of a part of the measured time */
+	bool is_cut_short; /* a signal ended it: its figures cover only a part of the measured time
+			    */
 	double settle_spread, settle_seconds;
 	struct series series;
 };
 
 struct bench_point {
 	struct bench_options options;
-	uint32_t nruns;		       /* so far */
-	struct bench_run *runs;	       /* options.repeat of them */
-	struct bench_figures *figures; /* of each */
-	struct bench_result sum;       /* of all; verify_failures are of both sides */
+	uint32_t nruns;		       /* number of runs so far */
+	struct bench_run *runs;	       /* options.repeat elements */
+	struct bench_figures *figures; /* one element per run */
+	struct bench_result sum;       /* of all runs; verify_failures includes both sides */
 	struct bench_counters responder;
 };
 
@@ -30,36 +33,39 @@ struct bench_results {
 	uint32_t npoints;
 	struct bench_point *points;
 	uint32_t runs_asked,
-		runs_finished; /* of all points; fewer are finished only after an interrupt */
+		runs_finished; /* for all points; only an interrupt leaves runs unfinished */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int bench_results_init(struct bench_results *results, const struct bench_options *options);
 void bench_results_fini(struct bench_results *results);
 
-/* Another repetition is over, or was cut short. */
+/* Adds a repetition that has ended or was cut short. */
 void bench_point_add(struct bench_point *point, const struct bench_result *result,
 		     const struct bench_shared *shared);
 
-/* A signal ended the runs before all of them were finished. */
+/* Returns true if a signal ended the runs before all of them were finished. */
 static inline bool bench_results_interrupted(const struct bench_results *results)
 {
 	return results->runs_finished < results->runs_asked;
 }
 
-/* Forget the points that have no run. */
+/* Removes the points that have no run. */
 void bench_results_drop_empty(struct bench_results *results);
 
-/* The medians of all metrics. */
+/* Returns the medians of all metrics. */
 struct bench_figures bench_point_medians(const struct bench_point *point);
 
-/* Of all points; the first status of a call that failed, 0: none. */
+/*
+ * Return the errors, and the verify failures, of all points. *first_error is the status of the
+ * first failed call, or 0.
+ */
 uint64_t bench_results_errors(const struct bench_results *results, int *first_error);
 uint64_t bench_results_verify_failures(const struct bench_results *results);
 
-/* Threshold number 'i' of the options at this point. */
+/* Returns whether this point meets threshold number 'i' of the options. */
 bool bench_point_meets(const struct bench_point *point, uint32_t i, double *value);
-/* How many thresholds were not met, at all points together. */
+/* Returns the number of missed thresholds, for all points together. */
 uint32_t bench_results_missed(const struct bench_results *results);
 
 #endif

@@ -3,8 +3,8 @@
 #define SHARED_H
 
 /*
- * What the two sides of one bench tell each other beside their RPCs: memory that both map when
- * weir-bench starts both (made before the fork, or plain memory between threads).
+ * Memory in which the two sides of one bench exchange information beside their RPCs, if weir-bench
+ * starts both. It is made before the fork, or is plain memory between threads.
  */
 
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "counters.h"
 #include "cpu.h"
 
-/* Counters of one side's engines, summed, since its warm-up ended. */
+/* Sums of the counters of one side's engines, from the end of its warm-up. */
 struct bench_counters {
 	struct weir_engine_stats stats;
 	struct bench_cpu cpu;
@@ -22,18 +22,18 @@ struct bench_counters {
 };
 
 struct bench_shared {
-	_Atomic uint32_t runs_begun;	/* by the requester, when there are several */
-	_Atomic uint32_t runs_answered; /* by the responder: it is done with them */
+	_Atomic uint32_t runs_begun;	/* number of runs that the requester has begun */
+	_Atomic uint32_t runs_answered; /* number of runs that the responder has finished */
 	_Atomic uint32_t
-		interrupted; /* by a signal: no run is to begin, and the present one ends */
-	/* Of the present run: */
-	_Atomic uint32_t responders_ready; /* listeners that are up */
+		interrupted; /* set by a signal: no run may begin, and the present one ends */
+	/* The members below belong to the present run. */
+	_Atomic uint32_t responders_ready; /* number of listeners that are ready */
 	_Atomic uint32_t failed;	   /* a side could not start */
-	_Atomic uint32_t warm;		   /* warm-up is over: the measured time runs */
+	_Atomic uint32_t warm;		   /* the warm-up is over and the measured time runs */
 	_Atomic uint32_t stop;		   /* the measured time is over */
-	_Atomic uint32_t verify_failures;  /* found by the responder */
+	_Atomic uint32_t verify_failures;  /* failures that the responder found */
 	struct bench_counters responder;
-	pid_t child; /* the responder's process, of this one; 0: it is none */
+	pid_t child; /* the responder's process, a child of this one; 0 if there is none */
 	char addr[108];
 };
 

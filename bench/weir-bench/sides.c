@@ -17,7 +17,10 @@
 #define READY_MS 30000
 #define END_MS	 10000
 
-/* The first half of the lcores calls, the second answers; with one, both share it. */
+/*
+ * Assigns the first half of the lcores to the requester, the second half to the responder. A single
+ * lcore is shared.
+ */
 static void split_lcores(const struct bench_options *options, const uint32_t **requester,
 			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
 {
@@ -50,7 +53,10 @@ static struct bench_shared *share(const struct bench_options *options)
 	return shared;
 }
 
-/* The responder's process: a run after the other, each when the requester begins it. */
+/*
+ * Runs in the responder's process. It carries out one run after the other, each when the requester
+ * begins it.
+ */
 static int answer_runs(const struct sides *sides, uint32_t nruns)
 {
 	struct bench_shared *shared = sides->shared;
@@ -94,7 +100,7 @@ int sides_start(struct sides *sides, const struct bench_options *options, uint32
 	return 0;
 }
 
-/* When it could not say so itself, this says how it ended. */
+/* Returns true if the child has ended. If a signal ended it, this function reports that. */
 static bool child_is_gone(struct sides *sides)
 {
 	int status;
@@ -111,8 +117,10 @@ static bool child_is_gone(struct sides *sides)
 	return true;
 }
 
-/* It counts to the end of a run; one that does not come to it, as somebody has stopped it, is
- * killed. */
+/*
+ * Waits until the child has ended the run. A child that does not end, for example because it was
+ * stopped, is killed.
+ */
 static int wait_answered(struct sides *sides, uint32_t number)
 {
 	for (int ms = 0; sides->shared->runs_answered <= number; ms++) {
@@ -227,8 +235,10 @@ int sides_run(struct sides *sides, uint32_t number, const struct bench_options *
 
 void sides_end(struct sides *sides)
 {
-	/* After its last run it ends by itself; when runs were left out, it waits for them: nothing
-	 * of it is wanted any more. */
+	/*
+	 * The child ends by itself after its last run. If runs were left out, it waits for them,
+	 * and it can be killed because nothing else is expected of it.
+	 */
 	if (sides->child > 0) {
 		kill(sides->child, SIGKILL);
 		waitpid(sides->child, NULL, 0);

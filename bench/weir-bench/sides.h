@@ -3,9 +3,10 @@
 #define BENCH_SIDES_H
 
 /*
- * The sides that run here. The requester's is this process, or its first thread; the responder's is
- * a process that was forked before anything else, or a thread, or elsewhere. Both go through the
- * runs together: for each, they make engines as it needs them.
+ * The sides that run in this program. The requester's side is this process, or its first thread.
+ * The responder's side is a process that is forked before anything else happens, or a thread, or a
+ * program elsewhere. Both sides carry out the runs together, and for each run they make the engines
+ * that it needs.
  */
 
 #include <sys/types.h>
@@ -15,19 +16,24 @@
 struct sides {
 	const struct bench_options *options;
 	struct bench_shared *shared;
-	pid_t child; /* 0: none, or none any more */
+	pid_t child; /* 0 if there is no child */
 };
 
-/* Start what lasts for all 'nruns' runs; run number n is of combination n % (their number). 0 or
- * -errno. */
+/*
+ * Starts everything that lasts for all 'nruns' runs. Run number n is of combination n modulo the
+ * number of combinations. Returns 0 or -errno.
+ */
 int sides_start(struct sides *sides, const struct bench_options *options, uint32_t nruns);
 void sides_end(struct sides *sides);
 
-/* One run, in order, from 0. 0, or -errno that was said; *result is filled either way. */
+/*
+ * Carries out one run. 'number' counts from 0, in order. Returns 0, or -errno after it has printed
+ * the reason. *result is filled in either case.
+ */
 int sides_run(struct sides *sides, uint32_t number, const struct bench_options *point,
 	      struct bench_result *result);
 
-/* --listen: be the responder until a signal. 0 or -errno. */
+/* --listen: runs the responder until a signal comes. Returns 0 or -errno. */
 int sides_listen(const struct bench_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The combinations that a sweep goes through. */
+/* The combinations of a sweep. */
 #include "options.h"
 
 static uint32_t at_least_one(uint32_t n)
@@ -15,7 +15,10 @@ uint32_t bench_options_points(const struct bench_options *options)
 	       at_least_one(sweep->connections.n) * at_least_one(sweep->rates.n);
 }
 
-/* The range's value for what is left of the number, whose last digit, so to say, it is. */
+/*
+ * Removes the lowest digit of *number, which selects a value of the range. Each range is a digit of
+ * the number, with the size of the range as its base.
+ */
 static uint64_t take(const struct bench_range *range, uint32_t *number)
 {
 	uint64_t value = range->values[*number % range->n];

@@ -74,7 +74,9 @@ void bench_idle_init(struct bench_idle *idle, const struct bench_options *option
 		idle->yields = false;
 		break;
 	case WEIR_IDLE_AUTO:
-		/* A pinned thread sees one CPU, its own; unless another of ours was put there, too.
+		/*
+		 * A pinned thread has its CPU for itself, unless another thread of this program is
+		 * pinned to it.
 		 */
 		if (options->nlcores > 0) {
 			idle->yields = false;

@@ -2,7 +2,7 @@
 #ifndef WORKER_H
 #define WORKER_H
 
-/* Threads that poll engines: pinned where cores were named, yielding where they share them. */
+/* Threads that poll engines. They are pinned if cores were named, and yield if they share cores. */
 
 #include <sched.h>
 #include <unistd.h>
@@ -10,22 +10,28 @@
 #include "clock.h"
 #include "options.h"
 
-/* Pin the calling thread to 'cpu' and make it known to DPDK, so that pools have a cache for it.
- * 'cpu' UINT32_MAX: not pinned. 0 or -errno, said on standard error. */
+/*
+ * Pins the calling thread to 'cpu', unless that is UINT32_MAX, and registers it with DPDK, so that
+ * pools have a cache for it. Returns 0, or -errno after it has printed the reason on standard
+ * error.
+ */
 int bench_worker_start(uint32_t cpu);
 void bench_worker_stop(void);
-/* Whether threads can be pinned to each of --lcores: 0 or -errno, said on standard error. */
+/*
+ * Checks that threads can be pinned to each of --lcores. Returns 0, or -errno after it has printed
+ * the reason on standard error.
+ */
 int bench_worker_check(const struct bench_options *options);
 
 struct bench_idle {
 	bool yields;
 	bool sleeps;
-	uint32_t empty; /* polls in a row that found nothing */
+	uint32_t empty; /* consecutive polls without work */
 };
 
 #define BENCH_SLEEP_US 50
 
-/* How this profile idles: spin where each thread has a core to itself, else yield. */
+/* Sets how this profile idles: threads spin if each has its own core, otherwise they yield. */
 void bench_idle_init(struct bench_idle *idle, const struct bench_options *options);
 
 static inline void bench_idle(struct bench_idle *idle, uint32_t work)
