@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-memcpy: what one core copies between two sets of buffers of a size, in turn, in the
- * same kind of memory that weir uses for bulk data: the measure for READ and WRITE of that size.
- * And the shm driver's copy beside it.
+ * weir-micro-memcpy: measures how fast one core copies between two sets of buffers of a given size,
+ * which it uses in turn. The memory is of the same kind that weir uses for bulk data, so the result
+ * is the reference for READ and WRITE of that size. It can also measure the shm driver's copy.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +17,7 @@
 
 #include "copy.h"
 
-#define SPAN 0x100000u /* what of an address says how buffers lie to each other */
+#define SPAN 0x100000u /* low bits of addresses that determine the relative position of buffers */
 
 static uint64_t now_ns(void)
 {
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
 		help();
 		return 2;
 	}
-	/* Enough for hugepages, and for the one to be put in place by the other. */
+	/* This is enough for hugepages, and to shift one set relative to the other. */
 	from = buffers(size * sources + 2 * SPAN);
 	to = buffers(size * targets + 2 * SPAN);
 	to += ((uintptr_t)from - (uintptr_t)to) % SPAN + offset;
@@ -148,7 +148,7 @@ int main(int argc, char **argv)
 				shm_copy(dst, src, size);
 			else
 				memcpy(dst, src, size);
-			/* The copy is made: the compiler may not leave it out. */
+			/* The barrier keeps the compiler from omitting the copy. */
 			__asm__ volatile("" ::: "memory");
 		}
 		end = now_ns();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-parts: each part of the data path by itself, many times, in a function of its own, for
- * callgrind to count instructions by: bench/micro/check-budget does. Nothing here is timed.
+ * weir-micro-parts: runs each part of the data path many times in its own function, so that
+ * callgrind can count the instructions of each. bench/micro/check_budget.py does that. Nothing is
+ * timed here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,7 @@
 #define PART out_of_line
 #endif
 
-/* What was written is used, and what is read may have changed. */
+/* Makes the compiler assume that written memory is used, and that read memory may have changed. */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
 static uint8_t short_call[INLINE_BYTES], chunk_call[INLINE_BYTES], list_call[INLINE_BYTES],
@@ -48,7 +49,7 @@ static struct call_slot slots[SLOTS];
 static struct weir_call calls[SLOTS];
 static struct ring_writer writer;
 static struct ring_reader reader;
-static uint64_t failed; /* what did not do what it is measured for */
+static uint64_t failed; /* operations that did not have the expected result */
 
 static const struct rdma1_segment segment = {.handle = 7, .length = 4096, .offset = 0x10000};
 
@@ -174,7 +175,7 @@ static void plan_and_encode(const struct reduce_call_in *in, enum reduce_form fo
 	}
 }
 
-/* A call that is all inline. */
+/* A call that is wholly inline. */
 static PART void measure_reduce_call_short(void)
 {
 	const struct reduce_call_in in = {.pieces = pieces,
@@ -187,7 +188,7 @@ static PART void measure_reduce_call_short(void)
 	plan_and_encode(&in, REDUCE_SHORT);
 }
 
-/* A WRITE: its data are a Read chunk. */
+/* A WRITE whose data are a Read chunk. */
 static PART void measure_reduce_call_chunked(void)
 {
 	const struct reduce_call_in in = {.pieces = pieces,
@@ -200,7 +201,7 @@ static PART void measure_reduce_call_chunked(void)
 	plan_and_encode(&in, REDUCE_CHUNKED);
 }
 
-/* A READ's reply: its data go to a Write chunk. */
+/* The reply to a READ, whose data go to a Write chunk. */
 static PART void measure_reduce_reply_chunked(void)
 {
 	struct rdma1_header call;
@@ -230,7 +231,7 @@ static PART void measure_xid_find(void)
 		uint32_t slot = i % SLOTS;
 
 		check(call_find(&requester, requester.slots[slot].xid) == &calls[slot]);
-		check(!call_find(&requester, slot)); /* of an earlier call in that slot */
+		check(!call_find(&requester, slot)); /* the XID of an earlier call in that slot */
 		BARRIER();
 	}
 }
@@ -334,7 +335,7 @@ static void set_up_messages(void)
 
 static void set_up(void)
 {
-	/* More than DPDK keeps in a cache, so that there is one. */
+	/* The pool is larger than DPDK's cache, so that it has a cache. */
 	const struct mem_pool_options options = {.name = "parts",
 						 .count = 1024,
 						 .buf_bytes = 256,

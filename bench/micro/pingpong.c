@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-pingpong: how long one 64-byte cache line takes from a core to another and back, each
- * side waiting for the other's word in its own line. What no message between those cores can be
- * faster than.
+ * weir-micro-pingpong: measures the time that one 64-byte cache line takes from one core to another
+ * and back. Each side waits for the other side's word in its own line. No message between those
+ * cores can be faster.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -25,7 +25,9 @@
 
 #define WARMUP 10000u
 
-/* Two lines, one for each direction, not next to each other: no prefetcher takes one for the other.
+/*
+ * Two cache lines, one per direction. They are not adjacent, so that no prefetcher fetches one with
+ * the other.
  */
 struct lines {
 	_Alignas(256) struct {
@@ -60,7 +62,7 @@ static void answer(struct lines *lines, uint64_t rounds)
 	}
 }
 
-/* Ticks of the time stamp counter in a nanosecond. */
+/* Returns the ticks of the time stamp counter per nanosecond. */
 static double ticks_per_ns(void)
 {
 	struct timespec begin, end;
@@ -135,7 +137,7 @@ int main(int argc, char **argv)
 			return usage(2);
 		}
 	}
-	pin(cores[1]); /* the child's, which has no way to say that it can't */
+	pin(cores[1]); /* checks the child's core here, because the child cannot report an error */
 	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	child = lines == MAP_FAILED ? -1 : fork();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-rpc: whole RPCs on one thread. A requester's engine and a responder's, over shm,
- * polled in turn: what an RPC costs both sides together, without waiting for anything. Made to be
- * counted, by 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
+ * weir-micro-rpc: runs whole RPCs on one thread. It polls a requester's engine and a responder's
+ * engine alternately over shm, and measures the cost of an RPC for both sides together, without any
+ * wait. It is meant for 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,11 +21,11 @@
 
 #define PROG	   0x20000000u
 #define DATA_BYTES (1u << 20)
-#define WAIT_NS	   60000000000u /* under callgrind, beside other work */
+#define WAIT_NS	   60000000000u /* enough under callgrind, with other work on the machine */
 #define CONNS_MAX  4096u
 #define IDLE_POLLS                                                                                 \
-	10000u /* a millisecond each, after which connections count as idle, and their credits are \
-		  the others' */
+	10000u /* polls, each a millisecond later, after which connections are idle and their      \
+		  credits are available to others */
 
 enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
 
@@ -35,16 +35,16 @@ struct micro {
 	uint8_t *source_base, *sink_base;
 	struct weir_conn **conns;
 	uint32_t nconns, nopen;
-	uint32_t turn; /* the connection that the next call is for */
+	uint32_t turn; /* the connection of the next call */
 	bool in_turn;
 	uint32_t proc, size, depth, credits;
 	uint64_t left, completed, failed;
 	bool is_closed;
 	bool own_receives;
 	bool is_version2;
-	bool begins; /* each call, in place of calling again what has ended */
+	bool begins; /* begins each call anew instead of reusing the one that ended */
 	struct bench_clock clock;
-	uint64_t ahead_ns; /* of it: the engines' time */
+	uint64_t ahead_ns; /* the engines' time is ahead of the clock by this */
 };
 
 static const struct weir_ulb_proc ulb_procs[] = {
@@ -59,8 +59,10 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Apart, here and for calls, so that what is counted of a null RPC is no stack frame that only
- * items need. */
+/*
+ * This function and the one for calls are separate, so that a null RPC needs no stack frame that
+ * only items need.
+ */
 static out_of_line void handle_read(struct weir_request *req, const struct micro *micro)
 {
 	weir_request_results(req, 4);
@@ -128,7 +130,7 @@ static out_of_line int describe_item(struct micro *micro, struct weir_call *call
 	return weir_call_arg_item(call, micro->sink, micro->sink_base, micro->size);
 }
 
-/* One that was begun, or could not be. */
+/* Submits a call. 'call' is NULL if it could not begin. */
 static void submit(struct micro *micro, struct weir_call *call)
 {
 	int rc;
@@ -192,8 +194,8 @@ static void connect_one(struct micro *micro, const char *name, struct weir_conn 
 		if (micro->is_closed || now > until)
 			die("can't connect");
 		poll_both(micro, now);
-		usleep(100); /* callgrind runs one thread at a time: the drivers' threads of control
-				want to be it */
+		usleep(100); /* callgrind runs one thread at a time, and the drivers' control
+				threads need time to run */
 		weir_engine_stats(micro->responder, &stats);
 	}
 }
@@ -254,10 +256,7 @@ static void run_calls(struct micro *micro, uint64_t calls)
 		die("a call failed");
 }
 
-/*
- * One call, in which the drivers fetch what it names of each other's memory, by their threads of
- * control.
- */
+/* Makes one call in which the drivers map each other's memory, by their control threads. */
 static void run_first_call(struct micro *micro)
 {
 	uint64_t until = micro->completed + 1;
@@ -266,13 +265,13 @@ static void run_first_call(struct micro *micro)
 	call_next(micro);
 	while (micro->completed < until && micro->failed == 0) {
 		poll_both(micro, bench_clock_ns(&micro->clock) + micro->ahead_ns);
-		usleep(100); /* as in connect_one() */
+		usleep(100); /* for the same reason as in connect_one() */
 	}
 	if (micro->failed > 0)
 		die("a call failed");
 }
 
-/* What is counted: a name of its own for --toggle-collect. */
+/* The measured part. The function has its own name for --toggle-collect. */
 static out_of_line void measure(struct micro *micro, uint64_t calls)
 {
 	run_calls(micro, calls);
@@ -386,7 +385,7 @@ int main(int argc, char **argv)
 	}
 	set_up(&micro, &listener);
 	run_first_call(&micro);
-	/* Credits are granted, caches are warm. */
+	/* These calls let credits be granted and fill the caches. */
 	run_calls(&micro, 200 + (micro.in_turn ? 4 * micro.nconns : 0));
 	begin = bench_clock_ns(&micro.clock);
 	measure(&micro, calls);

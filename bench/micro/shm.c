@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-micro-shm: the shm driver alone, between two processes on two cores. Round trips of a Send
- * as long as a small call and one as long as its reply, one at a time; then as many as the depth
- * allows at a time. With --connections, all but one are idle: what they cost.
+ * weir-micro-shm: measures the shm driver alone, between two processes on two cores. A round trip
+ * is a Send as long as a small call and a Send as long as its reply. Round trips are first made one
+ * at a time, and then as many at a time as the depth allows. With --connections, all connections
+ * but one are idle, which shows their cost.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -22,13 +23,13 @@
 #include "eal.h"
 
 #define BURST	   32u
-#define SLOTS	   512u /* of buffers, receives and sends */
+#define SLOTS	   512u /* number of buffers, receives and sends */
 #define SLOT_BYTES 4096u
-#define SIGNAL	   16u /* every so many Sends complete, and give the places back */
+#define SIGNAL	   16u /* one Send of this many completes, which frees the entries of all */
 #define WAIT_S	   10u
 
 struct options {
-	unsigned long cores[2], depth, connections, bytes[2]; /* of request and reply */
+	unsigned long cores[2], depth, connections, bytes[2]; /* bytes of request and reply */
 	double seconds;
 	bool json;
 };
@@ -38,10 +39,10 @@ struct side {
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_qp **qps;
-	uint8_t *mem; /* SLOTS to receive into, SLOTS to send from */
+	uint8_t *mem; /* SLOTS buffers for receives, then SLOTS for sends */
 	struct fabric_mr mr;
-	uint32_t len;  /* of what it sends */
-	uint32_t sent; /* in all */
+	uint32_t len;  /* length of this side's messages */
+	uint32_t sent; /* number of messages sent */
 	struct bench_clock clock;
 };
 
@@ -127,7 +128,7 @@ static void post_sends(struct side *side, struct fabric_qp *qp, uint32_t n)
 		die("a Send was not taken");
 }
 
-/* Poll, post the receives anew. How many messages came. */
+/* Polls, and reposts the receives. Returns the number of received messages. */
 static uint32_t poll_messages(struct side *side, struct fabric_qp *qp)
 {
 	struct fabric_wc wcs[BURST];
@@ -193,7 +194,7 @@ static void connect_all(struct side *side, const struct options *options, const 
 	}
 }
 
-/* Round trips, one at a time. */
+/* Measures round trips one at a time. */
 static void measure_latency(struct side *side, double seconds, struct hist *hist)
 {
 	uint64_t begin_ns = bench_clock_ns(&side->clock), now_ns = begin_ns, warm_ns = 100000000;
@@ -212,7 +213,7 @@ static void measure_latency(struct side *side, double seconds, struct hist *hist
 	}
 }
 
-/* Round trips a second, 'depth' at a time. */
+/* Measures round trips per second, 'depth' at a time. */
 static double measure_rate(struct side *side, double seconds, uint32_t depth)
 {
 	uint64_t begin_ns = bench_clock_ns(&side->clock), now_ns, done = 0;
