@@ -2,13 +2,13 @@
 #ifndef PEER_H
 #define PEER_H
 
-/* What the peers share. */
+/* Common functions of the peers. */
 
 #include <stdint.h>
 
 uint64_t peer_now_ns(void);
 
-/* Have the process run on that core alone, or end it; below 0: on any. */
+/* Pins the process to a core, or ends it on failure. A negative core means any. */
 void peer_pin(long core);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-spsc: a bare ring between two processes, one writer and one reader: DPDK's, with
- * elements of 64 bytes and nothing around it. Round trips through two of them, one at a time; then
- * messages in one direction, in bursts.
+ * weir-peer-spsc: measures a plain ring between two processes, with one writer and one reader. It
+ * is DPDK's ring with elements of 64 bytes. First it makes round trips through two rings, one at a
+ * time; then it sends messages in one direction, in bursts.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -31,7 +31,8 @@ struct element {
 };
 
 static unsigned long rounds = 1000000;
-static long cores[2] = {-1, -1}; /* not pinned: the processes may have to share one, and yield */
+static long cores[2] = {-1,
+			-1}; /* -1: not pinned, so the processes may share a core and must yield */
 
 static void wait_a_little(void)
 {
@@ -65,7 +66,9 @@ static void take(struct rte_ring *ring, struct element *element)
 		wait_a_little();
 }
 
-/* The other process: answers the round trips, then takes the bursts, and says that it has them all.
+/*
+ * Runs in the other process: answers the round trips, then takes the bursts, and reports when it
+ * has all of them.
  */
 static void answer(struct rte_ring *there, struct rte_ring *back)
 {

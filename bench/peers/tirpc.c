@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-tirpc: the same null call by ONC RPC over sockets, with libtirpc, between two processes
- * on two cores: what a program has today that weir is to be put in the place of. One call at a
- * time, as libtirpc makes them.
+ * weir-peer-tirpc: measures the same null call by ONC RPC over sockets, with libtirpc, between two
+ * processes on two cores. This is what a program uses today that could use weir instead. It makes
+ * one call at a time, as libtirpc does.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,7 +44,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Two ends of a connection: of a pair of UNIX sockets, or over the loopback interface. */
+/* Makes a connection: a pair of UNIX sockets, or TCP over the loopback interface. */
 static void connect_pair(bool is_unix, int ends[2])
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
