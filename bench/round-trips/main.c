@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-round-trips: how often the two sides of a call wait for each other, by version 1 and by each
- * part of version 2's extension. Counted over the simulated driver in virtual time, so that it
- * comes out the same on every machine.
+ * weir-round-trips: counts how often the two sides of a call wait for each other, with version 1
+ * and with each part of version 2's extension. It uses the simulated driver in virtual time, so the
+ * counts are the same on every machine.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -86,7 +86,7 @@ static int option_rtt(const char *text, uint64_t *ns)
 	return rc;
 }
 
-/* 0; 1: help was wanted; -1 with the mistake said. */
+/* Parses the options. Returns 0; 1 for --help; or -1 after it has printed the error. */
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
@@ -126,7 +126,7 @@ static int parse(int argc, char **argv, struct options *options)
 
 static struct trips_cost costs[WORKS][BENCH_RANGE_MAX][WAYS];
 
-/* All calls of one way, on a connection of its own. */
+/* Measures all calls in one way, on its own connection. */
 static int measure(const struct options *options, size_t way)
 {
 	struct trips_sides *sides = trips_sides_create(ways[way].protocol, ways[way].extension,

@@ -15,7 +15,7 @@
 #define ADDR	   "round-trips"
 #define DATA_BYTES (4u << 20)
 #define BUFFERS	   8u
-#define BESIDE	   4096u /* data in a buffer: headers */
+#define BESIDE	   4096u /* bytes of a buffer for headers, in addition to the data */
 #define STEPS_MAX  1000000u
 #define CREDITS	   64u
 
@@ -28,7 +28,7 @@ struct trips_sides {
 	struct weir_conn *conn;
 	bool is_open, is_over;
 	uint64_t rtt_ns;
-	/* the call that is being made */
+	/* the present call */
 	uint32_t bytes;
 	bool is_done, is_right;
 	int status;
@@ -123,7 +123,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	sides->is_right = sides->is_right && len == sides->bytes && is_pattern(data, len);
 }
 
-/* Both sides do what they can at this time; then the next thing happens. Time passes for that only.
+/*
+ * Lets both sides do what they can at the present time, and then advances time to the next event.
  */
 static void step(struct trips_sides *sides)
 {
@@ -137,7 +138,7 @@ static void step(struct trips_sides *sides)
 		sim_run_until(sides->world, sim_now(sides->world) + sides->rtt_ns);
 }
 
-/* Until nothing is under way any more. */
+/* Steps until nothing is in progress. */
 static void settle(struct trips_sides *sides)
 {
 	do
@@ -282,7 +283,7 @@ static int start(struct trips_sides *sides, const struct weir_profile *profile)
 		rc = -ECONNREFUSED;
 	if (rc == 0)
 		rc = call(sides, TRIPS_NULL,
-			  0); /* with its reply come all credits (RFC 8166 3.3.3) */
+			  0); /* its reply grants all credits (RFC 8166 section 3.3.3) */
 	return rc;
 }
 
@@ -310,10 +311,11 @@ struct trips_sides *trips_sides_create(enum weir_protocol protocol, enum weir_ex
 		profile.extension = extension;
 		profile.transmissions = transmissions;
 		profile.round_trip_ns = (uint32_t)rtt_ns;
-		/* Few, and each for any message. */
+		/* There are few buffers, and each can hold any message. */
 		profile.long_buffers = profile.bulk_buffers = BUFFERS;
 		profile.long_buffer_bytes = profile.bulk_buffer_bytes = TRIPS_BYTES_MAX + BESIDE;
-		profile.exposure = WEIR_EXPOSURE_WINDOW; /* what is lent can then be counted */
+		profile.exposure = WEIR_EXPOSURE_WINDOW; /* the segments that the responder may
+							    access can then be counted */
 		rc = start(sides, &profile);
 	}
 	if (rc == 0)
