@@ -4,13 +4,13 @@
 -- draft-dnoveck-nfsv4-rpcrdma-rtrext-01 for Wireshark, which knows version 1 only. Fields have the
 -- names of the drafts.
 --
--- It is a heuristic dissector of what InfiniBand, RoCE and iWARP carry. A message is taken when its
--- version is 2 and its body can be one of that procedure; all lengths are checked, and what is
--- malformed is marked where it ends. RPC messages are handed on where they are whole: a single
--- transmission from which nothing was excised.
+-- It is a heuristic dissector for the payload of InfiniBand, RoCE and iWARP. It accepts a message
+-- if the version is 2 and the body is possible for the procedure. All lengths are checked, and a
+-- malformed message is marked where its valid part ends. An RPC message is passed to its own
+-- dissector if it is whole: a single transmission from which nothing was excised.
 --
--- A message that is longer than the path's MTU comes in several packets, which InfiniBand's
--- dissector does not put together: that is done here, and it is shown with its last packet.
+-- A message that is longer than the path's MTU comes in several packets. InfiniBand's dissector
+-- does not reassemble them, so this dissector does. The message is shown with its last packet.
 
 local p2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
 
@@ -28,7 +28,7 @@ local PROPERTIES = {
 local BKREQSUPS = {
   [0] = "RDMA2_BKREQSUP_NONE", [1] = "RDMA2_BKREQSUP_INLINE", [2] = "RDMA2_BKREQSUP_GENL"
 }
--- Both sets of numbers that the draft gives.
+-- The draft gives two sets of numbers, and both are listed.
 local OPERATIONS = { "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR",
   "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR" }
 local TYPES = {
@@ -88,8 +88,8 @@ local malformed = ProtoExpert.new("rpcrdma2.malformed", "Malformed", expert.grou
   expert.severity.ERROR)
 p2.experts = { malformed }
 
--- A cursor over the bytes [at, last) of a message. What does not fit throws SHORT, which dissect()
--- catches.
+-- A cursor over the bytes [at, last) of a message. A read beyond the end throws SHORT, which
+-- dissect() catches.
 local SHORT = {}
 local Cursor = {}
 Cursor.__index = Cursor
@@ -128,8 +128,8 @@ function Cursor:skip_pad(length)
   self.at = self.at + pad
 end
 
--- A counted array, each element of which takes 'least' bytes at least, so that a count can't outrun
--- the message.
+-- Reads a counted array. Each element has at least 'least' bytes, so the count is first checked
+-- against the length of the message.
 function Cursor:array(tree, name, least, element)
   local n = self:u32(tree)
   self:need(n * least)
@@ -156,7 +156,7 @@ local function segments(c, tree, name)
   end)
 end
 
--- An XDR list: before each entry a 1, after the last a 0.
+-- Reads an XDR list, which has a 1 before each entry and a 0 after the last one.
 local function list(c, tree, name, entry)
   local branch = tree:add(p2, c.tvb(c.at, 0), name)
   local start = c.at
@@ -325,8 +325,8 @@ local function report(c, tree)
   return REPORTS[err]
 end
 
--- What an operation leaves behind its header: the length of the payload, and whether that is a
--- whole RPC message.
+-- Reads the header of an operation. Returns the length of the payload, and whether that is a whole
+-- RPC message.
 local function operation(c, tree, opttype)
   local kind = (opttype - 1) % 4
   if kind == 0 or kind == 1 then
@@ -438,8 +438,9 @@ function p2.dissector(tvb, pinfo, root)
   return tvb:len()
 end
 
--- Can it be one? The version and the words behind the procedure; version 1 has its own dissector.
--- 'goes_on': this is the first of several packets of it.
+-- Returns whether this can be a message of version 2, by the version and the words after the
+-- procedure. Version 1 has its own dissector. 'goes_on' means that this is the first of several
+-- packets of the message.
 local function is_ours(tvb, goes_on)
   local length = goes_on and math.huge or tvb:len()
   if tvb:len() < 20 or tvb(4, 4):uint() ~= 2 then
@@ -461,15 +462,16 @@ end
 
 -- Messages in several packets ---------------------------------------------------------------------
 
--- Of InfiniBand and RoCE. iWARP's dissector puts together what it hands on.
+-- These are for InfiniBand and RoCE. iWARP's dissector reassembles messages itself.
 local bth_opcode = Field.new("infiniband.bth.opcode")
 local bth_qp, bth_psn = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn")
 
--- Of Sends: which packet of a message it is.
+-- Opcodes of Sends, by the position of the packet in its message.
 local FIRST, MIDDLE, LAST = 0, 1, { [2] = true, [3] = true, [22] = true }
 
--- Of a packet: 'key', the flow of which its message is; 'at', its PSN, and 'next', that of the one
--- behind it; whether it is the first, and the last, of its message. Nil: its message comes in one.
+-- Returns the place of a packet in its message, or nil if the message has one packet. The place has
+-- these members: 'key', the flow of the message; 'at', the packet's PSN; 'next', the PSN of the
+-- next packet; 'is_first' and 'is_last', whether it is the first or the last packet of the message.
 local function place_of(pinfo)
   local opcode, psn, qp = bth_opcode(), bth_psn(), bth_qp()
   if not opcode or not psn or not qp then
@@ -483,14 +485,15 @@ local function place_of(pinfo)
     next = (psn + 1) % 2 ^ 24, is_first = opcode == FIRST, is_last = LAST[opcode] or false }
 end
 
--- Messages that are not whole yet, by flow; and, by packet, the message that it was of.
+-- 'open' has incomplete messages, by flow. 'taken' has the message of each packet, by packet.
 local open, taken = {}, {}
 
 function p2.init()
   open, taken = {}, {}
 end
 
--- What is lost or comes again is left alone: what is missing is sent once more, from there on.
+-- Adds a packet to its message. Lost and duplicate packets are ignored, because the sender
+-- retransmits from the first missing packet on.
 local function take(place, tvb, number)
   local message = open[place.key]
   if place.is_first then
@@ -513,7 +516,7 @@ local function show_part(tvb, pinfo, root, message)
   local tree = root:add(p2, tvb(), "RPC-over-RDMA version 2, part of a message")
   pinfo.cols.protocol = "RPCoRDMA2"
   pinfo.cols.info = "part of a message"
-  if message.last then -- on the second time through the capture
+  if message.last then -- known in the second pass over the capture
     tree:add(f.whole_in, message.last):set_generated()
     pinfo.cols.info:append(string.format(" [frame %u]", message.last))
   end
@@ -533,7 +536,7 @@ local function heuristic_of_packets(tvb, pinfo, root)
     return heuristic(tvb, pinfo, root)
   end
   local id = string.format("%u %s %u", pinfo.number, place.key, place.at)
-  if taken[id] == nil then -- not on the first time through, always, as that may be without fields
+  if taken[id] == nil then -- may also happen after the first pass, which can run without fields
     taken[id] = take(place, tvb, pinfo.number) or false
   end
   local message = taken[id]
