@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured in a round, and the two tables made of it."""
+"""The measurements of a round, and the two tables that show them."""
 import collections
 
 MIB = 1 << 20
 
 
 def ask(peer, missing, say, measure):
-    """Have 'measure' ask a peer, if it is there. One that fails is missing from then on, without a
-    cure, and said so: all others go on."""
+    """Lets 'measure' ask a peer, if it is installed. A peer that fails is reported, and is missing
+    from then on, without a remedy. All others continue."""
     if peer in missing:
         return
     try:
@@ -18,7 +18,7 @@ def ask(peer, missing, say, measure):
 
 
 def measure_round(tools, missing, goals, got, say):
-    """One round, in which all run in turn: each figure is put behind those of the rounds before."""
+    """Measures one round, in which all programs run in turn. Appends each figure to its list."""
     def ucx(name, test, size, count, figure, scale=1):
         ask('ucx', missing, say,
             lambda: got[name].append(scale * tools.ucx(test, size, count)[figure]))
@@ -59,7 +59,7 @@ IN_TURN = 1024
 
 
 def measure_connections(tools, got):
-    """What idle connections, and taking turns, do to a load of 32 calls in flight."""
+    """Measures 32 calls in flight beside idle connections, and on connections in turn."""
     one = tools.weir('null', 64, 32)['rpc_per_s']
     for name, load in (('idle', ('--connections', str(CONNECTIONS), '--active', '1')),
                        ('turns', ('--connections', str(IN_TURN), '--in-turn'))):
@@ -69,7 +69,7 @@ def measure_connections(tools, got):
 
 
 def measure(tools, missing, rounds, goals, say):
-    """All rounds; a list for each figure, empty where its peer is missing."""
+    """Measures all rounds. Returns a list for each figure, empty if its peer is missing."""
     got = collections.defaultdict(list)
     for number in range(rounds):
         say(f'round {number + 1} of {rounds}')
@@ -85,7 +85,7 @@ def measure(tools, missing, rounds, goals, say):
 
 
 def print_bounds(table, got):
-    """What weir holds itself to, and its other peers to look at."""
+    """Prints the bounds that weir must reach, and its other peers for information."""
     table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 300,
                'ns')
     table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 1.0, 'ns',
@@ -113,7 +113,7 @@ def print_bounds(table, got):
 
 
 def print_steady_work(table, tools):
-    """What steady state is to do without."""
+    """Prints the work that must not occur in the steady state."""
     for name in ('allocations', 'registrations', 'bulk_copies'):
         worst = max(counters[name] for counters in tools.counters)
         table.line(f'{name.replace("_", " ")} after warm-up, worst run', str(worst), '', '', '= 0',
@@ -129,14 +129,14 @@ def print_steady_work(table, tools):
             table.line(what, str(count), '', '', '= 0', count == 0)
 
 
-# Goals that need another machine or tool than this one.
+# Goals that need another machine or another tool.
 ELSEWHERE = (
     ('guest: null to twice ib_send_lat', 'guest/scripts/compare.sh'),
 )
 
 
 def print_goals(table, got):
-    """The speed to reach."""
+    """Prints the goals for the speed."""
     table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 180,
                'ns')
     table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 0.8, 'ns',

@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The state of the two cores: how far apart they are just now.
+"""The state of the two cores: their present distance.
 
-A host may move virtual CPUs, so that a cache line takes 120 ns to go to and fro at times, and 520
-at others, for some seconds or a part of one. A weir that ran while they were near beside a peer
-that ran while they were far says nothing. So the state that is met most often is told by a raw
-ping-pong before all rounds, and each run is made in it: one that was not is made again.
+A host may move virtual CPUs. The round trip of a cache line may then take 120 ns at times and 520
+ns at others, for some seconds or a part of one. A run of weir in one state cannot be compared with
+a run of a peer in another state. Therefore a raw ping-pong finds the most frequent state before all
+rounds, and a run in another state is repeated.
 """
 import functools
 import statistics
 import time
 
-LIKE = 1.4 # how many times longer or shorter a ping-pong may take for it to be the same state
-LOOKS = 20 # by which the state that is met most often is told
-PAUSE = 0.1 # s between two looks
-PATIENCE = 3.0 # s to wait for that state before a run
-TRIES = 5 # of one run
-UNSURE = 0.25 # of all runs, when more of them were taken in another state than that
+LIKE = 1.4 # greatest ratio of two ping-pong times in the same state
+LOOKS = 20 # number of probes that determine the most frequent state
+PAUSE = 0.1 # s between two probes
+PATIENCE = 3.0 # s to wait for the state before a run
+TRIES = 5 # for one run
+UNSURE = 0.25 # greatest part of runs in another state for a reliable result
 
 
 def is_like(ns, other):
@@ -23,33 +23,33 @@ def is_like(ns, other):
 
 
 def most_often(looks):
-    """Of what was seen, the middle of what most is like: neither a mean of two states nor a rare
-    one between them."""
+    """Returns the median of the largest group of similar times. It is neither a mean of two states
+    nor a rare time between them."""
     alike = max(([other for other in looks if is_like(other, ns)] for ns in looks), key=len)
     return statistics.median_low(alike)
 
 
 class State:
     def __init__(self, probe, sleep=time.sleep):
-        """'probe' says how many ns a ping-pong takes just now."""
+        """'probe' returns the present time of a ping-pong in ns."""
         self.probe = probe
         self.sleep = sleep
         self.runs = 0
-        self.again = 0 # that were made once more
-        self.unlike = 0 # whose figure was taken in another state after all
+        self.again = 0 # repeated runs
+        self.unlike = 0 # runs whose figure was taken in another state in spite of that
         looks = [probe()]
         while len(looks) < LOOKS:
             sleep(PAUSE)
             looks.append(probe())
         self.ns = most_often(looks)
-        # it was not there in all the tries of the run before: no patience until it is seen again
+        # The state was absent in all tries of the previous run. There is no wait until it is back.
         self.is_gone = False
 
     def is_here(self):
         return is_like(self.probe(), self.ns)
 
     def wait(self):
-        """Until the cores are in that state, or patience is over."""
+        """Waits at most PATIENCE until the cores are in the state. Returns whether they are."""
         for left in reversed(range(1 if self.is_gone else round(PATIENCE / PAUSE))):
             if self.is_here():
                 return True
@@ -58,8 +58,8 @@ class State:
         return False
 
     def run(self, measure):
-        """What 'measure' gives of a run before and behind which the cores were in that state, or
-        else of the last of TRIES."""
+        """Returns the result of 'measure' for a run before and after which the cores were in the
+        state, or else for the last of TRIES."""
         self.runs += 1
         seen = 0
         for attempt in range(1 if self.is_gone else TRIES):
@@ -75,7 +75,7 @@ class State:
         return result
 
     def is_unsure(self):
-        """Whether so many were that a line may be of two states."""
+        """Returns whether so many runs were in another state that a line may mix two states."""
         return self.unlike > self.runs * UNSURE
 
     def says(self):
@@ -85,7 +85,7 @@ class State:
 
 
 def in_one_state(measure):
-    """A run of Tools that depends on how far apart the cores are."""
+    """Decorates a run of Tools that depends on the distance of the cores."""
     @functools.wraps(measure)
     def run(self, *args, **more):
         if self.state is None:

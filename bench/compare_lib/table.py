@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines: what, weir's figure, the peer's, their ratio or difference over the rounds, its bound, and
-whether it holds."""
+"""A table whose lines have a name, weir's figure, the peer's figure, their ratio or difference over
+the rounds, its bound, and whether the bound is reached."""
 import operator
 import statistics
 
 
 def short(value):
-    """Two digits behind the point, or two that are not 0."""
+    """Formats a number with two decimals, or with two significant digits if it is small."""
     return f'{value:.2f}' if abs(value) >= 0.1 else f'{value:.2g}'
 
 
@@ -20,7 +20,7 @@ class Table:
         print(f'{"":58} {"weir":>16} {"peer":>20} {"ratio":>12} {"bound":>12}')
 
     def line(self, what, weir, peer, figure, bound, holds, spread=''):
-        """'holds' None: it could not be found out. A line without a bound is there to look at."""
+        """'holds' is None if it is unknown. A line without a bound is for information."""
         if not bound and holds is not None:
             verdict = ''
         else:
@@ -55,18 +55,19 @@ class Table:
                   f'  [{short(min(found))} {short(max(found))}]')
 
     def ratio(self, what, weirs, peers, bound, unit, scale=1.0, least=True, peer='', below=False):
-        """At least 'bound', or, where less is better, at most; 'below': less than that."""
+        """The ratio must be at least 'bound', without 'least' at most 'bound', and with 'below'
+        less than 'bound'."""
         self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {short(v)}', bound,
                       least, peer, unit, scale, below)
 
     def over(self, what, weirs, peers, bound, unit, peer=''):
-        """How much more than the peer's, which is to be so much at most."""
+        """The difference to the peer's figure must be at most 'bound'."""
         self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound,
                       False, peer, unit, 1.0)
 
     def at_most(self, what, figures, bound, unit, peer=''):
-        """weir's own figure, for which 'peer' is what measures it; without a bound it is there to
-        look at."""
+        """weir's own figure, which 'peer' measures, must be at most 'bound'. Without a bound it is
+        for information."""
         if not figures:
             self.open(what, self.why_open(peer))
             return
@@ -75,6 +76,6 @@ class Table:
                   bound is None or middle <= bound, f'  [{min(figures):.0f} {max(figures):.0f}]')
 
     def finish(self):
-        """The last line, and the exit status."""
+        """Prints the last line and returns the exit status."""
         print(f'{self.failed} of the bounds not reached, {self.opened} open')
         return 1 if self.failed else 0

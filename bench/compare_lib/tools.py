@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs weir's tools and its peers on two cores, and reads what they say. Each figure is a number in
+"""Runs weir's tools and its peers on two cores, and parses their output. Each figure is a number in
 SI units or ns."""
 import json
 import os
@@ -12,7 +12,7 @@ import time
 
 from state import State, in_one_state
 
-# What has to be there for a peer's figures, and where it comes from.
+# The programs that a peer's figures need, and the command that installs them.
 PEERS = {
     'ucx': (('ucx_perftest', 'taskset'), 'apt-get install ucx-utils'),
     'libfabric': (('fi_pingpong', 'taskset'), 'apt-get install libfabric-bin'),
@@ -22,16 +22,16 @@ PEERS = {
 
 
 def missing_peers():
-    """Names of peers that are not installed, each with what to do about it."""
+    """Returns the names of peers that are not installed, each with the remedy."""
     return {name: cure for name, (programs, cure) in PEERS.items()
             if not all(map(shutil.which, programs))}
 
 
 class Hangs(RuntimeError):
-    """A program that did not end: trying again would only take as long again."""
+    """A program did not end. Another try would only take as long again."""
 
 
-PATIENCE = 120 # s for a program to end, besides those that it was told to take
+PATIENCE = 120 # s for a program to end, in addition to its measured time
 
 
 def run(argv, timeout=PATIENCE, env=None):
@@ -48,24 +48,24 @@ def run(argv, timeout=PATIENCE, env=None):
 
 
 def read_by(read, text, program):
-    """What 'read' makes of what a program said; a program that says something else has failed."""
+    """Returns the result of 'read' for a program's output. Other output counts as a failure."""
     try:
         return read(text)
-    # of a pattern that is nowhere in it, a line or field, a number
+    # The errors of a missing pattern, of a missing line or field, and of an invalid number.
     except (AttributeError, IndexError, ValueError):
         raise RuntimeError(
             f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
 
 
 def read_ucx(text):
-    """The last line of ucx_perftest: its typical latency in us, and its messages per second."""
+    """Parses the last line of ucx_perftest: typical latency in us, and messages per second."""
     fields = [line.split() for line in text.splitlines() if line.split() and
               line.split()[0][0].isdigit()][-1]
     return {'typical_us': float(fields[1]), 'messages_per_s': float(fields[-1])}
 
 
 def read_fi_pingpong(text):
-    """fi_pingpong's line: half of a round trip in us; a round trip in ns is returned."""
+    """Parses fi_pingpong's line, which has half a round trip in us. Returns a round trip in ns."""
     lines = text.splitlines()
     column = lines[0].split().index('usec/xfer')
     return 2000 * float(lines[-1].split()[column])
@@ -76,10 +76,11 @@ def read_callgrind(text):
 
 
 def read_strace(text):
-    """System calls of 'strace -c -p', all together; None: it did not look from its beginning to its
-    end.
+    """Returns the total of system calls that 'strace -c -p' counted, or None if it did not trace
+    the whole time.
 
-    Of a thread that made none it prints no table, but that it attached and detached.
+    For a thread without system calls strace prints no table, but reports that it attached and
+    detached.
     """
     if not re.search(r'^strace: Process \d+ attached$', text, re.M):
         return None
@@ -91,12 +92,12 @@ def read_strace(text):
 
 
 def read_smaps_rollup(text):
-    """A process's bytes; of pages that several share, its part."""
+    """Returns the bytes of a process. Of pages that several processes share it has its part."""
     return 1024 * int(re.search(r'^Pss: +(\d+) kB', text, re.M).group(1))
 
 
 def wait_for_line(process, text):
-    """Until the process says so on standard error."""
+    """Waits until the process has printed 'text' on standard error."""
     said = ''
     for line in process.stderr:
         said += line
@@ -111,8 +112,8 @@ class Tools:
         self.cores = cores.split(',')
         self.time = seconds
         self.port = 13337 + os.getpid() % 1000
-        self.counters = [] # of each run of weir-bench
-        self.state = None # of the cores, in which all is measured; None: in any
+        self.counters = [] # for each run of weir-bench
+        self.state = None # state of the cores for all runs, or None for any
 
     def path(self, *parts):
         return os.path.join(self.build, 'bench', *parts)
@@ -143,7 +144,7 @@ class Tools:
         return self.ping(1000000)
 
     def keep_to_one_state(self):
-        """From here on, measure in the state in which the cores are most of the time."""
+        """Restricts all later measurements to the most frequent state of the cores."""
         self.state = State(lambda: self.ping(50000)['p50_ns'])
 
     @in_one_state
@@ -162,11 +163,11 @@ class Tools:
                             '--core', self.cores[1], seconds=self.time * share)['bytes_per_s']
 
     def beside_memcpy(self, size, workloads, turns):
-        """Short turns of each workload between two of memcpy, one buffer a side; yields (workload,
-        result, memcpy).
+        """Runs each workload for short times, each between two runs of memcpy with one buffer per
+        side. Yields (workload, result, memcpy).
 
-        The speed of one copy changes by a quarter within a second on a shared machine: each turn is
-        put beside the mean of the copies just before and just after it.
+        On a shared machine the speed of copies changes by a quarter within a second. Each result is
+        therefore compared with the mean of the copies just before and just after it.
         """
         before = self.memcpy(size, share=0.3)
         for workload in workloads * turns:
@@ -176,7 +177,7 @@ class Tools:
             before = after
 
     def between(self, server, client, env=None):
-        """What the client says of a pair that finds each other on the loopback interface."""
+        """Runs a server and a client over the loopback interface. Returns the client's output."""
         listening = subprocess.Popen(['taskset', '-c', self.cores[1], *server],
                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                      env=dict(os.environ, **(env or {})))
@@ -216,7 +217,7 @@ class Tools:
                                                        '127.0.0.1']), 'fi_pingpong')
 
     def instructions(self, workload, size, depth, *more, calls=5000):
-        """Of one RPC, both sides together."""
+        """Returns the instructions of one RPC, for both sides together."""
         with tempfile.TemporaryDirectory() as folder:
             said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no',
                         '--toggle-collect=measure', f'--callgrind-out-file={folder}/out',
@@ -225,10 +226,10 @@ class Tools:
         return read_by(read_callgrind, said, 'valgrind') / calls
 
     def memory_of(self, connections):
-        """Bytes of both sides together with so many connections, of which one has load."""
+        """Returns the bytes of both sides together. One of the connections has load."""
         addr = f'weir-compare-{os.getpid()}'
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
-            # so that the kernel counts each page that was touched
+            # With small pages the kernel counts each page that was touched.
             profile.write('[memory]\npages = 4k\n')
             profile.flush()
             common = [self.path('weir-bench', 'weir-bench'), '--profile', profile.name,
@@ -253,12 +254,12 @@ class Tools:
                     process.communicate(timeout=60)
 
     def idle_connection_bytes(self, connections):
-        """What one more costs both sides together."""
+        """Returns the bytes of one more connection for both sides together."""
         return (self.memory_of(connections + 1) - self.memory_of(1)) / connections
 
     def system_calls(self):
-        """System calls of both polling threads in one loaded second, by strace; for each, None: it
-        could not look."""
+        """Counts the system calls of both polling threads in one loaded second, with strace. A
+        count is None if strace failed."""
         addr = f'weir-compare-{os.getpid()}'
         tool = self.path('weir-bench', 'weir-bench')
         server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])
@@ -272,7 +273,7 @@ class Tools:
                                       stdout=subprocess.DEVNULL)
             time.sleep(2.5)
             for name, process in (('requester', client), ('responder', server)):
-                # The process's first thread is the one that polls.
+                # The first thread of the process polls.
                 trace = subprocess.run(['timeout', '-s', 'INT', '1', 'strace', '-c', '-p',
                                         str(process.pid)],
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

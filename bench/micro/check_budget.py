@@ -3,9 +3,9 @@
 """Count the instructions of each part of the data path, and of whole RPCs, and compare them with
 the budget.
 
-callgrind counts: the same however busy the machine is, and on any CPU, as the C library is told to
-use nothing beyond what all of them have. They do depend on the compiler and its options, which is
-why only a build as the budget's is compared.
+The counts come from callgrind. They do not depend on the load of the machine, nor on its CPU,
+because the C library is restricted to instructions that all CPUs have. They depend on the compiler
+and its options, so only a build with those of the budget is compared.
 """
 import argparse
 import os
@@ -16,33 +16,33 @@ import sys
 import tempfile
 
 OVER = 0.03
-ROUNDS = 1000 # as in parts.c
+ROUNDS = 1000 # the same as in parts.c
 CALLS = 3000
 RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'],
         'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
         'rpc_write_4096': ['--workload', 'write', '--size', '4096'],
-        # its data are copied to their place
+        # the data are copied to their destination
         'rpc_write_256': ['--workload', 'write', '--size', '256'],
-        # they go by a chunk, though they would fit inline
+        # the data are in a chunk, although they would fit inline
         'rpc_write_1024': ['--workload', 'write', '--size', '1024'],
-        # each call waits for one
+        # each call waits for a credit
         'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'],
-        # each, in place of what ended being had again
+        # each call is begun anew instead of reusing the one that ended
         'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'],
-        # Beside idle connections, and on one after the other: what finding those with a message
-        # costs.
+        # The cost of finding the connections that have a message: one among idle ones, or all in
+        # turn.
         'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],
         'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256',
                                     '--in-turn']}
-# Which memcpy and memset the C library takes depends on the CPU otherwise, and on what valgrind
-# shows of it.
+# Without these, the C library selects memcpy and memset by the CPU and by the features that
+# valgrind reports.
 TUNABLES = 'glibc.cpu.hwcaps=' + ','.join(f'-{feature}' for feature in (
     'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3',
     'SSE4_1', 'SSE4_2'))
 
 
 def callgrind(out, toggle, *command):
-    """What callgrind says about a command of which it counts the functions of a name."""
+    """Returns the output of callgrind, which counts the functions named by 'toggle'."""
     done = subprocess.run(['valgrind', '--tool=callgrind', '--collect-atstart=no',
                            f'--toggle-collect={toggle}', f'--callgrind-out-file={out}', *command],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -53,15 +53,15 @@ def callgrind(out, toggle, *command):
 
 
 def count_parts(program, folder):
-    """Instructions a round, by the name behind 'measure_'."""
+    """Returns the instructions per round, by the name after 'measure_'."""
     out = os.path.join(folder, 'parts')
     callgrind(out, 'measure_*', program)
     text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--auto=no',
                            out],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     counts = {}
-    # A function has a line for each file that it has instructions of; that of its own file includes
-    # all.
+    # A function has a line for each file that its instructions come from. The line of its own file
+    # includes all of them.
     for amount, name in re.findall(r'^ *([\d,]+) \([ \d.]+%\)  \S+:measure_(\w+)', text, re.M):
         counts[name] = max(counts.get(name, 0), int(amount.replace(',', '')) / ROUNDS)
     return counts
@@ -93,7 +93,7 @@ def write_budget(path, counts):
 
 
 def compare(counts, budget):
-    """Print both; how many are over, or in one of them only."""
+    """Prints both. Returns how many counts are over the budget, or only in one of the two."""
     wrong = 0
     for name in list(budget) + [name for name in counts if name not in budget]:
         allowed, counted = budget.get(name), counts.get(name)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Count the loads of an RPC that take what several stores wrote a moment ago, and compare them with
-what is allowed.
+"""Count the loads of an RPC whose bytes were written by several stores shortly before, and compare
+their number with a limit.
 
-A processor hands a load what one earlier store has, before that is in the cache. What two stores
-have, or one store and the cache, it waits for until all of it is there: behind whatever was stored
-before, lines of the other core's among it. No count of instructions shows that. Here lackey lists
-each load and store of the main program, and the last stores before a load stand for those that are
-not in the cache yet. What libraries load and store is left out.
+A processor can forward the data of one earlier store to a load before the data are in the cache. If
+the bytes come from two stores, or from a store and the cache, the load waits until all of them are
+in the cache. It then also waits for all earlier stores, some of which may be to cache lines of the
+other core. A count of instructions does not show that. Here lackey lists each load and store of the
+main program, and the last stores before a load represent those that are not in the cache yet. Loads
+and stores of libraries are not included.
 """
 import argparse
 import collections
@@ -17,18 +18,18 @@ import shutil
 import subprocess
 import sys
 
-WINDOW = 64 # stores: about what processors hold back
+WINDOW = 64 # stores; about the size of a processor's store buffer
 CALLS = 200
-BASE = 0x108000 # where valgrind loads a program
-# What is left: arguments of 64 bytes, sent as soon as the program has encoded them, and ends of
-# messages that are less than 16 bytes.
+BASE = 0x108000 # address at which valgrind loads a program
+# The allowed loads are of arguments of 64 bytes, which are sent as soon as the program has encoded
+# them, and of ends of messages that are shorter than 16 bytes.
 RPCS = {'null': (6, ['--workload', 'null', '--size', '64']),
         'read': (1, ['--workload', 'read', '--size', '4096']),
         'write': (3, ['--workload', 'write', '--size', '4096'])}
 
 
 def instructions(program):
-    """Each instruction's function and text, by its address."""
+    """Returns the function and the text of each instruction, by its address."""
     found, function = {}, None
     text = subprocess.run(['objdump', '-d', '--no-show-raw-insn', program], stdout=subprocess.PIPE,
                           text=True, check=True).stdout
@@ -45,13 +46,13 @@ def instructions(program):
 
 def waits(trace, known):
     """
-    How often a load, by its address and that of a store that it waits for, does so once 'measure'
-    has begun; None if it never does.
+    Counts the waits after 'measure' has begun, by the addresses of the load and of the store that
+    it waits for. Returns None if 'measure' never begins.
     """
     begins = {f'I  {address + BASE:08x}' for address, (function, _) in known.items()
               if function == 'measure'}
     stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
-    if not any(line[:11] in begins for line in trace): # most of it is before that
+    if not any(line[:11] in begins for line in trace): # skips the larger part of the trace
         return None
     at = 0
     for line in trace:
@@ -78,8 +79,9 @@ def waits(trace, known):
 
 def count(program, known, load):
     reading, writing = os.pipe()
-    # Threads of the program take turns: the polling one would keep valgrind's lock on a busy
-    # machine, until the control thread is too late for a connection.
+    # Fair scheduling lets the threads of the program take turns. Otherwise, on a busy machine, the
+    # polling thread would keep valgrind's lock until the control thread misses a connection's
+    # deadline.
     with subprocess.Popen(['valgrind', '--tool=lackey', '--fair-sched=try',
                            '--trace-mem=yes', f'--log-fd={writing}',
                            program, '--depth', '32', '--calls', str(CALLS), *load],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Turn the report's page into C: what comes before and behind the place of the figures, as arrays
-of bytes."""
+"""Convert the report's page to C: the parts before and after the position of the figures become
+arrays of bytes."""
 import sys
 
 PLACE = b'@DATA@'
