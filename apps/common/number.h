@@ -13,7 +13,7 @@
 /* Prints "PROGRAM: --OPTION 'VALUE': EXPECTED. See --help" on standard error. Returns -1. */
 int option_bad(const char *option, const char *value, const char *expected);
 
-/* Parse a number from 'low' to 'high', with an optional suffix k, m or g. */
+/* Parses a number from 'low' to 'high', with an optional suffix k, m or g. */
 int option_u64(const char *option, const char *text, uint64_t low, uint64_t high, uint64_t *value);
 int option_u32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value);
 

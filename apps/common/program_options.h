@@ -35,7 +35,7 @@ enum program_option {
 		name, has_arg, NULL, value                                                         \
 	}
 
-/* Apply --driver or --driver-options to a profile. */
+/* These apply --driver or --driver-options to a profile. */
 int option_driver(const char *value, struct weir_profile *profile);
 int option_driver_options(const char *value, struct weir_profile *profile);
 
