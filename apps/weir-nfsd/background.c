@@ -59,22 +59,21 @@ static const char *cause_of(int signo)
 {
 	switch (signo) {
 	case SIGKILL:
-		return "the kernel may have ended it for want of memory: see 'dmesg', give the "
-		       "service or "
-		       "container more memory, or export less of it (ram:SIZE)";
+		return "the kernel may have killed it for lack of memory: see 'dmesg', give the "
+		       "service or container more memory, or lower the sizes of exports in memory "
+		       "(ram:SIZE)";
 	case SIGBUS:
-		return "memory that was promised could not be had: see HugePages_Free in "
-		       "/proc/meminfo and "
-		       "the "
-		       "limits of the memory and hugetlb control groups";
+		return "the kernel could not provide memory that it had promised: see "
+		       "HugePages_Free in /proc/meminfo and the limits of the memory and hugetlb "
+		       "control groups";
 	case SIGSYS:
 		return "a seccomp filter of the container or service forbids a system call: allow "
 		       "it there";
 	case SIGXCPU:
-		return "the limit of CPU time was reached: see 'ulimit -t', which a server must "
-		       "not have";
+		return "the limit of CPU time was reached: see 'ulimit -t', and remove the limit";
 	case SIGXFSZ:
-		return "the limit of a file's size was reached: see 'ulimit -f'";
+		return "the limit of a file's size was reached: see 'ulimit -f', and raise the "
+		       "limit";
 	case SIGSEGV:
 	case SIGABRT:
 	case SIGILL:
@@ -82,7 +81,7 @@ static const char *cause_of(int signo)
 		return "this is a fault of weir-nfsd: please report it with what --foreground "
 		       "prints";
 	default:
-		return "somebody sent it";
+		return "another process sent it";
 	}
 }
 
@@ -114,6 +113,7 @@ int background_wait(pid_t child, int fd, const atomic_bool *stop, int failed)
 		return failed;
 	}
 	if (WEXITSTATUS(status) == 0)
-		fprintf(stderr, "weir-nfsd: the server was told to stop before it was ready\n");
+		fprintf(stderr,
+			"weir-nfsd: the server was stopped by a signal before it was ready\n");
 	return WEXITSTATUS(status) ? WEXITSTATUS(status) : failed;
 }

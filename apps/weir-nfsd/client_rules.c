@@ -24,9 +24,8 @@ void client_rules_read_ports(const char *path)
 
 	if (!file || fscanf(file, "%u", &ports) != 1)
 		fprintf(stderr,
-			"weir-nfsd: can't read %s, so no port of this host counts as root's alone: "
-			"mount "
-			"/proc\n",
+			"weir-nfsd: can't read %s, so no port of this host counts as reserved for "
+			"root: mount /proc\n",
 			path);
 	host_ports = ports < PRIVILEGED_PORTS ? ports : PRIVILEGED_PORTS;
 	if (file)

@@ -42,7 +42,7 @@ struct export *export_make(struct exports *exports, const char *name, const char
 	size_t n = strlen(inner);
 
 	if (exports->n == EXPORTS_MAX) {
-		export_bad(where, "export", name, "there are 32 already");
+		export_bad(where, "export", name, "there are 32 exports already");
 		return NULL;
 	}
 	*export = (struct export){
@@ -51,17 +51,18 @@ struct export *export_make(struct exports *exports, const char *name, const char
 	while (n > 0 && inner[n - 1] == '/')
 		n--;
 	if (n + 2 > sizeof(export->name) || !export_is_name(inner, n)) {
-		export_bad(
-			where, "export", name,
-			"expected a name of 1 to 254 bytes, no control characters, no blank at the "
-			"end");
+		export_bad(where, "export", name,
+			   "expected a name of 1 to 254 bytes, without control characters and "
+			   "without a blank at the end");
 		return NULL;
 	}
 	snprintf(export->name, sizeof(export->name), "/%.*s", (int)n, inner);
 	export->id = id_of(export->name);
 	export->size_bytes = RAM_SIZE_USUAL;
 	if (export_by_id(exports, export->id)) {
-		export_bad(where, "export", name, "that name was used before, or one much like it");
+		export_bad(where, "export", name,
+			   "another export has this name, or a name with the same id: choose "
+			   "another name");
 		return NULL;
 	}
 	exports->n++;

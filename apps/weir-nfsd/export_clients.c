@@ -42,7 +42,7 @@ static int set_option(struct export_rules *rules, const char *option, const char
 		if (strcmp(option, flags[i].name) == 0) {
 			if (rules->own & 1u << flags[i].rule)
 				return export_bad(where, "option", option,
-						  "this client has one of that kind already");
+						  "this client has an option of that kind already");
 			export_set_flag(rules, flags[i].rule, flags[i].value);
 			return 0;
 		}
@@ -54,11 +54,9 @@ static int set_option(struct export_rules *rules, const char *option, const char
 		rules->own |= 1u << EXPORT_ANON_GID;
 		return export_parse_id("anongid", option + 8, where, &rules->anon_gid);
 	}
-	return export_bad(
-		where, "option", option,
-		"expected, once each, ro, rw, root_squash, all_squash, secure_port (no_ may go "
-		"before "
-		"these three), anonuid=N or anongid=N");
+	return export_bad(where, "option", option,
+			  "expected, each at most once: ro or rw, [no_]root_squash, "
+			  "[no_]all_squash, [no_]secure_port, anonuid=N, anongid=N");
 }
 
 /* Parses options such as "rw,all_squash)", and cuts up 'text'. */
@@ -68,7 +66,7 @@ static int set_options(struct export_rules *rules, char *text, const char *where
 	char *option;
 
 	if (len == 0 || text[len - 1] != ')')
-		return export_bad(where, "options", text, "expected ) behind them");
+		return export_bad(where, "options", text, "expected ) after them");
 	text[len - 1] = '\0';
 	while ((option = strsep(&text, ",")))
 		if (set_option(rules, option, where) != 0)
@@ -192,11 +190,9 @@ static int set_client(struct export_client *client, const char *text, const char
 		if (!client->host)
 			return export_bad(where, "client", text, strerror(ENOMEM));
 	} else {
-		return export_bad(
-			where, "client", text,
-			"expected an address, ADDRESS/PREFIX, the name of a host, local, uid:N "
-			"or *, and "
-			"options in parentheses right behind it");
+		return export_bad(where, "client", text,
+				  "expected an address, ADDRESS/PREFIX, the name of a host, local, "
+				  "uid:N or *, and options in parentheses directly after it");
 	}
 	return 0;
 }
@@ -207,7 +203,7 @@ static int add_client(struct export *export, char *text, const char *where)
 	struct export_client *client;
 
 	if (export->nclients == EXPORT_CLIENTS_MAX)
-		return export_bad(where, "client", text, "there are 64 already");
+		return export_bad(where, "client", text, "this export has 64 clients already");
 	client = realloc(export->clients, (export->nclients + 1) * sizeof(*client));
 	if (!client)
 		return export_bad(where, "client", text, strerror(ENOMEM));
@@ -290,9 +286,8 @@ static int look_up(const struct export *export, struct export_client *client)
 
 	if (rc != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: no address of client '%s' can be found: %s. Correct "
-			"the name, "
-			"or give its address\n",
+			"weir-nfsd: export %s: no address of client '%s' was found: %s. Correct "
+			"the name, or give its address\n",
 			export->name, client->host, gai_strerror(rc));
 		return -ENOENT;
 	}
@@ -301,8 +296,7 @@ static int look_up(const struct export *export, struct export_client *client)
 	if (!are_all) {
 		fprintf(stderr,
 			"weir-nfsd: export %s: client '%s' has more than %u addresses. List them, "
-			"or give "
-			"their network, in place of the name\n",
+			"or give their network, instead of the name\n",
 			export->name, client->host, CLIENT_ADDRS_MAX);
 		return -E2BIG;
 	}

@@ -71,7 +71,7 @@ static int take_line(struct exports *exports, struct section *section, char *lin
 			return bad_line(where, "expected [/NAME]");
 		line[n - 1] = '\0';
 		if (section->export && !section->export->ops)
-			return bad_line(where, "the export before this has no 'backend = '");
+			return bad_line(where, "the previous export has no 'backend = '");
 		section->nkeys = 0;
 		section->export = export_make(exports, trim(line + 1), where);
 		return section->export ? 0 : -1;
@@ -126,7 +126,7 @@ int export_file_load(struct exports *exports, const char *path)
 	while (rc == 0 && (n = getline(&line, &room, file)) >= 0) {
 		snprintf(where, sizeof(where), "%.1100s:%u", path, ++number);
 		if ((size_t)n != strlen(line))
-			rc = bad_line(where, "the line has a NUL");
+			rc = bad_line(where, "the line contains a NUL byte");
 		else
 			rc = take_line(exports, &section, trim(line), where);
 	}

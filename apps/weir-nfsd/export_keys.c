@@ -27,7 +27,7 @@ static int keys_set_size(struct export *export, const char *text, const char *wh
 	if (*text < '0' || *text > '9' || errno != 0 || end[shift != 0] != '\0' ||
 	    number > RAM_SIZE_MAX >> shift || number << shift < RAM_SIZE_MIN)
 		return export_bad(where, "size", text,
-				  "expected bytes from 4m to 1024g; k, m or g may follow");
+				  "expected 4m to 1024g bytes, with an optional suffix k, m or g");
 	export->size_bytes = number << shift;
 	return 0;
 }

@@ -85,16 +85,16 @@ static int find_dir(const char *path)
 	switch (fd) {
 	case -EPERM:
 		return bad_dir(
-			path,
-			"may be changed by other users, who could put a secret of theirs there",
-			"let root, or the user who runs this server, own it, with mode 700");
+			path, "can be changed by other users, who could put their own secret there",
+			"make root, or the user who runs this server, its owner, and set its mode "
+			"to 700");
 	case -ELOOP:
 	case -ENOTDIR:
-		return bad_dir(path, "is a symbolic link, or no directory",
+		return bad_dir(path, "is a symbolic link, or not a directory",
 			       "name the directory itself");
 	default:
 		if (fd < 0)
-			bad_dir(path, strerror(-fd), "make it");
+			bad_dir(path, strerror(-fd), "create it");
 		return fd;
 	}
 }
@@ -103,8 +103,8 @@ static int bad_file(const char *dir, const char *what, const char *cure)
 {
 	fprintf(stderr,
 		"weir-nfsd: %s/" FILE_NAME
-		", the secret that file handles are signed with, %s. %s. Without the "
-		"file a new one is made, and clients have to mount again\n",
+		", the secret that file handles are signed with, %s. %s. If the file is removed, "
+		"the server creates a new one, and clients have to mount again\n",
 		dir, what, cure);
 	return -EPERM;
 }
@@ -116,13 +116,14 @@ static int check_file(int fd, const char *dir)
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return bad_file(dir, "is not a regular file", "Remove it");
 	if (st.st_uid != geteuid())
-		return bad_file(dir, "belongs to another user, who can make up handles of any file",
+		return bad_file(dir, "belongs to another user, who could forge handles of any file",
 				"Remove it");
 	if ((st.st_mode & 077) != 0)
 		return bad_file(dir,
-				"may be read or changed by other users, who can make up handles of "
+				"can be read or changed by other users, who could forge handles of "
 				"any file",
-				"Remove it; or, if nobody can have read it, set its mode to 600");
+				"Remove it. If you are sure that nobody has read it, set its mode "
+				"to 600 instead");
 	if (st.st_size != SECRET_BYTES)
 		return bad_file(dir, "is not 16 bytes long", "Remove it");
 	return 0;
@@ -142,7 +143,7 @@ static int load(struct handle_key *key, int dir, const char *path)
 		return -ENOENT;
 	if (fd < 0)
 		return bad_file(path, errno == ELOOP ? "is a symbolic link" : strerror(errno),
-				"Put the file itself there");
+				"Put a regular file there");
 	rc = check_file(fd, path);
 	if (rc == 0 && read(fd, secret, sizeof(secret)) != (ssize_t)sizeof(secret))
 		rc = bad_file(path, "can't be read", "Remove it");
@@ -188,10 +189,10 @@ static int save(const struct handle_key *key, int dir, const char *path)
 		rc = -errno;
 	if (rc != 0 && rc != -EEXIST)
 		fprintf(stderr,
-			"weir-nfsd: can't make %s/" FILE_NAME
-			", the secret that file handles are signed with: "
-			"%s. Name another directory with --state, on a file system that has links "
-			"and room\n",
+			"weir-nfsd: can't create %s/" FILE_NAME
+			", the secret that file handles are signed with: %s. Name another "
+			"directory with --state, on a file system that supports hard links and has "
+			"free space\n",
 			path, strerror(-rc));
 	return rc;
 }
@@ -208,7 +209,8 @@ int handle_key_load(struct handle_key *key, const char *state)
 			rc = save(key, dir, state);
 	}
 	if (rc == -EEXIST)
-		bad_file(state, "comes and goes", "Let only one user have the directory");
+		bad_file(state, "is created and removed by another process",
+			 "Give write access to the directory to one user only");
 	close(dir);
 	return rc;
 }

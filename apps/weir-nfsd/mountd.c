@@ -307,7 +307,7 @@ int mountd_start(struct mountd *mountd)
 	int rc = mountd ? pthread_create(&mountd->thread, NULL, mountd_run, mountd) : 0;
 
 	if (rc != 0)
-		fprintf(stderr, "weir-nfsd: no thread for MOUNT: %s\n", strerror(rc));
+		fprintf(stderr, "weir-nfsd: can't create a thread for MOUNT: %s\n", strerror(rc));
 	else if (mountd)
 		mountd->has_thread = true;
 	return -rc;
@@ -341,10 +341,9 @@ bool mountd_stop(struct mountd *mountd)
 		if (server_now_ns() >= end_ns) {
 			fprintf(stderr,
 				"weir-nfsd: MOUNT looks for a directory of export %s in a file "
-				"system that "
-				"has not answered for %u seconds: ending without waiting for it. "
-				"See 'dmesg' "
-				"for the disk, host or process that it waits for\n",
+				"system that has not answered for %u seconds: the server ends "
+				"without waiting for it. See 'dmesg' for the disk, host or process "
+				"that it waits for\n",
 				export ? export->name : "?", SERVER_DRAIN_S);
 			return false;
 		}

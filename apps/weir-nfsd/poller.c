@@ -25,8 +25,8 @@ int poller_init(struct poller *poller, struct server *server, int cpu)
 	LIST_INIT(&poller->op_holds);
 	rc = weir_engine_create(&server->profile, &poller->engine);
 	if (rc != 0)
-		fprintf(stderr, "weir-nfsd: no engine (driver %s): %s\n", server->profile.driver,
-			strerror(-rc));
+		fprintf(stderr, "weir-nfsd: can't create an engine (driver %s): %s\n",
+			server->profile.driver, strerror(-rc));
 	return rc;
 }
 
@@ -102,7 +102,7 @@ static bool pin(const struct poller *poller)
 	CPU_SET((unsigned)poller->cpu, &set);
 	if (sched_setaffinity(0, sizeof(set), &set) == 0)
 		return true;
-	fprintf(stderr, "weir-nfsd: can't run on core %d: %s; running on any\n", poller->cpu,
+	fprintf(stderr, "weir-nfsd: can't run on core %d: %s. It runs on any core\n", poller->cpu,
 		strerror(errno));
 	return false;
 }

@@ -161,9 +161,8 @@ static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
 
 	terminal_text(uaddr, text, sizeof(text));
 	fprintf(stderr,
-		"weir-nfsd: rpcbind has %s for netid %s at %s, another server's: left as it is. If "
-		"that "
-		"server is gone: ",
+		"weir-nfsd: rpcbind has another server's entry of %s for netid %s at %s, which "
+		"stays. If that server has ended, remove the entry: ",
 		entry->prog == MOUNT3_PROGRAM ? "MOUNT" : "NFS", entry->netid, text);
 	if (entry->prog == MOUNT3_PROGRAM)
 		fprintf(stderr, "rpcinfo -T %s -d %u 3\n", entry->netid, entry->prog);
@@ -214,10 +213,8 @@ void rpcbind_register(struct rpcbind *rpcbind)
 		return;
 	rpcbind_advice(rpcbind, advice, sizeof(advice));
 	fprintf(stderr,
-		"weir-nfsd: rpcbind does not run, does not answer or has not taken everything: "
-		"clients must "
-		"be "
-		"told both ports: %s\n",
+		"weir-nfsd: rpcbind does not run, does not answer, or did not accept all entries. "
+		"Give clients both ports: %s\n",
 		advice);
 }
 

@@ -35,8 +35,9 @@ static bool has(unsigned cap)
 
 static int fail(const char *what)
 {
-	fprintf(stderr, "weir-nfsd: sandbox: %s: %s. --sandbox off does without\n", what,
-		strerror(errno));
+	fprintf(stderr,
+		"weir-nfsd: sandbox: %s: %s. --sandbox off starts the server without a sandbox\n",
+		what, strerror(errno));
 	return -EPERM;
 }
 
@@ -56,8 +57,7 @@ int sandbox_check_dir(void)
 		return 0;
 	fprintf(stderr,
 		"weir-nfsd: a directory export needs capabilities that this process lacks: %s. "
-		"Start it as "
-		"root, and let its container or service keep them\n",
+		"Start it as root, and allow these capabilities in its container or service\n",
 		missing);
 	return -EPERM;
 }

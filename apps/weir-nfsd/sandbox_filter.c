@@ -172,10 +172,9 @@ int sandbox_filter(void)
 	seccomp_release(filter);
 	if (rc != 0)
 		fprintf(stderr,
-			"weir-nfsd: sandbox: no filter of system calls: %s. The kernel may lack "
-			"seccomp; "
-			"--sandbox off "
-			"does without\n",
+			"weir-nfsd: sandbox: can't install the filter of system calls: %s. The "
+			"kernel may lack seccomp; --sandbox off starts the server without a "
+			"sandbox\n",
 			strerror(-rc));
 	return rc;
 }

@@ -93,10 +93,8 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 
 	(void)listener;
 	fprintf(stderr,
-		"weir-nfsd: the device is gone, nobody can connect any more (%s): ending, to be "
-		"started "
-		"again "
-		"when it is back\n",
+		"weir-nfsd: the device was removed, so no client can connect (%s). The server "
+		"ends: start it again when the device is back\n",
 		strerror(-error));
 	server->is_lost = true;
 	atomic_store(server->stop, true);
@@ -174,8 +172,9 @@ static int make_pollers(struct server *server)
 		return -EINVAL;
 	}
 	if (n < 0) {
-		fprintf(stderr, "weir-nfsd: more than %u lcores: %s\n", POLLERS_MAX,
-			server->profile.lcores);
+		fprintf(stderr,
+			"weir-nfsd: the profile's lcores are more than %u: %s. Name fewer\n",
+			POLLERS_MAX, server->profile.lcores);
 		return n;
 	}
 	for (uint32_t i = 0; rc == 0 && (int)i < (n > 0 ? n : 1); i++)
@@ -239,14 +238,10 @@ static void say_what_hangs(const struct server *server)
 		if (export->ops->is_busy && export->ops->is_busy(export->fs))
 			fprintf(stderr,
 				"weir-nfsd: export %s: the file system of %s has not answered for "
-				"%u "
-				"seconds: ending without waiting for it. What was not stable may "
-				"be lost, as "
-				"in a crash. See 'dmesg' and 'findmnt --target %s' for the disk, "
-				"host or "
-				"process that it waits for; until that answers, the kernel may "
-				"keep this "
-				"process\n",
+				"%u seconds: the server ends without waiting for it. Data that "
+				"were not stable may be lost, as in a crash. See 'dmesg' and "
+				"'findmnt --target %s' for the disk, host or process that it waits "
+				"for; until that answers, the kernel may keep this process\n",
 				export->name, export->path, SERVER_DRAIN_S, export->path);
 	}
 }
@@ -312,8 +307,8 @@ int server_run(struct server *server)
 		rc = -pthread_create(&poller->thread, NULL, server_run_loop, poller);
 		poller->has_thread = rc == 0;
 		if (rc != 0) {
-			fprintf(stderr, "weir-nfsd: no thread for lcore %d: %s\n", poller->cpu,
-				strerror(-rc));
+			fprintf(stderr, "weir-nfsd: can't create a thread for lcore %d: %s\n",
+				poller->cpu, strerror(-rc));
 			atomic_store(server->stop, true);
 		}
 	}

@@ -28,19 +28,17 @@ static void dir_close(struct fs *fs_)
 static const char *advice(bool is_ring, int rc)
 {
 	if (is_ring && (rc == -EPERM || rc == -EACCES || rc == -ENOSYS))
-		return ". This host has no io_uring for us, by which files are read and written: "
-		       "see sysctl "
-		       "kernel.io_uring_disabled, which is to be 0, and the seccomp filter of the "
-		       "container "
-		       "or service "
-		       "that this runs in. Back end ram does without";
+		return ". Files are read and written with io_uring, which this process may not "
+		       "use: set sysctl kernel.io_uring_disabled to 0, and allow io_uring in the "
+		       "seccomp filter of the container or service. The back end ram does not need "
+		       "io_uring";
 	if (is_ring && rc == -ENOMEM)
-		return ". The memory that io_uring reads and writes is locked, and this process "
-		       "may lock too "
-		       "little (RLIMIT_MEMLOCK): 'ulimit -l unlimited', LimitMEMLOCK=infinity of a "
-		       "systemd "
-		       "unit, or the capability CAP_IPC_LOCK lifts that";
-	return rc == -EOPNOTSUPP ? ". Its file system has no file handles" : "";
+		return ". The memory of io_uring must be locked, and the limit of this process is "
+		       "too low (RLIMIT_MEMLOCK): 'ulimit -l unlimited', LimitMEMLOCK=infinity of "
+		       "a systemd unit, or the capability CAP_IPC_LOCK raises it";
+	return rc == -EOPNOTSUPP ? ". Its file system does not support file handles: export a "
+				   "directory of another file system"
+				 : "";
 }
 
 static int dir_open(struct export *export, struct server *server)
@@ -62,9 +60,8 @@ static int dir_open(struct export *export, struct server *server)
 	dir_lines_init(fs);
 	if (geteuid() != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: a directory can be served by root only, who may "
-			"open files by "
-			"their handles\n",
+			"weir-nfsd: export %s: only root may open files by their handles: start "
+			"weir-nfsd as root to serve a directory\n",
 			export->name);
 		dir_close((struct fs *)fs);
 		return -EPERM;

@@ -50,11 +50,8 @@ static void say_process_limit(const struct dir_fs *fs)
 	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < fs->file_max)
 		fprintf(stderr,
 			"weir-nfsd: export %s: this process may write to the first %llu bytes of a "
-			"file "
-			"(RLIMIT_FSIZE); "
-			"more is answered NFS3ERR_FBIG. 'ulimit -f unlimited', or "
-			"LimitFSIZE=infinity of a "
-			"systemd unit, lifts that\n",
+			"file (RLIMIT_FSIZE); more is answered NFS3ERR_FBIG. 'ulimit -f "
+			"unlimited', or LimitFSIZE=infinity of a systemd unit, removes the limit\n",
 			fs->export->name, (unsigned long long)limit.rlim_cur);
 }
 

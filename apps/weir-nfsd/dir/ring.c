@@ -125,8 +125,7 @@ static int make_ring(struct dir_fs *fs)
 
 	if (is_unknown(rc, &is_said,
 		       "this kernel can't restrict io_uring to the operations that exports need, "
-		       "so the "
-		       "sandbox does not bind io_uring. Linux 5.10 and later can"))
+		       "so the sandbox does not cover io_uring. Use Linux 5.10 or later"))
 		rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
 	fs->has_ring = rc == 0;
 	return rc;
@@ -155,9 +154,8 @@ int dir_ring_start(struct dir_fs *fs)
 	if (rc == 0)
 		rc = limit_threads(fs);
 	if (is_unknown(rc, &is_said,
-		       "this kernel can't be told how many threads io_uring may have, so that "
-		       "calls that "
-		       "hang may hold up those of all exports. Linux 5.15 and later can"))
+		       "this kernel can't set the number of io_uring's threads, so calls that hang "
+		       "may delay those of all exports. Use Linux 5.15 or later"))
 		rc = 0;
 	if (rc == 0)
 		rc = register_writer(fs);

@@ -171,13 +171,10 @@ int dir_root_prepare(struct export *export)
 	root->mount_fd = make_private(root->host_fd);
 	if (root->mount_fd < 0)
 		fprintf(stderr,
-			"weir-nfsd: export %s: no private mount of %s can be made (%s): names that "
-			"something "
-			"is mounted on will be refused, and directories that are moved out of it "
-			"stay in "
-			"reach of who has their handles. A start with CAP_SYS_ADMIN, on Linux 5.12 "
-			"or "
-			"later, avoids both\n",
+			"weir-nfsd: export %s: can't make a private mount of %s (%s). Names with a "
+			"mount on them will be refused, and clients keep access to directories "
+			"that are moved out of the export. To avoid both, start the server with "
+			"CAP_SYS_ADMIN on Linux 5.12 or later\n",
 			export->name, export->path, strerror(-root->mount_fd));
 	export->root = root;
 	return 0;
@@ -211,12 +208,9 @@ int dir_root_open(struct dir_fs *fs)
 	rc = dir_ask(fs->root_fd, 0);
 	if (rc != 0) {
 		fprintf(stderr,
-			"weir-nfsd: export %s: faccessat2(2) fails (%s), by which callers' rights "
-			"are looked "
-			"at. "
-			"It takes Linux 5.8, and a seccomp filter of the container or service that "
-			"allows "
-			"it\n",
+			"weir-nfsd: export %s: faccessat2(2), which checks callers' rights, fails "
+			"(%s). It needs Linux 5.8 or later, and a seccomp filter of the container "
+			"or service that allows it\n",
 			fs->export->name, strerror(-rc));
 		return rc;
 	}

@@ -72,7 +72,9 @@ static int ram_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->free_placements);
 	rc = take_memory(fs);
 	if (rc != 0) {
-		fprintf(stderr, "weir-nfsd: export %s: no memory for %llu bytes: %s\n",
+		fprintf(stderr,
+			"weir-nfsd: export %s: can't allocate %llu bytes of memory: %s. Lower the "
+			"size of the export (ram:SIZE)\n",
 			export->name, (unsigned long long)fs->size_bytes, strerror(-rc));
 		ram_close((struct fs *)fs);
 		return rc;

@@ -112,12 +112,12 @@ class Background(unittest.TestCase):
         done = self.start_and_signal(signal.SIGKILL, to_parent=False)
         self.assertEqual(done.returncode, START)
         self.assertIn(f'ended by signal {int(signal.SIGKILL)} ', done.stderr)
-        self.assertIn('want of memory', done.stderr)
+        self.assertIn('lack of memory', done.stderr)
 
     def test_a_start_that_is_called_off_ends_in_order(self):
         done = self.start_and_signal(signal.SIGTERM, to_parent=True)
         self.assertEqual(done.returncode, START)
-        self.assertIn('told to stop before it was ready', done.stderr)
+        self.assertIn('stopped by a signal before it was ready', done.stderr)
 
     def start_and_signal(self, signo, to_parent):
         """Start a server whose rpcbind accepts and never answers, and send a signal while it waits
@@ -202,7 +202,7 @@ class Device(unittest.TestCase):
                                       stdin=subprocess.DEVNULL, timeout=60, check=False)
                 self.assertEqual(done.returncode, LOST, done.stderr)
                 self.assertIn(b'export /a handle', done.stdout)
-                self.assertIn(b'the device is gone', done.stderr)
+                self.assertIn(b'the device was removed', done.stderr)
 
 
 def filter_call(number, action):
@@ -268,13 +268,13 @@ class Exports(unittest.TestCase):
             with self.subTest(name=name):
                 Server(SERVER, '--driver', 'shm', '--listen', unique('names'), '--export',
                        f'{name}=ram:4m', '--foreground', ready='export /a handle ').stop()
-        self.refused('was used before', '--export', 'a=ram', '--export', '/a/=ram')
+        self.refused('another export has this name', '--export', 'a=ram', '--export', '/a/=ram')
         self.refused('1 to 254', '--export', '//=ram')
 
     def test_a_name_can_be_asked_for(self):
         for name in ('/a /', '/\r/', 'a\nb', 'a\033[2J'):
             with self.subTest(name=name):
-                self.refused('no control characters, no blank at the end', '--export',
+                self.refused('without control characters and without a blank', '--export',
                              f'{name}=ram')
 
     def test_a_key_goes_once(self):

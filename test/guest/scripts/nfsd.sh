@@ -176,9 +176,9 @@ serve 0.0.0.0
 kill -KILL "$SERVER"
 wait "$SERVER" || true
 serve
-wait_for "a notice" grep -q "NFS for netid rdma at 0.0.0.0.78.81, another server's" "$WORK/notices"
+wait_for "a notice" grep -q "NFS for netid rdma at 0.0.0.0.78.81, which stays" "$WORK/notices"
 [[ $(registered 100003) = "rdma 0.0.0.0.78.81" ]]
-$(sed -n "s/.*NFS for netid rdma .* If that server is gone: \(rpcinfo [-0-9A-Za-z ]*\).*/\1/p" \
+$(sed -n "s/.*NFS for netid rdma .* remove the entry: \(rpcinfo [-0-9A-Za-z ]*\).*/\1/p" \
 	"$WORK/notices")
 [[ -z $(registered 100003) ]]
 kill -TERM "$SERVER"

@@ -63,7 +63,7 @@ for address in 10.78.0.1 0.0.0.0; do
 	device_down
 	expect 3 wait "$server"
 	cat /run/said
-	grep -q 'nobody can connect any more' /run/said
+	grep -q 'no client can connect' /run/said
 	is_down
 done
 ip link delete w0

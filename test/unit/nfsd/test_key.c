@@ -226,7 +226,7 @@ static void key__of_another_user_is_refused(void **state)
 	expect_refused("belongs to another user");
 	assert_int_equal(chown(secret, 0, 0), 0);
 	assert_int_equal(chown(state_dir, 1000, 0), 0);
-	expect_refused("own it, with mode 700");
+	expect_refused("set its mode to 700");
 }
 
 static void key__behind_a_symbolic_link_is_refused(void **state)
@@ -313,7 +313,7 @@ static void key__in_a_directory_of_others_is_refused(void **state)
 	assert_int_equal(mkdir(state_dir, 0700), 0);
 	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod(state_dir, modes[i]), 0);
-		expect_refused("own it, with mode 700");
+		expect_refused("set its mode to 700");
 		assert_int_equal(count_files(), 0);
 	}
 	assert_int_equal(chmod(state_dir, 0755), 0);
