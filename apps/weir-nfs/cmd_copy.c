@@ -145,7 +145,7 @@ static int find_target(struct session *session, const char *local, const char *r
 		    (name[0] == '\0' || name_is_safe(name, strlen(name))))
 			return EXIT_OK;
 		if (strcmp(local, "-") == 0)
-			return copy_refuse("put", remote, "a directory: say the file's name");
+			return copy_refuse("put", remote, "a directory: add the name of the file");
 		name[0] = '\0';
 		return EXIT_OK;
 	}

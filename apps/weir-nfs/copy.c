@@ -27,7 +27,9 @@ int copy_left_out(const char *what, const char *path)
 	char text[PATH_BYTES_MAX];
 
 	terminal_text(path, text, sizeof(text));
-	fprintf(stderr, "weir-nfs: %s %s: neither file, directory nor symbolic link: left out\n",
+	fprintf(stderr,
+		"weir-nfs: %s %s: not copied, because it is neither a file, a directory nor a "
+		"symbolic link\n",
 		what, text);
 	return EXIT_OK;
 }

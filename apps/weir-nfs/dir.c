@@ -127,18 +127,18 @@ int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn tak
 			rc = read_page(session, &reader, &op);
 		}
 		if (rc == 0 && reader.nentries == 0 && !reader.is_end) {
-			fprintf(stderr, "weir-nfs: the server returned a directory's part without "
-					"entries\n");
+			fprintf(stderr, "weir-nfs: the server returned a part of a directory "
+					"without entries\n");
 			rc = -EBADMSG;
 		}
 		if (reader.is_circle)
-			fprintf(stderr,
-				"weir-nfs: the directory goes round: a cookie came again\n");
+			fprintf(stderr, "weir-nfs: the directory does not end: the server repeated "
+					"a cookie\n");
 		if (rc == 0)
 			rc = reader.rc;
 	} while (rc == 0 && !reader.is_end);
 	if (reader.nbad > 0) {
-		fprintf(stderr, "weir-nfs: %u names that are none were left out\n", reader.nbad);
+		fprintf(stderr, "weir-nfs: %u invalid names were left out\n", reader.nbad);
 		rc = rc ? rc : -EBADMSG;
 	}
 	return rc;

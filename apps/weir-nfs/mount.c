@@ -57,8 +57,7 @@ int mount_mnt(const struct mount_options *options, const char *path, struct moun
 		return rc;
 	if (!nfs3_status_is_known(res->status) ||
 	    (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
-		snprintf(why, ONCRPC_CLIENT_TEXT,
-			 "the answer has a status or a handle that is none");
+		snprintf(why, ONCRPC_CLIENT_TEXT, "the answer has an invalid status or handle");
 		return -EPROTO;
 	}
 	return 0;
@@ -88,7 +87,8 @@ const char *mount_status_text(uint32_t status)
 	case MOUNT3ERR_NOENT:
 		return "no such export";
 	case MOUNT3ERR_ACCES:
-		return "permission denied: is the export meant for this host and user?";
+		return "permission denied: check that the server's export permits this host and "
+		       "user";
 	default:
 		/* Other values are equal to those of NFS. */
 		return nfs3_status_text(status);

@@ -93,60 +93,52 @@ static void help(const struct command *commands, uint32_t ncommands)
 	puts("\n"
 	     "Where:\n"
 	     "  --server ADDR[:PORT]   host or address, [V6]:PORT; with the driver shm the "
-	     "responder's name\n"
-	     "  --port N|rpcbind       the port, when ADDR has none: N, or ask rpcbind for netid "
-	     "rdma or "
+	     "server's name\n"
+	     "  --port N|rpcbind       port if ADDR has none: N, or ask rpcbind for netid rdma or "
 	     "rdma6;\n"
 	     "                         default: 20049\n"
-	     "  --export NAME          what to ask MOUNT for\n"
+	     "  --export NAME          export to request from MOUNT\n"
 	     "  --handle @FILE         the export's root handle, instead of asking MOUNT: "
-	     "hexadecimal digits "
-	     "in\n"
+	     "hexadecimal digits in\n"
 	     "                         FILE; default, without --export: the variable "
 	     "WEIR_NFS_HANDLE\n"
-	     "  --mount-server HOST    where MOUNT is, if not at ADDR; with shm 127.0.0.1\n"
+	     "  --mount-server HOST    host of MOUNT; default: ADDR, with shm 127.0.0.1\n"
 	     "  --mount-port N         MOUNT's TCP port; default: ask rpcbind\n"
 	     "  --rpcbind-port N       default: 111\n"
-	     "  --uid N, --gid N       who to be, by AUTH_SYS; default: this process's, with its "
-	     "groups\n"
+	     "  --uid N, --gid N       user and group for AUTH_SYS; default: this process's, with "
+	     "its groups\n"
 	     "\n"
 	     "How:\n"
-	     "  --driver NAME          one of those below; default: the profile's, else shm\n"
+	     "  --driver NAME          a driver of the list below; default: the profile's, or shm\n"
 	     "  --driver-options S     key=value,...\n"
 	     "  --profile FILE         an INI file, such as those in config/\n"
 	     "  --lcore N              core to pin to; default: none\n"
-	     "  --timeout SECONDS      for an answer, before it is tried again; default: the "
-	     "profile's, else "
-	     "60\n"
-	     "  --retries N            times that a call, and a connection, is tried again; "
-	     "default 10\n"
-	     "  -q, --quiet            no progress line, no notices;  -v, --verbose: what is used\n"
+	     "  --timeout SECONDS      wait for an answer before a retry; default: the profile's, "
+	     "or 60\n"
+	     "  --retries N            retries of a call, and of a connection; default 10\n"
+	     "  -q, --quiet            no progress line, no notices\n"
+	     "  -v, --verbose          print the addresses and ports in use\n"
 	     "\n"
 	     "Options of commands:\n"
 	     "  -l, -U                 ls: with attributes; in the server's order\n"
-	     "  -r                     get, put, rm: directories, too\n"
-	     "  -p                     mkdir: parents, too;  -s  ln: symbolic\n"
+	     "  -r                     get, put, rm: also directories\n"
+	     "  -p                     mkdir: also make parents;  -s  ln: symbolic\n"
 	     "  -L                     follow symbolic links in PATH\n"
 	     "  --depth N              get, put, cat, bench: READs or WRITEs in flight, 1 to 1024; "
-	     "default "
-	     "16\n"
-	     "  --block BYTES          the same: of each; k and m may follow; default: what the "
-	     "server "
-	     "prefers\n"
+	     "default 16\n"
+	     "  --block BYTES          size of each of them, with suffix k or m; default: the "
+	     "server's choice\n"
 	     "                         (bench: 4k)\n"
 	     "  --sync                 put, bench: WRITE FILE_SYNC, not UNSTABLE with COMMIT\n"
 	     "\n"
 	     "bench: --file PATH (default .weir-nfs-bench), --size BYTES (16m), --ratio PERCENT of "
-	     "READs "
-	     "(100),\n"
+	     "READs (100),\n"
 	     "  --sequential, --time SECONDS (5), --warmup SECONDS (1), --verify, --keep (the "
-	     "file), --json "
-	     "FILE|-\n"
+	     "file), --json FILE|-\n"
 	     "\n"
 	     "Exit status: 0; 1: the server answered with an NFS error, or bench --verify found "
-	     "wrong data; "
-	     "2: usage;\n"
-	     "3: no answer that can be used; 4: a local file can't be read or written.\n"
+	     "wrong data; 2: usage;\n"
+	     "3: no valid answer; 4: a local file can't be read or written.\n"
 	     "\n"
 	     "Drivers:");
 	option_print_drivers();
@@ -318,7 +310,7 @@ static int check_command(const struct command *commands, uint32_t ncommands, str
 		return -1;
 	}
 	if (o->flags & ~o->command->flags)
-		return mistake("an option that this command does not take: ", o->command->name);
+		return mistake("an option is not valid for the command ", o->command->name);
 	return 0;
 }
 
@@ -338,7 +330,7 @@ static int check_server(struct nfs_options *o)
 			return option_bad("server", o->server,
 					  "expected a name of 1 to 100 characters");
 		if (o->port_from != PORT_WELL_KNOWN)
-			return mistake("--port: this driver's addresses have none: ",
+			return mistake("--port: addresses of this driver have no port: ",
 				       o->profile.driver);
 		if (!o->mount.host)
 			o->mount.host = "127.0.0.1";
@@ -347,7 +339,8 @@ static int check_server(struct nfs_options *o)
 		return option_bad("server", o->server, "expected HOST, HOST:PORT or [V6]:PORT");
 	}
 	if (port != 0 && o->port_from != PORT_WELL_KNOWN)
-		return mistake("two ports were given: in --server and by --port", "");
+		return mistake("two ports were given: leave out --port, or the port in --server",
+			       "");
 	if (port != 0) {
 		o->port = port;
 		o->port_from = PORT_GIVEN;

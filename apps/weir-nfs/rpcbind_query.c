@@ -23,7 +23,7 @@ static int parse_uaddr(const char *uaddr, uint16_t *port, char why[ONCRPC_CLIENT
 {
 	if (uaddr_port(uaddr, port) == 0)
 		return 0;
-	snprintf(why, ONCRPC_CLIENT_TEXT, "the universal address that came has no port");
+	snprintf(why, ONCRPC_CLIENT_TEXT, "the universal address in the answer has no port");
 	return -EPROTO;
 }
 

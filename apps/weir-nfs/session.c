@@ -257,7 +257,7 @@ static void on_lost(struct session *session, int error)
 	session->lost = why_lost(session, error);
 	session->is_impatient = false;
 	if (session->options->retries > 0 && !session->options->quiet)
-		fprintf(stderr, "weir-nfs: the connection was lost (%s): trying again\n",
+		fprintf(stderr, "weir-nfs: the connection was lost (%s): reconnecting\n",
 			strerror(-session->lost));
 }
 

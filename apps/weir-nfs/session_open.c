@@ -97,7 +97,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 		uid = NOBODY_LISTENS;
 	else if (rc != 0 || (is_after && uid != session->mount_uid))
 		return complain(-EACCES, "MOUNT",
-				"who listens on its port can't be found out. Give the handle "
+				"can't determine which user listens on its port. Give the handle "
 				"(--handle @FILE)");
 	session->mount_uid = uid;
 	return 0;
@@ -116,10 +116,9 @@ static int check_mount_owner(const struct session *session)
 	    peer.uid == session->mount_uid)
 		return 0;
 	snprintf(why, sizeof(why),
-		 "user %u listens on TCP port %u, who is neither root, nor this user, nor the "
-		 "server's. Give "
-		 "the "
-		 "handle (--handle @FILE), or a --mount-port below 1024 to the server",
+		 "user %u listens on TCP port %u, but only root, this user and the server's user "
+		 "are trusted. Give the handle (--handle @FILE), or start the server with a "
+		 "--mount-port below 1024",
 		 session->mount_uid, session->mount_port);
 	return complain(-EACCES, "MOUNT", why);
 }
@@ -155,7 +154,7 @@ static int find_root(struct session *session)
 		allows |= res.flavors[i] == AUTH_SYS;
 	if (!allows && res.nflavors > 0 && !o->quiet)
 		fprintf(stderr,
-			"weir-nfs: the export does not list AUTH_SYS; trying all the same\n");
+			"weir-nfs: the export does not list AUTH_SYS, but weir-nfs tries it\n");
 	session->root = res.fh;
 	session->mount_port = mount.port;
 	if (o->verbose)
@@ -264,7 +263,7 @@ int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t sl
 	if (rc == 0) {
 		rc = weir_engine_create(&options->profile, &session->engine);
 		if (rc != 0)
-			complain(rc, "no engine", strerror(-rc));
+			complain(rc, "can't create an engine", strerror(-rc));
 	}
 	if (rc == 0)
 		rc = make_memory(session, nslots, slot_bytes);

@@ -230,20 +230,18 @@ const char *tree_strerror(int rc)
 		return nfs3_status_text((uint32_t)rc);
 	switch (-rc) {
 	case EBADMSG:
-		return "the answer can't be decoded, or breaks the protocol";
+		return "the answer can't be decoded, or violates the protocol";
 	case EREMOTEIO:
 		return "the server could not carry it out (RPC or RDMA error)";
 	case EPFNOSUPPORT:
-		return "the server does not speak the version of RPC-over-RDMA that it was called "
-		       "by: set "
-		       "protocol "
-		       "to auto in the profile's [connection] (--profile)";
+		return "the server does not support the version of RPC-over-RDMA of the call: set "
+		       "protocol to auto in the profile's [connection] (--profile)";
 	case EACCES:
 		return "the server refused the credential";
 	case EPROTONOSUPPORT:
-		return "the server has no NFS version 3 here";
+		return "the server does not offer NFS version 3 at this address";
 	case EOPNOTSUPP:
-		return "the server does not have this procedure";
+		return "the server does not support this procedure";
 	default:
 		return strerror(-rc);
 	}

@@ -142,7 +142,7 @@ class Files(Served):
         self.fails(LOCAL, 'No such file', 'put', 'missing')
         self.fails(NFS, 'no such file', 'get', 'missing')
         self.fails(LOCAL, 'No such file', 'get', 'file', 'no/such')
-        self.fails(NFS, 'directory: say', 'put', '-', 'folder')
+        self.fails(NFS, 'directory: add', 'put', '-', 'folder')
 
     def test_modes_travel(self):
         self.write('file', b'x')
@@ -247,7 +247,7 @@ class VersionsThatDiffer(Served):
     PROTOCOLS = ('v1', 'v2')
 
     def test_are_named(self):
-        done = self.client.fails(self, TRANSPORT, 'does not speak the version of RPC-over-RDMA',
+        done = self.client.fails(self, TRANSPORT, 'does not support the version of RPC-over-RDMA',
                                  'ls', cwd=self.folder)
         said = done.stderr.decode()
         self.assertIn('speaks versions 2 to 2 of RPC-over-RDMA, and was called by version 1', said)
@@ -375,7 +375,7 @@ class Death(Served):
         process = self.begin_get('--retries', '1')
         self.server.kill()
         said = self.end(process, TRANSPORT)
-        self.assertIn('trying again', said)
+        self.assertIn('reconnecting', said)
 
     def test_another_server_comes(self):
         process = self.begin_get('--retries', '30')

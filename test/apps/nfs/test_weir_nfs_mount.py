@@ -201,7 +201,7 @@ class Strangers(Daemons):
             self.listen(12345, '::1', port)
         except OSError:
             self.skipTest('this host has no IPv6')
-        self.client(port).fails(self, TRANSPORT, "can't be found out", 'ls')
+        self.client(port).fails(self, TRANSPORT, "can't determine", 'ls')
 
 
 class Netids(Daemons):
@@ -255,8 +255,8 @@ class Mistakes(unittest.TestCase):
         for text, *args in (('no server', 'ls'), ('no export', '--server', 'x', 'ls'),
                             ('no command', *good), ('no such command', *good, 'frobnicate'),
                             ('usage', *good, 'stat'), ('usage', *good, 'mv', 'a'),
-                            ('does not take', *good, '-r', 'ls'),
-                            ('does not take', *good, '--verify', 'ls'),
+                            ('not valid for the command', *good, '-r', 'ls'),
+                            ('not valid for the command', *good, '--verify', 'ls'),
                             ('unrecognized', *good, '--no-such', 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('0g'), 'ls'),
                             ('hexadecimal', '--server', 'x', '--handle', at('0'), 'ls'),
@@ -269,7 +269,7 @@ class Mistakes(unittest.TestCase):
                             ('hexadecimal', '--server', 'x', '--handle', at('00' * 65), 'ls'),
                             ('from 1 to 1024', *good, '--depth', '0', 'get', 'x'),
                             ('from 1 to 65535', *good, '--mount-port', '70000', 'ls'),
-                            ('have none', *good, '--port', '5', 'ls'),
+                            ('have no port', *good, '--port', '5', 'ls'),
                             ('1 GiB', *good, '--depth', '1024', '--block', '16m', 'get', 'x'),
                             ('octal', *good, 'chmod', '9', 'x'),
                             ('a number', *good, 'truncate', '1q', 'x'),

@@ -114,7 +114,7 @@ class Answers(Wrong):
     def test_answers_that_are_none(self):
         for way, text in (('garbage', 'decoded'), ('truncated', 'decoded'),
                           ('unknown-status', 'decoded'), ('fails', 'could not carry'),
-                          ('denies', 'credential'), ('version-4', 'no NFS version 3')):
+                          ('denies', 'credential'), ('version-4', 'not offer NFS version 3')):
             client = self.start(way)
             for command in (('ls',), ('stat', 'file'), ('get', 'file', 'got'),
                             ('put', CLIENT, 'new'), ('rm', 'file'), ('df',), ('mkdir', 'new'),
@@ -204,7 +204,7 @@ class Directories(Wrong):
                 with self.subTest(way=way):
                     self.start(way)
                     client = Client(CLIENT, '--server', self.addr, handle=ROOT)
-                    client.fails(self, TRANSPORT, 'goes round', 'ls', *options)
+                    client.fails(self, TRANSPORT, 'repeated a cookie', 'ls', *options)
                     self.stop()
 
     def test_pages_without_entries(self):
