@@ -34,7 +34,10 @@ static void *buffers(size_t bytes)
 	struct weir_region *region;
 
 	if (weir_region_create(&options, &region) != 0) {
-		fprintf(stderr, "weir-micro-memcpy: no memory for %zu bytes\n", bytes);
+		fprintf(stderr,
+			"weir-micro-memcpy: can't allocate %zu bytes: lower --size, --sources or "
+			"--targets\n",
+			bytes);
 		exit(1);
 	}
 	weir_region_info(region, &info);
@@ -46,9 +49,9 @@ static void help(void)
 	puts("Usage: weir-micro-memcpy [--size BYTES] [--sources N] [--targets N] [--offset "
 	     "BYTES]\n"
 	     "                         [--by memcpy|shm] [--time SECONDS] [--core N]\n"
-	     "Copy from N source buffers to N target buffers, in turn; print the copies' rate as "
-	     "JSON. The\n"
-	     "targets lie BYTES above their sources in the low 20 bits of the addresses.\n"
+	     "Copy from N source buffers to N target buffers, in turn, and print the rate as JSON. "
+	     "In the low\n"
+	     "20 bits of the addresses the targets are BYTES above their sources.\n"
 	     "Defaults: 1048576 bytes, 1 source, 1 target, offset 0, by the C library, 1 s, not "
 	     "pinned.");
 }

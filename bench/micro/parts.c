@@ -349,7 +349,7 @@ static void set_up(void)
 	requester.slots = slots;
 	if (!memory || mem_eal_start(NULL) != 0 ||
 	    mem_pool_create(&options, &registrar, &pool) != 0) {
-		fprintf(stderr, "weir-micro-parts: no memory\n");
+		fprintf(stderr, "weir-micro-parts: can't allocate memory\n");
 		exit(1);
 	}
 	for (uint32_t i = 0; i < SLOTS; i++)
@@ -365,8 +365,8 @@ int main(int argc, char **argv)
 		bool is_help = strcmp(argv[1], "--help") == 0;
 
 		fputs("Usage: weir-micro-parts\n"
-		      "Runs each part of the data path some times, for callgrind to count, as "
-		      "bench/micro/check_budget.py does.\n",
+		      "Runs each part of the data path many times. bench/micro/check_budget.py "
+		      "counts the instructions with callgrind.\n",
 		      is_help ? stdout : stderr);
 		return is_help ? 0 : 2;
 	}

@@ -284,20 +284,17 @@ static void usage(FILE *to)
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
 	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
-	      "--credits: of a connection, 1 to 64 (default): with fewer than --depth, calls wait "
-	      "for them.\n"
-	      "--own-receives: as with shared_receives = off.\n"
-	      "--version2: connections speak version 2 of the protocol.\n"
-	      "--connections: so many are open; calls are made on the first, or with --in-turn "
-	      "each on the "
-	      "next.\n"
-	      "--begin: each call by weir_call_begin() in place of weir_call_reuse().\n"
-	      "One thread makes RPCs and answers them, over shm. Prints nanoseconds per RPC, both "
-	      "sides "
-	      "together.\n"
+	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "
+	      "calls wait for them.\n"
+	      "--own-receives: the same as shared_receives = off.\n"
+	      "--version2: connections use version 2 of the protocol.\n"
+	      "--connections: number of open connections. Calls use the first one, or with "
+	      "--in-turn all in turn.\n"
+	      "--begin: starts each call with weir_call_begin() instead of weir_call_reuse().\n"
+	      "One thread makes RPCs and answers them over shm. Prints nanoseconds per RPC for "
+	      "both sides together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no "
-	      "--toggle-collect=measure "
-	      "weir-micro-rpc ...\n",
+	      "--toggle-collect=measure weir-micro-rpc ...\n",
 	      to);
 }
 

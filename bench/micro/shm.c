@@ -73,7 +73,7 @@ static void side_open(struct side *side, const struct options *options, uint32_t
 	memset(side->mem, 1, 2 * SLOTS * SLOT_BYTES);
 	if (side->ops->mr_register(side->dev, side->mem, 2 * SLOTS * SLOT_BYTES, FABRIC_LOCAL_WRITE,
 				   -1, 0, &side->mr) != 0)
-		die("the memory can't be registered");
+		die("can't register the memory");
 }
 
 static struct fabric_cm_event next_event(struct side *side, enum fabric_cm_kind kind)
@@ -106,7 +106,7 @@ static void post_recv(struct side *side, struct fabric_qp *qp, uint32_t slot)
 					  side->mr.lkey};
 
 	if (side->ops->post_recv(qp, &wr, 1) != 1)
-		die("a receive was not taken");
+		die("the driver did not accept a receive");
 }
 
 static void post_sends(struct side *side, struct fabric_qp *qp, uint32_t n)
@@ -125,7 +125,7 @@ static void post_sends(struct side *side, struct fabric_qp *qp, uint32_t n)
 					    .nsge = 1};
 	}
 	if (side->ops->post_send(qp, wrs, n) != n)
-		die("a Send was not taken");
+		die("the driver did not accept a Send");
 }
 
 /* Polls, and reposts the receives. Returns the number of received messages. */
@@ -238,8 +238,8 @@ static int usage(int status)
 	fputs("Usage: weir-micro-shm [--cores A,B] [--time SECONDS] [--depth N] [--connections N]\n"
 	      "                      [--request BYTES] [--reply BYTES] [--json]\n"
 	      "Round trips of two Sends over the shm driver, between two processes on two cores.\n"
-	      "Defaults: 0,1, 1 s for each of latency and rate, 128 at a time, 1, 132 and 60 "
-	      "bytes.\n",
+	      "Defaults: cores 0,1, 1 s for each of latency and rate, depth 128, 1 connection, 132 "
+	      "and 60 bytes.\n",
 	      status ? stderr : stdout);
 	return status;
 }
@@ -300,7 +300,7 @@ int main(int argc, char **argv)
 	if (!parse(argc, argv, &options, &status))
 		return status;
 	if (mem_eal_start(NULL) != 0)
-		die("EAL does not start");
+		die("can't start the EAL");
 	snprintf(addr, sizeof(addr), "micro-%d", (int)getpid());
 	child = fork();
 	if (child < 0)

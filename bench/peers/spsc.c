@@ -48,7 +48,7 @@ static struct rte_ring *make_ring(void)
 
 	if (ring == MAP_FAILED ||
 	    rte_ring_init(ring, "spsc", ROOM, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
-		fprintf(stderr, "weir-peer-spsc: no ring\n");
+		fprintf(stderr, "weir-peer-spsc: can't create a ring\n");
 		exit(1);
 	}
 	return ring;
@@ -105,7 +105,7 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 		put(there, elements);
 		take(back, elements);
 		if (elements[0].words[0] != i) {
-			fprintf(stderr, "weir-peer-spsc: not what was sent\n");
+			fprintf(stderr, "weir-peer-spsc: received other data than were sent\n");
 			exit(1);
 		}
 		if (i >= WARMUP)
@@ -129,8 +129,8 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 static int usage(int status)
 {
 	fputs("Usage: weir-peer-spsc [--iters N] [--cores A,B]\n"
-	      "Messages of 64 bytes through a ring of DPDK's; prints JSON. Defaults: 1000000, not "
-	      "pinned.\n",
+	      "Sends messages of 64 bytes through a ring of DPDK, and prints JSON. Defaults: "
+	      "1000000, not pinned.\n",
 	      status ? stderr : stdout);
 	return status;
 }

@@ -146,8 +146,8 @@ static int usage(int status)
 {
 	fputs("Usage: weir-peer-tirpc [--transport tcp|unix] [--size BYTES] [--calls N] [--cores "
 	      "A,B]\n"
-	      "Null calls by libtirpc, one at a time; prints JSON. Defaults: unix, 64, 20000, not "
-	      "pinned.\n",
+	      "Makes null calls with libtirpc, one at a time, and prints JSON. Defaults: unix, 64, "
+	      "20000, not pinned.\n",
 	      status ? stderr : stdout);
 	return status;
 }

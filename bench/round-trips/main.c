@@ -56,25 +56,24 @@ struct options {
 static void help(void)
 {
 	puts("Usage: weir-round-trips [options]\n"
-	     "Count the round trips of single calls, by version 1 of RPC-over-RDMA, by version 2, "
-	     "and by "
-	     "each part\n"
-	     "of version 2's extension: over the simulated driver, in virtual time.\n"
+	     "Count the round trips of single calls with version 1 of RPC-over-RDMA, with version "
+	     "2, and with\n"
+	     "each part of version 2's extension, over the simulated driver in virtual time.\n"
 	     "\n"
-	     "  --size BYTES         of data; several as A,B,C, A:B:xFACTOR or A:B:+STEP, k and m "
-	     "may "
-	     "follow;\n"
+	     "  --size BYTES         sizes of the data, as A,B,C, A:B:xFACTOR or A:B:+STEP, with "
+	     "suffix k or m;\n"
 	     "                       1 to 1m; default 1k,4k,8k,16k,64k\n"
-	     "  --rtt TIME           of the simulated wire: 2us, 1ms, ...; default 10us\n"
-	     "  --transmissions N    that a long call or reply may go in, 2 to 16; default 16\n"
-	     "  --csv                a row for each call, with the times and all that was counted\n"
+	     "  --rtt TIME           round trip of the simulated wire: 2us, 1ms, ...; default "
+	     "10us\n"
+	     "  --transmissions N    most parts of a long call or reply, 2 to 16; default 16\n"
+	     "  --csv                print a row for each call, with times and all counts\n"
 	     "  --help\n"
 	     "\n"
-	     "write: eligible data in the call. read: in the reply. long-call, long-reply: data "
-	     "that are not "
+	     "write: eligible data in the call; read: in the reply; long-call, long-reply: data "
+	     "that are not\n"
 	     "eligible.\n"
 	     "\n"
-	     "Exit status: 0; 1: a call failed or brought other data; 2: usage.");
+	     "Exit status: 0; 1: a call failed or had wrong data; 2: usage.");
 }
 
 static int option_rtt(const char *text, uint64_t *ns)
@@ -118,7 +117,8 @@ static int parse(int argc, char **argv, struct options *options)
 			return -1;
 	}
 	if (rc == 0 && optind < argc) {
-		fprintf(stderr, "weir-round-trips: '%s' is no option. See --help\n", argv[optind]);
+		fprintf(stderr, "weir-round-trips: '%s' is not an option. See --help\n",
+			argv[optind]);
 		rc = -1;
 	}
 	return rc;
@@ -161,8 +161,8 @@ static void print_csv(const struct options *options)
 
 static void print_table(const struct options *options)
 {
-	puts("Round trips of a call, and in how many pieces the requester lent its memory (+n) for "
-	     "it.\n");
+	puts("Round trips of a call, and the number (+n) of exposed segments of the requester's "
+	     "memory.\n");
 	printf("%-11s%8s", "call", "bytes");
 	for (size_t way = 0; way < WAYS; way++)
 		printf("%13s", ways[way].name);

@@ -218,7 +218,7 @@ int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t byte
 	rc = call(sides, work, bytes);
 	if (rc != 0 || !sides->is_right) {
 		fprintf(stderr, "weir-round-trips: a call of %u bytes: %s\n", bytes,
-			rc ? strerror(-rc) : "not the data that were sent");
+			rc ? strerror(-rc) : "received other data than were sent");
 		return -1;
 	}
 	settle(sides);

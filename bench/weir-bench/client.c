@@ -55,14 +55,17 @@ int client_init(struct client *client)
 	series_init(&client->result.series);
 	rc = weir_engine_create(&options->profile, &client->engine);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no engine for the requester: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: can't create an engine for the requester: %s\n",
+			strerror(-rc));
 		return rc;
 	}
 	rc = weir_region_create(&region, &client->region);
 	if (rc == 0)
 		rc = weir_engine_add_region(client->engine, client->region);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no memory for %zu bytes of data: %s\n",
+		fprintf(stderr,
+			"weir-bench: can't allocate %zu bytes for data: %s. Lower --size, --depth "
+			"or --connections\n",
 			region.len_bytes, strerror(-rc));
 		return rc;
 	}
@@ -203,16 +206,15 @@ int client_connect(struct client *client)
 		connect_hint(client->options->profile.driver, client->shared->addr, rc));
 	if (client->nopen > 0)
 		fprintf(stderr,
-			"weir-bench: %u of %u connections were taken: give the responder "
-			"--connections %u, "
-			"too\n",
+			"weir-bench: %u of %u connections were accepted: start the responder with "
+			"--connections %u, too\n",
 			client->nopen, client->nlinks, client->options->connections);
 	else if (rc == -ECONNREFUSED || rc == -ENOENT)
 		fprintf(stderr, "weir-bench: start the responder first: weir-bench --listen %s\n",
 			client->shared->addr);
 	else if (rc == -ETIMEDOUT)
 		fprintf(stderr,
-			"weir-bench: the responder did not answer: see whether it still runs\n");
+			"weir-bench: the responder did not answer: check that it still runs\n");
 	return rc;
 }
 

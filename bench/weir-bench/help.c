@@ -14,97 +14,83 @@ static const char *const lines[] = {
 	"--connect both sides run here, as two processes that share memory.",
 	"",
 	"Load:",
-	"  --workload NAME    null (size bytes of arguments, no results), echo (size bytes there "
-	"and back, "
-	"in",
-	"                     the message), read or write (size bytes placed directly), mixed, "
+	"  --workload NAME    null (size bytes of arguments, no results), echo (size bytes in both "
+	"directions, in",
+	"                     the messages), read or write (size bytes placed directly), mixed, "
 	"list (size",
-	"                     bytes of results, in the message); default: null",
-	"  --ratio PERCENT    reads in mixed; default 70",
-	"  --size BYTES       k and m may follow; 0 to 64m; default: null 64, others 4096",
+	"                     bytes of results in the message); default: null",
+	"  --ratio PERCENT    part of reads in mixed; default 70",
+	"  --size BYTES       0 to 64m, with suffix k or m; default: null 64, others 4096",
 	"  --read-size B, --write-size B",
-	"                     of reads and of writes in mixed; default: size",
-	"  --working-set B    what reads are spread over, in blocks of their size; default 32k, or "
-	"size",
+	"                     sizes of reads and of writes in mixed; default: size",
+	"  --working-set B    bytes that reads are distributed over, in blocks of their size; "
+	"default 32k, or size",
 	"  --access ORDER     random (default) or sequential blocks of the working set",
 	"  --depth N          calls in flight on each connection, 1 to 1024; default 1",
 	"  --connections N    1 to 4096; default 1",
-	"  --active N         connections that carry the load, the others stay open and idle; "
-	"default: all",
-	"  --in-turn          an lcore's connections take turns, and depth is of all of them "
+	"  --active N         connections with load, the others stay open and idle; default: all",
+	"  --in-turn          an lcore uses its connections in turn, and depth is for all of them "
 	"together",
-	"  --verify           check each byte of data, on whichever side receives it",
-	"  --reconnect        remake connections that are lost, by the profile's limits, and send "
-	"their "
-	"calls",
-	"                     again; else the first one that is lost ends the run",
+	"  --verify           check each byte of data on the side that receives it",
+	"  --reconnect        reconnect lost connections within the profile's limits, and "
+	"retransmit their",
+	"                     calls; default: the first lost connection ends the run",
 	"",
 	"When calls are made:",
-	"  by default         closed loop: the end of a call makes the next",
-	"  --think TIME       closed loop, but a slot waits for so long between its calls: 500ns, "
-	"10us, 1ms, "
+	"  by default         closed loop: the end of a call starts the next one",
+	"  --think TIME       closed loop, but a slot waits between its calls: 500ns, 10us, 1ms, "
 	"...",
-	"  --rate N           open loop: N calls a second in all, k and m (1000s) may follow, at "
-	"times that "
-	"are",
-	"                     fixed before; round trips count from then. depth bounds what is in "
-	"flight: a "
-	"call",
-	"                     that finds it full waits its turn, and is late",
+	"  --rate N           open loop: N calls per second in total, with suffix k or m (1000s), "
+	"at times that",
+	"                     are fixed in advance; round trips count from these times. depth "
+	"limits the calls in",
+	"                     flight: further calls wait in order, and are late",
 	"",
 	"How long:",
 	"  --time SECONDS     measured time; default 5",
-	"  --warmup SECONDS   before it; default 1",
-	"  --steady PERCENT   after the warm-up, wait until five 100 ms in a row have rates within "
-	"PERCENT;",
-	"                     it is said when that does not happen within",
-	"  --steady-time S    so many seconds; default 10",
-	"  --calls N          make exactly N calls, without warm-up, instead of going by time",
-	"  --repeat N         run everything N times: figures are medians, with their least and "
-	"largest",
+	"  --warmup SECONDS   time before the measured time; default 1",
+	"  --steady PERCENT   after the warm-up, wait until the rates of five consecutive 100 ms "
+	"are within",
+	"                     PERCENT; the report says if that does not happen within",
+	"  --steady-time S    S seconds; default 10",
+	"  --calls N          make exactly N calls, without warm-up, instead of a measured time",
+	"  --repeat N         run everything N times: figures are medians, with minimum and "
+	"maximum",
 	"",
 	"Sweeps: --size, --depth, --connections and --rate also take several values, as A,B,C, as "
 	"A:B:xFACTOR",
-	"or as A:B:+STEP, such as --size 512:1m:x2. All combinations are run, a row of the table "
+	"or as A:B:+STEP, such as --size 512:1m:x2. All combinations are run. The table has a row "
 	"for each.",
 	"",
 	"Where:",
-	"  --listen ADDR      be the responder, until SIGINT (Ctrl-C) or SIGTERM",
-	"  --connect ADDR     be the requester of a responder that runs elsewhere",
-	"  --threads          both sides as threads of one process",
-	"  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: the first half calls, the second "
-	"answers; "
-	"'any'",
-	"                     does not pin; default: the profile's, else 0,1 where there are two",
-	"  --profile FILE     an INI file, such as those in config/; what follows on the command "
-	"line wins",
-	"  --driver NAME      one of those below; default: the profile's, else shm",
+	"  --listen ADDR      run the responder until SIGINT (Ctrl-C) or SIGTERM",
+	"  --connect ADDR     run the requester for a responder that another weir-bench runs",
+	"  --threads          run both sides as threads of one process",
+	"  --lcores LIST      cores to pin to, e.g. 0,1 or 0-3: first half requester, other half "
+	"responder; 'any'",
+	"                     does not pin; default: the profile's, or 0,1 if there are two",
+	"  --profile FILE     an INI file, such as those in config/; other options override it",
+	"  --driver NAME      a driver of the list below; default: the profile's, or shm",
 	"  --driver-options S key=value,...",
 	"  --inline BYTES     inline threshold, 1024 to 65536",
-	"  --chunk BYTES      data of a WRITE of so many go by a Read chunk even where they would "
-	"fit "
-	"inline, 4 to "
-	"65536;",
-	"                     default: the profile's, else 0: as is faster",
-	"  --exposure POLICY  what the responder may reach of the requester's memory: window (what "
-	"a call "
-	"names,",
-	"                     until it ends), pool (all of it, while connected); default: the "
-	"profile's, "
-	"else",
-	"                     window where the driver can keep a peer out, and pool over shm, "
-	"which can't",
+	"  --chunk BYTES      least size of WRITEs that use a Read chunk even if they fit inline, "
+	"4 to 65536;",
+	"                     default: the profile's, or 0: the faster way",
+	"  --exposure POLICY  memory of the requester that the responder may access: window (that "
+	"of a call,",
+	"                     until the call ends), pool (all, while connected); default: the "
+	"profile's, or",
+	"                     window if the driver can restrict a peer, and pool over shm, which "
+	"can't",
 	"  --protocol P       v1, v2 (version 2 on both sides), or auto (version 2 if the "
 	"responder speaks "
 	"it);",
-	"                     default: the profile's, else v1",
-	"  --extension E      off, or with version 2: continuation (long messages go in several, "
-	"not by "
-	"chunks),",
-	"                     direction (short results are not placed), placement (data go in "
-	"messages, "
-	"where",
-	"                     these have places for them), all; default: the profile's, else off",
+	"                     default: the profile's, or v1",
+	"  --extension E      off, or with version 2: continuation (long messages are split, "
+	"instead of chunks),",
+	"                     direction (short results are not placed), placement (data are in "
+	"messages if",
+	"                     the peer can place them), all; default: the profile's, or off",
 	"",
 	"Output:",
 	"  --threshold T      METRIC<LIMIT, or with <=, > or >=; may be repeated. METRIC: p50, "
@@ -112,8 +98,7 @@ static const char *const lines[] = {
 	"p999,",
 	"                     p9999, min, mean, max (5us, 1ms, ...), rate (500k), bandwidth "
 	"(10GB/s)",
-	"  --json FILE|-      all figures as JSON; with '-' on standard output, instead of the "
-	"table",
+	"  --json FILE|-      all figures as JSON; '-' is standard output, instead of the table",
 	"  --csv FILE|-       a row for each run",
 	"  --html FILE        a page with round trips by percentile, their histogram, throughput "
 	"over time, "
@@ -124,10 +109,8 @@ static const char *const lines[] = {
 	"",
 	"Exit status: 0; 1: calls failed, results were wrong, a side did not start, or a report "
 	"can't be",
-	"written; 2: usage; 3: all is well but for a threshold that was not met; 128: SIGINT "
-	"(Ctrl-C) or",
-	"SIGTERM ended the runs early: the reports are of what was measured until then, and are "
-	"marked",
+	"written; 2: usage; 3: only a threshold was not met; 128: SIGINT (Ctrl-C) or",
+	"SIGTERM ended the runs early. The reports contain the figures until then, and are marked",
 	"'interrupted'. A second signal ends weir-bench at once, without a report.",
 	"",
 	"Drivers:",

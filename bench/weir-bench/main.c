@@ -31,18 +31,15 @@ static const char *cure(const struct bench_options *options, int status)
 		       "[memory], or "
 		       "lower --depth or --connections";
 	case ETIMEDOUT:
-		return "the responder did not answer in time: see whether it still runs, and has a "
-		       "core to "
-		       "itself";
+		return "the responder did not answer in time: check that it still runs, and that "
+		       "it has its own core";
 	case EPROTONOSUPPORT:
-		return "the responder does not speak the version of RPC-over-RDMA that it was "
-		       "called by: "
-		       "give both sides "
-		       "the same --protocol, or --protocol auto";
+		return "the responder does not support the version of RPC-over-RDMA of the calls: "
+		       "give both sides the same --protocol, or --protocol auto";
 	case EIO:
 	case EREMOTEIO:
-		return options->side == SIDE_REQUESTER ? "the responder refuses them: give it the "
-							 "same --size and --working-set"
+		return options->side == SIDE_REQUESTER ? "the responder refuses these calls: give "
+							 "it the same --size and --working-set"
 						       : NULL;
 	default:
 		return NULL;
@@ -55,10 +52,8 @@ static void report_empty(const struct bench_results *results)
 	for (uint32_t i = 0; i < results->npoints; i++)
 		if (results->points[i].sum.calls == 0 && results->points[i].sum.errors == 0)
 			fprintf(stderr,
-				"weir-bench: no call was completed in the measured time%s: its "
-				"figures say "
-				"nothing; "
-				"give it more --time\n",
+				"weir-bench: no call was completed in the measured time%s, so "
+				"there are no figures: increase --time\n",
 				results->npoints > 1 ? " of a combination" : "");
 }
 
@@ -66,9 +61,8 @@ static void report_empty(const struct bench_results *results)
 static void report_interrupt(const struct bench_results *results)
 {
 	if (results->npoints == 0)
-		fprintf(stderr, "weir-bench: interrupted before anything was measured: there is no "
-				"report; raise the "
-				"time limit, or lower --warmup\n");
+		fprintf(stderr, "weir-bench: interrupted before anything was measured, so there is "
+				"no report: raise the time limit, or lower --warmup\n");
 	else
 		fprintf(stderr, "weir-bench: interrupted: %u of %u runs are finished\n",
 			results->runs_finished, results->runs_asked);
@@ -165,7 +159,8 @@ int main(int argc, char **argv)
 		return EXIT_LOAD;
 	rc = bench_results_init(&results, &options);
 	if (rc != 0)
-		fprintf(stderr, "weir-bench: no memory for the results\n");
+		fprintf(stderr, "weir-bench: can't allocate memory for the results. Lower "
+				"--repeat, or the number of combinations\n");
 	else
 		rc = run_all(&results);
 	rc = rc == 0 ? report(&results) : EXIT_LOAD;

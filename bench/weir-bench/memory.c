@@ -50,11 +50,9 @@ int bench_memory_check(const struct bench_options *options)
 		if (needed <= room.bytes)
 			continue;
 		fprintf(stderr,
-			"weir-bench: %u bytes at depth %u with %u connection%s take some %llu MiB "
-			"of memory, "
-			"of which %llu "
-			"are available (%s): lower --size, --depth or --connections, or raise that "
-			"limit\n",
+			"weir-bench: %u bytes at depth %u with %u connection%s need about %llu MiB "
+			"of memory, but %llu MiB are available (%s): lower --size, --depth or "
+			"--connections, or raise that limit\n",
 			bench_largest_bytes(&point), point.depth, point.connections,
 			point.connections == 1 ? "" : "s", (unsigned long long)needed >> 20,
 			(unsigned long long)room.bytes >> 20, room.limited_by);

@@ -185,7 +185,7 @@ static int parse_percent(const char *text, double *percent)
 
 	*percent = strtod(text, &end);
 	if (end == text || *end != '\0' || !(*percent > 0 && *percent <= 100))
-		return option_bad("steady", text, "expected per cent, over 0 and up to 100");
+		return option_bad("steady", text, "expected a percentage above 0 and up to 100");
 	return 0;
 }
 
@@ -195,11 +195,10 @@ static int parse_lcores(const char *text, struct bench_options *options)
 
 	if (n < 0 || *text == '\0')
 		return option_bad("lcores", text,
-				  n == -E2BIG ? "at most 32 cores"
-				  : n == -EEXIST
-					  ? "a core is named twice, and both sides or two "
-					    "threads would share it: name each once, or 'any'"
-					  : "expected a list such as 0,1 or 0-3, or 'any'");
+				  n == -E2BIG	 ? "at most 32 cores"
+				  : n == -EEXIST ? "a core is named twice, so two threads would "
+						   "share it: name each core once, or give 'any'"
+						 : "expected a list such as 0,1 or 0-3, or 'any'");
 	options->nlcores = (uint32_t)n;
 	return 0;
 }
@@ -215,10 +214,8 @@ static void default_lcores(struct bench_options *options)
 	CPU_ZERO(&set);
 	options->nlcores = 0;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0 || CPU_COUNT(&set) < 2) {
-		fprintf(stderr, "weir-bench: one core only: both sides share it and yield to each "
-				"other. Two "
-				"cores are "
-				"many times faster\n");
+		fprintf(stderr, "weir-bench: this process may use only one core, which both sides "
+				"share. Two cores are many times faster\n");
 		return;
 	}
 	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && options->nlcores < 2; cpu++)
@@ -238,7 +235,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		if (option_driver(value, &o->profile) != 0)
 			return -1;
 		if (!bench_driver_is_for_load(value))
-			return option_bad("driver", value, "it is for tests, in virtual time");
+			return option_bad("driver", value, "it is only for tests, in virtual time");
 		return 0;
 	case OPT_DRIVER_OPTIONS:
 		return option_driver_options(value, &o->profile);
@@ -246,7 +243,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_CONNECT:
 		if (o->side != SIDE_BOTH)
 			return option_bad(opt == OPT_LISTEN ? "listen" : "connect", value,
-					  "only one of --listen and --connect");
+					  "give only one of --listen and --connect");
 		o->side = opt == OPT_LISTEN ? SIDE_RESPONDER : SIDE_REQUESTER;
 		o->addr = value;
 		return option_address(opt == OPT_LISTEN ? "listen" : "connect", value);
@@ -304,9 +301,9 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		if (option_u32("inline", value, 1024, 65536, &o->profile.inline_bytes) != 0)
 			return -1;
 		if (o->profile.inline_bytes % 1024 != 0)
-			return option_bad(
-				"inline", value,
-				"expected a multiple of 1024: the peers tell each other KiB");
+			return option_bad("inline", value,
+					  "expected a multiple of 1024, because the peers exchange "
+					  "it in KiB");
 		return 0;
 	case OPT_CHUNK:
 		if (option_u32("chunk", value, 0, 65536, &o->profile.chunk_bytes) != 0)
@@ -347,27 +344,32 @@ static int apply(int opt, const char *value, struct bench_options *o)
 static int check_together(const struct bench_options *o)
 {
 	if (o->use_threads && o->side != SIDE_BOTH)
-		return option_bad("threads", "",
-				  "both sides must be here: leave out --listen and --connect");
-	if (o->think_ns > 0 && o->sweep.rates.n > 0)
 		return option_bad(
-			"think", "",
-			"with --rate, calls come when they are due: leave out one of them");
+			"threads", "",
+			"it needs both sides in this program: leave out --listen and --connect");
+	if (o->think_ns > 0 && o->sweep.rates.n > 0)
+		return option_bad("think", "",
+				  "it contradicts --rate, which sets the times of calls: leave out "
+				  "one of them");
 	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
-		return option_bad(o->has_read_size ? "read-size" : "write-size", "",
-				  "for --workload mixed; others have one --size");
+		return option_bad(
+			o->has_read_size ? "read-size" : "write-size", "",
+			"it is only for --workload mixed: use --size for other workloads");
 	if (bench_output_is_one(o->json, o->csv))
-		return option_bad("csv", o->csv, "--json is written there already");
+		return option_bad("csv", o->csv, "--json has the same file: give another one");
 	if (bench_output_is_one(o->html, o->json) || bench_output_is_one(o->html, o->csv))
-		return option_bad("html", o->html, "--json or --csv is written there already");
+		return option_bad("html", o->html,
+				  "--json or --csv has the same file: give another one");
 	if (o->html && strcmp(o->html, "-") == 0)
 		return option_bad("html", "-", "expected a file: the table is on standard output");
 	if (o->side == SIDE_RESPONDER && bench_options_points(o) > 1)
-		return option_bad("listen", o->addr,
-				  "a responder takes one size and depth: the largest that come");
+		return option_bad(
+			"listen", o->addr,
+			"a responder takes one size and one depth: give the largest ones");
 	if (bench_options_points(o) > BENCH_POINTS_MAX)
 		return option_bad("size", "",
-				  "too many combinations of sizes, depths, rates and connections");
+				  "more than 1000 combinations of sizes, depths, rates and "
+				  "connections: give fewer values");
 	return 0;
 }
 
@@ -399,14 +401,14 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			*lcores = optarg;
 	}
 	if (optind < argc)
-		return option_bad("", argv[optind], "no arguments are taken beside options");
+		return option_bad("", argv[optind], "an argument that is not an option");
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
 	if (!bench_driver_is_for_load(o->profile.driver)) /* the driver may come from the profile */
 		return option_bad("profile", o->profile.driver,
-				  "this driver is for tests, in virtual time");
+				  "this driver is only for tests, in virtual time");
 	if (!*lcores && o->has_profile && o->profile.lcores[0] != '\0')
 		*lcores = o->profile.lcores;
 	return 0;
@@ -454,8 +456,9 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		bench_options_point(o, i, &point);
 		if (o->active > point.connections) {
 			snprintf(active, sizeof(active), "%u", o->active);
-			return option_bad("active", active,
-					  "that many connections are needed: --connections");
+			return option_bad(
+				"active", active,
+				"more than --connections: raise --connections, or lower --active");
 		}
 		if (option_check_profile(&point.profile) != 0)
 			return -1;

@@ -42,13 +42,11 @@ static void print_pace(const struct bench_point *point)
 	const struct bench_options *options = &point->options;
 
 	if (options->rate > 0)
-		printf("  open loop    %llu calls a second were due; %llu were late, %llu of them "
-		       "not sent "
-		       "by the "
-		       "end\n",
+		printf("  open loop    %llu calls per second were due; %llu were late, %llu of "
+		       "them were not sent by the end\n",
 		       (ull)options->rate, (ull)point->sum.late, (ull)point->sum.untaken);
 	if (options->think_ns > 0)
-		printf("  closed loop  %llu ns between a call's end and the next\n",
+		printf("  closed loop  %llu ns from the end of a call to the next one\n",
 		       (ull)options->think_ns);
 }
 
@@ -66,9 +64,8 @@ static void print_steady(const struct bench_point *point)
 			       100 * run->settle_spread,
 			       options->warmup_seconds + run->settle_seconds);
 		else
-			printf("  NOT STEADY   rates still vary by %.1f %% after %.1f s; %.1f %% "
-			       "was asked "
-			       "for\n",
+			printf("  NOT STEADY   rates still vary by %.1f %% after %.1f s; the limit "
+			       "is %.1f %%\n",
 			       100 * run->settle_spread,
 			       options->warmup_seconds + run->settle_seconds,
 			       options->steady_percent);
@@ -198,10 +195,10 @@ static void print_interrupted(const struct bench_results *results)
 	if (!bench_results_interrupted(results))
 		return;
 	if (results->runs_finished == 0)
-		printf("INTERRUPTED in the first of %u runs: the figures are of a part of it\n",
+		printf("INTERRUPTED in the first of %u runs: the figures cover a part of it\n",
 		       results->runs_asked);
 	else
-		printf("INTERRUPTED: the figures are of the %u runs that were finished, of %u\n",
+		printf("INTERRUPTED: the figures cover the %u finished runs, of %u\n",
 		       results->runs_finished, results->runs_asked);
 }
 

@@ -44,7 +44,8 @@ static int client_start(struct client *client)
 	int rc = -pthread_create(&client->thread, NULL, run, client);
 
 	if (rc != 0)
-		fprintf(stderr, "weir-bench: no thread for the requester: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: can't create a thread for the requester: %s\n",
+			strerror(-rc));
 	return rc;
 }
 

@@ -167,7 +167,8 @@ static int server_init(struct server *server, struct server *first)
 	int rc = weir_engine_create(&server->options->profile, &server->engine);
 
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no engine for the responder: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: can't create an engine for the responder: %s\n",
+			strerror(-rc));
 		return rc;
 	}
 	/* A separate requester may read up to the largest size that was given to this responder. */
@@ -184,7 +185,9 @@ static int server_init(struct server *server, struct server *first)
 	if (rc == 0)
 		rc = weir_engine_add_region(server->engine, server->cache);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no memory for the responder's data: %s\n",
+		fprintf(stderr,
+			"weir-bench: can't allocate memory for the responder's data: %s. Lower "
+			"--size or --working-set\n",
 			strerror(-rc));
 		return rc;
 	}
@@ -265,7 +268,8 @@ static int server_start(struct server *server)
 	int rc = -pthread_create(&server->thread, NULL, serve, server);
 
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no thread for the responder: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: can't create a thread for the responder: %s\n",
+			strerror(-rc));
 		server_failed(server);
 	}
 	return rc;
@@ -277,7 +281,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 
 	(void)listener;
 	fprintf(stderr,
-		"weir-bench: the responder's device is gone, nobody can connect any more: %s\n",
+		"weir-bench: the responder's device was removed, so no requester can connect: %s\n",
 		strerror(-error));
 	first->rc = error;
 	/* Otherwise the requester ends the run. */

@@ -128,8 +128,8 @@ static int wait_answered(struct sides *sides, uint32_t number)
 			return -ECHILD;
 		if (ms == END_MS) {
 			fprintf(stderr,
-				"weir-bench: the responder's process does not end its run in %d s: "
-				"killed\n",
+				"weir-bench: the responder's process did not end its run within %d "
+				"s, and was killed\n",
 				END_MS / 1000);
 			kill(sides->child, SIGKILL);
 			waitpid(sides->child, NULL, 0);
@@ -155,7 +155,7 @@ static int wait_ready(struct sides *sides)
 			return -ECHILD;
 		usleep(1000);
 	}
-	fprintf(stderr, "weir-bench: the responder did not start in %d s\n", READY_MS / 1000);
+	fprintf(stderr, "weir-bench: the responder did not start within %d s\n", READY_MS / 1000);
 	return -ETIMEDOUT;
 }
 
@@ -186,7 +186,8 @@ static int run_threads(struct sides *sides, const struct bench_options *point,
 	split_lcores(point, &lcores, &nlcores, &t.lcores, &t.nlcores);
 	rc = -pthread_create(&thread, NULL, responder_thread, &t);
 	if (rc != 0) {
-		fprintf(stderr, "weir-bench: no thread for the responder: %s\n", strerror(-rc));
+		fprintf(stderr, "weir-bench: can't create a thread for the responder: %s\n",
+			strerror(-rc));
 		return rc;
 	}
 	rc = wait_ready(sides);

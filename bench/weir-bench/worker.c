@@ -47,7 +47,9 @@ int bench_worker_start(uint32_t cpu)
 	if (rc != 0)
 		return rc;
 	if (rte_lcore_id() == LCORE_ID_ANY && rte_thread_register() != 0) {
-		fprintf(stderr, "weir-bench: no lcore id left for a thread: %s\n",
+		fprintf(stderr,
+			"weir-bench: DPDK has no lcore id for another thread: %s. Name fewer cores "
+			"with --lcores\n",
 			rte_strerror(rte_errno));
 		return -rte_errno;
 	}

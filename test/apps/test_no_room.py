@@ -66,7 +66,7 @@ class NoRoom(unittest.TestCase):
     def test_weir_bench_in_a_memory_cgroup(self):
         for done, limit in self.both_versions(BENCH_LOAD):
             self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
-            self.assertIn('of which 124 are available', done.stderr)
+            self.assertIn('but 124 MiB are available', done.stderr)
             self.assertIn(limit, done.stderr)
             self.assertEqual(done.stderr.count('\n'), 1, done.stderr)
 

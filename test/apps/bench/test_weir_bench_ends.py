@@ -168,7 +168,7 @@ class Death(unittest.TestCase):
             client.stderr.close()
         client = self.start('--connect', self.addr, '--connections', '80', '--time', '0.1')
         self.assertEqual(client.wait(timeout=60), 1)
-        self.assertIn('give the responder --connections 80', client.stderr.read().decode())
+        self.assertIn('start the responder with --connections 80', client.stderr.read().decode())
         client.stderr.close()
         self.finish_one()
 
@@ -196,7 +196,7 @@ class Death(unittest.TestCase):
         text = client.stderr.read().decode()
         client.stderr.close()
         self.assertIn('Connection timed out', text)
-        self.assertIn('see whether it still runs', text)
+        self.assertIn('check that it still runs', text)
         self.finish_one()
 
     def test_no_more_connect_at_a_time_than_a_listener_takes(self):

@@ -135,7 +135,7 @@ class Repetitions(Case):
         self.assertFalse(steady['reached'])
         self.assertGreaterEqual(steady['seconds'], 0.6)
         self.assertIn('NOT STEADY', run(*never).stdout)
-        self.refuses('per cent', '--steady', '0')
+        self.refuses('a percentage', '--steady', '0')
 
 
 class Sweeps(Case):

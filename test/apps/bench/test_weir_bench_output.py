@@ -155,8 +155,8 @@ class Memory(unittest.TestCase):
     def test_more_than_there_is_is_said_before_it_is_taken(self):
         done = run(*QUICK, '100', '--workload', 'write', '--size', '4k,64m', '--depth', '1,1024')
         self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
-        self.assertRegex(done.stderr, r'67108864 bytes at depth 1024 with 1 connection take some '
-                         r'\d+ MiB of memory, of which \d+ are available')
+        self.assertRegex(done.stderr, r'67108864 bytes at depth 1024 with 1 connection need about '
+                         r'\d+ MiB of memory, but \d+ MiB are available')
 
     def test_large_calls_take_what_they_need(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -230,10 +230,10 @@ class Directories(Wrong):
 
     def test_names_that_are_none(self):
         client = self.start('bad-names')
-        done = client.fails(self, TRANSPORT, '5 names that are none', 'ls')
+        done = client.fails(self, TRANSPORT, '5 invalid names', 'ls')
         self.assertEqual(done.stdout, b'file\nlink\nsub\n')
         os.mkdir(os.path.join(self.folder, 'in'))
-        client.fails(self, TRANSPORT, '5 names that are none', 'get', '-r', '/', 'in/to',
+        client.fails(self, TRANSPORT, '5 invalid names', 'get', '-r', '/', 'in/to',
                      cwd=self.folder)
         self.assertEqual(os.listdir(self.folder), ['in'])
         self.assertEqual(sorted(os.listdir(os.path.join(self.folder, 'in', 'to'))),

@@ -45,7 +45,7 @@ grep -q 'device removed' /run/requester.log
 expect 1 wait "$responder"
 cat /run/responder.log
 grep -q 'device removed' /run/responder.log
-grep -q 'nobody can connect any more' /run/responder.log
+grep -q 'no requester can connect' /run/responder.log
 is_down
 
 # weir-nfsd with a client, and idle; the second time it is what a supervisor starts again.
