@@ -14,7 +14,7 @@ def ask(peer, missing, say, measure):
         measure()
     except RuntimeError as error:
         missing[peer] = None
-        say(f'compare: {peer} failed: its lines stay open: {error}')
+        say(f'compare: {peer} failed: its lines are left open: {error}')
 
 
 def measure_round(tools, missing, goals, got, say):
@@ -124,7 +124,7 @@ def print_steady_work(table, tools):
     for name, count in tools.system_calls().items():
         what = f'system calls of the loaded {name}, 1 s'
         if count is None:
-            table.open(what, 'strace could not look')
+            table.open(what, 'strace failed')
         else:
             table.line(what, str(count), '', '', '= 0', count == 0)
 

@@ -80,8 +80,8 @@ class State:
 
     def says(self):
         return (f'the two cores: a ping-pong of {self.ns:.0f} ns; of {self.runs} runs {self.again} '
-                'were made again because it took '
-                f'longer or shorter by {LIKE:g}, {self.unlike} were taken though it did')
+                f'were repeated because it differed by more than a factor of {LIKE:g}, and '
+                f'{self.unlike} were used although it did')
 
 
 def in_one_state(measure):

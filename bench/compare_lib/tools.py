@@ -40,7 +40,7 @@ def run(argv, timeout=PATIENCE, env=None):
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               timeout=timeout, env=full)
     except subprocess.TimeoutExpired:
-        raise Hangs(f"{' '.join(argv)}: no end within {timeout} s") from None
+        raise Hangs(f"{' '.join(argv)}: did not end within {timeout} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(argv)}: exit {done.returncode}: "
                            f"{(done.stderr or done.stdout).strip()[-400:]}")
@@ -54,7 +54,7 @@ def read_by(read, text, program):
     # The errors of a missing pattern, of a missing line or field, and of an invalid number.
     except (AttributeError, IndexError, ValueError):
         raise RuntimeError(
-            f'{program}: it does not say what was expected: {text.strip()[-400:]!r}') from None
+            f'{program}: unexpected output: {text.strip()[-400:]!r}') from None
 
 
 def read_ucx(text):

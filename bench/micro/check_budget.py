@@ -126,8 +126,8 @@ def main():
         write_budget(args.budget, counts)
     wrong = compare(counts, read_budget(args.budget))
     if wrong:
-        print(f'{wrong} over the budget by more than {100 * OVER:.0f} %. What costs more must be '
-              'worth it: say so where you land it, '
+        print(f'{wrong} over the budget by more than {100 * OVER:.0f} %. If the higher cost '
+              'is justified, explain it in the commit message, '
               f'and run {os.path.basename(__file__)} with --update')
     return 1 if wrong else 0
 

@@ -94,7 +94,7 @@ def count(program, known, load):
     if running.returncode != 0:
         sys.exit(f'{program}: exit {running.returncode}: {said.strip()[-800:]}')
     if found is None:
-        sys.exit('the program is not where it was expected to be loaded: nothing was counted')
+        sys.exit('the program was loaded at an unexpected address, so nothing was counted')
     return found
 
 
@@ -114,7 +114,7 @@ def main():
                  if times / CALLS > 0.5}
         is_over = len(found) > allowed
         over += is_over
-        print(f'{name:8} {len(found)} a call of {allowed} allowed{"  OVER" if is_over else ""}')
+        print(f'{name:8} {len(found)} per call, {allowed} allowed{"  OVER" if is_over else ""}')
         for load_at, store_at in found:
             print('         {} {}  <-  {} {}'.format(*known[load_at], *known[store_at]))
     if over:

@@ -17,7 +17,7 @@ def main():
     with open(page, 'rb') as file:
         parts = file.read().split(PLACE)
     if len(parts) != 2:
-        sys.exit(f'{page}: {PLACE.decode()} is to be there once, not {len(parts) - 1} times')
+        sys.exit(f'{page}: {PLACE.decode()} must occur once, not {len(parts) - 1} times')
     with open(out, 'w', encoding='ascii') as file:
         file.write('/* Made by embed.py. */\n' + array('page_head', parts[0]) +
                    array('page_tail', parts[1]))

@@ -112,7 +112,7 @@ class Judging(unittest.TestCase):
         text, table = self.steady({'requester': 0, 'responder': 0})
         self.assertEqual((table.failed, table.opened), (0, 0))
         text, table = self.steady({'requester': None, 'responder': 3})
-        self.assertIn('could not look', text[3])
+        self.assertIn('strace failed', text[3])
         self.assertIn('NOT REACHED', text[4])
         self.assertEqual((table.failed, table.opened), (1, 1))
 
@@ -224,7 +224,7 @@ class OneState(unittest.TestCase):
         self.assertEqual(cores.run(now), self.FAR)
         self.assertEqual((cores.runs, cores.again, cores.unlike), (1, state.TRIES - 1, 1))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
-        self.assertIn('of 1 runs 4 were made again', cores.says())
+        self.assertIn('of 1 runs 4 were repeated', cores.says())
         self.assertTrue(cores.is_unsure())
         self.script = [120]
         for _ in range(round(1 / state.UNSURE) - 1):
@@ -393,11 +393,11 @@ runpy.run_path(sys.argv[0], run_name='__main__')
         self.assertEqual((table.failed, table.opened), (0, 1))
 
     def test_a_peer_that_hangs_or_says_something_else_has_failed(self):
-        with self.assertRaisesRegex(RuntimeError, 'no end within 0.1 s'):
+        with self.assertRaisesRegex(RuntimeError, 'not end within 0.1 s'):
             tools.run(['sleep', '100'], timeout=0.1)
         for read in (tools.read_ucx, tools.read_fi_pingpong):
             for text in ('', 'no such device\n', '1 x\n'):
-                with self.assertRaisesRegex(RuntimeError, 'not say what'):
+                with self.assertRaisesRegex(RuntimeError, 'unexpected output'):
                     tools.read_by(read, text, 'peer')
 
     def test_a_client_that_hangs_is_not_tried_again(self):
@@ -409,7 +409,7 @@ runpy.run_path(sys.argv[0], run_name='__main__')
 
         tools.run = hang
         try:
-            with self.assertRaisesRegex(RuntimeError, 'no end'):
+            with self.assertRaisesRegex(RuntimeError, 'not end'):
                 tools.Tools('build', '0,0', 1).between(['sleep', '1'], ['sleep', '100'])
         finally:
             tools.run = real
@@ -431,8 +431,8 @@ runpy.run_path(sys.argv[0], run_name='__main__')
 
     def test_callgrind_too_may_fail_or_hang(self):
         self.assertEqual(self.with_valgrind('echo "==1== Collected : 5000"', 60), 500)
-        for text, seconds, said in (('echo no such tool', 60, 'not say what'),
-                                    ('exit 1', 60, 'exit 1'), ('exec sleep 100', 0.1, 'no end')):
+        for text, seconds, said in (('echo no such tool', 60, 'unexpected output'),
+                                    ('exit 1', 60, 'exit 1'), ('exec sleep 100', 0.1, 'not end')):
             with self.assertRaisesRegex(RuntimeError, said):
                 self.with_valgrind(text, seconds)
 

@@ -189,8 +189,8 @@ class Several(Case):
             with self.subTest(side=side), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, 'json')
                 out = self.after_runs(2, '--rate', '100k,10k,1', '--json', path, *side)
-                self.assertTrue(out.startswith('INTERRUPTED: the figures cover the 2 finished runs, '
-                                               'of 3\n'), out)
+                self.assertTrue(out.startswith('INTERRUPTED: the figures cover the 2 finished '
+                                               'runs, of 3\n'), out)
                 with open(path, encoding='utf-8') as file:
                     result = self.parse(file.read())
                 self.assertEqual((result['interrupted'], result['runs_asked'],
