@@ -136,8 +136,8 @@ static int set_mode(const struct op *op, const char *path, const struct stat *st
 }
 
 /*
- * Sets the times as the server. The kernel would let a caller who is not the owner but may write
- * set only both times to the present, not one of them.
+ * Sets the times as the server. A caller who may write, but is not the owner, could only set both
+ * times to the present, not one of them.
  */
 static int set_times(int fd, const struct nfs3_sattr *attr)
 {

@@ -109,8 +109,8 @@ struct dir_grant {
 /* An open file. */
 struct dir_fd {
 	struct handle_id id;
-	struct holder holder; /* client that the thread works for which closes the file: its call
-				 opened or removed the file */
+	struct holder holder; /* the close counts as a job of this client, whose call opened or
+				 removed the file */
 	/* client that the file counts for: that of 'holder'; NULL if it does not count */
 	struct dir_user *user;
 	bool is_written;   /* true: open only for writing; false: only for reading */
@@ -345,8 +345,8 @@ static inline bool dir_is_transfer(const struct op *op)
 }
 
 /*
- * dir/root.c: the exported directory. dir_root_prepare() sets export->root, and prints the reason
- * if it fails. It and dir_root_open() return 0 or -errno.
+ * dir/root.c: the exported directory. dir_root_prepare() and dir_root_open() return 0 or -errno.
+ * dir_root_prepare() sets export->root, and prints the reason if it fails.
  */
 int dir_root_prepare(struct export *export);
 int dir_root_open(struct dir_fs *fs);
@@ -418,7 +418,7 @@ struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_f
 /* Closes the file that a call has opened in vain. 'user' is as above. */
 void dir_fd_discard(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file);
 /*
- * Lets a file that several clients use count for one that has fewer files. Otherwise a client that
+ * Counts a file that several clients use for one that has fewer files. Otherwise a client that
  * accesses many files in turn would have those of others closed.
  */
 void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder);

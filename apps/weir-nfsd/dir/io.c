@@ -221,7 +221,10 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	status = dir_stat(fs, file->fd, &st) != 0 ? NFS3ERR_IO : io_check(&st);
 	if (status == NFS3_OK)
 		status = check_range(op);
-	/* A new WRITE must wait until an older WRITE that was answered early has ended. */
+	/*
+	 * The kernel may still carry out an older WRITE that was answered early. A new WRITE is
+	 * refused until then, so that the older one does not overwrite it.
+	 */
 	if (status == NFS3_OK && op->proc == NFS3_WRITE && file->noverdue > 0)
 		status = NFS3ERR_JUKEBOX;
 	if (status != NFS3_OK) {

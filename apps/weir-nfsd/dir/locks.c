@@ -45,8 +45,8 @@ static bool is_move(const struct op *op)
 }
 
 /*
- * Sets ids[] to the files and directories that a job may wait for, or NULL. In a remote file system
- * any call may wait for its file.
+ * Sets ids[] to the files and directories that a job may wait for. Unused elements are NULL. In a
+ * remote file system any call may wait for its file.
  */
 static void find_ids(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file,
 		     const struct handle_id *ids[2])

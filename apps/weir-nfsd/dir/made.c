@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The object that a call has just made. If the call fails after that, the object is removed again:
- * the client learns that the call failed, would try again, and would find that the object exists.
+ * The object that a call has just made. If the call fails after that, the object is removed again.
+ * Otherwise the client, which learns that the call failed, would try again and find that the object
+ * exists.
  *
  * Only open(2) returns a descriptor of the object that it makes. After mkdirat() and similar calls,
  * the object is opened by its name, and another process may have put another object there in the

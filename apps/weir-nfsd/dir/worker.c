@@ -7,8 +7,7 @@
 
 #include "proc.h"
 
-#define WORKER_NICE 10 /* more than the server's nice value: about a tenth of its share of a CPU   \
-			*/
+#define WORKER_NICE 10 /* added to the server's nice value: about a tenth of its CPU share */
 
 static void close_file(struct dir_fs *fs, struct dir_fd *file)
 {
