@@ -39,8 +39,8 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 	uint64_t cookie = op->args.readdir.cookie;
 	struct ram_dir *entries = &dir->dir;
 	/*
-	 * A caller who may list the directory but not search it gets names, but nothing that LOOKUP
-	 * would refuse.
+	 * A caller who may list the directory but not search it gets names only. Attributes and
+	 * handles, which LOOKUP would refuse, are left out.
 	 */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 

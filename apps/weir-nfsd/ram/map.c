@@ -50,7 +50,7 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 	if (map_is_unused(&map->root, map->height))
 		return height;
 	/*
-	 * The count includes the levels above the present root, and a path from the new root down.
+	 * The result includes the levels above the present root, and a path from the new root down.
 	 * That path is only for this chunk, because no lower root could contain it.
 	 */
 	if (height > map->height)

@@ -67,7 +67,7 @@ uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk);
  * - the limit on nodes is reached
  * - there is no memory
  *
- * If the chunk has a block already, only the first case can fail.
+ * A chunk that has a block already always gets the new one.
  */
 bool ram_map_set(struct ram_nodes *nodes, struct ram_map *map, uint64_t chunk, uint32_t block);
 
