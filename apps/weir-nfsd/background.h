@@ -21,8 +21,8 @@ pid_t background_fork(int *fd);
 
 /*
  * The child calls this when clients can connect. It detaches from the terminal and the current
- * directory, and reports to the parent. Returns 0. Returns -1 if the report failed; the server must
- * then end, because nobody knows of it.
+ * directory, and reports to the parent. Returns 0, or -1 if that failed. After -1 the server must
+ * end, because nobody knows of it.
  */
 int background_ready(int fd);
 

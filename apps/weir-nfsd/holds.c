@@ -11,7 +11,8 @@ bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_
 		return false;
 	left = free - need;
 	if (4 * (total - left) <= total)
-		return true; /* holds even if this connection has everything that is in use */
+		return true; /* the rule holds even if this connection has everything that is in use
+			      */
 	LIST_FOREACH(hold, holds, entry)
 	{
 		if (!client_key_equal(&hold->holder.client, &holder->client))
