@@ -14,7 +14,7 @@
 
 /*
  * Finds the user of the sockets that listen on 'port', for IPv4 and IPv6. A port that the kernel
- * reserves for root belongs to root. Returns 0 with *uid set, or
+ * reserves for root belongs to root. Returns 0 with *uid set, or:
  *
  * - -ENOENT: no socket listens on the port
  * - -EACCES: the sockets belong to several users, or to a user whom this user namespace does not
