@@ -47,7 +47,7 @@ static bool ends_word(const struct reader *r)
 static int complain(const struct reader *r, char *error, size_t error_size)
 {
 	if (ends_word(r))
-		snprintf(error, error_size, "line %u: a word with an odd number of hex digits",
+		snprintf(error, error_size, "line %u: a word has an odd number of hex digits",
 			 r->line);
 	else if (isprint(r->c))
 		snprintf(error, error_size, "line %u: '%c' is not a hex digit", r->line, r->c);

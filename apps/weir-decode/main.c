@@ -19,19 +19,19 @@ static const char usage[] = "usage: weir-decode [--direction call|reply] [--json
 			    "it. The fields of version 2 and of\n"
 			    "extension rtrext-01 have the names of their drafts.\n"
 			    "\n"
-			    "  -d, --direction call|reply  which side sent it (call); version 2 "
-			    "messages say that themselves\n"
+			    "  -d, --direction call|reply  kind of the message (default: call); "
+			    "version 2 messages contain it\n"
 			    "  -j, --json                  print JSON\n"
 			    "  -h, --help                  print this\n"
 			    "  -V, --version               print the version\n"
 			    "\n"
-			    "Hex digits stand in pairs; white space, 0x in front of a word and "
-			    "comments from '#' to the end\n"
-			    "of a line are skipped.\n"
+			    "Hex digits are in pairs. White space, 0x before a word, and comments "
+			    "from '#' to the end of a line\n"
+			    "are skipped.\n"
 			    "\n"
-			    "Exit status: 0 when the message could be judged, be it good or bad; 1 "
-			    "when the output can't be\n"
-			    "written; 2 on bad usage or input that is not hex.\n";
+			    "Exit status: 0: the message was judged, as valid or invalid; 1: the "
+			    "output can't be written;\n"
+			    "2: wrong usage, or input that is not hex.\n";
 
 static const struct option options[] = {
 	{"direction", required_argument, NULL, 'd'},
@@ -97,7 +97,7 @@ int main(int argc, char **argv)
 	}
 	if (optind < argc) {
 		fprintf(stderr,
-			"weir-decode: '%s' is not expected: the message comes from standard "
+			"weir-decode: unexpected argument '%s': give the message on standard "
 			"input\n",
 			argv[optind]);
 		return EXIT_USAGE;
