@@ -111,7 +111,7 @@ static int gap_create(struct weir_engine *engine)
 	const struct weir_profile *p = &engine->profile;
 	int rc;
 
-	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_PLACEMENT))
+	if (!version_extends(p, WEIR_EXTENSION_PLACEMENT))
 		return 0;
 	rc = pool_create(engine, "gap", 1, engine->recv_bytes, true, &engine->gap_pool);
 	return rc == 0 ? zeros_take(engine->gap_pool, &engine->gap) : rc;
@@ -122,6 +122,7 @@ static int pools_create(struct weir_engine *engine)
 	const struct weir_profile *p = &engine->profile;
 	/* There is room for the transport header before a message of the largest inline size. */
 	uint64_t send_bytes = (uint64_t)engine->msg_bytes + ENGINE_HEADROOM;
+	uint32_t ncontrols = p->connections * version_needs(p)->controls;
 	int rc;
 
 	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
@@ -136,9 +137,9 @@ static int pools_create(struct weir_engine *engine)
 	if (rc == 0)
 		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true,
 				 &engine->bulk_pool);
-	if (rc == 0 && p->protocol != WEIR_PROTOCOL_V1)
-		rc = pool_create(engine, "control", p->connections * ENGINE_CONTROLS,
-				 ENGINE_CONTROL_BYTES, true, &engine->control_pool);
+	if (rc == 0 && ncontrols > 0)
+		rc = pool_create(engine, "control", ncontrols, ENGINE_CONTROL_BYTES, true,
+				 &engine->control_pool);
 	if (rc == 0)
 		rc = gap_create(engine);
 	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
@@ -202,8 +203,7 @@ static uint32_t group_max(const struct weir_engine *engine)
 	const struct weir_profile *p = &engine->profile;
 	uint64_t fit = p->bulk_buffer_bytes / engine->recv_bytes;
 
-	if (!(p->extension & WEIR_EXTENSION_CONTINUATION) || p->protocol == WEIR_PROTOCOL_V1 ||
-	    fit == 0)
+	if (!version_extends(p, WEIR_EXTENSION_CONTINUATION) || fit == 0)
 		return 1;
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
 }
@@ -257,9 +257,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	/* A peer may send by a chunk what it may send inline, and it does so if that is faster. */
 	engine->profile.bulk_buffer_bytes =
 		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
-	engine->msg_bytes = profile->inline_bytes;
-	if (profile->protocol != WEIR_PROTOCOL_V1 && engine->msg_bytes < ENGINE_LONGER_MSG_BYTES)
-		engine->msg_bytes = ENGINE_LONGER_MSG_BYTES;
+	engine->msg_bytes =
+		(uint32_t)larger(profile->inline_bytes, version_needs(profile)->msg_bytes);
 	engine->small_bytes = small_bytes(engine);
 	engine->driver = *ops;
 	engine->ops = &engine->driver;

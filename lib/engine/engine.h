@@ -20,6 +20,7 @@
  *   peer.[ch]            accounts of peers; which connection was idle longest
  *   quota.h              how much of a pool a connection and its peer may hold
  *   profile*.c           the profile: its keys and defaults are in profile_keys.c
+ *   version_needs.[ch]   the needs of the protocol versions that a profile allows
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process
  *   log.[ch], log_peer.c log lines
@@ -35,6 +36,7 @@
 #include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
+#include "version_needs.h"
 
 #define ENGINE_WC_BURST	    64u
 #define ENGINE_TICK_NS	    1000000u /* interval at which deadlines are checked */
@@ -203,7 +205,7 @@ struct weir_engine {
 	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
 	/* private: pulled chunks, long results, copies of Long Replies */
 	struct mem_pool *bulk_pool;
-	/* private: ENGINE_CONTROLS per connection; NULL: only version 1 is used */
+	/* private: ENGINE_CONTROLS per connection; NULL: the versions need none */
 	struct mem_pool *control_pool;
 	struct mem_buf *zeros; /* some zero bytes with a local key, for roundup padding */
 	/* If Sends may place data: one private buffer of zeros for the gaps between the data. It is
@@ -337,8 +339,7 @@ static inline uint32_t engine_recvs(uint32_t credits)
  * are left. Otherwise the connection has this many receives in addition to engine_recvs(). */
 static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
 {
-	if (!(profile->extension & WEIR_EXTENSION_CONTINUATION) ||
-	    profile->protocol == WEIR_PROTOCOL_V1)
+	if (!version_extends(profile, WEIR_EXTENSION_CONTINUATION))
 		return 0;
 	return credits > profile->transmissions ? credits : profile->transmissions;
 }
@@ -375,8 +376,8 @@ static inline bool engine_may_share(const struct weir_profile *profile)
 static inline bool engine_places(const struct weir_profile *profile,
 				 const struct fabric_dev_attr *attr)
 {
-	return profile->extension & WEIR_EXTENSION_PLACEMENT &&
-	       profile->protocol != WEIR_PROTOCOL_V1 && attr->max_sge >= ENGINE_PLACE_SGES;
+	return version_extends(profile, WEIR_EXTENSION_PLACEMENT) &&
+	       attr->max_sge >= ENGINE_PLACE_SGES;
 }
 
 /* Returns the alignment of targets in receives. */

@@ -31,7 +31,7 @@ static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
 
-	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
+	if (!version_extends(p, WEIR_EXTENSION_CONTINUATION))
 		return ENGINE_RESERVE_BUFS;
 	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
 }
