@@ -11,7 +11,7 @@
  *   cm_events.c     events of the connection manager, and the tick
  *   receive.c       completions
  *   send_queue.c    work requests, from the batch (batch.[ch]) to their completions
- *   srq_credits.c   where connections share receives: it joins those that share credits, keeps
+ *   conn_share.c    where connections share receives: it joins those that share credits, keeps
  *                   within its share, and leaves; lib/proto/credit_share.c computes the grants
  *   reconnect.c     a connection that was lost is remade
  *   close.c         the end; destroy.c gives the memory back
@@ -305,7 +305,7 @@ static inline struct mem_buf *conn_chain_next(const struct mem_buf *buf)
 /* receive.c: conn_recv_done() of each. NULL: there is none. */
 void conn_chain_done(struct weir_conn *conn, struct mem_buf *chain);
 
-/* srq_credits.c: where receives are shared */
+/* conn_share.c: where receives are shared */
 /* The peer has more under way than it was granted, and the connection ends. */
 void conn_share_exceeded(struct weir_conn *conn);
 /* All messages that it holds are done with. */
