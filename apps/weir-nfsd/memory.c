@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "dir/dir.h"
+#include "memory_room.h"
 #include "options.h"
-#include "room.h"
 #include "server.h"
 
 /* Returns the bytes of the buffers of one polling thread's engine. */
@@ -22,7 +22,7 @@ int memory_check(const struct options *options, const struct exports *exports)
 	uint32_t cpus[POLLERS_MAX];
 	int npollers = weir_profile_lcores(options->profile.lcores, cpus, POLLERS_MAX);
 	uint64_t ram = 0, others;
-	struct mem_room room;
+	struct memory_room room;
 	uint32_t ndirs = 0;
 
 	for (uint32_t i = 0; i < exports->n; i++) {
@@ -33,7 +33,7 @@ int memory_check(const struct options *options, const struct exports *exports)
 	}
 	others = (uint64_t)(npollers > 1 ? npollers : 1) * engine_bytes(&options->profile) +
 		 (uint64_t)ndirs * DIR_MEMORY;
-	mem_room("", &room);
+	memory_room("", &room);
 	if (ram + others <= room.bytes)
 		return 0;
 	fprintf(stderr,

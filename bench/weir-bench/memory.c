@@ -5,8 +5,8 @@
  */
 #include <stdio.h>
 
+#include "memory_room.h"
 #include "options.h"
-#include "room.h"
 
 /* Returns the bytes of the data of calls and READs, for the sides in this program. */
 static uint64_t data_bytes(const struct bench_options *o)
@@ -38,9 +38,9 @@ static uint64_t needed_bytes(const struct bench_options *o)
 
 int bench_memory_check(const struct bench_options *options)
 {
-	struct mem_room room;
+	struct memory_room room;
 
-	mem_room("", &room);
+	memory_room("", &room);
 	for (uint32_t i = 0; i < bench_options_points(options); i++) {
 		struct bench_options point;
 		uint64_t needed;

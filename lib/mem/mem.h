@@ -15,9 +15,7 @@
  *   resize.[ch]    sets the length of a memfd
  *   eal.[ch]       uses DPDK's environment, or starts it
  *   alloc.[ch]     counted allocations from the heap
- *   room.[ch]      how much memory the process can still get
  *   limit.[ch]     names the limit of the process that caused an error
- *   std_io.h       a program's standard input, output and error
  *   mem_log.[ch]   the log of this folder
  */
 

@@ -12,8 +12,8 @@ import tree
 STATIC = re.compile(r'^static\s+(?:printf_like\([^)]*\)\s+)?(?:\w+[\s*]+)+?(\w+)\(', re.M)
 
 
-COMMON = ('apps/common/connect_hint', 'apps/common/number', 'apps/common/program_options',
-          'apps/common/uaddr')
+COMMON = ('apps/common/connect_hint', 'apps/common/memory_room', 'apps/common/number',
+          'apps/common/program_options', 'apps/common/std_io', 'apps/common/uaddr')
 ONCRPC = ('apps/common/oncrpc_client', 'apps/common/oncrpc_server', 'apps/common/tcp_listen',
           'apps/common/oncrpc_void')
 # Of each program, folders and files (without suffix) that it is made of.

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "room.h"
+#include "memory_room.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -54,9 +54,9 @@ static void put(const char *path, const char *text)
 
 static void expect(uint64_t bytes, const char *limited_by)
 {
-	struct mem_room room;
+	struct memory_room room;
 
-	mem_room(root, &room);
+	memory_room(root, &room);
 	assert_int_equal(room.bytes, bytes);
 	if (limited_by)
 		assert_non_null(strstr(room.limited_by, limited_by));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ROOM_H
-#define ROOM_H
+#ifndef MEMORY_ROOM_H
+#define MEMORY_ROOM_H
 
 /* How much memory this process can still get. A program can thus refuse a request that does not fit
  * before it allocates anything. Otherwise the kernel would end this process or another one. */
 
 #include <stdint.h>
 
-struct mem_room {
+struct memory_room {
 	uint64_t bytes;	      /* UINT64_MAX: unknown */
 	char limited_by[720]; /* the file that states this limit; "" with UINT64_MAX */
 };
@@ -19,6 +19,6 @@ struct mem_room {
  *
  * 'root' is a prefix of /proc and /sys: "" except in tests. Never fails.
  */
-void mem_room(const char *root, struct mem_room *room);
+void memory_room(const char *root, struct memory_room *room);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "room.h"
+#include "memory_room.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static const struct cgroup_names version_2 = {
 
 /* Reads a file that contains one number. Returns 'otherwise' for "max" and for a file that cannot
  * be read. */
-static uint64_t read_number(const char *folder, const char *name, uint64_t otherwise)
+static uint64_t cgroup_number(const char *folder, const char *name, uint64_t otherwise)
 {
 	unsigned long long value;
 	char path[PATH_BYTES + 64];
@@ -50,7 +50,7 @@ static uint64_t read_number(const char *folder, const char *name, uint64_t other
 	return n == 1 ? value : otherwise;
 }
 
-static uint64_t read_reclaimable(const char *folder, const struct cgroup_names *names)
+static uint64_t cgroup_reclaimable(const char *folder, const struct cgroup_names *names)
 {
 	char path[PATH_BYTES + 64], line[128];
 	unsigned long long value;
@@ -69,7 +69,7 @@ static uint64_t read_reclaimable(const char *folder, const struct cgroup_names *
 	return sum;
 }
 
-static void lower(struct mem_room *room, uint64_t bytes, const char *folder, const char *name)
+static void lower(struct memory_room *room, uint64_t bytes, const char *folder, const char *name)
 {
 	if (bytes >= room->bytes)
 		return;
@@ -77,15 +77,16 @@ static void lower(struct mem_room *room, uint64_t bytes, const char *folder, con
 	snprintf(room->limited_by, sizeof(room->limited_by), "%s/%s", folder, name);
 }
 
-static void look_at(const char *folder, const struct cgroup_names *names, struct mem_room *room)
+static void cgroup_look_at(const char *folder, const struct cgroup_names *names,
+			   struct memory_room *room)
 {
 	for (uint32_t i = 0; i < 2 && names->limits[i]; i++) {
-		uint64_t limit = read_number(folder, names->limits[i], UINT64_MAX), used;
+		uint64_t limit = cgroup_number(folder, names->limits[i], UINT64_MAX), used;
 
 		if (limit >= UNLIMITED)
 			continue;
-		used = read_number(folder, names->usage, 0);
-		limit += read_reclaimable(folder, names);
+		used = cgroup_number(folder, names->usage, 0);
+		limit += cgroup_reclaimable(folder, names);
 		lower(room, limit > used ? limit - used : 0, folder, names->limits[i]);
 	}
 }
@@ -93,8 +94,8 @@ static void look_at(const char *folder, const struct cgroup_names *names, struct
 /* Applies the limits of the cgroup at 'path' and of those above it. In a container the path may be
  * the one of the host, of which only the last part, or nothing, is visible. A cgroup that is not
  * visible has no limit here. The root of the mount is read in any case. */
-static void look_up(const char *root, const struct cgroup_names *names, const char *path,
-		    struct mem_room *room)
+static void cgroup_look_up(const char *root, const struct cgroup_names *names, const char *path,
+			   struct memory_room *room)
 {
 	for (uint32_t i = 0; i < 2 && names->mounts[i]; i++) {
 		char folder[PATH_BYTES];
@@ -108,7 +109,7 @@ static void look_up(const char *root, const struct cgroup_names *names, const ch
 		for (uint32_t level = 0; level < LEVELS_MAX; level++) {
 			char *slash = strrchr(folder, '/');
 
-			look_at(folder, names, room);
+			cgroup_look_at(folder, names, room);
 			if (strlen(folder) <= top || !slash)
 				break;
 			*slash = '\0';
@@ -118,7 +119,7 @@ static void look_up(const char *root, const struct cgroup_names *names, const ch
 
 /* Applies the limits of the cgroups of this process. A line is "number:controllers:path". A line
  * without controllers belongs to version 2. */
-static void look_at_cgroups(const char *root, struct mem_room *room)
+static void cgroup_look_at_all(const char *root, struct memory_room *room)
 {
 	char path[PATH_BYTES], line[PATH_BYTES];
 	FILE *file;
@@ -139,21 +140,21 @@ static void look_at_cgroups(const char *root, struct mem_room *room)
 		if (strcmp(where, "/") == 0)
 			*where = '\0';
 		if (controllers[1] == '\0')
-			look_up(root, &version_2, where, room);
+			cgroup_look_up(root, &version_2, where, room);
 		for (char *rest = controllers + 1, *word; (word = strsep(&rest, ","));)
 			if (strcmp(word, "memory") == 0)
-				look_up(root, &version_1, where, room);
+				cgroup_look_up(root, &version_1, where, room);
 	}
 	fclose(file);
 }
 
-void mem_room(const char *root, struct mem_room *room)
+void memory_room(const char *root, struct memory_room *room)
 {
 	unsigned long long value, huge = 0, huge_kib = 0;
 	char path[PATH_BYTES + 16], folder[PATH_BYTES], line[256];
 	FILE *file;
 
-	*room = (struct mem_room){.bytes = UINT64_MAX};
+	*room = (struct memory_room){.bytes = UINT64_MAX};
 	snprintf(folder, sizeof(folder), "%s/proc", root);
 	snprintf(path, sizeof(path), "%s/meminfo", folder);
 	file = fopen(path, "re");
@@ -167,7 +168,7 @@ void mem_room(const char *root, struct mem_room *room)
 	}
 	if (file)
 		fclose(file);
-	look_at_cgroups(root, room);
+	cgroup_look_at_all(root, room);
 	/* Memory cgroups do not count hugepages. */
 	if (room->bytes != UINT64_MAX)
 		room->bytes += huge * huge_kib << 10;
