@@ -11,43 +11,12 @@
 
 #include <weir/call.h>
 
+#include "nfs3_op.h"
 #include "nfs3_xdr.h"
-
-union op_args {
-	struct nfs3_fh fh;
-	struct nfs3_dirop dirop;
-	struct nfs3_setattr_args setattr;
-	struct nfs3_access_args access;
-	struct nfs3_read_args read;
-	struct nfs3_write_args write;
-	struct nfs3_create_args create;
-	struct nfs3_mkdir_args mkdir;
-	struct nfs3_rename_args rename;
-	struct nfs3_link_args link;
-	struct nfs3_readdir_args readdir;
-	struct nfs3_commit_args commit;
-};
-
-union op_res {
-	enum nfs3_status status; /* each member starts with the status */
-	struct nfs3_getattr_res getattr;
-	struct nfs3_wcc_res wcc;
-	struct nfs3_lookup_res lookup;
-	struct nfs3_readlink_res readlink;
-	struct nfs3_read_res read;
-	struct nfs3_write_res write;
-	struct nfs3_create_res create;
-	struct nfs3_rename_res rename;
-	struct nfs3_link_res link;
-	struct nfs3_readdir_res readdir;
-	struct nfs3_fsstat_res fsstat;
-	struct nfs3_fsinfo_res fsinfo;
-	struct nfs3_commit_res commit;
-};
 
 struct op {
 	uint32_t proc; /* enum nfs3_proc */
-	union op_args args;
+	union nfs3_op_args args;
 	/*
 	 * READ and READLINK: memory for the data; WRITE and SYMLINK: the data. It is part of the
 	 * session's memory.
@@ -64,7 +33,7 @@ struct op {
 	void *arg;
 
 	int error; /* 0 if the server answered, see res.status; otherwise -errno */
-	union op_res res;
+	union nfs3_op_res res;
 
 	/* The session uses the members below. */
 	struct session *session;

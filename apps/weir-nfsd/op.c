@@ -134,7 +134,7 @@ static void carry_out(struct op *op)
 static void op_refuse(struct weir_request *req)
 {
 	struct weir_xdr_out *out;
-	union op_res res;
+	union nfs3_op_res res;
 
 	memset(&res, 0, sizeof(res));
 	res.status = NFS3ERR_JUKEBOX;

@@ -26,6 +26,7 @@
 #include "cred.h"
 #include "fs.h"
 #include "handle.h"
+#include "nfs3_op.h"
 #include "nfs3_xdr.h"
 
 #define OPS_MAX 8192u /* ops of a poller */
@@ -35,41 +36,6 @@ struct dir_user;
 struct op;
 struct poller;
 struct server;
-
-union op_args {
-	struct nfs3_fh fh; /* each member starts with the first handle */
-	struct nfs3_dirop dirop;
-	struct nfs3_setattr_args setattr;
-	struct nfs3_access_args access;
-	struct nfs3_read_args read;
-	struct nfs3_write_args write;
-	struct nfs3_create_args create;
-	struct nfs3_mkdir_args mkdir; /* also for SYMLINK */
-	struct nfs3_mknod_args mknod;
-	struct nfs3_rename_args rename;
-	struct nfs3_link_args link;
-	struct nfs3_readdir_args readdir;
-	struct nfs3_commit_args commit;
-};
-
-union op_res {
-	enum nfs3_status status; /* each member starts with the status */
-	struct nfs3_getattr_res getattr;
-	struct nfs3_wcc_res wcc; /* SETATTR, REMOVE, RMDIR */
-	struct nfs3_lookup_res lookup;
-	struct nfs3_access_res access;
-	struct nfs3_readlink_res readlink;
-	struct nfs3_read_res read;
-	struct nfs3_write_res write;
-	struct nfs3_create_res create; /* also for MKDIR, SYMLINK and MKNOD */
-	struct nfs3_rename_res rename;
-	struct nfs3_link_res link;
-	struct nfs3_readdir_res readdir;
-	struct nfs3_fsstat_res fsstat;
-	struct nfs3_fsinfo_res fsinfo;
-	struct nfs3_pathconf_res pathconf;
-	struct nfs3_commit_res commit;
-};
 
 /* A message to another poller. */
 struct op_mail {
@@ -91,14 +57,14 @@ struct op {
 	struct holder holder;  /* copied from the caller, so that any thread can read it */
 	const struct export_rules *rules; /* rules by which the caller may use the export */
 	struct cred cred;
-	union op_args args;
+	union nfs3_op_args args;
 	struct handle_id id; /* file of the first handle */
 	struct handle_id
 		id2; /* file of the second handle: RENAME's target directory, LINK's directory */
 	const uint8_t *data; /* WRITE's data or SYMLINK's path, in the request's memory */
 	uint32_t data_bytes;
 
-	union op_res res;
+	union nfs3_op_res res;
 	/*
 	 * READ and READLINK with NFS3_OK: the address of the data, which stay valid until 'on_sent'
 	 */

@@ -2,13 +2,13 @@
 #include "op_table.h"
 
 #define GET(member, what)                                                                          \
-	static int get_##member(struct weir_xdr_in *in, union op_args *args)                       \
+	static int get_##member(struct weir_xdr_in *in, union nfs3_op_args *args)                  \
 	{                                                                                          \
 		return nfs3_get_##what(in, &args->member);                                         \
 	}
 
 #define PUT(member)                                                                                \
-	static int put_##member(struct weir_xdr_out *out, const union op_res *res)                 \
+	static int put_##member(struct weir_xdr_out *out, const union nfs3_op_res *res)            \
 	{                                                                                          \
 		return nfs3_put_##member##_res(out, &res->member);                                 \
 	}
@@ -42,12 +42,12 @@ PUT(fsinfo)
 PUT(pathconf)
 PUT(commit)
 
-static int get_readdir(struct weir_xdr_in *in, union op_args *args)
+static int get_readdir(struct weir_xdr_in *in, union nfs3_op_args *args)
 {
 	return nfs3_get_readdir_args(in, &args->readdir, false);
 }
 
-static int get_readdirplus(struct weir_xdr_in *in, union op_args *args)
+static int get_readdirplus(struct weir_xdr_in *in, union nfs3_op_args *args)
 {
 	return nfs3_get_readdir_args(in, &args->readdir, true);
 }

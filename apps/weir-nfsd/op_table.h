@@ -7,8 +7,8 @@
 #include "op.h"
 
 struct op_proc {
-	int (*get)(struct weir_xdr_in *in, union op_args *args);
-	int (*put)(struct weir_xdr_out *out, const union op_res *res);
+	int (*get)(struct weir_xdr_in *in, union nfs3_op_args *args);
+	int (*put)(struct weir_xdr_out *out, const union nfs3_op_res *res);
 	bool changes;  /* is refused if the export is read-only */
 	bool has_name; /* args.dirop is its first name */
 };

@@ -103,21 +103,11 @@ static int sim_open(const struct fabric_dev_config *config, struct fabric_dev **
 	}
 	defaults = &world->options;
 	dev->base.ops = &sim_ops;
-	dev->base.attr = (struct fabric_dev_attr){
-		.max_inline = options.max_inline == NUMBER_ABSENT ? defaults->max_inline
-								  : (uint32_t)options.max_inline,
-		.max_sge = defaults->max_sge,
-		.max_send_wr = defaults->max_send_wr,
-		.max_recv_wr = defaults->max_recv_wr,
-		.max_srq_wr = defaults->max_srq_wr,
-		.max_msg_bytes = defaults->max_msg_bytes,
-		.max_rd_atomic = options.max_rd_atomic == NUMBER_ABSENT
-					 ? defaults->max_rd_atomic
-					 : (uint32_t)options.max_rd_atomic,
-		.has_mw = defaults->has_mw,
-		.has_send_inv = defaults->has_send_inv,
-		.revokes_access = true,
-	};
+	dev->base.attr = defaults->attr;
+	if (options.max_inline != NUMBER_ABSENT)
+		dev->base.attr.max_inline = (uint32_t)options.max_inline;
+	if (options.max_rd_atomic != NUMBER_ABSENT)
+		dev->base.attr.max_rd_atomic = (uint32_t)options.max_rd_atomic;
 	dev->world = world;
 	dev->number = ++world->dev_count;
 	dev->rnr_retry = options.rnr_retry == NUMBER_ABSENT ? defaults->rnr_retry

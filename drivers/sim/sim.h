@@ -37,15 +37,8 @@ struct sim_options {
 	uint64_t cm_timeout_ns; /* a connection request fails without an answer after this time */
 	uint64_t rnr_timer_ns;	/* between two attempts while the receive queue is empty */
 	uint32_t rnr_retry;	/* as in the driver contract; also an option of each device */
-	uint32_t max_inline;
-	uint32_t max_sge;
-	uint32_t max_send_wr;
-	uint32_t max_recv_wr;
-	uint32_t max_srq_wr;
-	uint32_t max_msg_bytes;
-	uint32_t max_rd_atomic;
-	bool has_mw;
-	bool has_send_inv;
+	/* The attributes of each device. Options of the device replace two of them. */
+	struct fabric_dev_attr attr;
 	FILE *trace; /* gets one line for each event; NULL: no trace */
 };
 

@@ -58,15 +58,19 @@ void sim_options_init(struct sim_options *options)
 		.cm_timeout_ns = 10000000000ull,
 		.rnr_timer_ns = 10000,
 		.rnr_retry = 0,
-		.max_inline = 64,
-		.max_sge = FABRIC_SGE_MAX,
-		.max_send_wr = 4096,
-		.max_recv_wr = 4096,
-		.max_srq_wr = 65536,
-		.max_msg_bytes = 1u << 20,
-		.max_rd_atomic = 4,
-		.has_mw = true,
-		.has_send_inv = true,
+		.attr =
+			{
+				.max_inline = 64,
+				.max_sge = FABRIC_SGE_MAX,
+				.max_send_wr = 4096,
+				.max_recv_wr = 4096,
+				.max_srq_wr = 65536,
+				.max_msg_bytes = 1u << 20,
+				.max_rd_atomic = 4,
+				.has_mw = true,
+				.has_send_inv = true,
+				.revokes_access = true,
+			},
 	};
 }
 
@@ -102,7 +106,7 @@ struct sim_world *sim_world_create(uint64_t seed, const struct sim_options *opti
 {
 	if (options && (!latency_ok(&options->start) || !latency_ok(&options->wire) ||
 			!latency_ok(&options->completion) || !latency_ok(&options->cm) ||
-			options->max_sge > FABRIC_SGE_MAX))
+			options->attr.max_sge > FABRIC_SGE_MAX))
 		return NULL;
 	for (uint32_t id = 1; id < WORLDS_MAX; id++)
 		if (!worlds[id])

@@ -100,10 +100,10 @@ static void draw_wires(struct wsim_run *run, struct sim_options *wires)
 	wires->wire.max_ns = 500 + wsim_below(run, 20000);
 	wires->completion.max_ns = 100 + wsim_below(run, 20000);
 	wires->cm_timeout_ns = 50 * MS;
-	wires->max_inline = wsim_chance(run, 30) ? 0 : wsim_below(run, 300);
-	wires->max_sge = 1 + wsim_below(run, FABRIC_SGE_MAX);
-	wires->max_rd_atomic = 1 + wsim_below(run, 8);
-	wires->max_send_wr = wsim_chance(run, 30) ? 64 : 4096;
+	wires->attr.max_inline = wsim_chance(run, 30) ? 0 : wsim_below(run, 300);
+	wires->attr.max_sge = 1 + wsim_below(run, FABRIC_SGE_MAX);
+	wires->attr.max_rd_atomic = 1 + wsim_below(run, 8);
+	wires->attr.max_send_wr = wsim_chance(run, 30) ? 64 : 4096;
 	wires->trace = run->options.trace;
 }
 

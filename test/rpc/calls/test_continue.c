@@ -417,7 +417,7 @@ static int setup_exhausted(void **state)
 
 	(void)state;
 	sim_options_init(&wires);
-	wires.max_sge = 4;
+	wires.attr.max_sge = 4;
 	pair_wires = &wires;
 	pair_server_protocol = WEIR_PROTOCOL_V2;
 	pair_start(&pair, few_buffers);

@@ -208,7 +208,7 @@ static void policy__window_on_a_device_without(void **state)
 	if (strcmp(pair_driver, "sim") != 0)
 		skip();
 	sim_options_init(&wires);
-	wires.has_mw = false;
+	wires.attr.has_mw = false;
 	pair_wires = &wires;
 	pair_start(&pair, NULL);
 	pair_wires = NULL;
@@ -225,7 +225,7 @@ static void policy__window_without_remote_invalidation(void **state)
 	if (strcmp(pair_driver, "sim") != 0)
 		skip();
 	sim_options_init(&wires);
-	wires.has_send_inv = false;
+	wires.attr.has_send_inv = false;
 	pair_wires = &wires;
 	pair_start(&pair, NULL);
 	pair_wires = NULL;

@@ -366,7 +366,7 @@ static int setup_both(void **state)
 
 	(void)state;
 	sim_options_init(&wires);
-	wires.max_sge = ENGINE_PLACE_SGES;
+	wires.attr.max_sge = ENGINE_PLACE_SGES;
 	pair_wires = &wires;
 	pair_client_protocol = pair_server_protocol = WEIR_PROTOCOL_V2;
 	pair_extension = WEIR_EXTENSION_PLACEMENT;
