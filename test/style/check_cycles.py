@@ -30,15 +30,25 @@ DEFINED = 'TDBRVWC'
 
 def folder_of(target):
     """The folder of the sources of a target's objects; None for tests and generated ones."""
-    parts = target.parts
     name = target.name[:-len('.p')]
-    if parts[0] == 'lib' and name.startswith('libweir_'):
+    if target.parts[0] == 'lib' and name.startswith('libweir_'):
         return 'lib/' + name[len('libweir_'):-len('.a')]
-    if parts[0] == 'drivers' and name.startswith('libweir_driver_'):
+    if target.parts[0] == 'drivers' and name.startswith('libweir_driver_'):
         return 'drivers/' + name[len('libweir_driver_'):-len('.a')]
-    if parts[0] in ('apps', 'bench') and name == target.parent.name:
-        return str(target.parent)
-    return None
+    return str(target.parent) if target.parts[0] in ('apps', 'bench') else None
+
+
+def units(build):
+    """Lists of objects, each with its folder. The libraries of a folder of programs are one list,
+    because they may call each other; each program of a folder is another one."""
+    found = collections.defaultdict(list)
+    for target in sorted(build.glob('**/*.p')):
+        target = target.relative_to(build)
+        folder = folder_of(target)
+        if folder:
+            key = folder, '' if target.name.startswith('lib') else target.name
+            found[key] += sorted((build / target).glob('*.c.o'))
+    return [(folder, objects) for (folder, _), objects in sorted(found.items()) if objects]
 
 
 def calls(objects):
@@ -101,11 +111,8 @@ def check(folder, graph):
 def main():
     build = pathlib.Path(sys.argv[1])
     findings = []
-    for target in sorted(build.glob('**/*.p')):
-        folder = folder_of(target.relative_to(build))
-        objects = sorted(target.glob('*.c.o'))
-        if folder and objects:
-            findings += check(folder, calls(objects))
+    for folder, objects in units(build):
+        findings += check(folder, calls(objects))
     tree.finish(findings, 'Move what both need to a file that calls neither.')
 
 
