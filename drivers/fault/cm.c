@@ -165,8 +165,7 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 	 * Each event may be a REQUEST, for which room is limited. There is room for all other
 	 * events.
 	 */
-	if (dev->events_reserved >= FAULT_REQUESTS_MAX &&
-	    room > FAULT_REQUESTS_MAX - dev->nrequests)
+	if (dev->has_listened && room > FAULT_REQUESTS_MAX - dev->nrequests)
 		room = FAULT_REQUESTS_MAX - dev->nrequests;
 	room = room > 0 ? dev->ops->cm_poll(dev->inner, its, room) : 0;
 	for (uint32_t i = 0; i < room; i++)

@@ -125,6 +125,7 @@ struct fault_dev {
 	bool was_delivered; /* alternates, so that every second deliverable message is delivered */
 	struct fault_event *events;
 	uint32_t nevents, events_size, events_reserved, nrequests;
+	bool has_listened; /* FAULT_REQUESTS_MAX events of listeners are reserved */
 };
 
 extern const struct fabric_ops fault_ops;

@@ -9,20 +9,16 @@ int fault_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, vo
 		 struct fabric_listener **out)
 {
 	struct fault_dev *dev = (struct fault_dev *)fdev;
-	struct fault_event *events;
 	struct fabric_listener *listener;
 	int how, rc;
 
 	if (fault_fires(dev, FAULT_LISTEN, &how))
 		return how > 0 ? -how : -EADDRINUSE;
-	if (dev->events_reserved < FAULT_REQUESTS_MAX) { /* the first listener */
-		events = realloc(dev->events, (dev->events_size + FAULT_REQUESTS_MAX) *
-						      sizeof(struct fault_event));
-		if (!events)
-			return -ENOMEM;
-		dev->events = events;
-		dev->events_size += FAULT_REQUESTS_MAX;
-		dev->events_reserved += FAULT_REQUESTS_MAX;
+	if (!dev->has_listened) {
+		rc = fault_reserve(dev, 0, FAULT_REQUESTS_MAX);
+		if (rc != 0)
+			return rc;
+		dev->has_listened = true;
 	}
 	listener = calloc(1, sizeof(*listener));
 	if (!listener)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fault.h"
+#include "fault_dev.h"
 #include "sim.h"
 
 static struct fabric_cm_event next_event(struct fabric_dev *dev, enum fabric_cm_kind kind)
@@ -273,6 +273,37 @@ static void at__no_more_than_can_be_planned(void **state)
 	sim_net_close();
 }
 
+/* The device has as many queue pairs as reserve FAULT_REQUESTS_MAX events before it listens for the
+ * first time. Requests are limited all the same. */
+static void listen__after_many_queue_pairs(void **state)
+{
+	struct fabric_qp *first[FAULT_REQUESTS_MAX / 2], *second[FAULT_REQUESTS_MAX + 8];
+	struct fabric_listener *listener;
+	struct fabric_cm_event event;
+	bool stepped;
+
+	(void)state;
+	sim_net_open(1, NULL, "");
+	for (uint32_t i = 0; i < FAULT_REQUESTS_MAX / 2; i++)
+		assert_int_equal(
+			net.ops->connect(net.a.dev, "nobody", &net.attr, NULL, 0, &first[i]), 0);
+	assert_int_equal(net.ops->listen(net.a.dev, "late", 1000, NULL, &listener), 0);
+	for (uint32_t i = 0; i < FAULT_REQUESTS_MAX / 2; i++)
+		net.ops->qp_destroy(first[i]);
+	for (uint32_t i = 0; i < FAULT_REQUESTS_MAX + 8; i++)
+		assert_int_equal(
+			net.ops->connect(net.b.dev, "late", &net.attr, NULL, 0, &second[i]), 0);
+	do {
+		stepped = sim_step(net.world);
+		assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 0), 0);
+	} while (stepped);
+	assert_int_equal(fault_held(net.a.dev), FAULT_REQUESTS_MAX);
+	net.ops->unlisten(listener);
+	for (uint32_t i = 0; i < FAULT_REQUESTS_MAX + 8; i++)
+		net.ops->qp_destroy(second[i]);
+	sim_net_close();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -286,6 +317,7 @@ int main(void)
 		cmocka_unit_test(disconnect__no_event_that_was_held_follows),
 		cmocka_unit_test(unlisten__ends_requests_that_are_held),
 		cmocka_unit_test(listen_and_memory__fail),
+		cmocka_unit_test(listen__after_many_queue_pairs),
 		cmocka_unit_test(unlistened__once_and_listening_again_works),
 		cmocka_unit_test(at__no_more_than_can_be_planned),
 	};
