@@ -33,9 +33,7 @@ int key_table_create(struct key_table *table)
 		key_table_destroy(table);
 		return rc;
 	}
-	if (getrandom(&table->random, sizeof(table->random), 0) != (ssize_t)sizeof(table->random))
-		return -errno;
-	return 0;
+	return getentropy(&table->random, sizeof(table->random)) == 0 ? 0 : -errno;
 }
 
 void key_table_destroy(struct key_table *table)

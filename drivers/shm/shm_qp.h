@@ -227,7 +227,6 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 }
 
 /* rdma.c */
-#define SHM_NOT_YET (-1) /* the result of a request that is not a status */
 /* Empties the cache of the latest key. Call it before the first lookup and when an import ends. */
 void shm_rdma_forget(struct shm_qp *qp);
 int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32_t *bytes);
