@@ -127,7 +127,7 @@ static int pools_create(struct weir_engine *engine)
 
 	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
 	if (rc == 0)
-		rc = pool_create(engine, "spare", engine_reserve_bufs(engine), send_bytes, true,
+		rc = pool_create(engine, "reserve", engine_reserve_bufs(engine), send_bytes, true,
 				 &engine->reserve_pool);
 	if (rc == 0)
 		rc = recv_pool_create(engine);

@@ -10,7 +10,7 @@
 #include "wsim.h"
 
 struct owned {
-	uint32_t send, spare, recv, lng, bulk, windows, keys;
+	uint32_t send, reserve, recv, lng, bulk, windows, keys;
 };
 
 static void count_buf(const struct weir_engine *engine, const struct mem_buf *buf,
@@ -19,7 +19,7 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	if (!buf)
 		return;
 	owned->send += buf->pool == engine->send_pool;
-	owned->spare += buf->pool == engine->reserve_pool;
+	owned->reserve += buf->pool == engine->reserve_pool;
 	owned->recv += buf->pool == engine->recv_pool;
 	owned->lng += buf->pool == engine->long_pool;
 	owned->bulk += buf->pool == engine->bulk_pool;
@@ -212,7 +212,7 @@ static void check_side(struct wsim_side *side)
 			       "engine %u: programs have %u requests, %u are known to them",
 			       side->index, handling, held);
 	check_pool(side, "send", side->engine->send_pool, owned.send);
-	check_pool(side, "spare", side->engine->reserve_pool, owned.spare);
+	check_pool(side, "reserve", side->engine->reserve_pool, owned.reserve);
 	if (srq) {
 		owned.recv = srq->nbufs;
 		if (srq->credits.shared > srq->credits.capacity)
