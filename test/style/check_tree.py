@@ -7,7 +7,8 @@ import re
 
 import tree
 
-SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.txt', '.lua')
+SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.md', '.txt', '.lua', '.dot',
+           '.css')
 LINES_MAX = 600
 COLUMNS_MAX = 100
 TAB = 8
