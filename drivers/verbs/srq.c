@@ -85,8 +85,29 @@ void verbs_srq_destroy(struct fabric_srq *fsrq)
 	srq_free(srq);
 }
 
-static uint32_t post_chain(struct verbs_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n)
+/* Posts a chain of receives of a queue. Returns how many the device accepted. */
+typedef uint32_t post_chain_fn(void *queue, const struct fabric_recv_wr *wrs, uint32_t n);
+
+/* Posts receives in chains, until the device refuses one. */
+static hot_inline uint32_t post_chains(post_chain_fn *post, void *queue,
+				       const struct fabric_recv_wr *wrs, uint32_t n)
 {
+	uint32_t done = 0;
+
+	while (done < n) {
+		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
+		uint32_t took = post(queue, wrs + done, want);
+
+		done += took;
+		if (took < want)
+			break;
+	}
+	return done;
+}
+
+static uint32_t post_srq_chain(void *queue, const struct fabric_recv_wr *wrs, uint32_t n)
+{
+	struct verbs_srq *srq = queue;
 	struct verbs_dev *dev = (struct verbs_dev *)srq->fabric.dev;
 	struct ibv_recv_wr *bad = NULL;
 	uint32_t done = n;
@@ -116,22 +137,13 @@ static uint32_t post_chain(struct verbs_srq *srq, const struct fabric_recv_wr *w
 uint32_t verbs_srq_post_recv(struct fabric_srq *fsrq, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	struct verbs_srq *srq = (struct verbs_srq *)fsrq;
-	uint32_t done = 0;
 
-	n = n < srq->nfree ? n : srq->nfree;
-	while (done < n) {
-		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
-		uint32_t took = post_chain(srq, wrs + done, want);
-
-		done += took;
-		if (took < want)
-			break;
-	}
-	return done;
+	return post_chains(post_srq_chain, srq, wrs, n < srq->nfree ? n : srq->nfree);
 }
 
-static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
+static uint32_t post_qp_chain(void *queue, const struct fabric_recv_wr *wrs, uint32_t n)
 {
+	struct verbs_qp *qp = queue;
 	struct verbs_dev *dev = qp->dev;
 	uint32_t first = qp->rq.posted;
 	struct ibv_recv_wr *bad = NULL;
@@ -158,25 +170,16 @@ static uint32_t post_recv_chain(struct verbs_qp *qp, const struct fabric_recv_wr
 uint32_t verbs_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	struct verbs_qp *qp = (struct verbs_qp *)fqp;
-	uint32_t done = 0;
 
 	if (unlikely(qp->srq != NULL))
 		return 0;
 	n = verbs_queue_room(&qp->rq, n);
 	if (unlikely(qp->state == QP_ERROR)) {
-		for (; done < n; done++)
-			verbs_queue_take(&qp->rq, wrs[done].wr_id, FABRIC_RECV, 0);
+		for (uint32_t i = 0; i < n; i++)
+			verbs_queue_take(&qp->rq, wrs[i].wr_id, FABRIC_RECV, 0);
 		return n;
 	}
-	while (done < n) {
-		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
-		uint32_t took = post_recv_chain(qp, wrs + done, want);
-
-		done += took;
-		if (took < want)
-			break;
-	}
-	return done;
+	return post_chains(post_qp_chain, qp, wrs, n);
 }
 
 static struct verbs_qp **bucket(struct verbs_dev *dev, uint32_t num)
