@@ -2,52 +2,84 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The name of a static function is unique within its library or driver, and within a program of
 apps/ and bench/ with what it links of theirs: a search finds one definition, and a profile or a
-debugger's breakpoint names one function."""
+debugger's breakpoint names one function. Argument: the build directory, whose files say what each
+program is made of."""
 
 import collections
+import json
+import pathlib
 import re
+import subprocess
+import sys
 
 import tree
 
 STATIC = re.compile(r'^static\s+(?:printf_like\([^)]*\)\s+)?(?:\w+[\s*]+)+?(\w+)\(', re.M)
+# A rule of build.ninja that links objects and archives.
+LINK = re.compile(r'^build (\S+): (?:c|STATIC)_LINKER\S* (.*)$', re.M)
+FOLDERS = ('apps', 'bench')
 
 
-COMMON = ('apps/common/connect_hint', 'apps/common/memory_room', 'apps/common/number',
-          'apps/common/program_options', 'apps/common/std_io', 'apps/common/uaddr')
-ONCRPC = ('apps/common/oncrpc_client', 'apps/common/oncrpc_server', 'apps/common/tcp_listen',
-          'apps/common/oncrpc_void')
-# Of each program, folders and files (without suffix) that it is made of.
-PROGRAMS = {
-    'weir-decode': ('apps/weir-decode',),
-    'weir-nfs': ('apps/weir-nfs', 'apps/nfs3', 'bench/measure', *COMMON, *ONCRPC),
-    'weir-nfsd': ('apps/weir-nfsd', 'apps/nfs3', *COMMON, *ONCRPC),
-    'weir-bench': ('bench/weir-bench', 'bench/measure', *COMMON),
-    'weir-round-trips': ('bench/round-trips', 'bench/measure/range', *COMMON),
-    'weir-peer-tirpc': ('bench/peers/tirpc', 'bench/peers/peer', 'bench/measure/hist'),
-    'weir-peer-spsc': ('bench/peers/spsc', 'bench/peers/peer', 'bench/measure/hist'),
-    'weir-micro-pingpong': ('bench/micro/pingpong', 'bench/measure/hist'),
-    'weir-micro-memcpy': ('bench/micro/memcpy',),
-    'weir-micro-rpc': ('bench/micro/rpc',),
-    'weir-micro-shm': ('bench/micro/shm', 'bench/measure/hist'),
-    'weir-micro-parts': ('bench/micro/parts',),
-}
+def from_root(build, name):
+    """A path in the build directory's files as one from the root; None: it is no file of the tree."""
+    path = (build / name).resolve()
+    return path.relative_to(tree.ROOT) if path.is_relative_to(tree.ROOT) else None
 
 
-def units_of(path):
-    """The library or driver that a file belongs to, or the programs."""
+def headers_of(build):
+    """Of each object, the headers of FOLDERS that it was compiled with."""
+    out = subprocess.run(['ninja', '-C', str(build), '-t', 'deps'], check=True, text=True,
+                         stdout=subprocess.PIPE).stdout
+    headers, name = collections.defaultdict(set), None
+    for line in out.splitlines():
+        if line and not line.startswith(' '):
+            name = line.split(':')[0]
+        elif line.endswith('.h') and ('/apps/' in line or '/bench/' in line):
+            path = from_root(build, line.strip())
+            if path and path.parts[0] in FOLDERS:
+                headers[name].add(path)
+    return headers
+
+
+def programs(build):
+    """The files of FOLDERS that each program there is made of."""
+    links = {target: inputs.split() for target, inputs in
+             LINK.findall((build / 'build.ninja').read_text(encoding='utf-8'))}
+    source = {entry['output']: from_root(build, entry['file']) for entry in
+              json.loads((build / 'compile_commands.json').read_text(encoding='utf-8'))}
+    headers = headers_of(build)
+    found = {}
+    for target, inputs in links.items():
+        if not target.startswith(FOLDERS) or target.endswith('.a'):
+            continue
+        objects = [name for item in [target, *inputs] for name in links.get(item, [])
+                   if name in source]
+        files = {source[name] for name in objects}.union(*(headers[name] for name in objects))
+        found[target] = {path for path in files if path and path.parts[0] in FOLDERS}
+    return found
+
+
+def units_of(path, made_of):
+    """The library or driver that a file belongs to, or the programs. What this build leaves out
+    belongs to the programs of its folder."""
     if path.parts[0] in ('lib', 'drivers') and len(path.parts) > 2:
         return ['/'.join(path.parts[:2])]
-    where = {str(parent) for parent in path.parents} | {str(path.with_suffix(''))}
-    return [name for name, parts in PROGRAMS.items() if where.intersection(parts)]
+    units = [name for name, files in made_of.items() if path in files]
+    if not units and path.parts[0] in FOLDERS:
+        listed = "'%s'" % path.name in tree.text(path.parent / 'meson.build')
+        if listed or path.suffix == '.h':
+            units = [name for name in made_of if name.startswith(str(path.parent) + '/')]
+    return units
 
 
 def main():
     places = collections.defaultdict(list)
     findings = []
+    made_of = programs(pathlib.Path(sys.argv[1]).resolve())
     for path in tree.files('.c') + tree.files('.h'):
-        units = units_of(path)
-        if path.parts[0] in ('apps', 'bench') and not units:
-            findings.append('%s is in no program: add it to PROGRAMS' % path)
+        units = units_of(path, made_of)
+        if path.parts[0] in FOLDERS and not units:
+            findings.append('%s is in no program: list it in meson.build' % path)
         for unit in units:
             for name in sorted(set(STATIC.findall(tree.text(path)))):
                 places[unit, name].append(str(path))
