@@ -135,10 +135,11 @@ static struct descriptors count_descriptors(int fd)
  */
 static bool has_many_ended(const struct shm_account *account, const struct descriptors *all)
 {
-	uint64_t spare = all->left > all->reserve ? all->left - all->reserve : 0;
+	uint64_t unreserved = all->left > all->reserve ? all->left - all->reserve : 0;
 	uint64_t n = reap_queue_count(&account->queue);
 
-	return n > ENDED_MIN && n > all->limit / ENDED_PART && n * ENDED_DESCRIPTORS > spare / 2;
+	return n > ENDED_MIN && n > all->limit / ENDED_PART &&
+	       n * ENDED_DESCRIPTORS > unreserved / 2;
 }
 
 /*

@@ -25,7 +25,7 @@ void engine_tick_begin(struct engine_endpoint *ep)
 }
 
 /* Checks a few idle endpoints. Those that become idle in this tick are after 'last' in the list. */
-static void tick_quiet(struct weir_engine *engine)
+static void tick_idle(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
 	struct engine_endpoint *ep = NULL;
@@ -81,6 +81,6 @@ void engine_tick(struct weir_engine *engine)
 	engine_wait_tick(engine);
 	if (engine->srq)
 		engine_srq_post(engine->srq); /* what the device did not accept before */
-	tick_quiet(engine);
+	tick_idle(engine);
 	tick_ticking(engine);
 }
