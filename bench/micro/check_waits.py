@@ -12,15 +12,20 @@ and stores of libraries are not included.
 """
 import argparse
 import collections
+import contextlib
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 
 WINDOW = 64 # stores; about the size of a processor's store buffer
 CALLS = 200
 BASE = 0x108000 # address at which valgrind loads a program
+PIPE_BYTES = 1 << 20
+FILL_SECONDS = 0.01 # lackey writes less than PIPE_BYTES in this time
 # The allowed loads are of arguments of 64 bytes, which are sent as soon as the program has encoded
 # them, and of ends of messages that are shorter than 16 bytes.
 RPCS = {'null': (6, ['--workload', 'null', '--size', '64']),
@@ -44,41 +49,69 @@ def instructions(program):
     return found
 
 
+def blocks(trace):
+    """
+    Yields the trace in blocks of whole lines. lackey writes each line by a system call of its own.
+    A wake-up for each line would cost more than the trace itself, so this function waits until the
+    pipe holds many lines.
+    """
+    rest = b''
+    while piece := os.read(trace, PIPE_BYTES):
+        whole, newline, part = (rest + piece).rpartition(b'\n')
+        yield whole + newline
+        rest = part
+        if len(piece) < PIPE_BYTES // 2:
+            time.sleep(FILL_SECONDS)
+    yield rest
+
+
+def lines_since(trace, begins):
+    """Yields the lines after the first of these beginnings. Most of the trace is before it."""
+    has_begun = False
+    for block in blocks(trace):
+        if not has_begun:
+            at = min((at for begin in begins if (at := block.find(begin)) >= 0), default=None)
+            if at is None:
+                continue
+            block, has_begun = block[at:], True
+        yield from block.splitlines()
+
+
 def waits(trace, known):
     """
     Counts the waits after 'measure' has begun, by the addresses of the load and of the store that
     it waits for. Returns None if 'measure' never begins.
     """
-    begins = {f'I  {address + BASE:08x}' for address, (function, _) in known.items()
-              if function == 'measure'}
+    begins = [b'I  %08x' % (address + BASE) for address, (function, _) in known.items()
+              if function == 'measure']
     stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
-    if not any(line[:11] in begins for line in trace): # skips the larger part of the trace
-        return None
-    at = 0
-    for line in trace:
+    at = None
+    for line in lines_since(trace, begins):
         kind = line[:2]
-        if kind not in ('I ', ' L', ' S', ' M'):
+        if kind not in (b'I ', b' L', b' S', b' M'):
             continue
-        address, size = line[2:].split(',')
+        address, size = line[2:].split(b',')
         address, size = int(address, 16), int(size)
-        if kind == 'I ':
+        if kind == b'I ':
             at = address - BASE
             continue
         if at not in known:
             continue
-        if kind != ' S':
+        if kind != b' S':
             for begin, length, store in reversed(stores):
                 if begin < address + size and address < begin + length:
                     if begin > address or begin + length < address + size:
                         found[at, store] += 1
                     break
-        if kind != ' L':
+        if kind != b' L':
             stores.append((address, size, at))
-    return found
+    return found if at is not None else None
 
 
 def count(program, known, load):
     reading, writing = os.pipe()
+    with contextlib.suppress(OSError): # the user's pipes may have reached the kernel's limit
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     # Fair scheduling lets the threads of the program take turns. Otherwise, on a busy machine, the
     # polling thread would keep valgrind's lock until the control thread misses a connection's
     # deadline.
@@ -88,8 +121,8 @@ def count(program, known, load):
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           pass_fds=(writing,)) as running:
         os.close(writing)
-        with os.fdopen(reading, encoding='utf-8', errors='replace') as trace:
-            found = waits(trace, known)
+        found = waits(reading, known)
+        os.close(reading)
         said = running.stderr.read()
     if running.returncode != 0:
         sys.exit(f'{program}: exit {running.returncode}: {said.strip()[-800:]}')
