@@ -9,7 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What the test tells the other side; it says DONE when it did so. */
+/* An order from the test to the other side, which answers DONE when it has carried the order
+ * out. */
 struct order {
 	bool is_start; /* else: stop */
 	struct weir_profile profile;
@@ -17,7 +18,7 @@ struct order {
 };
 static const char DONE = 'd';
 
-static int fds[2] = {-1, -1}; /* the test's end and the other's */
+static int fds[2] = {-1, -1}; /* the test's end and the other side's */
 static bool is_process;
 static pid_t process;
 static pthread_t thread;
@@ -32,7 +33,7 @@ static bool order_is_there(int fd)
 	struct order order;
 
 	return recv(fd, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT) >=
-	       0; /* 0: the test has ended */
+	       0; /* 0 bytes: the test has ended */
 }
 
 static void serve_one(int fd, const struct order *order)
@@ -74,7 +75,8 @@ bool apart_begin(const char *word)
 	is_process = strcmp(word, "processes") == 0;
 	if (!is_process && strcmp(word, "threads") != 0)
 		return false;
-	/* An assertion that fails over there can't be told to cmocka here: it ends the process. */
+	/* cmocka cannot report an assertion that fails in the other process, so the assertion ends
+	 * that process. */
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		abort();

@@ -3,21 +3,22 @@
 #define APART_H
 
 /*
- * A pair whose server is in another thread or process than the test: each polls its own engine.
- * What the server's side of 'struct pair' says is not seen by the test then, and the requests are
- * answered as they come.
+ * A pair whose server runs in another thread or process than the test. Each side polls its own
+ * engine. The test does not see what the server's side of 'struct pair' counts, and requests are
+ * answered as they arrive.
  */
 
 #include "pair.h"
 
-/* "threads" or "processes"; false: no such word. Before anything else, so that a process begins
- * without threads. */
+/* 'word' is "threads" or "processes". Returns false for any other word. Call it before anything
+ * else, so that a process starts without other threads. */
 bool apart_begin(const char *word);
 bool apart_is_on(void);
-/* The pair's server, by its profile and address; it listens when this is back. */
+/* Starts the pair's server with the profile and at the address of 'pair'. The server listens when
+ * this function returns. */
 void apart_server_start(const struct pair *pair);
 void apart_server_stop(void);
-/* The thread or process ends. Whether it had nothing to complain of. */
+/* Ends the thread or process. Returns whether the other side ended without an error. */
 bool apart_end(void);
 
 #endif

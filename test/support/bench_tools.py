@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of weir-bench share. The program is their first argument."""
+"""The functions that tests of weir-bench share. The path of the program is their first argument."""
 import json
 import os
 import subprocess
@@ -12,7 +12,7 @@ BENCH = sys.argv.pop(1)
 
 
 def some_lcores(count):
-    """So many cores, each once, as far as there are; without two, none are pinned to."""
+    """Returns a list of up to 'count' different cores, or 'any' if there are fewer than two."""
     cores = sorted(os.sched_getaffinity(0))[:count]
     return ','.join(map(str, cores)) if len(cores) > 1 else 'any'
 
@@ -32,7 +32,7 @@ def read_schema(path):
 
 
 class Case(unittest.TestCase):
-    """Of what is measured, by the schema 'validator', which the program sets."""
+    """Checks measurements against the schema 'validator', which the test program sets."""
     validator = None
 
     def measure(self, *args, status=0):

@@ -2,18 +2,18 @@
 #ifndef COMPOUND_H
 #define COMPOUND_H
 
-/* PAIR_COMPOUND: a list of operations, each of which yields eligible data, or none. */
+/* PAIR_COMPOUND takes a list of operations. Each operation returns DDP-eligible data, or none. */
 
 #include "pair.h"
 
 #define COMPOUND_OPS_MAX   8u
-#define COMPOUND_OP_BYTES  8u /* of arguments, behind their number */
+#define COMPOUND_OP_BYTES  8u /* of arguments, after the number of operations */
 #define COMPOUND_BYTES_MAX 65536u
 
 enum compound_kind {
-	COMPOUND_PLAIN, /* no data */
-	COMPOUND_READ,	/* 'count' bytes, compound_byte() of each */
-	COMPOUND_FAIL,	/* would have had some */
+	COMPOUND_PLAIN, /* returns no data */
+	COMPOUND_READ,	/* returns 'count' bytes, each from compound_byte() */
+	COMPOUND_FAIL,	/* fails, and returns no data, although its type has data */
 };
 
 struct compound_op {

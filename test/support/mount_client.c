@@ -31,8 +31,8 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 	static uint32_t xid;
 	uint32_t len = path ? (uint32_t)strlen(path) : 0, bytes = 44;
 	uint8_t record[44 + 4 + MOUNT3_PATH_MAX] = {0};
-	/* The mark; XID, CALL, RPC version 2, program, version, procedure; AUTH_NONE, twice; a
-	 * path. */
+	/* The record mark; XID, CALL, RPC version 2, program, version, procedure; AUTH_NONE as
+	 * credential and verifier; a path. */
 	uint32_t words[12] = {0, ++xid, 0, 2,  MOUNT3_PROGRAM, MOUNT3_VERSION, proc, 0,
 			      0, 0,	0, len};
 
@@ -51,7 +51,7 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 
 static void receive(int fd, uint32_t *words, uint32_t n)
 {
-	/* It would wait for nothing, too. */
+	/* recv() with a length of 0 would also wait, so it is not called. */
 	if (n > 0)
 		assert_int_equal(recv(fd, words, n * 4, MSG_WAITALL), n * 4);
 	for (uint32_t i = 0; i < n; i++)
@@ -64,7 +64,7 @@ void mount_end(int fd, struct mount_reply *reply)
 
 	receive(fd, &mark, 1);
 	receive(fd, head, HEAD_WORDS);
-	/* A REPLY that was accepted, with no verifier. */
+	/* The reply is a REPLY with MSG_ACCEPTED and an empty verifier. */
 	assert_int_equal(head[1], 1);
 	assert_int_equal(head[2], 0);
 	assert_int_equal(head[4], 0);

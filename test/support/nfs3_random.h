@@ -2,7 +2,7 @@
 #ifndef NFS3_RANDOM_H
 #define NFS3_RANDOM_H
 
-/* Values of NFSv3's types, valid and from a seed. */
+/* Valid values of NFSv3's types, generated from a seed. */
 
 #include <string.h>
 

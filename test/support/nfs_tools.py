@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of weir-nfs share: running it, and running a server next to it."""
+"""The functions that tests of weir-nfs share: they run weir-nfs, and a server next to it."""
 import os
 import subprocess
 import time
@@ -12,7 +12,7 @@ def unique(what):
 
 
 class Client:
-    """weir-nfs with the options that say where the server is."""
+    """Runs weir-nfs with the options that name the server."""
 
     def __init__(self, program, *where, handle=None):
         self.command = [program, *where]
@@ -38,7 +38,7 @@ class Client:
 
 
 class Server:
-    """A server that says a line on standard output when it is ready."""
+    """A server that prints a line on standard output when it is ready."""
 
     def __init__(self, *command, ready='ready', **options):
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -50,7 +50,8 @@ class Server:
             raise RuntimeError(f'{command[0]} did not start: {line!r}')
 
     def stop(self):
-        """Its last words, once."""
+        """Stops the server and returns the rest of its output. A second call returns an empty
+        string."""
         if self.process.stdout.closed:
             return ''
         self.process.terminate()

@@ -14,9 +14,10 @@
 #include "requester.h"
 #include "sim.h"
 
-#define POLLS_MAX 4000000u     /* simulated: what is to come comes within so many */
-#define WAIT_NS	  20000000000u /* real: within this time, however busy the machine is */
-/* In real time. Nothing that a device has begun takes as long, however busy the machine is. */
+#define POLLS_MAX 4000000u /* simulated: each wait ends within so many polls */
+/* real: each wait ends within this time, however busy the machine is */
+#define WAIT_NS 20000000000u
+/* In real time. No operation that a device has begun takes as long, however busy the machine is. */
 #define QUIET_NS 200000000u
 
 const char *pair_driver = "sim";
@@ -105,7 +106,8 @@ void pair_server_start(struct pair *pair)
 	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
 }
 
-/* A test that was to have as many as it takes had them. */
+/* Fails the test if an engine found a pool of long or bulk buffers empty although the test runs
+ * with the usual number. */
 static void expect_not_exhausted(const struct pair *pair, const struct weir_engine *engine)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -154,16 +156,17 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.long_buffers = pair->profile.bulk_buffers = 0;
 	pair->profile.long_buffer_bytes = 5u << 18;
 	pair->profile.bulk_buffer_bytes = 5u << 18;
-	pair->profile.page_bytes = WEIR_PAGES_THP; /* much less work for the kernel than of 4 KiB */
+	/* costs the kernel much less work than pages of 4 KiB */
+	pair->profile.page_bytes = WEIR_PAGES_THP;
 	pair->profile.exposure = pair_exposure;
 	pair->profile.protection = pair_protection;
 	pair->profile.protocol = pair_client_protocol;
-	/* By the extension wherever it can be. */
+	/* These estimates of 0 make weir use the extension wherever that is possible. */
 	pair->profile.round_trip_ns = pair->profile.operation_ns = 0;
 	pair->profile.message_ns = pair->profile.copy_ns = 0;
 	pair->profile.extension = pair_extension;
 	if (pair_extension != WEIR_EXTENSION_OFF)
-		pair->profile.recv_buffers = 128; /* requesters take more */
+		pair->profile.recv_buffers = 128; /* requesters take more receives */
 	if (strcmp(pair_driver, "sim") == 0) {
 		pair->world = sim_world_create(pair_seed, pair_wires);
 		assert_non_null(pair->world);
@@ -219,14 +222,15 @@ void pair_stop(struct pair *pair)
 		apart_server_stop();
 	pair_memory_end(pair->client_region);
 	if (pair->world) {
-		/* No buffer was reused while the device might read it, and nothing was left. */
+		/* No buffer was reused while the device might read it, and no object of the world
+		 * is left. */
 		assert_int_equal(sim_sources_changed(pair->world), 0);
 		assert_int_equal(sim_world_objects(pair->world), 0);
 		sim_world_destroy(pair->world);
 	}
 }
 
-/* The time that other threads and processes live in. */
+/* Returns the time that other threads and processes run in. */
 static uint64_t real_ns(void)
 {
 	struct timespec ts;
@@ -238,7 +242,8 @@ static uint64_t real_ns(void)
 void pair_pass(struct pair *pair)
 {
 	if (pair->world) {
-		/* Without events only the clock moves, for the engines' own deadlines. */
+		/* Without events only the clock moves, so that the engines' own deadlines
+		 * expire. */
 		if (!sim_step(pair->world))
 			sim_run_until(pair->world, sim_now(pair->world) + 100000);
 		pair->now_ns = sim_now(pair->world);
@@ -256,7 +261,7 @@ uint32_t pair_poll(struct pair *pair)
 	if (pair->server)
 		work += weir_engine_poll(pair->server, 0, pair->now_ns + 1);
 	else if (work == 0 && apart_is_on())
-		sched_yield(); /* the other may have no core but this one */
+		sched_yield(); /* the other side may have no core but this one */
 	return work;
 }
 
@@ -267,7 +272,7 @@ bool pair_wait(struct pair *pair, uint32_t polls)
 	if (polls == 0)
 		pair->wait_end_ns = real_ns() + WAIT_NS;
 	if (polls > 1000 && polls % 1000 == 0)
-		usleep(100); /* another thread or process has a part in it */
+		usleep(100); /* the wait depends on another thread or process */
 	return polls % 1000 != 0 || real_ns() < pair->wait_end_ns;
 }
 
@@ -291,7 +296,7 @@ bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work)
 
 	if (++quiet->polls < 2000)
 		return true;
-	/* In sim and shm everything happens in these polls; a device has its own pace. */
+	/* In sim and shm all work is done inside these polls. A device works at its own pace. */
 	if (strcmp(pair->driver, "verbs") != 0)
 		return false;
 	now = real_ns();
@@ -381,7 +386,8 @@ void pair_expect_idle(struct pair *pair)
 	server = pair_stats(pair->server);
 	assert_int_equal(req->credits.in_flight, 0);
 	assert_int_equal(req->reply_reserved, 0);
-	assert_int_equal(pair->client->send_pool->in_use, 1); /* the engine's zeros */
+	/* the buffer of zeros that the engine itself holds */
+	assert_int_equal(pair->client->send_pool->in_use, 1);
 	assert_int_equal(pair->server->send_pool->in_use, 1);
 	assert_int_equal(pair->client->long_pool->in_use, 0);
 	assert_int_equal(pair->client->bulk_pool->in_use, 0);

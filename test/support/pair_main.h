@@ -2,14 +2,20 @@
 #ifndef PAIR_MAIN_H
 #define PAIR_MAIN_H
 
-/* main() of a test program that runs over any driver: PROGRAM [PROTOCOLS] [shared] [APART] DRIVER
- * [FIRST-SEED [SEEDS]], or PROGRAM [PROTOCOLS] [shared] verbs ADDRESS. APART: threads or processes,
- * the server being in another one: for programs that do not look at it. 'shared': with the
- * profile's shared_receives. PROTOCOLS: v2: both sides speak version 2, with v2+continuation,
- * v2+direction, v2+placement or v2+all and those parts of its extension; auto-v1: the requester
- * would, and the responder does not; v1-auto: the reverse; else they speak version 1.
- * DRIVER/window, DRIVER/pool: with that exposure policy rather than the driver's usual. DRIVER/own:
- * with 'pool', and a protection domain for each connection. */
+/* The main() of a test program that runs over any driver. Its arguments are one of:
+ * - PROGRAM [PROTOCOLS] [shared] [APART] DRIVER [FIRST-SEED [SEEDS]]
+ * - PROGRAM [PROTOCOLS] [shared] verbs ADDRESS
+ *
+ * The words mean:
+ * - APART is "threads" or "processes": the server runs in another thread or process. It is for test
+ *   programs that do not look at the server.
+ * - "shared" sets the profile's shared_receives.
+ * - PROTOCOLS is "v2" (both sides speak version 2), or "v2+continuation", "v2+direction",
+ *   "v2+placement" or "v2+all" (version 2 with those parts of its extension), or "auto-v1" (the
+ *   requester can speak version 2 and the responder cannot), or "v1-auto" (the reverse). Otherwise
+ *   both sides speak version 1.
+ * - DRIVER/window and DRIVER/pool select that exposure policy instead of the driver's usual one.
+ * - DRIVER/own selects "pool" and a protection domain for each connection. */
 
 #include <stdio.h>
 #include <stdlib.h>

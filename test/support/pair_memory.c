@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The regions of pairs. Their memory is kept from one pair to the next, and adopted: to have the
- * kernel give and take it each time took more time than most tests have. */
+/* The regions of pairs. Their memory is adopted, and is kept from one pair to the next: most tests
+ * are shorter than the time that the kernel needs to allocate and free this memory. */
 #include "pair_memory.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "pair.h"
 
 #define KEPT_MAX      8u
-#define PATTERN_BYTES 65536u /* after so many pair_byte() begins anew */
+#define PATTERN_BYTES 65536u /* pair_byte() repeats after so many bytes */
 
 struct kept {
 	uint8_t *base;
@@ -22,7 +22,7 @@ struct kept {
 
 static struct kept kept[KEPT_MAX];
 static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* the server may be in a thread of its own */
+	PTHREAD_MUTEX_INITIALIZER; /* the server may run in a thread of its own */
 
 static void kept_make(struct kept *memory)
 {

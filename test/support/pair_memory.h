@@ -9,10 +9,10 @@
 
 #define PAIR_MEMORY_BYTES (4u << 20)
 
-/* A region of the engine's of so many bytes, of zeros or of pair_byte(0), (1), ...; where it
- * begins. */
+/* Registers a region with the engine, filled with zeros or with the pattern pair_byte(0), (1), ...
+ * Returns the address of its memory. */
 uint8_t *pair_memory_make(struct weir_engine *engine, bool is_pattern, struct weir_region **region);
-/* It is registered nowhere any more. */
+/* Takes back the memory of a region that is registered with no engine. */
 void pair_memory_end(struct weir_region *region);
 
 #endif

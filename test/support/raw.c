@@ -74,8 +74,8 @@ void raw_open(struct raw *raw, struct pair *pair)
 }
 
 /*
- * Over shm a driver fetches a region when it is first named, by a thread of its own. Tests that
- * wait until nothing moves any more would not see that, so it is done here.
+ * Over shm the driver's own thread fetches a region when the region is first named. A test that
+ * waits until all work has ended would not notice that, so this function has the region fetched.
  */
 static void have_region_fetched(struct raw *raw)
 {
@@ -206,8 +206,9 @@ uint32_t raw_poll(struct raw *raw)
 		if (wcs[i].op != FABRIC_RECV)
 			raw->status = wcs[i].status;
 		if (wcs[i].op != FABRIC_RECV)
-			raw->sent++; /* or flushed: what it caused may have ended the connection
-					already */
+			/* or flushed: the peer may have ended the connection because of this
+			 * message */
+			raw->sent++;
 		if (wcs[i].op != FABRIC_RECV || wcs[i].status != FABRIC_OK)
 			continue;
 		if (raw->ignores) {

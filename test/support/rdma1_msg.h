@@ -3,8 +3,8 @@
 #define RDMA1_MSG_H
 
 /*
- * Transport headers for tests, built word by word and not with the encoder under test, so that a
- * mistake that encoder and decoder share can't hide.
+ * Transport headers for tests. They are built word by word without the encoder under test, so that
+ * a mistake that the encoder and the decoder share is found.
  */
 
 #include <stdarg.h>
@@ -123,8 +123,8 @@ static inline void msg_rich_call(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* Decode; and once more from memory that ends where the message does and is not aligned, so that
- * ASan sees a read past the end. */
+/* Decodes a message. Decodes it again from unaligned memory that ends where the message does, so
+ * that ASan detects a read past the end. */
 static inline enum rdma1_verdict msg_decode(const struct msg *m, enum rdma1_direction direction,
 					    const struct rdma1_limits *limits,
 					    struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -163,7 +163,7 @@ static inline void assert_reply(const struct msg *m, enum rdma1_verdict verdict,
 	assert_verdict(m, RDMA1_REPLY, &rdma1_limits_default, verdict, reason);
 }
 
-/* shape_encode() as one function: an instance of the template for any shape. */
+/* Calls shape_encode() as one function: an instance of the template for any shape. */
 static inline void msg_encode_shape(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
 				    uint32_t position, const struct rdma1_segment *seg)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""ONC RPC over TCP, for tests of what asks or answers MOUNT and rpcbind."""
+"""ONC RPC over TCP, for tests of code that calls or answers MOUNT and rpcbind."""
 import socket
 import struct
 import threading
@@ -30,8 +30,8 @@ class Reader:
 
 
 class Daemon(threading.Thread):
-    """RPC over TCP: answer(program, version, procedure, arguments) gives results, or raw bytes, or
-    None for silence."""
+    """A server of RPC over TCP. answer(program, version, procedure, arguments) returns results, or
+    raw bytes, or None to send no answer."""
 
     def __init__(self, answer, listener=None):
         super().__init__(daemon=True)
@@ -72,6 +72,6 @@ class Daemon(threading.Thread):
                     conn.sendall(word(0x80000000 | len(reply)) + reply)
 
     def close(self):
-        # accept() does not notice a close() of another thread.
+        # accept() does not notice that another thread closes the socket.
         self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()

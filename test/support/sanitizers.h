@@ -2,7 +2,7 @@
 #ifndef SANITIZERS_H
 #define SANITIZERS_H
 
-/* What gcc defines under a sanitizer, with clang as well. */
+/* Defines with clang the macros that gcc defines under a sanitizer. */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)

@@ -97,7 +97,7 @@ void end_step(struct end *a, struct end *b)
 	if ((a ? end_poll(a) : 0) + (b ? end_poll(b) : 0) > 0)
 		idle = 0;
 	else if (++idle > 100)
-		usleep(50); /* another thread or process has the next word */
+		usleep(50); /* another thread or process must act next */
 }
 
 struct fabric_cm_event end_event(struct end *end, struct end *other, enum fabric_cm_kind kind)

@@ -2,7 +2,7 @@
 #include "shm_many.h"
 
 struct end a, b;
-struct fabric_qp *qps[2][MANY]; /* a's and b's ends */
+struct fabric_qp *qps[2][MANY]; /* the queue pairs of a and of b */
 char many_addr[64];
 
 struct shm_qp *qp_of(uint32_t side, uint32_t i)

@@ -2,7 +2,7 @@
 #ifndef SHM_MANY_H
 #define SHM_MANY_H
 
-/* Many connections over shm, from a to b: all but the first have a mux. */
+/* Many connections over shm from a to b. All but the first use a mux. */
 
 #include "shm_dev.h"
 #include "shm_qp.h"
@@ -15,7 +15,7 @@
 #define MANY 300u
 
 extern struct end a, b;
-extern struct fabric_qp *qps[2][MANY]; /* a's and b's ends */
+extern struct fabric_qp *qps[2][MANY]; /* the queue pairs of a and of b */
 extern char many_addr[64];
 
 struct shm_qp *qp_of(uint32_t side, uint32_t i);
@@ -23,13 +23,13 @@ struct shm_dev *dev_of(const struct end *end);
 int many_setup(void **state);
 int many_teardown(void **state);
 void connect_next(uint32_t i);
-/* Until all that can are in the mux. */
+/* Connects, and waits until each connection that can use the mux does so. */
 void connect_many(uint32_t n);
 bool is_in_mux(uint32_t i);
 void destroy(uint32_t i);
-/* From a to b, as calls are sent: without a completion. */
+/* Sends from a to b without a completion, as calls are sent. */
 void send_now_on(uint32_t i);
-/* One poll of b's, in which one message came, on this queue pair. */
+/* Polls b once and checks that one message arrived in that poll, on this queue pair. */
 void expect_in_one_poll(uint32_t i);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef SHORT_CUTS_H
 #define SHORT_CUTS_H
 
-/* The contract's short cuts (driver.h) for a pair over sim, whose driver has none of its own:
- * before it connects. Where messages are shown, they take what ways there are for those that are
- * done with at once. */
+/* Gives a pair over sim the direct operations of the driver contract (driver.h), which its own
+ * driver lacks. Call it before the pair connects. If the driver has delivery upcalls, direct
+ * operations are used for messages that are done with at once. */
 
 #include <string.h>
 

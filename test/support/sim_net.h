@@ -2,7 +2,7 @@
 #ifndef SIM_NET_H
 #define SIM_NET_H
 
-/* Two simulated devices, a that connects and b that listens, for the tests of sim itself. */
+/* Two simulated devices for the tests of sim itself: a connects and b listens. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,24 +35,24 @@ struct net {
 };
 
 extern struct net net;
-/* The driver, and what its options begin with; "sim" and "" unless a test program says otherwise.
- */
+/* The driver and the beginning of its options: "sim" and "" unless a test program sets others. */
 extern const char *sim_net_driver, *sim_net_options;
 
-/* A world with both devices, whose options get 'more' (",key=value") added. */
+/* Opens a world with both devices. 'more' (",key=value") is added to the options of both. */
 void sim_net_open(uint64_t seed, const struct sim_options *options, const char *more);
-/* Step until the device has an event; its kind must be that. */
+/* Steps until the device has an event, which must be of that kind. */
 struct fabric_cm_event sim_net_event(struct fabric_dev *dev, enum fabric_cm_kind kind);
 struct fabric_wc sim_net_wc(struct side *side, uint64_t wr_id, enum fabric_status status);
-/* From a to b, as far as the request; the answer's context is then in net.attr. */
+/* Connects from a to b as far as the connection request. The context of the answer is then in
+ * net.attr. */
 void sim_net_request(struct fabric_conn_req **req);
 void sim_net_connect(void);
-/* Nothing may be left in the world. */
+/* Closes the world and checks that it holds no object. */
 void sim_net_close(void);
-/* All of it: open with defaults, and connected. */
+/* Opens the world with defaults and connects. */
 void sim_net_start(uint64_t seed);
 
-/* Offsets are into the memory of the side itself ('from') and of the other ('to'). */
+/* Offsets are into the memory of the side itself ('from') and of the other side ('to'). */
 void sim_net_post(struct side *side, enum fabric_op op, uint64_t wr_id, uint32_t from, uint32_t len,
 		  uint32_t to);
 void sim_net_recv(struct side *side, uint64_t wr_id, uint32_t to, uint32_t len);

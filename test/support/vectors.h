@@ -2,19 +2,19 @@
 #ifndef VECTORS_H
 #define VECTORS_H
 
-/* The messages of test/support/vectors_v2.txt, by their names. */
+/* Reads the messages of test/support/vectors_v2.txt by their names. */
 
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
 
 #ifndef VECTORS
-/* From the source's root; the build has the whole path. */
+/* The path from the root of the source. The build defines the whole path. */
 #define VECTORS "test/support/vectors_v2.txt"
 #endif
 
-/* Find the message 'name' and put it into *m. The test fails when it is not there or not of the
- * length that it says. */
+/* Finds the message 'name' and copies it to *m. Fails the test if the message is absent or does not
+ * have the length that the file states. */
 static inline void vector_read(const char *name, struct msg *m)
 {
 	FILE *file = fopen(VECTORS, "r");
