@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Structures that may grow, filled in for applications that were built with other headers. */
+/* Structures that may grow: they are filled in for applications that were built with older or newer
+ * headers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text of a peer's on a terminal: every code point, and what is not UTF-8. */
+/* Text from a peer on a terminal: every code point, and bytes that are not UTF-8. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,7 +13,8 @@
 
 #include "terminal.h"
 
-/* By the forms of RFC 3629 section 3, of 'len' bytes, whether that is the shortest or not. */
+/* Encodes 'code' in 'len' bytes by the forms of RFC 3629 section 3, even if a shorter form
+ * exists. */
 static void put(uint32_t code, size_t len, char text[5])
 {
 	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -38,7 +39,8 @@ static bool is_within(uint32_t code, const uint32_t (*ranges)[2], size_t n)
 	return false;
 }
 
-/* One way or the other: as it is, or a '?' for each byte. Of surrogates there is no form. */
+/* A code point stays as it is, or each of its bytes becomes a '?'. UTF-8 has no form for
+ * surrogates. */
 static void text__every_code_point(void **state)
 {
 	static const uint32_t must_go[][2] = {
@@ -75,8 +77,8 @@ static void text__every_code_point(void **state)
 	assert_in_range(shown, 1100000, 1110000);
 }
 
-/* Each pair of bytes: a control character never comes out, neither as one byte nor in UTF-8,
- * whatever stands before it. */
+/* The output never holds a control character, whatever byte precedes it. The control character
+ * could be one byte, or a code point in UTF-8. */
 static void text__every_pair_of_bytes(void **state)
 {
 	char text[4] = {0}, out[16];
@@ -102,7 +104,7 @@ static void text__every_pair_of_bytes(void **state)
 	}
 	terminal_text("\x80\x9b"
 		      "31m",
-		      out, sizeof(out)); /* as a byte behind another one of 0x80 or above */
+		      out, sizeof(out)); /* as a byte after another byte of 0x80 or above */
 	assert_string_equal(out, "??31m");
 	terminal_text("\xc3\xa9\x9b"
 		      "31m",
@@ -115,19 +117,19 @@ static void text__3629_3_what_is_not_well_formed(void **state)
 	static const struct {
 		const char *text, *shown;
 	} cases[] = {
-		{"\xc3", "?"},			   /* cut */
-		{"\xe2\x82", "??"},		   /* the same */
-		{"\xf0\x9f\x98", "???"},	   /* the same */
+		{"\xc3", "?"},			   /* cut short */
+		{"\xe2\x82", "??"},		   /* cut short */
+		{"\xf0\x9f\x98", "???"},	   /* cut short */
 		{"\xc3x", "?x"},		   /* the second byte is another character */
-		{"\xe2\x82x", "??x"},		   /* the third */
-		{"\xe2\xc3\xa9", "?\xc3\xa9"},	   /* begun anew */
+		{"\xe2\x82x", "??x"},		   /* the third byte is another character */
+		{"\xe2\xc3\xa9", "?\xc3\xa9"},	   /* a new character begins at the second byte */
 		{"\xed\xa0\x80", "???"},	   /* a surrogate */
 		{"\xf4\x90\x80\x80", "????"},	   /* beyond U+10FFFF */
-		{"\xf8\x88\x80\x80\x80", "?????"}, /* of five bytes */
-		{"\xfe\xff", "??"},		   /* never in UTF-8 */
+		{"\xf8\x88\x80\x80\x80", "?????"}, /* five bytes */
+		{"\xfe\xff", "??"},		   /* bytes that never occur in UTF-8 */
 		{"\xe2\x80\xae"
 		 "exe.txt",
-		 "???exe.txt"}, /* the override that shows it as txt.exe */
+		 "???exe.txt"}, /* the override character would show the name as txt.exe */
 		{"a\nb\tc\r", "a?b?c?"},
 		{"\033]0;title\a", "?]0;title?"},
 		{"", ""},
@@ -139,7 +141,7 @@ static void text__3629_3_what_is_not_well_formed(void **state)
 		terminal_text(cases[i].text, out, sizeof(out));
 		assert_string_equal(out, cases[i].shown);
 	}
-	/* Longer than it need be: what it stands for is hidden from who looks for it. */
+	/* An overlong form hides its character from code that searches for that character. */
 	for (uint32_t code = 1; code < 0x10000; code++) {
 		for (size_t len = length_of(code) + 1; len <= 4; len++) {
 			put(code, len, text);
@@ -167,7 +169,7 @@ static void text__is_cut_between_characters(void **state)
 	snprintf(out, sizeof(out), "%s",
 		 "a\033"
 		 "b\xe2\x80\xae");
-	terminal_text(out, out, sizeof(out)); /* where it stands */
+	terminal_text(out, out, sizeof(out)); /* in place */
 	assert_string_equal(out, "a?b???");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir-bench computes with: ranges, times, thresholds, histograms, when a rate is steady,
+/* The calculations of weir-bench: ranges, times, thresholds, histograms, steady rates, and
  * throughput over time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,7 +175,7 @@ static void steady__settles_when_the_latest_lie_together(void **state)
 	assert_true(steady_spread(&steady) == 1);
 	for (uint32_t i = 0; i < 7; i++)
 		assert_false(steady_add(&steady, rates[i]));
-	assert_true(steady_add(&steady, 100)); /* 100 101 99 100 100 */
+	assert_true(steady_add(&steady, 100)); /* the window is 100 101 99 100 100 */
 	assert_true(steady_spread(&steady) <= 0.021);
 	assert_false(steady_add(&steady, 120));
 }
@@ -215,7 +215,7 @@ static void series__of_several_threads_add_up(void **state)
 	series_init(&a);
 	series_init(&b);
 	for (uint32_t i = 0; i < SERIES_MAX; i++)
-		series_add(&a, 1); /* doubles */
+		series_add(&a, 1); /* doubles the interval when the series is full */
 	for (uint32_t i = 0; i < 5; i++)
 		series_add(&b, 10);
 	series_merge(&all, &a);
@@ -248,7 +248,7 @@ static void cpu__instructions_are_known_only_of_all(void **state)
 	assert_true(bench_cpu_busy_ratio(&sum) == 0.5);
 }
 
-/* A turn that ends with that work at that time. Whether the clock was looked at. */
+/* Ends a poll that did so much work at that time. Returns whether the clock was read. */
 static bool turn_ends(struct bench_poll_timer *timer, uint32_t work, uint64_t at)
 {
 	timer->work = work;
@@ -283,13 +283,14 @@ static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **stat
 	(void)state;
 	bench_poll_timer_init(&timer, false);
 	bench_poll_timer_resume(&timer, 0);
-	/* As long as none was measured, they count as its time. */
+	/* As long as no empty poll was measured, the empty polls count as busy time. */
 	assert_false(turn_ends(&timer, 0, 10));
 	assert_true(turn_ends(&timer, 1, 110));
 	assert_int_equal(timer.busy_ticks, 110);
 	for (uint64_t at = 120; at <= 150; at += 10)
 		turn_ends(&timer, 0, at);
-	/* Some that took long once, as the CPU was another's, are not what others take. */
+	/* A few empty polls that took long because another process had the CPU do not change the
+	 * estimate. */
 	for (uint64_t at = 1000; at <= 4000; at += 1000)
 		turn_ends(&timer, 0, at);
 	assert_int_equal(timer.now_ticks, 4000);
@@ -298,7 +299,7 @@ static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **stat
 	turn_ends(&timer, 0, 4030);
 	assert_true(turn_ends(&timer, 1, 4130));
 	assert_int_equal(timer.busy_ticks, 110 + 100);
-	/* A clock of coarse steps may say less than they took. */
+	/* A clock of coarse steps may show less time than the empty polls took. */
 	turn_ends(&timer, 0, 4140);
 	assert_true(turn_ends(&timer, 1, 4132));
 	assert_int_equal(timer.busy_ticks, 110 + 100);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When weir-bench makes its calls, in ticks that the test gives: slots here are busy until the test
- * puts them back. */
+/* The times at which weir-bench makes its calls, in ticks that the test sets. A slot is busy until
+ * the test puts it back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,7 +51,8 @@ static void open_loop__calls_start_when_they_are_due(void **state)
 	assert_int_equal(pace_start_due(&pace, 1049), 0);
 	assert_int_equal(pace_start_due(&pace, 1160), 2);
 	assert_ptr_equal(started[0].slot, &slots[0]);
-	assert_int_equal(started[0].ticks, 1050); /* not 1160: it counts from when it was due */
+	/* not 1160: the time counts from when the call was due */
+	assert_int_equal(started[0].ticks, 1050);
 	assert_int_equal(started[1].ticks, 1150);
 	assert_int_equal(pace.late, 0);
 	pace_fini(&pace);
@@ -64,7 +65,7 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 
 	(void)state;
 	set_up(&pace, &open_loop, slots, 1);
-	assert_int_equal(pace_start_due(&pace, 1260), 1); /* of three */
+	assert_int_equal(pace_start_due(&pace, 1260), 1); /* of three slots */
 	assert_int_equal(pace_start_due(&pace, 1270), 0);
 	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1400), 1);
@@ -75,7 +76,7 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 	assert_int_equal(started[2].ticks, 1250);
 	assert_int_equal(pace.late, 2);
 	pace_put(&pace, &slots[0]);
-	/* 1350 was due while the slot was busy; 1450 was not. */
+	/* The call of 1350 was due while the slot was busy. The call of 1450 was not. */
 	assert_int_equal(pace_start_due(&pace, 1440), 1);
 	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1451), 1);
@@ -91,7 +92,8 @@ static void open_loop__what_is_not_taken_by_the_end_is_counted(void **state)
 
 	(void)state;
 	set_up(&pace, &open_loop, slots, 1);
-	assert_int_equal(pace_untaken(&pace, 1050), 0); /* due at the end: not before it */
+	/* a call that is due at the end does not count */
+	assert_int_equal(pace_untaken(&pace, 1050), 0);
 	assert_int_equal(pace_untaken(&pace, 1051), 1);
 	pace_start_due(&pace, 1060);
 	assert_int_equal(pace_untaken(&pace, 1150), 0);

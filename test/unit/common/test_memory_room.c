@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory there is, from folders that stand for / of machines with memory cgroups of either
- * version. */
+/* The amount of memory that is available. Folders stand for the root of machines with memory
+ * cgroups of either version. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -105,12 +105,12 @@ static void room__version_2(void **state)
 	put("/sys/fs/cgroup/system.slice/weir.service/memory.stat",
 	    "anon 5\ninactive_file 1048576\nactive_file 0\n");
 	expect((128 - 4 + 1 + 2) * MIB, "weir.service/memory.high");
-	/* The one above allows less. */
+	/* The cgroup above allows less. */
 	put("/sys/fs/cgroup/system.slice/memory.max", "67108864\n");
 	expect(66 * MIB, "system.slice/memory.max");
 }
 
-/* A container whose root is not the host's, but whose path is. */
+/* In a container the root is not the host's, but the path in /proc/self/cgroup is. */
 static void room__the_path_is_not_there(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which requests for connections wait at a listener: no peer keeps others out, and none displaces
+ * The connection requests that wait at a listener. No peer keeps others out, and no peer displaces
  * others for ever.
  */
 #include <setjmp.h>
@@ -27,7 +27,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* As a listener does it. The entry, or NULL if the request is refused. */
+/* Adds a request as a listener does. Returns the entry, or NULL if the request is refused. */
 static struct backlog_entry *request(uint64_t who, struct backlog_entry **displaced)
 {
 	const struct backlog_peer peer = {{1, who}};
@@ -98,7 +98,7 @@ static void displaced__the_oldest_of_the_largest_peer(void **state)
 	assert_int_equal(count(3), 1);
 }
 
-/* Of two peers that want all places, each gets half of them, and then displaces its own. */
+/* Two peers that want all entries get half of them each. After that, each displaces its own. */
 static void displaced__until_peers_have_the_same(void **state)
 {
 	struct backlog_entry *displaced;
@@ -121,7 +121,7 @@ static void displaced__until_peers_have_the_same(void **state)
 	assert_int_equal(nrefused, 0);
 }
 
-/* A peer with one fewer than the largest displaces one of its own. */
+/* A peer that has one entry fewer than the largest peer displaces one of its own. */
 static void displaced__two_peers_do_not_displace_each_other(void **state)
 {
 	struct backlog_entry *own, *displaced;
@@ -148,11 +148,11 @@ static void displaced__none_where_all_have_one(void **state)
 	assert_int_equal(nrefused, 1);
 	assert_int_equal(backlog.n, PLACES);
 	backlog_remove(&backlog, &entries[3]);
-	backlog_remove(&backlog, &entries[3]); /* allowed */
+	backlog_remove(&backlog, &entries[3]); /* a second removal is allowed */
 	waits(PLACES + 1);
 }
 
-/* A flood of many requests from few peers does not displace the request of one that makes few. */
+/* A flood of requests from few peers does not displace the request of a peer that makes few. */
 static void displaced__a_flood_displaces_itself(void **state)
 {
 	struct backlog_entry *mine, *displaced;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache by itself: its bounds, and what goes when they are met. */
+/* The duplicate request cache alone: its bounds, and the entries that are dropped at a bound. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static struct drc_entry *find(uint32_t xid)
 
 static uint8_t content[BYTES];
 
-/* A reply of two pieces, of 'bytes' in all. */
+/* Ends a request with a reply of two pieces, of 'bytes' in all. */
 static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
 {
 	struct piece pieces[2] = {{.base = content, .len = 4, .kind = PIECE_XDR},
@@ -119,12 +119,13 @@ static void done__of_no_bytes_and_too_many(void **state)
 	drc_done(drc, add(1), &empty, 1);
 	assert_int_equal(drc_reply(drc, find(1), &piece, 1), 1);
 	assert_int_equal(piece.len, 0);
-	done(add(2), 2, BYTES / 8 - 32); /* just short enough, with its bookkeeping */
+	done(add(2), 2, BYTES / 8 - 32); /* just short enough with its bookkeeping */
 	expect_reply(2, BYTES / 8 - 32);
 	done(add(3), 3, BYTES / 8 - 31);
 	assert_int_equal(find(3)->state, DRC_DONE);
 	assert_int_equal(drc_reply(drc, find(3), &piece, 1), 0);
-	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0); /* nor what there is no room for */
+	/* nor a reply of more pieces than there is room for */
+	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0);
 }
 
 static void add__oldest_that_is_done_goes(void **state)
@@ -132,11 +133,11 @@ static void add__oldest_that_is_done_goes(void **state)
 	(void)state;
 	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
 		assert_non_null(add(xid));
-	assert_null(add(100)); /* all run */
+	assert_null(add(100)); /* all requests are still being carried out */
 	done(find(3), 3, 20);
 	done(find(2), 2, 20);
 	assert_non_null(add(100));
-	assert_null(find(3)); /* it was done first */
+	assert_null(find(3)); /* its reply is the oldest */
 	expect_reply(2, 20);
 	assert_non_null(add(101));
 	assert_null(find(2));
@@ -154,7 +155,7 @@ static void forget__makes_room(void **state)
 	assert_null(add(100));
 }
 
-/* Whatever is found is right, and all is found that there is room for. */
+/* Each reply that is found is correct, and as many replies are found as there is room for. */
 static void done__in_place_of_older_ones(void **state)
 {
 	const uint32_t sizes[] = {4, 5, 11, 480, 130, 77, 480, 8, 300, 16};
@@ -167,14 +168,14 @@ static void done__in_place_of_older_ones(void **state)
 		for (uint32_t old = xid > 12 ? xid - 12 : 1; old <= xid; old++)
 			if (find(old))
 				expect_reply(old, bytes[old]);
-		/* The longest are of an eighth. */
+		/* The longest replies take an eighth of the room. */
 		for (uint32_t old = xid > 5 ? xid - 5 : 1; old <= xid; old++)
 			assert_non_null(find(old));
 		assert_null(find(xid - ENTRIES));
 	}
 }
 
-/* Entries of a peer that makes few calls outlast those of one that makes many. */
+/* Entries of a peer that makes few calls last longer than those of a peer that makes many. */
 static void add__pushes_out_of_who_has_most(void **state)
 {
 	(void)state;
@@ -191,7 +192,7 @@ static void add__pushes_out_of_who_has_most(void **state)
 		assert_true(!find(xid) == (xid < 100 - (ENTRIES - 3)));
 }
 
-/* The same of bytes, though who has many has few entries. */
+/* The same holds for bytes, even if the peer with many bytes has few entries. */
 static void done__pushes_out_of_who_has_most(void **state)
 {
 	(void)state;
@@ -208,8 +209,8 @@ static void done__pushes_out_of_who_has_most(void **state)
 	expect_reply(99, 480);
 }
 
-/* Peers that make as many calls as each other have as many entries, and among them the oldest
- * goes. */
+/* Peers that make equally many calls have equally many entries. Among these the oldest is
+ * dropped. */
 static void add__divides_among_all(void **state)
 {
 	(void)state;
@@ -221,10 +222,10 @@ static void add__divides_among_all(void **state)
 	for (uint32_t who = 2; who <= 4; who++)
 		for (uint32_t xid = 38; xid < 40; xid++)
 			expect_reply(who * 200u + xid, 20);
-	expect_reply(139, 20); /* the last of the one that makes none now */
+	expect_reply(139, 20); /* the latest entry of the peer that makes no more calls */
 }
 
-/* Of many peers, whatever they do, all counts stay right. */
+/* With many peers, all counts stay right in any order of events. */
 static void peers__come_and_go(void **state)
 {
 	uint32_t seed = 1, nfound = 0;
@@ -246,7 +247,7 @@ static void peers__come_and_go(void **state)
 	}
 	for (uint32_t xid = 1; xid < 20000; xid++)
 		nfound += find(xid) != NULL;
-	assert_in_range(nfound, 7, ENTRIES); /* of the longest there are seven */
+	assert_in_range(nfound, 7, ENTRIES); /* seven of the longest fit */
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

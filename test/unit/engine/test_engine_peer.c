@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of peers: what is one peer, and that accounts do not outlive what refers to them. */
+/* Accounts of peers: which connections belong to one peer, and that an account lasts no longer than
+ * the references to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +88,7 @@ static void peer_get__user_is_the_peer_whatever_the_process(void **state)
 	engine_peer_put(&engine, second);
 }
 
-/* Under a sanitizer, what is left over is an error. */
+/* Under a sanitizer, an account that is left over is an error. */
 static void peer_put__the_last_one_frees_the_account(void **state)
 {
 	static struct engine_peer *peers[MANY];
@@ -125,7 +126,7 @@ static void peer_largest__follows_every_connection(void **state)
 		engine_peer_join(&engine, many, &members[i]);
 	assert_ptr_equal(engine_peer_largest(&engine), many);
 	engine_peer_leave(&engine, &members[1]);
-	engine_peer_leave(&engine, &members[1]); /* twice is once */
+	engine_peer_leave(&engine, &members[1]); /* to leave twice is the same as once */
 	assert_int_equal(many->nconnections, 2);
 	assert_ptr_equal(engine_peer_largest(&engine), many);
 	engine_peer_leave(&engine, &members[2]);
@@ -154,7 +155,7 @@ static void peer_touch__makes_a_connection_the_last_to_go(void **state)
 	assert_ptr_equal(TAILQ_LAST(&peer->members, engine_peer_members), &members[0]);
 	for (uint32_t i = 0; i < 3; i++)
 		engine_peer_leave(&engine, &members[i]);
-	engine_peer_touch(&engine, &members[0], 8); /* it is in no account any more */
+	engine_peer_touch(&engine, &members[0], 8); /* it is in no account */
 	engine_peer_put(&engine, peer);
 }
 
@@ -177,7 +178,7 @@ static void peer_oldest__is_of_all_peers_that_connect(void **state)
 	engine_peer_touch(&engine, &own, 5);
 	engine_peer_touch(&engine, &members[0], 6);
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[1]);
-	engine_peer_touch(&engine, &members[1], 7); /* the only one of its peer */
+	engine_peer_touch(&engine, &members[1], 7); /* the only connection of its peer */
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[2]);
 	engine_peer_leave(&engine, &members[2]);
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles: what a file may say, and that everything else is refused with its line. */
+/* Profiles: what a file may hold. Everything else is refused, and the error names the line. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +19,7 @@
 
 static char err[400];
 
-/* Load 'len' bytes as a file. */
+/* Loads 'len' bytes as a file. */
 static int load_bytes(const void *bytes, size_t len, struct weir_profile *profile)
 {
 	int fd = memfd_create("profile", MFD_CLOEXEC);
@@ -52,7 +52,7 @@ static void defaults__are_in_range(void **state)
 	assert_int_equal(profile.credits, 64);
 	assert_int_equal(profile.inline_bytes, 4096);
 	assert_int_equal(profile.exposure,
-			 WEIR_EXPOSURE_AUTO); /* never 'pool' where it can be had otherwise */
+			 WEIR_EXPOSURE_AUTO); /* 'pool' only if no other policy is possible */
 	assert_int_equal(profile.protection, WEIR_PROTECTION_SHARED);
 	assert_int_equal(profile.remote_invalidation, 1);
 	assert_int_equal(profile.page_bytes, 0);
@@ -60,7 +60,8 @@ static void defaults__are_in_range(void **state)
 	assert_memory_equal(&profile, &again, sizeof(profile));
 }
 
-/* Each row of the table: its default and example parse, its ends are where it says. */
+/* For each row of the table, the default and the example parse, and the range ends where the row
+ * says. */
 static void table__each_key(void **state)
 {
 	struct weir_profile profile;
@@ -195,10 +196,11 @@ static const struct {
 	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: a second time"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
 	{"[engine]\nIdle = spin\n", 2, {"no such key"}},
-	{"[engine]\ncredits = 3\n", 2, {"[engine] credits: no such key"}}, /* of another section */
+	/* belongs to another section */
+	{"[engine]\ncredits = 3\n", 2, {"[engine] credits: no such key"}},
 	{"[engine]\nidle = spin\n\nidle = spin\n", 4, {"[engine] idle: set in line 2 already"}},
 	{"[engine]\nidle = sp\\in\n", 2, {"backslash"}},
-	{"[engine]\n; idle = spin\n", 2, {"no such key"}}, /* not the comment character here */
+	{"[engine]\n; idle = spin\n", 2, {"no such key"}}, /* ';' does not begin a comment here */
 	{"[engine]\nidle = sp\x01in\n", 2, {"control character"}},
 	{"[engine]\n#" LONG_256 LONG_64 "\n", 2, {"longer than 320"}},
 	{"[engine]\n" LONG_64 " = 1\n", 2, {"no such key"}},
@@ -216,13 +218,13 @@ static const struct {
 	{"[connection]\ncredits = 6 4\n", 2, {"not a number"}},
 	{"[connection]\ncredits = 1k\n", 2, {"not a number"}}, /* a count, not a size */
 	{"[connection]\ncredits = 99999999999999999999\n", 2, {"too large"}},
-	{"[connection]\ncredits = 4294967297\n", 2, {"out of range"}}, /* 1, in 32 bits */
+	{"[connection]\ncredits = 4294967297\n", 2, {"out of range"}}, /* would be 1 in 32 bits */
 	{"[connection]\ninline_bytes = 1023\n", 2, {"out of range", "1k to 64k"}},
 	{"[connection]\ninline_bytes = 65537\n", 2, {"out of range"}},
 	{"[connection]\ninline_bytes = 1028\n", 2, {"not a multiple of 1024"}},
 	{"[connection]\ninline_bytes = 4kb\n", 2, {"not a number of bytes"}},
 	{"[connection]\ninline_bytes = 4 k\n", 2, {"not a number of bytes"}},
-	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* 1 GiB, in 64 bits */
+	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* would be 1 GiB in 64 bits */
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n",
 	 2,
@@ -289,7 +291,7 @@ static void load__a_nul_byte_hides_nothing(void **state)
 	assert_non_null(strstr(err, ":2: "));
 }
 
-/* The scan's limit is not above what rte_cfgfile takes. */
+/* The limit of the scan is not above what rte_cfgfile accepts. */
 static void load__the_longest_line(void **state)
 {
 	char text[400] = "[engine]\n#";
@@ -317,7 +319,7 @@ static void load__not_a_file(void **state)
 	assert_int_equal(weir_profile_load("/dev/null", &profile, err, sizeof(err)), -EINVAL);
 }
 
-/* Nobody writes to it: whoever opens it as a file waits for ever. */
+/* Nobody writes to the FIFO, so that code which opens it as a file would wait for ever. */
 static void load__a_fifo(void **state)
 {
 	char folder[] = "/tmp/weir-test-XXXXXX", path[sizeof(folder) + 8];
@@ -360,7 +362,7 @@ static void check__fields_set_by_hand(void **state)
 	profile.page_bytes = 8192;
 	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
 	weir_profile_defaults(&profile);
-	memset(profile.driver, 'x', sizeof(profile.driver)); /* no end */
+	memset(profile.driver, 'x', sizeof(profile.driver)); /* no NUL at the end */
 	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
 	weir_profile_defaults(&profile);
 	profile.recv_buffers = 65;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir_profile_check() says of a profile is what weir_engine_create() does with it: of
- * profiles at random, each key in its range. Of those that the machine has no memory for, nothing
- * is said. */
+/* weir_profile_check() and weir_engine_create() agree on random profiles, with each key in its
+ * range. Profiles for which the machine lacks memory are not compared. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +28,7 @@ static uint64_t draw(uint64_t below)
 	return seed % below;
 }
 
-/* Often one of the ends, where the rules are. */
+/* Often draws one of the ends, where the rules apply. */
 static uint64_t draw_between(uint64_t min, uint64_t max, uint64_t step)
 {
 	switch (draw(4)) {
@@ -46,7 +45,7 @@ static const struct {
 	const char *name;
 	uint64_t min, max;
 } bounds[] = {
-	/* What takes memory stays small, but what the rules are about. */
+	/* Values that take memory stay small, except for those that the rules are about. */
 	{"send_buffers", 16, 64},     {"recv_buffers", 16, 70000},
 	{"long_buffers", 1, 2},	      {"long_buffer_bytes", 4096, 8192},
 	{"bulk_buffers", 1, 2},	      {"bulk_buffer_bytes", 4096, 8192},
@@ -92,7 +91,7 @@ static bool is_too_large(const struct weir_profile *p)
 	return p->recv_buffers * receive > 1u << 28;
 }
 
-/* A large receive is refused for its length, whatever there is of memory. */
+/* A receive that is too large is refused for its length, however much memory there is. */
 static void check__is_what_create_does(void **state)
 {
 	uint32_t naccepted = 0, nrefused = 0;
@@ -108,7 +107,7 @@ static void check__is_what_create_does(void **state)
 		for (uint32_t k = 0; k < profile_nkeys; k++)
 			if (draw(3) == 0)
 				set(&profile, &profile_keys[k]);
-		/* By the defaults, buffers take hundreds of MiB. */
+		/* With the defaults, buffers take hundreds of MiB. */
 		for (uint32_t k = 0; k < profile_nkeys; k++)
 			if (strcmp(profile_keys[k].section, "memory") == 0 ||
 			    strcmp(profile_keys[k].name, "inline_bytes") == 0)
@@ -132,7 +131,7 @@ static void check__is_what_create_does(void **state)
 	assert_true(nrefused > PROFILES / 20);
 }
 
-/* Each rule by itself, with the key that it blames. */
+/* Each rule alone, with the key that its message names. */
 static void check__what_create_refuses(void **state)
 {
 	static const struct {

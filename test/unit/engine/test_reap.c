@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints that end, and those of which a peer keeps the end off. */
+/* Endpoints that end, and endpoints whose end a peer delays. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "engine.h"
 
 #define N   96u
-#define FEW 16u /* late ones in a tick */
+#define FEW 16u /* late endpoints that are asked in a tick */
 #define POLLS                                                                                      \
 	20u /* connection events and mail, which there are none of here, are not looked at         \
 	     */
@@ -23,7 +23,7 @@ struct point {
 
 static struct weir_engine engine;
 static struct fabric_dev device;
-static struct engine_endpoint busy; /* there is always something to do */
+static struct engine_endpoint busy; /* always has work to do */
 static struct point points[N];
 
 static void on_reap(struct engine_endpoint *ep)
@@ -77,7 +77,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* How many were asked in one poll. */
+/* Polls once. Returns the number of endpoints that were asked. */
 static uint32_t poll_once(void)
 {
 	uint32_t before = 0, after = 0;
@@ -99,7 +99,7 @@ static void reap__is_of_all_that_can_end(void **state)
 	assert_int_equal(poll_once(), 0);
 }
 
-/* The same behind a tick. */
+/* The same after a tick. */
 static uint32_t poll_tick(void)
 {
 	engine_tick(&engine);
@@ -130,7 +130,8 @@ static void reap__of_retried_ones_is_of_a_few_and_each_has_its_turn(void **state
 	assert_int_equal(poll_tick(), 0);
 }
 
-/* However long a peer keeps its endpoints late, and however many polls there are meanwhile. */
+/* This holds however long a peer delays the end of its endpoints, and however many polls there
+ * are. */
 static void reap__asks_late_ones_once_a_tick(void **state)
 {
 	(void)state;
@@ -138,7 +139,7 @@ static void reap__asks_late_ones_once_a_tick(void **state)
 	assert_int_equal(poll_once(), FEW);
 	for (uint32_t i = 0; i < POLLS; i++)
 		assert_int_equal(poll_once(), 0);
-	engine_want_reap(&points[N - 1].ep); /* behind them */
+	engine_want_reap(&points[N - 1].ep); /* after the late ones */
 	assert_int_equal(poll_once(), 1);
 	assert_int_equal(poll_tick(), FEW);
 	assert_int_equal(poll_once(), 0);

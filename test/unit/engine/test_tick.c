@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose deadlines are looked at in a tick. */
+/* The endpoints whose deadlines are checked in a tick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,13 +10,13 @@
 #include "engine.h"
 
 #define N    100u
-#define FEW  16u  /* quiet ones in a tick */
-#define MOST 128u /* others */
+#define FEW  16u  /* idle endpoints that are checked in a tick */
+#define MOST 128u /* other endpoints that are checked in a tick */
 #define MANY 1000u
 
 struct point {
 	struct engine_endpoint ep;
-	bool matters; /* time, to it */
+	bool matters; /* the endpoint has deadlines */
 	struct point *wakes;
 	uint32_t nticks;
 };
@@ -49,7 +49,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* How many were looked at in one tick. */
+/* Ticks once. Returns the number of endpoints that were checked. */
 static uint32_t tick(void)
 {
 	uint32_t n = 0;
@@ -125,7 +125,8 @@ static void want_ticks__may_be_asked_in_a_tick(void **state)
 	(void)state;
 	tick();
 	for (uint32_t i = 0; i < N; i++)
-		points[i].wakes = &points[(i + i % 3) % N]; /* itself, or one that comes soon */
+		/* itself, or one that is checked soon */
+		points[i].wakes = &points[(i + i % 3) % N];
 	for (uint32_t round = 0; round < N; round++)
 		assert_in_range(tick(), FEW, 2 * N);
 	engine_remove(&engine, &points[3].ep);
@@ -137,7 +138,8 @@ static void want_ticks__may_be_asked_in_a_tick(void **state)
 	assert_int_equal(tick(), FEW);
 }
 
-/* To all of many it matters: each has its turn, and none a second before the others. */
+/* If many endpoints all have deadlines, they are checked in turn, and none is checked a second time
+ * before the others. */
 static void tick__of_very_many_is_of_some_and_each_has_its_turn(void **state)
 {
 	static struct point many[MANY];

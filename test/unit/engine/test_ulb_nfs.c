@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NFS's bindings, rule by rule (RFC 8267). */
+/* The bindings of NFS, rule by rule (RFC 8267). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static uint32_t results(const struct weir_ulb *ulb, uint32_t proc)
 	return weir_ulb_find(ulb, proc)->result_items_max;
 }
 
-/* Exactly the four procedures, and each has exactly one item. */
+/* Exactly the four procedures have items, and each has exactly one. */
 static void check_four(uint32_t vers, uint32_t nprocs, uint32_t read, uint32_t readlink,
 		       uint32_t write, uint32_t symlink)
 {
@@ -153,7 +153,7 @@ static void ulb_nfs4_pair__read_plus_and_write_take_no_chunk(void **state)
 	assert_int_equal(chunk_of[5], 0);
 }
 
-/* RFC 1813's types added up by hand. */
+/* The sizes of RFC 1813's types, added up by hand. */
 static void results_max__version_3(void **state)
 {
 	static const uint32_t expected[22] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waiters for buffers, of which many wait for what their own peers hold. */
+/* Requests that wait for buffers. Many of them wait for buffers that their own peers hold. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static void poll_times(uint32_t n)
 		weir_engine_poll(&engine, 0, 1);
 }
 
-/* Polls try a few of them, however many there are, and each has its turn. */
+/* Each poll tries few of them, however many there are, and all are tried in turn. */
 static void wake__of_those_who_wait_for_their_own_peer_is_of_a_few(void **state)
 {
 	uint32_t ntries = 0;
@@ -108,7 +108,7 @@ static void wake__of_those_who_wait_for_their_own_peer_is_of_a_few(void **state)
 	assert_in_range(ntries, POLLS, POLLS + POLLS / 4);
 }
 
-/* They keep nobody else waiting for longer than it takes all of them to have a turn. */
+/* Others wait at most until each of them was tried once. */
 static void wake__comes_to_others_behind_them(void **state)
 {
 	(void)state;
@@ -123,7 +123,8 @@ static void wake__comes_to_others_behind_them(void **state)
 	assert_false(requests[N - 1].waiter.is_waiting);
 }
 
-/* How many of 'n' ticks are such in which others wait; *longest counts those in a row. */
+/* Returns in how many of 'n' ticks others have to wait. *longest is the longest row of such
+ * ticks. */
 static uint32_t blocked_ticks(uint32_t n, bool comes_and_goes, uint32_t *longest)
 {
 	struct request *request = &requests[N];
@@ -146,7 +147,7 @@ static uint32_t blocked_ticks(uint32_t n, bool comes_and_goes, uint32_t *longest
 	return nblocked;
 }
 
-/* One that finds too little keeps others waiting for a quarter of the time. */
+/* A request that finds too few buffers keeps others waiting for a quarter of the time. */
 static void wake__of_one_that_blocks_leaves_time_to_others(void **state)
 {
 	uint32_t longest;
@@ -165,7 +166,7 @@ static void wake__of_one_that_comes_and_goes_leaves_time_to_others(void **state)
 	assert_in_range(longest, 16, 33);
 }
 
-/* Who waits behind one that blocks is tried when that one has had its time. */
+/* A request that waits after a blocking one is tried when the blocking one has used up its time. */
 static void wake__passes_one_by_that_has_blocked_for_long(void **state)
 {
 	(void)state;
@@ -182,7 +183,7 @@ static void wake__passes_one_by_that_has_blocked_for_long(void **state)
 	assert_int_equal(requests[1].ntries, 1);
 	assert_true(requests[0].waiter.is_waiting);
 
-	/* It blocks again later, and is the only one that is tried. */
+	/* Request 0 blocks again later, and is then the only one that is tried. */
 	wait_for(&requests[1], false);
 	for (uint32_t i = 0; i < TICKS && engine.nblocking == 0; i++)
 		engine_wait_tick(&engine);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the driver 'fault' does to work requests and completions: each kind of fault, alone. */
+/* The faults that the driver 'fault' injects into work requests and completions, each kind
+ * alone. */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -12,7 +13,8 @@
 #include "fault.h"
 #include "sim.h"
 
-/* Let all happen. Completions of both sides are kept, in the order polled. */
+/* Steps until nothing happens any more. Keeps the completions of both sides in the order of
+ * polling. */
 static struct fabric_wc wcs[2][128];
 static uint32_t nwcs[2];
 static uint32_t nlost[2];
@@ -76,7 +78,7 @@ static void open__options(void **state)
 	}
 }
 
-/* What a device's options are refused with. */
+/* Checks that a device with these options is refused with these words. */
 static void expect_refusal(const char *options, const char *words)
 {
 	const struct fabric_dev_config config = {.options = options};
@@ -120,7 +122,7 @@ static void open__refusals_name_the_option_and_what_there_is(void **state)
 	expect_refusal("over=sim,nth=1x", "option 'nth=1x': expected a number");
 	expect_refusal("over=sim,status=well",
 		       "option 'status=well': expected one of local_len, local_prot,");
-	/* Others are the other driver's, who says what it takes. */
+	/* Other options belong to the other driver, whose message says what it accepts. */
 	expect_refusal("over=sim,unknown=1", "sim: options 'unknown=1': expected world=N,seed=N,");
 	expect_refusal("over=sim,rnr_retry=8",
 		       "sim: options 'rnr_retry=8': all are numbers: rnr_retry 0 to 7");
@@ -150,7 +152,8 @@ static void wr__fails_without_effect_and_flushes_what_follows(void **state)
 		assert_int_equal(nlost[1], 1);
 		assert_in_range(nlost[0], 0, 1);
 		assert_int_equal(fault_injected(net.a.dev, FAULT_WR), 1);
-		sim_net_post(&net.a, FABRIC_WRITE, 6, 0, 8, 0); /* and what comes later */
+		/* later work requests fail as well */
+		sim_net_post(&net.a, FABRIC_WRITE, 6, 0, 8, 0);
 		run_out();
 		expect(0, 0, 6, FABRIC_ERR_FLUSHED);
 		sim_net_close();
@@ -263,7 +266,7 @@ static void reorder__only_between_queues(void **state)
 			sim_net_post(&net.b, FABRIC_SEND, i, 1000, 64, 0);
 		while (sim_step(net.world))
 			;
-		/* All sends of a were done before anything came. */
+		/* All sends of a completed before any receive. */
 		while (net.ops->poll(net.a.dev, &wc, 1) > 0) {
 			turned += wc.op == FABRIC_RECV && sends < 4;
 			assert_int_equal(wc.wr_id, wc.op == FABRIC_RECV ? recvs++ : sends++);
@@ -298,7 +301,8 @@ static void reorder__writes_of_one_post_complete_in_order(void **state)
 						   .raddr = net.b.mr.raddr + i};
 			net.a.mem[i] = (uint8_t)(i + 1);
 		}
-		if (seed % 2) /* the one that really fails is not always the first that is told */
+		/* the completion that carries the error is not always the first one polled */
+		if (seed % 2)
 			wr[1].rkey++;
 		sim_net_recv(&net.b, 1, 1000, 8);
 		assert_int_equal(net.ops->post_send(net.a.qp, wr, 6), 6);
@@ -367,7 +371,7 @@ static void drop__breaks_behind_a_completion(void **state)
 	sim_net_close();
 }
 
-/* A bit of everything; the hash of what happened. */
+/* Runs some of everything. Returns a hash of the events. */
 static uint64_t course(uint64_t seed, uint64_t *injected)
 {
 	const uint32_t kinds = (2u << FAULT_DROP) - 1 + (1u << FAULT_PREFIX);

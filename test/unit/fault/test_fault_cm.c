@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the driver 'fault' does to connections, in each of their states, and to memory: each kind of
- * fault, alone. */
+/* The faults that the driver 'fault' injects into connections, in each of their states, and into
+ * memory. Each kind is tested alone. */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ static struct fabric_cm_event next_event(struct fabric_dev *dev, enum fabric_cm_
 	return event;
 }
 
-/* Nothing more comes, on either side. */
+/* Checks that no further event comes on either side. */
 static void expect_quiet(void)
 {
 	struct fabric_cm_event event;
@@ -50,7 +50,7 @@ static void connect__fails_at_once(void **state)
 	sim_net_open(1, NULL, "");
 	assert_true(fault_at(net.a.dev, FAULT_CONNECT, 1, ENOBUFS));
 	assert_int_equal(connect_a(), -ENOBUFS);
-	sim_net_connect(); /* and the next does not */
+	sim_net_connect(); /* and the next connection succeeds */
 	sim_net_close();
 }
 
@@ -79,7 +79,8 @@ static void failed__instead_of_established(void **state)
 		assert_int_equal(connect_a(), 0);
 		assert_int_equal(accept_b(next_event(net.b.dev, FABRIC_CM_REQUEST).req), 0);
 		next_event(net.a.dev, rejected ? FABRIC_CM_REJECTED : FABRIC_CM_FAILED);
-		/* The other side has accepted, and hears that nobody is there, sooner or later. */
+		/* The other side has accepted. It gets an event sooner or later that its peer does
+		 * not exist. */
 		for (struct fabric_cm_event event = {.kind = FABRIC_CM_REQUEST};
 		     event.kind != FABRIC_CM_FAILED && event.kind != FABRIC_CM_DISCONNECTED;)
 			if (net.ops->cm_poll(net.b.dev, &event, 1) == 0)
@@ -111,7 +112,7 @@ static void accepted__breaks_before_established(void **state)
 	assert_int_equal(connect_a(), 0);
 	assert_int_equal(accept_b(next_event(net.b.dev, FABRIC_CM_REQUEST).req), 0);
 	next_event(net.b.dev, FABRIC_CM_FAILED);
-	/* The connecting side is told the one or the other. */
+	/* The connecting side gets one of the two events. */
 	while (net.ops->cm_poll(net.a.dev, &event, 1) == 0)
 		assert_true(sim_step(net.world));
 	if (event.kind == FABRIC_CM_ESTABLISHED)
@@ -246,12 +247,12 @@ static void unlistened__once_and_listening_again_works(void **state)
 	assert_ptr_equal(event.listener_ctx, &ctx);
 	assert_int_equal(event.error, -EIO);
 	expect_quiet();
-	/* Nobody is there any more. */
+	/* Nobody listens at these addresses. */
 	assert_int_equal(net.ops->connect(net.b.dev, "c", &net.attr, NULL, 0, &net.b.qp), 0);
 	assert_int_equal(next_event(net.b.dev, FABRIC_CM_FAILED).error, -ECONNREFUSED);
 	net.ops->unlisten(listener);
 	assert_int_equal(net.ops->listen(net.a.dev, "c", 1, &ctx, &listener), 0);
-	/* An event that was not polled goes with its listener. */
+	/* An event that was not polled is dropped with its listener. */
 	assert_true(fault_at(net.a.dev, FAULT_UNLISTENED, 1, FAULT_SOME_HOW));
 	assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 0), 0);
 	net.ops->unlisten(listener);

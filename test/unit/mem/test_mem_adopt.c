@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adopted memory has to be what its owner says: a shared mapping of the file. */
+/* Adopted memory must be what its owner says it is: a shared mapping of the file. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@
 
 static size_t page;
 
-/* PAGES pages of address space, where nothing else is mapped before and behind. */
+/* PAGES pages of address space, with nothing else mapped before or after them. */
 struct space {
 	uint8_t *all;
 	uint8_t *base;
@@ -63,7 +63,7 @@ static void space_free(struct space space)
 	munmap(space.all, (PAGES + 2) * page);
 }
 
-/* Map 'pages' of the file, from its page 'from' on, at page 'at' of the space. */
+/* Maps 'pages' of the file, from its page 'from', at page 'at' of the space. */
 static void map(struct space space, size_t at, size_t pages, int prot, int flags, int fd,
 		size_t from)
 {
@@ -87,7 +87,8 @@ static int adopt(struct space space, int fd, size_t from)
 	return rc;
 }
 
-/* It is refused, and the log says that the memory is 'what', and what to do. */
+/* Checks that the memory is refused, and that the log says that it is 'what' and how to correct
+ * that. */
 static void refused(struct space space, int fd, size_t from, const char *what)
 {
 	char *text = NULL;
@@ -102,7 +103,7 @@ static void refused(struct space space, int fd, size_t from, const char *what)
 	assert_non_null(strstr(text, what));
 	assert_non_null(strstr(text, "MAP_SHARED"));
 	free(text);
-	assert_int_equal(adopt(space, -1, 0), 0); /* which the log names, too */
+	assert_int_equal(adopt(space, -1, 0), 0); /* the log names this alternative as well */
 }
 
 static void adopt__a_private_mapping_is_refused(void **state)
@@ -113,7 +114,7 @@ static void adopt__a_private_mapping_is_refused(void **state)
 	(void)state;
 	map(space, 0, PAGES, RW, MAP_PRIVATE, fd, 0);
 	refused(space, fd, 0, "a private mapping");
-	/* Also where it is only a part, and where pages have been written to. */
+	/* The same holds if only a part is private, and if its pages were written to. */
 	map(space, 0, PAGES, RW, MAP_SHARED, fd, 0);
 	map(space, 2, 1, RW, MAP_PRIVATE, fd, 2);
 	memset(space.base, 1, PAGES * page);
@@ -152,7 +153,7 @@ static void adopt__another_offset_is_refused(void **state)
 	map(space, 0, PAGES, RW, MAP_SHARED, fd, 1);
 	refused(space, fd, 0, "at another offset");
 	assert_int_equal(adopt(space, fd, 1), 0);
-	/* A part that is out of order. */
+	/* One page is out of order. */
 	map(space, 2, 1, RW, MAP_SHARED, fd, 1);
 	refused(space, fd, 1, "at another offset");
 	close(fd);
@@ -174,7 +175,7 @@ static void adopt__memory_that_is_mapped_only_in_part_is_refused(void **state)
 	space_free(space);
 }
 
-/* Data are received into regions. */
+/* A region must be writable, because data are received into it. */
 static void adopt__a_read_only_mapping_is_refused(void **state)
 {
 	struct space space = space_new();
@@ -199,7 +200,7 @@ static void adopt__adjacent_mappings_serve_as_one(void **state)
 	for (size_t at = PAGES; at-- > 0;)
 		map(space, at, 1, RW, MAP_SHARED, fd, at);
 	assert_int_equal(adopt(space, fd, 0), 0);
-	/* Of these, the kernel makes no single one. */
+	/* The kernel does not merge these into one mapping. */
 	map(space, 1, 1, RW | PROT_EXEC, MAP_SHARED, fd, 1);
 	assert_int_equal(madvise(space.base + 2 * page, page, MADV_DONTFORK), 0);
 	assert_int_equal(adopt(space, fd, 0), 0);
@@ -207,8 +208,7 @@ static void adopt__adjacent_mappings_serve_as_one(void **state)
 	space_free(space);
 }
 
-/* A part of a mapping, whose beginning and end lie elsewhere, through another descriptor of the
- * file. */
+/* Adopts the middle of a mapping, through another descriptor of the file. */
 static void adopt__a_part_of_a_mapping(void **state)
 {
 	int fd = file_new(PAGES + 2), again = dup(fd);
@@ -224,7 +224,7 @@ static void adopt__a_part_of_a_mapping(void **state)
 	close(again);
 }
 
-/* The kernel writes out thousands of mappings in many pieces. */
+/* The kernel writes thousands of mappings to /proc/self/maps in many pieces. */
 static void adopt__among_thousands_of_mappings(void **state)
 {
 	int fd = file_new(PAGES);
@@ -243,7 +243,8 @@ static void adopt__among_thousands_of_mappings(void **state)
 	close(fd);
 }
 
-/* Names of files on a disk may have newlines, and be longer than what is read at a time. */
+/* Names of files on a disk may contain newlines, and may be longer than one read of
+ * /proc/self/maps. */
 static void adopt__a_file_with_an_odd_name(void **state)
 {
 	char path[] = "weir-adopt\n00000000-ffffffffffff rw-s 00000000 00:01 1 "
@@ -286,7 +287,7 @@ static void adopt__hugepages(void **state)
 	close(fd);
 }
 
-/* Where nobody can tell what the memory is of, its file is given to nobody. */
+/* If weir cannot verify which file the memory is a mapping of, the file is passed to no peer. */
 static void adopt__without_proc_no_file_is_kept(void **state)
 {
 	struct weir_region *region = NULL;
@@ -345,7 +346,8 @@ static void *adopt_alone(void *arg)
 	return arg;
 }
 
-/* The first thread of a process may end before the others. /proc/self then shows no memory. */
+/* The first thread of a process may end before the others. /proc/self shows no memory after
+ * that. */
 static void adopt__after_the_first_thread_has_ended(void **state)
 {
 	pthread_t thread;
@@ -370,8 +372,8 @@ static void adopt__after_the_first_thread_has_ended(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A process without descriptors to spare is told, instead of getting a region that peers are not
- * given. */
+/* A process without free descriptors gets an error. It does not get a region that cannot be passed
+ * to peers. */
 static void adopt__without_descriptors(void **state)
 {
 	struct space space = space_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start of EAL in a program that has many files open. */
+/* The start of EAL in a program that has many open files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 
 #define FILES 1100 /* more than FD_SETSIZE */
 
-/* The program's own pipe stays as it is, although EAL opens pipes, too. */
+/* The program's own pipe stays unchanged, although EAL opens pipes as well. */
 static void start__closes_its_descriptors_on_exec_beside_many_files(void **state)
 {
 	struct rlimit limit;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffer pools: a hard limit, every buffer its own memory, nothing lost between threads. */
+/* Buffer pools: they have a hard limit, each buffer has its own memory, and no buffer is lost
+ * between threads. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,7 +65,7 @@ static int by_data(const void *a, const void *b)
 	return (*x)->data < (*y)->data ? -1 : (*x)->data > (*y)->data;
 }
 
-/* Take all, look at each, give all back. Returns how many there were. */
+/* Takes all buffers, checks each of them and puts all back. Returns their number. */
 static uint32_t drain(struct mem_pool *pool)
 {
 	struct mem_buf **bufs = calloc(pool->count + 1, sizeof(bufs[0]));
@@ -105,7 +106,7 @@ static void get__gives_all_and_no_more(void **state)
 	}
 }
 
-/* A byte that is not the first is aligned, of each buffer. */
+/* In each buffer, the byte at 'align_at' is aligned, which need not be the first. */
 static void get__aligned_as_it_was_asked_for(void **state)
 {
 	static const struct {
@@ -159,7 +160,7 @@ static void get__describes_the_buffer(void **state)
 	assert_ptr_equal(buf->pool, pool);
 	assert_true(buf->raddr == RADDR + (uint64_t)(buf->data - pool->region->base));
 	assert_true(pool->region->fd >= 0);
-	/* The descriptor is out of reach of who can write the data. */
+	/* A peer that can write the data cannot reach the descriptor. */
 	assert_false(mem_region_covers(pool->region, buf, 1));
 	mem_pool_put(buf);
 	mem_pool_destroy(pool, &registrar);
@@ -172,7 +173,8 @@ static void get__describes_the_buffer(void **state)
 	mem_pool_destroy(pool, &registrar);
 }
 
-/* The latest one back is the next one out: its cache lines are warm. */
+/* The latest buffer that was put back is the next one to be taken, because its cache lines are
+ * still in the cache. */
 static void put__is_last_in_first_out(void **state)
 {
 	struct mem_pool *pool = create("lifo", 1024, 64, true);
@@ -197,7 +199,8 @@ static void *drain_elsewhere(void *arg)
 	return (void *)(uintptr_t)drain(pool);
 }
 
-/* Created and used on one thread, then owned by another that EAL does not know. */
+/* The pool is created and used on one thread, then owned by another thread that EAL does not
+ * know. */
 static void get__owner_moves_to_another_thread(void **state)
 {
 	struct mem_pool *pool = create("moves", 2048, 64, true);
@@ -242,7 +245,7 @@ static void create__errors_leave_nothing(void **state)
 
 static cpu_set_t cpus_before;
 
-/* Starting EAL pins nobody: the application's thread may run where it could before. */
+/* The start of EAL pins no thread: the application's thread may run on the same cores as before. */
 static void eal__is_started_once_and_pins_nothing(void **state)
 {
 	cpu_set_t now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions: what is mapped, what another process can do with it, and keys. */
+/* Regions: their mappings, the access that another process has, and keys. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static struct weir_region *create(size_t len, uint64_t page, uint32_t flags)
 	return region;
 }
 
-/* Pages of a mapping that are in memory. */
+/* Returns the number of pages of a mapping that are in memory. */
 static size_t resident(void *base, size_t len)
 {
 	size_t pages = len / page_ordinary(), n = 0;
@@ -94,7 +94,7 @@ static void create__a_shared_one_is_the_file_and_a_private_one_has_none(void **s
 	weir_region_destroy(region);
 }
 
-/* A peer that has the file can't cut it under our feet. */
+/* A peer that has the file cannot shrink it while weir uses it. */
 static void create__the_size_is_sealed(void **state)
 {
 	struct weir_region *region = create(16384, 4096, 0);
@@ -137,7 +137,8 @@ static void create__more_than_there_is(void **state)
 	assert_null(region);
 }
 
-/* How many 2 MiB pages are free, so that a test knows which way a region must go. */
+/* Returns the number of free 2 MiB pages, so that a test knows which kind of page a region must
+ * get. */
 static unsigned long hugepages_free(void)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
@@ -173,7 +174,8 @@ static void create__hugepages_where_they_are_free(void **state)
 	}
 }
 
-/* Too few must be an error of mmap, which falls back, and never a SIGBUS at the first touch. */
+/* Too few hugepages must be an error of mmap(), which falls back, and never a SIGBUS at the first
+ * access. */
 static void create__too_few_hugepages_fall_back(void **state)
 {
 	unsigned long free_pages = hugepages_free();
@@ -203,7 +205,8 @@ static void create__no_page_that_is_mostly_wasted(void **state)
 	weir_region_destroy(region);
 }
 
-/* Whether the kernel was told that it may join the pages at 'base': 'hg' of its mapping's flags. */
+/* Returns whether the kernel may join the pages at 'base' to large ones: 'hg' among the mapping's
+ * flags. */
 static bool is_joinable(const void *base)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
@@ -247,8 +250,8 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 		assert_int_equal(region->page_bytes, page_ordinary());
 		assert_int_equal(is_joinable(region->base), cases[i].may);
 		weir_region_destroy(region);
-		/* Linux places what is to be joined where it can be, if it has a whole number of
-		 * large pages. */
+		/* Linux aligns a mapping whose pages may be joined only if its length is a whole
+		 * number of large pages. */
 		region = create(PAGE_2M + PAGE_2M / 4, WEIR_PAGES_THP, cases[i].flags);
 		assert_int_equal(region->len_bytes % PAGE_2M == 0,
 				 !(cases[i].flags & WEIR_REGION_NO_HUGE));
@@ -256,7 +259,7 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 	}
 }
 
-/* The log as a file, to count lines in. */
+/* Counts the lines of the log that contain 'word'. */
 static size_t log_lines(FILE *log, const char *word)
 {
 	char line[512];
@@ -280,7 +283,7 @@ static void create__one_notice_says_how_to_get_hugepages(void **state)
 	rte_openlog_stream(log);
 	weir_region_destroy(create(len, PAGE_2M, WEIR_REGION_NO_HUGE));
 	weir_region_destroy(create(len, 4096, 0));
-	assert_int_equal(log_lines(log, "hugepages"), 0); /* nobody asked for any */
+	assert_int_equal(log_lines(log, "hugepages"), 0); /* the region did not ask for hugepages */
 	weir_region_destroy(create(len, PAGE_2M, 0));
 	weir_region_destroy(create(len, 0, WEIR_REGION_PRIVATE));
 	fflush(log);
@@ -311,7 +314,8 @@ static void adopt__with_and_without_a_file(void **state)
 
 	assert_int_equal(weir_region_adopt(base, 32768, fd, 16384, &region), 0);
 	close(fd);
-	assert_int_not_equal(fcntl(region->fd, F_GETFD), -1); /* ours, still open */
+	/* the region's own descriptor, still open */
+	assert_int_not_equal(fcntl(region->fd, F_GETFD), -1);
 	assert_int_equal(region->fd_offset, 16384);
 	weir_region_destroy(region);
 	memset(base, 1, 32768); /* an adopted region stays mapped */
@@ -335,7 +339,7 @@ static void adopt__bad_arguments(void **state)
 	assert_int_equal(weir_region_adopt(base, SIZE_MAX, -1, 0, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, fd, 1, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, fd, page_ordinary(), &region),
-			 -EINVAL); /* past its end */
+			 -EINVAL); /* past the end of the region */
 	assert_int_equal(weir_region_adopt(base, 16384, fd, UINT64_MAX - 4095, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, closed, 0, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, -2, 0, &region), -EINVAL);
@@ -344,7 +348,7 @@ static void adopt__bad_arguments(void **state)
 	close(fd);
 }
 
-/* A registrar that counts and remembers. */
+/* A registrar that counts its calls and keeps the arguments. */
 struct recorder {
 	unsigned regs, deregs;
 	int error;
@@ -434,7 +438,7 @@ static void covers__bounds(void **state)
 	weir_region_destroy(region);
 }
 
-/* A peer of another user that was passed a descriptor for reading cannot open the file again for
+/* A peer of another user that received a read-only descriptor cannot open the file again for
  * writing. */
 static void create__file_is_for_its_owner_only(void **state)
 {
@@ -453,7 +457,7 @@ static void create__file_is_for_its_owner_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* first: the notice comes once in a process */
+		/* This test is the first, because the notice is written once in a process. */
 		cmocka_unit_test(create__file_is_for_its_owner_only),
 		cmocka_unit_test(create__one_notice_says_how_to_get_hugepages),
 		cmocka_unit_test(create__is_zeroed_faulted_in_and_rounded_up),

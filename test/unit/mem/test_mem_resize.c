@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A limit of a file's size meets the library's own memfds: an error, and no signal to the host
- * process. */
+/* A limit on file sizes applies to the library's own memfds. The library returns an error, and no
+ * signal reaches the host process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 #define LIMIT (1u << 20)
 
-/* The disposition is the usual one, so that a signal would end this program. */
+/* Sets the default disposition of the signal, so that a signal would end this program. */
 static int limit_files(void **state)
 {
 	struct rlimit limit;

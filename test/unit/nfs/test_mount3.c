@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MOUNT version 3: both directions of its filters, and what a peer must not send. */
+/* MOUNT version 3: both directions of its XDR filters, and messages that a peer must not send. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static bool_t decode(xdrproc_t proc, void *to, u_int len)
 	return proc(&xdrs, to);
 }
 
-/* Words to the wire; their length in bytes. */
+/* Puts words on the wire. Returns their length in bytes. */
 static u_int words(const uint32_t *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -125,7 +125,7 @@ static void lists__round_trip(void **state)
 static void lists__without_end_are_refused(void **state)
 {
 	(void)state;
-	/* 1, "" (dump: 1, "", ""), again and again. */
+	/* The words 1, "" (for DUMP: 1, "", ""), repeated. */
 	for (uint32_t i = 0; i < sizeof(wire) / 12; i++) {
 		uint32_t entry[3] = {htonl(1), 0, 0};
 
@@ -133,7 +133,7 @@ static void lists__without_end_are_refused(void **state)
 	}
 	assert_false(decode((xdrproc_t)mount3_xdr_dump_res, &dump_back, sizeof(wire)));
 	assert_false(decode((xdrproc_t)mount3_xdr_export_res, &exports_back, sizeof(wire)));
-	/* One export with groups without end: 1, "", then 1, "" for ever. */
+	/* One export with an endless list of groups: 1, "", then 1, "" repeated. */
 	for (uint32_t i = 0; i < sizeof(wire) / 8; i++) {
 		uint32_t entry[2] = {htonl(1), 0};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each of NFSv3's arguments and results: what is encoded is decoded to the same, and nothing
- * shorter is taken. */
+/* Each of NFSv3's arguments and results is encoded and decoded to the same value. A shorter message
+ * is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ struct message {
 	int (*get)(struct weir_xdr_in *in, union any *any);
 };
 
-/* The three functions of one member of the union. */
+/* Defines the three functions of one member of the union. */
 #define MESSAGE(member, what)                                                                      \
 	static int put_##member(struct weir_xdr_out *out, const union any *any)                    \
 	{                                                                                          \
@@ -277,7 +277,7 @@ MESSAGE(commit_res, commit_res)
 	random_bytes(r, any->commit_res.verf, NFS3_VERF_BYTES);
 }
 
-/* Those with a parameter more. */
+/* The functions of messages with one more parameter. */
 static void fill_readdir(struct random *r, union any *any)
 {
 	random_fh(r, &any->readdir.dir);
@@ -385,7 +385,7 @@ static const struct message messages[] = {
 
 #define NMESSAGES (sizeof(messages) / sizeof(messages[0]))
 
-/* A message of random content on the wire; its length. */
+/* Puts a message of random content on the wire. Returns its length. */
 static uint32_t make(const struct message *m, struct random *r, union any *any, uint8_t *wire)
 {
 	struct weir_xdr_out out;
@@ -437,8 +437,8 @@ static void nfs3__each_truncation_is_refused(void **state)
 			uint32_t len = make(&messages[i], &r, &any, wire);
 
 			for (uint32_t cut = 0; cut < len; cut++) {
-				/* A buffer of its own, so that a sanitizer sees a read past its
-				 * end. */
+				/* The part has a buffer of its own, so that a sanitizer detects a
+				 * read past its end. */
 				uint8_t *part = malloc(cut ? cut : 1);
 				struct weir_xdr_in in;
 
@@ -487,7 +487,8 @@ static void nfs3__random_bytes_do_no_harm(void **state)
 			struct weir_xdr_in in;
 			union any any;
 
-			/* Small numbers mostly: they get past lengths, bools and enums. */
+			/* Most words are small numbers, which are valid as lengths, bools and
+			 * enums. */
 			for (uint32_t j = 0; j < 96; j++)
 				words[j] = htobe32(random_below(&r, 4) ? random_below(&r, 9)
 								       : random_u32(&r));

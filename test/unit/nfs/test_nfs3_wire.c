@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NFSv3 on the wire: the order of fields as RFC 1813 has it, and values that it does not have. */
+/* NFSv3 on the wire: the order of fields in RFC 1813, and values that RFC 1813 does not define. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 static struct weir_xdr_in in;
 static uint32_t wire[512];
 
-/* A decoder over these words. */
+/* Sets up a decoder over these words. */
 #define WORDS(...)                                                                                 \
 	words((const uint32_t[]){__VA_ARGS__},                                                     \
 	      sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
@@ -129,7 +129,7 @@ static void read__3_3_6_order(void **state)
 	assert_int_equal(nfs3_get_read_args(WORDS(0, 1, 2, 3), &a), 0);
 	assert_true(a.offset == 0x100000002u);
 	assert_int_equal(a.count, 3);
-	/* The data's count word is the caller's to take. */
+	/* The caller takes the count word of the data. */
 	assert_int_equal(nfs3_get_read_res(WORDS(0, 0, 77, 1, 77), &r), 0);
 	assert_int_equal(r.count, 77);
 	assert_true(r.eof);

@@ -2,15 +2,15 @@
 #ifndef RAM_FS_H
 #define RAM_FS_H
 
-/* A file system of the back end ram that has no server: its inodes and names only. */
+/* A file system of the back end ram without a server: only its inodes and names. */
 #include <stdint.h>
 
 struct export;
 struct ram_fs;
 struct ram_inode;
 
-/* Make it, with an empty root, for so many inodes and twice as many names. Returns 0, or -1 if
- * there is no memory. */
+/* Makes the file system with an empty root, for so many inodes and twice as many names. Returns 0,
+ * or -1 if there is no memory. */
 int ram_fs_make(struct ram_fs *fs, struct export *export, uint32_t ninodes,
 		struct ram_inode **root);
 void ram_fs_free(struct ram_fs *fs);

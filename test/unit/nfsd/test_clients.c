@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which clients may use an export, and by which rules. */
+/* The clients that may use an export, and the rules that apply to them. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The rules for a peer of the network. */
+/* Returns the rules for a peer of the network. */
 static const struct export_rules *at(const char *address)
 {
 	static struct client client;
@@ -49,7 +49,7 @@ static const struct export_rules *at(const char *address)
 	return client.rules[0];
 }
 
-/* The rules for a peer over shm. */
+/* Returns the rules for a peer over shm. */
 static const struct export_rules *user(uint32_t uid)
 {
 	static struct client client;
@@ -88,7 +88,7 @@ static void clients__not_in_the_list_have_none(void **state)
 	assert_null(at("[2001:db8:8000::1]:1"));
 	assert_non_null(at("10.0.255.1:1"));
 	assert_null(at("10.1.0.1:1"));
-	/* Addresses are no users of this host, nor are users addresses. */
+	/* Addresses do not match users of this host, and users do not match addresses. */
 	assert_null(user(0));
 	assert_null(user(1000));
 	assert_null(at("process 1"));
@@ -119,7 +119,8 @@ static void clients__uid_is_no_other_user(void **state)
 	assert_null(user(1001));
 }
 
-/* exports(5): a host, then networks, then everyone, whatever the order; of one sort the first. */
+/* exports(5): a host, then networks, then everyone, whatever the order of the list. Among entries
+ * of one kind, the first one applies. */
 static void clients__precedence(void **state)
 {
 	static const char *const orders[] = {
@@ -142,7 +143,7 @@ static void clients__precedence(void **state)
 	}
 }
 
-/* A network of IPv6, even of all its addresses, has no IPv4 address. */
+/* A network of IPv6, even one of all addresses, contains no IPv4 address. */
 static void clients__networks_of_ipv6_have_no_ipv4_addresses(void **state)
 {
 	make("::/0(anonuid=1) 10.0.0.0/8(anonuid=2) *(anonuid=3)");
@@ -159,7 +160,7 @@ static void clients__inherit_what_they_are_not_given(void **state)
 				     "192.0.2.3(no_all_squash,no_secure_port)");
 
 	(void)state;
-	/* Keys behind the list count, too. */
+	/* Keys after the list apply as well. */
 	assert_int_equal(export_set(export, "access", "ro", "test"), 0);
 	assert_int_equal(export_set(export, "all_squash", "yes", "test"), 0);
 	assert_int_equal(export_set(export, "anonuid", "7", "test"), 0);
@@ -186,7 +187,7 @@ static void clients__secure_port(void **state)
 	assert_non_null(at("[2001:db8::1]:1023"));
 	assert_null(at("192.0.2.1:0"));
 	assert_null(at("192.0.2.1:1024"));
-	assert_null(at("192.0.2.1:66559")); /* 1023, if 16 bits were taken */
+	assert_null(at("192.0.2.1:66559")); /* would be 1023 in 16 bits */
 	assert_null(at("192.0.2.1:"));
 	assert_non_null(user(0));
 	assert_null(user(1000));
@@ -204,7 +205,7 @@ static void read_ports(const char *text)
 	unlink(path);
 }
 
-/* Whether a client of MOUNT over shm counts as root. */
+/* Returns whether a client of MOUNT over TCP counts as root. */
 static bool is_roots_by_tcp(uint32_t port)
 {
 	struct client client;
@@ -220,7 +221,7 @@ static int teardown_ports(void **state)
 }
 
 /*
- * The sysctl net.ipv4.ip_unprivileged_port_start says which ports any user of this host may have.
+ * The sysctl net.ipv4.ip_unprivileged_port_start sets the ports that any user of this host may use.
  */
 static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(void **state)
 {
@@ -234,7 +235,7 @@ static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(vo
 	assert_null(at("[::ffff:127.0.0.1]:1023"));
 	assert_true(is_roots_by_tcp(599));
 	assert_false(is_roots_by_tcp(600));
-	/* Another host has its own ports. */
+	/* The sysctl does not apply to the ports of another host. */
 	assert_non_null(at("203.0.113.77:600"));
 	assert_non_null(at("[2001:db8:77::1]:1023"));
 	assert_null(at("203.0.113.77:1024"));
@@ -291,14 +292,14 @@ static void clients__names_of_hosts_are_looked_up(void **state)
 	assert_non_null(at("127.0.0.1:1"));
 	assert_null(at("192.0.2.1:1"));
 	teardown(state);
-	/* A label that no name has: it is not even asked for. */
+	/* No name can contain this label, so that the resolver is not even called. */
 	make("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid");
 	assert_int_equal(exports_complete(&exports), -2 /* ENOENT */);
 }
 
 /*
- * A name that has 'many' addresses, 192.0.2.1 and the next ones. These two functions take the place
- * of the C library's.
+ * A name that has 'many' addresses, from 192.0.2.1 on. These two functions replace those of the C
+ * library.
  */
 static uint32_t many;
 
@@ -340,7 +341,8 @@ void freeaddrinfo(struct addrinfo *found)
 		free(found);
 }
 
-/* The last address of a name counts as the first does: for neither, another entry's rules hold. */
+/* The last address of a name counts like the first one. The rules of another entry apply to
+ * neither. */
 static void clients__all_addresses_of_a_name_count(void **state)
 {
 	many = CLIENT_ADDRS_MAX;
@@ -432,7 +434,8 @@ static void cred_of__a_user_of_this_host_is_itself(void **state)
 	assert_int_equal(cred.ngids, 2);
 }
 
-/* With as many groups as a peer's list has room for, which are more than AUTH_SYS has. */
+/* The user has as many groups as the list of a peer holds, which are more than AUTH_SYS can
+ * carry. */
 static void cred_of__a_user_of_this_host_has_its_groups(void **state)
 {
 	const struct weir_rpc_auth_sys claims = {
@@ -455,7 +458,7 @@ static void cred_of__a_user_of_this_host_has_its_groups(void **state)
 	assert_true(cred_in_group(&cred, 5000));
 	assert_true(cred_in_group(&cred, 5000 + WEIR_PEER_GROUPS_MAX - 1));
 	assert_false(cred_in_group(&cred, 4));
-	/* A mode can take rights from a group. */
+	/* A mode can take rights away from a group. */
 	assert_false(cred_may(&cred, 0, 5000, 0604, false, MAY_READ));
 	assert_true(cred_may(&cred, 0, 5000, 0640, false, MAY_READ));
 	assert_true(cred_may(&cred, 0, 4, 0604, false, MAY_READ));
@@ -473,7 +476,7 @@ static void cred_of__a_user_with_more_groups_is_denied(void **state)
 	(void)state;
 	client_of_peer(&client, &peer, &exports);
 	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_TOOWEAK);
-	rules.squashes_all = true; /* its own groups do not matter then */
+	rules.squashes_all = true; /* its own groups have no effect then */
 	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_OK);
 	assert_int_equal(cred.uid, 77);
 	rules.squashes_all = false;

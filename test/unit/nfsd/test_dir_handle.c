@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files by the kernel's handles: dir_open_id(), by a kernel that answers as the test says. */
+/* Opening of files by the kernel's handles: dir_open_id(), with a kernel that answers as the test
+ * says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,13 +18,13 @@
 #define FD	1001
 
 #define TRIES_MAX 1000u	   /* far more than there should be */
-#define PAUSE_MAX 1000000u /* microseconds, of one call in all */
+#define PAUSE_MAX 1000000u /* microseconds in total for one call */
 
 static const struct dir_fs fs = {.root_fd = ROOT_FD};
 static const struct handle_id id = {.len_bytes = 12, .data = {1, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9}};
 
-static uint32_t nshort; /* how often the kernel has no memory */
-static int answer;	/* then a descriptor or -errno */
+static uint32_t nshort; /* number of times that the kernel has no memory */
+static int answer;	/* the answer after that: a descriptor or -errno */
 static uint32_t ntries, paused_us;
 
 int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
@@ -47,7 +48,7 @@ int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags
 int __wrap_usleep(useconds_t us)
 {
 	paused_us += us;
-	errno = EINTR; /* of no interest to anybody */
+	errno = EINTR; /* nothing reads this value */
 	return -1;
 }
 
@@ -59,7 +60,7 @@ static int open_id(uint32_t nshort_, int answer_)
 	return dir_open_id(&fs, &id, O_PATH);
 }
 
-/* As Linux has it for as long as the number that the file had is being given to another one. */
+/* Linux answers like this while the number of a removed file is being given to a new file. */
 static void open__of_a_file_that_is_gone_is_stale(void **state)
 {
 	(void)state;
@@ -86,7 +87,7 @@ static void open__does_not_wait_for_memory_for_ever(void **state)
 	assert_in_range(paused_us, 1, PAUSE_MAX);
 }
 
-/* What another try would not change, or make room for. */
+/* Errors that another try would not change, and errors that another try could not make room for. */
 static void open__has_one_try_otherwise(void **state)
 {
 	static const int errors[] = {ESTALE, EMFILE, ENFILE, EACCES, ENOTDIR, EIO};

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CREATE, MKDIR, SYMLINK, MKNOD and LINK of a dir export that fail after the object was made: for
- * want of descriptors, because a system call fails, or because another process has put another
- * object in its place.
+ * CREATE, MKDIR, SYMLINK, MKNOD and LINK of a dir export that fail after the object was made. They
+ * fail because of one of these:
+ * - there are no descriptors
+ * - a system call fails
+ * - another process has put another object in its place
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,8 +26,8 @@
 
 #include "dir/proc.h"
 
-#define CALLER	  1000u /* who makes the objects */
-#define GROUP	  1001u /* a further group of the caller's */
+#define CALLER	  1000u /* the user that makes the objects */
+#define GROUP	  1001u /* an additional group of the caller */
 #define OTHER	  1002u
 #define STEPS_MAX 40u /* more system calls than any procedure makes */
 
@@ -36,12 +38,13 @@ static char dir_path[] = "/tmp/weir-made-XXXXXX";
 static int dir_fd;
 static struct op op;
 
-/* Fail the system call number 'fail_at' after the object was made, or all from there on. */
+/* Makes the system call number 'fail_at' after the object was made fail, or all from that number
+ * on. */
 static uint32_t nsteps, fail_at;
 static bool is_made, fails_on;
-static void (*on_made)(void); /* at once after the object was made */
+static void (*on_made)(void); /* called directly after the object was made */
 static void (*on_fail)(void);
-static time_t ahead_s; /* of the clock, as the server reads it */
+static time_t ahead_s; /* of the server's clock */
 
 static bool has_failed(void)
 {
@@ -55,7 +58,7 @@ static bool has_failed(void)
 	return fails;
 }
 
-/* A system call that may fail. */
+/* Wraps a system call that may fail. */
 #define WRAP(name, params, args)                                                                   \
 	int __real_##name params;                                                                  \
 	int __wrap_##name params;                                                                  \
@@ -64,7 +67,7 @@ static bool has_failed(void)
 		return has_failed() ? -1 : __real_##name args;                                     \
 	}
 
-/* One that makes the object. */
+/* Wraps a system call that makes the object. */
 #define WRAP_MAKER(name, params, args)                                                             \
 	int __real_##name params;                                                                  \
 	int __wrap_##name params;                                                                  \
@@ -209,7 +212,7 @@ static void set_id(const char *name, struct handle_id *id)
 	assert_int_equal(dir_id_of(&fs, dir_fd, name, id), 0);
 }
 
-/* All that a client can give to a new object. */
+/* All attributes that a client can give to a new object. */
 static struct nfs3_sattr all_attrs(void)
 {
 	return (struct nfs3_sattr){
@@ -304,7 +307,8 @@ static enum nfs3_status (*const makers[])(void) = {
 
 #define NMAKERS (sizeof(makers) / sizeof(makers[0]))
 
-/* A call that fails at any one step leaves nothing; the last try, in which none fails, succeeds. */
+/* A call that fails at any one step leaves no object. The last try, in which no step fails,
+ * succeeds. */
 static void make__that_fails_leaves_nothing(void **state)
 {
 	struct stat st;
@@ -330,7 +334,7 @@ static void make__that_fails_leaves_nothing(void **state)
 	}
 }
 
-/* What can't be removed again is none that the client is to try again. */
+/* If the object cannot be removed, the client must not be asked to try again. */
 static void make__that_fails_and_stays_is_no_jukebox(void **state)
 {
 	struct stat st;
@@ -352,7 +356,7 @@ static void make__that_fails_and_stays_is_no_jukebox(void **state)
 	}
 }
 
-/* So many descriptors may be open that 'nfree' are left. */
+/* Limits the descriptors so that 'nfree' are left. */
 static struct rlimit leave_free(rlim_t nfree)
 {
 	struct rlimit before, limit;
@@ -371,7 +375,7 @@ static void make__without_descriptors_leaves_nothing(void **state)
 	struct stat st;
 
 	(void)state;
-	/* LINK's target is made by this process as well. */
+	/* This process also makes the target of LINK. */
 	for (uint32_t i = 0; i < NMAKERS - 1; i++) {
 		enum nfs3_status status = NFS3ERR_JUKEBOX;
 
@@ -382,7 +386,7 @@ static void make__without_descriptors_leaves_nothing(void **state)
 			setrlimit(RLIMIT_NOFILE, &before);
 			assert_true(status == NFS3_OK || status == NFS3ERR_JUKEBOX);
 			assert_true(exists("new", &st) == (status == NFS3_OK));
-			/* The directory and the object. */
+			/* Two descriptors suffice: for the directory and for the object. */
 			assert_true(nfree < 2 || status == NFS3_OK);
 		}
 	}
@@ -473,7 +477,7 @@ static void other__that_is_older_is_left_alone(void **state)
 	expect_other(make_fifo());
 }
 
-/* It comes after the object was opened, which then fails. */
+/* The other object appears after the object was opened, and a later step fails. */
 static void other__is_not_removed(void **state)
 {
 	(void)state;
@@ -485,7 +489,7 @@ static void other__is_not_removed(void **state)
 		expect_other(create_exclusive());
 	}
 	other_type = S_IFDIR;
-	/* The first steps of this one open it. */
+	/* The first steps of this call open the object. */
 	for (fail_at = 2; fail_at < 4; fail_at++)
 		expect_other(make_dir());
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which kernels keep the offsets of tmpfs, by the name of their release. */
+/* Decides by the name of a kernel's release whether it keeps the offsets of tmpfs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of a dir export carries out what exports need, and nothing else. */
+/* The ring of a dir export carries out the operations that exports need, and no others. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ static struct dir_fs fs;
 static struct weir_region_info info = {.struct_bytes = sizeof(info)};
 static int fd = -1;
 
-/* As root, because the ring's writer acts as another user. */
+/* Runs as root, because the ring's writer acts as another user. */
 static int setup(void **state)
 {
 	struct weir_region_options options = {
@@ -80,7 +80,8 @@ static int carry_out(void)
 	return result;
 }
 
-/* What dir/submit.c submits, with and without the flag that it may set, and as both writers. */
+/* The operations that dir/submit.c submits, with and without the flag that it may set, and as both
+ * writers. */
 static void ring__carries_out_what_exports_need(void **state)
 {
 	char *bytes = info.base;
@@ -124,7 +125,7 @@ static void ring__refuses_all_other_operations(void **state)
 
 	(void)state;
 	need_root();
-	probe = io_uring_get_probe(); /* by a ring of its own */
+	probe = io_uring_get_probe(); /* uses a ring of its own */
 	assert_non_null(probe);
 	for (int op = 0; op <= probe->last_op; op++) {
 		struct io_uring_sqe *sqe;
@@ -142,7 +143,7 @@ static void ring__refuses_all_other_operations(void **state)
 	io_uring_free_probe(probe);
 }
 
-/* One that would succeed. */
+/* A socket() that would otherwise succeed. */
 static void ring__makes_no_socket(void **state)
 {
 	struct io_uring_sqe *sqe;

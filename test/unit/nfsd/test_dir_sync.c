@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is told of a sync that failed: dir/sync.c, without files, by syncs that end as the test says.
- */
+/* Which calls get the error of a sync that failed: dir/sync.c without files. The syncs end as the
+ * test says. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Call number i begins: as in dir/io.c's begin(). */
+/* Begins call number i like begin() of dir/io.c. */
 static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 {
 	ops[i].proc = proc;
@@ -35,7 +35,7 @@ static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 	return &ios[i];
 }
 
-/* The sync ended: those that it was for are the calls of this mask, each with that result. */
+/* Ends the sync. The calls of 'mask' waited for it, and each of them gets the result 'told'. */
 static void ended(int result, uint32_t mask, int told)
 {
 	struct dir_io *io;
@@ -80,7 +80,7 @@ static void begin__leaves_times_out_when_all_let_it(void **state)
 	ended(0, 0x03, 0);
 	assert_false(dir_sync_begin(&file));
 	ended(0, 0x0c, 0);
-	/* Nor a COMMIT, nor what nobody has called for. */
+	/* The same holds for a COMMIT, and for a sync that no call waits for. */
 	dir_sync_want(start(4, NFS3_COMMIT, NFS3_DATA_SYNC));
 	assert_false(dir_sync_begin(&file));
 	ended(0, 0x10, 0);
@@ -100,7 +100,7 @@ static void failure__is_of_all_whom_the_sync_was_for(void **state)
 	ended(-ENOSPC, 0x07, -ENOSPC);
 }
 
-/* The kernel has said so once, and the next sync ends well. */
+/* The kernel reports the error once, and the next sync succeeds. */
 static void failure__is_of_writes_that_had_begun(void **state)
 {
 	struct dir_io *writing;
@@ -117,13 +117,13 @@ static void failure__is_of_writes_that_had_begun(void **state)
 	dir_sync_want(writing);
 	dir_sync_begin(&file);
 	ended(0, 0x01, -EIO);
-	/* What begins when the failure is known has nothing to do with it. */
+	/* A call that begins after the failure is known is not affected. */
 	dir_sync_want(start(3, NFS3_WRITE, NFS3_FILE_SYNC));
 	dir_sync_begin(&file);
 	ended(0, 0x08, 0);
 }
 
-/* COMMIT's verifier says so, and no client's data is SETATTR's. */
+/* The verifier of COMMIT reports this failure, and SETATTR writes no client's data. */
 static void failure__of_another_fails_writes_only(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How clients of a dir export share its cache of open files, and the turns of the calls that wait.
- */
+/* How clients of a dir export share its cache of open files, and how waiting calls are served in
+ * turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,17 +17,17 @@
 #define FEW	 40u
 #define AT_ONCE	 256u /* calls of one client */
 #define NWAITING 1000u
-#define MOST	 (DIR_FDS * 3 / 4) /* what a client can have when it is alone */
+#define MOST	 (DIR_FDS * 3 / 4) /* the number that a client can have when it is alone */
 
 enum { HOG = 1001, HONEST = 1002 };
 
 static struct server server;
 static struct export export;
 static struct dir_fs fs;
-static struct dir_fd_list closes; /* that do not end before end_closes() */
+static struct dir_fd_list closes; /* closes that do not end before end_closes() */
 static uint32_t nclosed_of[2000];
 static uint32_t nresumed;
-static uint32_t nfree; /* places that calls which wait can take */
+static uint32_t nfree; /* waiting calls that can be resumed */
 
 void __wrap_dir_work_close(struct dir_fs *of, struct dir_fd *file);
 void __wrap_dir_resume(struct dir_fs *of, struct op *op);
@@ -98,7 +98,7 @@ static struct handle_id id_of(uint32_t user, uint32_t number)
 	return id;
 }
 
-/* NULL: the call would have to wait. */
+/* Opens a file. Returns NULL if the call would have to wait. */
 static struct dir_fd *open_file(uint32_t user, uint32_t number)
 {
 	const struct handle_id id = id_of(user, number);
@@ -148,13 +148,13 @@ static void alone__has_most_of_the_cache(void **state)
 			assert_true(use(HOG, i));
 			end_closes();
 		}
-		/* All are open since the first round. */
+		/* All files have been open since the first round. */
 		assert_int_equal(nopen(HOG), MOST);
 		assert_int_equal(nclosed_of[HOG], 0);
 	}
 }
 
-/* It need not wait, if closes keep up. */
+/* The client need not wait if closes keep up. */
 static void alone__goes_round_many_files(void **state)
 {
 	(void)state;
@@ -167,7 +167,8 @@ static void alone__goes_round_many_files(void **state)
 	assert_in_range(nopen(HOG), MOST, DIR_FDS);
 }
 
-/* One that goes round many files, with many calls at a time, takes none of the files of another. */
+/* A client that cycles through many files, with many calls at a time, takes no files from another
+ * client. */
 static void others__keep_their_files(void **state)
 {
 	static struct dir_fd *in_use[AT_ONCE];
@@ -194,7 +195,7 @@ static void others__keep_their_files(void **state)
 			dir_fd_put(&fs, in_use[i]);
 }
 
-/* All that one has is in use, or its closes do not end: others find some left. */
+/* All files of one client are in use, or its closes do not end. Others still find free entries. */
 static void others__find_some_left(void **state)
 {
 	static struct dir_fd *in_use[DIR_FDS + DIR_THREADS];
@@ -218,7 +219,7 @@ static void others__find_some_left(void **state)
 	assert_true(use(HOG, 2 * MANY));
 }
 
-/* What one has and does not use, others get, until all have the same. */
+/* Others get the idle files of one client, until all have equally many. */
 static void others__get_what_is_idle(void **state)
 {
 	(void)state;
@@ -234,7 +235,7 @@ static void others__get_what_is_idle(void **state)
 	assert_in_range(nopen(HOG), DIR_FDS * 3 / 8, DIR_FDS / 2);
 }
 
-/* Of very many clients, each gets one in the end. */
+/* Each of very many clients gets a file in the end. */
 static void many__get_one_each(void **state)
 {
 	(void)state;
@@ -252,7 +253,7 @@ static void many__get_one_each(void **state)
 	}
 }
 
-/* A close is of the one that has removed the file. */
+/* A close counts for the client that removed the file. */
 static void forget__counts_for_who_removed(void **state)
 {
 	const struct op op = op_of(HOG);
@@ -270,7 +271,8 @@ static void forget__counts_for_who_removed(void **state)
 	assert_int_equal(dir_user_of(&fs, &op.holder)->nclosing, FEW);
 }
 
-/* What one has opened and another uses as well counts for the one that has fewer. */
+/* A file that one client opened and another one uses as well counts for the client that has fewer
+ * files. */
 static void shared__files_count_for_who_has_few(void **state)
 {
 	const struct op honest = op_of(HONEST), hog = op_of(HOG);
@@ -299,7 +301,7 @@ static void shared__files_count_for_who_has_few(void **state)
 	assert_int_equal(nclosed_of[HONEST], 0);
 }
 
-/* Two calls that open the same file at the same time. */
+/* Two calls open the same file at the same time. */
 static void add__of_the_same_file_counts_once(void **state)
 {
 	const struct handle_id id = id_of(HONEST, 0);
@@ -322,7 +324,8 @@ static void add__of_the_same_file_counts_once(void **state)
 	dir_fd_put(&fs, files[0]);
 }
 
-/* Calls that can't go on do not hold up those of others, and each poll tries one of each client. */
+/* Calls that cannot continue do not delay calls of others. Each poll tries one call of each
+ * client. */
 static void waiting__calls_of_others_go_on(void **state)
 {
 	static struct op ops[NWAITING], other[2];
@@ -349,7 +352,7 @@ static void waiting__calls_of_others_go_on(void **state)
 		dir_wait_end(&fs, &ops[i]);
 }
 
-/* What is enough for one only goes to one after the other. */
+/* If there is enough for only one call, clients are served in turn. */
 static void waiting__clients_take_turns(void **state)
 {
 	static struct op ops[3][FEW];
@@ -370,7 +373,7 @@ static void waiting__clients_take_turns(void **state)
 		assert_int_equal(user->client.uid, HONEST + i % 3);
 	}
 	assert_int_equal(fs.nwaiting, 0);
-	/* Nobody has anything any more. */
+	/* No client holds anything any more. */
 	dir_users_tick(&fs);
 	assert_ptr_equal(TAILQ_FIRST(&fs.users), &fs.rest);
 	assert_null(TAILQ_NEXT(&fs.rest, entry));

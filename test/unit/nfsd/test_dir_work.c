@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Threads of a dir export: calls and closes that do not end, of one client or for one file, leave
- * threads to others.
+ * The threads of a dir export. Calls and closes of one client, or for one file, that do not end
+ * leave threads to others.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,13 +18,13 @@
 #include "dir/proc.h"
 #include "poller.h"
 
-#define SLOW  40u  /* calls of a client, which end when the test says so */
-#define OWN   SLOW /* connections: each is of a client of its own */
-#define QUICK 20u  /* of others, one at a time */
+#define SLOW  40u  /* calls of one client, which end when the test says so */
+#define OWN   SLOW /* as a number of connections: each belongs to a client of its own */
+#define QUICK 20u  /* calls of other clients, one at a time */
 #define HELD  (DIR_THREADS - 1)
 #define CROWD 4000u
 
-#define SLOW_FD 1000000 /* no file has this descriptor: its close ends when the test says so */
+#define SLOW_FD 1000000 /* no file has this descriptor; its close ends when the test says so */
 
 static struct dir_fs fs;
 static struct export export;
@@ -32,11 +32,11 @@ static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
 static struct op held[HELD]; /* calls that leave one thread to others until 'release' */
 static struct op crowd[CROWD];
-static struct op quick_kind; /* what the calls in quick[] are for */
+static struct op quick_kind; /* the kind of the calls in quick[] */
 static sem_t begun, go_on, release, done;
-static _Atomic uint32_t nlooks; /* at jobs, for whether they may begin */
+static _Atomic uint32_t nlooks; /* number of jobs that were checked for whether they may begin */
 static _Atomic int call_nice;	/* of the thread that carried out the latest call */
-static uint32_t noverdue;	/* calls that were answered NFS3ERR_JUKEBOX */
+static uint32_t noverdue;	/* calls that were answered with NFS3ERR_JUKEBOX */
 
 int __real_close(int fd);
 int __wrap_close(int fd);
@@ -69,7 +69,7 @@ void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 		be_slow(&release);
 	if (op < slow || op >= slow + SLOW)
 		return;
-	op->id2.len_bytes = 0; /* as REMOVE and RENAME do */
+	op->id2.len_bytes = 0; /* like REMOVE and RENAME */
 	be_slow(&go_on);
 }
 
@@ -142,7 +142,7 @@ static struct handle_id id_of(uint8_t number)
 	return (struct handle_id){.len_bytes = 1, .data = {number}};
 }
 
-/* A call of a client for what 'kind' names. */
+/* Begins a call of a client for the files that 'kind' names. */
 static void begin_kind(struct op *op, uint32_t conn, uint32_t user, const struct op *kind)
 {
 	*op = *kind;
@@ -164,7 +164,7 @@ static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
 	begin(&slow[i], conn, user);
 }
 
-/* Close a file that a call of this client has opened. */
+/* Closes a file that a call of this client opened. */
 static void begin_close_of(const struct handle_id *id, uint32_t conn, uint32_t user)
 {
 	const struct holder holder = holder_for(conn, user);
@@ -191,8 +191,8 @@ static void begin_either(uint32_t i, uint32_t conn, uint32_t user)
 }
 
 /*
- * Jobs of one client, by 'nconns' connections: 'most' are carried out at a time. Calls that came
- * later, of other clients, end before them.
+ * Begins jobs of one client on 'nconns' connections. 'most' of them are carried out at a time.
+ * Calls of other clients that arrive later end before them.
  */
 static void slow_jobs(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user), uint32_t nconns,
 		      uint32_t most)
@@ -244,7 +244,7 @@ static void threads__that_close_and_call_for_one_client(void **state)
 	slow_jobs(begin_either, 8, 5);
 }
 
-/* Others close, too, while one client's closes do not end. */
+/* Closes of other clients continue while those of one client do not end. */
 static void threads__closes_of_others_overtake(void **state)
 {
 	int left;
@@ -267,7 +267,7 @@ static struct op kind_of(uint32_t proc, uint8_t first, uint8_t second)
 	return (struct op){.proc = proc, .id = id_of(first), .id2 = id_of(second)};
 }
 
-/* A call of a client of its own, for the files or directories 'first' and 'second'. */
+/* Begins a call of a new client for the files or directories 'first' and 'second'. */
 static void begin_for(struct op *op, uint32_t i, uint32_t proc, uint8_t first, uint8_t second)
 {
 	const struct op kind = kind_of(proc, first, second);
@@ -289,7 +289,7 @@ static void begin_create(uint32_t i, uint32_t conn, uint32_t user)
 	begin_kind(&slow[i], conn, user, &kind);
 }
 
-/* The directory is the second of what each call names. */
+/* The directory is the second object that each call names. */
 static void begin_link(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct op kind = kind_of(NFS3_LINK, (uint8_t)(100 + i), 1);
@@ -394,7 +394,8 @@ static void threads__closes_and_calls_of_one_client_leave_the_file_to_others(voi
 	slow_jobs(begin_close_or_listing, 8, 2);
 }
 
-/* What needs no lock of the directory is carried out, as are changes of another one. */
+/* Calls that need no lock of the directory are carried out, and so are changes of another
+ * directory. */
 static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 {
 	(void)state;
@@ -413,7 +414,7 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 }
 
 /*
- * Calls that wait for the threads of a directory are answered in time, although they are not
+ * Calls that wait for the threads of a directory are answered in time, even if they are not
  * idempotent.
  */
 static void threads__calls_for_one_directory_are_answered(void **state)
@@ -433,7 +434,7 @@ static void threads__calls_for_one_directory_are_answered(void **state)
 	wait_for(&done, 3);
 }
 
-/* Have all threads but one work for clients of their own, after clients 1 and 2 were served. */
+/* Occupies all threads but one with calls of other clients, after clients 1 and 2 were served. */
 static void hold_threads(void)
 {
 	for (uint32_t i = 1; i <= 2; i++) {
@@ -452,7 +453,7 @@ static void release_threads(void)
 	wait_for(&done, HELD);
 }
 
-/* A client that has just been served does not go before another one, however early it asked. */
+/* A client that has just been served does not come before another one, however early it asked. */
 static void take_turns(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user))
 {
 	int ndone;
@@ -485,7 +486,7 @@ static void turns__of_closes_and_calls_for_the_only_thread(void **state)
 	take_turns(begin_close);
 }
 
-/* Each of many clients has a call, and all of them are carried out. */
+/* Each of many clients has a call, and all calls are carried out. */
 static void turns__of_more_clients_than_lines(void **state)
 {
 	(void)state;
@@ -499,7 +500,7 @@ static void turns__of_more_clients_than_lines(void **state)
 	release_threads();
 }
 
-/* Calls that cannot begin cost a thread little, however many a client has. */
+/* Calls that cannot begin cost a thread little time, however many of them a client has. */
 static void turns__of_a_client_that_has_to_wait_take_few_looks(void **state)
 {
 	const struct op kind = kind_of(NFS3_LOOKUP, 1, 0);
@@ -521,7 +522,7 @@ static void turns__of_a_client_that_has_to_wait_take_few_looks(void **state)
 	assert_true(before < CROWD);
 }
 
-/* The threads end after all files are closed, whoever opened them. */
+/* The threads end after all files are closed, whichever client opened them. */
 static void stop__closes_all(void **state)
 {
 	int closed;
@@ -536,7 +537,8 @@ static void stop__closes_all(void **state)
 	assert_int_equal(closed, SLOW);
 }
 
-/* A thread that computes leaves the CPU to the poller, whose own priority stays as it was. */
+/* A thread that computes leaves the CPU to the polling thread. The polling thread's own priority
+ * stays unchanged. */
 static void threads__have_a_lower_priority(void **state)
 {
 	int before = getpriority(PRIO_PROCESS, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shares of a pool of weir-nfsd: what one client holds is never counted as another client's. */
+/* Shares of a pool of weir-nfsd. The share of one client is never counted as another client's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,8 +37,8 @@ static void set_peer(struct weir_peer *peer, const char *address)
 }
 
 /*
- * While 'a' holds 45 of 100, whether 'b' may take 30. That is too much if the 45 are counted as its
- * own.
+ * Returns whether 'b' may take 30 of 100 while 'a' holds 45. If the 45 were counted as those of
+ * 'b', 30 would be too many.
  */
 static bool takes(const char *a, const char *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of the secret that handles are signed with: handle_key_load(). */
+/* The file of the secret that signs handles: handle_key_load(). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@
 
 static char base[64], state_dir[80], secret[96], said[2000];
 
-/* What happens just before a new file gets its name. */
+/* Called directly before a new file gets its name. */
 static void (*before_link)(void);
 
 int __real_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* With what it says on standard error in 'said'. */
+/* Loads the key. 'said' then holds the text that was written to standard error. */
 static int load(struct handle_key *key)
 {
 	int error = dup(STDERR_FILENO), fd = open(base, O_TMPFILE | O_RDWR, 0600), rc;
@@ -153,7 +153,7 @@ static void key__is_that_of_the_start_that_was_first(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
-/* A process that starts when the pipe 'go' ends, and tells its secret. */
+/* Starts a process that loads the key when the pipe 'go' ends, and sends its secret. */
 static void start_at(const int go[2], int tell)
 {
 	struct handle_key key;
@@ -236,14 +236,14 @@ static void key__behind_a_symbolic_link_is_refused(void **state)
 	(void)state;
 	assert_int_equal(mkdir(state_dir, 0700), 0);
 	snprintf(target, sizeof(target), "%s/target", base);
-	/* To one that is there, and to one that would be made. */
+	/* A link to a file that exists, and a link to a file that would be created. */
 	write_secret(target, SECRET_BYTES, 0600);
 	assert_int_equal(symlink(target, secret), 0);
 	expect_refused("is a symbolic link");
 	assert_int_equal(unlink(target), 0);
 	expect_refused("is a symbolic link");
 	assert_int_equal(access(target, F_OK), -1);
-	/* The same of the directory. */
+	/* The same holds for the directory. */
 	assert_int_equal(unlink(secret), 0);
 	assert_int_equal(rename(state_dir, target), 0);
 	assert_int_equal(symlink(target, state_dir), 0);
@@ -252,7 +252,7 @@ static void key__behind_a_symbolic_link_is_refused(void **state)
 	assert_int_equal(unlink(state_dir), 0);
 }
 
-/* However the path ends, it is the link that it names. */
+/* Whatever the path ends with, it names the link. */
 static void key__of_a_directory_by_any_end_of_its_path(void **state)
 {
 	static const char *const ends[] = {"/", "//", "/.", "/./", "/././/"};
@@ -263,7 +263,7 @@ static void key__of_a_directory_by_any_end_of_its_path(void **state)
 	snprintf(dir, sizeof(dir), "%s/dir", base);
 	snprintf(link, sizeof(link), "%s/link", base);
 	assert_int_equal(symlink("dir", link), 0);
-	/* To one that is there, and to one that would be made. */
+	/* A link to a directory that exists, and a link to one that would be created. */
 	assert_int_equal(mkdir(dir, 0700), 0);
 	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(state_dir, sizeof(state_dir), "%s%s", link, ends[i]);
@@ -276,7 +276,7 @@ static void key__of_a_directory_by_any_end_of_its_path(void **state)
 		expect_refused("name the directory itself");
 		assert_int_equal(access(dir, F_OK), -1);
 	}
-	/* The directory itself is made and found. */
+	/* The directory itself is created and found. */
 	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(state_dir, sizeof(state_dir), "%s%s", dir, ends[i]);
 		assert_int_equal(load(i == 0 ? &first : &again), 0);
@@ -304,7 +304,7 @@ static void key__that_is_none_is_refused(void **state)
 	expect_refused("is not a regular file");
 }
 
-/* Whoever may change the directory may put a file of their own there. */
+/* Another user that may change the directory can put a file into it. */
 static void key__in_a_directory_of_others_is_refused(void **state)
 {
 	static const mode_t modes[] = {0770, 0702, 01777, 0777};

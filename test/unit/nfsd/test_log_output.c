@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that nobody reads: no thread waits for their reader, and it learns how many are lost. */
+/* Messages that nobody reads. No thread waits for their reader, and the reader learns how many
+ * messages are lost. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,11 +15,11 @@
 #include "log_output.h"
 
 #define MESSAGES 10000
-#define LIMIT_S	 60 /* for all of them; a write that waits would never return */
+#define LIMIT_S	 60 /* for the whole test; a write that waits would never return */
 
 static char text[1 << 20];
 
-/* All that is in the pipe now. */
+/* Reads everything that is in the pipe. */
 static size_t read_all(int fd)
 {
 	size_t used = 0;

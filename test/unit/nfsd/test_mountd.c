@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MOUNT, while it looks for directories in file systems that do not answer: nobody else notices,
- * and the number of threads that wait is limited. The file systems are the test's, as is the time.
+ * MOUNT looks for directories in file systems that do not answer. This delays no other client, and
+ * the number of threads that wait is limited. The test replaces the file systems and the time.
  */
 #include "mount_client.h"
 
@@ -27,7 +27,7 @@
 #define WALKS_MAX 64u
 
 struct fs {
-	uint32_t now, most, total; /* walks: under way, at a time, begun */
+	uint32_t now, most, total; /* walks: active, most at a time, in total */
 };
 
 static atomic_bool stop;
@@ -37,18 +37,19 @@ static int fds[FDS_MAX];
 static uint32_t nfds;
 
 static _Atomic int64_t skew_s;	/* the server's clock is this much ahead */
-static _Atomic int64_t step_ns; /* and gets ahead by this each time it is looked at */
+static _Atomic int64_t step_ns; /* and advances by this each time it is read */
 static _Atomic int64_t stepped_ns;
-static atomic_bool has_no_threads; /* left */
+static atomic_bool has_no_threads; /* pthread_create() fails */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows, and of struct fs */
+/* protects the following variables and struct fs */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fs of_a, of_b, of_poller;
 static char begun_names[WALKS_MAX][32];
 static uint32_t nbegun;
 static sem_t begun; /* posted by each walk */
 static sem_t go_on; /* each walk that hangs waits for it */
 
-/* What the owner of an export was asked to do, and does not. */
+/* The function that was posted to the owner of an export, which does not run. */
 static sem_t posted;
 static void (*posted_fn)(struct weir_engine *engine, void *arg);
 static void *posted_arg;
@@ -105,7 +106,7 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-/* A walk to "hang" ends when the test says so, and one to "none" finds nothing. */
+/* A walk to "hang" ends when the test says so. A walk to "none" finds nothing. */
 static enum nfs3_status test_walk(struct fs *fs, const struct cred *cred, const char *path,
 				  struct handle_id *id)
 {
@@ -184,7 +185,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Connect from 127.0.0.HOST. */
+/* Connects from 127.0.0.HOST. */
 static int join(uint32_t host)
 {
 	int fd = mount_connect(host, mountd_port(mountd));
@@ -194,7 +195,7 @@ static int join(uint32_t host)
 	return fd;
 }
 
-/* A call of MNT on a connection of its own, which is returned. */
+/* Begins a call of MNT on a new connection. Returns the connection. */
 static int begin(uint32_t host, const char *path)
 {
 	int fd = join(host);
@@ -212,7 +213,7 @@ static uint32_t end(int fd)
 	return reply.words[0];
 }
 
-/* The same, for a walk that hangs. Returns when it does. */
+/* Begins a call of MNT whose walk hangs, and returns after the walk has begun. */
 static int begin_hanging(uint32_t host)
 {
 	int fd = begin(host, "/a/hang");
@@ -232,7 +233,7 @@ static void release(uint32_t n)
 		sem_post(&go_on);
 }
 
-/* All that was sent before was seen by MOUNT when this returns. */
+/* Returns after MOUNT has seen everything that was sent before. */
 static void settle(int fd)
 {
 	for (int i = 0; i < 2; i++)
@@ -260,7 +261,7 @@ static void mnt__of_a_root_does_not_walk(void **state)
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(mnt(1, paths[i]), MOUNT3_OK);
 	assert_int_equal(copy_of(&of_a).total, 0);
-	assert_int_equal(mnt(1, "/a/."), MOUNT3_OK); /* the file system decides */
+	assert_int_equal(mnt(1, "/a/."), MOUNT3_OK); /* the file system decides this */
 	assert_int_equal(copy_of(&of_a).total, 1);
 }
 
@@ -296,7 +297,7 @@ static void mnt__that_hangs_holds_no_other(void **state)
 	assert_true(is_listed(hung, "/a/hang"));
 }
 
-/* As where a disk of another export holds the polling thread. */
+/* A disk of another export may stall the polling thread in this way. */
 static void mnt__of_a_poller_that_is_stalled_holds_no_other(void **state)
 {
 	int held = begin(1, "/poller/below");
@@ -367,7 +368,7 @@ static void clients__take_turns(void **state)
 	release(WALKERS_EXPORT - 1);
 }
 
-/* Its thread is counted until it ends. */
+/* The thread of the walk is counted until it ends. */
 static void mnt__that_hangs_is_answered_in_time(void **state)
 {
 	int hung = begin_hanging(1), next;
@@ -399,7 +400,7 @@ static void mnt__without_a_thread_is_a_fault(void **state)
 	assert_int_equal(mount_call(fd, MOUNT3_MNT, "/a/below"), MOUNT3_OK);
 }
 
-/* By a reset, which the server sees. */
+/* Resets the connection, which the server notices. */
 static void leave(int fd)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
@@ -417,14 +418,14 @@ static void reply__to_who_has_left_is_dropped(void **state)
 	leave(waits);
 	settle(other);
 	release(1);
-	/* When the first walk has ended. */
+	/* The waiting call is dropped when the first walk has ended. */
 	assert_int_equal(mnt(1, "/a/below"), MOUNT3_OK);
 	assert_int_equal(copy_of(&of_a).total, 2);
 	assert_false(is_listed(other, "/a/hang"));
 	assert_false(is_listed(other, "/a/waits"));
 }
 
-/* Who sends no more may still wait for the reply. */
+/* A client that sends no more may still wait for the reply. */
 static void reply__to_who_has_sent_the_last_call(void **state)
 {
 	int hung = begin_hanging(1);
@@ -453,7 +454,7 @@ static void connection__that_waits_can_be_displaced(void **state)
 	assert_int_equal(copy_of(&of_a).total, 2);
 }
 
-/* Before each step it would be cut off by the step before. */
+/* Before each step, the previous step would have closed the connection. */
 static void connection__that_waits_is_not_quiet(void **state)
 {
 	const int64_t almost_s = ONCRPC_SERVER_QUIET_MS / 1000 - 1;
@@ -470,9 +471,9 @@ static void connection__that_waits_is_not_quiet(void **state)
 	release(1);
 	assert_int_equal(end(fd), MOUNT3_OK);
 	skew_s += almost_s;
-	settle(join(3)); /* MOUNT has looked at the time */
+	settle(join(3)); /* MOUNT has read the time */
 	settle(fd);
-	/* One that makes no call is. */
+	/* A connection without a call is closed. */
 	skew_s += 2;
 	assert_true(mount_is_closed(other));
 	settle(fd);
@@ -507,10 +508,10 @@ static void stop__does_not_wait_for_a_walk_that_hangs(void **state)
 	assert_false(mountd_stop(mountd));
 	step_ns = 0;
 	release(1);
-	/* teardown() expects a good end. */
+	/* teardown() expects a clean end. */
 }
 
-/* Those who wait for a thread get none any more. */
+/* Calls that wait for a thread get none any more. */
 static void stop__waits_for_walks_that_end(void **state)
 {
 	int hung = begin_hanging(1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of weir-nfsd are divided among clients. A call that gets none is answered with
+ * The ops of weir-nfsd are divided among clients. A call that gets no op is answered with
  * NFS3ERR_JUKEBOX, and holds nothing while its reply waits for a buffer.
  */
 #include <setjmp.h>
@@ -18,16 +18,16 @@
 #include "op_table.h"
 #include "server.h"
 
-#define CONNS	8u /* of a client */
+#define CONNS	8u /* of each client */
 #define CLIENTS 3u
 
-/* Connections are these; what the server keeps for one is 'user'. */
+/* The connections. 'user' is what the server keeps for a connection. */
 static struct conn {
 	struct weir_peer peer;
 	void *user;
 } conns[CLIENTS][CONNS];
 
-/* The one request, and what was done to it. */
+/* The only request, and what the server did with it. */
 static struct {
 	struct conn *conn;
 	struct weir_rpc_call_header header;
@@ -213,8 +213,8 @@ static int teardown(void **state)
 }
 
 /*
- * Take ops for some connections of a client in turn until none gets more. Returns how many they
- * were.
+ * Takes ops for some connections of a client in turn, until none of them gets more. Returns the
+ * number of ops.
  */
 static uint32_t take_all(uint32_t client, uint32_t nconns)
 {
@@ -236,7 +236,7 @@ static uint32_t take_all(uint32_t client, uint32_t nconns)
 	return n;
 }
 
-/* By all of its connections, a client gets nearly half of what is free, and not more. */
+/* With all of its connections, a client gets nearly half of the free ops, and not more. */
 static void take_share(uint32_t client)
 {
 	uint32_t nfree = OPS_MAX - ntaken;
@@ -262,7 +262,7 @@ static void ops__of_one_connection_leave_some_to_its_client(void **state)
 	assert_true(take_all(0, CONNS) > 0);
 }
 
-/* A client that closes its connections, and opens others, does not get another share. */
+/* A client that closes its connections and opens new ones does not get another share. */
 static void ops__count_when_their_connection_is_gone(void **state)
 {
 	(void)state;
@@ -283,7 +283,7 @@ static void begin_call(uint32_t proc, bool has_buffer)
 	request.has_buffer = has_buffer;
 }
 
-/* The reply is the procedure's own for a failure: its first word is the status. */
+/* The reply is the procedure's own reply for a failure: its first word is the status. */
 static void assert_jukebox(void)
 {
 	assert_int_equal(request.nreplies, 1);

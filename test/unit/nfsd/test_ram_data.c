@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files with holes of back end ram: holes hold no block, read as zeros and cost no time. What is
- * written is held, counted and given back.
+ * Files with holes of the back end ram. Holes use no block, read as zeros and cost no time. Written
+ * data are stored, counted and freed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -127,7 +127,7 @@ static void ram_data_write__in_holes_takes_blocks(void **state)
 		assert_int_equal(read_byte(&files[0], offsets[i] + BLOCK_POOL_PAGE), 0);
 	}
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX - MIB + 1);
-	/* Again, where there is a block: it takes none. */
+	/* A second write to the same block uses no new block. */
 	assert_int_equal(write_byte(&files[0], 4 * GIB + 1), 1);
 	assert_int_equal(used_bytes(), used);
 }
@@ -153,7 +153,7 @@ static void ram_data_write__in_order_fills_chunks(void **state)
 	(void)state;
 	assert_int_equal(write_byte(&files[0], 0), 1);
 	assert_int_equal(write_byte(&files[0], MIB), 1);
-	/* A file that grows in order has blocks that need not be grown again. */
+	/* A file that grows in order has blocks that need not be enlarged again. */
 	assert_int_equal(files[0].attr.used, BLOCK_POOL_PAGE + RAM_CHUNK);
 	assert_int_equal(files[0].attr.used, used_bytes());
 }
@@ -172,7 +172,7 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(fs.pool.nfree, 0);
 	assert_int_equal(write_byte(&files[0], n * STRIDE), 0);
 	assert_int_equal(write_byte(&files[1], 0), 0);
-	/* It would need a longer block. */
+	/* This write would need a longer block. */
 	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE + 1), 0);
 	assert_int_equal(ram_data_write(&fs, &files[0], STRIDE - 1, data, 2), 0);
 	for (uint32_t i = 0; i < n; i++) {
@@ -183,7 +183,7 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX);
 	assert_int_equal(files[1].attr.size, 0);
 	assert_int_equal(files[0].attr.used, (uint64_t)NPAGES_FREE * BLOCK_POOL_PAGE);
-	/* Over what is there, and of as much as there is space for. */
+	/* The write overwrites existing data, and data for which there is room. */
 	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE), BLOCK_POOL_PAGE);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], (n - 1) * STRIDE), NFS3_OK);
 	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 1, data, 2), 0);
@@ -207,7 +207,7 @@ static void ram_data_write__maps_of_all_files_are_limited(void **state)
 	assert_int_equal(write_byte(&files[2], MIB), 0);
 	assert_int_equal(write_byte(&files[0], 0), 0);
 	assert_int_equal(used_bytes(), 2 * RAM_CHUNK);
-	/* The first chunk needs no node, and neither do those beside another. */
+	/* The first chunk needs no node, and neither does a chunk next to an existing one. */
 	assert_int_equal(write_byte(&files[2], 0), 1);
 	assert_int_equal(write_byte(&files[0], RAM_FILE_MAX - 2 * MIB), 1);
 	ram_data_free(&fs, &files[1]);
@@ -232,7 +232,7 @@ static void ram_data_truncate__frees_what_lies_behind(void **state)
 		assert_int_equal(files[0].attr.used, used_bytes());
 	}
 	assert_int_equal(fs.nodes.n, 0);
-	/* What comes back is zeros. */
+	/* The file reads as zeros where it grew again. */
 	assert_int_equal(ram_data_truncate(&fs, &files[0], RAM_FILE_MAX), NFS3_OK);
 	assert_int_equal(read_byte(&files[0], 0), 0);
 	assert_int_equal(read_byte(&files[0], 4 * GIB), 0);

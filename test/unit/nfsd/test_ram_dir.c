@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directories of back end ram: entries that are removed leave neither memory nor steps for a
- * listing. The tests count places and steps.
+ * Directories of the back end ram. Removed entries leave neither memory nor steps for a listing.
+ * The tests count places and steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void name_of(uint32_t n, struct nfs3_name *name)
 	name->len_bytes = (uint32_t)snprintf(name->data, sizeof(name->data), "%u", n);
 }
 
-/* Give a file one more name in 'dir'. */
+/* Adds one more name of a file to 'dir'. */
 static void add(struct ram_inode *dir, const struct ram_inode *file, uint32_t n)
 {
 	struct nfs3_name name;
@@ -76,7 +76,7 @@ static void expect_bounds(const struct ram_dir *dir)
 	}
 }
 
-/* How many steps a listing from 'cookie' takes to its next entry, at present. */
+/* Returns the number of steps that a listing takes now from 'cookie' to its next entry. */
 static uint32_t steps_from(const struct ram_dir *dir, uint64_t cookie)
 {
 	uint32_t n = 0;
@@ -91,7 +91,7 @@ static void ram_entry_remove__gives_places_back(void **state)
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
 
 	(void)state;
-	/* From the start, from the end, and those in the middle last. */
+	/* Removes entries from the start, from the end, or those in the middle last. */
 	for (uint32_t order = 0; order < 3; order++) {
 		for (uint32_t i = 0; i < NFILES; i++) {
 			add(root, file, i);
@@ -105,12 +105,13 @@ static void ram_entry_remove__gives_places_back(void **state)
 			expect_bounds(&root->dir);
 		}
 	}
-	/* Emptied and filled again, it goes on with new cookies. */
+	/* A directory that was emptied and filled again continues with new cookies. */
 	assert_int_equal(root->dir.next_cookie, 3 + 3 * NFILES);
 }
 
 /*
- * Each compaction costs a step for each place. In all they cost no more than two steps a removal.
+ * Each compaction costs a step for each place. On average they cost no more than two steps for each
+ * removal.
  */
 static void ram_entry_remove__is_constant_on_average(void **state)
 {
@@ -119,7 +120,7 @@ static void ram_entry_remove__is_constant_on_average(void **state)
 
 	(void)state;
 	for (uint32_t round = 0; round < 10 * NFILES; round++) {
-		/* It grows to NFILES, is stirred, and shrinks. */
+		/* The directory grows to NFILES, changes at that size, and shrinks. */
 		if (round < NFILES || round % 2) {
 			add(root, file, end++);
 		} else {
@@ -142,7 +143,7 @@ static void ram_entry_remove__is_constant_on_average(void **state)
 	assert_in_range(nsteps, 1, 2 * nremoved);
 }
 
-/* Files that move on from directory to directory leave no memory behind. */
+/* Files that are moved from directory to directory leave no memory. */
 static void rename__through_many_directories_leaves_nothing(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -165,7 +166,7 @@ static void rename__through_many_directories_leaves_nothing(void **state)
 	assert_in_range(capacity, 500, 1000);
 }
 
-/* READDIRs from a cookie before many gaps walk over them once. */
+/* READDIRs from a cookie before many gaps walk over the gaps once. */
 static void listing__over_gaps_takes_few_steps(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -178,7 +179,7 @@ static void listing__over_gaps_takes_few_steps(void **state)
 	for (uint32_t i = 0; i < ngaps; i++)
 		take(root, i);
 	assert_int_equal(dir->nplaces - dir->nlive, ngaps);
-	/* From the start, and from the cookie of each entry that is gone, the last first. */
+	/* From the start, and from the cookie of each removed entry, the last one first. */
 	for (uint64_t cookie = 2 + ngaps; cookie >= 2; cookie--, ncalls++) {
 		nsteps += steps_from(dir, cookie);
 		assert_int_equal(ram_dir_live(dir, ram_dir_seek(dir, cookie)), ngaps);
@@ -191,7 +192,7 @@ static void listing__over_gaps_takes_few_steps(void **state)
 	assert_in_range(nsteps, 1, ngaps + 2 * ncalls);
 }
 
-/* Does this name of a directory of NFILES stay in it? One of ten does. */
+/* Returns whether this name of a directory of NFILES is never removed. One of ten is not. */
 static bool stays(uint32_t n)
 {
 	return n % 10 == 9;
@@ -206,8 +207,8 @@ static uint32_t number_of(const struct ram_dirent *entry)
 }
 
 /*
- * A listing goes on at 'cookie': count up to seven names that it tells. Returns where it is then; 0
- * at the end.
+ * Continues a listing at 'cookie' and counts up to seven names that it returns. Returns the next
+ * cookie, or 0 at the end.
  */
 static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 {
@@ -224,8 +225,8 @@ static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 }
 
 /*
- * Names that stay are told once each, whatever goes and comes meanwhile, before the cookie and
- * behind it.
+ * A listing returns each name that stays exactly once, whatever is added or removed meanwhile
+ * before and after its cookie.
  */
 static void listing__goes_on_while_the_directory_is_compacted(void **state)
 {
@@ -239,8 +240,8 @@ static void listing__goes_on_while_the_directory_is_compacted(void **state)
 	for (uint32_t i = 0; cookie != 0; cookie = list_some(&root->dir, cookie, ntold)) {
 		for (uint32_t n = 0; n < 14 && i < NFILES; n++, i++) {
 			/*
-			 * 7 has no factor in common with NFILES: each name has its turn, all over
-			 * the directory.
+			 * 7 has no factor in common with NFILES, so that this reaches each name,
+			 * all over the directory.
 			 */
 			uint32_t before = root->dir.nplaces, name = i * 7 % NFILES;
 

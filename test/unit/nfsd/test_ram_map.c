@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The map of a file of back end ram: it tells each chunk's block, holes cost nothing, and its nodes
- * are limited and given back.
+ * The map of a file of the back end ram. It returns the block of each chunk, holes cost nothing,
+ * and its nodes are limited and freed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void set__of_the_last_chunk_takes_one_path(void **state)
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), 5);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 2), BLOCK_POOL_NONE);
 	assert_int_equal(ram_map_get(&map, 0), BLOCK_POOL_NONE);
-	/* The root has been there already. */
+	/* The root exists already. */
 	assert_true(ram_map_set(&nodes, &map, 0, 6));
 	assert_int_equal(nodes.n, 2 * RAM_MAP_HEIGHT - 1);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), 5);
@@ -108,14 +108,15 @@ static void set__at_the_limit_changes_nothing(void **state)
 	assert_true(ram_map_set(&nodes, &map, 0, 1));
 	assert_true(ram_map_set(&nodes, &map, 40, 2));
 	assert_int_equal(nodes.n, 3);
-	/* It would take two more levels above, and three more nodes below. */
+	/* This would need two more levels above, and three more nodes below. */
 	assert_false(ram_map_set(&nodes, &map, RAM_MAP_CHUNKS - 1, 3));
 	assert_int_equal(nodes.n, 3);
 	assert_int_equal(ram_map_get(&map, 0), 1);
 	assert_int_equal(ram_map_get(&map, 40), 2);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), BLOCK_POOL_NONE);
 	nodes.max = nodes.n;
-	/* What takes no node goes on: another block, and a neighbour of a chunk. */
+	/* Changes that need no node still succeed: another block, and a chunk next to an existing
+	 * one. */
 	assert_true(ram_map_set(&nodes, &map, 40, 4));
 	assert_true(ram_map_set(&nodes, &map, 41, 5));
 	assert_false(ram_map_set(&nodes, &map, 64, 6));
@@ -154,7 +155,8 @@ static void cut__keeps_what_comes_before(void **state)
 	assert_int_equal(nodes.n, 0);
 }
 
-/* Each node leads to a block, so the blocks bound the nodes, whatever is done in whatever order. */
+/* Each node leads to a block, so that the number of blocks bounds the number of nodes after any
+ * order of operations. */
 static void map__of_random_operations_matches_a_copy(void **state)
 {
 	static uint32_t copy[RAM_MAP_CHUNKS];

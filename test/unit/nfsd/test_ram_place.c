@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITEs of back end ram whose data are pulled straight to their blocks. What one that is never
- * carried out leaves behind the file's end goes when its request does. What it leaves before the
- * end shows in the file's times, and no set-user-ID or set-group-ID bit vouches for it. The request
- * is the test's.
+ * WRITEs of the back end ram whose data are read directly into their blocks. If such a WRITE is
+ * never carried out:
+ * - The data after the file's end are dropped when the request ends.
+ * - The data before the file's end change the file's times.
+ * - No set-user-ID or set-group-ID bit stays valid for these data.
+ *
+ * The test makes the requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,7 +100,7 @@ static int ask_as(struct write *write, const struct cred *who, uint64_t offset, 
 			 len_bytes, &write->place);
 }
 
-/* The data of a WRITE are on their way to where they are to be. */
+/* Begins a WRITE whose data are being read directly into its block. */
 static void begin(struct write *write, uint64_t offset, uint32_t len_bytes)
 {
 	assert_int_equal(ask_as(write, &cred, offset, len_bytes), 0);
@@ -125,7 +128,7 @@ static void expect(uint64_t offset, uint8_t byte)
 	assert_int_equal(*data, byte);
 }
 
-/* The file has 'len_bytes' of 'o' since long ago. */
+/* Fills the file with 'len_bytes' of 'o', with times of long ago. */
 static void fill(uint32_t len_bytes)
 {
 	static uint8_t data[2 * BLOCK_POOL_PAGE];
@@ -194,7 +197,8 @@ static void write__that_never_was_leaves_zeros(void **state)
 		expect(4 * GIB + i, 0);
 }
 
-/* It loses its block by the end of the first one, and has its data all the same. */
+/* The second WRITE loses its block when the first one ends, and its data are written
+ * nevertheless. */
 static void write__beside_one_that_never_was(void **state)
 {
 	struct write first, second;
@@ -231,7 +235,7 @@ static void write__that_never_was_changes_the_times(void **state)
 	(void)state;
 	fill(BLOCK_POOL_PAGE);
 	begin(&write, BLOCK_POOL_PAGE - 1, 100);
-	/* Its reply, if there is one, names the times of before. */
+	/* A reply would contain the old times. */
 	assert_true(is_long_ago(file->attr.mtime) && is_long_ago(file->attr.ctime));
 	end(&write);
 	expect(BLOCK_POOL_PAGE - 1, 'w');
@@ -240,7 +244,7 @@ static void write__that_never_was_changes_the_times(void **state)
 	assert_memory_equal(&file->attr.mtime, &file->attr.ctime, sizeof(long_ago));
 }
 
-/* The file grows, which copies what came, and another block is the file's when the request ends. */
+/* The file grows, which copies the data, and the file has another block when the request ends. */
 static void write__that_never_was_changes_the_times_of_a_copy(void **state)
 {
 	struct write write;
@@ -298,7 +302,7 @@ static void place__is_not_named_to_who_may_not_write(void **state)
 	assert_int_equal(fs.pool.nfree, nfree - 1);
 }
 
-/* Its data may be pulled half way, and nobody would clear the bit. */
+/* The data may be half read, and nothing would clear the bit. */
 static void place__is_not_named_in_a_set_user_id_file(void **state)
 {
 	static const uint32_t modes[] = {04777, 02777, 06777};
@@ -316,14 +320,14 @@ static void place__is_not_named_in_a_set_user_id_file(void **state)
 		assert_null(write.on_sent);
 		assert_memory_equal(&file->attr, &before, sizeof(before));
 	}
-	/* Root's WRITEs clear none. */
+	/* WRITEs of root clear no bit. */
 	assert_int_equal(ask_as(&write, &root, 0, 100), 0);
 	end(&write);
 	assert_int_equal(file->attr.mode, 06777);
 }
 
-/* Data that came before it are the file's. Those that come behind it are not, before or behind the
- * end. */
+/* Data that arrived before the change belong to the file. Data that arrive after it do not, before
+ * or after the file's end. */
 static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 {
 	struct write first, second;
@@ -344,7 +348,7 @@ static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 	end(&first);
 	assert_int_equal(file->attr.mode, 04755);
 	assert_false(is_long_ago(file->attr.mtime));
-	/* The handler finds its data all the same. */
+	/* The handler finds its data nevertheless. */
 	carry_out(&second, BLOCK_POOL_PAGE - 1, 100);
 	end(&second);
 	expect(BLOCK_POOL_PAGE - 1, 'l');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RENAME of directories of back end ram: the way up from the target, by which a directory is kept
- * out of itself, has a limit, and what can be said without it is said before. The tests count
- * levels.
+ * RENAME of directories of the back end ram. To keep a directory out of itself, the server walks up
+ * from the target, and this walk has a limit. Errors that need no walk are found before it. The
+ * tests count levels.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@
 #include "ram/ram.h"
 #include "ram_fs.h"
 
-#define LEVELS_MAX 1024u /* as doc/weir-nfsd.rst says */
+#define LEVELS_MAX 1024u /* see doc/weir-nfsd.rst */
 #define NDEEP	   5000u
 #define NINODES	   (NDEEP + 100)
 
 static struct export export;
 static struct ram_fs fs;
-/* A chain of directories "d" by their levels: [0] is the root. */
+/* A chain of directories "d", by their levels. [0] is the root. */
 static struct ram_inode *deep[NDEEP + 1];
 static struct op op;
 
@@ -85,8 +85,7 @@ static void rename__of_a_directory_to_the_limit(void **state)
 }
 
 /*
- * The walk ends at its limit: it does not come to where it would find that the directory would lie
- * within itself.
+ * The walk ends at its limit, before it could find that the directory would lie within itself.
  */
 static void rename__of_a_directory_into_itself(void **state)
 {
@@ -99,8 +98,8 @@ static void rename__of_a_directory_into_itself(void **state)
 }
 
 /*
- * What lies deeper can be made, renamed where it is, moved up and removed, and files can be moved
- * there.
+ * Objects below the limit can be made, renamed in their directory, moved up and removed. Files can
+ * be moved there.
  */
 static void rename__below_the_limit(void **state)
 {
@@ -114,11 +113,11 @@ static void rename__below_the_limit(void **state)
 	assert_int_equal(do_rename(dir, "sub", deep[NDEEP - 1], "sub"), NFS3ERR_NAMETOOLONG);
 	assert_int_equal(do_rename(dir, "sub", deep[0], "sub"), NFS3_OK);
 	assert_int_equal(do_rename(deep[NDEEP], "y", deep[0], "y"), NFS3_OK);
-	/* With the levels below it, a directory that moves can come to reach beyond the limit. */
+	/* A directory that moves can reach beyond the limit with the levels below it. */
 	assert_int_equal(do_rename(deep[0], "d", dir, "d"), NFS3_OK);
 }
 
-/* These calls fail, and can be repeated, so they take no walk. */
+/* These calls fail and can be repeated, so that they must not walk. */
 static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 {
 	struct ram_inode *full;
@@ -133,8 +132,8 @@ static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 }
 
 /*
- * A name that is there already is given to what is renamed. This takes no place in the directory,
- * so that no want of memory can make the call fail after the old target has gone.
+ * RENAME to an existing name reuses its entry. This needs no new entry in the directory, so that a
+ * lack of memory cannot make the call fail after the old target was removed.
  */
 static void rename__over_a_name_takes_no_memory(void **state)
 {

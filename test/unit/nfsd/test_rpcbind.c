@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is registered with rpcbind for an address that the NFS listener was given, and for MOUNT's
+/* The entries that are registered with rpcbind for the address of the NFS listener, and for MOUNT's
  * port. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,8 +143,7 @@ static void address_split_numeric__what_is_none(void **state)
 }
 
 /*
- * Addresses that rpcbind may have, with this host's port where somebody listens in the place of
- * %u.%u.
+ * Addresses that rpcbind may have. %u.%u stands for a port of this host on which something listens.
  */
 static void uaddr_answers__not_with_other_text(void **state)
 {
@@ -176,7 +175,7 @@ static void uaddr_answers__not_with_other_text(void **state)
 		if (uaddr_answers(uaddr) != cases[i].answers)
 			fail_msg("%s", cases[i].format);
 	}
-	/* More than 255 in the lower byte can make the same port. */
+	/* A lower byte above 255 can result in the same port. */
 	snprintf(uaddr, sizeof(uaddr), "127.0.0.1.%u.%u", (port >> 8) - 1u, 256u + (port & 255));
 	assert_false(uaddr_answers(uaddr));
 	close(fd);
@@ -234,7 +233,7 @@ CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog,
 	return &rpcbind_client;
 }
 
-/* What registering NFS says on standard error. */
+/* Registers NFS and captures what is written to standard error. */
 static void register_nfs(const char *path, char *said, size_t size)
 {
 	int error = dup(STDERR_FILENO), fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What weir-nfsd may still do once it is up. Each case gives up its rights in a child, so that the
- * next one has them. */
+/* The rights that weir-nfsd keeps after its start. Each case gives up its rights in a child, so
+ * that the next one has them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,7 +28,8 @@
 
 #include "sandbox.h"
 
-/* In a child, which has no cmocka: say what does not hold, and end. */
+/* Called in a child, which has no cmocka: reports a condition that does not hold, and ends the
+ * process. */
 static void require(bool holds, const char *what)
 {
 	if (holds)
@@ -168,7 +169,7 @@ static void abort_in_filter(void)
 	abort();
 }
 
-/* A failed assertion must end the process, not go on behind it. */
+/* A failed assertion must end the process. The process must not continue. */
 static void sandbox_filter__lets_the_process_abort(void **state)
 {
 	pid_t child = fork();

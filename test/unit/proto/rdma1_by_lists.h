@@ -2,8 +2,8 @@
 #ifndef RDMA1_BY_LISTS_H
 #define RDMA1_BY_LISTS_H
 
-/* What the decoder says of a message by reading its lists one by one, for what has shorter ways to
- * say the same. */
+/* Decodes a message by reading its lists one by one. Tests compare this with the shorter ways that
+ * the decoder has for some messages. */
 
 #include "rdma1_msg.h"
 
@@ -29,7 +29,7 @@ static inline void assert_same_header(const struct rdma1_header *a, const struct
 	assert_int_equal(a->err | a->vers_low | a->vers_high, b->err | b->vers_low | b->vers_high);
 }
 
-/* Of an RDMA_MSG of version 1 with a whole fixed part; *hdr is to be looked at when that is
+/* Decodes an RDMA_MSG of version 1 with a complete fixed part. *hdr is valid if the result is
  * RDMA1_R_NONE. */
 static inline enum rdma1_reason decode_by_lists(const uint8_t *msg, uint32_t len,
 						enum rdma1_direction direction,

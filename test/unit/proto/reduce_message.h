@@ -23,7 +23,7 @@
 #define MSG_MAX	   4096u
 #define ITEMS_MAX  6u
 
-/* ---- chance ---- */
+/* ---- random numbers ---- */
 
 static uint64_t rng;
 
@@ -41,7 +41,7 @@ static inline bool one_in(uint32_t n)
 	return below(n) == 0;
 }
 
-/* Short, or around what fits inline, or long. */
+/* Returns a length that is short, or about what fits inline, or long. */
 static inline uint32_t any_length(uint32_t inline_bytes)
 {
 	switch (below(4)) {
@@ -115,7 +115,8 @@ static inline void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 		add_piece(PIECE_XDR, 4 * (1 + (one_in(3) ? below(300) : below(3))));
 }
 
-/* A decoder takes the message from its parts: item by item, byte for byte, and all of it. */
+/* A decoder reads the message from its parts item by item. Each byte must be right, and none may be
+ * left. */
 static inline void expect_message(const struct weir_xdr_part *parts, uint32_t nparts)
 {
 	static uint8_t plain[STREAM_MAX];
@@ -143,7 +144,7 @@ static inline void expect_message(const struct weir_xdr_part *parts, uint32_t np
 static uint8_t wire[MSG_MAX];
 static uint32_t wire_len;
 
-/* The header is in 'wire' already: the pieces that go inline, behind it. */
+/* Sends the pieces that go inline. The header is in 'wire' already. */
 static inline void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t inline_bytes)
 {
 	uint32_t start = header_bytes;

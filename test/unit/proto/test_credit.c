@@ -44,7 +44,7 @@ static void available__3_3_1_never_more_in_flight_than_granted(void **state)
 		credit_take(&book);
 	}
 	assert_int_equal(credit_available(&book), 0);
-	/* The responder takes credits back: those in flight stay, new ones wait. */
+	/* The responder takes credits back: calls in flight continue, and new calls wait. */
 	credit_reply(&book, 4);
 	assert_int_equal(book.in_flight, 15);
 	assert_int_equal(credit_available(&book), 0);
@@ -63,7 +63,7 @@ static void take_more__a_call_of_several_messages_takes_as_many(void **state)
 	credit_take(&book);
 	credit_take_more(&book, 4);
 	assert_int_equal(credit_available(&book), 3);
-	/* Its reply: one by itself, the others with it. */
+	/* The reply returns one credit by itself. The others are returned with it. */
 	credit_lost(&book, 4);
 	credit_reply(&book, 8);
 	assert_int_equal(credit_available(&book), 8);
@@ -71,7 +71,7 @@ static void take_more__a_call_of_several_messages_takes_as_many(void **state)
 	credit_take_more(&book, 2);
 	credit_lost(&book, 3);
 	assert_int_equal(book.in_flight, 0);
-	credit_lost(&book, 3); /* never below none */
+	credit_lost(&book, 3); /* the count never falls below zero */
 	assert_int_equal(book.in_flight, 0);
 }
 
@@ -113,7 +113,7 @@ static void lost__gives_the_credit_back_and_keeps_the_grant(void **state)
 	credit_take(&book);
 	credit_lost(&book, 1);
 	assert_int_equal(credit_available(&book), 8);
-	credit_lost(&book, 1); /* one too many does not wrap */
+	credit_lost(&book, 1); /* one reply too many does not wrap the count */
 	assert_int_equal(credit_available(&book), 8);
 }
 
@@ -123,7 +123,7 @@ static void first__of_properties_counts_before_any_call(void **state)
 
 	(void)state;
 	credit_requester_init(&book, 8);
-	credit_first(&book, 0); /* none came */
+	credit_first(&book, 0); /* the header carried no credits */
 	assert_int_equal(credit_available(&book), 1);
 	credit_first(&book, 5);
 	assert_int_equal(credit_available(&book), 5);

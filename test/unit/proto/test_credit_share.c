@@ -49,7 +49,7 @@ static void grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed(void **sta
 	assert_int_equal(pool.shared, 1);
 }
 
-/* Grant and send, 'n' times. The last grant. */
+/* Grants and sends 'n' times. Returns the last grant. */
 static uint32_t replies(struct credit_pool *pool, struct credit_share *share, uint32_t n)
 {
 	uint32_t granted = 0;
@@ -83,8 +83,8 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 	assert_in_range(late.size, 18, 22);
 }
 
-/* However many connections a peer has, they leave about an eighth to others. */
-/* A peer of many connections, of which one is busy, is granted what it asks for. */
+/* A peer has many connections, of which one is busy. That connection is granted what it asks
+ * for. */
 static void grant__is_not_held_back_by_idle_ones_of_its_group(void **state)
 {
 	enum { CONNECTIONS = 4096 };
@@ -107,6 +107,7 @@ static void grant__is_not_held_back_by_idle_ones_of_its_group(void **state)
 	assert_int_equal(group.size, 0);
 }
 
+/* However many connections a peer has, they leave about an eighth of the queue to others. */
 static void grant__of_a_group_leaves_some_to_others(void **state)
 {
 	struct credit_share share[12], other;
@@ -141,7 +142,7 @@ static void idle__shrinks_with_the_next_reply(void **state)
 	assert_int_equal(share.size, 64);
 	for (uint32_t i = 0; i < 10; i++)
 		credit_share_idle(&pool, &share);
-	assert_int_equal(share.size, 64); /* the peer may use it yet */
+	assert_int_equal(share.size, 64); /* the peer may still use it */
 	assert_int_equal(replies(&pool, &share, 1), 1);
 	assert_int_equal(share.size, 63);
 	credit_share_idle(&pool, &share);
@@ -161,7 +162,8 @@ static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state
 	assert_int_equal(credit_share_resize(&pool, &share, 64, 1), 14);
 	assert_int_equal(pool.shared, 15);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 1);
-	/* Others are short of it: back to what there is, but for what is under way. */
+	/* Other connections have too few credits. The share shrinks to what it asks for now, except
+	 * for credits in flight. */
 	assert_int_equal(credit_share_resize(&pool, &share, 14, 10), 10);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 5);
 	assert_int_equal(credit_share_resize(&pool, &share, 0, 0), 1);
@@ -176,7 +178,8 @@ static void extend__as_far_as_there_is_room(void **state)
 	credit_pool_init(&pool, 16, 2);
 	credit_share_join(&pool, &share, NULL);
 	assert_false(
-		credit_share_extend(&pool, &share, 15)); /* one is kept for who may still come */
+		/* one is kept for a connection that may still join */
+		credit_share_extend(&pool, &share, 15));
 	assert_true(credit_share_extend(&pool, &share, 14));
 	assert_int_equal(share.size, 15);
 	assert_int_equal(pool.shared, 15);
@@ -185,13 +188,14 @@ static void extend__as_far_as_there_is_room(void **state)
 	assert_int_equal(pool.shared, 1);
 }
 
-/* A requester as hostile to the queue as its grants allow: it sends all it may, at once. */
+/* A requester that is as hostile to the queue as its grants allow: it sends all calls that it may
+ * send at once. */
 struct peer {
 	struct credit_requester book;
 	struct credit_share share;
-	uint32_t on_the_way; /* calls */
-	uint32_t held;	     /* calls that came and were not answered */
-	uint32_t nreplies;   /* on their way back */
+	uint32_t on_the_way; /* calls that were sent and did not arrive yet */
+	uint32_t held;	     /* calls that arrived and were not answered */
+	uint32_t nreplies;   /* replies that did not arrive yet */
 	uint32_t replies[64];
 };
 
@@ -206,7 +210,7 @@ static uint32_t below(uint32_t n)
 static void step(struct credit_pool *pool, struct peer *peer)
 {
 	switch (below(8)) {
-	case 0: /* all that the grant allows */
+	case 0: /* send all calls that the grant allows */
 	case 1:
 		while (credit_available(&peer->book) > 0) {
 			credit_take(&peer->book);
@@ -264,8 +268,8 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 
 			step(&pool, &peers[below(n / 500 % MEMBERS + 1)]);
 			for (uint32_t i = 0; i < MEMBERS; i++) {
-				/* What may come at any time from now on: all that the peer may
-				 * send. */
+				/* The number of calls that may arrive at any time from now on: all
+				 * that the peer may send. */
 				uint32_t most = peers[i].on_the_way + peers[i].held +
 						credit_available(&peers[i].book);
 
@@ -281,7 +285,7 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 	}
 }
 
-/* What a look at the latest grant gives is what reckoning it anew would. */
+/* The short way, which looks at the latest grant, gives the same result as a new calculation. */
 static void grant__once_more_is_what_it_would_be(void **state)
 {
 	static const uint32_t asked[] = {0, 1, 7, 16, 32, 64, UINT32_MAX};
@@ -347,7 +351,8 @@ static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
 	assert_int_equal(pool.shared, 1);
 }
 
-/* A peer whose connections come, are granted all that they get, and leave it behind in use. */
+/* The peer's connections join, are granted all that they can get, and leave while all of it is in
+ * use. */
 static void leave__what_is_in_use_counts_for_its_group(void **state)
 {
 	struct credit_group group = {0};

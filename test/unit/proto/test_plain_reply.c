@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reply that a requester takes by its short cut: the one without chunks, and that with one
- * Write chunk, in front of a plain RPC header. Whatever byte of one is another, and wherever it is
- * cut: the short cut takes it when the decoders of lists and of fields accept it as just that, and
- * reads from it what they do.
+ * The replies that a requester takes by its short path: without chunks, or with one Write chunk,
+ * followed by a plain RPC header. The test changes each byte to each value, and cuts the message at
+ * each length. The short path must take a message if and only if the decoders of lists and of
+ * fields accept it as such a reply, and it must read the same values as they do.
  */
 #include <stdlib.h>
 
@@ -16,16 +16,16 @@
 
 static const struct rdma1_limits *limits = &rdma1_limits_default;
 
-/* What either way has from a message. */
+/* The values that either path reads from a message. */
 struct seen {
 	bool is_plain;
 	uint32_t header_bytes;
 	uint32_t xid;
 	uint32_t credit;
-	struct rdma1_segment seg; /* with a chunk */
+	struct rdma1_segment seg; /* if the reply has a chunk */
 	uint32_t rpc_xid;
 	uint32_t verf_flavor, verf_bytes, reply_stat, accept_stat;
-	uint64_t left; /* of results */
+	uint64_t left; /* bytes of results */
 };
 
 static void put_reply(struct msg *m, bool has_chunk)
@@ -44,12 +44,13 @@ static void put_reply(struct msg *m, bool has_chunk)
 		msg_u32(m, 0);
 }
 
-/* What call_read_reply.c has one of for all replies: as the latest one's reader has left it. */
+/* call_read_reply.c has one of each for all replies. They are as the reader of the latest reply
+ * left them. */
 static struct weir_rpc_reply_header reply;
 static struct weir_xdr_in in;
 
-/* What a reader may have done to the decoder: it failed, or is in the midst of parts that it was
- * given. */
+/* Leaves the decoder in a state that a reader may leave: it failed, or it is in the middle of
+ * parts. */
 static void leave_behind(void)
 {
 	static const uint8_t bytes[24];
@@ -67,7 +68,7 @@ static void leave_behind(void)
 			;
 }
 
-/* As call_read_reply.c does. */
+/* Reads the reply like call_read_reply.c. */
 static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};
@@ -98,8 +99,8 @@ static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
 	return seen;
 }
 
-/* The transport header by its lists, as rdma1_decode() does of what it does not know at first
- * sight. */
+/* Decodes the transport header list by list, as rdma1_decode() does for headers of no known
+ * shape. */
 static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
 {
 	*hdr = (struct rdma1_header){0};
@@ -114,7 +115,7 @@ static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *
 		       RDMA1_R_NONE;
 }
 
-/* The RPC header field by field, which it is in two parts. */
+/* Decodes the RPC header field by field, because it is split in two parts. */
 static bool decode_fields(const uint8_t *msg, uint32_t len, struct seen *seen)
 {
 	const struct weir_xdr_part parts[2] = {{msg, 4, 0}, {msg + 4, len - 4, 0}};
@@ -157,7 +158,7 @@ static struct seen by_the_decoders(const uint8_t *msg, uint32_t len)
 	return seen.is_plain ? seen : (struct seen){0};
 }
 
-/* True: both take it as plain. */
+/* Returns true if both paths take the message as a plain reply. */
 static bool check_same(const uint8_t *msg, uint32_t len)
 {
 	const struct seen quick = by_the_short_cut(msg, len), full = by_the_decoders(msg, len);
@@ -178,7 +179,8 @@ static bool check_same(const uint8_t *msg, uint32_t len)
 	return quick.is_plain;
 }
 
-/* Each byte as each other one, whole or cut at any place. Of how many the short cut took. */
+/* Changes each byte to each other value, and cuts the message at each length. Returns the number of
+ * messages that the short path took. */
 static uint32_t check_each_byte(bool has_chunk)
 {
 	uint32_t nplain = 0;
@@ -194,7 +196,8 @@ static uint32_t check_each_byte(bool has_chunk)
 		}
 	}
 	for (uint32_t len = 0; len < m.len; len++) {
-		/* A copy of that length, so that a look behind it is seen by the sanitizer. */
+		/* A copy of exactly that length, so that the sanitizer detects a read past its
+		 * end. */
 		uint8_t *cut = malloc(len ? len : 1);
 
 		assert_non_null(cut);
@@ -208,16 +211,16 @@ static uint32_t check_each_byte(bool has_chunk)
 static void reply__each_byte_of_one_without_chunks(void **state)
 {
 	(void)state;
-	/* credits and results are free: 12 bytes; cut, there may be fewer results */
+	/* Any value is valid in credits and results: 12 bytes. A message that is cut may have fewer
+	 * results. */
 	assert_int_equal(check_each_byte(false), 12 * 255 + RESULT_BYTES);
 }
 
 static void reply__each_byte_of_one_with_a_chunk(void **state)
 {
 	(void)state;
-	/* credits, results, handle and offset are free, and a length up to the limit, which 64 MiB
-	 * are
-	 */
+	/* Any value is valid in credits, results, handle and offset, and any length up to the limit
+	 * of 64 MiB. */
 	assert_in_range(check_each_byte(true), 24 * 255 + RESULT_BYTES, 28 * 255 + RESULT_BYTES);
 }
 

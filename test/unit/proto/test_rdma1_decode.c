@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the decoder of the version 1 transport header accepts, and what it makes of the rest. */
+/* The messages that the decoder of the version 1 transport header accepts, and the verdicts on all
+ * others. */
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
@@ -44,7 +45,8 @@ static void decode__short_message_is_the_same_in_both_directions(void **state)
 	assert_reply(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
-/* The XID stands where it would in a short message, so that only the word itself can tell. */
+/* The XID is at the offset that it has in a short message, so that only the changed word itself
+ * differs. */
 static void decode__short_message_is_told_by_every_word(void **state)
 {
 	struct msg m;
@@ -125,8 +127,8 @@ static void decode__lists_are_counted_and_iterated(void **state)
 	assert_false(rdma1_segments_next(&chunk, &seg));
 }
 
-/* A reply whose Reply chunk came back unused, in front of an inline message: others took the body
- * from the wrong offset. 16 fixed, 4 Read list, 4 Write list, 8 + 2 * 16 Reply chunk. */
+/* A reply that returns an unused Reply chunk before an inline message. Other implementations read
+ * the body at the wrong offset. 16 fixed, 4 Read list, 4 Write list, 8 + 2 * 16 Reply chunk. */
 static void decode__reply_chunk_in_an_inline_reply_moves_the_body(void **state)
 {
 	enum rdma1_reason reason;
@@ -172,7 +174,8 @@ static void decode__4_2_2_and_4_5_1_unknown_version_is_err_vers(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		/* Whatever the rest says: it is of a form that only that version knows. */
+		/* The rest of the message does not matter: it has a form that only that version
+		 * defines. */
 		for (uint32_t proc = 0; proc < 10; proc++) {
 			if (proc == RDMA1_ERROR)
 				continue;
@@ -233,13 +236,13 @@ static void decode__4_2_4_nomsg_call_needs_a_position_zero_chunk(void **state)
 	assert_int_equal(hdr.nread_chunks, 1);
 	assert_int_equal(hdr.header_bytes, m.len);
 
-	msg_begin(&m, RDMA1_NOMSG); /* nothing at all: 4.5.2's own example */
+	msg_begin(&m, RDMA1_NOMSG); /* no chunk at all: the example of 4.5.2 */
 	msg_end(&m);
 	msg_end(&m);
 	msg_end(&m);
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_NOMSG_WITHOUT_CHUNK);
 
-	msg_begin(&m, RDMA1_NOMSG); /* a Read chunk, but not of the message */
+	msg_begin(&m, RDMA1_NOMSG); /* a Read chunk, but not a Position Zero Read chunk */
 	msg_read(&m, 48, 1, 5000, 0x1000);
 	msg_end(&m);
 	msg_end(&m);
@@ -306,7 +309,7 @@ static void decode__4_2_4_responder_discards_rdma_error(void **state)
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_ERROR_TO_RESPONDER);
 	msg_set_u32(
 		&m, 4,
-		2); /* of any version: an answer to it would be an error that answers an error */
+		2); /* dropped in any version: the answer would be an error that answers an error */
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_ERROR_TO_RESPONDER);
 	m.len = RDMA1_ERR_CHUNK_SIZE;
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_SHORT);
@@ -455,7 +458,7 @@ static void decode__4_6_2_done_is_dropped(void **state)
 	msg_set_u32(&m, 12, RDMA1_DONE);
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_DONE);
 	assert_reply(&m, RDMA1_V_DROP, RDMA1_R_DONE);
-	m.len = 16; /* as it was sent by those that did */
+	m.len = 16; /* the form in which some implementations sent it */
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_SHORT);
 	assert_reply(&m, RDMA1_V_DROP, RDMA1_R_SHORT);
 }
@@ -478,8 +481,8 @@ static void reason__each_has_a_name_and_a_sentence(void **state)
 	assert_string_equal(rdma1_reason_text((enum rdma1_reason) - 1), "Unknown reason.");
 }
 
-/* A header keeps counts in 16 bits: limits beyond are that many (RFC 8166 section 4.3 has no bound
- * of its own). */
+/* A header keeps counts in 16 bits, so that larger limits mean 65535 (RFC 8166 section 4.3 has no
+ * bound of its own). */
 static void limits__counts_over_65535_mean_65535(void **state)
 {
 	struct rdma1_limits wide = rdma1_limits_default;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The version 1 transport header as it is written: the exact words of RFC 8166 section 4.7, the
- * writer's bounds, and that what is written is what is read. */
+/* The version 1 transport header that is written: the exact words of RFC 8166 section 4.7, the
+ * bounds of the writer, and the decoding of each written header. */
 #include "rdma1_msg.h"
 #include "shape.h"
 
@@ -93,13 +93,13 @@ static void writer__every_size_too_small_fails_within_bounds(void **state)
 	need = rdma1_writer_len(&w);
 	for (uint32_t size = 0; size <= need; size++) {
 		uint8_t *buf =
-			test_malloc(size + 1u); /* test_free() checks what stands behind it */
+			test_malloc(size + 1u); /* test_free() checks the bytes after the buffer */
 
 		memset(buf, 0xee, size + 1u);
 		write_call(&w, buf, size);
 		assert_int_equal(w.failed, size < need);
 		assert_int_equal(buf[size], 0xee);
-		/* Nothing is written after what did not fit. */
+		/* Nothing is written after the first item that did not fit. */
 		assert_memory_equal(buf, full, rdma1_writer_len(&w));
 		test_free(buf);
 	}
@@ -119,7 +119,7 @@ static void encode_err__4_5_fields_are_those_of_the_failing_request(void **state
 	assert_int_equal(buf[RDMA1_ERR_CHUNK_SIZE], 0xee);
 
 	msg_begin(&m, RDMA1_ERROR);
-	msg_set_u32(&m, 4, 77); /* the failing request's version, not ours */
+	msg_set_u32(&m, 4, 77); /* the version of the failing request, and not of this side */
 	msg_u32(&m, RDMA1_ERR_VERS);
 	msg_u32(&m, 1);
 	msg_u32(&m, 2);
@@ -130,7 +130,8 @@ static void encode_err__4_5_fields_are_those_of_the_failing_request(void **state
 
 static void encode_err__4_5_1_is_understood_by_the_requester(void **state)
 {
-	/* Longer than either message: gcc cannot tell that their lengths rule out a longer read. */
+	/* The buffer is longer than either message, because gcc cannot prove from the lengths that
+	 * no longer read happens. */
 	uint8_t buf[RDMA1_HEADER_MIN + RDMA1_RPC_PEEK];
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
@@ -158,12 +159,12 @@ struct layout {
 	uint32_t nreads;
 	uint32_t nwrites;
 	uint32_t nsegments; /* of each Write chunk */
-	uint32_t nreply;    /* segments of the Reply chunk, plus 1; 0: none */
+	uint32_t nreply;    /* segments of the Reply chunk, plus 1; 0: no Reply chunk */
 };
 
 static struct rdma1_segment nth_segment(uint32_t n)
 {
-	/* Unaligned lengths, of 0 to 8, at every turn. */
+	/* The lengths are unaligned, from 0 to 8. */
 	return (struct rdma1_segment){
 		.handle = 0x1000 + n, .length = n % 9, .offset = 0x0102030400000000u + n};
 }
@@ -174,7 +175,7 @@ static uint32_t nth_position(const struct layout *layout, uint32_t n)
 
 	if (layout->proc == RDMA1_NOMSG)
 		return n < 2 ? 0 : 40;
-	/* Behind the chunks before it, each of which has two segments. */
+	/* The position is after the chunks before this one, each of which has two segments. */
 	for (uint32_t i = 0; i < n / 2; i++)
 		position += (nth_segment(2 * i).length + nth_segment(2 * i + 1).length + 3) & ~3u;
 	return position;
@@ -268,7 +269,8 @@ static void round_trip(const struct layout *layout)
 
 	for (uint32_t payload = 0; payload <= 9; payload++) {
 		len = write_layout(layout, buf, sizeof(buf) - 128);
-		if (layout->proc == RDMA1_MSG) { /* room for the positions, and each residue */
+		/* room for the positions, and each remainder modulo 4 */
+		if (layout->proc == RDMA1_MSG) {
 			memset(buf + len, 0, 128);
 			memcpy(buf + len, buf, 4);
 			len += 80 + payload;
@@ -309,7 +311,7 @@ static void handles__of_all_segments_in_their_order(void **state)
 	rdma1_write_begin(&w, buf, sizeof(buf), 7, 1, RDMA1_NOMSG);
 	for (; seg.handle < 2; seg.handle++)
 		rdma1_write_read_segment(
-			&w, 1, &seg); /* what stands before a handle is not 0, nor a length */
+			&w, 1, &seg); /* the word before the handle: neither 0 nor a length */
 	rdma1_write_list_end(&w);
 	rdma1_write_chunk(&w, 2);
 	for (; seg.handle < 4; seg.handle++)
@@ -337,7 +339,7 @@ static void handles__of_all_segments_in_their_order(void **state)
 	assert_int_equal(handles[0][3], 9);
 }
 
-/* What the writer writes of a message of this shape. */
+/* Writes the header of a message of this shape with the writer. */
 static void write_shape(uint8_t *buf, enum shape shape, uint32_t position,
 			const struct rdma1_segment *seg)
 {
@@ -357,7 +359,7 @@ static void write_shape(uint8_t *buf, enum shape shape, uint32_t position,
 	assert_int_equal(rdma1_writer_len(&w), shape_header_bytes(shape));
 }
 
-/* In front of a message: the same header, the message's XID, and nothing more. */
+/* Before the message come the same header and the message's XID, and nothing else. */
 static void encode_shape__4_5_1_is_the_header_and_the_xid(void **state)
 {
 	static const struct rdma1_segment seg = {0x81828384, 0x91929394,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunk lists in the decoder: what is legal, what a receiver's limits refuse, and that nothing that
- * a peer can send makes it read past the message. */
+/* Chunk lists in the decoder: which lists are legal and which ones the limits of a receiver refuse.
+ * No list that a peer can send makes the decoder read past the message. */
 #include "rdma1_msg.h"
 
 static const struct rdma1_limits tight = {
@@ -18,7 +18,7 @@ static void assert_tight(const struct msg *m, enum rdma1_reason reason)
 		       reason == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_ERR_CHUNK, reason);
 }
 
-/* An RDMA_MSG call: end the Read list, then no more chunks, then 'payload' bytes. */
+/* Ends an RDMA_MSG call: ends the Read list, adds no other chunks, then 'payload' bytes. */
 static void finish(struct msg *m, uint32_t payload)
 {
 	msg_end(m);
@@ -108,7 +108,7 @@ static void reads__position_beyond_the_stream_is_refused(void **state)
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_POSITION_BEYOND);
 }
 
-/* 60 bytes came inline, and a chunk of 101 bytes makes 104 of the unreduced stream. */
+/* 60 bytes are inline, and a chunk of 101 bytes takes 104 bytes of the unreduced stream. */
 static void reads__3_4_5_position_counts_in_the_unreduced_stream(void **state)
 {
 	static const uint32_t positions[] = {156, 160, 164, 168};
@@ -202,7 +202,8 @@ static void reads__chunks_are_capped_whatever_the_limit(void **state)
 	wide.read_segments_max = UINT32_MAX;
 	for (uint32_t n = RDMA1_READ_CHUNKS_CAP - 1; n <= RDMA1_READ_CHUNKS_CAP + 1; n++) {
 		msg_begin(&m, RDMA1_MSG);
-		for (uint32_t i = n; i > 0; i--) /* descending, which moves all at each step */
+		/* in descending order, so that each step moves all chunks */
+		for (uint32_t i = n; i > 0; i--)
 			msg_read(&m, 40 + 12 * i, 1, 10, 0x1000);
 		finish(&m, 512);
 		if (n <= RDMA1_READ_CHUNKS_CAP)
@@ -229,13 +230,13 @@ static void reads__sum_over_the_limit_is_refused(void **state)
 	finish(&m, 64);
 	assert_tight(&m, RDMA1_R_TOO_LARGE);
 
-	/* The sum wraps 32 bits: to 100 if it were a 32-bit sum. */
+	/* The sum is beyond 32 bits. A 32-bit sum would be 100. */
 	msg_begin(&m, RDMA1_MSG);
 	msg_read(&m, 48, 1, 0xffffffff, 0x1000);
 	msg_read(&m, 48, 1, 101, 0x1000);
 	finish(&m, 64);
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_TOO_LARGE);
-	/* Even without a limit: no data item is longer than 32 bits can say. */
+	/* The chunk is refused even without a limit: 32 bits bound the length of a data item. */
 	wide.read_bytes_max = UINT64_MAX;
 	assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_ERR_CHUNK, RDMA1_R_TOO_LARGE);
 }
@@ -339,7 +340,7 @@ static void writes__count_limits(void **state)
 
 	(void)state;
 	for (uint32_t n = 0; n <= 4; n++) {
-		msg_begin(&m, RDMA1_MSG); /* n chunks, empty ones: they count too */
+		msg_begin(&m, RDMA1_MSG); /* n empty chunks, which count as well */
 		msg_end(&m);
 		for (uint32_t i = 0; i < n; i++)
 			msg_chunk(&m, 0);
@@ -425,7 +426,8 @@ static void lists__4_5_2_present_word_must_be_a_bool(void **state)
 
 	(void)state;
 	msg_rich_call(&rich, 80);
-	/* Where a 'present' word stands in the rich call, and one past what each list holds. */
+	/* The offsets of the 'present' words in the rich call, and one word past the content of
+	 * each list. */
 	static const uint32_t at[] = {16, 40, 64, 88, 92, 132, 140, 144};
 
 	for (uint32_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
@@ -451,7 +453,7 @@ static void lists__4_5_2_every_truncation_is_err_chunk(void **state)
 		assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_TRUNCATED);
 	for (; m.len < header_bytes + 4; m.len++)
 		assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_PAYLOAD_SHORT);
-	for (; m.len < header_bytes + 48; m.len++) /* the first Read chunk's position is 48 */
+	for (; m.len < header_bytes + 48; m.len++) /* the position of the first Read chunk is 48 */
 		assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_POSITION_BEYOND);
 	for (m.len = header_bytes + 76; m.len < header_bytes + 90; m.len++)
 		assert_call(&m, RDMA1_V_OK, RDMA1_R_NONE);
@@ -481,7 +483,7 @@ static void lists__every_truncation_of_a_reply_is_dropped(void **state)
 				 RDMA1_V_DROP);
 }
 
-/* What an accepted header promises, whatever came: all that it iterates lies in the header. */
+/* Checks the promise of an accepted header: all that the iterators return lies in the header. */
 static void walk(const struct msg *m, const struct rdma1_header *hdr)
 {
 	uint64_t read_bytes = 0, write_bytes = 0, reply_bytes = 0;
@@ -513,7 +515,7 @@ static void walk(const struct msg *m, const struct rdma1_header *hdr)
 	assert_true(hdr->nread_chunks <= hdr->nread_segments);
 }
 
-/* Flip each bit of a message, and put odd values in each word: the verdict holds its promises. */
+/* Flips each bit of a message and puts odd values in each word. The verdict keeps its promises. */
 static void corrupt(const struct msg *good, enum rdma1_direction direction)
 {
 	static const uint32_t odd[] = {0, 1,	      2,	  3,	      4,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a WRITE's call, one Read segment, has a path of its own: it accepts what the lists,
- * read one by one, say is right, and says the same of it. What it does not accept it leaves to
- * them. */
+/* The shape of a WRITE's call, one Read segment, has a path of its own. The path accepts only
+ * messages that the list decoder accepts, and returns the same values. All other messages are left
+ * to the list decoder. */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
@@ -26,7 +26,7 @@ static bool is_msg_of_version_1(const struct msg *m)
 	       wire_get_u32(m->buf + 12) == RDMA1_MSG;
 }
 
-/* Both ways; returns whether it is accepted. */
+/* Decodes a message both ways. Returns whether it is accepted. */
 static bool decode_both(const struct msg *m, enum rdma1_direction direction,
 			const struct rdma1_limits *limits)
 {
@@ -80,7 +80,7 @@ static void is_one_read__other_headers_of_that_size_are_not(void **state)
 	struct msg m;
 
 	(void)state;
-	/* a Long Call */
+	/* a Long Message */
 	msg_begin(&m, RDMA1_NOMSG);
 	msg_read(&m, 0, 1, 100, 0);
 	for (uint32_t i = 0; i < 3; i++)
@@ -105,7 +105,7 @@ static void is_one_read__other_headers_of_that_size_are_not(void **state)
 	assert_false(rdma1_is_one_read(&hdr, &seg));
 }
 
-/* Each byte of the header and of the XID behind it takes each value. */
+/* Each byte of the header and of the XID after it takes each value. */
 static void decode__each_value_of_each_byte_of_one_read(void **state)
 {
 	uint32_t accepted = 0;
@@ -123,12 +123,14 @@ static void decode__each_value_of_each_byte_of_one_read(void **state)
 		}
 		m.buf[at] = was;
 	}
-	/* Of credit, handle and offset all, but for the offset's first byte, where one wraps; of
-	 * those that have one right value, one each; the rest are positions and lengths. */
+	/* Credit, handle and offset may have any value, except the first byte of the offset, where
+	 * one value wraps. Each byte with one right value adds one. The rest are positions and
+	 * lengths. */
 	assert_in_range(accepted, 16 * 256, 20 * 256);
 }
 
-/* Cut and longer, with positions up to and past the stream's end, and few limits. */
+/* The message is cut or lengthened, its positions reach up to and past the end of the stream, and
+ * the limits are low. */
 static void decode__one_read_of_any_length_position_and_limit(void **state)
 {
 	uint32_t accepted = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of READ, one Write chunk of one segment, has a path of its own: it says what the
- * general one says. */
+/* The shape of READ, one Write chunk of one segment, has a path of its own. Its results equal those
+ * of the general path. */
 #include "rdma1_msg.h"
 #include "shape.h"
 
@@ -20,7 +20,7 @@ static uint32_t by_the_writer(uint8_t *buf, uint32_t size)
 	return rdma1_writer_len(&w);
 }
 
-/* A whole message of this shape; returns its length. */
+/* Makes a whole message of this shape. Returns its length. */
 static uint32_t message(uint8_t *buf)
 {
 	const uint8_t xid[4] = {0x5e, 0xed, 0x00, 0x01};
@@ -63,7 +63,7 @@ static void encode_one_chunk__4_3_2_of_a_reply_is_the_calls_with_what_was_writte
 	used.length = 77;
 	msg_encode_shape(buf, SHAPE_ONE_WRITE, MSG_XID, 5, 0, &used);
 	assert_memory_equal(buf, want, sizeof(want));
-	/* the call's own Write list, but for the length */
+	/* The call's own Write list, except for the length. */
 	memcpy(want + 20, hdr.writes, RDMA1_ONE_WRITE_SIZE - 20);
 	memcpy(want + 32, buf + 32, 4);
 	assert_memory_equal(buf, want, sizeof(want));
@@ -96,7 +96,7 @@ static void decode__4_3_2_one_chunk_is_found_and_iterates(void **state)
 	assert_false(rdma1_writes_next(&chunks, &segments));
 }
 
-/* Whatever bit is wrong: the verdict is that of the general path,. */
+/* Whichever bit is wrong, the verdict is that of the general path. */
 static void decode__each_bit_of_one_chunk_is_looked_at(void **state)
 {
 	uint8_t buf[128];
@@ -108,7 +108,8 @@ static void decode__each_bit_of_one_chunk_is_looked_at(void **state)
 		struct rdma1_header hdr;
 		enum rdma1_reason reason;
 		enum rdma1_verdict verdict;
-		/* credit, handle, length and offset are free; a huge length is over the limit */
+		/* Any credit, handle, length and offset is valid, except a length over the
+		 * limit. */
 		bool is_free = word == 2 || word == 7 || word == 9 || word == 10;
 
 		buf[bit / 8] ^= (uint8_t)(1u << (bit % 8));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that have a sound form and are refused: those of the other direction, and those whose
- * Read chunks overlap. */
+/* Well-formed messages that are refused: those of the other direction, and those whose Read chunks
+ * overlap. */
 #include "rdma1_msg.h"
 
-/* RFC 8167 section 4: the direction comes before all else. With an XID of another call, an
- * RDMA_ERROR would be the answer if it did not. */
+/* RFC 8167 section 4: the direction is checked first. Otherwise a message with the XID of another
+ * call would be answered with RDMA_ERROR. */
 static void decode__8167_4_the_other_direction_is_dropped(void **state)
 {
 	struct msg m;
@@ -47,7 +47,7 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 			}
 		}
 	}
-	/* A Read list does not make a call of what says that it is a reply. */
+	/* A message whose direction is reply does not become a call because of its Read list. */
 	for (uint32_t position = 0; position <= 48; position += 48) {
 		msg_begin(&m, RDMA1_MSG);
 		msg_read(&m, position, 1, 100, 0x1000);
@@ -60,8 +60,8 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 	}
 }
 
-/* RDMA_NOMSG shows its direction by its form: a call has a Position Zero Read chunk, a reply a
- * Reply chunk and no Read list. */
+/* The form of an RDMA_NOMSG shows its direction: a call has a Position Zero Read chunk, a reply has
+ * a Reply chunk and no Read list. */
 static void decode__8167_4_a_long_reply_is_no_call(void **state)
 {
 	struct msg m;
@@ -75,7 +75,8 @@ static void decode__8167_4_a_long_reply_is_no_call(void **state)
 	msg_segment(&m, 1, 997, 0x1000);
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_OTHER_DIRECTION);
 	assert_reply(&m, RDMA1_V_OK, RDMA1_R_NONE);
-	msg_set_u32(&m, 52, 0); /* a Reply chunk that holds no message: the form of neither */
+	/* a Reply chunk that holds no message: the form of neither direction */
+	msg_set_u32(&m, 52, 0);
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_NOMSG_WITHOUT_CHUNK);
 	msg_begin(&m, RDMA1_NOMSG);
 	msg_read(&m, 0, 1, 100, 0x1000);
@@ -117,7 +118,7 @@ static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 			}
 		}
 	}
-	/* A chunk of nothing takes no room. */
+	/* An empty chunk takes no room. */
 	msg_begin(&m, RDMA1_MSG);
 	msg_read(&m, 48, 1, 0, 0x1000);
 	msg_read(&m, 52, 1, 8, 0x1000);
@@ -128,8 +129,8 @@ static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 	assert_call(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
-/* Where a result is written is the requester's own affair: it may name a place twice, and handles
- * don't tell where they lead. */
+/* The requester decides where a result is written. It may name the same memory twice, and handles
+ * do not show which memory they open. */
 static void writes__4_3_2_chunks_of_the_same_memory_are_legal(void **state)
 {
 	struct msg m;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short message, which is told by one comparison: that is what the decoder of lists would say
- * of it. */
+/* The short message, which one comparison recognises. The list decoder must agree. */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
 
-/* What is told by one comparison is what the lists, read one by one, say as well; of mutations that
- * are near to it, and others. */
+/* A message that the comparison recognises is a short message for the list decoder as well. The
+ * test tries mutations that are close to a short message, and others. */
 static void decode__short_message_is_as_its_lists_say(void **state)
 {
 	uint32_t nshort = 0;

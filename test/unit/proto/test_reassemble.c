@@ -79,7 +79,7 @@ static void chunks__position_zero_comes_first(void **state)
 
 static void chunks__4_5_2_lengths_that_wrap_32_bits_are_refused(void **state)
 {
-	/* The decoder has looked at the sum too; this does not lean on it. */
+	/* The decoder has checked the sum as well. This check does not rely on that. */
 	struct rdma1_header hdr = {.nread_segments = 2};
 	struct reassemble_chunk chunks[1];
 	struct msg m;
@@ -94,7 +94,7 @@ static void chunks__4_5_2_lengths_that_wrap_32_bits_are_refused(void **state)
 	}
 }
 
-/* A stream of 40 bytes, then count words with 'gap' bytes between them. */
+/* Sets up a stream of 40 bytes, then count words with 'gap' bytes between them. */
 static uint8_t stream[256];
 
 static void put_count(uint32_t at, uint32_t count)
@@ -106,7 +106,7 @@ static void put_count(uint32_t at, uint32_t count)
 static void parts__3_4_5_item_stands_where_the_unreduced_stream_has_it(void **state)
 {
 	static uint8_t data[2][16];
-	/* 44 bytes, 5 reduced and 3 of padding, 8 bytes, 4 reduced, 12 bytes */
+	/* 44 bytes, 5 reduced and 3 of padding, 8 bytes, 4 reduced, 12 bytes. */
 	const struct reassemble_chunk chunks[] = {
 		{.position = 44, .len_bytes = 5, .dst = data[0]},
 		{.position = 60, .len_bytes = 4, .dst = data[1]},
@@ -128,9 +128,9 @@ static void parts__3_4_5_item_stands_where_the_unreduced_stream_has_it(void **st
 	assert_int_equal(parts[3].len_bytes, 4);
 	assert_ptr_equal(parts[4].base, stream + 52);
 	assert_int_equal(parts[4].len_bytes, 12);
-	/* With nothing behind the last item there is no part for it. */
+	/* If the last item ends the stream, there is no part after it. */
 	assert_int_equal(reassemble_parts(stream, 52, chunks, 2, parts, 4), 4);
-	/* Without the second one's count in the stream, though memory has it behind. */
+	/* The count of the second item is not in the stream, although it follows in memory. */
 	assert_int_equal(reassemble_parts(stream, 51, chunks, 2, parts, 5), -EBADMSG);
 	for (uint32_t max = 0; max < 5; max++)
 		assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, max), -EBADMSG);
@@ -157,7 +157,7 @@ static void parts__3_4_5_roundup_padding_in_a_chunk_is_exact_or_absent(void **st
 			bool is_sound = len == count || len == padded;
 
 			assert_int_equal(one(44, len, count, parts), is_sound ? 3 : -EBADMSG);
-			if (is_sound) /* the data's own length in either case */
+			if (is_sound) /* the length of the data themselves in either case */
 				assert_int_equal(parts[1].len_bytes, count);
 		}
 	}
@@ -170,13 +170,14 @@ static void parts__4_5_2_chunk_that_does_not_meet_its_count_is_refused(void **st
 	(void)state;
 	assert_int_equal(one(44, 8, UINT32_MAX, parts), -EBADMSG); /* padding would wrap 32 bits */
 	assert_int_equal(one(44, 0, UINT32_MAX, parts), -EBADMSG);
-	assert_int_equal(one(40, 8, 8, parts), -EBADMSG); /* in the count's place */
-	assert_int_equal(one(48, 8, 8, parts), -EBADMSG); /* behind the item's first bytes */
+	assert_int_equal(one(40, 8, 8, parts), -EBADMSG); /* at the offset of the count */
+	assert_int_equal(one(48, 8, 8, parts), -EBADMSG); /* after the first bytes of the item */
 	assert_int_equal(one(44, 7, 8, parts), -EBADMSG);
 	assert_int_equal(one(44, 9, 8, parts), -EBADMSG);
 	assert_int_equal(one(44, 12, 8, parts), -EBADMSG);
-	assert_int_equal(one(64, 8, 8, parts), -EBADMSG); /* at the end: no count there */
-	assert_int_equal(one(0, 8, 8, parts), -EBADMSG);  /* no room for a count in front */
+	/* at the end of the stream, where no count can be */
+	assert_int_equal(one(64, 8, 8, parts), -EBADMSG);
+	assert_int_equal(one(0, 8, 8, parts), -EBADMSG); /* no room for a count before the item */
 	assert_int_equal(one(68, 8, 8, parts), -EBADMSG);
 	assert_int_equal(one(0xfffffffc, 8, 8, parts), -EBADMSG);
 	assert_int_equal(one(44, 8, 8, parts), 3);
@@ -195,8 +196,8 @@ static void parts__4_5_2_chunks_that_overlap_are_refused(void **state)
 	put_count(40, 8);
 	put_count(44, 8);
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5),
-			 -EBADMSG); /* in the other */
-	chunks[1].position = 52;    /* right behind it: there is no count */
+			 -EBADMSG); /* inside the other chunk */
+	chunks[1].position = 52;    /* directly after the other chunk, so that there is no count */
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
 	chunks[1].position = 56;
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), 5);
@@ -205,7 +206,8 @@ static void parts__4_5_2_chunks_that_overlap_are_refused(void **state)
 static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 {
 	static uint8_t data[16];
-	/* The first reaches past 2^32, of which the second would be 8 behind. */
+	/* The first chunk reaches past 2^32. A 32-bit sum would place the second one 8 bytes after
+	 * it. */
 	const struct reassemble_chunk chunks[] = {
 		{.position = 44, .len_bytes = 0xfffffffc, .dst = data},
 		{.position = 48, .len_bytes = 8, .dst = data},
@@ -219,8 +221,8 @@ static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
 }
 
-/* What has a shorter way for one chunk says what the general one says, or leaves it to that; and a
- * decoder that is set up in the middle goes on as one does that has read up to there. */
+/* The shorter path for one chunk has the same result as the general path, or refuses. A decoder
+ * that is set up in the middle of a message continues like one that has read up to there. */
 static void one__3_4_5_is_as_parts_says(void **state)
 {
 	static uint8_t data[64];
@@ -275,21 +277,21 @@ static void one__3_4_5_is_as_parts_says(void **state)
 	assert_in_range(accepted, HOSTILE_SEEDS / 50, HOSTILE_SEEDS);
 }
 
-/* ---- calls as another requester may make them ---- */
+/* ---- calls as other implementations may make them ---- */
 
 #define FOREIGN_CHUNKS_MAX 8u
 #define FOREIGN_CUTS_MAX   4u
 
-/* A Read chunk: bytes of 'base' from 'at' to 'end', cut into segments as they are listed. */
+/* A Read chunk: bytes of 'base' from 'at' to 'end', cut into segments when they are listed. */
 struct foreign_chunk {
 	const uint8_t *base;
 	uint32_t position, at, end;
-	uint32_t cuts; /* segments still to be listed */
+	uint32_t cuts; /* segments that are not listed yet */
 };
 
 static struct foreign_chunk foreign[FOREIGN_CHUNKS_MAX];
 static uint32_t nforeign;
-static uint8_t left_over[STREAM_MAX]; /* the Payload stream, reduced */
+static uint8_t left_over[STREAM_MAX]; /* the reduced Payload stream */
 static uint32_t left_over_bytes;
 
 static void add_chunk(const uint8_t *base, uint32_t position, uint32_t len)
@@ -298,7 +300,7 @@ static void add_chunk(const uint8_t *base, uint32_t position, uint32_t len)
 		(struct foreign_chunk){base, position, 0, len, 1 + below(FOREIGN_CUTS_MAX)};
 }
 
-/* Make Read chunks of some items, be they empty, with roundup padding or without. */
+/* Makes Read chunks of some items, which may be empty, with or without roundup padding. */
 static void reduce_some(void)
 {
 	uint32_t position = 0;
@@ -310,8 +312,8 @@ static void reduce_some(void)
 		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (piece->kind == PIECE_ITEM && !one_in(4)) {
-			/* What lies behind the item in memory stands for the padding: it is not
-			 * looked at. */
+			/* The bytes after the item in memory serve as padding. They are not
+			 * read. */
 			add_chunk(piece->base, position, piece->len + (one_in(2) ? pad : 0));
 		} else {
 			memcpy(left_over + left_over_bytes, message.stream + position,
@@ -322,7 +324,7 @@ static void reduce_some(void)
 	}
 }
 
-/* The Read list: the segments of each chunk in order, the chunks mixed. */
+/* Makes the Read list: the segments of each chunk are in order, and the chunks are mixed. */
 static void list_foreign(struct msg *m)
 {
 	for (uint32_t left = nforeign; left > 0;) {
@@ -341,7 +343,7 @@ static void list_foreign(struct msg *m)
 	}
 }
 
-/* Pull the segments to where their chunks are to be. */
+/* Copies the segments to the memory of their chunks. */
 static void pull_foreign(const struct rdma1_header *hdr, struct reassemble_chunk *chunks,
 			 uint32_t n)
 {
@@ -433,10 +435,10 @@ static void all__3_4_5_chunks_in_any_segments_and_order_make_the_message(void **
 	assert_true(nlong > FOREIGN_SEEDS / 10 && nlong < FOREIGN_SEEDS - FOREIGN_SEEDS / 10);
 }
 
-/* ---- chunks as nobody should make them ---- */
+/* ---- chunks that no requester should make ---- */
 
-/* What is made of unsound chunks holds together: parts within what was given, whole, and fit for a
- * decoder. */
+/* Checks the result of unsound chunks: the parts lie within the given memory, are complete, and are
+ * fit for a decoder. */
 static void expect_sound(const uint8_t *base, uint32_t len, const struct reassemble_chunk *chunks,
 			 uint32_t nchunks, const struct weir_xdr_part *parts, uint32_t n)
 {
@@ -495,7 +497,7 @@ static void parts__4_5_2_random_positions_and_counts_never_lead_astray(void **st
 		rng = failing;
 		words = below(12);
 		n += below(3);
-		exact = test_malloc(4 * words + 1); /* its end is watched */
+		exact = test_malloc(4 * words + 1); /* reads past its end are detected */
 		for (uint32_t i = 0; i < words; i++)
 			wire_put_u32(exact + 1 + 4 * i,
 				     one_in(9) ? UINT32_MAX - below(8) : below(9));

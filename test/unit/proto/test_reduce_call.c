@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What goes where in a call; test_reduce_roundtrip.c has the bytes. */
+/* The placement of each piece of a call. test_reduce_roundtrip.c checks the bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static struct piece pieces[REDUCE_PIECES_MAX];
 static uint8_t header[INLINE_BYTES];
 static uint32_t header_len;
 
-/* A 40-byte RPC header with a count word, an item of 'len' bytes, and a word behind it. */
+/* A 40-byte RPC header with a count word, an item of 'len' bytes, and a word after the item. */
 static int setup(void **state)
 {
 	(void)state;
@@ -80,7 +80,7 @@ static void plan__is_short_when_all_fits(void **state)
 	assert_int_equal(plan.inline_bytes, 48);
 }
 
-/* RFC 8166 section 3.4 leaves it to the requester whether what is eligible is reduced. */
+/* RFC 8166 section 3.4 lets the requester choose whether it reduces an eligible item. */
 static void plan__item_of_chunk_bytes_is_reduced_though_all_fits(void **state)
 {
 	(void)state;
@@ -112,7 +112,7 @@ static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
 	assert_int_equal(plan.inline_bytes, 44 + 4 + 60);
-	/* The longest alone: a peer may take no more than one. */
+	/* Only the longest item is reduced, because a peer may accept no more than one. */
 	pieces[3].len = 104;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 3);
@@ -120,14 +120,14 @@ static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void
 	pieces[3].len = 100;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
-	/* Where not all fits, all that can be is. */
+	/* If not all fits inline, every item that can be reduced is reduced. */
 	pieces[1].len = INLINE_BYTES;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1 | 1u << 3);
 }
 
-/* A segment is longer than an item of a few bytes: a header full of them would not fit where the
- * items do. */
+/* A segment is longer than an item of a few bytes, so that a header full of segments would not fit
+ * where the items do. */
 static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(void **state)
 {
 	(void)state;
@@ -144,7 +144,7 @@ static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(v
 static void plan__3_5_3_stream_too_large_when_reduced_is_long(void **state)
 {
 	(void)state;
-	/* The largest Chunked message, then a word more. */
+	/* The longest message with a chunk, then one word more. */
 	pieces[1].len = 4096;
 	pieces[2].len = INLINE_BYTES - 28 - 24 - 44;
 	expect_plan(REDUCE_CHUNKED);
@@ -174,7 +174,7 @@ static void plan__3_4_2_only_eligible_items_are_reduced(void **state)
 	expect_plan(REDUCE_LONG);
 	assert_int_equal(plan.reduced, 0);
 	pieces[1].kind = PIECE_ITEM;
-	pieces[1].rkey = 0; /* eligible, but not for the peer to read */
+	pieces[1].rkey = 0; /* eligible, but the peer cannot read it */
 	expect_plan(REDUCE_LONG);
 	assert_int_equal(plan.reduced, 0);
 	pieces[1].rkey = 1;
@@ -206,7 +206,7 @@ static void plan__3_4_4_item_without_a_count_in_front_is_not_reduced(void **stat
 	assert_int_equal(plan.reduced, 0);
 }
 
-/* As many items as there can be, with a count word in front of each. */
+/* Sets the largest number of items, with a count word before each. */
 static void set_many_items(uint32_t len)
 {
 	for (uint32_t i = 1; i < REDUCE_PIECES_MAX; i++)
@@ -319,11 +319,11 @@ static void plan__refuses_what_is_out_of_range(void **state)
 	pieces[2].len = 4;
 	pieces[1].len = UINT32_MAX;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
-	pieces[1].len = UINT32_MAX - 3 - 48; /* the most there can be */
+	pieces[1].len = UINT32_MAX - 3 - 48; /* the largest length */
 	expect_plan(REDUCE_CHUNKED);
 	pieces[1].len++;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
-	set_many_items(UINT32_C(1) << 28); /* 2^32 and some */
+	set_many_items(UINT32_C(1) << 28); /* slightly more than 2^32 */
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 	in.npieces = 3;
 	pieces[1].len = 4;
@@ -344,10 +344,11 @@ static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 	assert_true(plan.use_write_list);
 	result.max_bytes = 101;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
-	/* Lengths whose sum wraps 32 bits to less. */
+	/* The lengths add up to more than 32 bits. A 32-bit sum would be smaller. */
 	result = (struct reduce_result){wide, 2, 100};
 	expect_plan(REDUCE_SHORT);
-	result = (struct reduce_result){.max_bytes = 101}; /* an empty chunk: comes inline */
+	/* an empty chunk: the result is inline */
+	result = (struct reduce_result){.max_bytes = 101};
 	expect_plan(REDUCE_SHORT);
 	assert_false(plan.use_write_list);
 }
@@ -388,7 +389,7 @@ static void plan__4_3_3_largest_reply_counts_the_items_that_come_inline(void **s
 	in.nresults = 2;
 	in.reply_max_bytes = 400;
 	expect_plan(REDUCE_SHORT);
-	/* 28 + two chunks with one segment in all + 400 + 304 */
+	/* 28 + two chunks with one segment in total + 400 + 304 */
 	assert_false(plan.need_reply_chunk);
 	results[0].max_bytes = 564;
 	expect_plan(REDUCE_SHORT);
@@ -397,11 +398,11 @@ static void plan__4_3_3_largest_reply_counts_the_items_that_come_inline(void **s
 	expect_plan(REDUCE_SHORT);
 	assert_true(plan.need_reply_chunk);
 	assert_int_equal(plan.reply_bytes, 400 + 568);
-	in.may_reduce = false; /* all items come in the message */
+	in.may_reduce = false; /* all items are in the message */
 	expect_plan(REDUCE_SHORT);
 	assert_false(plan.use_write_list);
 	assert_int_equal(plan.reply_bytes, 400 + 568 + 500);
-	results[0].max_bytes = UINT32_MAX; /* padded, it is 2^32 */
+	results[0].max_bytes = UINT32_MAX; /* with padding it is 2^32 */
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
 }
 
@@ -464,7 +465,7 @@ static void encode__3_4_6_write_chunk_is_as_given_without_room_for_padding(void 
 	assert_int_equal(word(8), 60);
 	assert_int_equal(word(12), 41);
 	assert_int_equal(word(15), 1);
-	assert_int_equal(word(16), 0); /* the empty chunk of the second */
+	assert_int_equal(word(16), 0); /* the empty chunk of the second result */
 	assert_int_equal(word(17), 0);
 	assert_int_equal(word(18), 1);
 	assert_int_equal(word(19), 1);
@@ -490,7 +491,7 @@ static void encode__refuses_what_is_not_the_plans(void **state)
 	encode(NULL, 0, NULL);
 }
 
-/* A length around one that matters, or any. */
+/* Returns a length close to one that matters, or any length. */
 static uint32_t near(uint32_t bytes)
 {
 	switch (random() % 8) {
@@ -503,8 +504,8 @@ static uint32_t near(uint32_t bytes)
 	}
 }
 
-/* Told without a plan, and encoded without a writer: that is the plan, and what the writer writes.
- */
+/* The short path decides without a plan and encodes without a writer. Its result must equal the
+ * plan, and the bytes that the writer writes. */
 static void is_one_read__is_what_the_plan_says(void **state)
 {
 	uint32_t nyes = 0;

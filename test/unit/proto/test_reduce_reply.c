@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What goes where in a reply; test_reduce_roundtrip.c has the bytes. */
+/* The placement of each piece of a reply. test_reduce_roundtrip.c checks the bytes. */
 #include <errno.h>
 
 #include "reduce.h"
@@ -40,7 +40,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The call: its Write list; then its Reply chunk. */
+/* Begin and end the call: its Write list, then its Reply chunk. */
 static void call_begin(void)
 {
 	msg_begin(&call, RDMA1_MSG);
@@ -106,7 +106,7 @@ static void reduce_reply__4_3_2_eligible_item_goes_to_the_write_chunk(void **sta
 	call_begin();
 	call_chunk(1, 200);
 	call_end(0, 0);
-	expect_reply(REDUCE_CHUNKED); /* though it would fit inline */
+	expect_reply(REDUCE_CHUNKED); /* although it would fit inline */
 	assert_int_equal(plan.reduced, 1u << 1);
 	assert_int_equal(plan.inline_bytes, 28);
 	assert_int_equal(plan.nxfers, 1);
@@ -148,8 +148,8 @@ static void reduce_reply__3_4_6_segments_are_returned_with_the_items_length(void
 	assert_int_equal(xfers[2].offset, 0x30000);
 }
 
-/* The transfers of an item of 'len' bytes: where the one before ended, in local memory and in the
- * segments. */
+/* Checks the transfers of an item of 'len' bytes. Each begins where the previous one ended, in
+ * local memory and in the segments. */
 static void expect_split(const uint32_t *room, uint32_t nsegs, uint32_t len)
 {
 	uint32_t seg = 0, used = 0, done = 0;
@@ -186,7 +186,7 @@ static void reduce_reply__3_4_6_segments_of_any_length_are_filled_in_order(void 
 			expect_split(room, 3, len);
 			assert_int_equal(word(8) + word(12) + word(16), len);
 		}
-		pieces[1].len = sum + 1; /* full in the middle of the item */
+		pieces[1].len = sum + 1; /* the chunk is full in the middle of the item */
 		assert_int_equal(reply(), -EMSGSIZE);
 	}
 }
@@ -206,7 +206,8 @@ static void reduce_reply__lengths_that_wrap_32_bits_are_added_up(void **state)
 	assert_int_equal(word(19), 2000);
 	assert_int_equal(word(23), 0);
 	pieces[0].len = 28;
-	/* Pieces that together wrap, and are more than the Reply chunk takes. */
+	/* The lengths of these pieces add up to more than 32 bits, and to more than the Reply chunk
+	 * holds. */
 	pieces[1].kind = PIECE_OPAQUE;
 	pieces[1].len = UINT32_MAX;
 	pieces[2] = (struct piece){.base = memory, .len = 128, .kind = PIECE_XDR};
@@ -228,7 +229,7 @@ static void reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments(voi
 	call_chunk(2, 300);
 	call_end(0, 0);
 	expect_reply(REDUCE_CHUNKED);
-	/* the first: 5..10; the second: */
+	/* The first chunk: 5..10. The second chunk follows. */
 	assert_int_equal(word(11), 1);
 	assert_int_equal(word(12), 2);
 	assert_int_equal(word(13), 0x100);
@@ -237,7 +238,7 @@ static void reduce_reply__4_3_2_unused_chunk_is_returned_with_empty_segments(voi
 	assert_int_equal(word(17), 0x101);
 	assert_int_equal(word(18), 0);
 	assert_int_equal(word(21), 0);
-	in.npieces = 1; /* an error reply uses none */
+	in.npieces = 1; /* an error reply uses no chunk */
 	expect_reply(REDUCE_SHORT);
 	assert_int_equal(word(8), 0);
 	assert_int_equal(word(14), 0);
@@ -267,7 +268,7 @@ static void reduce_reply__4_3_2_later_item_takes_the_chunk_that_an_absent_one_le
 	call_chunk(1, 100);
 	call_chunk(1, 200);
 	call_end(0, 0);
-	/* A result that is not eligible stands where the first item could have been. */
+	/* A result that is not eligible is where the first item could have been. */
 	pieces[2] = pieces[1];
 	pieces[1].kind = PIECE_OPAQUE;
 	in.npieces = 3;
@@ -323,7 +324,7 @@ static void reduce_reply__3_5_3_reply_above_the_threshold_goes_to_the_reply_chun
 	expect_reply(REDUCE_LONG);
 	assert_int_equal(plan.inline_bytes, 0);
 	assert_int_equal(word(3), RDMA1_NOMSG);
-	/* 28 and 933 bytes, and 3 of padding: it is part of a Long Message */
+	/* 28 and 933 bytes, and 3 of padding, because it is part of a Long Message */
 	assert_int_equal(word(9), 600);
 	assert_int_equal(word(13), 28 + 936 - 600);
 	assert_int_equal(plan.nxfers, 4);
@@ -349,7 +350,7 @@ static void reduce_reply__4_5_3_what_can_not_be_conveyed_is_too_large(void **sta
 {
 	(void)state;
 	call_begin();
-	call_chunk(2, 49); /* shorter than the item, which may not go inline then */
+	call_chunk(2, 49); /* shorter than the item, which must not go inline in that case */
 	call_end(1, 4000);
 	assert_int_equal(reply(), -EMSGSIZE);
 	call_begin();
@@ -371,7 +372,7 @@ static void reduce_reply__4_5_3_header_above_the_threshold_is_too_large(void **s
 	call_chunk(64, 10);
 	call_end(0, 0);
 	assert_int_equal(reply(), -EMSGSIZE);
-	/* Nor is a Reply chunk of use then: the header is always inline. */
+	/* A Reply chunk does not help either, because the header is always inline. */
 	call_begin();
 	call_end(2, 600);
 	in.reply_inline_bytes = RDMA1_HEADER_MIN + 4 + 2 * RDMA1_SEGMENT_SIZE;
@@ -404,7 +405,8 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 	expect_reply(REDUCE_CHUNKED);
 	assert_int_equal(plan.nxfers, 15);
 	memcpy(all, xfers, sizeof(all));
-	/* Part by part they are the same, and what lies behind a part is not touched. */
+	/* The transfers are the same if they are asked for part by part, and memory after a part is
+	 * not touched. */
 	for (uint32_t max = 0; max < 15; max++) {
 		for (in.first_xfer = 0; in.first_xfer <= 16; in.first_xfer++) {
 			uint32_t n = in.first_xfer < 15 ? 15 - in.first_xfer : 0;
@@ -450,7 +452,7 @@ static void lack__names_the_segment_that_is_too_short(void **state)
 	reduce_reply_lack(&in, &segment, &bytes);
 	assert_int_equal(segment, 3);
 	assert_int_equal(bytes, 40);
-	/* The chunks hold the items, and the Reply chunk not what is left. */
+	/* The chunks hold the items, but the Reply chunk does not hold the rest. */
 	pieces[0].len = 2000;
 	call_begin();
 	call_chunk(0, 0);
@@ -459,8 +461,9 @@ static void lack__names_the_segment_that_is_too_short(void **state)
 	assert_int_equal(reply(), -EMSGSIZE);
 	reduce_reply_lack(&in, &segment, &bytes);
 	assert_int_equal(segment, 4);
-	assert_int_equal(bytes, 900 + 300); /* the empty chunk keeps the item in the stream */
-	/* There is none. */
+	/* because of its empty chunk the item stays in the stream */
+	assert_int_equal(bytes, 900 + 300);
+	/* The call has no Reply chunk. */
 	call_begin();
 	call_end(0, 0);
 	assert_int_equal(reply(), -EMSGSIZE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random messages, from their pieces over the wire's bytes and simulated memory to the stream
- * again, against the naive stream: all pieces one behind the other. A failure names its seed.
+ * Random messages go from pieces to the bytes on the wire and to simulated memory, and back to the
+ * stream. The result is compared with the naive stream, in which all pieces follow one another. A
+ * failure names its seed.
  */
 #include <errno.h>
 
@@ -18,7 +19,7 @@
 
 /* ---- calls ---- */
 
-/* A Long Call's Payload stream, in the requester's memory. */
+/* The Payload stream of a Long Message in the requester's memory. */
 static struct long_memory {
 	uint8_t bytes[STREAM_MAX];
 	uint32_t used;
@@ -43,7 +44,7 @@ static void make_long(const struct reduce_call_plan *plan)
 		memset(long_memory.bytes + long_memory.used + piece->len, 0, pad);
 		long_memory.used += piece->len + pad;
 	}
-	assert_int_equal(long_memory.used, plan->stream_bytes); /* padding included: 3.5.3 */
+	assert_int_equal(long_memory.used, plan->stream_bytes); /* padding included (3.5.3) */
 	long_memory.nsegs = 1 + below(SEGS_MAX);
 	for (uint32_t i = 0; i < long_memory.nsegs; i++) {
 		uint32_t left = long_memory.used - at;
@@ -54,7 +55,7 @@ static void make_long(const struct reduce_call_plan *plan)
 	}
 }
 
-/* RDMA Read, as the requester's device would do it. */
+/* Carries out an RDMA Read as the requester's device would. */
 static void pull(const struct rdma1_segment *seg, uint8_t *dst)
 {
 	const struct piece *piece;
@@ -94,7 +95,7 @@ static void pull_all(const struct rdma1_header *hdr, struct reassemble_chunk *ch
 	}
 }
 
-/* What the responder makes of the message, as one stream. */
+/* Makes one stream of the message, as the responder does. */
 static uint32_t receive_call(uint8_t *out)
 {
 	static uint8_t pulled[STREAM_MAX];
@@ -178,14 +179,14 @@ static enum reduce_form one_call(uint32_t *proc)
 
 /* ---- replies ---- */
 
-/* The requester's memory: each segment with its own handle, in one array, with guards between them.
- */
+/* The requester's memory: each segment has its own handle. All segments are in one array, with
+ * guards between them. */
 static struct chunk_memory {
 	struct rdma1_segment segs[SEGS_MAX];
 	uint32_t at[SEGS_MAX]; /* in 'bytes' */
 	uint32_t nsegs;
 	uint32_t len;
-} chunks[CHUNKS_MAX + 1]; /* the last: the Reply chunk */
+} chunks[CHUNKS_MAX + 1]; /* the last one is the Reply chunk */
 
 static uint32_t nchunks; /* of the Write list */
 static bool has_reply_chunk;
@@ -193,7 +194,7 @@ static uint8_t bytes[512u << 10];
 static uint8_t expected[512u << 10];
 static uint32_t bytes_used;
 
-/* A chunk of 'len' bytes, cut at random, with segments of no length among them. */
+/* Makes a chunk of 'len' bytes, cut at random. Some segments may be empty. */
 static void make_chunk(struct chunk_memory *chunk, uint32_t number, uint32_t len)
 {
 	uint32_t left = len;
@@ -217,7 +218,8 @@ static void write_chunk(struct rdma1_writer *w, const struct chunk_memory *chunk
 		rdma1_write_segment(w, &chunk->segs[i]);
 }
 
-/* A call with room for the items of the message at hand, mostly enough. */
+/* Makes a call with room for the items of the current message. In most cases there is enough
+ * room. */
 static uint32_t make_call(uint8_t *buf, uint32_t size)
 {
 	struct rdma1_writer w;
@@ -260,7 +262,7 @@ static uint32_t make_call(uint8_t *buf, uint32_t size)
 	return rdma1_writer_len(&w) + RPC_HEADER;
 }
 
-/* RDMA Write, as the requester's device would do it. */
+/* Carries out an RDMA Write as the requester's device would. */
 static void push(const struct reduce_xfer *xfer)
 {
 	const struct chunk_memory *chunk = &chunks[xfer->handle >> 8];
@@ -274,7 +276,8 @@ static void push(const struct reduce_xfer *xfer)
 	       xfer->len);
 }
 
-/* Expect 'len' bytes from 'src' in a chunk: in its returned segments, and in its memory. */
+/* Checks that 'len' bytes from 'src' are in a chunk: in its returned segments, and in its
+ * memory. */
 static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_iter returned,
 			 const uint8_t *src, uint32_t len)
 {
@@ -296,8 +299,8 @@ static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_
 	assert_int_equal(len, 0);
 }
 
-/* The naive model: which pieces go to which chunk, and what is left. False: it can't be conveyed.
- */
+/* The naive model: it decides which pieces go to which chunk, and what is left. Returns false if
+ * the message cannot be conveyed. */
 static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce, uint32_t *to_chunk,
 		  uint8_t *rest, uint32_t *rest_bytes)
 {
@@ -360,11 +363,11 @@ static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint3
 		assert_int_equal(wire_len - hdr.header_bytes, rest_bytes);
 		assert_memory_equal(wire + hdr.header_bytes, rest, rest_bytes);
 	}
-	/* Nothing but that was written: no padding, nothing past a segment. */
+	/* Nothing else was written: no padding, and nothing past a segment. */
 	assert_memory_equal(bytes, expected, bytes_used);
 }
 
-/* False: it could not be conveyed, and must not. */
+/* Returns false if the reply could not be conveyed, which the model must confirm. */
 static bool one_reply(enum reduce_form *form, uint32_t *proc)
 {
 	static uint8_t call_buf[MSG_MAX], rest[STREAM_MAX], zeros[4];
@@ -391,7 +394,8 @@ static bool one_reply(enum reduce_form *form, uint32_t *proc)
 		rdma1_decode(call_buf, call_len, RDMA1_CALL, &rdma1_limits_default, &call, &reason),
 		RDMA1_V_OK);
 	rc = reduce_reply(&in, wire, sizeof(wire), xfers, XFERS_MAX, &plan);
-	/* The reply's header has the call's chunks, and so its length. */
+	/* The header of the reply contains the chunks of the call, and therefore has the same
+	 * length. */
 	if (!model(call_len - RPC_HEADER, inline_bytes, in.may_reduce, to_chunk, rest,
 		   &rest_bytes)) {
 		assert_int_equal(rc, -EMSGSIZE);
@@ -432,7 +436,7 @@ static void call__3_4_and_3_5_stream_arrives_byte_for_byte(void **state)
 		forms[one_call(&proc)]++;
 	}
 	failing = 0;
-	for (int i = 0; i < 3; i++) /* each form was among them */
+	for (int i = 0; i < 3; i++) /* each form occurred */
 		assert_true(forms[i] > SEEDS / 20);
 }
 

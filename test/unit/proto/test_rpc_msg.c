@@ -95,7 +95,7 @@ static void call__every_truncation_is_refused(void **state)
 	hdr.verf = (struct weir_rpc_auth){.flavor = 2, .len_bytes = 3, .body = body};
 	len = encode_call(buf, sizeof(buf), &hdr);
 	for (uint32_t n = 0; n < len; n++) {
-		/* RFC 5531 section 9: behind the procedure it is a matter of authentication. */
+		/* RFC 5531 section 9: an error after the procedure is an authentication error. */
 		assert_int_equal(decode_call(buf, n, &got), n < 24	  ? -EBADMSG
 							    : n < 24 + 32 ? WEIR_RPC_AUTH_BADCRED
 									  : WEIR_RPC_AUTH_BADVERF);
@@ -128,7 +128,7 @@ static void call__bad_values_are_refused(void **state)
 
 	memset(buf, 0, sizeof(buf));
 	encode_call(buf, sizeof(buf), &hdr);
-	buf[30] = 1; /* a credential of 401 bytes, which are there */
+	buf[30] = 1; /* a credential of 401 bytes, all of them present */
 	for (uint32_t n = 0x191; n <= 0x194; n++) {
 		buf[31] = (uint8_t)n;
 		assert_int_equal(decode_call(buf, sizeof(buf), &got), WEIR_RPC_AUTH_BADCRED);
@@ -141,7 +141,7 @@ static void call__bad_values_are_refused(void **state)
 	assert_int_equal(decode_call(buf, sizeof(buf), &got), 0);
 	memset(buf, 0, sizeof(buf));
 	encode_call(buf, sizeof(buf), &hdr);
-	buf[38] = 1; /* the same of a verifier */
+	buf[38] = 1; /* a verifier of 401 bytes */
 	buf[39] = 0x91;
 	assert_int_equal(decode_call(buf, sizeof(buf), &got), WEIR_RPC_AUTH_BADVERF);
 	buf[39] = 0x90;
@@ -152,7 +152,8 @@ static void call__bad_values_are_refused(void **state)
 	assert_int_equal(rpc_call_encode(&out, &hdr), -EINVAL);
 }
 
-/* A responder has to answer RPC_MISMATCH to any version, so that what follows can't matter. */
+/* A responder must answer RPC_MISMATCH to any other version, so that the rest of the call does not
+ * matter. */
 static void call__other_rpc_version_is_left_to_the_responder(void **state)
 {
 	struct weir_rpc_call_header got;
@@ -169,7 +170,7 @@ static void call__other_rpc_version_is_left_to_the_responder(void **state)
 	}
 }
 
-/* RFC 8166 section 3.4.2 with 8.2.2: a Read chunk in the place of a credential's body. */
+/* RFC 8166 section 3.4.2 with 8.2.2: a Read chunk replaces the body of a credential. */
 static void call__3_4_2_credential_is_not_reduced(void **state)
 {
 	struct weir_rpc_call_header hdr = null_call, got;
@@ -302,8 +303,8 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 	assert_false(
 		rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_SYS}));
 	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = 4711}));
-	/* Of a flavor that is not known nobody can say that it forbids it: the program refuses it,
-	 * or takes it. */
+	/* For an unknown flavor, nobody knows whether it forbids reduction. The program refuses the
+	 * flavor or accepts it. */
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = 4711}));
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
 	assert_true(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
@@ -319,10 +320,10 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 		assert_int_equal(rpc_auth_forbids_items(&cred), service != 1);
 	}
 	gss[15] = 1;
-	gss[7] = 1; /* a context being set up */
+	gss[7] = 1; /* a context is being established */
 	assert_true(rpc_auth_forbids_reduction(&cred));
 	gss[7] = 0;
-	gss[3] = 2; /* a version that may mean other things by 'service' */
+	gss[3] = 2; /* in another version, 'service' may mean something else */
 	assert_true(rpc_auth_forbids_reduction(&cred));
 }
 
@@ -374,7 +375,7 @@ static void auth_sys__bad_bodies_are_refused(void **state)
 	auth.len_bytes = WEIR_RPC_AUTH_BODY_MAX + 1;
 	assert_int_equal(weir_rpc_auth_sys_decode(&auth, &got), -EBADMSG);
 	auth.len_bytes = 24 + 17 * 4;
-	buf[23] = 17; /* groups, all of them there */
+	buf[23] = 17; /* 17 groups, all of them present */
 	assert_int_equal(weir_rpc_auth_sys_decode(&auth, &got), -EBADMSG);
 	auth.len_bytes = 20 + 256;
 	buf[6] = 1; /* a name of 256 bytes */
@@ -391,8 +392,8 @@ static void auth_sys__bad_bodies_are_refused(void **state)
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, buf, &auth), -EINVAL);
 }
 
-/* An earlier put that did not fit leaves room that the header takes, and the message is no message
- * all the same. */
+/* The header fits in the room that an earlier failed put left. The message is invalid
+ * nevertheless. */
 static void encode__after_a_put_that_failed_is_no_success(void **state)
 {
 	struct weir_rpc_reply_header reply = {.xid = 7};
@@ -409,7 +410,7 @@ static void encode__after_a_put_that_failed_is_no_success(void **state)
 	assert_int_equal(rpc_reply_encode(&out, &reply), -ENOSPC);
 }
 
-/* RFC 5531 section 9: nothing of a message is taken from a decoder that has failed before. */
+/* RFC 5531 section 9: no part of a message is accepted from a decoder that has failed before. */
 static void decode__after_a_get_that_failed_fails(void **state)
 {
 	struct weir_rpc_reply_header reply;
@@ -424,8 +425,8 @@ static void decode__after_a_get_that_failed_fails(void **state)
 	assert_int_equal(rpc_reply_decode(&in, &reply), -EBADMSG);
 }
 
-/* The same bytes, of which the XID is in a part of its own: so they are decoded word by word,
- * whatever they are. */
+/* Splits the same bytes so that the XID is in a part of its own. Then the decoder reads word by
+ * word, whatever the bytes are. */
 static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], const uint8_t *buf,
 			 uint32_t len)
 {
@@ -434,8 +435,8 @@ static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], 
 	weir_xdr_in_init_parts(in, parts, 2);
 }
 
-/* A header, as it is, or with some words changed, some to what is nearly right; and of any length.
- */
+/* Copies a header without a change, or with some words changed, some of them to nearly right
+ * values. The header may have any length. */
 static uint32_t mutate(uint8_t *buf, const uint8_t *header, uint32_t len)
 {
 	static const uint8_t last[] = {0, 1, 2, 3, 4, 5, 6, 8};

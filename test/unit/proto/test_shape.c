@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recognition of the shapes of most messages. Whatever is recognised, the decoders of both headers
- * accept, and they find in it what the shape says.
+ * Recognition of the shapes of most messages. If a message is recognised, the decoders of both
+ * headers accept it and find the values that the shape implies.
  */
 #include "rdma1_msg.h"
 #include "shape.h"
@@ -12,12 +12,12 @@
 #define HANDLE	  0xabcd0123u
 #define BYTES	  4096u
 #define OFFSET	  0x123456789abcdef0u
-#define POSITION  44u /* of the item: behind the RPC header and one word */
+#define POSITION  44u /* of the item: after the RPC header and one word */
 #define ARG_BYTES 8u
 
-static uint64_t prog_vers; /* as a call to the program has it */
+static uint64_t prog_vers; /* in the form that a call to the program contains */
 
-/* Functions: each is one instance of its template. */
+/* Each of these functions is one instance of its template. */
 static bool is_call(const struct msg *m, uint32_t len, enum shape shape,
 		    const struct rdma1_limits *limits)
 {
@@ -37,7 +37,7 @@ static bool matches(const struct msg *m, uint32_t len, enum shape shape,
 				       : is_reply(m, len, shape, limits);
 }
 
-/* A message of a shape, with some arguments or results. */
+/* Makes a message of a shape, with some arguments or results. */
 static void make(struct msg *m, enum shape shape, enum rdma1_direction direction)
 {
 	msg_begin(m, RDMA1_MSG);
@@ -59,7 +59,7 @@ static void make(struct msg *m, enum shape shape, enum rdma1_direction direction
 		msg_u32(m, VERS);
 		msg_u32(m, PROC);
 		for (uint32_t i = 0; i < 4; i++)
-			msg_u32(m, 0); /* AUTH_NONE, twice */
+			msg_u32(m, 0); /* AUTH_NONE as credential and as verifier */
 		assert_int_equal(m->len, shape_call_bytes(shape));
 	} else {
 		msg_u32(m, WEIR_RPC_REPLY);
@@ -87,7 +87,7 @@ static bool is_none(const struct weir_rpc_auth *auth)
 	return auth->flavor == WEIR_RPC_AUTH_NONE && auth->len_bytes == 0;
 }
 
-/* What the two decoders say: whether the message has that shape. */
+/* Returns whether the message has that shape, according to the two decoders. */
 static bool decodes(const struct msg *m, uint32_t len, enum shape shape,
 		    enum rdma1_direction direction, const struct rdma1_limits *limits)
 {
@@ -157,7 +157,8 @@ static void match__4_3_1_no_reply_has_a_read_segment(void **state)
 	assert_false(is_reply(&m, m.len, SHAPE_ONE_READ, &rdma1_limits_default));
 }
 
-/* One bit differs, or a word is another: what is recognised is what the decoders find. */
+/* One bit is flipped, or one word is replaced. A message is recognised only if the decoders find
+ * the shape. */
 static void match__says_what_the_decoders_say(void **state)
 {
 	static const uint32_t words[] = {0, 1, 2, 3, 44, 48, 0xffffffff};
@@ -196,7 +197,8 @@ static void match__needs_both_headers(void **state)
 		bool is_a_call = all[i].direction == RDMA1_CALL;
 		uint32_t bytes = is_a_call ? shape_call_bytes(all[i].shape)
 					   : shape_reply_bytes(all[i].shape);
-		/* The caller has seen to the length of the shortest reply. */
+		/* The caller has checked that the message is at least as long as the shortest
+		 * reply. */
 		uint32_t len = is_a_call ? 0 : shape_reply_bytes(SHAPE_INLINE);
 		struct msg m;
 
@@ -246,7 +248,7 @@ static void match__keeps_to_each_limit(void **state)
 	expect_refused(SHAPE_ONE_READ, RDMA1_CALL, &limits);
 }
 
-/* A segment ends within the address space. */
+/* A segment must end within the address space. */
 static void match__refuses_an_offset_that_wraps(void **state)
 {
 	static const uint32_t at_write = 36, at_read = 32;

@@ -23,7 +23,7 @@ static void ulb_find__listed_procedure(void **state)
 	assert_ptr_equal(weir_ulb_find(&ulb, 7), &procs[1]);
 }
 
-/* RFC 8166 section 3.4.2: what a binding does not name is not eligible. */
+/* RFC 8166 section 3.4.2: an item that the binding does not name is not eligible. */
 static void ulb_find__3_4_2_unlisted_procedure_has_no_eligible_items(void **state)
 {
 	static const struct weir_ulb empty = {.name = "empty", .prog = 1};

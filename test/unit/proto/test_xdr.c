@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XDR over parts: inline bytes cut anywhere, and directly placed items. */
+/* XDR over parts: inline bytes that are cut at any place, and items that were placed directly. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,7 +52,7 @@ static void get__failure_stays(void **state)
 	assert_int_equal(weir_xdr_get_u64(&in, &u64), 0);
 	assert_int_equal(weir_xdr_get_u64(&in, &u64), -EBADMSG);
 	assert_true(in.failed);
-	assert_int_equal(weir_xdr_get_u32(&in, &u32), -EBADMSG); /* though four bytes were left */
+	assert_int_equal(weir_xdr_get_u32(&in, &u32), -EBADMSG); /* although four bytes were left */
 	assert_int_equal(weir_xdr_get_bytes(&in, NULL, 0), -EBADMSG);
 	assert_int_equal(u32, 7);
 	assert_int_equal(weir_xdr_remaining(&in), 0);
@@ -70,7 +70,7 @@ static void get__empty_buffer(void **state)
 	assert_int_equal(weir_xdr_get_u32(&in, &u32), -EBADMSG);
 }
 
-/* Padding counts as part of an opaque, and is not looked at. */
+/* Padding counts as part of an opaque, and its value is not checked. */
 static void get_opaque__every_residue(void **state)
 {
 	const void *ref;
@@ -114,7 +114,7 @@ static void get_opaque__every_residue(void **state)
 	}
 }
 
-/* A count near 2^32, where count + padding wraps 32 bits. */
+/* A count close to 2^32, where count + padding exceeds 32 bits. */
 static void get_opaque__huge_counts(void **state)
 {
 	static const uint32_t counts[] = {9,	      0x7fffffff, 0x80000000,
@@ -141,7 +141,8 @@ static void get_opaque__huge_counts(void **state)
 
 /* ---- parts ---- */
 
-/* Cut a stream into three parts at every pair of places: what is decoded is the same. */
+/* Cuts a stream into three parts at every pair of places. The decoded values are always the
+ * same. */
 static void get_parts__cut_anywhere(void **state)
 {
 	uint8_t bytes[36];
@@ -201,7 +202,8 @@ static void get_opaque_ref__inline_data_over_two_parts_is_refused(void **state)
 	assert_memory_equal(copy, ((const uint8_t[]){1, 2, 3, 4, 5, 6, 7, 8}), 8);
 }
 
-/* word, count, item, word; the item of every length, and its padding nowhere (RFC 8166 3.4.4). */
+/* word, count, item, word. The item has every length, and its padding is in no part (RFC 8166
+ * section 3.4.4). */
 static void get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memory(void **state)
 {
 	uint8_t bytes[4 + 12 + 4 + 8 + 4], memory[16];
@@ -215,7 +217,7 @@ static void get_opaque_ref__inline_data_over_parts_is_joined_where_there_is_memo
 	weir_xdr_put_opaque(&out, "first bytes", 11);
 	weir_xdr_put_opaque(&out, "second", 6);
 	weir_xdr_put_u32(&out, 77);
-	/* Cut in three, anywhere that words are. */
+	/* The stream is cut in three parts at any pair of word boundaries. */
 	for (uint32_t i = 0; i <= sizeof(bytes); i += 4) {
 		for (uint32_t j = i; j <= sizeof(bytes); j += 4) {
 			const struct weir_xdr_part parts[] = {
@@ -303,8 +305,8 @@ static void get_opaque_ref__3_4_4_item_is_taken_in_place(void **state)
 	}
 }
 
-/* Optional data, and a union with an opaque arm: what says which one follows is in the stream, the
- * arm alone in its chunk; a chunk that begins with it is not taken for either. */
+/* Optional data, and a union with an opaque arm. The word that selects the arm is in the stream,
+ * and the arm alone is in its chunk. A chunk that begins with that word is accepted for neither. */
 static void get__3_4_4_discriminants_stay_in_the_stream(void **state)
 {
 	static const uint8_t item[] = {1, 2, 3, 4};
@@ -362,7 +364,8 @@ static void get_opaque_ref__3_4_5_item_has_exactly_the_counted_length(void **sta
 	}
 }
 
-/* What is not taken as an opaque in place is not eligible: a peer can't reduce it. */
+/* Only an item that is decoded as an opaque in place is eligible. A peer cannot reduce any
+ * other. */
 static void get__3_4_2_nothing_else_reaches_into_an_item(void **state)
 {
 	static const uint8_t head[] = {0, 0, 0, 8};
@@ -381,7 +384,8 @@ static void get__3_4_2_nothing_else_reaches_into_an_item(void **state)
 	assert_int_equal(weir_xdr_get_opaque(&in, copy, 8, &u32), -EBADMSG);
 	assert_int_equal(copy[0], 0xee);
 	weir_xdr_in_init_parts(&in, parts, 3);
-	assert_int_equal(weir_xdr_get_u64(&in, &u64), -EBADMSG); /* half in the part before */
+	/* half of it is in the part before */
+	assert_int_equal(weir_xdr_get_u64(&in, &u64), -EBADMSG);
 	weir_xdr_in_init_parts(&in, parts, 3);
 	assert_int_equal(weir_xdr_get_u32(&in, &u32), 0);
 	assert_int_equal(weir_xdr_get_u32(&in, &u32), -EBADMSG);
@@ -397,7 +401,7 @@ static void get__3_4_2_nothing_else_reaches_into_an_item(void **state)
 	assert_int_equal(weir_xdr_get_bytes(&in, NULL, 0), 0);
 	assert_int_equal(weir_xdr_remaining(&in), 12);
 	assert_int_equal(weir_xdr_get_opaque_ref(&in, &ref, 8, &u32),
-			 -EBADMSG); /* its count would be the item's */
+			 -EBADMSG); /* its count would be part of the item */
 }
 
 /* ---- encoder ---- */

@@ -15,8 +15,8 @@ static inline void msg2_begin(struct msg *m, uint32_t proc)
 	msg_set_u32(m, 4, 2);
 }
 
-/* Decode from memory of just that size. The header points into it, and it is freed with
- * msg2_free(). */
+/* Decodes a message from memory of exactly its size. The header points into that memory, which
+ * msg2_free() frees. */
 struct decoded {
 	uint8_t *msg;
 	struct rdma2_header hdr;

@@ -14,7 +14,8 @@ struct rtr_decoded {
 	uint32_t reason;
 };
 
-/* Of memory of just that size; free with rtr_msg_free(). The base has to accept it. */
+/* Decodes a message from memory of exactly its size, which rtr_msg_free() frees. The base decoder
+ * must accept the message. */
 static inline struct rtr_decoded rtr_msg_decode(const struct msg *m)
 {
 	struct rtr_decoded d;
@@ -50,7 +51,7 @@ static inline void assert_rtr(const struct msg *m, enum rdma2_verdict verdict, u
 	rtr_msg_free(&d);
 }
 
-/* The header up to rdma_optinfo, whose length rtr_msg_end() sets. */
+/* Writes the header up to rdma_optinfo. rtr_msg_end() sets the length of rdma_optinfo. */
 static inline void rtr_msg_begin(struct msg *m, uint32_t direction, uint32_t opttype)
 {
 	msg2_begin(m, RDMA2_OPTIONAL);
@@ -64,7 +65,7 @@ static inline void rtr_msg_end(struct msg *m)
 	msg_set_u32(m, 24, m->len - 28);
 }
 
-/* An RPC header's first two words, and as many zeros as it takes. */
+/* Adds the first two words of an RPC header, and zeros up to the given length. */
 static inline void rtr_msg_payload(struct msg *m, uint32_t direction, uint32_t bytes)
 {
 	if (bytes < 8)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the decoder of the version 2 transport header accepts, and what it makes of the rest. */
+/* The messages that the decoder of the version 2 transport header accepts, and the verdicts on all
+ * others. */
 #include "rdma2_msg.h"
 
-/* A call's or reply's RPC header, as far as the decoder looks at it, and some more. */
+/* Adds the RPC header of a call or reply, as far as the decoder checks it, and some more words. */
 static void rpc(struct msg *m, uint32_t type)
 {
 	msg_u32(m, MSG_XID);
@@ -124,7 +125,7 @@ static void decode__lists_are_those_of_version_1(void **state)
 	msg2_free(&d);
 }
 
-/* Whose handles they are: of the Read list, of the Write list, of the Reply chunk, of none. */
+/* The handle is one of the Read list, of the Write list, of the Reply chunk, or of none of them. */
 static void decode__6_2_3_only_a_handle_of_the_call_may_be_invalidated(void **state)
 {
 	static const struct {
@@ -278,7 +279,8 @@ static void decode__6_2_4_errors_have_their_values(void **state)
 	assert_judged(&m, RDMA2_V_DROP, RDMA1_R_ERROR_MALFORMED);
 }
 
-/* A version 1 responder echoes the version of what it did not understand, or says its own. */
+/* A version 1 responder returns the version of the message that it did not understand, or its own
+ * version. */
 static void decode__err_vers_is_accepted_with_any_version(void **state)
 {
 	struct msg m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is encoded in version 2 has the bytes of the draft, and is what the decoder reads. */
+/* Messages encoded in version 2 have the bytes of the draft, and the decoder reads them. */
 #include "rdma2_msg.h"
 
 #include "shape.h"
@@ -29,8 +29,8 @@ static void encode_error__is_vector_L(void **state)
 	assert_memory_equal(buf, m.buf, m.len);
 }
 
-/* The words at 16, 20 and 24 are where version 1 has them, so that a version 1 requester
- * understands. */
+/* The words at 16, 20 and 24 have the same meaning in version 1, so that a version 1 requester
+ * understands the message. */
 static void encode_error__err_vers_is_that_of_version_1(void **state)
 {
 	uint8_t one[RDMA1_ERR_VERS_SIZE], two[RDMA2_ERROR_SIZE_MAX];

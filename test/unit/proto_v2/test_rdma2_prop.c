@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Property lists: what is accepted, what is refused, and what is encoded. */
+/* Property lists: which lists are accepted, which are refused, and what is encoded. */
 #include "rdma2_msg.h"
 
 static void prop(struct msg *m, uint32_t which, uint32_t value)
@@ -90,7 +90,7 @@ static void propset__5_1_1_unknown_properties_are_no_error(void **state)
 	msg_u32(&m, 5);
 	msg_u32(&m, 0x61626364);
 	msg_u32(&m, 0x65000000);
-	prop(&m, 0xffffff00, 2); /* twice: what it means is not known */
+	prop(&m, 0xffffff00, 2); /* an unknown property, twice */
 	prop(&m, 0, 2);
 	d = msg2_decode(&m);
 	assert_int_equal(d.verdict, RDMA2_V_OK);
@@ -163,7 +163,7 @@ static void propset__5_1_1_data_beyond_the_message_is_an_xdr_error(void **state)
 	assert_judged(&m, RDMA2_V_ERR_BAD_XDR, RDMA1_R_TRUNCATED);
 	msg_set_u32(&m, 24, 0xfffffffd);
 	assert_judged(&m, RDMA2_V_ERR_BAD_XDR, RDMA1_R_TRUNCATED);
-	msg_set_u32(&m, 16, 0x20000001); /* a count that wraps what it would be multiplied by */
+	msg_set_u32(&m, 16, 0x20000001); /* a count that overflows when it is multiplied */
 	assert_judged(&m, RDMA2_V_ERR_BAD_XDR, RDMA1_R_TRUNCATED);
 }
 
@@ -246,8 +246,9 @@ static void put_subset_first__has_just_those(void **state)
 	}
 }
 
-/* Asked for: 1, 2, 3, 5, 6. Done: the first; rejected: the second; new value: the third. The fourth
- * is in both subsets, the fifth in none, and something is said of 4, which was not asked for. */
+/* The request names 1, 2, 3, 5 and 6. Done: the first; rejected: the second; new value: the third.
+ * The fourth is in both subsets, the fifth is in none, and the answer also names 4, which was not
+ * in the request. */
 static void disposition__5_3_3_what_is_not_said_once_is_rejected(void **state)
 {
 	static const enum rdma2_disposition expected[] = {RDMA2_DONE, RDMA2_REJECTED, RDMA2_OTHER,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Properties in effect: defaults, what may change, and what is made of values that contradict each
- * other. */
+/* Properties in effect: their defaults, which ones may change, and the treatment of values that
+ * contradict each other. */
 #include "rdma2_msg.h"
 #include "rdma2_prop_state.h"
 
-/* A propset, and a subset behind it. */
+/* A propset, followed by a subset. */
 struct told {
 	struct msg m;
 	uint32_t count;
@@ -24,7 +24,8 @@ static void told_u32(struct told *t, uint32_t which, uint32_t value)
 	msg_set_u32(&t->m, 0, ++t->count);
 }
 
-/* A structure of 'length' bytes, as it says, of one segment and of 'ntargets' targets. */
+/* Adds a receive buffer structure that states 'length' bytes. It has one first segment and
+ * 'ntargets' targets. */
 static void told_buffer(struct told *t, uint32_t length, uint32_t first, uint32_t ntargets,
 			uint32_t size)
 {
@@ -181,8 +182,8 @@ static void settle__smaller_of_size_and_structure_bounds_sends(void **state)
 	}
 }
 
-/* Sums that differ, segments of no bytes, sums over 32 and over 64 bits: Sends stay within all that
- * was said, and nothing is placed by them. */
+/* The sums differ, segments are empty, or a sum is beyond 32 or 64 bits. Sends stay within every
+ * length that was stated, and place nothing. */
 static void settle__contradicting_structures_have_no_targets(void **state)
 {
 	static const struct {
@@ -222,7 +223,7 @@ static void update__5_3_1_what_was_left_out_may_not_change(void **state)
 	told_begin(&t);
 	told_u32(&t, RDMA2_PROPID_RBSIZ, 8192);
 	told_u32(&t, RDMA2_PROPID_REQRXLIM, 3);
-	start(&props, &t, 2); /* the second won't change */
+	start(&props, &t, 2); /* the second property may not change */
 	told_begin(&t);
 	told_u32(&t, RDMA2_PROPID_RBSIZ, 16384);
 	told_u32(&t, RDMA2_PROPID_REQRXLIM, 4);

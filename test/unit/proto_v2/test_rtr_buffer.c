@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of receive buffers: its targets, and what contradicts itself. */
+/* The structure of receive buffers: its targets, and structures that contradict themselves. */
 #include "rdma1_msg.h"
 #include "rtr_buffer.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the ways of a call cost by the model, and which is taken. */
+/* The cost of each way to send a call by the model, and the choice between them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ static void explicit__a_read_costs_a_round_trip_more_than_a_write(void **state)
 	assert_int_equal(rtr_cost_explicit(&costs, &load, &load), 6 * 600 + 3000);
 }
 
-/* One round trip, as all of them are read at the same time. */
+/* The cost is one round trip, because all chunks are read at the same time. */
 static void explicit__of_several_chunks(void **state)
 {
 	struct rtr_load load = of(16384, 5);
@@ -59,7 +59,8 @@ static void choice__where_nothing_costs_it_is_the_extension(void **state)
 	assert_true(rtr_choose_continued(&none, &load, &load));
 }
 
-/* Each has its sizes: long calls save a round trip, and replies no more than operations. */
+/* Each way is chosen for some sizes: long calls save a round trip, and replies save only
+ * operations. */
 static void choice__explicit_rdma_wins_again(void **state)
 {
 	struct rtr_load load;

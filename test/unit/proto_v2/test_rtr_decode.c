@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the extension's operations are decoded to, and what is refused of each. */
+/* The decoding of the extension's operations, and the refusal of invalid ones. */
 #include "rtr_msg.h"
 
 #define XMTREQ	5u
@@ -150,7 +150,8 @@ static void opttype__both_sets_of_numbers_are_taken(void **state)
 	}
 }
 
-/* Table 1, each cell: requests' items, requests' directions, replies' items. */
+/* Each cell of Table 1: the items of requests, the directions of requests, and the items of
+ * replies. */
 static void types__6_2_only_those_of_table_1_are_valid(void **state)
 {
 	struct msg m;
@@ -216,7 +217,7 @@ static void items__lie_one_behind_the_other(void **state)
 	} cases[] = {
 		{40, 8, 48, RDMA1_R_NONE},
 		{44, 5, 52, RDMA1_R_NONE},
-		{44, 5, 48, RDMA2_R_ITEMS_ORDER}, /* in the first's padding */
+		{44, 5, 48, RDMA2_R_ITEMS_ORDER}, /* in the padding of the first item */
 		{44, 8, 44, RDMA2_R_ITEMS_ORDER},
 		{44, 8, 40, RDMA2_R_ITEMS_ORDER},
 		{46, 8, 60, RDMA2_R_ITEMS_ORDER},
@@ -246,8 +247,8 @@ static void items__lie_one_behind_the_other(void **state)
 	}
 }
 
-/* A requester may send the roundup padding along (RFC 8166 section 3.4.4); a responder says what it
- * wrote. */
+/* A requester may send the roundup padding with an item (RFC 8166 section 3.4.4). A responder
+ * states what it wrote. */
 static void items__length_and_segments_agree(void **state)
 {
 	struct msg m;
@@ -332,7 +333,7 @@ static void ranges__7_4_are_disjoint_and_ascend(void **state)
 	}
 }
 
-/* Requests beyond a limit are well formed: RDMA2_ERR_SYSTEM. */
+/* Requests beyond a limit are well formed: the answer is RDMA2_ERR_SYSTEM. */
 static void limits__bound_counts_and_bytes(void **state)
 {
 	struct msg m;
@@ -432,7 +433,7 @@ static void limits__sums_do_not_wrap(void **state)
 	assert_rtr(&m, RDMA2_V_ERR_SYSTEM, RDMA1_R_TOO_LARGE);
 }
 
-/* Counts of more than there is, up to those that wrap what they are multiplied by. */
+/* Counts beyond the content of the message, up to counts that overflow when they are multiplied. */
 static void counts__beyond_the_message_are_refused(void **state)
 {
 	static const uint32_t counts[] = {2, 0x10000001, 0x40000001, 0xffffffff};
@@ -471,7 +472,7 @@ static void optinfo__has_to_be_filled(void **state)
 	(void)state;
 	for (size_t i = 0; i < 5; i++) {
 		uint32_t full;
-		bool drops = i >= 3; /* a reply's, and a report */
+		bool drops = i >= 3; /* of a reply, and a report */
 
 		vector_read(names[i], &m);
 		full = (uint32_t)m.buf[27];
@@ -506,7 +507,7 @@ static void payload__is_the_message_that_the_header_says(void **state)
 	msg_set_u32(&m, 52, RDMA1_REPLY);
 	assert_rtr(&m, RDMA2_V_ERR_BAD_XDR, RDMA2_R_DIRECTION_MISMATCH);
 	vector_read("A", &m);
-	msg_set_u32(&m, 16, RDMA1_REPLY); /* a request in the direction of replies */
+	msg_set_u32(&m, 16, RDMA1_REPLY); /* a request with the direction of replies */
 	assert_rtr(&m, RDMA2_V_DROP, RDMA2_R_DIRECTION_MISMATCH);
 	vector_read("E", &m);
 	msg_set_u32(&m, 16, RDMA1_CALL);

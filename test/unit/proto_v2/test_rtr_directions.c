@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directions for results: whose they are, what is done with them, and what a requester makes of the
- * answer. */
+/* Directions for results: to which result each belongs, how the responder uses them, and how the
+ * requester reads the answer. */
 #include "rtr_directions.h"
 #include "rtr_msg.h"
 
-/* Sets [40, 60) with two directions, [60, 60) with one, [64, 80) with one; each told by its minimum
- * length. */
+/* Makes the sets [40, 60) with two directions, [60, 60) with one and [64, 80) with one. Each
+ * direction has its own minimum length. */
 static struct rtr_decoded three_sets(struct msg *m)
 {
 	static const uint32_t ranges[3][3] = {{40, 60, 2}, {60, 60, 1}, {64, 80, 1}};
@@ -70,7 +70,7 @@ static void init__more_sets_than_are_kept_are_refused(void **state)
 	assert_int_equal(rtr_directions_init(&direct, &request), 0);
 }
 
-/* One direction with two segments of 100 bytes each. */
+/* Makes one direction with two segments of 100 bytes each. */
 static struct rtr_rsditem direction(uint8_t *wire, enum rtr_type type, uint32_t minlen,
 				    uint32_t dsdov)
 {
@@ -123,7 +123,7 @@ static void choose__7_4_what_is_shorter_than_the_minimum_goes_inline(void **stat
 	}
 }
 
-/* It has nowhere to write to: TBSN whatever the size, or no way. */
+/* There is no memory to write to. The result goes by TBSN whatever its size, or it cannot go. */
 static void choose__bysize_without_segments(void **state)
 {
 	struct rtr_rsditem item = {.type = RTR_BYSIZE, .dsdov = 50};

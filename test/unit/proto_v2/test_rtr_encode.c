@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is encoded of the extension has the bytes of the vectors; and whatever is encoded is decoded
- * to the same. */
+/* Encoded messages of the extension have the bytes of the vectors, and are decoded to the same
+ * values. */
 #include "rtr_msg.h"
 
 static void assert_vector(const char *name, const uint8_t *buf, uint32_t len)
@@ -62,7 +62,8 @@ static void response_and_report__vectors_E_and_H(void **state)
 	assert_false(out.failed);
 }
 
-/* Any size that is too small fails, and nothing is written past it. */
+/* A buffer of any size that is too small makes the function fail, and nothing is written past the
+ * buffer. */
 static void begin__output_is_bounded(void **state)
 {
 	const struct rdma1_segment seg = {1, 8, 0};
@@ -85,7 +86,7 @@ static void begin__output_is_bounded(void **state)
 	}
 }
 
-/* ---- what is encoded is decoded to the same ---- */
+/* ---- encoded messages are decoded to the same values ---- */
 
 static uint64_t seed;
 
@@ -150,7 +151,7 @@ static void any_item(struct an_item *item, bool is_request, uint32_t *reach)
 	}
 	if (item->type <= RTR_TBSN)
 		*reach = item->disp + (item->length > 0 ? (item->length + 3) & ~3u
-							: 4); /* never two in one place */
+							: 4); /* never two at one displacement */
 }
 
 static void any_set(struct a_set *set, uint32_t *reach)
@@ -320,8 +321,8 @@ static void roundtrip__what_is_encoded_is_decoded(void **state)
 	}
 }
 
-/* Changed bytes are refused, or iterate within the message: memory of just its size is what shows.
- */
+/* If bytes are changed, the message is refused, or its iterators stay within it. Memory of exactly
+ * its size detects a read past the end. */
 static void roundtrip__changed_bytes_are_judged(void **state)
 {
 	uint32_t accepted = 0, refused = 0;

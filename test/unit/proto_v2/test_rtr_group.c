@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transmission groups: what makes one, each way to break one, and how a payload is split into one.
- */
+/* Transmission groups: what forms a group, each way to break one, and how a payload is split into
+ * one. */
 #include "rtr_group.h"
 #include "rtr_msg.h"
 
@@ -65,7 +65,7 @@ static void assert_taken(struct rtr_group *group, const struct msg *m, enum rtr_
 	assert_false(step.drops_group || step.has_report);
 }
 
-/* The message is discarded, or whatever 'take' says, and reported. */
+/* Checks that the message is discarded, or treated as 'take' says, and that it is reported. */
 static struct rtr_report assert_reported(struct rtr_group *group, const struct msg *m,
 					 enum rtr_take take, enum rtr_err err, uint32_t a,
 					 uint32_t b, uint32_t c)
@@ -84,7 +84,7 @@ static struct rtr_report assert_reported(struct rtr_group *group, const struct m
 	return step.report;
 }
 
-/* Open a group of three with XID 7, of which one has come. */
+/* Opens a group of three with XID 7. One transmission has arrived. */
 static void open_group(struct rtr_group *group)
 {
 	struct msg m;
@@ -95,8 +95,8 @@ static void open_group(struct rtr_group *group)
 	assert_true(group->is_open);
 }
 
-/* Transmissions that are left of the group of XID 7 are discarded without a word; the next group is
- * a new one. */
+/* Checks that remaining transmissions of the group of XID 7 are discarded without a report, and
+ * that the next group starts normally. */
 static void assert_recovers(struct rtr_group *group)
 {
 	struct msg m;
@@ -254,11 +254,11 @@ static void receive__badpl_beyond_the_transmission(void **state)
 		assert_recovers(&group);
 	}
 	rtr_group_init(&group);
-	first(&m, 7, 1, 4, 40); /* no room for an RPC message's first words */
+	first(&m, 7, 1, 4, 40); /* no room for the first words of an RPC message */
 	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADPL, 4, 8, 40);
 }
 
-/* The payload of such a call is fetched by explicit RDMA (5.2): none of it is sent. */
+/* The payload of such a call is fetched by explicit RDMA (5.2), so that none of it is sent. */
 static void receive__badpl_of_a_call_that_is_fetched_too(void **state)
 {
 	struct rtr_group group;
@@ -287,7 +287,7 @@ static void receive__badpl_of_a_call_that_is_fetched_too(void **state)
 	}
 }
 
-/* Only those of the same XID and direction belong to it. */
+/* Only transmissions of the same XID and direction belong to the group. */
 static void receive__badcont_next_to_what_is_left_of_a_group(void **state)
 {
 	struct rtr_group group;
@@ -304,7 +304,7 @@ static void receive__badcont_next_to_what_is_left_of_a_group(void **state)
 	assert_recovers(&group);
 }
 
-/* Reports about replies go to the responder. */
+/* Reports about replies are sent to the responder. */
 static void report_direction__is_against_that_of_the_group(void **state)
 {
 	struct rtr_report report;
@@ -326,7 +326,7 @@ static void report_direction__is_against_that_of_the_group(void **state)
 	assert_int_equal(rtr_report_direction(&report), RDMA1_CALL);
 }
 
-/* An intruder is dealt with as if there had been no group. */
+/* A message that interrupts a group is treated as if there were no group. */
 static void receive__badhmt_of_a_message_between(void **state)
 {
 	static const char *const names[] = {"J", "K", "L"};
@@ -358,11 +358,11 @@ static void receive__badomt_of_an_operation_between(void **state)
 	first(&m, 9, 1, 40, 40);
 	(void)assert_reported(&group, &m, RTR_TAKE_LAST, RTR_BADOMT, XMTCONT, XMTREQ, 0);
 	open_group(&group);
-	msg_set_u32(&m, 20, 99); /* one that is not known */
+	msg_set_u32(&m, 20, 99); /* an unknown one */
 	(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADOMT, XMTCONT, 99, 0);
 }
 
-/* The caller answers by RDMA2_ERR_BAD_XDR; a second report would say no more. */
+/* The caller answers with RDMA2_ERR_BAD_XDR. A report would add nothing to that. */
 static void receive__continuation_that_cannot_be_decoded_ends_the_group(void **state)
 {
 	struct rtr_group group;

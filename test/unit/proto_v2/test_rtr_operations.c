@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls whose results are of operations, each with a set of its own (rtrext-01 section 7.4), made
- * here and read again. */
+/* Calls with results that belong to operations, each with a set of its own (rtrext-01 section 7.4).
+ * The test encodes them and decodes them again. */
 #include "rtr_msg.h"
 #include "rtr_reduce.h"
 #include "wire.h"
@@ -40,7 +40,7 @@ static struct rtr_decoded make(const struct reduce_result *results, uint32_t n,
 	assert_true(len > 0);
 	rtr_reduce_call_encode(&call, XID, 7, m->buf);
 	memset(m->buf + len, 0, how->inline_bytes);
-	wire_put_u32(m->buf + len, XID); /* the payload's */
+	wire_put_u32(m->buf + len, XID); /* the XID of the payload */
 	m->len = len + how->inline_bytes;
 	d = rtr_msg_decode(m);
 	assert_int_equal(d.verdict, RDMA2_V_OK);
@@ -50,7 +50,8 @@ static struct rtr_decoded make(const struct reduce_result *results, uint32_t n,
 
 static void sets__7_4_one_for_each_operation_with_results(void **state)
 {
-	/* In front of all operations; two of one; then one without; then the last. */
+	/* One result before all operations, two of one operation, none of the next, and one of the
+	 * last. */
 	const struct reduce_result results[] = {result(0, 44), result(44, 52), result(44, 52),
 						result(56, 0)};
 	static const struct {
@@ -104,7 +105,7 @@ static void sets__none_without_a_write_list(void **state)
 	rtr_msg_free(&d);
 }
 
-/* The second operation's result: the first one's memory is not for it. */
+/* The result belongs to the second operation. The memory of the first operation is not for it. */
 static void reply__7_4_of_an_operation_takes_the_memory_of_that(void **state)
 {
 	const struct reduce_result results[] = {result(44, 52), result(52, 0)};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items in target segments: each way to be wrong about them, and what one side lays out is what the
- * other finds. */
+/* Items in target segments: each way in which their placement can be wrong. The receiver finds what
+ * the sender lays out. */
 #include "rtr_msg.h"
 #include "rtr_place.h"
 
-/* Vector J's structure: a segment of 4096 bytes, then eight targets of as many. */
+/* The structure of vector J: a segment of 4096 bytes, then eight targets of 4096 bytes. */
 static const struct rtr_buffer eight = {
 	.length = 36864,
 	.ngroups = 2,
@@ -59,7 +59,7 @@ static void place__vectors_B_and_J(void **state)
 	rtr_msg_free(&d);
 }
 
-/* A request with up to two items: length, offset, TBSNs up to a -1. */
+/* A request with up to two items: length, offset, and TBSNs that end with -1. */
 struct an_item {
 	uint32_t length, offset;
 	int tbsns[5];
@@ -91,7 +91,7 @@ static struct rtr_decoded items(struct msg *m, uint32_t count, const struct an_i
 	return rtr_msg_decode(m);
 }
 
-/* The structure has eight targets; transmissions are received in full, with 4096 bytes of header
+/* The structure has eight targets. Each transmission is received in full, with 4096 bytes of header
  * and payload. */
 static void place__each_way_to_be_wrong(void **state)
 {
@@ -107,7 +107,7 @@ static void place__each_way_to_be_wrong(void **state)
 		{1, {{5, 4092, {1, 2, -1}}}, 1, 0, {0}},
 		{1, {{0, 0, {-1}}}, 1, 0, {0}},
 		{1, {{100, 0, {3, -1}}, {100, 100, {3, -1}}}, 2, 0, {0}},
-		{2, {{8192, 0, {7, 8, -1}}}, 1, 0, {0}}, /* goes on in the next transmission */
+		{2, {{8192, 0, {7, 8, -1}}}, 1, 0, {0}}, /* continues in the next transmission */
 		{1, {{4096, 0, {8, -1}}}, 1, RTR_BADTBSN, {8, 0, 7}},
 		{2, {{4096, 0, {16, -1}}}, 1, RTR_BADTBSN, {16, 0, 15}},
 		{1, {{4097, 0, {0, -1}}}, 1, RTR_BADTBSN, {0, 0, 7}},	 /* too few */
@@ -116,8 +116,9 @@ static void place__each_way_to_be_wrong(void **state)
 		{1, {{0, 0, {5, -1}}}, 1, RTR_BADTBSN, {5, 0, 7}},
 		{1, {{8, 4096, {0, -1}}}, 1, RTR_BADOFF, {4096, 0, 4092}},
 		{1, {{8, 0xfffffffc, {0, -1}}}, 1, RTR_BADOFF, {0xfffffffc, 0, 4092}},
-		{1, {{8, 2, {0, -1}}}, 1, RTR_BADOFF, {2, 0, 4092}},	      /* not aligned */
-		{1, {{8192, 0, {0, 0, -1}}}, 1, RTR_BADOFF, {0, 4096, 4092}}, /* twice the same */
+		{1, {{8, 2, {0, -1}}}, 1, RTR_BADOFF, {2, 0, 4092}}, /* not aligned */
+		/* the same target twice */
+		{1, {{8192, 0, {0, 0, -1}}}, 1, RTR_BADOFF, {0, 4096, 4092}},
 		{1, {{100, 0, {3, -1}}, {100, 96, {3, -1}}}, 2, RTR_BADOFF, {96, 100, 4092}},
 	};
 	const struct rtr_received received[2] = {{36864, 4096}, {36864, 40}};
@@ -143,7 +144,7 @@ static void place__each_way_to_be_wrong(void **state)
 	}
 }
 
-/* What was not received, and what header and payload lie in, is no place for an item. */
+/* An item cannot be in bytes that were not received, nor in those of header and payload. */
 static void place__what_came_bounds_it(void **state)
 {
 	const struct an_item item = {8192, 0, {0, 1, -1}};
@@ -195,8 +196,8 @@ static void place__without_targets_or_with_too_many(void **state)
 	rtr_msg_free(&d);
 }
 
-/* A target of a transmission that is not there is none, whatever the header counts: the last one
- * there is, and the one behind it. */
+/* A target belongs to a transmission that exists, whatever number the header states. The test names
+ * the last existing target, and the one after it. */
 static void place__no_transmission_but_those_that_came(void **state)
 {
 	struct rtr_received received[RTR_TRANSMISSIONS_MAX + 1];
@@ -229,7 +230,8 @@ static void place__no_transmission_but_those_that_came(void **state)
 	}
 }
 
-/* What is wrong with a later transmission is reported of that one, to which the first has led. */
+/* An error in a later transmission is reported for that transmission, although the first one names
+ * it. */
 static void place__9_5_says_which_transmission(void **state)
 {
 	const struct an_item item = {8192, 0, {7, 8, -1}};
@@ -247,7 +249,7 @@ static void place__9_5_says_which_transmission(void **state)
 	assert_true(report.has_lead);
 	assert_int_equal(report.lead.xid, MSG_XID);
 	assert_int_equal(report.lead.seq, 0);
-	received[1] = (struct rtr_received){36864, 4100}; /* payload in its place */
+	received[1] = (struct rtr_received){36864, 4100}; /* payload overlaps the target */
 	assert_int_equal(rtr_place(&d.rtr, &eight, received, 2, NULL, 0, &report), -EBADMSG);
 	assert_int_equal(report.err, RTR_BADOFF);
 	assert_int_equal(report.bad.seq, 1);
@@ -280,7 +282,7 @@ static void plan__what_does_not_fit(void **state)
 	in.count_max = 2;
 	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
 	assert_int_equal(layout.count, 2);
-	in.payload_bytes = 12000; /* three leads */
+	in.payload_bytes = 12000; /* of three leads */
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EMSGSIZE);
 	in.payload_bytes = 96;
 	in.send_bytes_max = 36863;
@@ -296,7 +298,7 @@ static void plan__what_does_not_fit(void **state)
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EINVAL);
 }
 
-/* Messages may be shorter than the lead of their receives. */
+/* A message may be shorter than the lead of its receive. */
 static void plan__payload_stays_within_what_is_sent(void **state)
 {
 	const uint32_t bytes = 4096;
@@ -320,12 +322,12 @@ static void plan__payload_stays_within_what_is_sent(void **state)
 	rtr_layout_payload(&layout, 1, &offset, &len);
 	assert_int_equal(offset, 952);
 	assert_int_equal(len, 4);
-	in.lead_max = 8192; /* of no matter */
+	in.lead_max = 8192; /* has no effect */
 	assert_int_equal(rtr_layout_plan(&in, &layout), 0);
 	assert_int_equal(layout.lead_bytes, 4096);
 }
 
-/* However small they are, no more targets are used than a receiver looks at. */
+/* However small the targets are, no more of them are used than a receiver checks. */
 static void plan__no_more_targets_than_are_looked_at(void **state)
 {
 	struct rtr_buffer small = {.length = 65536 + 512,
@@ -350,7 +352,7 @@ static void plan__no_more_targets_than_are_looked_at(void **state)
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EMSGSIZE);
 }
 
-/* ---- one side lays out, the other finds ---- */
+/* ---- the sender lays out, the receiver finds ---- */
 
 static uint64_t seed;
 
@@ -389,7 +391,7 @@ static struct rtr_decoded encode(const struct rtr_layout *layout, struct msg *m)
 	return rtr_msg_decode(m);
 }
 
-/* Lay out; what each transmission has then is what was received of it. */
+/* Lays out a message. The receiver gets exactly what each transmission contains. */
 static uint32_t send_all(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
 			 struct rtr_received *received, struct rtr_piece *sent)
 {
@@ -454,7 +456,7 @@ static void roundtrip__what_is_laid_out_is_found(void **state)
 			assert_int_equal(found[i].at, sent[i].at);
 			assert_int_equal(found[i].len, sent[i].len);
 		}
-		/* A byte less of the last piece is told. */
+		/* One byte less in the last piece is detected. */
 		max = layout.count;
 		while (max > 0 && received[max - 1].bytes == received[max - 1].used_bytes)
 			max--;

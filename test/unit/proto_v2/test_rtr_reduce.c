@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies with items and directions, made here and read again. */
+/* Calls and replies with items and directions are encoded and decoded again. */
 #include <errno.h>
 
 #include "rtr_msg.h"
@@ -38,7 +38,7 @@ static struct reduce_call_in call_in(uint32_t call_inline, uint32_t reply_inline
 	};
 }
 
-/* Both items taken out. */
+/* A plan that takes both items out of the payload. */
 static const struct reduce_call_plan both = {
 	.form = REDUCE_CHUNKED, .use_write_list = true, .reduced = 2 | 8, .inline_bytes = 52};
 
@@ -50,7 +50,7 @@ static uint32_t encode(const struct reduce_call_in *in, struct msg *m)
 	assert_true(len > 0);
 	rtr_reduce_call_encode(&call, XID, 7, m->buf);
 	memset(m->buf + len, 0, 52);
-	wire_put_u32(m->buf + len, XID); /* the payload's */
+	wire_put_u32(m->buf + len, XID); /* the XID of the payload */
 	m->len = len + 52;
 	return len;
 }
@@ -97,7 +97,7 @@ static void call__7_3_items_and_7_4_directions(void **state)
 	assert_int_equal(direction.minlen, 16);
 	assert_int_equal(direction.segments.left, 2);
 	assert_true(rtr_rsditems_next(&set.items, &direction));
-	assert_int_equal(direction.minlen, UINT32_MAX); /* inline, however long */
+	assert_int_equal(direction.minlen, UINT32_MAX); /* inline, whatever its length */
 	assert_int_equal(direction.segments.left, 0);
 	assert_true(rtr_rsditems_next(&set.items, &direction));
 	assert_true(rdma1_segments_next(&direction.segments, &seg));
@@ -168,7 +168,7 @@ static void call__without_directions_results_are_in_the_reply(void **state)
 
 /* ---- replies ---- */
 
-/* The reply of three results to the call above, its parts, and what the requester sees in it. */
+/* The reply with three results to the call above, its parts, and what the requester reads. */
 struct reply {
 	struct rtr_decoded call;
 	struct piece pieces[6];
@@ -240,7 +240,7 @@ static void reply__7_4_an_entry_for_each_direction(void **state)
 	(void)state;
 	make_reply(&r, 70, 9, 3, 1000);
 	assert_int_equal(r.rc, 0);
-	/* 64 and 6 bytes are written; the second has no memory, the third is too short. */
+	/* 64 and 6 bytes are written. The second has no memory, the third is too short. */
 	assert_int_equal(r.plan.reduced, 2);
 	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 12 + 4 + 4);
 	assert_int_equal(r.plan.nxfers, 2);
@@ -267,7 +267,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	assert_int_equal(r.rc, 0);
 	r.pieces[1].lkey = 0;
 	r.pieces[1].len = 0;
-	/* The third is left out altogether. */
+	/* The third result is left out of the reply. */
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 4, 40, 1000, 9, true, 0};
 	assert_int_equal(reduce(&r, &in), 0);
 	assert_int_equal(r.plan.nxfers, 0);
@@ -275,7 +275,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	assert_int_equal(r.item_bytes[0], 0);
 	assert_int_equal(r.item_bytes[1], RTR_REDUCE_INLINE);
 	assert_int_equal(r.item_bytes[2], 0);
-	/* And where nothing may be taken out all is inline. */
+	/* If nothing may be reduced, everything is inline. */
 	in.may_reduce = false;
 	in.npieces = 6;
 	r.pieces[1].lkey = 2;
@@ -292,11 +292,11 @@ static void reply__a_range_is_for_its_operations(void **state)
 	(void)state;
 	make_reply(&r, 70, 9, 60, 1000);
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 6, 40, 1000, 9, true, 0};
-	/* The call's range ends at 72: what begins behind it has no direction. */
+	/* The call's range ends at 72. A result that begins after it has no direction. */
 	r.pieces[1].op = 72 - 40;
 	r.pieces[3].op = 71 - 40;
 	assert_int_equal(reduce(&r, &in), 0);
-	/* The second, of 9 bytes, is too short for the first direction; the third has none. */
+	/* The second, of 9 bytes, is too short for the first direction. The third has none. */
 	assert_int_equal(r.plan.nxfers, 0);
 	assert_true(read_reply(&r));
 	assert_int_equal(r.item_bytes[0], RTR_REDUCE_INLINE);
@@ -325,7 +325,7 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	assert_int_equal(r.rc, -ENOSPC);
 	in.inline_bytes--;
 	assert_int_equal(reduce(&r, &in), -EMSGSIZE);
-	/* The last of three Writes alone. */
+	/* Only the last of three Writes is returned. */
 	in.inline_bytes++;
 	in.first_xfer = 2;
 	r.rc = rtr_reduce_reply(&in, r.m.buf, sizeof(r.m.buf), &xfer, 1, &r.plan, &r.form);
@@ -336,7 +336,7 @@ static void reply__what_does_not_fit_is_refused(void **state)
 	assert_int_equal(reduce(&r, &in), -EINVAL);
 	r.pieces[0].len = UINT32_MAX - 3;
 	assert_int_equal(reduce(&r, &in), -EINVAL);
-	/* An item whose padding is beyond 32 bits. */
+	/* With its padding, the item is longer than 32 bits can state. */
 	r.pieces[0].len = 28;
 	r.pieces[1].len = UINT32_MAX - 1;
 	assert_int_equal(reduce(&r, &in), -EINVAL);
@@ -368,22 +368,22 @@ static void result__wrong_answers_are_told(void **state)
 				 cases[i].is_sound);
 		end_reply(&r);
 	}
-	/* More entries than directions, and fewer. */
+	/* The reply has more entries than there are directions, or fewer. */
 	make_reply(&r, 70, 9, 60, 1000);
 	rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 2, .items = r.m.buf + 32};
 	assert_false(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes));
 	assert_false(rtr_reduce_results(&rtr, results, 3, RTR_EXRW, item_bytes));
-	/* A hole: what is in the second segment is behind less than the first can have. */
+	/* A hole: data are in the second segment although the first is not full. */
 	wire_put_u32(r.m.buf + 4 * 13, 60);
 	wire_put_u32(r.m.buf + 4 * 17, 10);
 	rtr.nitems = 1;
 	assert_false(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes));
-	/* One segment more than was offered. */
+	/* The reply has one segment more than was offered. */
 	assert_false(rtr_reduce_results(&rtr, results + 2, 1, RTR_EXRW, item_bytes));
 	end_reply(&r);
 }
 
-/* Behind a segment that is not full nothing can be, however much is before it. */
+/* After a segment that is not full there can be no data, however much is before it. */
 static void result__a_hole_in_a_later_segment_is_told(void **state)
 {
 	static const struct reduce_result three = {targets, 3, .max_bytes = 160};
@@ -416,7 +416,7 @@ static const struct rtr_buffer buffer = {
 	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
 };
 
-/* The call above, its items in targets, with a direction of that type for results with memory. */
+/* Encodes the call above with its items in targets, and directions of that type for results. */
 static uint32_t encode_placed(struct reduce_call_in *in, enum rtr_type results_by, struct msg *m)
 {
 	struct rtr_layout layout = {
@@ -489,7 +489,7 @@ static void placed__3_3_items_and_7_4_directions(void **state)
 	}
 }
 
-/* The reply to that, of results of so many bytes; which of them are placed, by their pieces. */
+/* Makes the reply to it with results of these lengths. Returns a mask of the placed pieces. */
 static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], struct reply *r,
 			     uint32_t item_bytes[3])
 {
@@ -529,21 +529,21 @@ static void placed__7_4_results_as_long_as_there_are_targets(void **state)
 	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 4 + 4);
 	assert_int_equal(bytes[0], RTR_REDUCE_INLINE);
 	assert_int_equal(bytes[2], RTR_REDUCE_INLINE);
-	/* The first takes both: the other is in the message, as it was asked for by TBSN. */
+	/* The first result takes both targets. The other is in the message, by TBSN. */
 	assert_int_equal(reply_placed(RTR_TBSN, (uint32_t[]){65, 4, 60}, &r, bytes), 2);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.plan.inline_bytes, 28 + 4 + 4 + 4 + 60);
-	/* By size it is written. */
+	/* With BYSIZE the other result is written. */
 	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){65, 4, 60}, &r, bytes), 2);
 	assert_int_equal(r.plan.reduced, 2 | 32);
 	assert_int_equal(r.plan.nxfers, 1);
 	assert_int_equal(bytes[2], 60);
-	/* And so is what is longer than was said. */
+	/* A result that is longer than was stated is written as well. */
 	assert_int_equal(reply_placed(RTR_BYSIZE, (uint32_t[]){91, 4, 60}, &r, bytes), 32);
 	assert_int_equal(bytes[0], 91);
 }
 
-/* The rest of the message has to be in front of the targets. */
+/* The rest of the message must end before the targets. */
 static void placed__not_behind_a_long_message(void **state)
 {
 	uint32_t bytes[3];
@@ -572,7 +572,7 @@ static void placed__what_was_not_asked_for_is_no_answer(void **state)
 		rtr_put_item_tbsn(&out, 28, 100, 0, 0, 2);
 		assert_int_equal(rtr_reduce_results(&rtr, results, 1, asked[i], &item_bytes),
 				 i != 0);
-		/* Nor without memory, in whatever way the others were. */
+		/* Without memory it cannot be placed either, in whatever way the others were. */
 		assert_false(rtr_reduce_results(&rtr, results + 1, 1, asked[i], &item_bytes));
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What Transmit Continue and Report Error are decoded to. */
+/* The decoding of Transmit Continue and Report Error. */
 #include "rtr_msg.h"
 
 #define XMTRESP 6u
@@ -81,7 +81,7 @@ static void report__9_5_each_error_has_its_values(void **state)
 	}
 }
 
-/* It is never answered, whatever is wrong with it. */
+/* A bad report is never answered. */
 static void report__bad_ones_are_dropped(void **state)
 {
 	struct msg m;

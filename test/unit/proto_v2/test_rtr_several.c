@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies with items and directions in several transmissions, made here and read again.
- */
+/* Calls and replies with items and directions in several transmissions. The test encodes them and
+ * decodes them again. */
 #include <errno.h>
 
 #include "rtr_msg.h"
@@ -9,8 +9,8 @@
 
 #define XID 0x1234u
 
-/* 48 bytes of header and arguments, an item of 10, 4000 bytes, an item of 8; results of 200 bytes
- * and of 60. */
+/* 48 bytes of header and arguments, an item of 10 bytes, 4000 bytes, an item of 8 bytes; results of
+ * 200 and of 60 bytes. */
 static uint8_t stream[4096];
 static const struct piece pieces[] = {
 	{.base = stream, .len = 48, .kind = PIECE_XDR},
@@ -45,8 +45,8 @@ static const struct rtr_buffer buffer = {
 	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
 };
 
-/* The call, in as many transmissions as its payload takes; results are asked for by that. The first
- * transmission is in 'm'. */
+/* Encodes the call in as many transmissions as its payload needs. Results get directions of type
+ * 'results_by'. The first transmission is in 'm'. */
 static struct rtr_split encode(enum rtr_type results_by, uint32_t reply_count, struct msg *m)
 {
 	struct rtr_reduce_call call = {.in = &in,
@@ -60,7 +60,7 @@ static struct rtr_split encode(enum rtr_type results_by, uint32_t reply_count, s
 	struct rtr_split split = {plan.inline_bytes, rtr_reduce_call_header(&call),
 				  in.call_inline_bytes};
 
-	assert_int_equal(rtr_reduce_call_size(&call), 0); /* not in one */
+	assert_int_equal(rtr_reduce_call_size(&call), 0); /* it does not fit in one */
 	call.split = &split;
 	call.count = rtr_split_count(&split);
 	rtr_reduce_call_encode(&call, XID, 7, m->buf);
@@ -141,13 +141,13 @@ struct reply {
 	struct reduce_xfer xfers[4];
 	struct reduce_reply_plan plan;
 	struct rtr_reduce_form form;
-	struct rtr_decoded first; /* where rc is 0 */
+	struct rtr_decoded first; /* valid if rc is 0 */
 	uint32_t item_bytes[2];
 	int rc;
 };
 
-/* Two results of so many bytes, with 28, 4 and 'rest' bytes of XDR around them, in at most
- * 'count_max' transmissions of 'inline_bytes'. */
+/* Makes a reply with two results of these lengths, with 28, 4 and 'rest' bytes of XDR around them,
+ * in at most 'count_max' transmissions of 'inline_bytes'. */
 static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t lens[2],
 		       uint32_t rest, uint32_t inline_bytes, uint32_t count_max)
 {
@@ -187,7 +187,7 @@ static void end_reply(struct reply *r)
 	rtr_msg_free(&r->call);
 }
 
-/* Results are written, and what is left takes as many as it takes. */
+/* Results are written, and the rest of the reply uses as many transmissions as it needs. */
 static void reply__with_directions_is_continued(void **state)
 {
 	const uint32_t lens[2] = {200, 60};
@@ -210,7 +210,7 @@ static void reply__with_directions_is_continued(void **state)
 		assert_int_equal(r.first.rtr.pslen, len);
 		assert_int_equal(r.item_bytes[0], 200);
 		end_reply(&r);
-		/* One fewer than it takes. */
+		/* One transmission fewer than the reply needs. */
 		make_reply(&r, RTR_EXRW, lens, rest, 1024, count - 1);
 		assert_int_equal(r.rc, count > 1 ? -EMSGSIZE : 0);
 		end_reply(&r);
@@ -234,7 +234,8 @@ static void expect_tbsns(const struct reply *r, uint32_t index, uint32_t first, 
 	}
 }
 
-/* 200 bytes take four targets of two transmissions, and the other one of the third. */
+/* The 200 bytes use four targets of two transmissions, and the other result uses one target of the
+ * third. */
 static void reply__7_results_take_targets_of_all_transmissions(void **state)
 {
 	const uint32_t lens[2] = {200, 60};
@@ -261,7 +262,8 @@ static void reply__7_results_take_targets_of_all_transmissions(void **state)
 	assert_int_equal(found[3].len, 8);
 	assert_int_equal(found[4].transmission, 2);
 	end_reply(&r);
-	/* With two, the second is in the message; by size it is written. */
+	/* With two transmissions, the second result is in the message. With BYSIZE it is
+	 * written. */
 	make_reply(&r, RTR_TBSN, lens, 8, 1024, 2);
 	assert_int_equal(r.form.placed, 2);
 	assert_int_equal(r.form.count, 2);
@@ -272,7 +274,8 @@ static void reply__7_results_take_targets_of_all_transmissions(void **state)
 	assert_int_equal(r.plan.nxfers, 1);
 	assert_int_equal(r.item_bytes[1], 60);
 	end_reply(&r);
-	/* With one, the first is in the message, which is too long for the lead then. */
+	/* With one transmission, the first result is in the message, which is then too long for the
+	 * lead. */
 	make_reply(&r, RTR_TBSN, lens, 8, 1024, 1);
 	assert_int_equal(r.rc, 0);
 	assert_int_equal(r.form.placed, 0);
@@ -280,8 +283,8 @@ static void reply__7_results_take_targets_of_all_transmissions(void **state)
 	end_reply(&r);
 }
 
-/* Payload stays in front of the targets of each: more of it takes more transmissions, until nothing
- * is placed. */
+/* In each transmission the payload ends before the targets. A longer payload uses more
+ * transmissions, until nothing is placed. */
 static void reply__payload_is_in_front_of_the_targets_of_each(void **state)
 {
 	const uint32_t lens[2] = {64, 60};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The virtual stream from sections and items: what was taken apart is decoded as it was. */
+/* Builds the virtual stream from sections and items, and decodes the same values as before the
+ * split. */
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
@@ -17,13 +18,14 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)((seed >> 33) % below);
 }
 
-/* 40 bytes of header; opaques, each with words behind it; the payload cut into sections. */
+/* 40 bytes of header, opaques that are each followed by words, and the payload cut into
+ * sections. */
 struct message {
 	struct msg payload;
 	uint8_t data[ITEMS_MAX][64];
 	struct rtr_stream_item items[ITEMS_MAX];
 	uint32_t nitems;
-	uint32_t words[ITEMS_MAX]; /* behind each item */
+	uint32_t words[ITEMS_MAX]; /* after each item */
 	struct weir_xdr_part sections[SECTIONS_MAX];
 	uint32_t nsections;
 };
@@ -97,7 +99,7 @@ static void parts__are_decoded_as_the_whole_message(void **state)
 	}
 }
 
-/* An item of 8 bytes whose length stands at 40 of 48 bytes, and what is wrong about it. */
+/* An item of 8 bytes, whose length is at byte 40 of 48, and ways in which it can be wrong. */
 static void parts__items_lie_where_their_length_is(void **state)
 {
 	static const struct {
@@ -105,14 +107,14 @@ static void parts__items_lie_where_their_length_is(void **state)
 		int expected;
 	} cases[] = {
 		{44, 8, 0, 3},
-		{44, 7, 0, -EBADMSG}, /* another length than the word says */
-		{40, 8, 0, -EBADMSG}, /* behind another word */
+		{44, 7, 0, -EBADMSG}, /* not the length in the word before it */
+		{40, 8, 0, -EBADMSG}, /* after another word */
 		{48, 8, 0, -EBADMSG},
 		{52, 8, 0, -EBADMSG}, /* past the payload */
 		{0xfffffffc, 8, 0, -EBADMSG},
 		{0, 8, 0, -EBADMSG},
-		{44, 8, 52, -EBADMSG}, /* right behind it, where no length can be */
-		{44, 8, 56, 4},	       /* behind the last word */
+		{44, 8, 52, -EBADMSG}, /* directly after the first item, where no length can be */
+		{44, 8, 56, 4},	       /* after the last word */
 		{44, 8, 48, -EBADMSG},
 	};
 	uint8_t data[8] = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shm driver's copy: byte-exact, and not a byte further, wherever source and target lie to each
- * other. */
+/* The copy of the shm driver copies every byte and no byte more, at any alignment of source and
+ * target. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +50,7 @@ static void copies_exactly(void **state)
 	free(dst);
 }
 
-/* As copies_exactly(), of what is long: before and after it was found out how. */
+/* Like copies_exactly(), for long copies: before and after the copy method was chosen. */
 static void copies_exactly_what_is_long(void **state)
 {
 	static const size_t lens[] = {SHM_COPY_LONG - 1, SHM_COPY_LONG, SHM_COPY_LONG + 4097,

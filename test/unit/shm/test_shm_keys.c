@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The key table: which key opens what, for whom, until when; and what is made of one that is being
- * written. */
+/* The key table: the memory that a key opens, for which connection, and until when. Also the
+ * reading of an entry that is being written. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static void table__peers_cannot_write_it(void **state)
 			 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
-/* No later store to the table can fail for want of memory. */
+/* A later store to the table cannot fail for lack of memory. */
 static void table__has_all_its_pages(void **state)
 {
 	struct stat st;
@@ -149,7 +149,7 @@ static void set__ends_the_key_before(void **state)
 	}
 }
 
-/* What is random of keys differs between tables, and from key to key. */
+/* The random part of a key differs between tables, and from key to key. */
 static void new__cannot_be_foreseen(void **state)
 {
 	struct key_table other;
@@ -166,7 +166,8 @@ static void new__cannot_be_foreseen(void **state)
 	key_table_destroy(&other);
 }
 
-/* Of a registration in a connection's own domain: the connection's, and no window's. */
+/* A key of a registration in a connection's own domain belongs to the connection and to no
+ * window. */
 static void invalidate__not_what_lasts(void **state)
 {
 	struct key_range found, lasting = range;
@@ -244,7 +245,7 @@ static void permits__its_rights_and_connection(void **state)
 	assert_true(key_permits(&of_all, RADDR, 1, FABRIC_REMOTE_READ, CONN + 1, &offset));
 }
 
-/* A table of a peer's can say anything. */
+/* The table of a peer can hold any values. */
 static void permits__no_offset_that_wraps(void **state)
 {
 	struct key_range lie = range;
@@ -257,7 +258,8 @@ static void permits__no_offset_that_wraps(void **state)
 	assert_false(key_permits(&lie, 1, 1, FABRIC_REMOTE_READ, CONN, &offset));
 }
 
-/* The owner changes an entry while a peer reads it: what is found belongs together. */
+/* The owner changes an entry while a peer reads it. The values that the peer finds belong
+ * together. */
 static void *rewrite(void *arg)
 {
 	struct key_ref ref = *(struct key_ref *)arg;
@@ -265,7 +267,7 @@ static void *rewrite(void *arg)
 	for (uint64_t i = 1; i <= REWRITES; i++) {
 		struct key_range next = {FABRIC_REMOTE_READ, false, CONN, (uint32_t)i, i, i, i};
 
-		/* The same key each time, so that it is always found. */
+		/* The key is the same each time, so that it is always found. */
 		key_set(&table, ref, 1u << KEY_INDEX_BITS | ref.index, &next);
 	}
 	return NULL;

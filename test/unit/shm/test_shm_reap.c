@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reaper of driver shm: jobs that block hold up neither those that cannot nor, while threads
- * can be made, those of other users; and it says whom to keep from connecting, because it cannot
- * close what that user passed.
+ * The reaper of the driver shm:
+ * - Jobs that block delay no jobs that cannot block.
+ * - While threads can be created, jobs that block delay no jobs of other users.
+ * - The reaper reports users that may not connect, because it cannot close what these users passed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -26,10 +27,10 @@
 #define WAITS 60000 /* of a millisecond */
 #define USER  1001u
 #define OTHER 1002u
-#define FIRST 2000u /* of many users */
+#define FIRST 2000u /* the first of many users */
 
 static sem_t may_end;
-static _Atomic uint32_t nblocked; /* jobs that block, and have begun */
+static _Atomic uint32_t nblocked; /* jobs that block and have begun */
 static _Atomic uint32_t nthreads; /* of the reaper */
 static _Atomic uint32_t nthreads_left = UINT32_MAX;
 static void *(*_Atomic run_real)(void *);
@@ -41,7 +42,7 @@ int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pth
 
 static void *run_counted(void *arg)
 {
-	/* gcc reads the pointer of a call otherwise as if it were not atomic. */
+	/* Without atomic_load(), gcc reads the pointer of the call as if it were not atomic. */
 	void *(*run)(void *) = atomic_load(&run_real);
 	void *result = run(arg);
 
@@ -49,7 +50,7 @@ static void *run_counted(void *arg)
 	return result;
 }
 
-/* As in a process at its RLIMIT_NPROC. */
+/* Fails as in a process at its RLIMIT_NPROC. */
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg)
 {
@@ -74,7 +75,7 @@ static void end(struct reap_job *job)
 	free(job);
 }
 
-/* As a close(2) that blocks. */
+/* Blocks like a close(2) that does not return. */
 static void block(struct reap_job *job)
 {
 	nblocked++;
@@ -117,12 +118,12 @@ static void refused__while_one_blocks_and_many_wait(void **state)
 	queue(USER, block, false);
 	for (uint32_t i = 1; i + 1 < REAP_JOBS_MAX; i++)
 		queue(USER, end, false);
-	/* So few wait however long it takes. */
+	/* So few jobs wait, however long they take. */
 	poll(NULL, 0, 2 * REAP_SLOW_NS / 1000000);
 	assert_false(reap_is_refused(&user->queue));
 	queue(USER, end, false);
 	assert_true(reap_is_refused(&user->queue));
-	/* Others are served meanwhile. */
+	/* Other users are served meanwhile. */
 	for (uint32_t i = 0; i < 2 * REAP_JOBS_MAX; i++)
 		queue(OTHER, end, false);
 	WAIT(reap_count() == REAP_JOBS_MAX);
@@ -153,7 +154,7 @@ static void refused__by_suspect_jobs_only_while_there_are_many(void **state)
 	shm_account_put(user);
 }
 
-/* What cannot block is not even held up by a job of the same user that does. */
+/* A job that cannot block is not even delayed by a blocking job of the same user. */
 static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 {
 	struct shm_account *user = shm_account_get(USER);
@@ -171,8 +172,8 @@ static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 	shm_account_put(user);
 }
 
-/* Whether or not more threads can be made, as many users as there are threads leave one for what
- * cannot block. */
+/* Whether or not more threads can be created: as many users as there are threads leave one thread
+ * for jobs that cannot block. */
 static void block_by_users(uint32_t nusers, uint32_t nserved)
 {
 	for (uint32_t i = 0; i < nusers; i++)
@@ -218,8 +219,7 @@ static void suspect_jobs__are_served_when_threads_can_be_made_again(void **state
 	WAIT(reap_count() == 0);
 }
 
-/* After the last device, no thread is kept free for anybody. The next device has one all the same.
- */
+/* After the last device, no thread is kept free. The next device has a free thread nevertheless. */
 static void suspect_jobs__are_served_after_the_last_device(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void device__has_threads_from_the_beginning(void **state)
 	WAIT(reap_count() == 0);
 }
 
-/* So that a flood of jobs leaves no more behind. */
+/* A flood of jobs leaves no additional threads. */
 static void idle_threads__end(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring: every length at every place of the wrap, a full ring, and a peer that writes nonsense
- * into it. */
+/* The ring: every length at every offset of the wrap, a full ring, and a peer that writes invalid
+ * content into it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +43,8 @@ static int put(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 	return ring_put(&writer, &sge, 1, len, inv_rkey);
 }
 
-/* Into a buffer of just the message's length, behind which nothing is touched; or into a larger
- * one, of which not a byte beyond its end is. */
+/* Takes a message into a buffer of exactly its length and checks that no byte after the buffer is
+ * touched. With a larger buffer, checks that no byte after the message is touched. */
 static void expect_taken_to(uint32_t size, const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 {
 	uint8_t got[MAX_MSG + 2 * RING_CELL];
@@ -84,13 +84,13 @@ static void put__any_length_at_any_place_arrives(void **state)
 			expect_taken_to(len + start % RING_CELL, data, len, 0);
 			assert_int_equal(ring_peek(&reader), 0);
 		}
-		assert_int_equal(put(data, 1, 0), 1); /* shifts the next round by a cell */
+		assert_int_equal(put(data, 1, 0), 1); /* shifts the next round by one cell */
 		expect_taken(data, 1, 0);
 	}
 	assert_true(nflat > ncurved && ncurved > 1000);
 }
 
-/* Behind a tag, after any lap. */
+/* Messages with a tag, at the start of any lap. */
 static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 {
 	uint8_t data[MAX_MSG], got[MAX_MSG + 2 * RING_CELL];
@@ -116,14 +116,14 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 				assert_int_equal(got[i], 0xee);
 			assert_int_equal(ring_peek(&reader), 0);
 		}
-		/* One that is not taken, and which shifts the next round by a cell, or two. */
+		/* This message is dropped, and shifts the next round by one or two cells. */
 		assert_int_equal(put(data, 1, start % 2), 1);
 		ring_drop(&reader, ring_peek(&reader));
 		assert_true(reader.head == ring_tail(&writer));
 	}
 }
 
-/* Messages of a few cells one after the other, of all lengths, through many laps. */
+/* Sends messages of a few cells one after the other, of all lengths, through many laps. */
 static void place__is_that_of_the_next_message(void **state)
 {
 	uint8_t data[RING_SMALL_MAX], got[RING_SMALL_MAX];
@@ -156,7 +156,7 @@ static void place__is_that_of_the_next_message(void **state)
 	assert_true(nfew > nturns && nturns > 1000);
 }
 
-/* After so many cells that their numbers begin at 0 again. */
+/* The ring begins at the number of cells after which their numbers start again from 0. */
 static void put__numbers_come_again(void **state)
 {
 	const uint64_t begin = (1ull << (64 - RING_WORD_BITS)) * RING_CELL - 2 * SIZE;
@@ -202,7 +202,7 @@ static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
 	(void)state;
 	while (put(data, sizeof(data), n) == 1)
 		n++;
-	/* One whose key is 0 has no cell for it. */
+	/* A message whose key is 0 has no cell for the key. */
 	assert_int_equal(n, (SIZE + RING_CELL) / (ring_cells_bytes(sizeof(data)) + RING_CELL));
 	for (; taken < n; taken++)
 		expect_taken(data, sizeof(data), taken);
@@ -210,7 +210,7 @@ static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
 	while (put(data, sizeof(data), n) == 1)
 		n++;
 	assert_true(n - taken >=
-		    8); /* three quarters at least: what is done with is published in quarters */
+		    8); /* at least three quarters: the reader publishes its progress in quarters */
 }
 
 static void put__gathers_its_elements(void **state)
@@ -248,7 +248,7 @@ static void put__a_mark_that_cannot_be_ends_the_writer(void **state)
 		shared->head = offsets[i] == 1u << 20 ? ring_tail(&writer) + RING_CELL : offsets[i];
 		assert_int_equal(put(data, sizeof(data), 0), -1);
 	}
-	shared->head = 2 * RING_CELL; /* forward is well; back again is not */
+	shared->head = 2 * RING_CELL; /* the head may move forward, but not back again */
 	assert_int_equal(put(data, 8, 0), 1);
 	fill();
 	shared->head = RING_CELL;

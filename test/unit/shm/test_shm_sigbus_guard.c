@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guarded memory whose pages are gone is zeros, and nobody else's SIGBUS is taken. A file that was
- * cut off has no pages. */
+/* Guarded memory reads as zeros after its pages were lost, and the guard handles no other SIGBUS.
+ * The pages of a file that was truncated are lost. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static void lost_memory_is_zeros(void **state)
 	assert_true(guard_take_loss(wake, &tag));
 	assert_int_equal(tag, TAG);
 	assert_false(guard_take_loss(wake, &tag));
-	memory[PAGE] = 1; /* and can be written to */
+	memory[PAGE] = 1; /* and is writable */
 	assert_int_equal(memory[PAGE], 1);
 	guard_clear(guard);
 }
@@ -105,7 +105,7 @@ static void all_guards_of_a_place_go_together(void **state)
 	guard_clear(two);
 }
 
-/* The status of a child that runs this, and has guards of its own. */
+/* Runs a function in a child, which has its own guards. Returns the child's status. */
 static int exit_of_child(int (*run)(void))
 {
 	int status;
@@ -116,7 +116,7 @@ static int exit_of_child(int (*run)(void))
 	guard_fork_end(child == 0);
 	assert_true(child >= 0);
 	if (child == 0) {
-		signal(SIGBUS, SIG_DFL); /* cmocka has a handler of its own */
+		signal(SIGBUS, SIG_DFL); /* replaces the handler of cmocka */
 		_exit(run());
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -124,7 +124,7 @@ static int exit_of_child(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-/* Loses all of a file, one page after the other, where nothing else can be had. */
+/* Loses all pages of a file, one after the other, while no other memory can be allocated. */
 static int lose_without_memory(int big, size_t len, size_t page)
 {
 	const struct rlimit none = {0, 0};
@@ -138,7 +138,7 @@ static int lose_without_memory(int big, size_t len, size_t page)
 	if (p == MAP_FAILED || guard == GUARD_NONE || ftruncate(big, 0) != 0 ||
 	    setrlimit(RLIMIT_DATA, &none) != 0)
 		return 2;
-	/* So that the guard really has nothing else. */
+	/* This verifies that the guard can allocate no other memory. */
 	if (mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		 0) != MAP_FAILED)
 		return 3;
@@ -159,7 +159,7 @@ static int lose_hugepages(void)
 	return big < 0 ? SKIP : lose_without_memory(big, 2 * HUGE_BYTES, HUGE_BYTES);
 }
 
-/* Where no memory can be had for what was lost, a little that was taken before serves, again and
+/* If no memory can be allocated to replace lost pages, a small reserve is mapped again and
  * again. */
 static void lost_memory_needs_no_other(void **state)
 {
@@ -174,7 +174,7 @@ static void lost_memory_needs_no_other(void **state)
 	assert_int_equal(rc, 0);
 }
 
-/* How many pages of a mapping are there. */
+/* Returns the number of pages of a mapping that are present. */
 static size_t pages_of(void *p, size_t len)
 {
 	static unsigned char present[SPARSE_BYTES / PAGE];
@@ -201,11 +201,11 @@ static int lose_where_all_is_locked(void)
 	p[PAGE] = 1;
 	if (!guard_is_lost(guard) || p[SPARSE_BYTES - 1] != 1)
 		return 2;
-	/* A transparent hugepage may have served. */
+	/* The guard may have used a transparent hugepage. */
 	return pages_of(p, SPARSE_BYTES) <= 2 * HUGE_BYTES / PAGE ? 0 : 3;
 }
 
-/* In a program that locks its memory, only what is accessed takes memory. */
+/* In a program that locks its memory, only the pages that are accessed take memory. */
 static void lost_memory_is_not_locked(void **state)
 {
 	int rc = exit_of_child(lose_where_all_is_locked);
@@ -223,7 +223,7 @@ static void lost_memory_is_not_locked(void **state)
 static _Atomic bool changes_end;
 static uint8_t *two[2];
 
-/* One guard after another, of two places and two lengths. */
+/* Sets one guard after another, at two addresses and with two lengths. */
 static void *change_guards(void *arg)
 {
 	(void)arg;
@@ -233,8 +233,8 @@ static void *change_guards(void *arg)
 	return NULL;
 }
 
-/* What is lost while guards are changed is never the base of one with the length of another: the
- * memory behind a short one stays what it is. */
+/* A loss while guards change never combines the base of one guard with the length of another. The
+ * memory after a short guard stays unchanged. */
 static void guards_that_change_are_read_whole(void **state)
 {
 	pthread_t thread;
@@ -251,7 +251,7 @@ static void guards_that_change_are_read_whole(void **state)
 	while (!changes_end) {
 		int guard = guard_set(memory, LEN, PAGE, wake, TAG);
 
-		/* A loss elsewhere makes the handler read all guards. */
+		/* A loss at another address makes the handler read all guards. */
 		assert_int_equal(ftruncate(file, PAGE), 0);
 		memory[LEN - 1] = 1;
 		assert_true(guard_is_lost(guard));
@@ -268,7 +268,7 @@ static void guards_that_change_are_read_whole(void **state)
 	munmap(two[1], LEN);
 }
 
-/* What SIGBUS does to a child that touches memory nobody guards (any more). */
+/* Returns the status of a child that touches memory without a guard. */
 static int status_of_child(void (*prepare)(void))
 {
 	int status = 0;
@@ -291,7 +291,7 @@ static void by_the_application(int signal)
 
 static void guarded_elsewhere(void)
 {
-	signal(SIGBUS, SIG_DFL); /* cmocka has a handler of its own */
+	signal(SIGBUS, SIG_DFL); /* replaces the handler of cmocka */
 	guard_set(memory, PAGE, PAGE, wake, TAG);
 	cut_off();
 }
@@ -322,8 +322,8 @@ static void sigbus_elsewhere_goes_where_it_went(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
-/* A child, which has guards of its own, reuses an address of its parent's guard: that guard must
- * not answer there. */
+/* A child, which has its own guards, maps memory at an address of its parent's guard. The parent's
+ * guard must not apply there. */
 static void child_has_no_guard_of_its_parent(void **state)
 {
 	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
@@ -353,7 +353,7 @@ static void child_has_no_guard_of_its_parent(void **state)
 	guard_clear(guard);
 }
 
-/* The inode of the memory that serves in place of lost memory, as it is mapped. 0: none is. */
+/* Returns the inode of the memory that is mapped in place of lost memory, or 0 if there is none. */
 static unsigned long spare_inode(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -368,7 +368,7 @@ static unsigned long spare_inode(void)
 	return inode;
 }
 
-/* What a child writes there must not appear in its parent's connections. */
+/* Data that a child writes there must not appear in its parent's connections. */
 static void child_has_a_spare_of_its_own(void **state)
 {
 	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
@@ -392,7 +392,7 @@ static void child_has_a_spare_of_its_own(void **state)
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
-	assert_int_equal(spare_inode(), inode); /* the parent keeps its own */
+	assert_int_equal(spare_inode(), inode); /* the parent keeps its own memory */
 	guard_clear(guard);
 }
 

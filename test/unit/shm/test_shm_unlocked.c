@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of others in a program that locks its own: it is not locked, no pages are made for it, and
- * no limit is met. */
+/* Mappings of a peer's memory in a program that locks its own memory. They are not locked, no pages
+ * are allocated for them, and no limit applies to them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static int file_of(size_t len)
 	return fd >= 0 && ftruncate(fd, (off_t)len) == 0 ? fd : -1;
 }
 
-/* How much of this process is locked. */
+/* Returns the amount of memory that this process has locked. */
 static uint64_t locked(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");
@@ -59,7 +59,7 @@ static uint64_t locked(void)
 	return kib << 10;
 }
 
-/* In a child, so that nothing stays locked. */
+/* Runs a function in a child, so that nothing stays locked. */
 static void in_child(int (*run)(void))
 {
 	int status;
@@ -153,7 +153,7 @@ static void replace__takes_no_memory_where_all_is_locked(void **state)
 	in_child(replace_where_all_is_locked);
 }
 
-/* What cannot be mapped leaves nothing behind, and what was there stays. */
+/* A mapping that fails leaves nothing, and the old mapping stays. */
 static void map__that_is_refused(void **state)
 {
 	const int fd = file_of(LEN);

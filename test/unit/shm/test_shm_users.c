@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whom driver shm connects with: the options, and what they mean for each kind of user. */
+/* The users that the driver shm connects with: the options, and their effect on each kind of
+ * user. */
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>
@@ -80,13 +81,14 @@ static void connect__others_are_listed(void **state)
 	assert_true(connects("peer_gid=2001", &other, 0));
 	assert_true(connects("peer_gid=9:2002", &other, 2));
 	assert_false(connects("peer_gid=9:2002", &other, 1));
-	assert_false(connects("peer_gid=1001", &other, 2)); /* a user's number is no group's */
+	/* the number of a user is not that of a group */
+	assert_false(connects("peer_gid=1001", &other, 2));
 	assert_false(connects("peer_uid=2001", &other, 2));
 	assert_true(connects("peer_uid=any", &other, 0));
 	assert_true(connects("peer_gid=any", &other, 0));
 }
 
-/* The lists of either direction say nothing of the other. */
+/* The lists of one direction do not apply to the other. */
 static void serve__is_a_list_of_its_own(void **state)
 {
 	(void)state;
@@ -131,8 +133,8 @@ static void options__mode_is_octal(void **state)
 }
 
 /*
- * In a user namespace, one number stands for every user that has none there. It names nobody, even
- * if this side's own user has that number.
+ * In a user namespace, one number stands for every user that has no number there. It names nobody,
+ * even if this side's own user has that number.
  */
 static void connect__a_number_of_many_users_is_nobodys(void **state)
 {
@@ -164,7 +166,7 @@ static void overflow__is_none_where_every_number_is_mapped(void **state)
 	assert_int_equal(shm_overflow_of("", 65534), 65534);
 }
 
-/* Linux 6.5 */
+/* Returns whether the kernel reports the pidfd of a peer, which begins with Linux 6.5. */
 static bool has_peer_pidfd(int sock)
 {
 	socklen_t len = sizeof(int);
@@ -176,7 +178,7 @@ static bool has_peer_pidfd(int sock)
 	return true;
 }
 
-/* A socket that is connected to a process that has ended. */
+/* Returns a socket that is connected to a process that has ended. */
 static int connect_to_the_dead(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -210,7 +212,7 @@ static int connect_to_the_dead(void)
 	return fd;
 }
 
-/* The PID of one that has ended may be this one's by now. It proves nothing. */
+/* The PID of a process that has ended may by now be that of this process. It proves nothing. */
 static void own_process__is_one_that_lives(void **state)
 {
 	const struct weir_peer self = {
@@ -228,7 +230,7 @@ static void own_process__is_one_that_lives(void **state)
 	close(fds[1]);
 }
 
-/* What is read of a peer that has the groups 5000, 5001 and so on. */
+/* Returns the peer that is read if it has the groups 5000, 5001 and so on. */
 static struct weir_peer peer_with_groups(uint32_t n, uint32_t overflow_gid)
 {
 	const struct shm_overflow of_groups = {UINT32_MAX, overflow_gid};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What sim promises beyond the driver contract: one seed, one course of events; time; keys; and
- * ways to die. */
+/* The promises of sim beyond the driver contract: one course of events for each seed, time, keys,
+ * and the ways in which connections and devices end. */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "sim.h"
 
-/* A bit of everything; the hash of what happened. */
+/* Runs some of everything. Returns a hash of the events. */
 static uint64_t course(uint64_t seed, uint64_t *now_ns)
 {
 	struct fabric_wc wc;
@@ -66,7 +66,7 @@ static void sim_step__time_only_grows(void **state)
 	}
 	assert_int_equal(next, UINT64_MAX);
 	assert_int_equal(sim_now(net.world), before);
-	/* The time limit of the connection's set-up is no event any more. */
+	/* The time limit for the set-up of the connection is not pending any more. */
 	assert_true(before < 1000000000u);
 	sim_net_close();
 }
@@ -193,7 +193,7 @@ static void bind__wants_a_free_window(void **state)
 	sim_net_close();
 }
 
-/* The owner can't know yet that the peer was faster. */
+/* The owner cannot yet know that the peer invalidated the key first. */
 static void local_inv__of_what_the_peer_has_invalidated(void **state)
 {
 	struct fabric_wr inv = {.wr_id = 3, .op = FABRIC_LOCAL_INV, .flags = FABRIC_SIGNALED};
@@ -215,8 +215,8 @@ static void local_inv__of_what_the_peer_has_invalidated(void **state)
 }
 
 /*
- * Two places, which one peer takes: its next request displaces its own, and one of another peer as
- * well.
+ * One peer takes both entries of the backlog. Its next request displaces one of its own. A request
+ * of another peer displaces one as well.
  */
 static void listen__backlog_is_shared_by_peers(void **state)
 {
@@ -255,7 +255,7 @@ static void connect__unanswered_is_failed(void **state)
 	sim_net_request(&req);
 	assert_int_equal(sim_net_event(net.a.dev, FABRIC_CM_FAILED).error, -ETIMEDOUT);
 	assert_true(sim_now(net.world) >= 10000000000ull);
-	/* The late answer finds nobody. */
+	/* The requester has already closed its queue pair, so that the late answer fails. */
 	assert_int_equal(net.ops->accept(net.b.dev, req, &net.attr, NULL, 0, &net.b.qp), 0);
 	assert_true(sim_net_event(net.b.dev, FABRIC_CM_FAILED).error < 0);
 	sim_net_close();
@@ -287,7 +287,7 @@ static void sim_kill__peer_notices(void **state)
 		assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 1), 0);
 		for (uint32_t i = 0; i < MEM_BYTES; i++)
 			assert_int_equal(b->mem[i], 0xdd);
-		/* Nothing works there any more, and its address is free. */
+		/* Nothing works on this device, and its address is free. */
 		assert_int_equal(
 			net.ops->cm_poll(b->dev, &event, 1) + net.ops->poll(b->dev, &wc, 1), 0);
 		assert_int_equal(net.ops->listen(b->dev, "c", 1, NULL, &listener), -ENODEV);
@@ -322,7 +322,7 @@ static void sim_world_objects__counts_what_is_left(void **state)
 			 5); /* two devices, two registrations, a listener */
 	sim_net_connect();
 	assert_int_equal(sim_world_objects(net.world), 7);
-	sim_world_destroy(net.world); /* frees them */
+	sim_world_destroy(net.world); /* also frees these objects */
 }
 
 static void open__without_a_world_runs_by_polls(void **state)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests for connections that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST): peers
- * share the places of a listener by their addresses, and what gives way is rejected, destroyed and
- * counted. There is no device here: the events are made by hand, and the calls of librdmacm are the
- * test's.
+ * Connection requests that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST). Peers
+ * share the entries of a listener by their addresses. A request that is displaced is rejected,
+ * destroyed and counted. There is no device here: the test makes the events by hand, and replaces
+ * the functions of librdmacm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct rdma_cm_id listens, ids[IDS];
 static bool is_rejected[IDS], is_destroyed[IDS];
 static uint32_t nids, nrejected, ndestroyed, nacked;
 
-/* In place of librdmacm's: --wrap. */
+/* These functions replace librdmacm's (--wrap). */
 int __wrap_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_len);
 int __wrap_rdma_destroy_id(struct rdma_cm_id *id);
 int __wrap_rdma_ack_cm_event(struct rdma_cm_event *event);
@@ -77,7 +77,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* The engine rejects what waits. */
+/* Polls all requests. The engine rejects them. */
 static uint32_t poll_all(void)
 {
 	struct fabric_cm_event events[PLACES];
@@ -102,7 +102,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* From an address in numbers of either kind, and a port that no other request has. */
+/* Makes a request from a numeric address of either family and a port that no other request has. */
 static struct rdma_cm_id *request(const char *host)
 {
 	struct rdma_cm_event event = {.event = RDMA_CM_EVENT_CONNECT_REQUEST};
@@ -188,7 +188,7 @@ static void request__refused_where_no_other_address_has_more(void **state)
 }
 
 /*
- * The peer gives up before the engine polls. The request keeps its place until then, and may be
+ * The peer gives up before the engine polls. The request keeps its entry until then, and may be
  * displaced.
  */
 static void request__displaced_after_its_peer_has_left(void **state)
@@ -202,7 +202,7 @@ static void request__displaced_after_its_peer_has_left(void **state)
 	for (uint32_t i = 0; i < PLACES; i++)
 		request("192.0.2.1");
 	assert_true(is_gone(&ids[0]));
-	/* What else comes of it is nobody's. */
+	/* Further events for the request reach no user. */
 	verbs_cm_event(&event);
 	assert_int_equal(ndestroyed, 1);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * When a queue pair that used shared receives may be destroyed (ibv_modify_qp,
- * IBV_EVENT_QP_LAST_WQE_REACHED): not while the device may still hold receives of the shared queue,
- * nor while their completions were not polled. There is no device here: the queue pair is made by
- * hand, and what would destroy it is counted.
+ * IBV_EVENT_QP_LAST_WQE_REACHED). It must not be destroyed while one of these holds:
+ * - the device may still hold receives of the shared queue
+ * - their completions were not polled
+ *
+ * There is no device here: the test makes the queue pair by hand, and counts the calls that would
+ * destroy it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +29,7 @@ static struct ibv_device device = {.name = "none"};
 static struct ibv_qp ibv;
 static int destroyed;
 
-/* In place of libibverbs's: --wrap. */
+/* These functions replace libibverbs's (--wrap). */
 int __wrap_ibv_destroy_qp(struct ibv_qp *qp);
 
 int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
@@ -58,7 +61,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* One that the user has destroyed, in error as it is then. */
+/* Makes a queue pair that the user has destroyed, which is therefore in the error state. */
 static struct verbs_qp *make_leaving(bool was_connected)
 {
 	struct verbs_qp *qp = calloc(1, sizeof(*qp));
@@ -78,7 +81,7 @@ static struct verbs_qp *make_leaving(bool was_connected)
 	return qp;
 }
 
-/* As a poll of the completion queue leaves it, and what follows that. */
+/* Acts like a poll of the completion queue, and like the steps that follow a poll. */
 static void poll_cq(bool is_empty)
 {
 	cq.is_empty = is_empty;
@@ -104,7 +107,7 @@ static void reap__not_before_the_device_is_done_with_the_last_receive(void **sta
 	assert_int_equal(destroyed, 0);
 	tell_last(qp);
 	assert_int_equal(destroyed, 0);
-	/* Completions may have come since the queue was last seen empty. */
+	/* More completions may have arrived since the queue was last seen empty. */
 	poll_cq(true);
 	assert_int_equal(destroyed, 0);
 	poll_cq(false);
@@ -115,7 +118,7 @@ static void reap__not_before_the_device_is_done_with_the_last_receive(void **sta
 	assert_true(TAILQ_EMPTY(&dev.leaving));
 }
 
-/* It has taken none. */
+/* This queue pair has taken no receive. */
 static void reap__of_one_that_was_never_connected_waits_for_no_word(void **state)
 {
 	(void)state;
@@ -135,7 +138,8 @@ static void reap__of_a_dead_device_waits_for_no_word(void **state)
 	assert_int_equal(destroyed, 1);
 }
 
-/* Its time is over without a word; that the device gives none is known from then on. */
+/* The time limit passes without an event. From then on it is known that the device reports no such
+ * event. */
 static void reap__of_a_silent_device_goes_by_the_completion_queue(void **state)
 {
 	struct verbs_qp *qp = make_leaving(true);
