@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requesters' application: makes calls as planned, and checks how each ends. */
+/* The application of the requesters. It makes the planned calls and checks how each of them
+ * ends. */
 #include "wsim.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ static bool may_end_connections(const struct wsim_run *run)
 	return run->options.level > 0;
 }
 
-/* The results, byte by byte. */
+/* Checks the results byte by byte. */
 static void check_results(struct wsim_run *run, uint32_t id, struct weir_call *call,
 			  const struct weir_result *result)
 {
@@ -101,7 +102,8 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 		check_results(run, id, call, result);
 }
 
-/* Errors for chunks that are too small, or more than there are buffers for. */
+/* Returns whether the error is one for chunks that are too small, or for more chunks than there are
+ * buffers. */
 static bool is_for_want(const struct weir_conn *conn, uint32_t rdma_err)
 {
 #ifndef WEIR_WITHOUT_VERSION2
@@ -118,7 +120,7 @@ static struct wsim_link *link_of(const struct weir_call *call)
 	return weir_conn_user(weir_call_conn(call));
 }
 
-/* Whether the application could be told this. */
+/* Checks whether this status is possible for the call. */
 static void check_status(struct wsim_run *run, uint32_t id, const struct weir_call *call,
 			 const struct weir_result *result)
 {
@@ -144,8 +146,8 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ECANCELED:
 		run->counts.cancelled++;
-		/* Or another one was cancelled, whose memory nothing but the end of the connection
-		 * could take back. */
+		/* Another call may have been cancelled. Only the end of the connection could take
+		 * back its memory. */
 		if (!plan->is_cancelled && !(is_closed && link_of(call)->side->ncancelled > 0))
 			wsim_violation(run, "call %u: cancelled by nobody", id);
 		return;
@@ -176,15 +178,15 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 			wsim_violation(run, "call %u: given up too early", id);
 		return;
 	default:
-		/* Why the latest attempt to remake the connection failed. */
+		/* The status is the error of the latest failed attempt to reconnect. */
 		run->counts.lost++;
 		if (!plan->reconnects || !is_closed || !may_end_connections(run))
 			wsim_violation(run, "call %u: ended with %d", id, result->status);
 	}
 }
 
-/* Of the latest. Its memory is the application's again when 'done' says so, which must follow, and
- * not before. */
+/* Cancels one of the latest calls. Its memory belongs to the application again when 'done' is
+ * called, which must follow, and not before. */
 void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 {
 	struct wsim_call *plan;
@@ -202,12 +204,12 @@ void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 	if (rc == 0) {
 		plan->is_cancelled = true;
 		plan->side->ncancelled++;
-	} else if (rc != -EINVAL) { /* it is being ended already */
+	} else if (rc != -EINVAL) { /* the call is already about to end */
 		wsim_violation(run, "call %u: cancelling it gave %d", run->ncalls - 1 - back, rc);
 	}
 }
 
-/* Memory for the results of an operation, or, with WSIM_ITEMS, for all. */
+/* Offers memory for the results of an operation, or for all results if 'op' is WSIM_ITEMS. */
 static int offer(struct wsim_side *side, const struct wsim_call *plan, uint32_t op,
 		 struct weir_call *call)
 {
@@ -272,7 +274,7 @@ static void refused(struct wsim_run *run, uint32_t id, int rc, bool must_work)
 		wsim_violation(run, "call %u: refused with %d", id, rc);
 }
 
-/* A call that was begun for its plan. */
+/* Submits a call that was begun for its plan. */
 static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, bool must_work)
 {
 	struct wsim_side *side = link->side;
@@ -286,7 +288,7 @@ static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, 
 	plan->reconnects = link->reconnects;
 	rc = describe(link, id, call);
 	if (rc == 0) {
-		/* A time-out may end other calls in here, but not this one. */
+		/* A timeout may end other calls in here, but not this one. */
 		plan->is_submitted = true;
 		run->nactive++;
 		rc = weir_call_submit(call);
@@ -304,7 +306,7 @@ static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, 
 	wsim_note(run, "call", side->index, id, plan->proc);
 }
 
-/* One like that, which has just ended: with other data. */
+/* Reuses a call that has just ended, with other data. */
 static void call_reuse(struct wsim_link *link, struct weir_call *call, uint32_t first,
 		       const struct wsim_call *ended)
 {
@@ -351,7 +353,7 @@ static void call_reuse(struct wsim_link *link, struct weir_call *call, uint32_t 
 	submit(to, id, next, false);
 }
 
-/* Applications do this in a callback, too. */
+/* Applications also do this in a callback. */
 static void act_in_callback(struct wsim_run *run, struct wsim_link *link)
 {
 	if (run->is_calm)
@@ -383,7 +385,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		run->counts.ok++;
 		check_reply(run, id, call, result);
 	}
-	/* The memory is the application's: it is used for something else at once. */
+	/* The memory belongs to the application, which reuses it at once. */
 	wsim_slot_put(plan->side, plan->slot);
 	call_reuse(link, call, first, plan);
 	act_in_callback(run, link);

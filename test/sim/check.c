@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What must hold, at each step and at the end.
+ * The conditions that must hold at each step and at the end.
  *
- * The books are audited rather than trusted: each buffer that a pool counts as taken must be found
- * with exactly as many owners, each credit with a call that the responder has, each request that a
- * program has with that program.
+ * The checks do not trust the counters. Each buffer that a pool counts as taken must be found with
+ * exactly as many owners. Each credit must belong to a call that the responder has. Each request
+ * that a program has must be counted for that program.
  */
 #include "call_pool.h"
 #include "wsim.h"
@@ -25,7 +25,7 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	owned->bulk += buf->pool == engine->bulk_pool;
 }
 
-/* Each names the next. */
+/* Each buffer of the chain names the next. */
 static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf,
 			struct owned *owned)
 {
@@ -146,7 +146,7 @@ static void check_pool(struct wsim_side *side, const char *what, const struct me
 			       side->index, pool->in_use, what, owned);
 }
 
-/* Nothing went wrong that no fault could have brought about. */
+/* Checks that no error was counted that no fault could have caused. */
 static void check_stats(struct wsim_side *side)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -154,7 +154,8 @@ static void check_stats(struct wsim_side *side)
 	weir_engine_stats(side->engine, &stats);
 	if (stats.rnr)
 		wsim_violation(side->run, "engine %u: a message met no receive", side->index);
-	/* A responder may come late to a call that was given up: its key has ended then. */
+	/* A responder may access the memory of a call after the call was given up and its key has
+	 * ended. */
 	if (stats.remote_access_errors &&
 	    !(side->engine->uses_windows && (stats.calls_timed_out || side->ncancelled)))
 		wsim_violation(side->run, "engine %u: a key was used that does not open the memory",
@@ -168,7 +169,7 @@ static void check_stats(struct wsim_side *side)
 static void check_side(struct wsim_side *side)
 {
 	const struct wsim_run *run = side->run;
-	struct owned owned = {.send = 1}; /* the zeros */
+	struct owned owned = {.send = 1}; /* the buffer of zeros */
 	const struct engine_srq *srq = side->engine->srq;
 	uint32_t nconns = 0, handling = 0, held = 0;
 	const struct engine_endpoint *ep;
@@ -195,7 +196,7 @@ static void check_side(struct wsim_side *side)
 		if (run->held[i].side != side)
 			continue;
 		held++;
-		if (!weir_request_conn(req)) { /* an orphan, and its message with it */
+		if (!weir_request_conn(req)) { /* an orphan, and its message */
 			handling++;
 			count_request(side->engine, req, &owned);
 			if (req->is_group)
@@ -233,7 +234,8 @@ static void check_side(struct wsim_side *side)
 	check_stats(side);
 }
 
-/* With no connection left. Those that are shared stay with the engine, and none is held. */
+/* Returns whether all receives are back in their pool when no connection is left. Shared receives
+ * stay with the engine, and none of them is held. */
 static bool receives_are_back(const struct weir_engine *engine)
 {
 	const struct engine_srq *srq = engine->srq;
@@ -246,12 +248,12 @@ static bool receives_are_back(const struct weir_engine *engine)
 	return engine->recv_pool->in_use == srq->nbufs && srq->credits.shared == 0;
 }
 
-/* Memory of calls that are over: nobody has written to it since, and no window opens it. With the
- * policy 'window' that is all that could; with 'pool' the keys of whole regions stay valid, by its
- * definition. */
+/* Checks the memory of calls that have ended: nobody has written to it since, and no window opens
+ * it. With the policy 'window' this covers all access. With 'pool' the keys of whole regions stay
+ * valid by definition. */
 static void check_memory(struct wsim_side *side)
 {
-	uint32_t slot = side->run->step % WSIM_SLOTS; /* one a step */
+	uint32_t slot = side->run->step % WSIM_SLOTS; /* one slot for each step */
 
 	if (side->slots[slot].is_busy)
 		return;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-sim finds each seeded bug: with the seed that is known to, or by a search of at most 2,000.
-And it finds nothing with the same seeds when none is chosen. Arguments: the program of a build with
-seeded_bugs, the list of bugs."""
+"""Checks that weir-sim finds each seeded bug: with the seed that is known to find it, or by a
+search of at most 2,000 seeds. With the same seeds and no bug, weir-sim must find nothing.
+Arguments: the program of a build with seeded_bugs, the list of bugs."""
 
 import re
 import subprocess
@@ -26,7 +26,7 @@ def bugs(path):
 
 
 def check(number, seed, what):
-    """None, or what is wrong."""
+    """Returns None, or a text that says what is wrong."""
     clean = sim('--seed', seed)
     if clean.returncode != 0:
         return 'seed %s finds something though no bug is chosen: %s' % (seed, clean.stderr)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responders' application: checks the arguments of each call, and replies at once or later. */
+/* The application of the responders. It checks the arguments of each call, and replies at once or
+ * later. */
 #include "wsim.h"
 
 #include <string.h>
@@ -12,7 +13,7 @@ static struct wsim_side *side_of(const struct weir_request *req, struct wsim_run
 	return NULL;
 }
 
-/* The call by what is at the start of its arguments; NULL: that is no call of anybody's. */
+/* Returns the call that the start of its arguments names, or NULL if no such call was submitted. */
 static struct wsim_call *call_of(struct wsim_run *run, struct weir_xdr_in *args, uint32_t *id)
 {
 	if (weir_xdr_get_u32(args, id) != 0 || *id >= run->ncalls || !run->calls[*id].is_submitted)
@@ -58,10 +59,10 @@ static void on_sent(void *arg)
 	struct sent *sent = arg;
 
 	sent->side->on_sent_done++;
-	wsim_slot_put(sent->side, sent->slot); /* written over at once */
+	wsim_slot_put(sent->side, sent->slot); /* the memory is reused at once */
 }
 
-/* Results from memory of our own, when there is some, or from the table. */
+/* Adds results from the application's own memory if there is a free slot, or from the table. */
 static int put_results(struct wsim_side *side, struct weir_request *req, uint32_t id,
 		       struct weir_xdr_out *out)
 {
@@ -122,7 +123,7 @@ static void reply(struct wsim_side *side, struct weir_request *req, uint32_t id)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
-	/* The bound of what is encoded: items named by reference are left out. */
+	/* The bound of the encoded results does not count items that are passed by reference. */
 	if (plan->proc == WSIM_NULL) {
 		out = weir_request_results(req, 0);
 	} else {
@@ -142,8 +143,11 @@ static void reply(struct wsim_side *side, struct weir_request *req, uint32_t id)
 	weir_request_reply(req);
 }
 
-/* A call runs once. One that may be sent again may run again, but not if it is not idempotent: not
- * but by a responder that died, and its memory of the call with it. */
+/* Checks how often a call ran.
+ * - A call runs once.
+ * - A call that may be retransmitted may run again.
+ * - A call that is not idempotent may run again only after its responder died, because the
+ *   duplicate request cache is then empty. */
 static void check_runs(struct wsim_run *run, uint32_t id, const struct wsim_side *side)
 {
 	struct wsim_call *plan = &run->calls[id];
@@ -184,9 +188,8 @@ void wsim_handle(struct weir_request *req, void *arg)
 		reply(side, req, id);
 }
 
-/* Memory of the application's for an argument. It is taken as a whole for the call, and never given
- * back before the reply: here the table's, which nobody may change, would show a stray write, so
- * scratch memory is used. */
+/* Provides the application's memory for an argument. All of it belongs to the call until the reply.
+ * Scratch memory is used, because nobody may change the table. */
 int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place,
 	       void *arg)
 {
@@ -204,7 +207,7 @@ int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct wei
 	}
 	if (!(plan->place >> item & 1))
 		return -1;
-	/* Behind the slots: a place for each item of each call that may be under way. */
+	/* After the slots there is memory for each item of each call that may be active. */
 	place->region = side->region;
 	place->data = side->mem + WSIM_SLOTS * WSIM_SLOT_BYTES +
 		      ((size_t)(id % WSIM_PLACED) * WSIM_ITEMS + item) * 8192u;

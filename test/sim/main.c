@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-sim: which seeds to run, and what to say about them. doc/weir-sim.rst describes it. */
+/* weir-sim: which seeds to run, and what to print about them. doc/weir-sim.rst describes it. */
 #include "wsim.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static void on_crash(int signal)
 	_exit(1);
 }
 
-/* The address sanitizer has a better report. */
+/* The address sanitizer prints a better report. */
 static void catch_crashes(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -171,7 +171,7 @@ static bool set_extension(struct wsim_options *options, const char *text)
 	return false;
 }
 
-/* What would silently not be run: false. */
+/* Returns false if the extension would silently not be used. */
 static bool has_its_extension(const struct wsim_options *options)
 {
 	return options->extension == WEIR_EXTENSION_OFF || options->protocol != WEIR_PROTOCOL_V1;
@@ -272,7 +272,7 @@ static bool set(struct settings *settings, int option, const char *text)
 	}
 }
 
-/* "SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]", each as its option has it. */
+/* Parses "SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]". Each word has the form of its option. */
 static bool set_line(struct settings *settings, char *line)
 {
 	static const char options[] = "smlPe";
@@ -286,7 +286,7 @@ static bool set_line(struct settings *settings, char *line)
 	return true;
 }
 
-/* A line for each; '#' begins a comment. */
+/* Each run has a line; '#' begins a comment. */
 static int run_file(struct settings *settings)
 {
 	FILE *file = fopen(settings->file, "r");

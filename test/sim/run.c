@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run: steps with faults, then the faults stop and everything has to come to its end. */
+/* One run: steps with faults. Then the faults stop, and all calls and connections must end. */
 #include "wsim.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "fault.h"
 
-/* After the faults stopped: every deadline there is, and then some. */
+/* The time after the faults stopped: longer than every deadline. */
 #define CALM_NS	   (100 * MS)
 #define CALM_STEPS 400000u
 #define TRIES	   3u
@@ -42,7 +42,7 @@ bool wsim_chance(struct wsim_run *run, uint32_t percent)
 
 uint64_t wsim_now(const struct wsim_run *run)
 {
-	return sim_now(run->world) + 1; /* 0 is no time to an engine */
+	return sim_now(run->world) + 1; /* an engine treats 0 as no time */
 }
 
 void wsim_violation(struct wsim_run *run, const char *format, ...)
@@ -76,7 +76,7 @@ static void poll_side(struct wsim_run *run, struct wsim_side *side, uint32_t bud
 		weir_engine_poll(side->engine, budget, wsim_now(run));
 }
 
-/* Some of the engines, in any order, some of them only a little. */
+/* Polls some of the engines in random order, some of them only with a small budget. */
 static void poll_some(struct wsim_run *run)
 {
 	uint32_t n = wsim_nsides(run), first = wsim_below(run, n);
@@ -91,8 +91,8 @@ static void pass_time(struct wsim_run *run)
 {
 	uint32_t what = wsim_below(run, 100);
 
-	/* Long ones are faults, too: engines that nobody polls meanwhile may run into each other's
-	 * time limits. */
+	/* Long steps act as faults as well: engines that are not polled meanwhile may exceed each
+	 * other's time limits. */
 	if (what < 2)
 		sim_run_until(run->world,
 			      sim_now(run->world) +
@@ -101,7 +101,7 @@ static void pass_time(struct wsim_run *run)
 		sim_run_until(run->world, sim_now(run->world) + wsim_below(run, 20000));
 	else if (sim_next(run->world) - sim_now(run->world) > MS / 5 || !sim_step(run->world))
 		sim_run_until(run->world,
-			      sim_now(run->world) + MS / 10); /* not to a time limit at once */
+			      sim_now(run->world) + MS / 10); /* not past a time limit at once */
 }
 
 static struct wsim_side *any_requester(struct wsim_run *run)
@@ -131,7 +131,7 @@ static void close_one(struct wsim_run *run)
 		weir_conn_shutdown(conn);
 }
 
-/* A process dies, or one that died is started again. */
+/* Kills a process, or starts one that died. */
 static void kill_or_start(struct wsim_run *run)
 {
 	struct wsim_side *side = &run->sides[wsim_below(run, wsim_nsides(run))];
@@ -154,12 +154,12 @@ static void connect_or_call(struct wsim_run *run, struct wsim_link *link)
 		wsim_link_connect(link);
 		return;
 	}
-	/* Calls of one that is being remade wait. */
+	/* Calls of a connection that reconnects wait. */
 	while (link->conn && (link->is_open || conn_takes_calls(link->conn)) && burst-- > 0)
 		wsim_call_make(link, false);
 }
 
-/* What the applications do of their own. */
+/* Performs actions that the applications start themselves. */
 static void act(struct wsim_run *run)
 {
 	struct wsim_side *side = any_requester(run);
@@ -211,7 +211,7 @@ static bool all_closed(const struct wsim_run *run)
 	return true;
 }
 
-/* Steps until it is so, within a bound of virtual time. */
+/* Steps until the condition holds, within a bound of virtual time. */
 static bool until(struct wsim_run *run, bool (*is_so)(const struct wsim_run *), const char *what)
 {
 	uint64_t end_ns = sim_now(run->world) + CALM_NS;
@@ -227,7 +227,7 @@ static bool until(struct wsim_run *run, bool (*is_so)(const struct wsim_run *), 
 	return !run->is_violated;
 }
 
-/* No fault any more: all that is under way ends. */
+/* Stops the faults and waits until all active calls have ended. */
 static void calm_down(struct wsim_run *run)
 {
 	run->is_calm = true;
@@ -240,7 +240,8 @@ static void calm_down(struct wsim_run *run)
 	until(run, is_done, "a call or a reply is under way yet");
 }
 
-/* Something that the fault driver keeps back for some polls, however long these take in time. */
+/* Returns whether the driver 'fault' delays something for a number of polls, however long these
+ * polls take. */
 static bool is_held_back(const struct wsim_run *run)
 {
 	for (uint32_t i = 0; i < wsim_nsides(run); i++)
@@ -254,7 +255,7 @@ static void reopen(struct wsim_run *run)
 	uint64_t end_ns = sim_now(run->world) + 20 * MS;
 	uint32_t steps = 0;
 
-	/* Ends that were under way are noticed; buffers come back with them. */
+	/* Waits until pending ends were noticed and their buffers were returned. */
 	while ((sim_now(run->world) < end_ns || is_held_back(run)) && !run->is_violated) {
 		if (steps++ == CALM_STEPS)
 			wsim_violation(
@@ -269,7 +270,7 @@ static void reopen(struct wsim_run *run)
 	until(run, all_open, "a connection does not open");
 }
 
-/* Whoever is there can call, and be answered. */
+/* Checks that every open connection can make a call and gets an answer. */
 static void prove(struct wsim_run *run)
 {
 	for (uint32_t n = 0; n < TRIES && !run->is_violated; n++) {
@@ -313,8 +314,7 @@ static void count_faults(struct wsim_run *run, const struct wsim_side *side)
 
 static void end(struct wsim_run *run)
 {
-	/* All on a side that broke the rules may be in any state: it is left to the end of the
-	 * process. */
+	/* After a violation any state is possible. The process ends without a cleanup. */
 	if (run->is_violated)
 		return;
 	for (uint32_t i = run->nrequesters; i < wsim_nsides(run); i++) {
@@ -340,7 +340,7 @@ int wsim_run(struct wsim_run *run, const struct wsim_options *options)
 	run->rng = options->seed;
 	run->cancel_rng = ~options->seed;
 	run->again_rng = ~options->seed ^ 1;
-	rte_srand(options->seed); /* XIDs */
+	rte_srand(options->seed); /* seeds the XIDs */
 	if (wsim_world_create(run) != 0) {
 		wsim_violation(run, "the engines can't be made");
 		return 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-sim as a program: seeds replay exactly, options are checked, output can be read. Argument:
-the program."""
+"""Tests weir-sim as a program: seeds replay exactly, options are checked, and the output can be
+parsed. Argument: the program."""
 
 import json
 import os
@@ -120,7 +120,7 @@ class Options(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, text)
                 self.assertIn(f":{1 if args else 2}: version 1 has no extension 'all': give the "
                               "line v2", done.stderr)
-            lines('3 50 3 v2\n3 50 3 v1 off\n')  # each line is what is run
+            lines('3 50 3 v2\n3 50 3 v1 off\n')  # each line is one run
             self.assertEqual(len(results('--seeds-from', path, '--extension', 'all')), 2)
 
     def test_help_names_them(self):

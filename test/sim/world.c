@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Engines, their memory, listeners and connections; how they are made, killed and made again. */
+/* Engines with their memory, listeners and connections: how they are created, killed and created
+ * again. */
 #include "wsim.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@ struct fabric_dev *wsim_device(const struct wsim_side *side)
 	return fault_inner(side->engine->dev);
 }
 
-/* Draw from the seed what is chosen once per machine, and what the wires are like. */
+/* Draws from the seed the settings of a machine, and the properties of the wires. */
 static void draw_profile(struct wsim_run *run)
 {
 	struct weir_profile *profile = &run->profile;
@@ -35,7 +36,7 @@ static void draw_profile(struct wsim_run *run)
 	profile->protocol = run->options.protocol;
 	profile->extension = run->options.extension;
 	profile->transmissions = 2 + (uint32_t)(run->options.seed % 7);
-	if (run->options.seed % 4 > 0) { /* by the extension wherever it can be */
+	if (run->options.seed % 4 > 0) { /* use the extension wherever that is possible */
 		profile->round_trip_ns = profile->operation_ns = 0;
 		profile->message_ns = profile->copy_ns = 0;
 	}
@@ -44,9 +45,9 @@ static void draw_profile(struct wsim_run *run)
 	profile->credits = 1 + wsim_below(run, 8);
 	profile->inline_bytes = 1024u << wsim_below(run, 3);
 	profile->connections = WSIM_CONNS * 3;
-	/* A connection that is over is still counted until its end is noticed. */
+	/* A connection that has ended is counted until its end is noticed. */
 	profile->recv_buffers = profile->connections * (profile->credits + ENGINE_RECV_RESERVE);
-	/* Not drawn: the runs of seeds that are kept are to stay what they were. */
+	/* This is not drawn, so that the runs of kept seeds do not change. */
 	profile->shared_receives =
 		run->options.seed % 4 == 3 ? WEIR_SHARED_RECEIVES_ON : WEIR_SHARED_RECEIVES_OFF;
 	profile->recv_buffers +=
@@ -57,27 +58,28 @@ static void draw_profile(struct wsim_run *run)
 	profile->long_buffer_bytes = 72u << 10;
 	profile->bulk_buffer_bytes = 72u << 10;
 	profile->exposure = wsim_chance(run, 75) ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
-	/* Nor this; with 'window' it means nothing. */
+	/* This is not drawn either. With 'window' it has no effect. */
 	profile->protection = !profile->shared_receives && run->options.seed / 4 % 2
 				      ? WEIR_PROTECTION_CONNECTION
 				      : WEIR_PROTECTION_SHARED;
-	run->cancels = run->options.level > 0 && run->options.seed % 13 % 5 == 0; /* nor this */
+	/* not drawn either */
+	run->cancels = run->options.level > 0 && run->options.seed % 13 % 5 == 0;
 	profile->windows = is_tight ? 64 : 256;
 	profile->remote_invalidation = wsim_chance(run, 70);
 	profile->call_timeout_ms =
-		1000; /* a call that has to wait for it is lost: the bound of a run is shorter */
+		1000; /* longer than a run: a call that only its timeout ends is an error */
 	profile->connect_timeout_ms = 5;
 	profile->reconnect_delay_ms = 1;
 	profile->reconnect_delay_max_ms = 1 + wsim_below(run, 4);
 	profile->reconnect_give_up_ms = 10 + wsim_below(run, 30);
 	profile->resends = 1 + wsim_below(run, 6);
-	/* No reply is forgotten in a run. */
+	/* No reply is dropped from the cache during a run. */
 	profile->replay_entries = WSIM_CALLS;
 	profile->replay_bytes = 4u << 20;
 	profile->poll_budget = 1 + wsim_below(run, 64);
 }
 
-/* What may differ from one engine to the next. */
+/* Draws the settings that may differ between engines. */
 static void draw_side(struct wsim_side *side)
 {
 	struct wsim_run *run = side->run;
@@ -122,7 +124,7 @@ static void draw_faults(struct wsim_run *run)
 	run->one_in = rates[level] ? 1 + rates[level] / 2 + wsim_below(run, rates[level] * 2) : 0;
 }
 
-/* The driver's ops, with short cuts: those of sim, when nothing stands between. */
+/* The driver's ops with direct operations: those of sim, if no other driver is between. */
 static struct fabric_ops ops_now;
 
 static bool send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
@@ -273,8 +275,7 @@ void wsim_side_destroy(struct wsim_side *side)
 	side->listener = NULL;
 }
 
-/* The process dies. What its application had is gone with it; the engine is only there to be taken
- * down. */
+/* The process dies and its application's state is lost. The engine stays only to be destroyed. */
 void wsim_side_kill(struct wsim_side *side)
 {
 	wsim_note(side->run, "kill", side->index, 0, 0);
@@ -300,9 +301,10 @@ int wsim_world_create(struct wsim_run *run)
 	run->nrequesters = 1 + wsim_below(run, 3);
 	run->nresponders = 1 + wsim_below(run, 2);
 	run->has_now = wsim_chance(run, 50);
-	run->keeps_replies = run->options.seed % 8 != 3; /* not drawn, either */
-	run->calls_again = run->options.seed % 4 == 2;	 /* nor this */
-	/* Engines that a listener knows must not go before it: not where processes are killed. */
+	run->keeps_replies = run->options.seed % 8 != 3; /* not drawn either */
+	run->calls_again = run->options.seed % 4 == 2;	 /* not drawn either */
+	/* An engine that a listener names must outlive the listener. This excludes runs in which
+	 * processes are killed. */
 	run->hands_over = run->options.level < 3 && wsim_chance(run, 40);
 	for (uint32_t i = 0; i < wsim_nsides(run) && rc == 0; i++) {
 		struct wsim_side *side = &run->sides[i];

@@ -9,11 +9,9 @@
 
 #include "engine.h"
 
-#define N   96u
-#define FEW 16u /* late endpoints that are asked in a tick */
-#define POLLS                                                                                      \
-	20u /* connection events and mail, which there are none of here, are not looked at         \
-	     */
+#define N     96u
+#define FEW   16u /* late endpoints that are asked in a tick */
+#define POLLS 20u /* polls; none of them finds connection events or mail, as this test has none */
 
 struct point {
 	struct engine_endpoint ep;
