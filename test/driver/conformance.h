@@ -3,59 +3,61 @@
 #define CONFORMANCE_H
 
 /*
- * The driver contract (lib/fabric/driver.h) as tests, written once for all drivers. A driver brings
- * a harness; each test opens two devices with it, and closes all at its end.
+ * The driver contract (lib/fabric/driver.h) as tests, written once for all drivers. A driver
+ * provides a harness. Each test opens two devices with it, and closes everything at its end.
  */
 
 #include "driver.h"
 
-/* Where a driver falls short of the contract, and why that is borne. */
+/* Ways in which a driver does not fulfil the contract, and why that is accepted. */
 enum driver_shortfall {
-	/* A Send completes when it is on its way: that it met no receive, or a short one, shows on
-	 * the sending side only as the end of the connection. */
+	/* A Send completes when it was sent. If it meets no receive or a short one, the sending
+	 * side only sees the end of the connection. */
 	DRIVER_SENDS_UNANSWERED = 1,
-	/* Private data arrives at its full length, what was not sent as zeros: so InfiniBand's
-	   messages are. */
+	/* Private data always arrives at its full length, padded with zeros, as in InfiniBand's
+	 * messages. */
 	DRIVER_PRIVATE_DATA_PADDED = 2,
-	/* That a message met no receive, only the sender is told. */
+	/* Only the sender sees that a message met no receive. */
 	DRIVER_RNR_AT_SENDER = 4,
-	/* rxe has one code for a receive that is too short and for one that is not registered, and
-	 * the peer of either gets one that says nothing. */
+	/* rxe has the same code for a receive that is too short and for one that is not registered,
+	 * and the peer gets a code that names neither. */
 	DRIVER_RECV_ERRORS_VAGUE = 8,
-	/* rxe answers a Send whose key it can't invalidate as if it had been one without, and
-	 * invalidates the windows of other connections, too. */
+	/* If rxe cannot invalidate the key of a Send, it treats the Send as one without a key. It
+	 * also invalidates the windows of other connections. */
 	DRIVER_INVALIDATION_LAX = 16,
-	/* rxe checks what comes through a window against the bounds of the window's region. */
+	/* rxe checks an access through a window against the bounds of the window's region. */
 	DRIVER_WINDOWS_UNBOUNDED = 32,
-	/* 8 bits of a window's key change with each bind: the 257th key is the first one again. */
+	/* 8 bits of a window's key change with each bind, so that the 257th key equals the first
+	 * one. */
 	DRIVER_WINDOW_KEYS_256 = 64,
 	/*
-	 * An access to memory of a side that exposes nothing does not fail: it waits for a region
-	 * that never comes.
+	 * An access to memory of a side that exposes nothing does not fail. It waits for a region
+	 * that is never provided.
 	 */
 	DRIVER_UNEXPOSED_UNANSWERED = 128,
 };
 
 struct driver_harness {
-	const char *name; /* of the group of tests, so that a failure can be had again */
+	const char *name; /* of the group of tests, so that a failure can be repeated */
 	const struct fabric_ops *ops;
-	/* Before each test: fill in 'options' and 'addr'. After it, with all closed: check what is
-	 * left. */
+	/* 'start' is called before each test and fills in 'options' and 'addr'. 'stop' is called
+	 * after it, when all is closed, and checks what is left. */
 	void (*start)(struct driver_harness *harness);
 	void (*stop)(struct driver_harness *harness);
-	/* Called after polls that found nothing ('idle' in a row): let something happen, or time
-	 * pass. false when nothing more is to be expected. 'settling': the test waits for nothing,
-	 * and looks that nothing comes. */
+	/* Called after polls that found nothing ('idle' in a row). Lets something happen, or lets
+	 * time pass. Returns false if nothing more is expected. With 'settling' the test waits for
+	 * nothing, and checks that nothing happens. */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
-	uint32_t shortfalls;  /* enum driver_shortfall */
-	bool shows;	      /* messages, half of those at least that it may show; false: none */
-	bool has_credentials; /* the kernel names the peer's user, group and process */
+	uint32_t shortfalls; /* enum driver_shortfall */
+	/* delivers messages: at least half of those that it may deliver; false: none */
+	bool shows;
+	bool has_credentials; /* the kernel reports the peer's user, group and process */
 	char options[64];
 	char addr[FABRIC_ADDR_MAX];
 	void *state;
 };
 
-/* Run all tests. The number that failed. */
+/* Runs all tests. Returns the number of failed tests. */
 int driver_conformance(struct driver_harness *harness);
 
 #endif

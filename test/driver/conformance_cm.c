@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Set-up and end of connections. */
+/* The start and end of connections. */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -48,8 +48,7 @@ static void connect__private_data_goes_both_ways(void **state)
 	assert_ptr_equal(event.qp_ctx, &c->b);
 }
 
-/* Who the peer is, REQUEST and both ESTABLISHED events say. Over shm both sides are this process.
- */
+/* REQUEST and both ESTABLISHED events identify the peer. Over shm both sides are this process. */
 static void identity_is(const struct conf *c, const struct weir_peer *peer)
 {
 	assert_true(strlen(peer->address) > 0 && strlen(peer->address) < sizeof(peer->address));
@@ -80,7 +79,8 @@ static void connect__events_say_who_the_peer_is(void **state)
 	assert_string_equal(event.peer.address, first.address);
 }
 
-/* To connect where nobody listens. false: refused at once, without an event. */
+/* Connects to an address without a listener. Returns false if that was refused at once, without an
+ * event. */
 static bool connect_to_nobody(struct conf *c)
 {
 	int rc;
@@ -135,7 +135,7 @@ static void connect__receives_are_posted_before_established(void **state)
 	b = conf_accept(c, &c->b, conf_event(c, &c->b, FABRIC_CM_REQUEST).req, &c->b);
 	conf_recv(c, b, &c->b, 2, 0, 64);
 	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
-	/* The other side may not have been told yet. */
+	/* The other side may not yet have its event. */
 	conf_send(c, a, 3, SIGNAL, conf_sge(&c->a, 100, 9));
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_OK);
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_OK);
@@ -218,7 +218,7 @@ static void unlisten__ends_what_waits(void **state)
 		conf_round(c, true);
 	c->ops->unlisten(c->listener);
 	c->listener = NULL;
-	/* A request that was handed over is still to be answered. */
+	/* A request that was polled must still be answered. */
 	if (c->b.nevents > 0)
 		c->ops->reject(c->b.dev, c->b.events[0].req, NULL, 0);
 	c->b.nevents = 0;
@@ -257,13 +257,15 @@ static void accept__of_one_that_gave_up_is_failed(void **state)
 	conf_destroy(c, a);
 	c->attr.ctx = &c->b;
 	if (c->ops->accept(c->b.dev, event.req, &c->attr, NULL, 0, &c->qps[0]) != 0) {
-		c->qps[0] = NULL; /* it could be seen at once, and the request is over */
+		/* the failure may be reported at once, and the request has ended */
+		c->qps[0] = NULL;
 		conf_settle(c);
 		assert_int_equal(c->a.nevents + c->b.nevents, 0);
 		return;
 	}
 	conf_settle(c);
-	/* Established for a moment, or not at all: over, in any case. */
+	/* The connection was established for a short time or not at all. In both cases it has
+	 * ended. */
 	assert_true(c->b.nevents > 0);
 	event = c->b.events[c->b.nevents - 1];
 	assert_true(event.kind == FABRIC_CM_FAILED || event.kind == FABRIC_CM_DISCONNECTED);
@@ -300,7 +302,7 @@ static void disconnect__peer_is_told_once(void **state)
 	assert_ptr_equal(conf_event(c, &c->b, FABRIC_CM_DISCONNECTED).qp_ctx, &c->b);
 	conf_settle(c);
 	assert_int_equal(c->b.nevents, 0);
-	assert_int_equal(c->a.nevents, 0); /* who ends it is not told */
+	assert_int_equal(c->a.nevents, 0); /* the side that ends it gets no event */
 	c->ops->disconnect(c->qp[1]);
 	conf_settle(c);
 	assert_int_equal(c->a.nevents + c->b.nevents, 0);
@@ -356,7 +358,7 @@ static void disconnect__flushes_what_is_posted_later(void **state)
 	conf_recv(c, c->qp[1], &c->b, 1, 0, 64);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
 	conf_send(c, c->qp[1], 2, 0,
-		  conf_sge(&c->b, 0, 8)); /* unsignalled: a failure completes, too */
+		  conf_sge(&c->b, 0, 8)); /* unsignalled: a failed Send completes nevertheless */
 	conf_expect(c, &c->b, 2, FABRIC_SEND, FABRIC_ERR_FLUSHED);
 	conf_send(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_FLUSHED);
@@ -379,7 +381,7 @@ static void qp_destroy__drops_what_is_outstanding(void **state)
 		conf_send(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 64));
 		conf_send(c, c->qp[1], i, SIGNAL, conf_sge(&c->b, 0, 64));
 	}
-	conf_look_away(c); /* some of it gets done */
+	conf_look_away(c); /* some of the work gets done */
 	conf_destroy(c, c->qp[0]);
 	conf_event(c, &c->b, FABRIC_CM_DISCONNECTED);
 	conf_settle(c);
@@ -408,7 +410,7 @@ static void qp_destroy__before_the_answer(void **state)
 	conf_settle(c);
 	assert_int_equal(c->a.nevents + c->a.nwcs, 0);
 	c->qp[0] = conf_connect(c, &c->a);
-	do { /* the other's request may be on its way still, however long nothing was heard of it */
+	do { /* the other side's request may still be on its way, however long no event came */
 		event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
 		late = event.private_len > 0 && event.private_data[0] == gone[0];
 		if (late)

@@ -1,29 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are shown, at side b. Which a driver shows is its affair, and its harness says
- * whether it does: what it does not, completes. */
+/* Messages that are delivered by upcall, at side b. Each driver chooses which messages it delivers,
+ * and its harness says whether it delivers any. All others complete. */
 #include "conformance_support.h"
 
 #include <string.h>
 
 #define PLACES 4u
-#define ROOM   512u /* of a receive: a driver may show only what it can put there by whole pieces */
-#define LEN    200u /* of the longest message */
-#define MANY   40u
+/* of a receive: a driver may deliver only messages that it can store there in whole pieces */
+#define ROOM 512u
+#define LEN  200u /* of the longest message */
+#define MANY 40u
 
 struct viewer {
 	struct fabric_receiver receiver; /* its queue pair's ctx */
 	struct conf *c;
 	struct fabric_srq *srq;
 	struct fabric_qp *qp[2]; /* at a and b */
-	uint32_t nseen;		 /* messages that came, shown or not */
+	uint32_t nseen;		 /* messages that arrived, delivered or completed */
 	uint32_t ndelivered;
-	uint32_t held;	  /* receives that are the user's, a bit each */
-	bool keeps;	  /* what is shown is not done with at once */
-	bool answers;	  /* and posts, while it is looked at: a Send, and what is held */
-	uint32_t flags;	  /* of that Send */
-	bool builds;	  /* and registers memory, listens and connects, and undoes it all */
-	bool ends;	  /* the connection, while it is looked at */
-	uint32_t in_show; /* at a time */
+	uint32_t held; /* a bit for each receive that belongs to the user */
+	bool keeps;    /* the viewer keeps the receive of a delivered message */
+	/* during the upcall the viewer posts a Send, and the receives that it holds */
+	bool answers;
+	uint32_t flags; /* of that Send */
+	/* during the upcall the viewer registers memory, listens and connects, and undoes all of
+	 * it */
+	bool builds;
+	bool ends;	  /* the viewer ends the connection during the upcall */
+	uint32_t in_show; /* upcalls at a time */
 };
 
 static void post(const struct viewer *viewer, uint64_t wr_id)
@@ -42,7 +46,7 @@ static void post_held(struct viewer *viewer)
 	viewer->held = 0;
 }
 
-/* Messages are numbered, and as long as their number says. */
+/* Checks a message. Messages are numbered, and their number determines their length. */
 static void look(struct viewer *viewer, uint64_t wr_id, uint32_t len)
 {
 	assert_in_range(wr_id, 0, PLACES - 1);
@@ -87,7 +91,7 @@ static bool show(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 	}
 	if (viewer->builds)
 		build(c);
-	/* It is still what it was, whatever was posted. */
+	/* The message is unchanged, whatever was posted. */
 	assert_true(conf_filled(c->b.mem + wr_id * ROOM, len, viewer->nseen - 1));
 	if (viewer->ends)
 		c->ops->disconnect(viewer->qp[1]);
@@ -134,7 +138,8 @@ static void viewer_close(struct viewer *viewer)
 	viewer->c->ops->srq_destroy(viewer->srq);
 }
 
-/* Of the latest 'n' messages, before which so many had been shown. */
+/* Checks how many of the latest 'n' messages were delivered by upcall. 'before' were delivered
+ * before them. */
 static void assert_shown(const struct viewer *viewer, uint32_t before, uint32_t n)
 {
 	if (viewer->c->harness->shows)
@@ -143,7 +148,7 @@ static void assert_shown(const struct viewer *viewer, uint32_t before, uint32_t 
 		assert_int_equal(viewer->ndelivered, 0);
 }
 
-/* From a place of its own in a's memory. */
+/* Sends a message from its own part of a's memory. */
 static void send_number(const struct viewer *viewer, uint32_t number, uint32_t flags)
 {
 	struct conf *c = viewer->c;
@@ -153,7 +158,7 @@ static void send_number(const struct viewer *viewer, uint32_t number, uint32_t f
 	conf_send(c, viewer->qp[0], number, flags, conf_sge(&c->a, at, len));
 }
 
-/* Messages that complete at b, of those that came, and nothing else. */
+/* Takes the messages that completed at b, and checks that nothing else completed. */
 static void take_completed(struct viewer *viewer)
 {
 	struct conf *c = viewer->c;
@@ -170,8 +175,8 @@ static void take_completed(struct viewer *viewer)
 	c->b.nwcs = 0;
 }
 
-/* One message after the other, and what is held posted again when nothing else is left, or 'each'
- * time. */
+/* Sends one message after the other. The receives that are held are posted again after each
+ * message, or only when no other is left. */
 static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool each)
 {
 	struct conf *c = viewer->c;
@@ -199,7 +204,7 @@ static void deliver__done_with_takes_no_receive(void **state)
 	viewer_close(&viewer);
 }
 
-/* As a completion does: no other message gets it until it is posted again. */
+/* As with a completion, no other message gets the receive until it is posted again. */
 static void deliver__not_done_with_takes_the_receive(void **state)
 {
 	struct viewer viewer;
@@ -212,7 +217,7 @@ static void deliver__not_done_with_takes_the_receive(void **state)
 	viewer_close(&viewer);
 }
 
-/* By turns, so that receives come back in any order. */
+/* Alternately, so that receives are returned in any order. */
 static void deliver__done_with_or_not(void **state)
 {
 	struct viewer viewer;
@@ -225,7 +230,8 @@ static void deliver__done_with_or_not(void **state)
 	viewer_close(&viewer);
 }
 
-/* Others may go another way than the first (over shm by a mux): until it does, and when it does. */
+/* Messages of other connections may use another ring than the first (over shm a mux). The test runs
+ * before they do, and after. */
 static void deliver__of_another_connection(void **state)
 {
 	struct viewer viewer;
@@ -288,7 +294,7 @@ static void deliver__may_end_the_connection(void **state)
 	viewer.ends = true;
 	for (uint32_t i = 3; i < 3 + PLACES; i++)
 		send_number(&viewer, i, 0);
-	/* What had come by then may be seen yet. */
+	/* Messages that had arrived by then may still be delivered. */
 	while (conf_round(c, true))
 		take_completed(&viewer);
 	assert_in_range(viewer.nseen, 3, 3 + PLACES);
@@ -296,7 +302,7 @@ static void deliver__may_end_the_connection(void **state)
 	viewer_close(&viewer);
 }
 
-/* What poll may give counts what it shows. */
+/* The limit of a poll counts delivered messages as well. */
 static void deliver__counts_as_a_completion(void **state)
 {
 	struct conf *c = *state;
@@ -318,7 +324,7 @@ static void deliver__counts_as_a_completion(void **state)
 	viewer_close(&viewer);
 }
 
-/* Neither is one that answers what was posted while another was looked at. */
+/* Nor is a message delivered that answers a work request which was posted during another upcall. */
 static void deliver__is_behind_what_it_has_completed(void **state)
 {
 	struct conf *c = *state;
@@ -336,7 +342,8 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 		send_number(&viewer, 2 * i + 1, 0);
 		conf_look_away(c);
 		c->b.nwcs = c->ops->poll(c->b.dev, c->b.wcs, SIDE_WCS);
-		/* The first, if any is: its answer completes in front of the second. */
+		/* Only the first message is delivered, if any: the completion of its answer comes
+		 * before the second message. */
 		assert_in_range(viewer.nseen, 2 * i, 2 * i + 1);
 		conf_settle(c);
 		for (uint32_t k = 0; k < c->b.nwcs; k++) {
@@ -357,8 +364,8 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 	viewer_close(&viewer);
 }
 
-/* A message that answers a Send is not seen before that has completed, where both are there: of
- * drivers whose Sends complete at once. */
+/* A message that answers a Send is not delivered before the Send has completed, if both are ready.
+ * This holds for drivers whose Sends complete at once. */
 static void deliver__is_behind_completions(void **state)
 {
 	struct conf *c = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains: b gives a keys for its memory, which hold over one
+/* Queue pairs that are protection domains: b gives a keys for its memory, which are valid over one
  * connection. */
 #include "conformance_support.h"
 
@@ -44,7 +44,8 @@ static void write_ok(struct conf *c, struct fabric_qp *qp, uint32_t rkey)
 	assert_true(conf_filled(c->b.mem + 4096, 500, rkey));
 }
 
-/* Over the usual connection, which ends by it; b's memory stays as it is. */
+/* Checks that an access over the usual connection is refused. The refusal ends the connection, and
+ * b's memory does not change. */
 static void refused(struct conf *c, enum fabric_op op, uint32_t rkey)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);
@@ -68,7 +69,7 @@ static void key__of_another_connection(struct conf *c, enum fabric_op op)
 	two_connections(c);
 	write_ok(c, other[0], key(c, other[1]));
 	refused(c, op, key(c, other[1]));
-	write_ok(c, other[0], key(c, other[1])); /* it is unharmed */
+	write_ok(c, other[0], key(c, other[1])); /* the other connection still works */
 	conf_works(c, other);
 }
 
@@ -119,7 +120,7 @@ static void key__none_where_nothing_is_exposed(void **state)
 	refused(c, FABRIC_READ, key(c, other[1]));
 }
 
-/* What is registered when there are connections already, and what ends before they do. */
+/* A registration that is made when there are connections, and that ends before they do. */
 static void mr_register__joins_the_domains_that_there_are(void **state)
 {
 	struct conf *c = start(state);
@@ -144,7 +145,7 @@ static void mr_register__joins_the_domains_that_there_are(void **state)
 		conf_expect(c, &c->a, ACCESS, FABRIC_READ, FABRIC_OK);
 		assert_true(conf_filled(c->a.mem, 300, 5));
 	}
-	/* Local keys are the device's. */
+	/* Local keys are valid for the whole device. */
 	sge = (struct fabric_sge){map, 16, mr.lkey};
 	for (uint32_t i = 0; i < 2; i++) {
 		conf_recv(c, i ? other[0] : c->qp[0], &c->a, 1, 1000, 64);
@@ -170,7 +171,8 @@ static void own_domains__has_no_windows_and_no_shared_receives(void **state)
 	assert_int_equal(c->ops->mw_alloc(c->b.dev, &mw), -EOPNOTSUPP);
 	if (c->b.dev->attr.max_srq_wr > 0)
 		assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &srq), -EOPNOTSUPP);
-	assert_int_equal(c->ops->own_domains(c->b.dev), -EBUSY); /* too late */
+	/* too late: there are connections */
+	assert_int_equal(c->ops->own_domains(c->b.dev), -EBUSY);
 }
 
 static const struct CMUnitTest tests[] = {

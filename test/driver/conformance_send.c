@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends and receives, places in queues, and what ends a connection. */
+/* Sends and receives, room in queues, and errors that end a connection. */
 #include "conformance_support.h"
 
 #include <string.h>
@@ -50,7 +50,7 @@ static void send__arrives_in_order(void **state)
 	for (uint32_t i = 0; i < 32; i++)
 		conf_recv(c, c->qp[1], &c->b, i, i * 64, 64);
 	while (got < 400 || done < 400) {
-		/* Never more on the way than there are receives. */
+		/* There are never more messages in flight than receives. */
 		for (; sent < 400 && sent < got + 32 && sent < done + 32; sent++) {
 			memcpy(c->a.mem + sent % 64 * 64, &sent, sizeof(sent));
 			conf_send(c, c->qp[0], sent, SIGNAL,
@@ -82,12 +82,12 @@ static void send__gathers(void **state)
 
 	conf_pair(c);
 	for (uint32_t i = 0; i < c->attr.max_sge; i++) {
-		sges[i] = conf_sge(&c->a, 1000 * i + i, 333 * i); /* the first is empty */
+		sges[i] = conf_sge(&c->a, 1000 * i + i, 333 * i); /* the first piece is empty */
 		conf_fill(sges[i].addr, sges[i].len, i);
 	}
 	conf_recv(c, c->qp[1], &c->b, 2, 0, 4096);
 	conf_post(c, c->qp[0], &wr);
-	memset(sges, 0, sizeof(sges)); /* the list itself is free as soon as posted */
+	memset(sges, 0, sizeof(sges)); /* the list itself may be reused as soon as it was posted */
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_OK);
 	for (uint32_t i = 0; i < c->attr.max_sge; at += 333 * i++)
 		assert_true(conf_filled(c->b.mem + at, 333 * i, i));
@@ -119,8 +119,8 @@ static void send__inline_buffer_is_free_at_once(void **state)
 		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The short cut, where there is one: behind what was posted, without a completion or a place, or
- * not at all. */
+/* The direct Send, if the driver has one, keeps the order after posted work requests, without a
+ * completion or an entry in the queue. Otherwise it does nothing. */
 static void send_now__goes_behind_what_was_posted(void **state)
 {
 	struct conf *c = *state;
@@ -155,7 +155,7 @@ static void send_now__goes_behind_what_was_posted(void **state)
 	assert_int_equal(c->a.nwcs, 0);
 }
 
-/* What can't be done is refused, and nothing happened: it is for a post to fail. */
+/* A Send that is not possible is refused and has no effect. A post would report the failure. */
 static void send_now__refuses(void **state)
 {
 	struct conf *c = *state;
@@ -166,7 +166,7 @@ static void send_now__refuses(void **state)
 	if (!c->ops->send_direct)
 		return;
 	assert_false(c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes + 1));
-	/* A ring that is full, and one behind whose work requests it would have to wait, however
+	/* The ring is full, or the Send would have to wait for work requests before it, however
 	 * short it is. */
 	while (n < 65536 && c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes))
 		n++;
@@ -181,7 +181,7 @@ static void send_now__refuses(void **state)
 	assert_int_equal(conf_expect(c, &c->b, 7, FABRIC_RECV, FABRIC_OK).byte_len,
 			 c->attr.max_msg_bytes);
 	conf_expect(c, &c->a, 7, FABRIC_SEND, FABRIC_OK);
-	/* And nothing stands in its way again. */
+	/* After that the direct Send works again. */
 	assert_true(c->ops->send_direct(c->qp[0], large, 1));
 	conf_recv(c, c->qp[1], &c->b, 8, 0, 1);
 	assert_int_equal(conf_expect(c, &c->b, 8, FABRIC_RECV, FABRIC_OK).byte_len, 1);
@@ -259,7 +259,7 @@ static void post_send__counts_unsignalled(void **state)
 		for (uint32_t i = 0; i < 7; i++)
 			conf_post(c, c->qp[0], &quiet);
 		conf_settle(c);
-		/* All were delivered, and no completion says so. */
+		/* All Sends were delivered, and none of them completes. */
 		assert_int_equal(c->b.nwcs, 7);
 		assert_int_equal(c->a.nwcs, 0);
 		conf_post(c, c->qp[0], &loud);
@@ -311,7 +311,7 @@ static void send__longer_than_the_receive(void **state)
 	conf_lost(c, NULL);
 }
 
-/* Send 3 of a fails as the peer has no receive for it. */
+/* Send 3 of a fails because the peer has no receive for it. */
 static void not_ready(struct conf *c)
 {
 	if (c->harness->shortfalls & DRIVER_SENDS_UNANSWERED) {
@@ -371,7 +371,7 @@ static void send__waits_for_a_receive(void **state)
 		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
 }
 
-/* A local buffer that its key does not cover. */
+/* Posts a Send from a local buffer that its key does not cover. */
 static void bad_source(struct conf *c, struct fabric_sge sge)
 {
 	conf_pair(c);

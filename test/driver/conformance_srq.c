@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receives: side b's queue pairs take theirs from one queue. */
+/* Shared receives: the queue pairs of side b take their receives from one queue. */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static struct fabric_srq *shared_open(struct conf *c)
 	return srq;
 }
 
-/* Its queue pairs are to go before it. */
+/* Closes the queue. Its queue pairs must be destroyed before it. */
 static void shared_close(struct conf *c, struct fabric_srq *srq)
 {
 	for (uint32_t i = 0; i < CONF_QPS_MAX; i++)
@@ -58,8 +58,8 @@ static void send_to(struct conf *c, struct fabric_qp *qp, uint32_t len, uint32_t
 	conf_expect(c, &c->a, seed, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The next completion at b must be of a receive that is in *posted, a bit each, and is not there
- * any more then. */
+/* The next completion at b must be of a receive in *posted, which has a bit for each. Clears that
+ * bit. */
 static struct fabric_wc expect_one_of(struct conf *c, uint32_t *posted, enum fabric_status status)
 {
 	struct fabric_wc wc = conf_wc(c, &c->b);
@@ -83,10 +83,11 @@ static void srq__each_message_takes_one_that_is_posted(void **state)
 	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
 	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
 	for (uint32_t i = 0; i < 4 * PLACES; i++) {
-		uint32_t from = i / 3 % 2; /* three of one, three of the other */
+		uint32_t from = i / 3 % 2; /* three of one connection, then three of the other */
 		struct fabric_wc wc;
 
-		/* Down to the last one, then all again; so that whatever the order is, it wraps. */
+		/* Receives are used until one is left, then all are posted again. This wraps the
+		 * queue in any order of receives. */
 		for (uint32_t j = 0; j < PLACES && i % (PLACES - 1) == 0; j++)
 			if (!(posted >> j & 1))
 				post_shared(c, srq, j);
@@ -119,7 +120,8 @@ static void srq__takes_what_fits(void **state)
 	assert_int_equal(c->ops->srq_create(c->a.dev, &none, &another), -EINVAL);
 	assert_int_equal(c->ops->srq_create(c->a.dev, &many, &another), -EINVAL);
 	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
-	assert_int_equal(c->ops->post_recv(qp[1], wrs, 1), 0); /* it has none of its own */
+	/* it has no receive queue of its own */
+	assert_int_equal(c->ops->post_recv(qp[1], wrs, 1), 0);
 	assert_int_equal(c->ops->srq_post_recv(srq, wrs, PLACES + 1), PLACES);
 	assert_int_equal(c->ops->srq_post_recv(srq, wrs, 1), 0);
 	send_to(c, qp[0], LEN, 0);
@@ -128,8 +130,8 @@ static void srq__takes_what_fits(void **state)
 	shared_close(c, srq);
 }
 
-/* Those that were taken, posted again in their order, are as they were; what is no such one is left
- * to be posted anew. */
+/* Receives that were taken are unchanged if they are posted again in their order. A receive that
+ * was not taken must be posted anew. */
 static void srq__posts_again_what_was_taken(void **state)
 {
 	struct conf *c = *state;
@@ -146,7 +148,8 @@ static void srq__posts_again_what_was_taken(void **state)
 	assert_int_equal(c->ops->srq_post_again(srq, &never, 1), 0);
 	for (uint32_t i = 0; i < PLACES; i++)
 		post_shared(c, srq, i);
-	assert_int_equal(c->ops->srq_post_again(srq, ids, 1), 0); /* all are there */
+	/* all receives are still posted */
+	assert_int_equal(c->ops->srq_post_again(srq, ids, 1), 0);
 	for (uint32_t round = 0; round < 5; round++) {
 		for (n = 0; n < 1 + round; n++) {
 			send_to(c, qp[0], LEN - n, round * PLACES + n);
@@ -154,12 +157,12 @@ static void srq__posts_again_what_was_taken(void **state)
 			assert_true(
 				conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * PLACES + n));
 		}
-		ids[n] = never; /* the first that would be posted */
+		ids[n] = never; /* the first one to be posted */
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n + 1), 0);
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n), n);
 		posted = (1u << PLACES) - 1;
 	}
-	/* Out of their order: those up to the one that is not next. */
+	/* Out of order: the function posts the receives up to one that is not the next. */
 	for (n = 0; n < 4; n++) {
 		send_to(c, qp[0], LEN, n);
 		ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
@@ -201,7 +204,7 @@ static void srq__a_message_waits_for_a_receive(void **state)
 	shared_close(c, srq);
 }
 
-/* Whatever a queue pair has taken or not when it ends: no receive is lost. */
+/* However many receives a queue pair has taken when it ends, no receive is lost. */
 static void srq__the_end_of_one_loses_no_receive(void **state)
 {
 	struct conf *c = *state;
@@ -255,7 +258,7 @@ static void srq__a_message_too_long_ends_one_connection_only(void **state)
 	wc = expect_one_of(c, &posted, FABRIC_ERR_LOCAL_LEN);
 	assert_ptr_equal(wc.qp_ctx, &ctx[1]);
 	conf_settle(c);
-	assert_int_equal(c->b.nwcs, 0); /* nothing of the shared queue is flushed */
+	assert_int_equal(c->b.nwcs, 0); /* no receive of the shared queue is flushed */
 	c->a.nwcs = 0;
 	for (uint32_t i = 1; i < PLACES; i++) {
 		send_to(c, qp[1][0], LEN, 100 + i);
@@ -276,7 +279,7 @@ static void srq__what_waits_is_dropped_with_it(void **state)
 	conf_settle(c);
 	assert_int_equal(c->b.nwcs, 0);
 	c->ops->srq_destroy(NULL);
-	srq = shared_open(c); /* another takes its place */
+	srq = shared_open(c); /* a new queue replaces it */
 	shared_close(c, srq);
 }
 

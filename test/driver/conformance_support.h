@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_SUPPORT_H
 #define CONFORMANCE_SUPPORT_H
 
-/* What the conformance tests have in common. */
+/* The code that the conformance tests share. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "conformance.h"
 
-#define GUARD_BYTES  4096u   /* mapped on both sides of the registered memory */
+#define GUARD_BYTES  4096u   /* mapped before and after the registered memory */
 #define MEM_BYTES    262144u /* registered */
 #define SIDE_WCS     1024u
 #define SIDE_EVENTS  64u
@@ -24,32 +24,33 @@ struct side {
 	struct fabric_dev *dev;
 	int fd;
 	uint8_t *map;
-	uint8_t *mem;	     /* behind the first guard */
-	struct fabric_mr mr; /* of 'mem', with all rights */
+	uint8_t *mem;	     /* after the first guard */
+	struct fabric_mr mr; /* covers 'mem', with all rights */
 	uint32_t nwcs;
 	uint32_t nevents;
 	struct fabric_wc wcs[SIDE_WCS];
 	struct fabric_cm_event events[SIDE_EVENTS];
 };
 
-/* Side a connects, b listens. */
+/* Side a connects, and side b listens. */
 struct conf {
 	struct driver_harness *harness;
 	const struct fabric_ops *ops;
 	struct side a, b;
 	struct fabric_listener *listener;
-	struct fabric_qp *qp[2];	     /* of a and b, by conf_pair() */
-	struct fabric_qp *qps[CONF_QPS_MAX]; /* all there are; the end of the test destroys them */
+	struct fabric_qp *qp[2]; /* of a and b, by conf_pair() */
+	/* all queue pairs; the end of the test destroys them */
+	struct fabric_qp *qps[CONF_QPS_MAX];
 	struct fabric_qp_attr attr;
 	uint32_t idle;
-	bool own_domains; /* side_open() asks for them */
+	bool own_domains; /* side_open() asks for protection domains of connections */
 };
 
-/* Poll both sides; when there was nothing, let something happen. false: nothing more is to be
+/* Polls both sides. If there was nothing, lets something happen. Returns false if nothing more is
  * expected. */
 bool conf_round(struct conf *c, bool settling);
 void conf_settle(struct conf *c);
-/* Let things happen, and poll nothing. */
+/* Lets things happen without a poll. */
 void conf_look_away(struct conf *c);
 
 #define WAIT_FOR(c, condition)                                                                     \
@@ -59,32 +60,33 @@ void conf_look_away(struct conf *c);
 				fail_msg("never came: %s", #condition);                            \
 	} while (0)
 
-/* Open the devices again, with more options. */
+/* Opens the devices again with more options. */
 void conf_reopen(struct conf *c, const char *options);
 
 void conf_listen(struct conf *c);
-/* Wait for an event, which must be the next one, and of that kind. */
+/* Waits for the next event, which must be of that kind. */
 struct fabric_cm_event conf_event(struct conf *c, struct side *side, enum fabric_cm_kind kind);
 struct fabric_qp *conf_connect(struct conf *c, void *ctx);
 struct fabric_qp *conf_accept(struct conf *c, struct side *side, struct fabric_conn_req *req,
 			      void *ctx);
 void conf_destroy(struct conf *c, struct fabric_qp *qp);
-/* A connection, established: its queue pairs, at a and b. The contexts are what they are called. */
+/* Makes an established connection. Its queue pairs at a and b have the contexts ctx_a and ctx_b. */
 void conf_connection(struct conf *c, struct fabric_qp *qp[2], void *ctx_a, void *ctx_b);
-/* The usual one: c->qp, with c->attr; contexts &c->a and &c->b. */
+/* Makes the usual connection: c->qp, with c->attr and the contexts &c->a and &c->b. */
 void conf_pair(struct conf *c);
 
 struct fabric_wc conf_wc(struct conf *c, struct side *side);
-/* The next completion must be this. */
+/* Waits for the next completion, which must be this one. */
 struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, enum fabric_op op,
 			     enum fabric_status status);
-/* A connection broke: 'told', whose fault it was not, has heard of it, once; the other side, which
- * knows from its completions, at most once. NULL: both know from completions. */
+/* Checks that a connection broke. The side 'told', which did not cause it, gets exactly one event.
+ * The other side knows it from its completions and gets at most one event. NULL: both sides know it
+ * from completions. */
 void conf_lost(struct conf *c, struct side *told);
-/* Both ways, a message goes through. */
+/* Checks that a message arrives in each direction. */
 void conf_works(struct conf *c, struct fabric_qp *qp[2]);
 
-/* A file of shared memory, mapped, that can't be cut off any more. Its descriptor. */
+/* Makes a sealed file of shared memory that cannot shrink, and maps it. Returns its descriptor. */
 int conf_memfd(size_t len, uint8_t **map);
 
 void conf_fill(uint8_t *mem, uint32_t len, uint32_t seed);
@@ -93,7 +95,7 @@ bool conf_filled(const uint8_t *mem, uint32_t len, uint32_t seed);
 struct fabric_sge conf_sge(const struct side *side, uint32_t offset, uint32_t len);
 void conf_recv(struct conf *c, struct fabric_qp *qp, const struct side *side, uint64_t wr_id,
 	       uint32_t offset, uint32_t len);
-/* Post one, which must be taken. */
+/* Posts one work request, which the driver must accept. */
 void conf_post(struct conf *c, struct fabric_qp *qp, const struct fabric_wr *wr);
 void conf_send(struct conf *c, struct fabric_qp *qp, uint64_t wr_id, uint32_t flags,
 	       struct fabric_sge sge);

@@ -12,7 +12,7 @@ enum { BIND = 100, INV = 101, SEND = 102, RECV = 103, ACCESS = 104 };
 static const uint32_t both = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 
 struct window {
-	struct fabric_mr mr; /* of b's memory: nothing but a window opens it */
+	struct fabric_mr mr; /* of b's memory: only a window opens it */
 	struct fabric_mw mw;
 	uint64_t raddr; /* of the window */
 };
@@ -36,7 +36,7 @@ static void window_stop(struct conf *c, struct window *window)
 	c->ops->mr_deregister(c->b.dev, &window->mr);
 }
 
-/* Posts only: the key counts as soon as posted, for what is posted afterwards. */
+/* Only posts the bind. The key is valid for work requests that are posted after it. */
 static void bind_post(struct conf *c, struct fabric_qp *qp, struct window *window, uint32_t access)
 {
 	struct fabric_sge sge = {c->b.mem + WINDOW_AT, WINDOW_LEN, window->mr.lkey};
@@ -124,7 +124,7 @@ static void bind__opens_part_of_a_region(void **state)
 	window_stop(c, &window);
 }
 
-/* Bind with 'access', then one access that must be refused. */
+/* Binds with 'access'. The access that follows must be refused. */
 static void bound_refuses(struct conf *c, uint32_t access, enum fabric_op op, uint64_t delta,
 			  uint32_t len)
 {
@@ -387,7 +387,7 @@ static void bind__over_memory_that_is_not_for_windows(void **state)
 	window_start(c, &window);
 	conf_pair(c);
 	bind_refused(c, &window, c->b.mr.lkey,
-		     FABRIC_REMOTE_READ); /* with remote rights of its own */
+		     FABRIC_REMOTE_READ); /* although the region has remote rights of its own */
 	window_stop(c, &window);
 }
 
@@ -407,7 +407,7 @@ static void bind__for_writes_over_memory_for_reads(void **state)
 	window_stop(c, &window);
 }
 
-/* The window is free for another then. */
+/* After that the window can be bound again. */
 static void qp_destroy__ends_the_key(void **state)
 {
 	struct conf *c = *state;
@@ -428,7 +428,7 @@ static void qp_destroy__ends_the_key(void **state)
 	bind(c, &window, both);
 	write_ok(c, window.mw.rkey, window.raddr, 8, 1);
 	if (window.mw.rkey !=
-	    rkey) /* the device may have made the window anew, with the first of its keys */
+	    rkey) /* the device may have created the window anew, with the first of its keys */
 		refused(c, FABRIC_WRITE, rkey, window.raddr, 8);
 	window_stop(c, &window);
 }

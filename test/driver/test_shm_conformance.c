@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The driver contract over shm, with both devices in this process; with the argument "fault", over
- * fault over shm. */
+/* Checks the driver contract over shm, with both devices in this process. With the argument "fault"
+ * it runs over fault over shm. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 #include "conformance_support.h"
 #include "eal.h"
 
-#define SETTLED_NS  30000000ull /* nothing for this long: nothing comes */
+#define SETTLED_NS  30000000ull /* if nothing happened for this long, nothing will happen */
 #define EXPECTED_NS 2000000000ull
 
 static const char *options = "";
@@ -36,7 +36,7 @@ static void stop(struct driver_harness *harness)
 	(void)harness;
 }
 
-/* Another thread brings events: give it time, when there was nothing for a while. */
+/* Another thread causes events. It gets time if nothing happened for a while. */
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	static uint64_t since_ns;
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
 		harness.ops = fabric_driver_find("fault");
 		options = "over=shm";
 	}
-	if (mem_eal_start(NULL) != 0) /* for the frequency of its clock */
+	if (mem_eal_start(NULL) != 0) /* starts EAL for the frequency of its clock */
 		return 1;
 	return driver_conformance(&harness);
 }

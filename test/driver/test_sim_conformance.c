@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]]. "fault": over fault
- * over sim, without faults. "late": the same, with completions and events that come late and in
- * another order, as the contract allows.
+ * Checks the driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]]. "fault": over
+ * fault over sim, without faults. "late": the same, with completions and events that are delayed
+ * and reordered, as the contract allows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include "sim.h"
 
 static const char *driver = "sim", *options = "";
-static uint32_t held_polls; /* that what has happened may wait */
+static uint32_t held_polls; /* polls for which an event may be delayed */
 #define FAR_NS 1000000u
 
 static uint64_t seed;
-static uint64_t tests_begun; /* each has a world of its own */
+static uint64_t tests_begun; /* each test has a world of its own */
 
 static void start(struct driver_harness *harness)
 {
@@ -41,7 +41,7 @@ static void stop(struct driver_harness *harness)
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	(void)settling;
-	/* What is held above comes before the time limits of what waits for it. */
+	/* Delayed events come before the time limits of the work that waits for them. */
 	if (idle < held_polls && sim_next(harness->state) - sim_now(harness->state) > FAR_NS)
 		return true;
 	return sim_step(harness->state);

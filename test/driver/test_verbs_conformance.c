@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The driver contract over verbs, with both devices in this process: PROGRAM ADDRESS
- * [TEST-PATTERN]. The shortfalls are InfiniBand's and those of soft RoCE (rxe of Linux 6.1), over
+ * Checks the driver contract over verbs, with both devices in this process: PROGRAM ADDRESS
+ * [TEST-PATTERN]. The shortfalls are those of InfiniBand and of soft RoCE (rxe of Linux 6.1), over
  * which it runs.
  */
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include "conformance_support.h"
 #include "eal.h"
 
-/* In an emulated guest on a busy machine. */
-#define SETTLED_NS  200000000ull /* nothing for this long: nothing comes */
+/* These times suit an emulated guest on a busy machine. */
+#define SETTLED_NS  200000000ull /* if nothing happened for this long, nothing will happen */
 #define EXPECTED_NS 30000000000ull
 
 static const char *address;
@@ -38,7 +38,7 @@ static void stop(struct driver_harness *harness)
 	(void)harness;
 }
 
-/* Devices and threads of the kernel have a part in it: give them time. */
+/* Devices and kernel threads cause events. They get time. */
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	static uint64_t since_ns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that come and go while the close of a descriptor blocks: this process gives up what
- * they had, whoever's they are, and also where it can make no more threads. The descriptors that
- * block are of /dev/null; the reaper's close(2) of one is the test's to end.
+ * Connections begin and end while the close of a descriptor blocks. This process releases all that
+ * they held, whichever user they belong to, even if it can create no more threads. The descriptors
+ * that block are of /dev/null: the test decides when the reaper's close(2) of one ends.
  *
- * The polling thread maps and unmaps nothing for connections with a mux: other threads hold the
- * lock of the address space for long while they do.
+ * The polling thread maps and unmaps nothing for connections with a mux, because other threads hold
+ * the lock of the address space for a long time while they do so.
  */
 #include "shm_raw.h"
 
@@ -40,11 +40,11 @@ static struct end a, b;
 static sem_t may_close;
 static atomic_bool lacks_threads;
 
-/* Of the thread that polls, while it does what the driver's caller does. */
+/* Of the polling thread, while it acts as the driver's caller. */
 static _Thread_local bool is_driver;
 static _Thread_local uint32_t nmappings;
 
-/* The functions of the libraries, as the linker names them. */
+/* The functions of the libraries, by the names that the linker gives them. */
 int __real_close(int fd);
 int __real_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg);
@@ -76,7 +76,7 @@ int __wrap_close(int fd)
 	return __real_close(fd);
 }
 
-/* As in a process at its RLIMIT_NPROC. */
+/* Fails as in a process at its RLIMIT_NPROC. */
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg)
 {
@@ -113,7 +113,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A HELLO whose rings are what blocks. */
+/* Sends a HELLO whose descriptor for the rings blocks. */
 static void pass_blocking(const char *addr)
 {
 	struct raw raw;
@@ -135,7 +135,7 @@ static void end_blocking(uint32_t n)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* What an ordinary process does that asks for a connection and is rejected. */
+/* Acts like an ordinary process that asks for a connection and is rejected. */
 static void come_and_go(const char *addr)
 {
 	struct fabric_cm_event event;
@@ -149,7 +149,7 @@ static void come_and_go(const char *addr)
 	raw_fini(&raw);
 }
 
-/* Has another user's process do that. Only root can. */
+/* Has a process of another user do that. Only root can. */
 static void by_other(void (*run)(const char *addr), const char *addr)
 {
 	int status;
@@ -168,7 +168,7 @@ static void by_other(void (*run)(const char *addr), const char *addr)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* In a process of another user, a failed assertion must not go on with the parent's tests. */
+/* In a process of another user, a failed assertion must not continue with the parent's tests. */
 static void many_greetings(const char *addr)
 {
 	for (uint32_t i = 0; i < CONNECTS; i++) {
@@ -205,8 +205,8 @@ static void churn__behind_a_close_that_blocks_leaves_nothing(void **state)
 	end_blocking(1);
 }
 
-/* Two users have a close that blocks, and there are two threads: other connections are closed all
- * the same. */
+/* Two users have a close that blocks, and there are two threads. Other connections are closed
+ * nevertheless. */
 static void churn__is_closed_where_no_thread_can_be_made(void **state)
 {
 	const char *addr = end_address();
@@ -232,7 +232,7 @@ static void churn__is_closed_where_no_thread_can_be_made(void **state)
 	end_blocking(nblocking);
 }
 
-/* What this process connects to is refused likewise. */
+/* The listener that this process connects to is refused likewise. */
 static void refused__user_is_counted_and_logged(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -253,7 +253,8 @@ static void refused__user_is_counted_and_logged(void **state)
 	assert_false(raw_is_welcome(addr));
 	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -EACCES);
 	assert_int_equal(a.dev->stats.users_refused, 1);
-	/* When this one is refused, the control thread has written its lines on those before. */
+	/* When this connection is refused, the control thread has already logged the earlier
+	 * ones. */
 	assert_false(raw_is_welcome(addr));
 	END_WAIT(&b, NULL, b.dev->stats.users_refused == 3);
 	rte_openlog_stream(NULL);
@@ -268,7 +269,7 @@ static void refused__user_is_counted_and_logged(void **state)
 	assert_true(raw_is_welcome(addr));
 }
 
-/* A peer whose only connection has a mux: the memory of the mux goes with it. */
+/* The only connection of a peer has a mux. The memory of the mux is released with it. */
 static void mux__of_an_only_connection_is_mapped_by_no_poll(void **state)
 {
 	const char *addr = end_address();
@@ -301,7 +302,7 @@ static void mux__of_an_only_connection_is_mapped_by_no_poll(void **state)
 	assert_int_equal(nmappings, 0);
 }
 
-/* Beside another connection of the two: the connecting side keeps the mux, and begins it again. */
+/* Another connection of the two remains. The connecting side keeps the mux and starts it again. */
 static void mux__that_begins_again_is_mapped_by_no_poll(void **state)
 {
 	const char *addr = end_address();
@@ -316,7 +317,7 @@ static void mux__that_begins_again_is_mapped_by_no_poll(void **state)
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		a.qp = end_connect(&a, addr, &a);
 		if (i == 1)
-			nmappings = 0; /* the connecting side's first mux is mapped */
+			nmappings = 0; /* the first mux of the connecting side is mapped */
 		is_driver = true;
 		b.qp = end_accept(&b, &a, &b);
 		end_event(&a, &b, FABRIC_CM_ESTABLISHED);

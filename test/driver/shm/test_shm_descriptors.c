@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that pass descriptors whose close(2) blocks: TCP sockets on loopback with SO_LINGER, whose
- * data nobody takes. Only the user who has passed them is concerned.
+ * Peers pass descriptors whose close(2) blocks: TCP sockets on loopback with SO_LINGER, whose data
+ * nobody receives. This affects only the user who passed them.
  *
- * The driver's system calls are wrapped. Each of them is checked on its way: whether the calling
- * thread holds a lock, and whether a descriptor that is no memfd is touched by any thread but the
- * reaper's.
+ * The driver's system calls are wrapped. For each of them the test checks whether the calling
+ * thread holds a lock, and whether a thread other than the reaper's uses a descriptor that is not a
+ * memfd.
  */
 #include "shm_raw.h"
 
@@ -36,19 +36,19 @@
 
 static struct end a, b;
 
-/* What must not be. */
+/* Counts of calls that must not happen. */
 static _Atomic uint32_t nlocked, nforeign;
 
-/* The control threads read nothing meanwhile. */
+/* While true, the control threads receive nothing. */
 static _Atomic bool is_held;
-/* The reaper closes nothing meanwhile: a close with something unread drops what the other end has.
- */
+/* While true, the reaper closes nothing, because the close of a socket with unread data drops the
+ * data of the other end. */
 static _Atomic bool is_reaper_held;
 
 static _Thread_local uint32_t nlocks, nshutdowns;
 static pthread_t main_thread;
 
-/* The functions of the C library, as the linker names them. */
+/* The functions of the C library, by the names that the linker gives them. */
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
 int __real_close(int fd);
@@ -98,8 +98,8 @@ static bool is_reaper(void)
 	return strncmp(name, "weir-shm-reap", 13) == 0;
 }
 
-/* Of a descriptor that a peer has passed, which the main thread of this test may touch as it likes.
- */
+/* Checks a call with a descriptor that a peer passed. The main thread of this test may do anything
+ * with it. */
 static void check_foreign(int fd)
 {
 	int saved = errno;
@@ -197,7 +197,7 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 }
 
 /* Two ends of a TCP connection. The close of the last descriptor of 'blocks' takes LINGER_S
- * seconds, or until 'drain' is closed, whichever comes first. */
+ * seconds, or until 'drain' is closed, whichever is earlier. */
 struct blocking {
 	int blocks, drain;
 };
@@ -228,8 +228,8 @@ static struct blocking blocking_new(void)
 	return b2;
 }
 
-/* Pass it, and give this side's descriptor up before the other side looks at the message: what was
- * passed is the last one, whose close blocks. */
+/* Passes the descriptor and closes this side's copy before the other side receives the message. The
+ * passed descriptor is then the last one, and its close blocks. */
 static void blocking_pass(struct blocking *blocking, const struct raw *raw,
 			  const struct shm_msg *msg, size_t len)
 {
@@ -260,8 +260,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A HELLO whose rings are what blocks. The descriptor is the reaper's then, and nobody else has
- * one. */
+/* Sends a HELLO whose descriptor for the rings blocks. After that only the reaper has the
+ * descriptor. */
 static void pass_in_hello(struct raw *raw, const char *addr, struct blocking *blocking)
 {
 	raw_init(raw);
@@ -294,7 +294,7 @@ static void hello__with_one_stalls_nobody(void **state)
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
 	end_event(&b, &a, FABRIC_CM_ESTABLISHED);
 	end_works(&a, &b);
-	assert_true(reap_count() > 0); /* all of that while the close blocks */
+	assert_true(reap_count() > 0); /* all of that happened while the close blocks */
 	a.ops->qp_destroy(honest[0]);
 	b.ops->qp_destroy(honest[1]);
 	close(blocking.drain);
@@ -302,7 +302,7 @@ static void hello__with_one_stalls_nobody(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* The polling thread ends a connection whose descriptors block: it waits for nothing. */
+/* The polling thread ends a connection whose descriptors block. It waits for nothing. */
 static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 {
 	struct blocking blocking = blocking_new(), queued = blocking_new();
@@ -318,7 +318,7 @@ static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 	is_held = true;
 	raw_send(&raw, &msg, sizeof(msg), &queued.blocks, 1);
 	close(queued.blocks);
-	blocking_pass(&blocking, &raw, &msg, sizeof(msg)); /* nobody reads this one */
+	blocking_pass(&blocking, &raw, &msg, sizeof(msg)); /* nobody receives this message */
 	atomic_store(ring_header_at(&raw.tx.cells, ring_tail(&raw.tx)),
 		     ring_number(ring_tail(&raw.tx)) | RING_INV | 16);
 	END_WAIT(&b, NULL, b.nwcs > 0);
@@ -336,7 +336,7 @@ static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* They wait in the queue of a request, which is rejected: nobody has received them. */
+/* The descriptors wait in the socket of a request that is rejected. Nobody has received them. */
 static void request__with_some_behind_it_is_rejected(void **state)
 {
 	struct blocking blocking = blocking_new();
@@ -368,7 +368,7 @@ static void request__with_some_behind_it_is_rejected(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* The end of a device does not wait for them either. */
+/* The close of a device does not wait for them either. */
 static void close__does_not_wait_for_one(void **state)
 {
 	struct blocking blocking = blocking_new();
@@ -386,7 +386,7 @@ static void close__does_not_wait_for_one(void **state)
 	END_WAIT(&a, NULL, reap_count() == 0);
 }
 
-/* Whether another user's process is welcome. Only root can find out. */
+/* Returns whether a process of another user is welcome. Only root can find out. */
 static bool is_other_welcome(const char *addr)
 {
 	int status;
@@ -408,8 +408,7 @@ static bool is_other_welcome(const char *addr)
 	return WEXITSTATUS(status) == 0;
 }
 
-/* As many as it likes: the user is refused after some of them, until they are closed, and other
- * users are not. */
+/* After a number of them the user is refused until they are closed. Other users are not refused. */
 static void user__that_passes_many_is_refused(void **state)
 {
 	struct blocking blocking[RAWS];
@@ -431,7 +430,7 @@ static void user__that_passes_many_is_refused(void **state)
 		END_WAIT(&b, NULL, b.dev->stats.protocol_errors == n && reap_count() >= n);
 	}
 	assert_in_range(n, 1, REAP_SUSPECTS_MAX);
-	end_works(&a, &b); /* what there is stays */
+	end_works(&a, &b); /* existing connections continue */
 	if (geteuid() == 0)
 		assert_true(is_other_welcome(addr));
 	for (uint32_t i = 0; i < n; i++)
@@ -440,7 +439,7 @@ static void user__that_passes_many_is_refused(void **state)
 	assert_true(raw_is_welcome(addr));
 }
 
-/* Before it is welcome, the kernel takes no descriptors from a peer. */
+/* Before the peer is welcome, the kernel accepts no descriptors from it. */
 static void refused__user_cannot_pass_any(void **state)
 {
 	const char *addr = end_address();
@@ -484,7 +483,7 @@ static void refused__user_cannot_pass_any(void **state)
 	close(file);
 }
 
-/* More of them than there is room for are not left behind. */
+/* If a message passes more descriptors than there is room for, none of them stays open. */
 static void message__with_many_leaves_none(void **state)
 {
 	const char *addr = end_address();
@@ -519,7 +518,7 @@ static void message__with_many_leaves_none(void **state)
 	end_until_released(&b, before);
 }
 
-/* A message that this process has no descriptor left for waits until it has one. */
+/* A message waits until this process has a free descriptor for it. */
 static void message__waits_while_there_is_no_descriptor(void **state)
 {
 	const struct key_entry entry = {
@@ -532,11 +531,12 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_init(&raw);
 	raw_pair(&raw, &b);
 	memcpy(&raw.keys[9], &entry, sizeof(entry));
-	END_WAIT(&b, NULL, reap_count() == 0); /* or a number below 'fd' could become free later */
+	/* otherwise a number below 'fd' could become free later */
+	END_WAIT(&b, NULL, reap_count() == 0);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
-	few.rlim_cur = (rlim_t)fd; /* all below are in use */
+	few.rlim_cur = (rlim_t)fd; /* all lower numbers are in use */
 	close(fd);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	end_post(&b, (struct fabric_wr){.op = FABRIC_WRITE, .flags = FABRIC_SIGNALED, .rkey = KEY},
@@ -552,7 +552,7 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_fini(&raw);
 }
 
-/* A peer that seems to be busy for ever has its connection looked at again and again until it is
+/* The connection of a peer that seems to be busy for ever is checked repeatedly until the peer is
  * quiet. */
 static void disconnect__again_makes_no_system_call(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What shm does beyond the contract that all drivers share: rings that are full, cold queue pairs,
+/* The behaviour of shm beyond the contract that all drivers share: full rings, cold queue pairs,
  * late announcements. */
 #include "shm_raw.h"
 
@@ -37,7 +37,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Unsignalled Sends of 3000 bytes until the ring takes no more: b reads none. How many. */
+/* Posts unsignalled Sends of 3000 bytes until the ring is full, while b receives none. Returns
+ * their number. */
 static uint32_t fill_ring(void)
 {
 	struct shm_qp *qp = (struct shm_qp *)a.qp;
@@ -81,7 +82,7 @@ static void options__out_of_their_ranges_are_refused(void **state)
 	}
 }
 
-/* The one allocation of what is sent: the engine's counter shows it. */
+/* This is the only allocation for Sends, and a counter of the engine counts it. */
 static void full_ring__room_for_what_waits_is_counted(void **state)
 {
 	uint64_t before;
@@ -135,8 +136,8 @@ static void full_ring__all_places_are_counted(void **state)
 	assert_int_equal(a.nwcs, end_attr.max_send_wr - waiting);
 }
 
-/* A WRITE behind a Send that waits is not done before it, and what is sent behind the WRITE not
- * before that. */
+/* A WRITE after a Send that waits is not carried out before the Send. A Send after the WRITE is not
+ * sent before the WRITE. */
 static void full_ring__order_is_kept(void **state)
 {
 	struct fabric_wr write = {
@@ -157,7 +158,7 @@ static void full_ring__order_is_kept(void **state)
 	assert_memory_equal(b.mem + 8192, a.mem + 8192, 64);
 }
 
-/* The key of a BIND is known when it is posted, though it is carried out later. */
+/* The key of a BIND is known when it is posted, although the BIND is carried out later. */
 static void full_ring__key_of_a_window_is_known_at_the_post(void **state)
 {
 	struct fabric_wr bind = {.op = FABRIC_BIND_MW, .access = FABRIC_REMOTE_READ};
@@ -315,9 +316,9 @@ static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 		n -= a.ops->poll(a.dev, a.wcs, n);
 }
 
-/* Without muxes: one floods, all others are cold, and the first message comes on the one whose turn
- * was just over: it is found when each of the others could have had a share of the flood's length.
- */
+/* Without muxes: one connection floods, and all others are cold. The first message arrives on the
+ * connection whose check has just passed. It is found after each of the others could have had a
+ * share as long as the flood's. */
 static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -360,7 +361,8 @@ static void cold__waits_for_a_share_of_a_flood_each(void **state)
 	}
 }
 
-/* What ends while it is cold: it is told, receives come back, those that are posted later, too. */
+/* A queue pair ends while it is cold. The user gets the event, and receives complete, even those
+ * that are posted later. */
 static void cold__is_noticed_when_it_ends(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -384,7 +386,7 @@ static void cold__is_noticed_when_it_ends(void **state)
 	}
 }
 
-/* A message waits in the ring of a cold one that has no receive, for longer than it may. */
+/* A message waits in the ring of a cold queue pair without a receive for longer than it may. */
 static void cold__rnr_breaks_it(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -407,8 +409,8 @@ static void cold__rnr_breaks_it(void **state)
 	}
 }
 
-/* Whatever waits for a receive, one of no bytes, too: when it was taken, the next that waits begins
- * anew. */
+/* A message of any length waits for a receive, even one of 0 bytes. When it was taken, the time
+ * limit of the next one begins anew. */
 static void rnr__is_over_when_the_message_is_taken(void **state)
 {
 	static const uint32_t lens[] = {10, 0, 0, 10, 0};
@@ -424,8 +426,8 @@ static void rnr__is_over_when_the_message_is_taken(void **state)
 	}
 }
 
-/* The connecting side makes the ring, the accepting side would take longer messages than it holds.
- */
+/* The connecting side makes the ring. The accepting side would accept longer messages than the ring
+ * holds. */
 static void max_msg__is_what_the_ring_holds(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -450,8 +452,8 @@ static void max_msg__is_what_the_ring_holds(void **state)
 	end_wc(&a, &b, FABRIC_SEND, FABRIC_ERR_REMOTE_LEN);
 }
 
-/* A peer that asks for many regions and does not look at its socket has each of them when it does,
- * in its latest state. */
+/* A peer asks for many regions and does not read its socket. When it reads, it gets each region in
+ * its latest state. */
 static void want__waits_for_a_slow_peer(void **state)
 {
 	struct fabric_mr mrs[SHM_REGIONS_MAX - 1];
@@ -474,7 +476,7 @@ static void want__waits_for_a_slow_peer(void **state)
 			raw_send(&raw, &want, sizeof(want), NULL, 0);
 		}
 	}
-	/* Those that are replaced now are not to be seen in their old state at the end. */
+	/* Regions that are replaced now must not be seen in their old state at the end. */
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++) {
 		b.ops->mr_deregister(b.dev, &mrs[i]);
 		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0,
@@ -524,7 +526,7 @@ static void region__for_reading_is_mapped_so(void **state)
 	assert_int_equal(pwrite(fd, "here", 4, 4096), 4);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	end_pair(&a, &b);
-	/* The memory is not looked at here: any address does. */
+	/* The memory is not accessed here, so that any address is valid. */
 	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr),
 			 0);
 	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->exposed->fd, F_GETFL) & O_ACCMODE,
@@ -539,7 +541,7 @@ static void region__for_reading_is_mapped_so(void **state)
 	assert_memory_equal(a.mem, "here", 4);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mode & (S_IRWXG | S_IRWXO),
-			 0); /* nor can another user open it again for writing */
+			 0); /* another user cannot open it again for writing either */
 	assert_int_equal(fstat(((struct shm_dev *)b.dev)->keys.fd, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0);
 	assert_int_equal(maps_of("to-be-read", " r--s "), 1);

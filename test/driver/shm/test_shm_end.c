@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a queue pair or of a key while the peer is in the midst of a WRITE or READ: nothing of
- * it comes later. */
+/* A queue pair or a key ends while the peer is in the middle of a WRITE or READ. No effect of it
+ * happens later. */
 #include "shm_raw.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #define ROUNDS 40u
 #define BYTES  END_MEM_BYTES
 #define LAST   4096u
-#define LATE   0xffu /* what the memory has when it is used for something else */
+#define LATE   0xffu /* the content of the memory when it is reused */
 #define KEY    (5u << KEY_INDEX_BITS | 9)
 
 static struct end a, b;
@@ -40,7 +40,7 @@ static int stop_raw(void **state)
 	return 0;
 }
 
-/* What the driver under test says of its own end. */
+/* Returns what the driver under test publishes about its own end. */
 static const struct ring_shared *said(void)
 {
 	return (const struct ring_shared *)(const void *)raw.rings;
@@ -60,7 +60,7 @@ static void disconnect__tells_and_waits_for_a_write_under_way(void **state)
 {
 	(void)state;
 	atomic_store(&raw.mark->busy, KEY);
-	assert_false(b.ops->is_quiet(b.qp)); /* it is not even over */
+	assert_false(b.ops->is_quiet(b.qp)); /* the connection has not even ended */
 	assert_int_equal(said()->is_over, 0);
 	b.ops->disconnect(b.qp);
 	assert_int_equal(said()->is_over, 1);
@@ -68,7 +68,7 @@ static void disconnect__tells_and_waits_for_a_write_under_way(void **state)
 		assert_false(b.ops->is_quiet(b.qp));
 	atomic_store(&raw.mark->busy, 0);
 	wait_quiet();
-	atomic_store(&raw.mark->busy, KEY); /* another one can't be */
+	atomic_store(&raw.mark->busy, KEY); /* another key is in use */
 	assert_true(b.ops->is_quiet(b.qp));
 	assert_int_equal(b.dev->stats.protocol_errors, 0);
 }
@@ -90,8 +90,8 @@ static void disconnect__does_not_wait_for_ever(void **state)
 	assert_int_equal(b.dev->stats.protocol_errors, 1);
 }
 
-/* The peer is a process that dies in the midst of a WRITE. That is seen, not waited out: it counts
- * as no error. */
+/* The peer is a process that dies in the middle of a WRITE. The driver detects that without a
+ * timeout, and does not count it as an error. */
 static void disconnect__of_a_peer_that_died_in_a_write(void **state)
 {
 	const char *addr = end_address();
@@ -134,7 +134,7 @@ static void post_inv(uint32_t rkey, uint32_t flags)
 		end_poll(&b);
 }
 
-/* A window over what the peer writes; its key. */
+/* Binds a window over the memory that the peer writes to. Returns its key. */
 static uint32_t bind_window(struct fabric_mw *mw)
 {
 	struct fabric_sge sge = end_sge(&b, 0, 4096);
@@ -159,10 +159,10 @@ static void local_inv__in_use_waits_for_a_write_by_that_key(void **state)
 	atomic_store(&raw.mark->busy, rkey);
 	post_inv(rkey, FABRIC_IN_USE);
 	assert_int_equal(b.nwcs, 0);
-	atomic_store(&raw.mark->busy, rkey ^ 1u << 31); /* the next one, by another key */
+	atomic_store(&raw.mark->busy, rkey ^ 1u << 31); /* the next copy, with another key */
 	end_wc(&b, NULL, FABRIC_LOCAL_INV, FABRIC_OK);
 
-	/* One that is known not to be in use is not waited for. */
+	/* The driver does not wait for a window that is known not to be in use. */
 	rkey = bind_window(&mw);
 	atomic_store(&raw.mark->busy, rkey);
 	post_inv(rkey, 0);
@@ -187,12 +187,11 @@ static void local_inv__in_use_for_ever_breaks_the_connection(void **state)
 	b.ops->mw_free(b.dev, &mw);
 }
 
-/* The one that copies, on a thread of its own, until it is told that it may not. */
+/* A side that copies on a thread of its own until it is denied access. */
 struct copier {
 	enum fabric_op op;
 	_Atomic uint32_t ndone;
-	uint32_t nwrong; /* READs that were said to be good, of memory that was used for something
-			    else */
+	uint32_t nwrong; /* READs that reported success although the memory had been reused */
 	enum fabric_status last;
 };
 
@@ -235,7 +234,7 @@ static void end_in_the_midst_of(enum fabric_op op)
 			usleep(round * 7);
 		b.ops->disconnect(b.qp);
 		wait_quiet();
-		memset(b.mem + BYTES - LAST, LATE, LAST); /* where a READ comes last */
+		memset(b.mem + BYTES - LAST, LATE, LAST); /* the bytes that a READ copies last */
 		memset(b.mem, LATE, BYTES);
 		pthread_join(thread, NULL);
 		assert_int_not_equal(copier.last, FABRIC_OK);
@@ -260,8 +259,8 @@ static void write__under_way_leaves_nothing_behind_the_end(void **state)
 }
 
 #ifndef __SANITIZE_THREAD__
-/* What is read meanwhile is thrown away: a race by its nature, which is no test for a checker of
- * races. */
+/* The data of these READs are discarded. They are a race by nature, which is no test for a checker
+ * of races. */
 static void read__under_way_is_no_good_behind_the_end(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that have ended, and are still to be closed: a user of whom many wait cannot connect
- * while few descriptors are left, so that nobody else's connection gives way. */
+/* Connections that have ended and still have to be closed. While few descriptors are left, a user
+ * with many of them cannot connect, so that no connection of another user has to end for it. */
 #include "shm_raw.h"
 
 #include <stdatomic.h>
@@ -11,11 +11,12 @@
 #include "eal.h"
 #include "reap.h"
 
-#define JOBS_MAX 63u   /* with more, the user is refused for another reason (reap.h) */
-#define LEFT	 200u  /* descriptors */
-#define MEDIUM	 1024u /* as many, and when others have most of them, so many are left */
-#define NEARLY	 100u
-#define SOME	 12u /* jobs, of which 4 descriptors each are more than that allows */
+#define JOBS_MAX 63u  /* with more, the user is refused for another reason (reap.h) */
+#define LEFT	 200u /* descriptors */
+/* a number of descriptors of which so many are left when others have most of them */
+#define MEDIUM 1024u
+#define NEARLY 100u
+#define SOME   12u /* jobs that hold 4 descriptors each, which is more than that allows */
 
 static struct end a, b;
 static struct reap_job jobs[JOBS_MAX];
@@ -39,7 +40,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The reaper is busy, and does not get to the others. */
+/* The reaper is busy and does not start the other jobs. */
 static void wait_for_end(struct reap_job *job)
 {
 	(void)job;
@@ -80,11 +81,11 @@ static void user__of_whom_many_are_to_be_closed_is_refused(void **state)
 	limit_descriptors(&limit);
 	while (n < JOBS_MAX && raw_is_welcome(addr))
 		add_job(n++, account);
-	/* Each connection that was welcome waits behind the jobs, too. */
+	/* Each connection that was welcome also waits after these jobs. */
 	assert_in_range(reap_count(), 9, LEFT / 8);
-	end_works(&a, &b); /* what there is stays */
+	end_works(&a, &b); /* existing connections continue */
 	END_WAIT(&b, NULL, b.dev->stats.users_refused > 0);
-	/* Where there are many, they keep nobody from connecting. */
+	/* If many descriptors are free, these jobs keep nobody from connecting. */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_true(raw_is_welcome(addr));
 	limit_descriptors(&limit);
@@ -96,8 +97,8 @@ static void user__of_whom_many_are_to_be_closed_is_refused(void **state)
 	shm_account_put(account);
 }
 
-/* Others may have taken nearly all descriptors. Then a user of whom some are to be closed can still
- * connect, as can one of whom none are. */
+/* Others may have taken nearly all descriptors. Even then a user can connect that has few
+ * connections to be closed, or none. */
 static void user__of_whom_some_are_to_be_closed_is_taken(void **state)
 {
 	struct shm_account *account = shm_account_get(geteuid());

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a process whose child lives on, as its peer sees it. The child has a copy of each
- * socket if it was made by clone(2) itself, which runs no handlers of pthread_atfork(3). And exec:
- * the new program inherits no descriptor.
+ * The end of a process whose child continues, as its peer sees it. The child has a copy of each
+ * socket if it was made by clone(2) itself, which runs no handlers of pthread_atfork(3). After
+ * exec, the new program inherits no descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,13 +27,13 @@
 #include <weir/request.h>
 
 #define PROG	0x20000077u
-#define LIMIT_S 60 /* the most that anything waits */
+#define LIMIT_S 60 /* the longest wait of any step */
 
 enum end { END_KILLED, END_CLOSES };
 
 struct scene {
-	bool by_clone; /* the survivor is made by clone(2), else by fork(3) */
-	bool listens;  /* the victim is the one that listens */
+	bool by_clone; /* the survivor is made by clone(2), otherwise by fork(3) */
+	bool listens;  /* the victim is the side that listens */
 	enum end end;  /* of the victim's connection */
 };
 
@@ -45,7 +45,7 @@ struct side {
 	int error; /* of CLOSED */
 };
 
-static int survivors[2]; /* a pipe that says the survivor's PID */
+static int survivors[2]; /* a pipe that carries the survivor's PID */
 
 static void die(const char *what)
 {
@@ -79,7 +79,7 @@ static void handle(struct weir_request *req, void *arg)
 	weir_request_reply(req);
 }
 
-/* Does not use cmocka: it runs in other processes as well. */
+/* Does not use cmocka, because it also runs in other processes. */
 static void side_start(struct side *side, bool listens, const char *addr)
 {
 	const struct weir_program program = {
@@ -120,7 +120,7 @@ static void poll_until(struct side *side, const bool *flag)
 		die("the event did not come");
 }
 
-/* It lives on, in full possession of what it has. */
+/* The survivor continues to run and keeps everything that it has. */
 static void survive(void)
 {
 	pid_t pid = getpid();
@@ -180,7 +180,7 @@ static void play(const struct scene *scene)
 	snprintf(addr, sizeof(addr), "weir-test-fork-%d-%u", (int)getpid(), serial++);
 	assert_int_equal(pipe2(survivors, O_CLOEXEC), 0);
 	fflush(NULL);
-	victim = fork(); /* before there is an engine here */
+	victim = fork(); /* before this process has an engine */
 	assert_true(victim >= 0);
 	if (victim == 0)
 		be_victim(scene, addr);
@@ -200,7 +200,7 @@ static void play(const struct scene *scene)
 	close(survivors[1]);
 }
 
-/* Each in a process that had no engine before it. */
+/* Runs each scene in a process that had no engine before. */
 static void play_apart(const struct scene *scene)
 {
 	int status;
@@ -239,7 +239,7 @@ static void closed__child_has_the_sockets(void **state)
 	play_apart(&(struct scene){.end = END_CLOSES, .by_clone = true, .listens = true});
 }
 
-/* What a program inherits: the lines that it prints. */
+/* Lists what a program inherits, as the lines that it prints. */
 static void list_inherited(char *text, size_t size)
 {
 	size_t used = 0;
@@ -253,7 +253,8 @@ static void list_inherited(char *text, size_t size)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		dup2(fds[1], 1);
-		/* The shell's own loop opens nothing, so that all it names was inherited. */
+		/* The loop of the shell opens nothing, so that everything it names was
+		 * inherited. */
 		execl("/bin/sh", "sh", "-c",
 		      "i=3; while [ $i -lt 400 ]; do [ -e /proc/self/fd/$i ] && readlink "
 		      "/proc/$$/fd/$i; "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that connect over shm and do it wrong. Each is cut off, counted, and leaves nothing behind;
- * a good one gets through afterwards.
+ * Peers that break the protocol when they connect over shm. Each of them is disconnected and
+ * counted, and leaves nothing. A good peer can connect after it.
  */
 #include "shm_raw.h"
 
@@ -40,7 +40,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A good HELLO, and what is wrong with this one. The length that is sent. */
+/* Makes a good HELLO and spoils it in one way. Returns the length to send. */
 static size_t spoil_hello(struct raw *raw, unsigned how)
 {
 	struct shm_msg *msg = &raw->hello;
@@ -79,7 +79,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		msg->ring_bytes = 1u << 31;
 		break;
 	case 11:
-		msg->ring_bytes = 2 * RAW_RING_BYTES; /* more than its file */
+		msg->ring_bytes = 2 * RAW_RING_BYTES; /* more than the file contains */
 		break;
 	case 12:
 		msg->max_msg_bytes = 0;
@@ -99,7 +99,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 	case 17:
 		msg->private_len = UINT32_MAX;
 		break;
-	case 18: /* a file too many */
+	case 18: /* one file too many */
 		raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
 	case 19:
@@ -110,11 +110,11 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		while (raw->nfds > 1)
 			close(raw->fds[--raw->nfds]);
 		break;
-	case 21: /* more than any message has */
+	case 21: /* longer than any message */
 		while (raw->nfds <= SHM_FDS_MAX)
 			raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
-	case 22: /* muxes without a file, of which there are two kinds at most */
+	case 22: /* muxes without a file; there are at most two kinds of file */
 		msg->has_mux = 1;
 		break;
 	case 23:
@@ -126,7 +126,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		msg->has_mux = 0;
 		break;
 	case 25:
-	case 26: /* a file that is shorter, or could become so */
+	case 26: /* a file that is shorter, or could shrink */
 		msg->has_mux = 1;
 		raw->fds[raw->nfds] = how == 25 ? raw_memfd(sizeof(struct mux_memory) - 4096, NULL)
 						: memfd_create("unsealed", MFD_CLOEXEC);
@@ -140,7 +140,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 	return len;
 }
 
-/* A file that is not what it must be, in place 'index'. False: there are no more ways. */
+/* Replaces file 'index' by one that is invalid. Returns false if there are no more ways. */
 static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 {
 	static const size_t bytes[] = {2 * (RAW_RING_BYTES + RING_CELL),
@@ -149,7 +149,7 @@ static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 
 	close(*file);
 	switch (how) {
-	case 0: /* could be cut off later */
+	case 0: /* could shrink later */
 		*file = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		assert_int_equal(ftruncate(*file, (off_t)bytes[index]), 0);
 		break;
@@ -169,7 +169,7 @@ static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 	case 4:
 		*file = open("/dev/zero", O_RDWR | O_CLOEXEC);
 		break;
-	default: /* nothing can be written to it; a key table need not be */
+	default: /* cannot be written to; this is allowed for a key table */
 		*file = raw_memfd(bytes[index], NULL);
 		assert_int_equal(fcntl(*file, F_ADD_SEALS, F_SEAL_WRITE), 0);
 		return index != 1;
@@ -229,7 +229,7 @@ static void hello__with_wrong_files_is_cut_off(void **state)
 
 #define KEY (5u << KEY_INDEX_BITS | 9)
 
-/* What is wrong with a region. False: there are no more ways. */
+/* Makes the region invalid in one way. Returns false if there are no more ways. */
 static bool spoil_region(struct raw *raw, unsigned how)
 {
 	struct shm_msg *msg = &raw->hello;
@@ -250,7 +250,7 @@ static bool spoil_region(struct raw *raw, unsigned how)
 		msg->region.fd_offset = UINT64_MAX - 4095;
 		return true;
 	case 10:
-		msg->region.fd_offset = 64; /* no page boundary */
+		msg->region.fd_offset = 64; /* not at a page boundary */
 		msg->region.len = 64;
 		return true;
 	default:
@@ -362,7 +362,7 @@ static void connect__to_one_that_answers_nonsense(void **state)
 		else if (wrong[i] == 5)
 			msg.type = SHM_READY;
 		else if (wrong[i] == 7)
-			msg.has_mux = 1; /* which were not offered */
+			msg.has_mux = 1; /* although none were offered */
 		else
 			msg.type = SHM_WELCOME;
 		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);
@@ -411,14 +411,14 @@ static void greeting__silent_ones_keep_nobody_out(void **state)
 	a.qp = end_connect(&a, here, &a);
 	b.qp = end_accept(&b, &a, &b);
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
-	/* Room was made for it by the first, and none of them was given up for being late. */
+	/* Room was made by dropping the first requests. None of them was dropped for being late. */
 	assert_int_equal(recv(fds[0], &c, 1, MSG_DONTWAIT), 0);
 	assert_int_equal(recv(fds[99], &c, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(b.dev->stats.requests_displaced, 101 - 64);
 	for (uint32_t i = 0; i < 99; i++)
 		close(fds[i]);
-	raw_fini(&raw); /* the hundredth is its */
+	raw_fini(&raw); /* the hundredth request is this peer's */
 }
 
 static void accept__whose_ready_never_comes_fails(void **state)
@@ -511,7 +511,7 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A busy machine makes what this measures less, never more. */
+/* A busy machine makes the measured value smaller, never larger. */
 static void listen__without_descriptors_waits_for_some(void **state)
 {
 	struct rlimit limit, few;
@@ -525,8 +525,7 @@ static void listen__without_descriptors_waits_for_some(void **state)
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
-	few.rlim_cur =
-		(rlim_t)fd + 1; /* all below are in use: one is left, the connection's own end */
+	few.rlim_cur = (rlim_t)fd + 1; /* all lower numbers are in use; one is left, for this end */
 	close(fd);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	raw_connect_only(&raw, here);

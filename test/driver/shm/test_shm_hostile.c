@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that are connected over shm and write nonsense where they can write: into the rings, and
- * into the key table that the other side reads. It ends their connection, and nothing else.
+ * Peers that are connected over shm and write invalid content into all memory that they can write:
+ * the rings, and the key table that the other side reads. This ends their connection, and nothing
+ * else.
  */
 #include "shm_raw.h"
 
@@ -32,7 +33,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The driver under test holds 'error' against the peer, and its other connections live. */
+/* Checks that the driver under test ended the connection with 'error', and that its other
+ * connections still work. */
 static void expect_broken(enum fabric_op op, enum fabric_status status)
 {
 	struct fabric_qp *broken = b.qp;
@@ -77,7 +79,7 @@ static void ring__a_header_of_no_message(void **state)
 	assert_int_equal(b.dev->stats.protocol_errors, 1);
 }
 
-/* The receive would take it, and the ring would be read past its end. */
+/* The receive could hold the message, but the ring would be read past its end. */
 static void ring__a_message_longer_than_can_be(void **state)
 {
 	(void)state;
@@ -108,7 +110,7 @@ static void ring__a_key_to_invalidate_that_is_none(void **state)
 	expect_broken(FABRIC_RECV, FABRIC_ERR_REMOTE_ACCESS);
 }
 
-/* Send until the ring is full, so that the mark is looked at. */
+/* Sends until the ring is full, so that the mark is read. */
 static void mark(uint64_t head)
 {
 	struct fabric_wr wr = {.op = FABRIC_SEND};
@@ -140,7 +142,7 @@ static void mark__as_large_as_can_be(void **state)
 	mark(UINT64_MAX);
 }
 
-/* All that the peer can write, at random, while messages go to and fro. */
+/* All memory that the peer can write is changed at random while messages are exchanged. */
 static void ring__scribbled_at_random(void **state)
 {
 	uint32_t nbroken = 0;
@@ -178,7 +180,7 @@ static void ring__scribbled_at_random(void **state)
 	end_works(&a, &b);
 }
 
-/* The peer's key table: an entry as it should be, for all of its region. */
+/* A valid entry of the peer's key table, for its whole region. */
 static const struct key_entry good = {.key = 5u << KEY_INDEX_BITS | 9,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
 				      .region = RAW_REGION_ID,
@@ -208,8 +210,7 @@ static void keys__a_good_one_gives_access(void **state)
 	assert_memory_equal(b.mem, raw.region, RAW_REGION_BYTES);
 }
 
-/* For each way in which a table can lie: the request fails, and nothing outside of the peer's file
- * is touched. */
+/* For each invalid entry the request fails, and no memory outside of the peer's file is touched. */
 static void expect_refused(const struct key_entry *entry, uint64_t raddr, uint32_t len)
 {
 	access_remote(FABRIC_WRITE, entry, raddr, len);
@@ -282,7 +283,7 @@ static void keys__an_entry_that_is_written_for_ever(void **state)
 	expect_refused(&entry, 4096, 1);
 }
 
-/* It was mapped for reading only, as it was offered. */
+/* The region was mapped read-only, as it was offered. */
 static void keys__say_that_a_region_for_reading_may_be_written(void **state)
 {
 	(void)state;
@@ -299,13 +300,13 @@ static void post_rdma(enum fabric_op op, uint32_t rkey, uint64_t raddr, uint32_t
 	end_post(&b, wr, end_sge(&b, 0, len));
 }
 
-/* After a good access, which the driver may remember: one that is not, or whose key is not as it
- * was. */
+/* After a good access, which the driver may remember, comes one that is bad, or one whose key has
+ * changed. */
 static void keys__that_gave_access_before(void **state)
 {
 	struct key_entry ended = good, bounded = good, readable = good, written = good;
 	const struct {
-		const struct key_entry *entry; /* NULL: it stays */
+		const struct key_entry *entry; /* NULL: it stays the same */
 		uint32_t rkey;
 		uint64_t raddr;
 		uint32_t len;
@@ -342,7 +343,7 @@ static void keys__that_gave_access_before(void **state)
 	}
 }
 
-/* The same, where it goes on: elsewhere. */
+/* The same, if the access continues at another address. */
 static void keys__that_were_set_anew(void **state)
 {
 	struct key_entry moved = good;
@@ -363,7 +364,7 @@ static void keys__that_were_set_anew(void **state)
 		assert_int_equal(raw.region[i], i >= 128 && i < 192 ? 0x22 : 0x11);
 }
 
-/* What was read of it may be remembered, but not written. */
+/* The driver may remember what was read, but must not write to it. */
 static void keys__of_a_region_for_reading_that_was_read(void **state)
 {
 	(void)state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer whose files are of hugepages, out of which it can take pages while others map them. Where
- * this machine has no hugepage free, what needs one says so and is left out.
+ * A peer whose files consist of hugepages, from which it can remove pages while others have them
+ * mapped. If this machine has no free hugepage, each case that needs one reports that and is
+ * skipped.
  */
 #include "shm_raw.h"
 
@@ -35,7 +36,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A sealed file of hugepages, or -1 where there is no such file system. */
+/* Returns a sealed file of hugepages, or -1 if there is no such file system. */
 static int huge_memfd(size_t len)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | MFD_HUGE_2MB);
@@ -60,14 +61,14 @@ static uint64_t huge_free(void)
 	return n;
 }
 
-/* Nobody else gets a hugepage, until it is unmapped. */
+/* Takes all hugepages. Nobody else gets one until this mapping is unmapped. */
 static void *take_all_hugepages(size_t *len)
 {
 	void *p = MAP_FAILED;
 
 	*len = 0;
 
-	/* Others take and give them meanwhile. */
+	/* Other processes take and free hugepages meanwhile. */
 	for (uint64_t n = huge_free() + 1; p == MAP_FAILED && n > 0; n--) {
 		*len = n * HUGE_BYTES;
 		p = mmap(NULL, *len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -106,7 +107,7 @@ static void hello__rings_or_keys_of_hugepages_are_refused(void **state)
 	}
 }
 
-/* A connection whose peer's region is one hugepage, of which less is offered. */
+/* Connects to a peer whose region is one hugepage, of which it offers less. */
 static void pair_with_huge_region(uint32_t offered)
 {
 	const struct key_entry entry = {.key = 5u << KEY_INDEX_BITS | 9,
@@ -186,7 +187,7 @@ static void region__whose_hugepage_is_gone_ends_its_connection(void **state)
 	munmap(all, len);
 }
 
-/* Memory of this side's that the peer may write to is the peer's to take pages from as well. */
+/* The peer can also remove pages from memory of this side that it may write to. */
 static void own__hugepage_that_is_gone_ends_all_connections(void **state)
 {
 	struct fabric_mr mr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners at paths: whose the file is, when it was left, and two that want it at a time; and
- * devices that are full. */
+/* Listeners at paths: the owner of the file, files without a listener, and two listeners that want
+ * the same path at once. Also devices that are full. */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static int teardown(void **state)
 	(void)state;
 	end_close(&a);
 	end_close(&b);
-	/* Nothing else was left in there. */
+	/* The folder contains nothing else. */
 	assert_int_equal(rmdir(folder), 0);
 	return 0;
 }
@@ -51,7 +51,8 @@ static bool is_there(const char *name)
 	return lstat(name, &st) == 0;
 }
 
-/* A socket at the path that is no listener of weir's; it may listen, or have been left. */
+/* Makes a socket at the path that is not a listener of weir. With 'backlog' it listens. Without it,
+ * the file looks like one without a listener. */
 static int raw_bind(int backlog)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -129,7 +130,7 @@ static void listen__is_refused_where_another_listens(void **state)
 	works();
 }
 
-/* Another user's file stays, and no connection is made to its listener. */
+/* The file of another user stays, and no connection is made to its listener. */
 static void listen__leaves_the_file_of_another_user(void **state)
 {
 	int fd, left = 0;
@@ -147,7 +148,7 @@ static void listen__leaves_the_file_of_another_user(void **state)
 	left = errno;
 	assert_int_equal(left, EAGAIN); /* nobody has connected */
 	close(fd);
-	/* Nobody listens any more, and it is the other user's all the same. */
+	/* Nobody listens any more, but the file belongs to another user. */
 	assert_int_equal(try_listen(&b), -EADDRINUSE);
 	assert_true(is_there(path));
 	assert_int_equal(unlink(path), 0);
@@ -155,7 +156,8 @@ static void listen__leaves_the_file_of_another_user(void **state)
 	works();
 }
 
-/* It listens, though it takes nothing from its queue: whoever waits for it to, waits for ever. */
+/* The socket listens, but accepts nothing from its queue. A blocking connect would wait for
+ * ever. */
 static void listen__does_not_wait_for_a_full_queue(void **state)
 {
 	int fds[64], n = 0, fd = raw_bind(0);
@@ -183,7 +185,7 @@ static void unlisten__leaves_the_file_of_the_next(void **state)
 	works();
 }
 
-/* One that holds the lock has bound its socket, and is about to listen. */
+/* A process that holds the lock has bound its socket and is about to listen. */
 static void listen__leaves_one_that_is_about_to(void **state)
 {
 	int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600), fd = raw_bind(-1);
@@ -194,7 +196,7 @@ static void listen__leaves_one_that_is_about_to(void **state)
 	assert_int_equal(try_listen(&b), -EADDRINUSE);
 	assert_true(is_there(path));
 	assert_true(is_there(lock));
-	/* It dies meanwhile: both files are left. */
+	/* The process dies meanwhile, and both files stay. */
 	close(fd);
 	close(held);
 	assert_int_equal(try_listen(&b), 0);

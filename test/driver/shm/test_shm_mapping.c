@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of peers: when it is mapped, how much of it may be, and what happens where its pages
- * cannot be had.
+ * Memory of peers: when it is mapped, how much of it may be mapped, and what happens if its pages
+ * cannot be allocated.
  *
- * A page that cannot be had is what userfaultfd(2) makes of a hole, with UFFD_FEATURE_SIGBUS: the
- * access raises SIGBUS, as it does under strict overcommit or where a hugepage is missing.
+ * The tests simulate such a page with userfaultfd(2) and UFFD_FEATURE_SIGBUS on a hole: the access
+ * raises SIGBUS, as it does under strict overcommit or if a hugepage is missing.
  */
 #include "shm_raw.h"
 
@@ -55,14 +55,15 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	munlockall(); /* a test that has failed may not have */
+	munlockall(); /* in case a failed test did not */
 	raw_fini(&raw);
 	end_close(&b);
 	end_close(&a);
 	return 0;
 }
 
-/* Mappings of a file of this name, and where the latest is that is not 'except'. */
+/* Returns the number of mappings of a file of this name. Finds the latest one that is not
+ * 'except'. */
 static uint32_t maps_of(const char *name, const void *except, uint8_t **at, size_t *len)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -96,7 +97,7 @@ static int named_memfd(const char *name, size_t len)
 	return fd;
 }
 
-/* The peer's region is another file from now on, of which all is offered. */
+/* Replaces the peer's region by another file, all of which is offered. */
 static void set_region(const char *name, uint64_t len)
 {
 	close(raw.region_fd);
@@ -140,8 +141,8 @@ static void region__is_mapped_when_a_key_first_refers_to_it(void **state)
 	assert_int_equal(maps_of("asked-for", NULL, NULL, NULL), 1);
 }
 
-/* Descriptors that a peer sends without being asked would have to be closed, as many as it likes.
- */
+/* Descriptors that a peer sends without a request would have to be closed, in any number that the
+ * peer chooses. */
 static void region__that_was_not_asked_for_ends_the_connection(void **state)
 {
 	(void)state;
@@ -153,7 +154,7 @@ static void region__that_was_not_asked_for_ends_the_connection(void **state)
 	assert_int_equal(maps_of("unasked", NULL, NULL, NULL), 0);
 }
 
-/* The same of one more than was asked for. */
+/* The same holds for one region more than was asked for. */
 static void region__that_is_sent_twice_ends_the_connection(void **state)
 {
 	(void)state;
@@ -168,7 +169,7 @@ static void region__that_is_sent_twice_ends_the_connection(void **state)
 	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EPROTO);
 }
 
-/* A region that takes the peer past its limit ends the peer's connection, and no other. */
+/* A region that exceeds the limit of the peer ends the peer's connection, and no other. */
 static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 {
 	struct fabric_qp *honest;
@@ -192,8 +193,8 @@ static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 	end_works(&a, &b);
 }
 
-/* Let this process have 'more' bytes of address space beyond what it has. Returns the former limit.
- */
+/* Lets this process have 'more' bytes of address space beyond its present size. Returns the former
+ * limit. */
 static struct rlimit limit_address_space(uint64_t more)
 {
 	struct rlimit before, limit;
@@ -210,7 +211,7 @@ static struct rlimit limit_address_space(uint64_t more)
 	return before;
 }
 
-/* A region that this process has no address space for ends the connection in the same way. */
+/* A region for which this process has no address space ends the connection in the same way. */
 static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **state)
 {
 	struct fabric_qp *honest;
@@ -236,8 +237,8 @@ static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **
 	end_works(&a, &b);
 }
 
-/* Many connections, each of which offers as much as it likes: what they take together is bounded.
- */
+/* Many connections each offer as much as they like. The total that is mapped for them is
+ * bounded. */
 static void map_bytes_peer__of_many_connections_together(void **state)
 {
 	struct raw raws[20];
@@ -296,7 +297,7 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 			 raws[n].nfds);
 		END_WAIT(&b, NULL, b.nevents == n + 1 || b.dev->stats.maps_refused == 1);
 	}
-	assert_int_equal(n, 5); /* rings and a key table each; the fifth finds no room */
+	assert_int_equal(n, 5); /* each has rings and a key table; the fifth finds no room */
 	assert_false(raw_recv(&raws[4], &b));
 	while (b.nevents > 0)
 		b.ops->reject(b.dev, b.events[--b.nevents].req, NULL, 0);
@@ -304,8 +305,8 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 		raw_fini(&raws[--n]);
 }
 
-/* From now on an access to a page that the memory has not got raises SIGBUS. Returns what ends
- * that, or -1: it cannot be had. */
+/* From now on, an access to a missing page of the memory raises SIGBUS. Returns a descriptor whose
+ * close ends that, or -1 if it is not supported. */
 static int break_memory(void *base, size_t len)
 {
 	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};
@@ -326,7 +327,7 @@ static void punch(int fd, size_t len)
 			 0);
 }
 
-/* Punch holes into a peer's file, and let the driver's mapping of it have no pages. */
+/* Punches holes into a file of the peer, and leaves the driver's mapping of it without pages. */
 static int lose_file(int file, const char *name, const void *own)
 {
 	uint8_t *at = NULL;
@@ -344,7 +345,7 @@ static int lose_file(int file, const char *name, const void *own)
 	return fd;
 }
 
-/* A raw peer's file and mapping by another name, so that the driver's mapping can be found. */
+/* Gives a raw peer's file and mapping another name, so that the driver's mapping can be found. */
 static void rename_file(uint32_t index, const char *name, uint8_t **own, size_t len)
 {
 	close(raw.fds[index]);
@@ -401,7 +402,8 @@ static void hole__in_a_key_table_ends_its_connection(void **state)
 	set_key(4096);
 	fd = lose_file(raw.fds[1], "holey-keys", raw.keys);
 	post_write();
-	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS); /* a table of zeros has no key */
+	/* a table of zeros contains no key */
+	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	expect_end();
 	close(fd);
 }
@@ -441,7 +443,7 @@ static void hole__in_muxes_ends_their_connections(void **state)
 	close(fd);
 }
 
-/* The peer's rings are large ones of another file from now on. */
+/* Replaces the peer's rings by large ones of another file. */
 static void set_rings(const char *name, uint32_t ring_bytes)
 {
 	const size_t len = 2 * ring_footprint(ring_bytes);
@@ -449,7 +451,7 @@ static void set_rings(const char *name, uint32_t ring_bytes)
 	munmap(raw.rings, 2 * ring_footprint(RAW_RING_BYTES));
 	close(raw.fds[0]);
 	raw.fds[0] = named_memfd(name, len);
-	/* As much of it as raw_fini() unmaps: the driver's answers are not read. */
+	/* Only what raw_fini() unmaps is mapped, because the driver's answers are not read. */
 	raw.rings = mmap(NULL, 2 * ring_footprint(RAW_RING_BYTES), PROT_READ | PROT_WRITE,
 			 MAP_SHARED, raw.fds[0], 0);
 	assert_ptr_not_equal(raw.rings, MAP_FAILED);
@@ -464,8 +466,8 @@ static uint64_t bytes_of(int fd)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-/* A program that locks its memory makes no pages for the files of peers, which are sparse, before
- * they are used. */
+/* In a program that locks its memory, the sparse files of peers get no pages before they are
+ * used. */
 static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: one ring for many connections; in order, whatever happens meanwhile, and
- * of how many one looks at, by count. */
+/* Muxes of the shm driver: one ring for many connections. The order is kept whatever happens
+ * meanwhile, and counters show how many connections a poll checks. */
 #include "shm_many.h"
 
 #include "eal.h"
@@ -21,7 +21,7 @@ static void mux__is_shared_by_all_but_the_first(void **state)
 		assert_true(qp_of(0, i)->mux_tag == qp_of(1, i)->mux_tag);
 		assert_int_equal(qp_of(0, i)->mux_tag & MUX_KIND_MASK, i - 1);
 	}
-	/* A place is used again, though the other side still has its former user. */
+	/* A slot is used again although the other side still has its former user. */
 	b.ops->qp_destroy(qps[1][2]);
 	qps[1][2] = NULL;
 	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
@@ -33,7 +33,7 @@ static void mux__is_shared_by_all_but_the_first(void **state)
 	expect_in_one_poll(5);
 }
 
-/* One listens, others accept: each has a mux of its own. */
+/* One device listens and several accept. Each of them has a mux of its own. */
 static void mux__is_each_devices_own(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -71,8 +71,8 @@ static void mux__is_each_devices_own(void **state)
 	end_close(&c);
 }
 
-/* Of many, each is found in the very next poll, be they used in whatever order, and none but the
- * first is polled. */
+/* With many connections, a message on any of them is found in the next poll, in whatever order they
+ * are used. Only the first connection is polled by itself. */
 static void many__are_found_in_one_poll(void **state)
 {
 	(void)state;
@@ -89,7 +89,7 @@ static void many__are_found_in_one_poll(void **state)
 	assert_int_equal(b.dev->stats.recvs, 4 * MANY);
 }
 
-/* Messages that follow each other share lines and pages, whosever they are. */
+/* Consecutive messages share cache lines and pages, whichever connections they belong to. */
 static void many__messages_are_close(void **state)
 {
 	uint64_t tail;
@@ -103,14 +103,14 @@ static void many__messages_are_close(void **state)
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 64), 19);
 }
 
-/* --- order, whatever lies between --- */
+/* --- the order is kept, whatever happens between --- */
 
-/* One direction of a connection: messages in order, with receives of their own. */
+/* One direction of a connection: messages in order, with its own receives. */
 struct stream {
 	uint32_t sent, got, posted;
 };
 
-static struct stream streams[2][MANY]; /* by the receiving side */
+static struct stream streams[2][MANY]; /* by receiving side */
 
 static struct end *end_of(uint32_t side)
 {
@@ -142,7 +142,8 @@ static void post_recvs(uint32_t side, uint32_t i)
 	}
 }
 
-/* To that side: by one piece or gathered, whatever way is open. False: there is no room now. */
+/* Sends the next message to that side, in one piece or gathered, by any ring that is ready. Returns
+ * false if there is no room now. */
 static bool send_next(uint32_t side, uint32_t i)
 {
 	struct stream *stream = &streams[side][i];
@@ -165,7 +166,7 @@ static bool send_next(uint32_t side, uint32_t i)
 	return is_sent;
 }
 
-/* Each message that came is the next of its connection, whole. */
+/* Checks that each message that arrived is the next one of its connection, and complete. */
 static void check_messages(uint32_t side, const struct fabric_wc *wcs, uint32_t n)
 {
 	for (uint32_t w = 0; w < n; w++) {
@@ -184,7 +185,7 @@ static void check_messages(uint32_t side, const struct fabric_wc *wcs, uint32_t 
 	}
 }
 
-/* What came while events were waited for, and a poll. */
+/* Takes the messages that arrived while events were waited for, and those of one poll. */
 static void take_messages(uint32_t side, uint32_t max)
 {
 	struct end *end = end_of(side);
@@ -219,8 +220,7 @@ static void drain(uint32_t n)
 	}
 }
 
-/* Both sides send from their first chance on, while they go over to the mux, polling now and then.
- */
+/* Both sides send from the first moment on, while they switch to the mux, and poll sometimes. */
 static void order__is_kept_from_the_first_message_on(void **state)
 {
 	(void)state;
@@ -249,7 +249,7 @@ static void order__is_kept_from_the_first_message_on(void **state)
 		assert_true(is_in_mux(i));
 }
 
-/* More than the mux holds: what has no room waits at its sender, in order. */
+/* More messages than the mux holds. Those without room wait at their sender, in order. */
 static void order__is_kept_where_the_mux_is_full(void **state)
 {
 	uint32_t refused = 0;
@@ -267,7 +267,8 @@ static void order__is_kept_where_the_mux_is_full(void **state)
 	}
 }
 
-/* A message waits for a receive; those behind it, of another connection, too. */
+/* A message waits for a receive. The messages after it wait as well, even those of another
+ * connection. */
 static void rnr__makes_the_mux_wait(void **state)
 {
 	(void)state;
@@ -281,7 +282,7 @@ static void rnr__makes_the_mux_wait(void **state)
 	end_recv(&b, qps[1][1], 1, 0, 100);
 	expect_in_one_poll(1);
 	expect_in_one_poll(2);
-	/* One that comes to its end does not make the others wait any more. */
+	/* A connection that ends does not make the others wait any more. */
 	assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
 	send_now_on(2);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
@@ -299,7 +300,7 @@ static void receive__is_too_short(void **state)
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 2);
 	assert_int_equal(b.wcs[0].status, FABRIC_ERR_LOCAL_LEN);
 	assert_ptr_equal(b.wcs[1].qp_ctx, &qps[1][2]);
-	/* Shorter than the first cell's part of a message, and just long enough. */
+	/* Lengths below the payload of the first cell, and just above. */
 	for (uint32_t len = 0; len < 60; len++) {
 		end_recv(&b, qps[1][2], 2, 0, len);
 		b.mem[len] = 0x77;
@@ -320,8 +321,8 @@ static void send_inv_on(uint32_t i, uint32_t rkey, uint32_t len)
 	a.qp = NULL;
 }
 
-/* With a key that it invalidates, in one cell of payload or several: one that the receiver has
- * given, and one that is none any more. */
+/* The message invalidates a key, and has one or several cells of payload. One key belongs to the
+ * receiver, another one is not valid any more. */
 static void send_inv__goes_by_the_mux(void **state)
 {
 	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200,
@@ -357,7 +358,7 @@ static void send_inv__goes_by_the_mux(void **state)
 	b.ops->mw_free(b.dev, &mw);
 }
 
-/* --- beside what has no mux --- */
+/* --- next to connections without a mux --- */
 
 static void flood(uint32_t n)
 {
@@ -365,8 +366,8 @@ static void flood(uint32_t n)
 		send_now_on(0);
 }
 
-/* The first connection floods; a message in the mux is found in the next poll, or in the one after
- * it where a poll gives no more than one completion: messages of the flood until then. */
+/* The first connection floods. A message in the mux is found in the next poll. If a poll returns
+ * only one completion, it is found in the poll after that, and messages of the flood come first. */
 static void mux__waits_for_no_flood(void **state)
 {
 	(void)state;
@@ -391,7 +392,7 @@ static void mux__waits_for_no_flood(void **state)
 	}
 }
 
-/* And a mux that is never empty leaves the others their half. */
+/* A mux that is never empty leaves the other connections their half. */
 static void mux__leaves_half_to_others(void **state)
 {
 	uint32_t of_flood = 0, all = 0, max = 16;
@@ -417,7 +418,8 @@ static void mux__leaves_half_to_others(void **state)
 
 /* --- ends --- */
 
-/* b's end goes, with a message of its left in the mux; and its place is another's then. */
+/* b's end is destroyed while a message from it is still in the mux. Another connection then gets
+ * its slot. */
 static void end__message_is_delivered_before_it(void **state)
 {
 	bool has_come = false, has_ended = false;
@@ -429,8 +431,8 @@ static void end__message_is_delivered_before_it(void **state)
 	memset(b.mem, 0x5a, 100);
 	assert_true(b.ops->send_direct(qps[1][5], b.mem, 100));
 	b.ops->qp_destroy(qps[1][5]);
-	qps[1][5] = end_connect(&a, many_addr,
-				&qps[1][5]); /* a's end of the next one, for the moment */
+	qps[1][5] =
+		end_connect(&a, many_addr, &qps[1][5]); /* temporarily, a's end of the next one */
 	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
 	assert_int_equal(qp_of(0, 20)->mux_tag & MUX_KIND_MASK, 4);
 	for (until = end_now_ns() + END_WAIT_NS; !has_ended && end_now_ns() < until;) {
@@ -454,13 +456,14 @@ static void end__message_is_delivered_before_it(void **state)
 	qps[0][20] = qps[1][5] = NULL;
 }
 
-/* What was sent on a connection that is over is not for the next one in its place. */
+/* A message that was sent on a connection that has ended does not reach the next connection in its
+ * slot. */
 static void end__leaves_nothing_to_the_next(void **state)
 {
 	(void)state;
 	connect_many(4);
 	for (uint32_t round = 0; round < 50; round++) {
-		/* Unread, from either side. */
+		/* Not received, in either direction. */
 		assert_true(a.ops->send_direct(qps[0][2], a.mem, 100));
 		assert_true(b.ops->send_direct(qps[1][2], b.mem, 100));
 		destroy(2);
@@ -475,7 +478,8 @@ static void end__leaves_nothing_to_the_next(void **state)
 	a.nevents = b.nevents = 0;
 }
 
-/* All leave it but the first, which has none; the next ones begin a mux of their own. */
+/* All connections leave the mux except the first, which has none. The next connections start a new
+ * mux. */
 static void end__mux_begins_anew(void **state)
 {
 	(void)state;
@@ -503,8 +507,8 @@ static void end__mux_begins_anew(void **state)
 	}
 }
 
-/* The same while the connecting side still has one of the mux before: it does without, and no
- * message is lost. */
+/* The same while the connecting side still has a connection in the old mux. The new connections
+ * work without a mux, and no message is lost. */
 static void end__does_without_meanwhile(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: how connections end beside others that wait, and what is left of them.
- */
+/* Muxes of the shm driver: how connections end next to others that wait, and what is left of
+ * them. */
 #include "shm_many.h"
 
 #include <fcntl.h>
@@ -16,8 +16,9 @@
 #define DEVICES	 20u /* more than there are numbers of muxes */
 #define NOT_HERE 77
 
-/* Its peer has left behind a message of another connection's, which waits for a receive: what it
- * sent comes before the end, if it can, and the end comes, be there such a receive or not. */
+/* The peer has left a message of another connection in the mux, which waits for a receive. Messages
+ * that the peer sent arrive before the end, if possible. The end is reported whether or not a
+ * receive is posted. */
 static void end__waits_for_no_receive_of_others(void **state)
 {
 	(void)state;
@@ -39,7 +40,7 @@ static void end__waits_for_no_receive_of_others(void **state)
 		}
 		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 	}
-	/* The mux goes on behind it. */
+	/* The mux continues after it. */
 	end_recv(&b, qps[1][1], 1, 0, 100);
 	END_WAIT(&b, NULL, b.nwcs == 2);
 	b.nwcs = 0;
@@ -47,8 +48,8 @@ static void end__waits_for_no_receive_of_others(void **state)
 	expect_in_one_poll(1);
 }
 
-/* A message that was late for its receive: its side hears of the end, though nothing was posted
- * that could come back. */
+/* A message was late for its receive. Its side gets the end event, although no receive was posted
+ * that could be flushed. */
 static void rnr__end_is_told(void **state)
 {
 	(void)state;
@@ -56,7 +57,7 @@ static void rnr__end_is_told(void **state)
 	end_open(&b, "rnr_retry=1", MANY);
 	end_listen(&b, many_addr);
 	connect_many(4);
-	for (uint32_t i = 0; i < 2; i++) { /* by its own ring, by the mux */
+	for (uint32_t i = 0; i < 2; i++) { /* with a ring of its own, and with the mux */
 		assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 		assert_ptr_equal(end_event(&b, &a, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 		assert_ptr_equal(end_event(&a, &b, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[0][i]);
@@ -65,7 +66,7 @@ static void rnr__end_is_told(void **state)
 	expect_in_one_poll(2);
 }
 
-/* One for which a message waited when it ended has nothing more to be polled for. */
+/* After its end, a connection for which a message waited needs no further polls. */
 static void rnr__is_over_at_the_end(void **state)
 {
 	(void)state;
@@ -81,7 +82,7 @@ static void rnr__is_over_at_the_end(void **state)
 	expect_in_one_poll(2);
 }
 
-/* Those that accept nothing leave the muxes to others. */
+/* Devices that accept nothing leave the muxes to others. */
 static void mux__is_taken_by_who_accepts(void **state)
 {
 	static struct end others[DEVICES];
@@ -113,8 +114,8 @@ static void connect_from_elsewhere(void)
 	end_close(&c);
 }
 
-/* A namespace of processes, and one of users, which such a one takes. In it this user has its
- * number. */
+/* Enters a new PID namespace, and a new user namespace, which the PID namespace requires. In it
+ * this user keeps its number. */
 static int enter_namespaces(void)
 {
 	char map[48];
@@ -131,8 +132,8 @@ static int enter_namespaces(void)
 	return rc;
 }
 
-/* From another PID namespace, processes that listen at one address, one after the other, can't be
- * told from each other: none of them is shown the memory of another one. */
+/* From another PID namespace, processes that listen at one address, one after the other, cannot be
+ * distinguished. None of them is given the memory of another one. */
 static void mux__is_with_a_process_that_is_known(void **state)
 {
 	int status = -1;
@@ -142,7 +143,7 @@ static void mux__is_with_a_process_that_is_known(void **state)
 	assert_true(child >= 0);
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here is the end of the process */
+		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here ends the process */
 		if (enter_namespaces() != 0)
 			_exit(NOT_HERE);
 		child = fork();
@@ -155,7 +156,7 @@ static void mux__is_with_a_process_that_is_known(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		END_WAIT(&b, NULL, b.nevents > 0 || waitpid(child, &status, WNOHANG) == child);
 		if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
-			skip(); /* nobody here has such a namespace */
+			skip(); /* such namespaces are not available here */
 		qps[1][i] = end_accept(&b, NULL, &qps[1][i]);
 		end_event(&b, NULL, FABRIC_CM_ESTABLISHED);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver against peers that do it wrong: their connections end, and nothing else.
- */
+/* Muxes of the shm driver against peers that break the protocol. Their connections end, and nothing
+ * else. */
 #include "shm_many.h"
 
 #include <sys/socket.h>
@@ -11,7 +11,7 @@
 
 static struct raw raw;
 
-/* With a mux, on which nothing was said yet. b's end is its 'qp'. */
+/* Connects with a mux in which nothing was sent yet. 'end->qp' of b is the other end. */
 static struct shm_qp *raw_start(void)
 {
 	raw_init(&raw);
@@ -48,7 +48,7 @@ static uint32_t poll_b(uint32_t polls)
 	return n;
 }
 
-/* Others are not touched by it. */
+/* Checks that other connections are not affected. */
 static void raw_end(uint32_t errors)
 {
 	assert_int_equal(b.dev->stats.protocol_errors, errors);
@@ -98,7 +98,7 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 	}
 }
 
-/* What can't be a header: the mux is at its end, and all that are in it. */
+/* A value that is not a valid header. The mux ends, and so do all connections in it. */
 static void hostile__headers(void **state)
 {
 	static const uint32_t words[] = {1,
@@ -128,8 +128,7 @@ static void hostile__headers(void **state)
 	}
 }
 
-/* The peer does it before this side has heard that there is a connection: it hears that there is
- * none. */
+/* The peer does it before this side has its ESTABLISHED event. This side gets FAILED instead. */
 static void hostile__before_it_is_established(void **state)
 {
 	(void)state;
@@ -147,7 +146,8 @@ static void hostile__before_it_is_established(void **state)
 	raw_fini(&raw);
 }
 
-/* Messages longer than was agreed, or than the receive, are no more than any other's. */
+/* Messages longer than was agreed, or longer than the receive, have the same effect as on any other
+ * connection. */
 static void hostile__lengths(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -170,8 +170,8 @@ static void hostile__lengths(void **state)
 	raw_end(1);
 }
 
-/* One that is too long behind some that are not: its completion is the next one, and behind it
- * nothing is written. */
+/* A message that is too long follows good ones. Its completion is the next one, and nothing is
+ * written after the receive. */
 static void hostile__length_behind_good_ones(void **state)
 {
 	static uint8_t data[SHM_MSG_MAX];
@@ -199,7 +199,7 @@ static void hostile__length_behind_good_ones(void **state)
 	raw_end(1);
 }
 
-/* A reader's mark that can't be ends the connection that looks at it, by a Send. */
+/* An invalid mark of a reader ends the connection that reads it, which happens at a Send. */
 static void hostile__marks(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -225,8 +225,8 @@ static void hostile__marks(void **state)
 	raw_end(1);
 }
 
-/* It fills the mux with nothing, all the time: so much of it is looked at in a poll, and others are
- * served. */
+/* The peer constantly fills the mux with messages for no queue pair. Each poll checks a limited
+ * number of them, and others are served. */
 static void hostile__messages_for_nobody(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -247,8 +247,8 @@ static void hostile__messages_for_nobody(void **state)
 	raw_end(0);
 }
 
-/* An acceptor that gives the same place to all: so many are looked through for a message, and no
- * more. */
+/* An acceptor gives the same slot to all connections. For each message a limited number of them is
+ * searched. */
 static void hostile__one_place_for_all(void **state)
 {
 	static struct raw raws[4 * MUX_OLDER];
@@ -278,7 +278,7 @@ static void hostile__one_place_for_all(void **state)
 	close(listener);
 }
 
-/* A memory of its own with each connection: more than so many are not taken. */
+/* The peer offers new memory with each connection. More than a limited number is not accepted. */
 static void hostile__memory_for_each_connection(void **state)
 {
 	static struct raw raws[MUX_COUNT + 2];

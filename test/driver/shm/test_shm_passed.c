@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What peers pass may be the last reference to a file of any size, whose pages are then freed by
- * whoever closes or unmaps it. The reaper does that. The engine's thread, which is this test's main
- * one, makes no call on it at all. Where a small file is enough, a larger one is refused.
+ * A descriptor that a peer passes may be the last reference to a file of any size. The thread that
+ * closes or unmaps it then frees the file's pages. The reaper does that. The engine's thread, which
+ * is the main thread of this test, makes no call on it at all. If a small file suffices, a larger
+ * one is refused.
  */
 #include "shm_raw.h"
 
@@ -21,13 +22,13 @@
 #define FILES 64u
 
 static struct end b;
-static struct fabric_qp *qps[FILES]; /* of accept_one() */
+static struct fabric_qp *qps[FILES]; /* for accept_one() */
 static uint32_t nqps;
 static pthread_t main_thread;
-static bool is_engine; /* the main thread is in the driver */
+static bool is_engine; /* the main thread is inside the driver */
 static _Atomic uint32_t nwrong, nfreed;
 
-/* Files that peers have passed. */
+/* The files that peers passed. */
 static ino_t files[FILES];
 static _Atomic uint32_t nfiles;
 
@@ -68,13 +69,13 @@ static bool is_reaper(void)
 	return strncmp(name, "weir-shm-reap", 13) == 0;
 }
 
-/* A call that looks at a file. */
+/* Checks a call that reads the properties of a file. */
 static void check_look(int fd)
 {
 	nwrong += is_main() && is_engine && is_passed(fd);
 }
 
-/* A call that may free it. The test itself does as it likes. */
+/* Checks a call that may free the file. The test itself may do anything. */
 static void check_end(bool is_of_peer)
 {
 	if (!is_of_peer || (is_main() && !is_engine))
@@ -159,7 +160,7 @@ static void accept_one(void)
 	is_engine = false;
 }
 
-/* Of as many processes as muxes are taken of, and one more. */
+/* One process more than muxes are accepted from. */
 static void muxes__of_which_none_are_taken(void **state)
 {
 	static struct raw raws[MUX_COUNT + 1];
@@ -207,15 +208,15 @@ static void muxes__that_are_offered_again(void **state)
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
 		assert_int_equal(raws[i].answer.has_mux, 1);
-		/* Rings and key table, the first time muxes; and two sockets, the first time a
-		 * pidfd. */
+		/* Rings and key table, and the first time muxes; and two sockets, the first time
+		 * with a pidfd. */
 		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
 	}
 	raw_fini(&raws[0]);
 	raw_fini(&raws[1]);
 }
 
-/* A message that is refused, and of which the peer keeps nothing. */
+/* A message that is refused, so that nothing of it is kept. */
 static void refused__message_is_closed_by_the_reaper(void **state)
 {
 	const char *addr = end_address();
@@ -249,7 +250,7 @@ static void name_region(struct raw *raw, uint32_t id)
 	memcpy(&raw->keys[9], &entry, sizeof(entry));
 }
 
-/* Regions that take each other's place, and one that nobody has asked for, which is the last. */
+/* Regions that replace each other. The last one was not asked for. */
 static void regions__that_are_replaced(void **state)
 {
 	const struct fabric_wr wr = {
@@ -274,7 +275,8 @@ static void regions__that_are_replaced(void **state)
 	raw_fini(&raw);
 }
 
-/* A file of 'len' bytes that is not bounded to them. False: there are no more ways. */
+/* Makes a file that holds 'len' bytes but is not limited to them. Returns false if there are no
+ * more ways. */
 static bool large_file(size_t len, unsigned how, int *fd)
 {
 	const int seals = how == 1 ? F_SEAL_SHRINK : F_SEAL_SHRINK | F_SEAL_GROW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm between processes that die: what is noticed, and what is left. */
+/* shm between processes that die: how soon this is noticed, and what is left. */
 #include "shm_ends.h"
 
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 static struct end b;
 
-/* The other process: connect, and keep the connection busy until killed. */
+/* The other process: connects, and keeps the connection busy until it is killed. */
 static void load(const char *addr)
 {
 	const struct fabric_wr send = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED};
@@ -52,15 +52,14 @@ static pid_t start_load(const char *addr)
 	assert_true(child >= 0);
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here is the end of the process */
+		setenv("CMOCKA_TEST_ABORT", "1", 1); /* a failure here ends the process */
 		load(addr);
 		_exit(0);
 	}
 	return child;
 }
 
-/* One peer that is killed while it is busy; it must be noticed in time, and leave nothing to be
- * done. */
+/* Kills one peer while it is busy. The driver must notice this in time, and must leave no work. */
 static void kill_one(const char *addr, uint32_t answers)
 {
 	struct fabric_wr send = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED};
@@ -102,7 +101,7 @@ static void kill_one(const char *addr, uint32_t answers)
 	}
 	assert_in_range(end_now_ns() - killed_ns, 0, NOTICED_NS);
 	end_event(&b, NULL, FABRIC_CM_DISCONNECTED);
-	/* All that was posted comes back. */
+	/* All work requests that were posted complete. */
 	END_WAIT(&b, NULL, b.nwcs >= posted - polled + recvs);
 	for (uint32_t i = 0; i < b.nwcs; i++)
 		polled += b.wcs[i].op == FABRIC_SEND;
@@ -129,7 +128,7 @@ static void kill__of_a_busy_peer_is_noticed_and_leaves_nothing(void **state)
 	end_close(&b);
 }
 
-/* A process that goes without a word before it connected has left nothing either. */
+/* A process that ends before it connected leaves nothing either. */
 static void kill__of_one_that_connects(void **state)
 {
 	const char *addr = end_address();

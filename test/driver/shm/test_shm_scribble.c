@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process that scribbles over everything that it can map of a connection over shm, at random and
- * on purpose, all the time, while the engine on the other side serves it and others: its connection
- * ends, and nothing else.
+ * A process writes random and chosen values to all memory of a shm connection that it can map, all
+ * the time, while the engine on the other side serves it and others. Its connection ends, and
+ * nothing else.
  */
 #include "pair.h"
 #include "shm_raw.h"
@@ -22,19 +22,19 @@
 
 #define ROUNDS	   60u
 #define CALLS	   24u
-#define LOOKS	   300u	 /* of this process, and */
-#define LOOPS	   4000u /* of a process, until it is given up as not found out */
+#define LOOKS	   300u	 /* rounds of this process, and ... */
+#define LOOPS	   4000u /* ... of the other process, after which it is given up as not detected */
 #define KEY	   (5u << KEY_INDEX_BITS | 9) /* of the entry below */
 #define READ_BYTES 4096u
 
 static struct pair pair;
 static struct raw raw;
 
-static _Atomic uint32_t *loops;	 /* of the process at work */
-static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be none */
+static _Atomic uint32_t *loops;	 /* rounds of the other process */
+static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be 0 */
 
-/* What a process does: all of it at random; or right messages, of which one part changes under the
- * reader's eyes. */
+/* What the process changes: everything at random, or one part of valid messages while the reader
+ * reads it. */
 enum target { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, TARGETS };
 
 static const struct key_entry good = {.key = KEY,
@@ -43,7 +43,7 @@ static const struct key_entry good = {.key = KEY,
 				      .raddr = 4096,
 				      .len = RAW_REGION_BYTES};
 
-/* A call of WRITE with its argument in a Read chunk of the peer's region. */
+/* Makes a WRITE call with its argument in a Read chunk of the peer's region. */
 static uint32_t make_call(uint8_t *msg, uint32_t xid)
 {
 	const uint32_t words[] = {xid,	      1, 8, 0, 1,   48, KEY,	    READ_BYTES, 0,
@@ -56,7 +56,7 @@ static uint32_t make_call(uint8_t *msg, uint32_t xid)
 	return 4 * n;
 }
 
-/* Right traffic, as fast as it is taken: messages there, answers away. */
+/* Valid traffic at full speed: sends messages, and receives and drops answers. */
 static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 {
 	uint8_t msg[2048], answer[2048];
@@ -73,8 +73,8 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* By the mux: right traffic, and now and then what names another queue pair, or none, or is of
- * another kind. */
+/* Valid traffic by the mux. Sometimes a message names another queue pair or none, or is of another
+ * kind. */
 static void serve_mux(uint32_t *xid)
 {
 	uint64_t tag = raw.mux_tag;
@@ -92,7 +92,7 @@ static void serve_mux(uint32_t *xid)
 		ring_drop(&raw.mux_rx, word);
 }
 
-/* Behind the header that is looked at next, which stays. */
+/* Writes after the header that is read next, which does not change. */
 static void scribble_mux(void)
 {
 	struct mux_ring *way = &raw.muxes->muxes[raw.answer.slot.mux].to_acceptor;
@@ -102,7 +102,7 @@ static void scribble_mux(void)
 	raw_scribble((uint8_t *)raw.mux_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 
-/* The region is given to whoever asks for it. */
+/* Sends the region whenever it is asked for. */
 static void serve_socket(void)
 {
 	struct shm_msg msg;
@@ -115,7 +115,7 @@ static void serve_socket(void)
 	}
 }
 
-/* The other process: until it is killed. */
+/* The other process, which runs until it is killed. */
 static void run_scribbler(enum target target, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
@@ -130,7 +130,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 		if (target != EVERYTHING && target != MUXES)
 			serve_ring(&rx, &xid);
 		switch (target) {
-		case MESSAGES: /* behind the first header, which stays */
+		case MESSAGES: /* after the first header, which stays unchanged */
 			raw_scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
 			break;
 		case KEYS:
@@ -155,7 +155,7 @@ static void run_scribbler(enum target target, uint32_t seed)
 	}
 }
 
-/* Receive a message with one descriptor. */
+/* Receives a message with one descriptor. */
 static int recv_fd(enum shm_msg_type type)
 {
 	union {
@@ -180,7 +180,7 @@ static int recv_fd(enum shm_msg_type type)
 	return fd;
 }
 
-/* Receive ACCEPT: the key table that comes with it can only be read, whatever one tries. */
+/* Receives ACCEPT. The key table that it passes can only be read, whatever a process tries. */
 static void recv_accept(void)
 {
 	int fd = recv_fd(SHM_ACCEPT);
@@ -191,7 +191,7 @@ static void recv_accept(void)
 	close(fd);
 }
 
-/* Ask for the region in each place. A responder exposes nothing, so no answer may come. */
+/* Asks for the region in each slot. A responder exposes nothing, so that no answer may come. */
 static void ask_for_theirs(void)
 {
 	struct shm_msg want = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
@@ -203,7 +203,7 @@ static void ask_for_theirs(void)
 	}
 }
 
-/* Connected to the pair's responder, with a process at work. */
+/* Starts a process that connects to the pair's responder and attacks it. */
 static pid_t attack(enum target target, uint32_t seed)
 {
 	int opened = pair.server_opened;
@@ -227,7 +227,7 @@ static pid_t attack(enum target target, uint32_t seed)
 	return pid;
 }
 
-/* Calls of the honest connection, whose results are right. */
+/* Makes calls of the honest connection and checks their results. */
 static void call_honestly(void)
 {
 	for (uint32_t i = 0; i < CALLS; i++) {
@@ -241,7 +241,7 @@ static void call_honestly(void)
 	}
 }
 
-/* What the engine holds of its own. */
+/* Returns the number of connections and buffers that the engine holds. */
 static uint32_t held(void)
 {
 	const struct weir_engine *engine = pair.server;
@@ -263,7 +263,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 		     -1, 0);
 	assert_ptr_not_equal(loops, MAP_FAILED);
 	ngiven = loops + 1;
-	/* What is found out is chance: a target that has not been gets more rounds. */
+	/* Detection depends on chance. A target that was not detected gets more rounds. */
 	for (uint32_t round = 0; round < 3 * ROUNDS; round++) {
 		int closed = pair.server_closed;
 		pid_t pid;
@@ -272,7 +272,8 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 			continue;
 		pid = attack(round % TARGETS, round);
 
-		/* On a busy machine, the scribbler may go round often before this thread looks. */
+		/* On a busy machine, the other process may make many rounds before this thread
+		 * reads again. */
 		for (uint32_t i = 0;
 		     pair.server_closed == closed && (i < LOOKS || atomic_load(loops) < LOOPS);
 		     i++) {
@@ -290,7 +291,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 		assert_int_equal(pair.server_closed, closed + 1);
 	}
 	assert_int_equal(atomic_load(ngiven), 0);
-	/* By the engine, and not for the end of the process. */
+	/* These were closed by the engine, and not because the process ended. */
 	for (uint32_t target = 0; target < TARGETS; target++)
 		print_message("target %u: closed in %u rounds\n", target, nclosed[target]);
 	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers over shm that withhold what a request waits for. The functions that a try calls are wrapped
- * and counted: a request is tried again now and then, and not in each poll.
+ * Peers over shm that withhold what a request waits for. The functions that each try calls are
+ * wrapped and counted. A request is tried again from time to time, and not in each poll.
  */
 #include "shm_raw.h"
 
@@ -14,11 +14,11 @@
 #define STALLED	   60u
 #define RAWS	   (STALLED + 2)
 #define POLLS	   200000u
-#define TRIES	   (POLLS / 20) /* of one that waits: some hundreds are usual */
+#define TRIES	   (POLLS / 20) /* of a waiting request; some hundreds are usual */
 #define TRIES_MANY (POLLS / 2)
 #define KEY	   (5u << KEY_INDEX_BITS | 9)
 #define MSG	   1000u
-#define MSGS	   (RAW_RING_BYTES / 1024 - 1) /* of them fill a ring */
+#define MSGS	   (RAW_RING_BYTES / 1024 - 1) /* this many fill a ring */
 #define TOGGLES	   1000u
 #define EARLY	   16u /* polls before there is room */
 #define PROMPT	   8u  /* polls after that */
@@ -29,7 +29,7 @@ static struct raw raws[RAWS];
 static struct fabric_qp *qps[RAWS];
 static uint32_t nraws;
 
-/* Calls by the thread that polls. */
+/* Calls by the polling thread. */
 static _Thread_local uint32_t ntries, nwrites, nreads, nlooks;
 
 const struct shm_import *__real_shm_peer_adopt(struct shm_qp *qp, uint32_t id);
@@ -118,7 +118,7 @@ static struct raw *pair(void)
 	return raw;
 }
 
-/* Its peer offers muxes, and has not said anything in its mux. */
+/* Connects a peer that offers muxes and has sent nothing in its mux. */
 static struct raw *pair_with_mux(void)
 {
 	struct raw *raw = &raws[nraws];
@@ -131,7 +131,7 @@ static struct raw *pair_with_mux(void)
 	return raw;
 }
 
-/* Its peer sends HELLO, and then nothing more. */
+/* Connects a peer that sends HELLO and then nothing more. */
 static void pair_half(void)
 {
 	const char *addr = end_address();
@@ -179,7 +179,7 @@ static void post_send(uint64_t wr_id)
 		 end_sge(&b, 0, MSG));
 }
 
-/* One message more than there is room for. */
+/* Posts one message more than the ring holds. */
 static void fill_ring(void)
 {
 	for (uint32_t i = 0; i < MSGS; i++)
@@ -187,13 +187,13 @@ static void fill_ring(void)
 	post_send(1);
 }
 
-/* The peer has read as many messages. */
+/* Acts as if the peer had read as many messages. */
 static void read_ring(struct raw *raw, uint32_t n)
 {
 	atomic_store(&raw->mark->head, n * ring_cells_bytes(MSG));
 }
 
-/* Two that wait, one for a region and one for room. */
+/* Makes two connections: one waits for a region, and one for room in its ring. */
 static void pair_two(void)
 {
 	name_region(pair(), RAW_REGION_ID);
@@ -202,7 +202,7 @@ static void pair_two(void)
 	fill_ring();
 }
 
-/* Nothing comes of it, and it takes few tries. */
+/* Checks that polls make no progress and need few tries. */
 static void poll_in_vain(uint32_t most)
 {
 	uint32_t most_in_poll = 0;
@@ -243,7 +243,7 @@ static void ring__that_stays_full_is_looked_at_now_and_then(void **state)
 	end_wc(&b, NULL, FABRIC_SEND, FABRIC_OK);
 }
 
-/* A connection that has no room in its mux cannot say that it goes over to it. */
+/* A connection whose mux has no room cannot announce that it switches to the mux. */
 static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 {
 	static const uint8_t data[MSG];
@@ -265,8 +265,8 @@ static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 }
 
 /*
- * A pause is a small part of the time that was waited. The best of some rounds counts, because
- * other processes may run between two polls.
+ * A pause is a small part of the time that the request has waited. The best of several rounds
+ * counts, because other processes may run between two polls.
  */
 static void room__that_comes_early_is_found_in_a_few_polls(void **state)
 {
@@ -291,7 +291,7 @@ static void room__that_comes_early_is_found_in_a_few_polls(void **state)
 	assert_in_range(best, 0, PROMPT);
 }
 
-/* Room that is there by the next poll is found in it. */
+/* Room that exists at the next poll is found in that poll. */
 static void room__that_comes_at_once_is_found_in_the_next_poll(void **state)
 {
 	struct raw *raw = pair();
@@ -304,7 +304,7 @@ static void room__that_comes_at_once_is_found_in_the_next_poll(void **state)
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
-/* A poll tries one of them in vain at most, and none of them is hot. */
+/* A poll makes at most one try that fails, and none of these connections is hot. */
 static void stalls__of_many_cost_no_more(void **state)
 {
 	struct raw *other;
@@ -318,7 +318,7 @@ static void stalls__of_many_cost_no_more(void **state)
 	poll_in_vain(TRIES_MANY);
 	assert_int_equal(dev()->nhot, 0);
 
-	/* What their peers send is received, and they go on. */
+	/* Messages of their peers are received, and then they continue. */
 	end_recv(&b, qps[1], 1, 0, 4096);
 	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, 64), 1);
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
@@ -331,7 +331,7 @@ static void stalls__of_many_cost_no_more(void **state)
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
 }
 
-/* Connections whose peers have sent a message, which no receive is there for, and one more. */
+/* Connects peers that have sent one message for which there is no receive, and one more message. */
 static struct raw *pair_overrun(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -342,7 +342,7 @@ static struct raw *pair_overrun(uint32_t n)
 	return pair();
 }
 
-/* A poll looks at one of them at most, however many there are, until a receive is posted. */
+/* A poll checks at most one of them, however many there are, until a receive is posted. */
 static void receives__that_are_not_there_keep_no_poll_busy(void **state)
 {
 	struct raw *other = pair_overrun(STALLED);
@@ -368,7 +368,7 @@ static void receives__that_are_not_there_keep_no_poll_busy(void **state)
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
 }
 
-/* Nothing is looked at but stalls, and the end comes all the same. */
+/* Only waiting requests are checked, and the end is noticed nevertheless. */
 static void receives__that_do_not_come_in_time_end_the_connection(void **state)
 {
 	(void)state;
@@ -407,7 +407,7 @@ static void stalls__are_flushed_in_order(void **state)
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
-/* That of a queue pair which is destroyed ends, and those of others go on. */
+/* A request that waits ends with its queue pair. Requests of other queue pairs continue. */
 static void stalls__end_with_the_queue_pair(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors that cannot be received: this process has no number left for them, or a security
- * module keeps it from having them. The message that they came with waits, for a limited time, and
- * no other connection waits with it.
+ * Descriptors that cannot be received, because this process has no free number for them, or because
+ * a security module forbids them. The message that passes them waits for a limited time, and no
+ * other connection waits with it.
  */
 #include "shm_raw.h"
 
@@ -18,11 +18,11 @@
 #include "eal.h"
 
 #define KEY	  (5u << KEY_INDEX_BITS | 9)
-#define PEEKS_MAX 400u /* of a message that is never received; the driver looks 251 times */
+#define PEEKS_MAX 400u /* of a message that is never received; the driver makes 251 tries */
 
 static struct end a, b;
 static _Atomic uint32_t nsleeps, npeeks;
-static atomic_bool is_forbidden; /* by the security module: messages that bring a region */
+static atomic_bool is_forbidden; /* the security module forbids messages that pass a region */
 
 int __real_nanosleep(const struct timespec *time, struct timespec *left);
 ssize_t __real_recvmsg(int fd, struct msghdr *hdr, int flags);
@@ -45,8 +45,8 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 }
 
 /*
- * As the kernel does where a security module forbids a descriptor (security_file_receive): the
- * message comes without it.
+ * Acts like a kernel in which a security module forbids a descriptor (security_file_receive): the
+ * message arrives without it.
  */
 ssize_t __wrap_recvmsg(int fd, struct msghdr *hdr, int flags)
 {
@@ -62,7 +62,7 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *hdr, int flags)
 			continue;
 		memcpy(&fd_passed, CMSG_DATA(cmsg), sizeof(fd_passed));
 		close(fd_passed);
-		cmsg->cmsg_type = SCM_CREDENTIALS; /* nothing that the driver looks for */
+		cmsg->cmsg_type = SCM_CREDENTIALS; /* a type that the driver does not look for */
 	}
 	hdr->msg_flags |= MSG_CTRUNC;
 	npeeks++;
@@ -87,7 +87,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Have the engine's thread need a region of the peer's. */
+/* Makes the engine's thread need a region of the peer. */
 static void need_region(struct raw *raw)
 {
 	const struct key_entry entry = {
@@ -100,7 +100,7 @@ static void need_region(struct raw *raw)
 		;
 }
 
-/* Connects two other ends, and disconnects them. */
+/* Connects two other ends and disconnects them. */
 static void others_connect(void)
 {
 	const char *addr = end_address();
@@ -121,7 +121,8 @@ static void others_connect(void)
 	b.listener = raws_listener;
 }
 
-/* A connection whose next message, with the region that a request needs, may not be received. */
+/* Makes a connection whose next message passes a region that a request needs, and may not be
+ * received. */
 static void pair_forbidden(struct raw *raw)
 {
 	raw_init(raw);
@@ -174,8 +175,8 @@ static void message__is_received_when_it_is_allowed(void **state)
 }
 
 /*
- * A connection that cannot be accepted waits in the listener's queue, and those that there are go
- * on.
+ * A connection that cannot be accepted waits in the listener's queue. Existing connections
+ * continue.
  */
 static void connection__waits_while_there_is_no_descriptor(void **state)
 {
@@ -194,7 +195,7 @@ static void connection__waits_while_there_is_no_descriptor(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
 	fd = dup(raw.fd);
-	few.rlim_cur = (rlim_t)fd; /* all below are in use */
+	few.rlim_cur = (rlim_t)fd; /* all lower numbers are in use */
 	close(fd);
 	/* The connecting side has its descriptor. */
 	other.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

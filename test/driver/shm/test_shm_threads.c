@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm between two threads of a process: what is seen in which order. */
+/* shm between two threads of a process: the order in which effects become visible. */
 #include "shm_ends.h"
 
 #include <pthread.h>
@@ -13,7 +13,8 @@
 #define SLOTS	   8u
 #define SLOT_BYTES 8192u
 
-/* What a WRITE brings for a message: all of it differs from what the slot held before. */
+/* Returns the length that a WRITE adds for message n. All of these bytes differ from the former
+ * content of the slot. */
 static uint32_t written_len(uint32_t n)
 {
 	return 1 + n * 977 % SLOT_BYTES;
@@ -75,7 +76,7 @@ static void *checker(void *arg)
 	return NULL;
 }
 
-/* Two threads: whatever was written before a Send is there when that is received. */
+/* Two threads: data that were written before a Send are visible when the Send is received. */
 static void order__a_write_is_there_before_the_send(void **state)
 {
 	static struct order order;
@@ -130,9 +131,9 @@ static void order__a_write_is_there_before_the_send(void **state)
 
 #define CONNS	40u
 #define ANSWERS 20000u
-#define DEPTH	4u /* messages under way, each on the next connection */
+#define DEPTH	4u /* messages in flight, each on the next connection */
 
-/* Many connections in turn, whose messages go by a mux. */
+/* Many connections used in turn. Their messages are sent by a mux. */
 struct turns {
 	struct end end;
 	const char *addr;
@@ -158,7 +159,7 @@ static void turn_recv(struct turns *turns, uint32_t i)
 	turns->nwrong += turns->end.ops->post_recv(turns->qps[i], &wr, 1) != 1;
 }
 
-/* Message n, from memory that only this side has. */
+/* Sends message n from memory that only this side has. */
 static void turn_send(struct turns *turns, uint32_t n)
 {
 	uint8_t *data = turns->end.mem + 524288;
@@ -168,7 +169,7 @@ static void turn_send(struct turns *turns, uint32_t n)
 	turns->nwrong += !turns->end.ops->send_direct(turns->qps[n % CONNS], data, turn_len(n));
 }
 
-/* What came on a connection; its number. */
+/* Checks a message that arrived on a connection. Returns its number. */
 static uint32_t turn_check(struct turns *turns, const struct fabric_wc *wc)
 {
 	uint32_t i = (uint32_t)wc->wr_id, n;
@@ -213,7 +214,7 @@ static void *answer_in_turn(void *arg)
 	return NULL;
 }
 
-/* Two threads, and many connections of which each is used now and then. */
+/* Two threads, and many connections that are each used rarely. */
 static void turns__all_messages_come_whole(void **state)
 {
 	static struct turns a, b;

@@ -2,7 +2,7 @@
 /* How polls are divided among users over shm. */
 #include "turns.h"
 
-#define MUXES 12u /* a device takes no more than MUX_COUNT of one process */
+#define MUXES 12u /* a device accepts no more than MUX_COUNT from one process */
 
 static void assert_equal_turns(void)
 {
@@ -31,8 +31,8 @@ static void user__with_many_muxes_has_one_turn(void **state)
 	assert_equal_turns();
 }
 
-/* Connections of one user with rings of their own, and those in a mux, share that user's turn. */
-/* Messages that nobody takes count, too. */
+/* Connections of one user with their own rings, and those in a mux, share that user's turn. */
+/* Messages for no queue pair count as well. */
 static void user__with_messages_for_nobody_has_one_turn(void **state)
 {
 	(void)state;
@@ -79,7 +79,8 @@ static void cool_down(uint32_t nhot)
 	assert_int_equal(dev()->nhot, nhot);
 }
 
-/* Connections that are not polled for their user's debt do not make those of others cold. */
+/* Connections that are not polled because of their user's debt do not make connections of others
+ * cold. */
 static void silent__connections_stay_hot_beside_many_with_a_debt(void **state)
 {
 	(void)state;
@@ -111,7 +112,7 @@ static void silent__connections_of_others_are_looked_at_less_often(void **state)
 	}
 }
 
-/* What is moved for one user takes time, in which others would have been looked at. */
+/* Copies for one user take time in which others would have been checked. */
 static void silent__connections_are_looked_at_for_bytes(void **state)
 {
 	(void)state;
@@ -130,7 +131,7 @@ static void silent__connections_are_looked_at_for_bytes(void **state)
 	}
 }
 
-/* Else what moves for one of them would not count where the messages come from. */
+/* Otherwise data that were moved for one user of the mux would not count for that user. */
 static void mux__is_of_one_user(void **state)
 {
 	struct raw *second = &raws[1];
@@ -149,7 +150,7 @@ static void mux__is_of_one_user(void **state)
 	b.listener = NULL;
 }
 
-/* The turn of a user ends with the last connection of that user. */
+/* The turn of a user ends with the user's last connection. */
 static void turn__ends_with_its_connections(void **state)
 {
 	(void)state;

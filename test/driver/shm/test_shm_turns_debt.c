@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is moved for users over shm is a debt, which leaves time to others. */
+/* Copies for users over shm add to a debt, which leaves time to others. */
 #include "turns.h"
 
 #define LONG	3000u	     /* bytes of a message */
 #define MUCH	(1ull << 40) /* bytes of debt */
 #define STALLED 8u
-#define WAITING 4u	  /* requests of each */
+#define WAITING 4u	  /* requests of each connection */
 #define MANY	10000000u /* polls, more than are ever needed */
 #define ONE_READ                                                                                   \
 	((RAW_REGION_BYTES + SHM_TURN_COPY + SHM_TURN_REPAID - 1) / SHM_TURN_REPAID) /* polls */
@@ -24,7 +24,7 @@ static void bytes__of_one_user_leave_time_to_others(void **state)
 	assert_in_range(bytes[GREEDY], paid / 2, paid + SHM_TURN_SHARE * RAW_REGION_BYTES);
 }
 
-/* Each Read takes time, even of a few bytes. */
+/* Each Read takes time, even a Read of a few bytes. */
 static void copies__of_one_user_leave_time_to_others(void **state)
 {
 	uint64_t paid;
@@ -40,7 +40,7 @@ static void copies__of_one_user_leave_time_to_others(void **state)
 	assert_in_range(bytes[GREEDY] * SHM_TURN_COPY, paid / 2, paid * 11 / 10);
 }
 
-/* Those who are silent, although they are still polled, do not keep the user waiting for long. */
+/* Users that are silent but still polled do not delay the user with a debt for long. */
 static void bytes__are_soon_repaid_where_others_are_silent(void **state)
 {
 	struct raw *raw = pair(GREEDY, false);
@@ -56,7 +56,7 @@ static void bytes__are_soon_repaid_where_others_are_silent(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
-/* A user whose mux is polled may be silent for ever. */
+/* A user whose mux is polled may stay silent for ever. */
 static void bytes__are_free_where_others_stay_silent(void **state)
 {
 	(void)state;
@@ -72,7 +72,8 @@ static void bytes__are_free_where_others_stay_silent(void **state)
 	}
 }
 
-/* Who has had large blocks moved gives one message at a time, so that others wait for one. */
+/* A user for whom large blocks were moved delivers one message at a time, so that others wait for
+ * only one. */
 static void bytes__of_one_message_at_a_time(void **state)
 {
 	(void)state;
@@ -90,7 +91,7 @@ static void bytes__of_one_message_at_a_time(void **state)
 	assert_true(messages[GREEDY] > 0);
 }
 
-/* What a user had moved before others came is no debt to them. */
+/* Data that were moved for a user before others connected are no debt to them. */
 static void bytes__of_an_only_user_are_free(void **state)
 {
 	(void)state;
@@ -105,7 +106,7 @@ static void bytes__of_an_only_user_are_free(void **state)
 	assert_true(messages[GREEDY] > 0);
 }
 
-/* A user whose connection became cold between two messages is not one who is silent. */
+/* A user whose connection became cold between two messages does not count as silent. */
 static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 {
 	struct raw *raw = pair(GREEDY, false);
@@ -123,7 +124,7 @@ static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 	read_region(0);
 	assert_in_range(polls_to_message(), ONE_READ, ONE_READ + 1);
 
-	/* Messages that it was given meanwhile are not the other's. */
+	/* Messages that this user was given meanwhile do not count for the other user. */
 	read_region(0);
 	debt = turn->debt;
 	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, MSG), 1);
@@ -137,7 +138,7 @@ static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
-/* The debt of a poll that receives a long message. */
+/* Receives a long message in one poll and checks the debt. */
 static void receive_long(struct raw *raw, uint32_t n)
 {
 	const struct shm_turn *turn = latest_qp()->turn;
@@ -150,10 +151,11 @@ static void receive_long(struct raw *raw, uint32_t n)
 
 	assert_int_equal(rc, 1);
 	assert_int_equal(polls_to_message(), 1);
-	assert_int_equal(turn->debt, n - 2 * SHM_TURN_REPAID); /* of which the poll repaid some */
+	assert_int_equal(turn->debt, n - 2 * SHM_TURN_REPAID); /* the poll repaid part of it */
 }
 
-/* A long message is a debt from where a message ends that takes as long as most. */
+/* A long message adds to the debt from the length at which it takes longer than most messages
+ * do. */
 static void bytes__of_messages_count(void **state)
 {
 	(void)state;
@@ -192,7 +194,7 @@ static void bytes__of_replies_count(void **state)
 	}
 }
 
-/* A user does not get rid of a debt by a new connection. */
+/* A user does not lose a debt by a new connection. */
 static void turn__with_a_debt_outlives_its_connections(void **state)
 {
 	struct shm_turn *turn;
@@ -208,7 +210,7 @@ static void turn__with_a_debt_outlives_its_connections(void **state)
 	assert_ptr_equal(((struct shm_qp *)b.qp)->turn, turn);
 	assert_in_range(turn->debt, MUCH / 2, MUCH);
 
-	/* It is kept until the debt is repaid. */
+	/* The turn is kept until the debt is repaid. */
 	turn->debt = ROUNDS * SHM_TURN_REPAID;
 	unpair();
 	for (uint32_t i = 0; i < ROUNDS - 1; i++)
@@ -219,7 +221,7 @@ static void turn__with_a_debt_outlives_its_connections(void **state)
 	assert_int_equal(dev()->turns.n, 1);
 }
 
-/* How many events a look for them gives. */
+/* Returns the number of events of one poll for events. */
 static uint32_t events_once(void)
 {
 	struct fabric_cm_event events[WCS];
@@ -230,8 +232,8 @@ static uint32_t events_once(void)
 	return n;
 }
 
-/* How many of those that wait for the messages before them were looked at since 'first' was the
- * first of them: they went behind the others. */
+/* Returns how many of the connections that wait for earlier messages were checked since 'first' was
+ * the first of them. Each check moves a connection to the end. */
 static uint32_t nlooks(const struct shm_event *first)
 {
 	const struct shm_event *event;
@@ -246,8 +248,8 @@ static uint32_t nlooks(const struct shm_event *first)
 	return place > 0 ? n - place : n;
 }
 
-/* Connections that ended, whose messages are not received for the user's debt, are not all looked
- * at in each poll, and end all the same. */
+/* Connections ended while their messages are not received because of the user's debt. They are not
+ * all checked in each poll, and they end nevertheless. */
 static void connections__that_end_with_a_debt_cost_few_looks(void **state)
 {
 	uint64_t until = end_now_ns() + END_WAIT_NS;
@@ -276,8 +278,8 @@ static void connections__that_end_with_a_debt_cost_few_looks(void **state)
 	assert_int_equal(messages[GREEDY], 0);
 }
 
-/* The debt of a user who has nothing to be polled is repaid by polls, too, and not by those that
- * were before it. */
+/* The debt of a user without connections to poll is also repaid by polls, but not by polls that
+ * happened before the debt. */
 static void turn__that_is_not_polled_repays(void **state)
 {
 	struct shm_turn *turn;
@@ -297,7 +299,7 @@ static void turn__that_is_not_polled_repays(void **state)
 			MUCH - ROUNDS * SHM_TURN_REPAID);
 }
 
-/* A connection of the greedy user whose peer does not read, with 'n' requests that wait. */
+/* Makes a connection of the greedy user whose peer does not read, with 'n' waiting requests. */
 static void pair_stalled(enum fabric_op op, uint32_t bytes_each, uint32_t n)
 {
 	struct shm_qp *qp;
@@ -310,14 +312,15 @@ static void pair_stalled(enum fabric_op op, uint32_t bytes_each, uint32_t n)
 		end_post(&b, (struct fabric_wr){.op = op, .rkey = KEY}, end_sge(&b, 0, bytes_each));
 }
 
-/* The peers have read all that came. */
+/* Acts as if the peers had read everything. */
 static void read_rings(void)
 {
 	for (uint32_t i = 1; i < nraws; i++)
 		atomic_store(&raws[i].mark->head, ring_tail(&((struct shm_qp *)qps[i])->tx));
 }
 
-/* Polls until all that waited has gone on, of which each lets no more than 'most' go on. */
+/* Returns the number of polls until all waiting requests have continued. Each poll may continue no
+ * more than 'most'. */
 static uint32_t polls_to_the_end(const uint64_t *counter, uint32_t most)
 {
 	uint32_t n;
@@ -333,7 +336,8 @@ static uint32_t polls_to_the_end(const uint64_t *counter, uint32_t most)
 	return n;
 }
 
-/* What waits for a peer goes on when the peer wants it, and is a debt like anything else. */
+/* Requests that wait for a peer continue when the peer chooses. They add to the debt like other
+ * requests. */
 static void stalls__of_one_user_leave_time_to_others(void **state)
 {
 	uint64_t moved = (uint64_t)STALLED * WAITING * RAW_REGION_BYTES;
@@ -360,7 +364,8 @@ static void stalls__of_messages_go_on_by_shares(void **state)
 	assert_true(polls_to_the_end(&b.dev->stats.sends, SHM_TURN_SHARE) >= 2 * STALLED);
 }
 
-/* Their user has a debt after each poll, which is repaid before they are tried in the next one. */
+/* Their user has a debt after each poll. It is repaid before the requests are tried in the next
+ * poll. */
 static void stalls__go_on_while_their_user_alone_moves_bytes(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of other users over shm: who may connect, whom this side trusts with its memory, and who
- * may open a socket file. A child of the test takes the part of the other user, which needs root.
+ * Peers of other users over shm: who may connect, to whom this side gives access to its memory, and
+ * who may open a socket file. A child of the test acts as the other user, which needs root.
  */
 #include "shm_raw.h"
 
@@ -27,7 +27,7 @@
 #define GROUP 54322u
 #define MORE  54323u
 
-/* What a child found. */
+/* The result of a child. */
 enum found { FOUND_END = 10, FOUND_MESSAGE, FOUND_NOTHING };
 
 static struct end end;
@@ -71,7 +71,7 @@ static enum found receive(int fd)
 	return n > 0 ? FOUND_MESSAGE : n == 0 || errno == ECONNRESET ? FOUND_END : FOUND_NOTHING;
 }
 
-/* It says all that a good peer says, whether anybody listens or not. */
+/* Sends everything that a good peer sends, whether or not anybody listens. */
 static enum found child_connects(int ready)
 {
 	enum found found;
@@ -103,7 +103,8 @@ static enum found child_serves(int ready)
 
 #define FLOOD 100u /* more than may wait */
 
-/* Complete requests, none of which is answered. It ends when the test does not read any more. */
+/* Sends complete requests, none of which is answered. The child ends when the test stops
+ * reading. */
 static enum found child_floods(int ready)
 {
 	for (uint32_t i = 0; i < FLOOD; i++) {
@@ -117,7 +118,8 @@ static enum found child_floods(int ready)
 	return FOUND_END;
 }
 
-/* A process of the other user, which has said that it is ready unless it connects. */
+/* Starts a process of the other user. The process has reported that it is ready, unless it
+ * connects. */
 static pid_t start_child(enum found (*run)(int ready))
 {
 	const gid_t more = MORE;
@@ -132,7 +134,7 @@ static pid_t start_child(enum found (*run)(int ready))
 		close(ready[0]);
 		if (setgroups(1, &more) != 0 || setresgid(GROUP, GROUP, GROUP) != 0 ||
 		    setresuid(OTHER, OTHER, OTHER) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-			_exit(1); /* it does not outlive a test that fails */
+			_exit(1); /* the child does not outlive a test that fails */
 		_exit((int)run(ready[1]));
 	}
 	close(ready[1]);
@@ -151,7 +153,7 @@ static enum found end_of_child(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* Whether a process of the other user gets through to a listener with these options. */
+/* Returns whether a process of the other user can connect to a listener with these options. */
 static bool is_taken(const char *options)
 {
 	uint64_t before;
@@ -200,7 +202,7 @@ static void listen__another_user_is_refused_unless_listed(void **state)
 	assert_true(is_taken("peer_uid=any"));
 }
 
-/* A complete request of that user waits. */
+/* Returns whether a complete request of that user waits. */
 static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
 {
 	const struct backlog_entry *entry;
@@ -219,7 +221,7 @@ static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
 }
 
 /*
- * Requests of one user take all places while the engine's thread does not look. A request of
+ * Requests of one user take all entries while the engine's thread does not poll. A request of
  * another user displaces one of them.
  */
 static void request__of_another_user_displaces_those_of_a_flood(void **state)
@@ -238,7 +240,7 @@ static void request__of_another_user_displaces_those_of_a_flood(void **state)
 	pid = start_child(child_floods);
 	end_open(&own, "", 8);
 	own.qp = end_connect(&own, addr, &own);
-	/* Its request is made by threads of control alone. */
+	/* Control threads alone make its request. */
 	for (uint32_t i = 0; i < 5000 && !is_there; i++) {
 		usleep(1000);
 		is_there = is_waiting(end.listener, geteuid());
@@ -259,7 +261,7 @@ static void request__of_another_user_displaces_those_of_a_flood(void **state)
 	raw_fini(&raw);
 }
 
-/* Whether a server of the other user is told anything: a HELLO, which comes with memory. */
+/* Returns whether a server of the other user receives anything: a HELLO passes memory. */
 static bool is_told(const char *options)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -319,7 +321,7 @@ static void listen__mode_of_the_file_is_the_options(void **state)
 	assert_int_equal(mode_of_listener("mode=0777,peer_uid=any", 022), 0777);
 }
 
-/* Another user owns the file that is the lock: he could hold it for ever. */
+/* The lock file belongs to another user, who could hold the lock for ever. */
 static void listen__lock_of_another_user_is_not_taken(void **state)
 {
 	char lock[80];
@@ -340,8 +342,8 @@ static void listen__lock_of_another_user_is_not_taken(void **state)
 	end_listen(&end, path);
 }
 
-/* The log says who was refused and which option would help, and does so a bounded number of times.
- */
+/* The log says which user was refused and which option would help. The number of these lines is
+ * bounded. */
 static void refusal__log_names_the_remedy(void **state)
 {
 	char *text = NULL;

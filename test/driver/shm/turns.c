@@ -8,7 +8,7 @@
 struct end b;
 struct raw raws[RAWS];
 struct fabric_qp *qps[RAWS];
-static uint32_t users[RAWS]; /* of each */
+static uint32_t users[RAWS]; /* the user of each connection */
 uint32_t nraws, nsenders;
 uint32_t next_user;
 

@@ -3,8 +3,8 @@
 #define TURNS_H
 
 /*
- * Connections over shm of several users, which are all of one process: the driver takes the user of
- * a connection from a function that is wrapped. What each user is given is counted.
+ * Connections over shm of several users, which all belong to one process. The driver asks a wrapped
+ * function for the user of a connection. The tests count what each user is given.
  */
 #include "shm_raw.h"
 
@@ -21,8 +21,8 @@
 #define ROUNDS 20u
 #define KEY    (5u << KEY_INDEX_BITS | 9)
 #define COPIES 64u			/* for a message */
-#define FULL   (POLLS * SHM_TURN_SHARE) /* messages that a user can have */
-#define EARLY  (8 * WCS)		/* more, until all are polled */
+#define FULL   (POLLS * SHM_TURN_SHARE) /* the most messages that a user can have */
+#define EARLY  (8 * WCS)		/* more polls, until all connections are polled */
 #define USERS  2u
 #define GREEDY 0u
 #define MODEST 1u
@@ -30,38 +30,38 @@
 extern struct end b;
 extern struct raw raws[RAWS];
 extern struct fabric_qp *qps[RAWS];
-extern uint32_t nraws, nsenders; /* the first of 'raws' send */
-extern uint32_t next_user;	 /* whose connection comes next */
+extern uint32_t nraws, nsenders; /* number of peers; the first 'nsenders' of 'raws' send */
+extern uint32_t next_user;	 /* the user of the next connection */
 
-/* What the users were given. */
+/* What was done for each user. */
 extern uint64_t messages[USERS], bytes[USERS], by_connection[RAWS];
-extern uint64_t nsent; /* messages by muxes */
-/* Each message of this user has the region read; else -1. */
+extern uint64_t nsent; /* messages sent by muxes */
+/* The user whose messages each have the region read, or -1. */
 extern int reader;
 extern uint32_t nreads, read_bytes;
 
 int setup(void **state);
 int teardown(void **state);
 const struct shm_dev *dev(void);
-/* The queue pair of the latest connection. */
+/* Returns the queue pair of the latest connection. */
 struct shm_qp *latest_qp(void);
 
 struct raw *pair(uint32_t user, bool has_mux);
 void pair_with_mux(uint32_t user);
-/* The latest connection ends. */
+/* Ends the latest connection. */
 void unpair(void);
-/* The peer's region is there to be read, without a wait. */
+/* Provides the peer's region, so that it can be read without a wait. */
 void give_region(struct raw *raw);
 void read_region(uint32_t i);
 
-/* The first of them, which is all unless a test says otherwise, send as much as there is room for.
- */
+/* Sends as much as there is room for from the first 'nsenders' peers, which are all peers unless a
+ * test sets fewer. */
 void send_all(void);
-/* One poll: how many messages it gave. */
+/* Polls once. Returns the number of messages. */
 uint32_t poll_once(void);
-/* So many, before each of which they send. */
+/* Polls so many times. The peers send before each poll. */
 void poll_full(uint32_t n);
-/* Polls until there is a message. */
+/* Polls until there is a message. Returns the number of polls. */
 uint32_t polls_to_message(void);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Run a program without membarrier(2), as on a kernel that was built without it: drivers/shm/rdma.c
- * then has a barrier for each WRITE, and waits where it would have made one for both sides.
+ * Runs a program without membarrier(2), as on a kernel that was built without it.
+ * drivers/shm/rdma.c then needs a barrier for each WRITE, and waits in places where it would have
+ * made one barrier for both sides.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -14,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SKIPPED 77 /* for meson */
+#define SKIPPED 77 /* the status by which meson knows a skipped test */
 
 int main(int argc, char **argv)
 {

@@ -9,9 +9,11 @@
 
 #include "engine.h"
 
-#define N     96u
-#define FEW   16u /* late endpoints that are asked in a tick */
-#define POLLS 20u /* polls; none of them finds connection events or mail, as this test has none */
+#define N   96u
+#define FEW 16u /* late endpoints that are asked in a tick */
+#define POLLS                                                                                      \
+	20u /* few enough that no poll checks connection events and mail, which do not occur here  \
+	     */
 
 struct point {
 	struct engine_endpoint ep;
