@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder can answer to a READ with one Write chunk, that a requester should not like,
- * after what it should. */
+/* Bad answers that a responder can give to a READ with one Write chunk, after some good ones. */
 #include "hostile.h"
 
 #define HEAD	   "xid v:1 c:8 p:msg "

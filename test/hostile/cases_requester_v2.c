@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a responder of version 2 and its extension can answer (V2 and RTR, as in
- * cases_responder_v2.c) that a requester should not like, after what it should. The calls are
- * READs, which are asked for in targets, unless the properties told have none; ECHOs of 10000
- * bytes, in three transmissions each way; and WRITEs of 5000 bytes, in targets of this side's.
+ * Bad answers that a responder of version 2 and its extension can give, after some good ones. V2
+ * and RTR mean the drafts, as in cases_responder_v2.c. The calls are:
+ * - READs, whose result is asked for in targets, unless the properties of this side have none
+ * - ECHOs of 10000 bytes, in three transmissions each way
+ * - WRITEs of 5000 bytes, in targets of this side
  *
- * What is reported or dropped is followed by a good answer, which the call has to end by. Where a
- * call is to be sent again, it is by the base, without the extension.
+ * After an answer that is reported or dropped comes a good one, which must end the call. If a call
+ * must be retransmitted, that happens by the base protocol, without the extension.
  */
 #include "hostile.h"
 
@@ -14,7 +15,8 @@
 #define SIZE	   "w:1 w:4 w:4096 "
 #define LIMITS	   "w:3 w:4 w:7 w:5 w:4 w:8 w:6 w:4 w:8 "
 #define NO_CHANGE  "n:1 w:63"
-/* Without the extension: Write chunks. Without targets: memory for what is asked for. */
+/* Properties without the extension, so that Write chunks are used; and without targets, so that
+ * calls offer memory. */
 #define BASE   .properties = PROPERTIES "n:1 " SIZE NO_CHANGE
 #define DIRECT .properties = PROPERTIES "n:4 " SIZE LIMITS NO_CHANGE
 #define FIRST  .is_first = true /* the answer to RDMA2_CONNPROP, not to a call */
@@ -31,7 +33,7 @@
 #define MORE	 OPTION "p:7 opt "
 #define REPORT_	 OPTION "p:8 opt xid dir n:0 b:0 "
 #define ONE	 "n:1 psl " /* transmissions of the reply */
-/* A result at the start of target 0; the same in memory that the call offered. */
+/* A result at the start of target 0; the same result in memory that the call offered. */
 #define PLACED	"n:1 pos:28 cl p:2 l:0 n:1 n:0 "
 #define WRITTEN "n:1 pos:28 cl p:1 n:1 "
 #define LAID	"results to:0 ans:0x1000"
@@ -42,13 +44,13 @@
 
 #define ONLY_DROP      GOT_DROPPED
 #define ONLY_END       GOT_ENDED
-#define OPEN	       GOT_REPLY /* the connection is used */
+#define OPEN	       GOT_REPLY /* the connection continues */
 #define REPORT(what)   GOT_REPORT, ONCE, NULL, what
 #define ERROR(what)    GOT_ERROR, ONCE, NULL, what
 #define BAD_PROPERTIES ERROR("BAD_XDR"), FIRST
 
 const struct hostile_case requester_cases_v2[] = {
-	/* ---- right: what mutations are made of ---- */
+	/* ---- good answers, from which mutations are made ---- */
 	{"v2-reply", "RTR 7.4", "A result in a target.", RESPONSE PLACED ONE LAID, GOT_REPLY},
 	{"v2-reply-behind", "RTR 7.3", "One at an offset in a target.",
 	 RESPONSE "n:1 pos:28 cl p:2 l:64 n:1 n:1 " ONE "results to:1 fill:64 ans:0x1000",

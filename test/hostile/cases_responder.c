@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What a requester can send that a responder should not like, after what it should. Sections are of
- * RFC 8166. Where that says MUST, one outcome is allowed; where it says SHOULD, or nothing, all
- * that do no harm.
+ * Bad messages that a requester can send, after some good ones. Sections are of RFC 8166. Where a
+ * section says MUST, one outcome is allowed. Where it says SHOULD, or nothing, every outcome that
+ * does no harm is allowed.
  */
 #include "hostile.h"
 
@@ -13,7 +13,7 @@
 #define ONLY_CHUNK  GOT_ERR_CHUNK
 
 const struct hostile_case responder_cases[] = {
-	/* ---- right: what mutations are made of ---- */
+	/* ---- good messages, from which mutations are made ---- */
 	{"null", "4.2", "A NULL call without chunks.", HEAD "none null", GOT_REPLY},
 	{"read-chunk", "3.4.5", "An argument in a Read chunk.",
 	 HEAD "b:1 item seg:4096 b:0 b:0 b:0 write:4096", GOT_REPLY},
@@ -150,7 +150,7 @@ const struct hostile_case responder_cases[] = {
 	{"long-call-of-zeros", "4.5.2", "A Position Zero Read chunk without an RPC message in it.",
 	 NOMSG "b:1 pos:0 long b:0 b:0 b:0 | fill:4096", ONLY_CHUNK},
 
-	/* ---- chunks and what they are for ---- */
+	/* ---- chunks and their purpose ---- */
 	{"not-eligible", "6.1", "A Read chunk for an argument that is not DDP-eligible.",
 	 HEAD "b:1 pos:40 seg:64 b:0 b:0 b:0 null", ONLY_CHUNK},
 	{"read-chunks-overlap", "3.4.5", "Two Read chunks that share bytes of the stream.",
@@ -270,7 +270,7 @@ const struct hostile_case responder_cases[] = {
 	 "fffff"
 	 "ffffffffffffff"},
 
-	/* ---- ends: last, since there are those who die of it ---- */
+	/* ---- ends: at the end of the list, because some responders die of them ---- */
 	{"vanish", "", "Connections that are closed as soon as they are open.", "", GOT_CLOSED,
 	 VANISH},
 	{"vanish-in-read", "4.5.3", "Connections that are closed while an argument is pulled.",

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The same as cases_responder.c by version 2 (draft-cel-nfsv4-rpcrdma-version-two-03, "V2") and its
- * extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01, "RTR"). What the drafts leave open is allowed
- * either way; where doc/version-2.rst decides which error it is, that one is.
+ * Bad messages like those of cases_responder.c, in version 2
+ * (draft-cel-nfsv4-rpcrdma-version-two-03, "V2") and its extension
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01, "RTR"). If the drafts leave a choice, either outcome is
+ * allowed, unless doc/version-2.rst decides which error it is.
  */
 #include "hostile.h"
 
@@ -13,11 +14,11 @@
 #define MORE	OPTION "p:7 opt "
 #define ONE	"n:1 n:1 psl " /* transmissions of the call and of its reply */
 #define PLAIN	"n:0 n:0 "     /* neither items nor directions */
-/* A call of three transmissions, of which this is the first. */
+/* The first transmission of a call of three. */
 #define FIRST_OF_3 REQUEST PLAIN "n:3 n:1 psl write:512 data:256 / "
 #define ANY_ERROR  (GOT_ERROR | GOT_RPC_ERROR)
-/* An item of 64 bytes at the start of the first target, and one of 4 bytes more than that has, in
- * it and the second. */
+/* An item of 64 bytes at the start of the first target. An item of 4 bytes more than the first
+ * target has, which uses the first target and the second. */
 #define PLACED	     "item l:64 p:2 l:0 n:1 n:0 "
 #define LAID	     "write:64 to:0 fill:64"
 #define PLACED_IN_2  "item tl:4 p:2 l:0 n:2 "
@@ -26,7 +27,7 @@
 #define NO_RESULTS   "n:0 " ONE
 #define DIRECTION(d) REQUEST "n:0 n:1 l:0 end n:1 " d ONE
 
-/* A call of procedure 3 with RPCSEC_GSS, integrity, whose argument is to be at position 68. */
+/* A call of procedure 3 with RPCSEC_GSS and integrity, whose argument is at position 68. */
 #define GSS "call w:3 w:6 w:20 w:1 w:0 w:1 w:2 w:0 w:0 w:0 w:0 w:64"
 
 #define ERROR(what)	   GOT_ERROR, ONCE, NULL, what
@@ -34,7 +35,7 @@
 #define REPORT_OFTEN(what) GOT_REPORT, OFTEN, NULL, what
 
 const struct hostile_case responder_cases_v2[] = {
-	/* ---- right: what mutations are made of ---- */
+	/* ---- good messages, from which mutations are made ---- */
 	{"null", "V2 6.2", "A NULL call without chunks.", MSG "none null", GOT_REPLY},
 	{"read-chunk", "V2 6.2", "An argument in a Read chunk.",
 	 MSG "b:1 item seg:4096 b:0 b:0 b:0 write:4096", GOT_REPLY},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages and exposed memory of a case: made, and looked at afterwards. */
+/* The messages and the exposed memory of a case: made before it, and checked after it. */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -41,8 +41,8 @@ uint32_t make_message(struct hostile *h, const struct values *values)
 	return append_message(h, values);
 }
 
-/* What a segment names may have been written to: taken out of the comparison. Whatever the message
- * was meant to be, one is wherever three fields in a row can be read as one. */
+/* The memory that a segment names may have been written to, so that it is excluded from the
+ * comparison. Whatever the message is, three consecutive fields may be read as a segment. */
 static void forgive(uint8_t *forgiven, const struct hostile *h, const uint8_t *segment)
 {
 	uint32_t len = wire_get_u32(segment + 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder's answer is (RFC 8166 sections 4.2 to 4.5). */
+/* Classifies a responder's answer (RFC 8166 sections 4.2 to 4.5). */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -7,8 +7,7 @@
 #include "rdma1.h"
 #include "rpc_msg.h"
 
-/* Nothing that fits the message is too much: it is the other side's answer to what was asked for.
- */
+/* All that fits the message is accepted, because the other side answers what was asked for. */
 const struct rdma1_limits judge_no_limits = {
 	.read_segments_max = UINT16_MAX,
 	.read_chunks_max = RDMA1_READ_CHUNKS_CAP,
@@ -67,8 +66,8 @@ enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
 	return GOT_RPC_ERROR;
 }
 
-/* An RPC message in the Reply chunk, which must be in one segment; those without a byte may name
- * any place. */
+/* Judges an RPC message in the Reply chunk, which must be in one segment. Empty segments may name
+ * any address. */
 enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
 {
 	struct rdma1_segment_iter segments;

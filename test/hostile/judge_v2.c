@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder's answer is by version 2 and its extension. */
+/* Classifies a responder's answer of version 2 and its extension. */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -54,7 +54,8 @@ static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 	return GOT_ERROR;
 }
 
-/* The request that a reply answers, when that is what was sent first, and well formed. */
+/* Finds the request that a reply answers, if that is the first message that was sent, and if it is
+ * well formed. */
 static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header *request)
 {
 	struct rdma2_header hdr;
@@ -68,7 +69,7 @@ static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header
 	       request->op == RTR_XMTREQ;
 }
 
-/* What was written lies in the memory that was named for it. */
+/* Returns whether the written data lie in the memory that was offered for them. */
 static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_segment_iter got)
 {
 	struct rdma1_segment there, seg;
@@ -80,7 +81,7 @@ static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_seg
 	return true;
 }
 
-/* An entry for each direction, as Table 2 has it. NULL: so it is. */
+/* Checks that there is an entry for each direction, as Table 2 requires. Returns NULL if so. */
 static const char *judge_entries(const struct rtr_header *request, const struct rtr_header *reply)
 {
 	struct rtr_iter sets, items;
@@ -114,7 +115,8 @@ static bool is_zero(const uint8_t *bytes, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* What was placed lies in targets of this side's, and zeros beside it. NULL: so it is. */
+/* Checks that placed results lie in targets of this side, with zeros around them. Returns NULL if
+ * so. */
 static const char *judge_placement(const struct peer_message *answer,
 				   const struct rtr_header *reply)
 {
@@ -125,7 +127,7 @@ static const char *judge_placement(const struct peer_message *answer,
 	int n;
 
 	if (reply->count != 1)
-		return NULL; /* what came with the others is not at hand */
+		return NULL; /* the content of earlier transmissions is not available */
 	n = rtr_place(reply, &own_structure, &received, 1, pieces, PIECES_MAX, &report);
 	if (n < 0 || n > PIECES_MAX)
 		return "an entry that is wrong about its place";
@@ -154,7 +156,8 @@ static enum outcome judge_operation(const struct hostile *h, const struct peer_m
 		snprintf(detail, 48, "%s", names[rtr.report.err]);
 		return GOT_REPORT;
 	}
-	/* A report's direction is against that of what it is about, which need not be a call. */
+	/* The direction of a report is opposite to that of the message that it reports, which need
+	 * not be a call. */
 	if (hdr->direction != RDMA1_REPLY || rtr.op == RTR_XMTREQ || rtr.pslen > rtr.room)
 		return judge_unsound(detail, "no reply");
 	if (rtr.op == RTR_XMTCONT)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-hostile: which cases to run, against whom. doc/weir-hostile.rst describes it. */
+/* weir-hostile: which cases to run, and against whom. doc/weir-hostile.rst describes it. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 #include "std_io.h"
 
 #define CASES_CHOSEN_MAX 64
-#define EXIT_CANT	 2 /* usage, and files: nothing is said about the other side */
+/* wrong usage, or an error of a file: nothing is said about the other side */
+#define EXIT_CANT 2
 
 static const char usage[] =
 	"Usage: weir-hostile --connect ADDR | --listen ADDR [options]\n"
@@ -113,7 +114,7 @@ static bool parse_number_option(struct settings *s, char option, const char *tex
 	return true;
 }
 
-/* One option; false: it is not understood. */
+/* Parses one option. Returns false if it is not understood. */
 static bool parse_option(struct settings *s, int option, const char *text)
 {
 	switch (option) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text to fields to bytes. */
+/* Parses text into fields, and encodes fields as bytes. */
 #include "message.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 struct parser {
 	struct message *message;
 	const struct parse *parse;
-	uint32_t arg; /* of the call that is expanded */
+	uint32_t arg; /* the argument of the call that is expanded */
 	enum field_base arg_base;
 };
 
@@ -35,7 +35,7 @@ static int put_segment(struct parser *parser, uint64_t len)
 	struct message *m = parser->message;
 	uint32_t at = m->exposed;
 
-	/* Lengths that are beyond all memory don't move the next one. */
+	/* Lengths beyond the exposed memory do not move the next offset. */
 	m->exposed += len < EXPOSED_LONG - at ? (uint32_t)len : 0;
 	return put(parser, FIELD_HANDLE, BASE_KEY, 0) ||
 			       put(parser, FIELD_LENGTH, BASE_ZERO, len) ||
@@ -53,7 +53,7 @@ static int put_handle(struct parser *parser, const struct handle *handle)
 	return rc;
 }
 
-/* Tokens that stand for one field. */
+/* The tokens that stand for one field. */
 static const struct {
 	const char *name;
 	uint8_t kind;
@@ -92,7 +92,7 @@ static const struct {
 	{"junk", FIELD_BYTES, BASE_JUNK},
 };
 
-/* Tokens that stand for others. */
+/* The tokens that stand for other tokens. */
 static const struct {
 	const char *name;
 	const char *text;
@@ -125,7 +125,7 @@ static int parse_number(const char *text, uint64_t *number)
 	return errno == 0 && end != text && *end == '\0' ? 0 : -EINVAL;
 }
 
-/* K segments, Read list entries or Write chunks of N bytes. */
+/* Parses K segments, Read list entries or Write chunks of N bytes. */
 static int parse_repeated(struct parser *parser, const char *name, const char *text)
 {
 	uint32_t count, len;
@@ -156,7 +156,7 @@ static uint32_t rpc_bytes(const struct message *m)
 	return bytes;
 }
 
-/* A call of the program's. */
+/* Parses a call of the program. */
 static int parse_call(struct parser *parser, const char *name, uint64_t arg)
 {
 	const struct program *program = parser->parse->program;
@@ -187,7 +187,7 @@ static int parse_answer(struct parser *parser, const char *text)
 	return put(parser, FIELD_BYTES, BASE_ANSWER, (uint64_t)from << 32 | len);
 }
 
-/* Tokens of the program's, and those that say how the message is put together. */
+/* Parses the tokens of the program, and those that control how the message is assembled. */
 static int parse_special(struct parser *parser, const char *name, const char *text)
 {
 	const struct program *program = parser->parse->program;
@@ -287,7 +287,8 @@ int message_parse(struct message *message, const char *text, const struct parse 
 	return rc;
 }
 
-/* Of one that ends where a target begins there are as many as it takes: encode() knows. */
+/* A field that ends where a target begins has as many bytes as it takes, which only encode()
+ * knows. */
 uint32_t field_bytes(const struct field *field)
 {
 	if (field->kind == FIELD_BYTES)
@@ -304,7 +305,8 @@ static uint32_t bytes_of(const struct message *message, uint32_t first, uint32_t
 	return bytes;
 }
 
-/* The first field behind the header of an operation of version 2's extension. */
+/* Returns the index of the first field after the header of an operation of version 2's
+ * extension. */
 static uint32_t payload_at(const struct message *message)
 {
 	for (uint32_t i = 0; i < message->nsent; i++)
@@ -314,7 +316,7 @@ static uint32_t payload_at(const struct message *message)
 	return message->nsent;
 }
 
-/* The first field behind the payload: what is placed, or is nothing. */
+/* Returns the index of the first field after the payload: placed data, filler, or the end. */
 static uint32_t payload_end(const struct message *message)
 {
 	uint32_t i = payload_at(message);
@@ -339,7 +341,8 @@ static uint32_t first_target_bytes(const struct values *values)
 	return target.length;
 }
 
-/* Where target 'n' begins; the last one's end for one more. 0: there is none such. */
+/* Returns the offset of target 'n', or the end of the last target for one more. Returns 0 if there
+ * is no such target. */
 static uint32_t target_at(const struct values *values, int64_t n)
 {
 	uint32_t count = targets_of(values);

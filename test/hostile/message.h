@@ -3,8 +3,8 @@
 #define MESSAGE_H
 
 /*
- * Messages as lists of fields that know what they are, so that a case is a line of text, and a
- * mutation knows what it changes. Tokens of that text, with blanks between them:
+ * Messages as lists of fields that know their kind. A case is therefore a line of text, and a
+ * mutation knows what it changes. The text consists of these tokens, with blanks between them:
  *
  *   xid xid:N    transport XID (plus N)
  *   v:N c:N      version, credits
@@ -13,43 +13,43 @@
  *   b:N n:N      'present' word, count of a list
  *   none         b:0 b:0 b:0: three empty lists
  *   pos:N        position: N
- *   item item:N  position: where the DDP-eligible argument is (plus N)
- *   h h:N        handle of the memory exposed (plus N)
- *   l:N o:N a:N  length, offset in that memory, offset as it is
+ *   item item:N  position: that of the DDP-eligible argument (plus N)
+ *   h h:N        handle of the exposed memory (plus N)
+ *   l:N o:N a:N  length, offset in that memory, absolute offset
  *   seg:N        h l:N o:(the next N bytes)
  *   segs:KxN     K of them
  *   reads:KxN    K entries of a Read list at 'item'
- *   chunks:KxN   K Write chunks of a segment
- *   long         h l:(of what follows |) o:(where that is)
+ *   chunks:KxN   K Write chunks of one segment
+ *   long         h l:(of the fields after |) o:(their offset)
  *   ch           handle of the first Write chunk's segment in the call that is answered
  *   cl cl:N      its length
  *   co co:N      its offset
  *   wx wx:N w:N  word of the RPC message: XID (plus N), N
- *   prog vers cred fh root arg  the program's
- *   wl:N         the same: the length of the call's Write chunk plus N
- *   null read:N write:N create  an RPC call of the program's; of write: up to the count, N, of its
+ *   prog vers cred fh root arg  those of the program
+ *   wl:N         a word of the RPC message: the length of the call's Write chunk plus N
+ *   null read:N write:N create  an RPC call of the program; write ends after the count, N, of its
  *                data
- *   void results good  an RPC reply without results; with as many bytes as were asked for; all of
- *                that message
+ *   void results good  an RPC reply: without results; with as many bytes as were asked for; the
+ *                whole message of that reply
  *   data:N       N bytes of XDR opaque data with padding
  *   fill:N       N bytes of zeros
- *   cut:N        the message ends behind N bytes
- *   |            what follows lies in exposed memory instead
+ *   cut:N        the message ends after N bytes
+ *   |            the following fields are in exposed memory
  *
- * and of version 2:
+ * and for version 2:
  *
  *   dir:N inv:N  rdma_direction, rdma_inv_handle
- *   opt opt:N    length of what RDMA2_OPTIONAL carries (plus N): up to 'psl', or to the end
- *   psl psl:N    length of the payload, which begins behind it (plus N)
+ *   opt opt:N    length of the content of RDMA2_OPTIONAL (plus N): up to 'psl', or to the end
+ *   psl psl:N    length of the payload, which begins after this field (plus N)
  *   end end:N    the same, in a range
- *   plen:N       the same, and N is what it says
- *   tl:N tn:N    length of the other side's first target, plus N; how many targets it has, plus N
+ *   plen:N       the same, but the length is N
+ *   tl:N tn:N    length of the other side's first target, plus N; number of its targets, plus N
  *   writet:N     write, of as many bytes as tl:N says
- *   to:K         zeros up to the start of the other side's target K, below 0 counted from behind
- *                its last one. What follows is no payload
- *   junk:N       bytes that are not zero, and no payload
- *   ans:FROMxN   N bytes of what the call asked for
- *   /            what follows is another message, of the same XID
+ *   to:K         zeros up to the start of the other side's target K, where -1 is the last one. The
+ *                following fields do not belong to the payload
+ *   junk:N       bytes that are not zero and do not belong to the payload
+ *   ans:FROMxN   N bytes of the result that the call asked for
+ *   /            the following fields form another message with the same XID
  */
 
 #include "rtr_buffer.h"
@@ -57,7 +57,7 @@
 #define FIELDS_MAX    4096u
 #define MESSAGE_MAX   65536u
 #define EXPOSED_BYTES (256u << 10)
-#define EXPOSED_LONG  (192u << 10) /* where in it lies what follows '|' */
+#define EXPOSED_LONG  (192u << 10) /* offset of what follows '|' */
 #define HANDLE_MAX    64u	   /* of NFS version 3 */
 #define MESSAGE_UNCUT UINT32_MAX
 
@@ -72,13 +72,13 @@ enum field_kind {
 	FIELD_POSITION,
 	FIELD_HANDLE,
 	FIELD_LENGTH,
-	FIELD_OFFSET, /* 8 bytes */
+	FIELD_OFFSET, /* of 8 bytes */
 	FIELD_RPC,
 	FIELD_BYTES, /* 'value' bytes of data */
 	FIELD_KINDS,
 };
 
-/* What a field's value is added to, when the message is made. */
+/* The base that a field's value is added to when the message is made. */
 enum field_base {
 	BASE_ZERO,
 	BASE_XID,
@@ -90,14 +90,14 @@ enum field_base {
 	BASE_CALL_LENGTH,
 	BASE_CALL_ADDRESS,
 	BASE_OPTINFO,
-	BASE_PAYLOAD,	 /* of the field that ends the header */
-	BASE_PAYLOAD_IS, /* the same, and its value is what it is */
+	BASE_PAYLOAD,	 /* length after the field that ends the header */
+	BASE_PAYLOAD_IS, /* the same place, but the value is absolute */
 	BASE_STREAM,
 	BASE_TARGET_BYTES,
 	BASE_TARGETS,
-	BASE_TARGET, /* FIELD_BYTES: up to it; as many as it takes */
+	BASE_TARGET, /* FIELD_BYTES: as many as there are before the target */
 	BASE_JUNK,   /* FIELD_BYTES that are not zero */
-	BASE_ANSWER, /* FIELD_BYTES of 'answer': how many, and in the high half, from which on */
+	BASE_ANSWER, /* FIELD_BYTES of 'answer': their number, and in the high half their start */
 };
 
 struct field {
@@ -108,14 +108,15 @@ struct field {
 
 struct message {
 	uint32_t nfields;
-	uint32_t nsent; /* fields of the message itself; those behind them are in exposed memory */
-	uint32_t item_bytes; /* of the RPC message in front of the DDP-eligible argument */
+	/* fields of the message itself; the fields after them are in exposed memory */
+	uint32_t nsent;
+	uint32_t item_bytes; /* of the RPC message before the DDP-eligible argument */
 	uint32_t cut_bytes;  /* or MESSAGE_UNCUT */
-	uint32_t exposed;    /* next offset for 'seg' */
+	uint32_t exposed;    /* the next offset for 'seg' */
 	struct field fields[FIELDS_MAX];
 };
 
-/* What tests of a program need: how its calls look, as text. */
+/* A program as tests need it: its calls as text. */
 struct program {
 	const char *name;
 	uint32_t prog;
@@ -123,13 +124,13 @@ struct program {
 	const char *cred;
 	const char *read;
 	const char *write;
-	const char *create; /* or NULL: there is nothing to make first */
+	const char *create; /* NULL: nothing has to be created first */
 };
 
 extern const struct program programs[];
 const struct program *program_find(const char *name);
 
-/* An NFS handle, as it goes over the wire. */
+/* An NFS handle, as on the wire. */
 struct handle {
 	uint32_t len_bytes;
 	uint8_t data[HANDLE_MAX];
@@ -138,14 +139,14 @@ struct handle {
 struct parse {
 	const struct program *program;
 	struct handle root; /* of the export */
-	struct handle file; /* to read and write */
+	struct handle file; /* the file to read and write */
 };
 
-/* 0, or -EINVAL with *error at the token that is not understood. */
+/* Returns 0, or -EINVAL with *error at the token that is not understood. */
 int message_parse(struct message *message, const char *text, const struct parse *parse,
 		  const char **error);
 
-/* What this side has exposed, and what the call to be answered offers. */
+/* The memory that this side exposes, and the memory that the call to be answered offers. */
 struct values {
 	uint32_t xid;
 	uint32_t key;
@@ -153,12 +154,13 @@ struct values {
 	uint32_t call_key;
 	uint32_t call_length;
 	uint64_t call_address;
-	const struct rtr_buffer *targets; /* of the other side's receives; NULL: none are known */
-	const uint8_t *answer; /* what the call asked for: 'call_length' bytes; or NULL */
+	const struct rtr_buffer *targets; /* of the other side's receives; NULL: not known */
+	/* the result that the call asked for: 'call_length' bytes; or NULL */
+	const uint8_t *answer;
 };
 
-/* The bytes of the message to 'out' of MESSAGE_MAX, and what lies in memory to 'exposed' of
- * EXPOSED_BYTES. The length. */
+/* Writes the message to 'out' of MESSAGE_MAX bytes, and the fields in memory to 'exposed' of
+ * EXPOSED_BYTES. Returns the length. */
 uint32_t message_encode(const struct message *message, const struct values *values, uint8_t *out,
 			uint8_t *exposed);
 uint64_t field_value(const struct message *message, const struct field *field,
@@ -170,7 +172,7 @@ struct rng {
 };
 uint32_t rng_below(struct rng *rng, uint32_t n);
 
-/* mutate.c: change a message, in one to four places. */
+/* mutate.c: changes a message in one to four places. */
 void message_mutate(struct message *message, struct rng *rng);
 
 #endif

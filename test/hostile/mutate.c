@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mutations that know the grammar: a field gets a value that is a bound of its kind, or one of
- * another field; lists lose, repeat and exchange entries; the message is cut or grows. Random bytes
+ * Mutations that know the grammar: a field gets a bound of its kind, or the value of another field;
+ * list entries are removed, repeated and exchanged; the message is cut or extended. Random bytes
  * would mostly fail at the first word.
  */
 #include <string.h>
@@ -24,7 +24,7 @@ uint32_t rng_below(struct rng *rng, uint32_t n)
 
 #define BOUNDS_MAX 12
 
-/* What is worth a try as a value of each kind. */
+/* Interesting values of each kind of field. */
 static const uint64_t bounds[FIELD_KINDS][BOUNDS_MAX] = {
 	[FIELD_XID] = {0, 1, UINT32_MAX},
 	[FIELD_VERS] = {0, 2, 3, UINT32_MAX, 1u << 24},
@@ -48,10 +48,10 @@ static const uint64_t bounds[FIELD_KINDS][BOUNDS_MAX] = {
 static void change_value(struct field *field, struct rng *rng)
 {
 	switch (rng_below(rng, 4)) {
-	case 0: /* near what it was */
+	case 0: /* close to the old value */
 		field->value += (uint64_t)(int64_t)((int32_t)rng_below(rng, 17) - 8);
 		break;
-	case 1: /* anything */
+	case 1: /* any value */
 		field->base = BASE_ZERO;
 		field->value = rng_next(rng) >> rng_below(rng, 64);
 		break;
@@ -63,7 +63,7 @@ static void change_value(struct field *field, struct rng *rng)
 		field->value &= 4095;
 }
 
-/* 'n' fields at 'from' once more at 'to'. False: there is no room. */
+/* Inserts a copy of 'n' fields from 'from' at 'to'. Returns false if there is no room. */
 static bool insert_copy(struct message *m, uint32_t from, uint32_t n, uint32_t to)
 {
 	struct field copy[16];
@@ -85,7 +85,7 @@ static void remove_fields(struct message *m, uint32_t at, uint32_t n)
 	m->nsent -= n;
 }
 
-/* Entries of lists are of three fields (a segment) to six. */
+/* List entries have three fields (a segment) to six. */
 static uint32_t choose_run(const struct message *m, struct rng *rng, uint32_t at)
 {
 	uint32_t n = 1 + rng_below(rng, 7);
@@ -129,7 +129,7 @@ void message_mutate(struct message *message, struct rng *rng)
 	while (times-- > 0 && message->nsent > 0) {
 		if (rng_below(rng, 3) == 0)
 			change_structure(message, rng);
-		else /* what lies in exposed memory, too */
+		else /* fields in exposed memory as well */
 			change_value(&message->fields[rng_below(rng, message->nfields)], rng);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of a requester of version 2, taken apart. */
+/* Parses the calls of a requester of version 2. */
 #include "parsed_call.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "rtr_place.h"
 #include "wire.h"
 
-enum { BENCH_NULL, BENCH_ECHO, BENCH_READ, BENCH_WRITE }; /* bench/weir-bench/program.h */
+enum { BENCH_NULL, BENCH_ECHO, BENCH_READ, BENCH_WRITE }; /* see bench/weir-bench/program.h */
 
 void parsing_begin(struct parsing *parsing, struct parsed_call *parsed_call)
 {
@@ -41,7 +41,7 @@ static enum came unsound(char detail[48], const char *why)
 	return CAME_UNSOUND;
 }
 
-/* ---- the call's stream: what is in the message, with what was taken out where it was ---- */
+/* ---- the call's stream: the message, with reduced data at their positions ---- */
 
 struct stream {
 	struct hostile *h;
@@ -63,7 +63,7 @@ static void add(struct stream *s, const uint8_t *bytes, uint32_t len)
 	parsed_call->rpc_bytes += len;
 }
 
-/* Payload up to this place in the stream. */
+/* Copies payload up to this position in the stream. */
 static void go_on(struct stream *s, uint32_t position)
 {
 	uint32_t len = position - s->parsed_call->rpc_bytes;
@@ -161,7 +161,7 @@ static void take_directions(struct parsed_call *parsed_call, const struct rtr_he
 	}
 }
 
-/* The header of its first transmission, once more: it was accepted. */
+/* Decodes the header of the first transmission again, which was accepted before. */
 static void decode_first(const struct parsing *parsing, struct rtr_header *rtr)
 {
 	const struct peer_message *first = &parsing->parts[0].message;
@@ -172,7 +172,7 @@ static void decode_first(const struct parsing *parsing, struct rtr_header *rtr)
 	(void)rtr_decode(first->bytes, first->len, &hdr, &rtr_limits_default, rtr, &reason);
 }
 
-/* The payload of all transmissions, in one piece. */
+/* Joins the payload of all transmissions. */
 static uint32_t join_payload(const struct parsing *parsing, uint8_t *payload)
 {
 	uint32_t bytes = 0;
@@ -186,7 +186,7 @@ static uint32_t join_payload(const struct parsing *parsing, uint8_t *payload)
 	return bytes;
 }
 
-/* A call, all of whose transmissions are here. */
+/* Takes a call that has arrived in full. */
 static enum came take_whole(struct hostile *h, struct parsing *parsing, char detail[48])
 {
 	static uint8_t payload[RTR_TRANSMISSIONS_MAX * PEER_RECV_BYTES];
@@ -220,8 +220,7 @@ static enum came take_whole(struct hostile *h, struct parsing *parsing, char det
 		struct rdma1_segment seg;
 
 		go_on(&s, item.disp);
-		if (item.type == RTR_TBSN &&
-		    placed < 0) /* in targets that are too many to look at */
+		if (item.type == RTR_TBSN && placed < 0) /* in more targets than are checked */
 			s.has_failed = true;
 		else if (item.type == RTR_TBSN)
 			add_placed(&s, &item, parsing);
@@ -234,7 +233,7 @@ static enum came take_whole(struct hostile *h, struct parsing *parsing, char det
 	return s.has_failed ? unsound(detail, "items that make no message") : CAME_CALL;
 }
 
-/* A transmission, which the group has taken: there are no more than it may have. */
+/* Keeps a transmission that the group has accepted. The group limits their number. */
 static void keep_part(struct parsing *parsing, const struct rtr_header *rtr,
 		      const struct peer_message *message)
 {
@@ -248,7 +247,7 @@ static void keep_part(struct parsing *parsing, const struct rtr_header *rtr,
 	part->pslen = rtr->pslen;
 }
 
-/* ---- what it asks ---- */
+/* ---- the parsed call ---- */
 
 static uint32_t get(struct weir_xdr_in *in)
 {
@@ -258,7 +257,7 @@ static uint32_t get(struct weir_xdr_in *in)
 	return word;
 }
 
-/* The data that it brings. */
+/* Takes the data that the call brings. */
 static bool take_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	const void *data;
@@ -269,7 +268,7 @@ static bool take_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 	return true;
 }
 
-/* Those of a WRITE are what it says. */
+/* The data of a WRITE must be those that its seed determines. */
 static bool take_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	uint64_t seed = 0;
@@ -421,7 +420,7 @@ enum came parsing_take(struct hostile *h, struct parsing *parsing,
 	struct rdma2_header hdr;
 	uint32_t reason;
 
-	/* ERR_VERS has the version of what it answers. */
+	/* ERR_VERS has the version of the message that it answers. */
 	if (message->len >= 16 && wire_get_u32(message->bytes + 4) == RDMA1_VERSION &&
 	    wire_get_u32(message->bytes + 12) != RDMA2_ERROR)
 		return take_v1(h, parsing->parsed_call, message, detail);

@@ -3,9 +3,9 @@
 #define PARSED_CALL_H
 
 /*
- * What comes from a requester that speaks version 2: taken apart, and judged by what it was told;
- * and answers that are right, by the way in which the call wants them. Of the bench's program,
- * whose data are known, so that they are right, too.
+ * Parses the messages of a requester that speaks version 2, and judges them by the properties that
+ * it was sent. Makes good answers in the way that the call asks for. The calls are of the bench's
+ * program, whose data are known, so that the data are correct as well.
  */
 
 #include "hostile.h"
@@ -14,24 +14,25 @@
 
 #define ASKED_BYTES_MAX 65536u
 
-/* A call, whole. */
+/* A complete call. */
 struct parsed_call {
 	uint32_t xid;
 	uint32_t vers;
-	uint32_t base; /* of its operation's numbers; 0: by RDMA2_MSG or RDMA2_NOMSG */
+	uint32_t base; /* of the operation numbers; 0: it came by RDMA2_MSG or RDMA2_NOMSG */
 	uint32_t ndirections;
-	uint32_t count;		  /* transmissions that it came in */
-	uint32_t reply_count;	  /* that its reply may have */
-	enum rtr_type results_by; /* of the first direction */
-	bool has_result;	  /* memory for the first result */
-	bool has_reply;		  /* and for a long reply */
+	uint32_t count;		  /* transmissions of the call */
+	uint32_t reply_count;	  /* transmissions that its reply may have */
+	enum rtr_type results_by; /* type of the first direction */
+	bool has_result;	  /* the call offers memory for the first result */
+	bool has_reply;		  /* the call offers memory for a long reply */
 	struct rdma1_segment result;
 	struct rdma1_segment reply;
 	uint32_t rpc_bytes;
 	uint32_t proc;
 	uint32_t answer_bytes;
-	uint8_t rpc[ASKED_BYTES_MAX];	 /* the RPC call, with what was placed directly in it */
-	uint8_t answer[ASKED_BYTES_MAX]; /* the data that it gets, or brings */
+	/* the RPC call, including data that were placed directly */
+	uint8_t rpc[ASKED_BYTES_MAX];
+	uint8_t answer[ASKED_BYTES_MAX]; /* the data that it gets or brings */
 };
 
 enum came {
@@ -42,41 +43,41 @@ enum came {
 	CAME_PROPERTIES,
 	CAME_REPORT,
 	CAME_ERROR,
-	CAME_UNSOUND, /* what no side may send */
+	CAME_UNSOUND, /* a message that no side may send */
 };
 
-/* A transmission of a call that is not whole yet. */
+/* A transmission of a call that is not complete yet. */
 struct asked_part {
 	struct peer_message message;
 	uint32_t header_bytes;
 	uint32_t pslen;
 };
 
-/* What is known of the other side of this connection. */
+/* The state of the other side of this connection. */
 struct parsing {
-	struct rdma2_properties told; /* by this side, of itself */
+	struct rdma2_properties told; /* properties that this side sent */
 	bool has_told;
-	struct rtr_group group; /* of a call that has begun to come */
+	struct rtr_group group; /* of a call that is partly received */
 	uint32_t nparts;
 	struct asked_part parts[RTR_TRANSMISSIONS_MAX];
 	uint32_t xid;			 /* of the latest properties */
-	struct parsed_call *parsed_call; /* the call that comes */
+	struct parsed_call *parsed_call; /* the call that is being received */
 };
 
 void parsing_begin(struct parsing *parsing, struct parsed_call *parsed_call);
-/* A message was sent: what it tells of this side. */
+/* Notes the properties of this side in a message that was sent. */
 void parsing_note_sent(struct parsing *parsing, const uint8_t *bytes, uint32_t len);
 
-/* Take a message apart. A call that is whole is in *asking->asked. Else *detail says which error it
- * is, or what is wrong. */
+/* Parses a message. A complete call is then in *parsing->parsed_call. Otherwise *detail names the
+ * error, or says what is wrong. */
 enum came parsing_take(struct hostile *h, struct parsing *parsing,
 		       const struct peer_message *message, char detail[48]);
 
-/* For a case's text. */
+/* Returns the values for the text of a case. */
 struct values asked_values(const struct hostile *h, const struct parsed_call *parsed_call);
-/* Its data to the memory that it offers. */
+/* Writes the result to the memory that the call offers. */
 bool asked_write(struct hostile *h, const struct parsed_call *parsed_call);
-/* Its answer, as it should be. False: the connection is gone. */
+/* Sends the good answer to the call. Returns false if the connection has ended. */
 bool asked_answer(struct hostile *h, const struct parsed_call *parsed_call);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Answers that are right. */
+/* Makes good answers. */
 #include <string.h>
 
 #include <weir/rpc.h>
@@ -7,8 +7,9 @@
 #include "parsed_call.h"
 
 #define CREDITS	    8u
-#define MESSAGE_LEN 4096u /* what every requester of version 2 takes */
-#define DISPLACED   28u	  /* where a result lies in the reply: behind RPC header and length word */
+#define MESSAGE_LEN 4096u /* every requester of version 2 accepts this length */
+/* offset of a result in the reply: after the RPC header and the length word */
+#define DISPLACED 28u
 
 struct values asked_values(const struct hostile *h, const struct parsed_call *parsed_call)
 {
@@ -39,7 +40,7 @@ bool asked_write(struct hostile *h, const struct parsed_call *parsed_call)
 	       write_to(h, &parsed_call->result, parsed_call->answer, parsed_call->answer_bytes);
 }
 
-/* The RPC reply; without the data of its result, where that is elsewhere. */
+/* Writes the RPC reply, without the data of its result if they are elsewhere. */
 static void put_rpc(struct weir_xdr_out *out, const struct parsed_call *parsed_call, bool has_data)
 {
 	const uint32_t words[] = {parsed_call->xid, WEIR_RPC_REPLY, WEIR_RPC_MSG_ACCEPTED, 0, 0,
@@ -47,7 +48,7 @@ static void put_rpc(struct weir_xdr_out *out, const struct parsed_call *parsed_c
 
 	for (uint32_t i = 0; i < 6; i++)
 		weir_xdr_put_u32(out, words[i]);
-	if (parsed_call->proc == 3) /* WRITE: the data are right */
+	if (parsed_call->proc == 3) /* for WRITE: the data are correct */
 		weir_xdr_put_u32(out, 1);
 	if (parsed_call->proc != 0)
 		weir_xdr_put_u32(out, parsed_call->answer_bytes);
@@ -62,7 +63,7 @@ static void put_rpc(struct weir_xdr_out *out, const struct parsed_call *parsed_c
 	}
 }
 
-/* ---- by the base, and by version 1 ---- */
+/* ---- by the base protocol, and by version 1 ---- */
 
 static uint32_t put_lists(struct hostile *h, const struct parsed_call *parsed_call,
 			  const struct rdma1_segment *chunk, const struct rdma1_segment *reply)
@@ -115,7 +116,7 @@ static bool answer_by_base(struct hostile *h, const struct parsed_call *parsed_c
 
 /* ---- by the extension ---- */
 
-/* The entry for the one direction that there is. */
+/* Writes the entry for the only direction. */
 static void put_entry(struct weir_xdr_out *out, const struct parsed_call *parsed_call)
 {
 	struct rdma1_segment seg = parsed_call->result;

@@ -179,7 +179,7 @@ static void poll_once(struct peer *peer)
 		on_completion(peer, &wcs[i]);
 	for (uint32_t i = 0; i < nevents; i++)
 		on_event(peer, &events[i]);
-	/* Who is waited for may have to start first: give it the CPU. */
+	/* The other side may have to be scheduled first, so the CPU is given up. */
 	peer->idle = nevents + nwcs == 0 ? peer->idle + 1 : 0;
 	if (peer->idle > IDLE_POLLS)
 		usleep(IDLE_US);
@@ -258,7 +258,7 @@ void peer_disconnect(struct peer *peer)
 	peer->is_open = false;
 }
 
-/* Post, and wait until the buffer is this side's again. */
+/* Posts a work request and waits until its buffer may be used again. */
 static bool post(struct peer *peer, const struct fabric_wr *wr)
 {
 	uint64_t end = peer_now_ms() + peer->config.timeout_ms;

@@ -3,9 +3,8 @@
 #define PEER_H
 
 /*
- * The hostile side of a connection: bytes over any driver, without weir's protocol above it.
- * Everything waits for an event, up to a time; where a wait is over for lack of one, the caller
- * says what that means.
+ * The hostile side of a connection: bytes over any driver, without weir's protocol. Each function
+ * waits for an event for a limited time. If there is none, the caller decides what that means.
  */
 
 #include "driver.h"
@@ -18,8 +17,8 @@
 struct peer_config {
 	const char *driver;
 	const char *driver_options;
-	uint32_t timeout_ms; /* what must come, comes within this */
-	uint32_t settle_ms;  /* what must not come, has not come for so long */
+	uint32_t timeout_ms; /* an expected event happens within this time */
+	uint32_t settle_ms;  /* an unexpected event would have happened within this time */
 };
 
 struct peer_message {
@@ -32,28 +31,30 @@ struct peer {
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_listener *listener;
-	struct fabric_conn_req *request; /* that waits for peer_accept() or peer_reject() */
+	/* a request that waits for peer_accept() or peer_reject() */
+	struct fabric_conn_req *request;
 	struct fabric_qp *qp;
-	uint8_t *buffers; /* receives, then what is sent: the other side can't get at them */
+	uint8_t *buffers; /* receives, then the send buffer; the other side has no access to them */
 	struct fabric_mr buffers_mr;
-	uint8_t *exposed; /* EXPOSED_BYTES that it may read and write */
+	uint8_t *exposed; /* EXPOSED_BYTES that the other side may read and write */
 	struct fabric_mr mr;
 	bool is_open, is_closed, is_refused;
 	uint32_t nsent, nsent_done;
-	uint32_t idle;	       /* polls in a row that found nothing */
-	uint32_t first, count; /* of 'received', a ring */
+	uint32_t idle;	       /* consecutive polls that found nothing */
+	uint32_t first, count; /* of 'received', which is a ring */
 	struct peer_message received[PEER_RECVS];
 };
 
-/* 0 or -errno, and then a line on standard error. */
+/* Returns 0, or -errno after a line on standard error. */
 int peer_open(struct peer *peer, const struct peer_config *config);
 void peer_close(struct peer *peer);
 
-/* Connect: 0; -ECONNREFUSED: it was refused, or nobody listens; -ETIMEDOUT; or another -errno. */
+/* Connects. Returns 0, -ECONNREFUSED if the connection was refused or nobody listens, -ETIMEDOUT,
+ * or another -errno. */
 int peer_connect(struct peer *peer, const char *addr, const void *private_data,
 		 uint32_t private_len);
 int peer_listen(struct peer *peer, const char *addr);
-/* A request has come; false: none within the time that is given. */
+/* Waits for a connection request. Returns false if there was none within the time. */
 bool peer_wait_request(struct peer *peer, uint32_t ms);
 int peer_accept(struct peer *peer, const void *private_data, uint32_t private_len);
 void peer_reject(struct peer *peer);
@@ -64,15 +65,16 @@ static inline bool peer_is_usable(const struct peer *peer)
 	return peer->qp && peer->is_open && !peer->is_closed;
 }
 
-/* Queue a Send. False: the connection is gone, or does not take it within the time. */
+/* Queues a Send. Returns false if the connection has ended, or does not accept the Send within the
+ * time. */
 bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len);
-/* RDMA Write from, and Read to, the beginning of the memory exposed: up to EXPOSED_BYTES. */
+/* RDMA Write from the start of the exposed memory, and RDMA Read to it, of up to EXPOSED_BYTES. */
 bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 
 enum peer_event { PEER_MESSAGE, PEER_CLOSED, PEER_NOTHING };
-/* The next message, copied to *message; or the connection is closed and no message is left; or
- * nothing for 'ms'. */
+/* Waits for an event: the next message, which is copied to *message; the end of the connection,
+ * after all messages; or nothing for 'ms'. */
 enum peer_event peer_wait(struct peer *peer, uint32_t ms, struct peer_message *message);
 
 uint64_t peer_now_ms(void);

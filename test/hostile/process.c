@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A requester's process: its start, its end, and what that says. */
+/* The requester's process: its start, its end, and the meaning of its end. */
 #include "hostile.h"
 
 #include <signal.h>
@@ -42,7 +42,7 @@ void requester_kill(int pid)
 
 void requester_judge(const struct hostile *h, struct result *result, int status, bool has_command)
 {
-	/* What was reported, dropped or sent again got a good answer then. */
+	/* After these outcomes a good answer was sent. */
 	const uint32_t goes_on = GOT_DROPPED | GOT_REPORT | GOT_ERROR | GOT_ERR_VERS | GOT_AGAIN;
 
 	if (has_command && status == REQUESTER_RUNS) {

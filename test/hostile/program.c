@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPC programs that calls can be of. A program needs a procedure whose result has one
- * DDP-eligible item and one whose arguments have one, besides NULL. */
+/* The RPC programs of the calls. Besides NULL, a program needs a procedure whose result has one
+ * DDP-eligible item, and one whose arguments have one. */
 #include "message.h"
 
 #include <string.h>
 
 const struct program programs[] = {
 	{
-		/* weir-bench's, see bench/weir-bench/program.h */
+		/* The program of weir-bench, see bench/weir-bench/program.h. */
 		.name = "bench",
 		.prog = 0x20b3e1c4u,
 		.vers = 1,
@@ -16,14 +16,14 @@ const struct program programs[] = {
 		.write = "call w:3 cred w:0 w:0 w:0 w:0 w:0 arg",
 	},
 	{
-		/* NFS version 3 (RFC 1813), with AUTH_SYS as root */
+		/* NFS version 3 (RFC 1813), with AUTH_SYS as root. */
 		.name = "nfs",
 		.prog = 100003,
 		.vers = 3,
 		.cred = "w:1 w:20 w:0 w:0 w:0 w:0 w:0",
 		.read = "call w:6 cred w:0 w:0 fh w:0 w:0 arg",
 		.write = "call w:7 cred w:0 w:0 fh w:0 w:0 arg w:0 arg",
-		/* CREATE of "weir-hostile", UNCHECKED, mode 0600 */
+		/* CREATE of "weir-hostile", UNCHECKED, mode 0600. */
 		.create = "call w:8 cred w:0 w:0 root w:12 w:0x77656972 w:0x2d686f73 w:0x74696c65 "
 			  "w:0 "
 			  "w:1 w:0x180 w:0 w:0 w:0 w:0 w:0",

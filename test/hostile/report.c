@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What came of it: lines for people, JSON, and the table of doc/conformance.rst from several of
- * those. */
+/* Reports the outcomes: lines for people, JSON, and the table of doc/conformance.rst from several
+ * JSON files. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -49,13 +49,13 @@ json_t *report_json(const struct result *result)
 			 "ok", result_is_met(result));
 }
 
-/* A case whose end nobody was there to tell of; what is run after it says nothing more. */
+/* After this outcome the other side is dead, so that later results of the run mean nothing. */
 static bool is_dead(const json_t *one)
 {
 	return strcmp(json_string_value(json_object_get(one, "got")), outcome_name(GOT_DEAD)) == 0;
 }
 
-/* A run's result for a case, as a cell. */
+/* Writes a run's result of a case as a cell of the table. */
 static void cell(const json_t *run, const char *name, char *text, size_t size)
 {
 	const json_t *cases = json_object_get(run, "cases");
@@ -97,7 +97,7 @@ static bool is_of(const json_t *run, const char *side, const char *protocol)
 	       strcmp(spoken ? spoken : "v1", protocol) == 0;
 }
 
-/* Print text as an item of a list in lines of LINE_WIDTH at most: the bullet in front of the first,
+/* Prints text as a list item in lines of up to LINE_WIDTH: the bullet before the first line, and
  * the others indented as far. */
 static void item(const char *bullet, const char *text)
 {
@@ -156,7 +156,7 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 	}
 }
 
-/* Append to the text of 'size' bytes, of which 'at' are used: how many are then. */
+/* Appends to the text of 'size' bytes, of which 'at' are used. Returns the number of used bytes. */
 static printf_like(4, 5) size_t add(char *text, size_t size, size_t at, const char *format, ...)
 {
 	va_list args;
@@ -225,7 +225,7 @@ static const char *const introduction =
 	"   build/test/hostile/weir-hostile --table out/*.json "
 	"build/guest-logs/*.json > doc/conformance.rst\n";
 
-/* What --json writes, as far as the table needs it. */
+/* Checks the parts of the output of --json that the table needs. */
 static bool is_results(const json_t *run)
 {
 	const json_t *cases = json_object_get(run, "cases");
@@ -244,7 +244,8 @@ static bool is_results(const json_t *run)
 	return true;
 }
 
-/* How many were loaded; fewer than there are: the next one could not be, which was said. */
+/* Loads the files. Returns the number of loaded files. If it is smaller than 'nfiles', the next
+ * file could not be loaded, and an error message was printed. */
 static int load(json_t **runs, char *const *files, int nfiles)
 {
 	json_error_t error;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-hostile as a responder of version 2, over shm: every case against weir-bench, all of whose
-calls have to end, once, with an error or with data that are right; mutations; and against itself,
-to see that it finds what is wrong."""
+"""weir-hostile as a responder of version 2, over shm. Every case runs against weir-bench, and so do
+mutations. Each of weir-bench's calls must end once, with an error or with correct data.
+weir-hostile also runs against itself, to check that it finds errors."""
 import os
 import subprocess
 import sys
@@ -13,11 +13,12 @@ import unittest
 HOSTILE, BENCH, CALLS = sys.argv[1:4]
 del sys.argv[1:4]
 PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
-# Status 95: a sanitizer found something. weir-hostile takes 0 and 1 of a requester for an answer.
+# Status 95 means that a sanitizer found something. weir-hostile treats 0 and 1 of a requester as an
+# answer.
 ENV = dict(os.environ, ASAN_OPTIONS='exitcode=95',
            UBSAN_OPTIONS='halt_on_error=1:exitcode=95:print_stacktrace=1',
            LSAN_OPTIONS='exitcode=95')
-# what has to come, comes, however busy the machine is
+# an expected event happens within this time, however busy the machine is
 WAIT = ['--protocol', 'v2', '--timeout', '30000']
 
 
@@ -61,7 +62,7 @@ class Attack(unittest.TestCase):
 
 
 class Itself(Attack):
-    """Each side against the other, which is as wrong as can be: it must be found."""
+    """Runs each side against the other, which is wrong in every way. This must be found."""
 
     def attack_itself(self, case, asks):
         responder = subprocess.Popen([HOSTILE, *WAIT, '--listen', self.addr, '--case', case],

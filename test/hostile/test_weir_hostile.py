@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """weir-hostile over shm against weir's programs: every case and a few thousand mutations, while
-another connection of the same engine works on; and against itself, to see that it finds what is
-wrong."""
+another connection of the same engine continues to work. weir-hostile also runs against itself, to
+check that it finds errors."""
 import json
 import os
 import signal
@@ -15,8 +15,9 @@ import unittest
 HOSTILE, BENCH, NFSD = sys.argv[1:4]
 del sys.argv[1:4]
 PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
-WAIT = ['--timeout', '30000']  # what has to come, comes, however busy the machine is
-# Status 99: a sanitizer found something. weir-hostile takes 0 and 1 of a requester for an answer.
+WAIT = ['--timeout', '30000']  # expected events come in time on a busy machine
+# Status 99 means that a sanitizer found something. weir-hostile treats 0 and 1 of a requester as an
+# answer.
 ENV = dict(os.environ, ASAN_OPTIONS='exitcode=99',
            UBSAN_OPTIONS='halt_on_error=1:exitcode=99:print_stacktrace=1',
            LSAN_OPTIONS='exitcode=99')
@@ -36,7 +37,7 @@ def start(*command, **kwargs):
 
 
 class Peer(unittest.TestCase):
-    """One who is under attack, in self.server, and what became of its cases."""
+    """Starts the program under attack, self.server, and keeps the results of its cases."""
 
     def setUp(self):
         self.addr = unique('hostile')
@@ -58,7 +59,7 @@ class Peer(unittest.TestCase):
         self.addCleanup(self.server.stdout.close)
 
     def end(self):
-        """It is still there, and ends as it should when it is told to: without a leak, too."""
+        """The server still runs. It must end normally on a signal, and without a leak."""
         self.assertIsNone(self.server.poll(), self.said())
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(timeout=60), 0, self.said())
@@ -93,7 +94,7 @@ class Responder(Peer):
         said = self.attack('--connect', self.addr)
         self.assertEqual(said.count('ok  '), self.ncases())
         self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
-        # an empty segment goes first
+        # In this mutation an empty segment comes first.
         self.attack('--connect', self.addr, '--count', '1', '--seed', '1795370041703028')
         self.attack('--connect', self.addr, '--count', '1000', '--seed',
                     str(time.time_ns() // 1000))
@@ -124,7 +125,7 @@ class Responder(Peer):
         return len(listed)
 
     def profile_of_version_2(self):
-        """Of both versions, with all of the extension."""
+        """A server of both versions, with all of the extension."""
         file = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(file.close)
         with open(PROFILE, encoding='utf-8') as laptop:
@@ -152,8 +153,8 @@ class Responder(Peer):
 
     @unittest.skipIf(os.geteuid() != 0, 'only root serves a directory')
     def test_nfsd_of_a_directory(self):
-        """Whose answers come late: threads make them. What a mutation gets is told from what the
-        next one gets."""
+        """A server whose answers are late, because threads make them. The outcome of one mutation
+        must be separated from that of the next."""
         with tempfile.TemporaryDirectory() as folder:
             exports, served = os.path.join(folder, 'exports'), os.path.join(folder, 'served')
             os.mkdir(served)
@@ -179,10 +180,10 @@ class Responder(Peer):
         self.end()
 
     def test_others_lose_nothing(self):
-        """A connection of the same engine, with all data checked, while all cases run and mutations
-        without end."""
+        """A connection of the same engine, with all data checked, while all cases run, and
+        mutations without end."""
         self.serve_bench()
-        self.attack('--connect', self.addr, '--case', 'null')  # it is up
+        self.attack('--connect', self.addr, '--case', 'null')  # the server is running
         alone = self.result(self.load('--time', '1'))
         load = self.load('--time', '4')
         attacks = 0
@@ -213,8 +214,8 @@ class Requester(Peer):
                     '--run', read)
 
     def test_sends_no_more_than_the_responder_takes(self):
-        """Calls of 2000 bytes, of a requester whose inline threshold is 4096 and whose responder's
-        is 1024."""
+        """Calls of 2000 bytes from a requester whose inline threshold is 4096, to a responder whose
+        threshold is 1024."""
         cases = ('absent', 'short', 'version-2', 'smallest')
         self.attack('--listen', self.addr,
                     *(word for name in cases for word in ('--case', 'accept-private-' + name)),
@@ -222,7 +223,7 @@ class Requester(Peer):
 
 
 class Itself(Peer):
-    """Each side against the other, which is as wrong as can be: it must be found."""
+    """Runs each side against the other, which is wrong in every way. This must be found."""
 
     def attack_itself(self, case, *args):
         responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case,
@@ -283,7 +284,7 @@ class Usage(unittest.TestCase):
                       'answering**\n', table)
 
     def test_files_that_can_not_be(self):
-        """They are no word on the other side, which 1 is."""
+        """These errors say nothing about the other side, which status 1 would."""
         def refuses(says, *args, out=subprocess.PIPE):
             done = subprocess.run([HOSTILE, *args], stdout=out, stderr=subprocess.PIPE, text=True,
                                   timeout=60, env=ENV)
@@ -310,7 +311,7 @@ class Usage(unittest.TestCase):
                           {**good, 'cases': ['null']}):
                 write(wrong)
                 refuses(f'{path}: no results', '--table', path)
-            # Nobody is attacked whose results could not be kept.
+            # Nobody is attacked if the results could not be stored.
             refuses("can't write '/no/such", '--connect', unique('nobody'), '--json',
                     '/no/such/results')
             refuses(f"can't write '{folder}'", '--connect', unique('nobody'), '--json', folder)

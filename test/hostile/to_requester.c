@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester, which connects here and makes calls: of READ of the bench's program,
- * with one Write chunk. Its first call gets the case's answer. What it does next is the outcome:
- * another call (this one is over), the end of the connection, or nothing; then a good answer
- * follows, and so to the end of the process, whatever it connects again for.
+ * Cases against a requester, which connects to this side and makes READ calls of the bench's
+ * program, with one Write chunk. Its first call gets the answer of the case. What the requester
+ * does next is the outcome:
+ * - another call: the attacked call has ended
+ * - the end of the connection
+ * - nothing, after which a good answer is sent
+ *
+ * All further calls get good answers until the process ends, on any number of connections.
  */
 #include "hostile.h"
 
@@ -16,7 +20,7 @@
 #define OFTEN_TIMES 200u
 #define BURST_TIMES 48u
 
-/* What the call that came offers. False: it is not sound, or longer than it may be. */
+/* Reads the memory that the call offers. Returns false if the call is unsound or too long. */
 static bool take_call(const struct hostile *h, const struct hostile_case *c,
 		      const struct peer_message *call, struct values *values, char detail[48])
 {
@@ -49,7 +53,8 @@ static bool take_call(const struct hostile *h, const struct hostile_case *c,
 	return true;
 }
 
-/* A case's answer; the good one is not the same to a call without a chunk, as NULL is. */
+/* Returns the text of a case's answer. The good answer to a call without a chunk, such as NULL, is
+ * different. */
 static const char *answer_text(const char *text, const struct values *values)
 {
 	return strcmp(text, "good") == 0 && values->call_length == 0 ? "xid v:1 c:8 p:msg none void"
@@ -62,7 +67,7 @@ static bool send_good(struct hostile *h, const struct values *values)
 	return peer_send(&h->peer, h->bytes, make_message(h, values));
 }
 
-/* The case's answer. */
+/* Sends the answer of the case. */
 static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values)
 {
 	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
@@ -83,7 +88,7 @@ static void attack(struct hostile *h, const struct hostile_case *c, const struct
 	}
 }
 
-/* What the requester does about it. A call that came meanwhile is left in *next. */
+/* Observes what the requester does next. A call that arrives meanwhile is copied to *next. */
 static enum outcome observe(struct hostile *h, const struct hostile_case *c,
 			    struct peer_message *next)
 {
@@ -102,8 +107,8 @@ static enum outcome observe(struct hostile *h, const struct hostile_case *c,
 	}
 }
 
-/* Answer calls well until the process ends, taking new connections. Without a process: until the
- * connection ends. */
+/* Gives good answers until the process ends, on any number of connections. Without a process: until
+ * the connection ends. */
 static int serve(struct hostile *h, const struct hostile_case *c, int pid,
 		 struct peer_message *call, struct result *result)
 {
@@ -150,8 +155,8 @@ bool requester_connect(struct hostile *h, const struct hostile_case *c)
 	return peer_accept(&h->peer, data, private_data(c, data)) == 0;
 }
 
-/* The first call of a connection; false: there is none. Who connects by itself may look first
- * whether it can. */
+/* Waits for the first call of a connection. Returns false if there is none. A requester that
+ * connects by itself may first test whether it can. */
 static bool wait_call(struct hostile *h, struct peer_message *call)
 {
 	return peer_wait(&h->peer, h->config.timeout_ms, call) == PEER_MESSAGE;
@@ -218,7 +223,7 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count,
 			break;
 	}
 	if (peer_is_usable(&h->peer) && n < count && result->got == GOT_ENDED)
-		result->got = GOT_DROPPED; /* it did not call again */
+		result->got = GOT_DROPPED; /* it made no further call */
 	else if (!peer_is_usable(&h->peer) && result->got == GOT_ENDED)
 		result->got = GOT_CLOSED;
 	call.len = 0;

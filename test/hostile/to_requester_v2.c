@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester that speaks version 2. It connects here, begins with RDMA2_CONNPROP and
- * makes calls, one at a time. That message, or the first call, gets the case's answer. What comes
- * next is the outcome: another call (this one is over), the same call by the base protocol, an
- * error or a report, the end of the connection, or nothing. Where the call goes on it gets a good
- * answer then, and so do all that follow, whatever it connects again for: these it has to end well.
+ * Cases against a requester that speaks version 2. It connects to this side, begins with
+ * RDMA2_CONNPROP and makes calls, one at a time. That message, or the first call, gets the answer
+ * of the case. What the requester does next is the outcome:
+ * - another call: the attacked call has ended
+ * - the same call by the base protocol
+ * - an error or a report
+ * - the end of the connection
+ * - nothing
+ *
+ * If the call continues, it then gets a good answer. So do all calls that follow, on any number of
+ * connections. These calls must end well.
  */
 #include "parsed_call.h"
 
@@ -17,18 +23,18 @@
 #define BURST_TIMES	   48u
 #define ECHO_TRANSMISSIONS 3u
 #define MUTATIONS_OF_A_CALL                                                                        \
-	64u /* in a row: what is called follows from a mutation's number, too                      \
+	64u /* consecutive ones of one call: a mutation's number also selects the call             \
 	     */
 
-/* What became of the attack, so far. */
+/* The results of the attack so far. */
 struct seen {
-	uint32_t got; /* 0: nothing yet */
+	uint32_t got; /* 0: none yet */
 	char detail[48];
-	bool has_call; /* asked, and not answered */
+	bool has_call; /* a call was received and not answered */
 };
 
 static struct parsed_call parsed_call; /* the latest call */
-static struct parsed_call attacked;    /* the one that the case is about */
+static struct parsed_call attacked;    /* the call that the case attacks */
 static struct parsing parsing;
 
 static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
@@ -53,7 +59,8 @@ static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
 	return came;
 }
 
-/* The first of what is asked for, in time; what else comes meanwhile is of no interest. */
+/* Waits for the first message of the wanted kind, for a limited time. Other messages are
+ * ignored. */
 static enum came wait_for(struct hostile *h, enum came wanted, char detail[48])
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms, now;
@@ -75,7 +82,7 @@ static bool send_message(struct hostile *h, const uint8_t *bytes, uint32_t len)
 	return peer_send(&h->peer, bytes, len);
 }
 
-/* The messages of a text; number 'mutated' of them changed by 'rng'. */
+/* Sends the messages of a text. 'rng' changes the message with number 'mutated'. */
 static bool send_text(struct hostile *h, const char *text, const struct values *values,
 		      struct rng *rng, uint32_t mutated)
 {
@@ -100,10 +107,10 @@ static bool send_properties(struct hostile *h, const char *text)
 	return send_text(h, text ? text : PROPERTIES_V2, &values, NULL, 0);
 }
 
-/* ---- looking ---- */
+/* ---- observation ---- */
 
-/* The first thing counts, but a call that comes again, for that is what the others are followed by;
- * and nothing is worse than what is unsound. */
+/* Notes an outcome. The first one counts, but a retransmitted call replaces it, because a
+ * retransmission follows the others, and an unsound message replaces every outcome. */
 static void note(struct seen *seen, enum outcome got, const char *detail)
 {
 	if (seen->got && got != GOT_AGAIN && got != GOT_UNSOUND)
@@ -123,7 +130,8 @@ static void note_call(struct seen *seen, bool is_first)
 		note(seen, GOT_AGAIN, "");
 }
 
-/* One thing that comes, if it does in time. False: nothing, or the end of the connection. */
+/* Observes one message, if it arrives in time. Returns false if there was none, or if the
+ * connection ended. */
 static bool look(struct hostile *h, uint32_t ms, bool is_first, struct seen *seen)
 {
 	char detail[48] = "";
@@ -155,7 +163,7 @@ static bool look(struct hostile *h, uint32_t ms, bool is_first, struct seen *see
 	}
 }
 
-/* Until a call comes, if one does in time. */
+/* Observes messages until a call arrives, for a limited time. */
 static void look_for_call(struct hostile *h, const struct hostile_case *c, uint32_t ms,
 			  struct seen *seen)
 {
@@ -166,7 +174,7 @@ static void look_for_call(struct hostile *h, const struct hostile_case *c, uint3
 		;
 }
 
-/* What comes of it. Something that is not allowed to be missing is waited for. */
+/* Observes the outcome. If the case requires an outcome, the function waits for it. */
 static void observe(struct hostile *h, const struct hostile_case *c, struct seen *seen)
 {
 	const uint32_t errors = GOT_REPORT | GOT_ERROR | GOT_ERR_VERS,
@@ -177,15 +185,16 @@ static void observe(struct hostile *h, const struct hostile_case *c, struct seen
 	while (!seen->got && (now = peer_now_ms()) < end &&
 	       look(h, (uint32_t)(end - now), c->is_first, seen))
 		;
-	/* It may have said what it does not like and be done with the call: a good answer would be
-	 * one too many. */
+	/* The requester may have reported an error and ended the call. In that case a good answer
+	 * would be one too many. */
 	if (seen->got & errors && c->allowed & ends)
 		look_for_call(h, c, h->config.timeout_ms, seen);
 	if (!seen->got)
 		seen->got = GOT_DROPPED;
 }
 
-/* The case's messages. What comes meanwhile is taken, so that there is room for it. */
+/* Sends the messages of the case. Messages that arrive meanwhile are received, so that there is
+ * room for more. */
 static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values,
 		   struct seen *seen)
 {
@@ -218,8 +227,8 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 		send_properties(h, NULL);
 }
 
-/* What is said of transmissions is of those of ECHO: of a requester that has credits, receives and
- * buffers for them. */
+/* The cases about transmissions need an ECHO of a requester that has enough credits, receives and
+ * buffers. */
 static bool is_as_needed(const struct hostile_case *c)
 {
 	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||
@@ -246,14 +255,15 @@ static void attack_call(struct hostile *h, const struct hostile_case *c, struct 
 	}
 	attacked = parsed_call;
 	values = asked_values(h, &attacked);
-	asked_write(h, &attacked); /* what is said to be there is there */
+	asked_write(h, &attacked); /* the data are where the answer says */
 	attack(h, c, &values, seen);
 	observe(h, c, seen);
 	if (goes_on(seen))
 		asked_answer(h, &attacked);
 }
 
-/* A connection that begins as it should. False: none does, as *seen says. */
+/* Waits for a connection that begins correctly. Returns false if there is none, with the reason in
+ * *seen. */
 static bool open_connection(struct hostile *h, const struct hostile_case *c, struct seen *seen)
 {
 	static struct peer_message first;
@@ -284,8 +294,8 @@ static void accept_again(struct hostile *h)
 		peer_accept(&h->peer, data, private_data(NULL, data));
 }
 
-/* Answer well until the process ends, taking new connections. Without a process: until the
- * connection ends. */
+/* Gives good answers until the process ends, on any number of connections. Without a process: until
+ * the connection ends. */
 static int serve(struct hostile *h, int pid, struct seen *seen)
 {
 	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
@@ -336,7 +346,7 @@ void to_requester_v2_run(struct hostile *h, const struct hostile_case *c, struct
 
 	*result = (struct result){.c = c};
 	expose(h);
-	do { /* who connects by itself may look first whether it can */
+	do { /* a requester that connects by itself may first test whether it can */
 		is_open = open_connection(h, c, &seen);
 		if (is_open && c->is_first)
 			attack_first(h, c, &seen);
@@ -358,7 +368,7 @@ static bool is_base(const struct hostile_case *c, const char *call)
 	return case_is_valid(c) && !c->properties && strcmp(call_of(c), call) == 0;
 }
 
-/* Any that is right, of the same call. */
+/* Picks any good answer to the same call. */
 static const struct hostile_case *pick_base(const char *call, struct rng *rng)
 {
 	const struct hostile_case *c;
@@ -381,8 +391,8 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* One call: a mutated answer, and a good one; where that would be a second one of several
- * transmissions, which no requester takes, only if the call is not over. */
+/* For one call, sends a mutated answer and then a good one. No requester accepts a second answer of
+ * several transmissions, so such a good answer is sent only if the call has not ended. */
 static bool mutate(struct hostile *h, uint64_t seed, const char *call, struct seen *seen)
 {
 	struct rng rng = {seed};
@@ -428,7 +438,7 @@ uint32_t to_requester_v2_mutated(struct hostile *h, uint64_t seed, uint32_t coun
 		}
 		seen.got = came == CAME_UNSOUND || seen.got == GOT_UNSOUND ? GOT_UNSOUND
 			   : !peer_is_usable(&h->peer)			   ? GOT_CLOSED
-			   : n < count ? GOT_DROPPED /* it did not call again */
+			   : n < count ? GOT_DROPPED /* it made no further call */
 				       : GOT_ENDED;
 		if (seen.got != GOT_UNSOUND)
 			seen.detail[0] = '\0';

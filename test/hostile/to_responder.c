@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a responder. Each has a connection of its own: the message is sent, and behind it a
- * NULL call, the probe. An answer that must come is waited for; where none may come, the probe's
- * answer and some time after it say so. A connection that was closed is followed by another one
- * with a probe, for the responder may have died of it.
+ * Cases against a responder. Each case has its own connection. The message is sent, followed by a
+ * NULL call, the probe. An answer that must arrive is waited for. If no answer may arrive, the test
+ * waits for the answer to the probe and some time more. After a connection was closed, a new
+ * connection sends a probe, because the responder may have died.
  */
 #include "hostile.h"
 
@@ -23,7 +23,7 @@
 #define FILL	     "b:1 item seg:65536 b:0 b:0 b:0 write:65536"
 #define BAD_ANSWERS  (GOT_UNSOUND | GOT_DEAD)
 
-/* By version 2, unless it is of version 1: but for ERR_VERS, whose version may be any. */
+/* Judges an answer by version 2, unless it is of version 1. ERR_VERS may have any version. */
 static enum outcome judge(struct hostile *h, const struct peer_message *answer, char detail[48])
 {
 	bool is_v2 = h->is_v2 && answer->len >= 20 &&
@@ -42,7 +42,7 @@ static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
 	return peer_send(&h->peer, bytes, len);
 }
 
-/* A message beside the case's, with a new XID. */
+/* Sends a message that is not the case's, with a new XID. */
 static bool send_other(struct hostile *h, const char *text)
 {
 	static struct message message;
@@ -56,7 +56,7 @@ static bool send_other(struct hostile *h, const char *text)
 	return send_bytes(h, bytes, message_encode(&message, &values, bytes, h->peer.exposed));
 }
 
-/* A connection speaks version 2 from the properties on. */
+/* Sends the properties, from which on a connection speaks version 2. */
 static bool open_v2(struct hostile *h)
 {
 	struct peer_message answer;
@@ -71,8 +71,8 @@ static bool open_v2(struct hostile *h)
 	return true;
 }
 
-/* Connect, for as long as it takes the responder to be done with earlier ones. False: it does not
- * take any. */
+/* Connects. Tries for as long as the responder may need to end earlier connections. Returns false
+ * if it accepts none. */
 static bool connect_to(struct hostile *h, const struct hostile_case *c)
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms;
@@ -88,7 +88,7 @@ static bool connect_to(struct hostile *h, const struct hostile_case *c)
 	return false;
 }
 
-/* Send the messages of a case, with a new XID; number 'mutated' of them changed by 'rng'. */
+/* Sends the messages of a case with a new XID. 'rng' changes the message with number 'mutated'. */
 static bool send_case(struct hostile *h, const char *text, struct rng *rng, uint32_t mutated)
 {
 	struct values values;
@@ -108,13 +108,14 @@ static bool send_case(struct hostile *h, const char *text, struct rng *rng, uint
 	return true;
 }
 
-/* A probe on this connection: its XID is h->xid. */
+/* Sends a probe on this connection. Its XID is h->xid. */
 static bool send_probe(struct hostile *h)
 {
 	return send_other(h, h->is_v2 ? HEAD_V2 "none null" : HEAD "none null");
 }
 
-/* A probe, on a new connection if this one is closed. Answers of earlier calls may still come. */
+/* Sends a probe, on a new connection if this one is closed. Answers to earlier calls may arrive
+ * before the probe's. */
 static bool is_alive(struct hostile *h)
 {
 	struct peer_message answer;
@@ -136,7 +137,8 @@ static bool is_alive(struct hostile *h)
 	return false;
 }
 
-/* After a connection was closed, and at the end of a case: does it serve others? */
+/* After a connection was closed, and at the end of a case: checks whether the responder still
+ * serves others. */
 static enum outcome dead_or(struct hostile *h, enum outcome got)
 {
 	return is_alive(h) ? got : GOT_DEAD;
@@ -153,7 +155,8 @@ static void judge_end(struct hostile *h, struct result *result)
 		result->got = dead_or(h, GOT_CLOSED);
 }
 
-/* What comes, up to the probe's answer. The first counts, but an unsound one before all. */
+/* Collects the answers up to that of the probe. The first one counts, but an unsound one replaces
+ * all others. */
 static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle_ms,
 			    char detail[48])
 {
@@ -162,7 +165,7 @@ static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle
 	bool is_probed = false;
 
 	while (peer_now_ms() < end) {
-		/* Once the probe is answered, wait in full only for what has to come. */
+		/* After the answer to the probe, only a required answer is waited for in full. */
 		bool must_wait = !is_probed || (got == GOT_DROPPED && !(allowed & GOT_DROPPED));
 		uint32_t ms = must_wait ? (uint32_t)(end - peer_now_ms()) : settle_ms;
 		struct peer_message answer;
@@ -202,7 +205,8 @@ static enum outcome vanish(struct hostile *h, const struct hostile_case *c)
 	return dead_or(h, GOT_CLOSED);
 }
 
-/* Several times, with the receives of this side never short of what can come. */
+/* Sends the message several times. This side always has enough receives for all possible
+ * answers. */
 static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char detail[48])
 {
 	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
@@ -215,7 +219,7 @@ static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char
 			break;
 		if (c->delivery != OFTEN || i + 1 == times)
 			continue;
-		/* A call at a time: its answer makes room for the next. */
+		/* After each call, its answer makes room for the next. */
 		if (i % 16 == 15 || !(c->allowed & GOT_DROPPED)) {
 			if (!send_probe(h))
 				break;
@@ -261,10 +265,10 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* Whether what was sent last, of one message, has to be answered: then its answer is waited for.
- * One that came later, when memory is the next mutation's, could not be judged, and what it writes
- * would seem to be written without an offer. A responder whose work waits for a disk answers late.
- */
+/* Returns whether the single message that was sent must be answered, so that its answer is waited
+ * for. If the answer came later, the memory would belong to the next mutation. The answer could not
+ * be judged, and its writes would look like writes that were not offered. A responder whose work
+ * waits for a disk answers late. */
 static bool must_be_answered(const struct hostile *h)
 {
 	struct rdma2_header v2;
@@ -275,7 +279,7 @@ static bool must_be_answered(const struct hostile *h)
 	if (h->len < RDMA1_FIXED_SIZE)
 		return false;
 	proc = wire_get_u32(h->bytes + 12);
-	/* A reply in the place of a Long Call is dropped, too. */
+	/* A reply in place of a Long Call is dropped as well. */
 	if (proc == RDMA1_NOMSG && wire_get_u32(h->peer.exposed + EXPOSED_LONG + 4) == RDMA1_REPLY)
 		return false;
 	if (!h->is_v2 || wire_get_u32(h->bytes + 4) == RDMA1_VERSION)
@@ -308,18 +312,18 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 	send_case(h, result->c->message, &rng, nmessages > 1 ? rng_below(&rng, nmessages) : 0);
 	must = nmessages == 1 && must_be_answered(h);
 	if (h->len >= 4 && wire_get_u32(h->bytes) == h->xid + 1)
-		h->xid++; /* or its answer and the probe's could not be told apart */
+		h->xid++; /* otherwise its answer could not be distinguished from the probe's */
 	send_probe(h);
 	result->got = collect(h, must ? ~(uint32_t)GOT_DROPPED : UINT32_MAX, 0, result->detail);
 	judge_end(h, result);
-	/* Nor may a connection bring an answer later that was not expected at all, as of the
-	 * extension's messages. */
+	/* A connection may also not bring a late answer that was not expected at all, for example
+	 * to messages of the extension. */
 	if (result->got & BAD_ANSWERS || (result->got == GOT_DROPPED && (must || h->is_v2)))
 		peer_disconnect(&h->peer);
 }
 
-/* The handle in the results of CREATE (RFC 1813 section 3.3.8), behind the status and the word that
- * says it is there. */
+/* Reads the handle from the results of CREATE (RFC 1813 section 3.3.8), after the status and the
+ * word that says that the handle is present. */
 static int take_handle(struct hostile *h, const struct peer_message *answer)
 {
 	const uint32_t at = (h->is_v2 ? 36 : 28) + 24 + 8;
