@@ -2,7 +2,8 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-/* What fuzz targets share: the entry, promises that must hold, and taking an input apart. */
+/* The code that fuzz targets share: the entry, checks of conditions, and the parsing of an
+ * input. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +14,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Not assert(): it holds in any build, and a target may have turned standard error away. */
+/* Not assert(): the check is active in any build, and a target may have redirected standard
+ * error. */
 #define REQUIRE(condition) require((condition), #condition, __FILE__, __LINE__)
 
 static inline void require(bool holds, const char *condition, const char *file, int line)
@@ -24,7 +26,7 @@ static inline void require(bool holds, const char *condition, const char *file, 
 	abort();
 }
 
-/* An input that is being taken apart. What is asked for beyond its end is zero. */
+/* An input that is being parsed. Bytes past its end read as zero. */
 struct fuzz_in {
 	const uint8_t *p;
 	size_t left;
@@ -59,8 +61,8 @@ static inline uint64_t fuzz_u64(struct fuzz_in *in)
 	return high << 32 | fuzz_u32(in);
 }
 
-/* Memory of exactly 'len' bytes, with a copy of 'from' (NULL: nothing in it), so that a sanitizer
- * sees each byte that is touched before or behind it. */
+/* Returns memory of exactly 'len' bytes, with a copy of 'from' (NULL: no content), so that a
+ * sanitizer detects each access before or after it. */
 static inline uint8_t *fuzz_copy(const void *from, size_t len)
 {
 	uint8_t *copy = malloc(len);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The private data of a connection's set-up (RFC 8797). The input's first 8 bytes are two sizes to
- * encode, the rest is what a peer sent.
+ * encode. The rest is the data that a peer sent.
  *
- * What is found is what a plain search finds; its place does not matter; it is encoded to the same
- * again. What was never announced counts as version 1's default.
+ * The decoder finds what a simple search finds. The offset of the message does not matter, and the
+ * decoded message is encoded to the same bytes. Without the message, the values are the defaults of
+ * version 1.
  */
 #include "cm_private.h"
 #include "fuzz.h"
@@ -24,7 +25,8 @@ static bool is_size(uint32_t bytes)
 	return bytes >= CM_PRIVATE_UNIT && bytes <= CM_PRIVATE_MAX && bytes % CM_PRIVATE_UNIT == 0;
 }
 
-/* RFC 8797 section 4, read once more: the first identifier with room for the message decides. */
+/* Implements RFC 8797 section 4 a second time: the first identifier with room for the message
+ * counts. */
 static bool expected(const uint8_t *data, size_t len, struct cm_private *theirs)
 {
 	const uint8_t *at = len >= CM_PRIVATE_SIZE ? memmem(data, len - 4, identifier, 4) : NULL;
@@ -52,7 +54,7 @@ static void check_decode(const uint8_t *data, size_t len)
 	REQUIRE(cm_private_decode(encoded, sizeof(encoded), &other));
 	REQUIRE(is_same(&theirs, &other));
 
-	/* Others' data may stand before it (section 4: it is found by its identifier). */
+	/* Other data may precede the message (section 4: its identifier locates it). */
 	moved = fuzz_copy(NULL, len + AROUND);
 	memset(moved, 0, AROUND);
 	if (len > 0)

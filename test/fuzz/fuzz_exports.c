@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What weir-nfsd is told to serve. The input's first byte says how: by a file of exports (0), by
- * --export (1), or by a command line (2) whose arguments end with a zero byte each, and in which an
- * argument "@" is a file that holds what is behind the second zero byte in a row.
+ * The configuration of weir-nfsd's exports. The input's first byte selects the source:
+ * - 0: a file of exports
+ * - 1: --export
+ * - 2: a command line, in which each argument ends with a zero byte; the argument "@" stands for a
+ *   file with the bytes after the first two consecutive zero bytes
  *
- * What is accepted is within its limits and without doubles; written to a file, it is read as the
- * same. What is refused is said why on standard error, and nothing else is said there. The
- * library's log may come before the program's line: there, a driver explains what it expects of its
- * options.
+ * An accepted configuration is within its limits and has no duplicates. If it is written to a file,
+ * the same configuration is read from the file. For a refused configuration, standard error says
+ * why, and nothing else. A line of the library's log may precede the program's line: in it a driver
+ * lists the options that it accepts.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,9 +29,9 @@
 
 enum { FROM_FILE, FROM_TEXT, FROM_COMMAND_LINE, NKINDS };
 
-static char said[64 << 10]; /* on standard error */
+static char said[64 << 10]; /* written to standard error */
 
-/* A file with that in it, by a name that can be opened until 'fd' is closed. */
+/* Makes a file with that content, whose name can be opened until 'fd' is closed. */
 static int make_file(const void *data, size_t size, char path[32])
 {
 	int fd = memfd_create("exports", MFD_CLOEXEC);
@@ -39,8 +41,8 @@ static int make_file(const void *data, size_t size, char path[32])
 	return fd;
 }
 
-/* A program writes what is wrong to the stream 'stderr', and its help to 'stdout', which the C
- * library lets one replace. */
+/* A program writes errors to the stream 'stderr', and its help to 'stdout'. The C library lets a
+ * program replace both. */
 static void listen_to_program(void)
 {
 	static FILE *nowhere;
@@ -61,8 +63,8 @@ static void stop_listening(FILE *usual_out, FILE *usual_err)
 }
 
 /*
- * The text names its author and is whole lines. The lines between are not looked at: what the
- * command line says is quoted as it is, with its line feeds.
+ * Returns whether the text names its author and consists of whole lines. The lines between are not
+ * checked, because arguments are quoted with their line feeds.
  */
 static bool is_explained(void)
 {
@@ -71,7 +73,7 @@ static bool is_explained(void)
 	       said[strlen(said) - 1] == '\n';
 }
 
-/* ---- what was accepted ---- */
+/* ---- accepted configurations ---- */
 
 static void check_client(const struct export_client *client)
 {
@@ -86,8 +88,8 @@ static void check_client(const struct export_client *client)
 	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
 }
 
-/* Nobody is let in whom no entry names: here, a peer of a network, of this host, and one of whom
- * nothing is known. */
+/* Nobody has access whom no entry names. The peers here: one of a network, one of this host, and
+ * one of which nothing is known. */
 static void check_access(const struct exports *exports)
 {
 	static const struct weir_peer peers[] = {
@@ -122,7 +124,7 @@ static void check_export(const struct exports *exports, const struct export *exp
 	REQUIRE(export->name[0] == '/' && export->name[1] != '\0');
 	REQUIRE(memchr(export->name, '\0', sizeof(export->name)) != NULL);
 	for (const struct export *other = exports->all; other < export; other++)
-		REQUIRE(strcmp(other->name, export->name) != 0); /* a name finds one export */
+		REQUIRE(strcmp(other->name, export->name) != 0); /* a name selects one export */
 	REQUIRE(export_by_id((struct exports *)(uintptr_t)exports, export->id) == export);
 	REQUIRE(export->ops == &ram_ops || export->ops == &dir_ops);
 	REQUIRE(export->ops == &ram_ops || export->path[0] != '\0');
@@ -231,7 +233,7 @@ static void check_written_again(const struct exports *exports)
 	static char text[EXPORTS_MAX * 2048u + 64 * INPUT_MAX];
 	static struct exports again;
 	FILE *file = fmemopen(text, sizeof(text),
-			      "w+"); /* which ends the text when nothing is written, too */
+			      "w+"); /* which also ends the text if nothing is written */
 	char path[32];
 	int fd;
 
@@ -249,7 +251,7 @@ static void check_written_again(const struct exports *exports)
 	exports_free(&again);
 }
 
-/* ---- where it comes from ---- */
+/* ---- sources ---- */
 
 static int from_file(struct exports *exports, const uint8_t *data, size_t size)
 {
@@ -265,7 +267,7 @@ static int from_file(struct exports *exports, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* RAM's size as a person reads it: digits, a unit, nothing else. */
+/* Returns whether the text is a size of RAM in its usual form: digits and a unit, nothing else. */
 static bool is_size(const char *text)
 {
 	size_t ndigits = strspn(text, "0123456789");
@@ -303,7 +305,7 @@ static int from_text(struct exports *exports, const uint8_t *data, size_t size)
 	return rc;
 }
 
-/* getopt() forgets where it was in an earlier, broken off command line. */
+/* getopt() must forget its state from an earlier command line that was not parsed to its end. */
 static void reset_getopt(void)
 {
 	char *none[] = {(char *)(uintptr_t) "none", NULL};
@@ -329,7 +331,7 @@ static int from_command_line(struct exports *exports, const uint8_t *data, size_
 		if (strcmp(argv[i], "@") == 0)
 			argv[i] = path;
 		else if (strchr(argv[i], '/') && strchr(argv[i], '=') == NULL)
-			argv[i] = (char *)(uintptr_t) "x"; /* no file of the machine's */
+			argv[i] = (char *)(uintptr_t) "x"; /* no file of this machine */
 	}
 	reset_getopt();
 	rc = options_parse(argc, argv, &options, exports);
@@ -352,7 +354,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > INPUT_MAX)
 		return 0;
 	memset(&exports, 0, sizeof(exports));
-	program_invocation_short_name = name; /* which messages begin with */
+	program_invocation_short_name = name; /* the name at the start of messages */
 	kind = data[0] % NKINDS;
 	listen_to_program();
 	if (kind == FROM_FILE)

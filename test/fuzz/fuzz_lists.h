@@ -4,8 +4,8 @@
 
 #include "rdma1.h"
 
-/* Write the chunk lists of an accepted header as they iterate, and hold what was counted to them
- * and to the limits. */
+/* Writes the chunk lists of an accepted header as they iterate, and checks them against the counts
+ * in the header and against the limits. */
 void fuzz_encode_lists(const struct rdma1_header *hdr, const struct rdma1_limits *limits,
 		       struct rdma1_writer *w);
 

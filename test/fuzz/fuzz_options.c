@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Driver options. The input's first byte picks the driver, the rest is the text.
+ * Driver options. The input's first byte selects the driver. The rest is the text.
  *
- * What is accepted is in range, and said again in its shortest form means the same; a key that
- * nobody knows is refused in front of anything. A refused device is not opened.
+ * Accepted options are in range, and their shortest form has the same meaning. An unknown key is
+ * refused before all other errors. A device whose options are refused is not opened.
  */
 #include <errno.h>
 
@@ -20,7 +20,7 @@
 
 enum { SHM, VERBS, SIM, FAULT, NDRIVERS };
 
-/* 'text' behind a key that is none. */
+/* Returns 'text' after an unknown key. */
 static const char *with_unknown(const char *text)
 {
 	static char longer[TEXT_MAX + sizeof(UNKNOWN)];
@@ -29,7 +29,7 @@ static const char *with_unknown(const char *text)
 	return longer;
 }
 
-/* ",key=1:2", or ",key=any", or nothing. */
+/* Appends ",key=1:2", ",key=any" or nothing. */
 static void say_ids(char *said, size_t size, const char *key, const struct shm_ids *ids)
 {
 	size_t len = strlen(said);
@@ -46,7 +46,7 @@ static void say_ids(char *said, size_t size, const char *key, const struct shm_i
 	}
 }
 
-/* A list that has 'any' in it says no more than that. */
+/* A list that contains 'any' means 'any'. */
 static bool same_ids(const struct shm_ids *a, const struct shm_ids *b)
 {
 	if (a->any || b->any)
@@ -103,7 +103,7 @@ static void check_verbs(const char *text)
 	REQUIRE(verbs_options_parse(with_unknown(text), &again) == -EINVAL);
 }
 
-/* A driver whose devices take nothing to open. */
+/* Opens a device of a driver that needs nothing else for that. */
 static void check_open(const char *name, const char *text)
 {
 	const struct fabric_ops *ops = fabric_driver_find(name);
@@ -142,7 +142,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_open("sim", text);
 		break;
 	default:
-		/* Others need EAL, or hardware. */
+		/* Other drivers need EAL or hardware. */
 		if (strstr(text, "over=sim") && strstr(text, "over=") == strstr(text, "over=sim"))
 			check_open("fault", text);
 		break;

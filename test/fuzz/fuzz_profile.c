@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A profile's file. Besides crashes it looks for broken promises: what is loaded passes the check
- * of a profile made by hand and names lcores that parse; what is refused has a message with the
- * file's name and leaves the profile as it was.
+ * A file with a profile. Apart from crashes, these are errors:
+ * - a loaded profile fails the check of a profile that a program made, or names lcores that do not
+ *   parse
+ * - the message for a refused file lacks the file's name, or the profile was changed
  */
 #include <sys/mman.h>
 #include <unistd.h>

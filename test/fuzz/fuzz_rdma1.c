@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message, from its first byte to the arguments' decoder. The input's first byte picks
- * the direction (odd: a reply), the rest is the message.
+ * A received message, from its first byte to the decoder of the arguments. The input's first byte
+ * selects the direction (odd: a reply). The rest is the message.
  *
- * Besides crashes it looks for broken promises: what an accepted header iterates is what was
- * counted, lies within the header and the limits, and is encoded to the same bytes again; what
- * tight limits accept, wide ones do too.
+ * Apart from crashes, these are errors:
+ * - the iterators of an accepted header do not return the counted elements, or leave the header or
+ *   the limits
+ * - the header is encoded to other bytes
+ * - narrow limits accept a message that wide limits refuse
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
 #include "reassemble.h"
 #include "rpc_msg.h"
 
-#define PULL_MAX    (64u << 10) /* of Read chunks: enough for every path, and quick */
+#define PULL_MAX    (64u << 10) /* of Read chunks: enough for every path, and fast */
 #define ENCODED_MAX (1u << 20)
 
 static const struct rdma1_limits tiny = {
@@ -26,7 +28,8 @@ static const struct rdma1_limits tiny = {
 
 /* ---- the header ---- */
 
-/* The shape of a READ is told by what iterates, whatever the decoder's short way to it. */
+/* The iterators decide whether the message has the shape of a READ, whichever path the decoder
+ * took. */
 static void check_one_chunk(const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter chunk = {NULL, 0};
@@ -105,10 +108,10 @@ static bool decode_header(const uint8_t *msg, uint32_t len, enum rdma1_direction
 	return verdict == RDMA1_V_OK;
 }
 
-/* ---- the message behind it ---- */
+/* ---- the message after the header ---- */
 
-/* Take all that is left, as opaques in place where they can be and as words where not, and touch
- * each byte of it for the sanitizer. */
+/* Reads all that is left, as opaques in place where possible and as words otherwise. Touches each
+ * byte for the sanitizer. */
 static void consume(struct weir_xdr_in *in)
 {
 	static volatile uint8_t sink;
@@ -152,8 +155,8 @@ static void decode_rpc(struct weir_xdr_in *in, enum rdma1_direction direction)
 	consume(in);
 }
 
-/* What the RDMA Reads of a call would bring: the message over and over, so that a Position Zero
- * chunk holds what a fuzzer can shape. */
+/* Acts like the RDMA Reads of a call. Their data repeat the message, so that the fuzzer can shape
+ * the content of a Position Zero Read chunk. */
 static void pull(struct reassemble_chunk *chunk, const uint8_t *msg, uint32_t len)
 {
 	chunk->dst = malloc(chunk->len_bytes > 0 ? chunk->len_bytes : 1);
@@ -220,8 +223,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	weir_xdr_in_init(&in, msg + hdr.header_bytes, len - hdr.header_bytes);
 	decode_rpc(&in, direction);
 	if (direction == RDMA1_CALL && hdr.nread_chunks > 0 && hdr.read_bytes <= PULL_MAX) {
-		/* A Long Call has nothing behind its header: then the header is the shape of what
-		 * is pulled. */
+		/* A Long Call has nothing after its header. In that case the header shapes the data
+		 * of its chunk. */
 		if (hdr.has_position_zero)
 			reassemble(&hdr, msg, len);
 		else

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message of version 2, and what it carries: properties, and operations of the
- * extension. The input is the message.
+ * A received message of version 2 and its content: properties, and operations of the extension. The
+ * input is the message.
  *
- * What is accepted is encoded to the same bytes again, and iterates what was counted; what replies
- * and errors have wrong is never answered; the properties that are in effect then can be used,
- * whatever the peer says.
+ * An accepted message is encoded to the same bytes, and its iterators return the counted elements.
+ * A bad reply or error message is never answered. The properties in effect after the message are
+ * usable, whatever the peer sends.
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
@@ -65,7 +65,7 @@ static void check_usable(const struct rdma2_properties *props)
 	REQUIRE(props->bkreqsup <= RDMA2_BKREQSUP_GENL);
 	REQUIRE(props->buffer.is_consistent && props->buffer.ngroups > 0);
 	REQUIRE(!rtr_buffer_target(&props->buffer, targets, &target));
-	for (uint32_t i = 0; i < 2 && targets > 0; i++) { /* the first and the last */
+	for (uint32_t i = 0; i < 2 && targets > 0; i++) { /* the first and the last target */
 		REQUIRE(rtr_buffer_target(&props->buffer, i == 0 ? 0 : targets - 1, &target));
 		REQUIRE(target.length > 0 && target.offset <= props->buffer.length);
 		REQUIRE(target.length <= props->buffer.length - target.offset);
@@ -94,7 +94,7 @@ static void check_properties(const uint8_t *msg, uint32_t len, const struct rdma
 	check_usable(&props);
 	again = props;
 	(void)rdma2_properties_update(&again,
-				      &hdr->set); /* the same values once more change nothing */
+				      &hdr->set); /* the same values a second time change nothing */
 	REQUIRE(again.send_bytes_max == props.send_bytes_max && again.rtrs == props.rtrs);
 	REQUIRE(again.request_count_max == props.request_count_max &&
 		again.bkreqsup == props.bkreqsup);
@@ -112,7 +112,7 @@ static uint32_t segments(struct rdma1_segment_iter *it, struct rdma1_segment *al
 	return n;
 }
 
-/* Encoded are consecutive TBSNs only. */
+/* The encoder only writes consecutive TBSNs. */
 static bool put_tbsns(struct weir_xdr_out *out, const struct rtr_item *item)
 {
 	struct rtr_iter it = item->tbsns;
@@ -167,7 +167,7 @@ static void put_sets(struct weir_xdr_out *out, const struct rtr_header *rtr)
 	}
 }
 
-/* Pieces lie within what was received, and make up each item. */
+/* The pieces lie within the received bytes, and form each item. */
 static void check_place(const struct rtr_header *rtr, uint32_t len)
 {
 	static const struct rtr_buffer own = {
@@ -178,7 +178,7 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		.groups = {{1, 64, 0, 0}, {63, 64, 0, RTR_SEG_DDP}},
 	};
 	struct rtr_received received[8];
-	const uint32_t nreceived = len % 9; /* fewer than it says, as many, or more */
+	const uint32_t nreceived = len % 9; /* fewer than the header states, as many, or more */
 	struct rtr_piece pieces[RTR_PLACE_TARGETS_MAX];
 	struct rtr_report report;
 	uint64_t bytes = 0, expected = 0;

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All of an engine against a hostile peer, over simulated hardware. The first byte of an input says
- * who is hostile: a requester (even) to our responder, or a responder (odd) to our requester;
- * whether it announces inline thresholds (bit 1); and whether our side speaks version 2 as well
- * (bit 2), and its extension (bit 3): then a hostile responder's first record answers the question
- * for that. The rest is what it does, see fuzz_peer.h.
+ * A whole engine against a hostile peer, over simulated hardware. The bits of an input's first byte
+ * mean:
+ * - bit 0: the hostile side is a responder, and this side a requester; otherwise the reverse
+ * - bit 1: the hostile side announces inline thresholds
+ * - bit 2: this side speaks version 2 as well; the first record of a hostile responder then answers
+ *   the question for it
+ * - bit 3: this side uses the extension of version 2
  *
- * Besides crashes it looks for broken promises: each call ends once; a second connection of the
- * same engines works on; when the hostile one is gone, so are its connection and all the buffers
- * that it took.
+ * The rest is the input of the peer, see fuzz_peer.h.
  *
- * The same input does the same again: latencies are constant, and each run starts at a tick of the
- * engines.
+ * Apart from crashes, these are errors:
+ * - a call does not end exactly once
+ * - a second connection of the same engines does not continue
+ * - after the hostile peer has disconnected, its connection or one of its buffers is left
+ *
+ * The same input has the same effects, because latencies are constant and each run starts at a tick
+ * of the engines.
  */
 #include <rte_random.h>
 
@@ -31,10 +36,10 @@
 #define LATER_MAX    8u
 #define CALLS	     6u
 
-/* The program. Its procedures are those of the tests in test/rpc. */
+/* The program, whose procedures are those of the tests in test/rpc. */
 enum { NULL_PROC, ECHO, READ, WRITE, MULTI, LATER, GARBAGE, FAIL, DENY, PLACED, BIG, NPROCS };
 
-static struct weir_engine *engines[2]; /* the requester's and the responder's */
+static struct weir_engine *engines[2]; /* of the requester and of the responder */
 static struct weir_region *regions[2];
 static uint8_t *memory[2];
 static struct sim_world *world;
@@ -195,12 +200,13 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 			sum += ((const uint8_t *)data)[i];
 	while (weir_xdr_get_u32(result->results, &word) == 0)
 		sum += word;
-	memory[0][REGION_BYTES - 1] = (uint8_t)sum; /* so that all is read */
+	/* the sum needs all bytes, so that all are read */
+	memory[0][REGION_BYTES - 1] = (uint8_t)sum;
 }
 
-static bool continues; /* the extension is on: a call takes three messages */
+static bool continues; /* the extension is on: a call uses three messages */
 
-/* One call of 'proc'; false: it could not be made. */
+/* Starts one call of 'proc'. Returns false if that was not possible. */
 static bool start_call(struct weir_conn *conn, uint32_t proc, struct call_end *end)
 {
 	bool is_long = continues && proc == ECHO;
@@ -251,7 +257,7 @@ static void step(void)
 	peer_poll(&peer);
 }
 
-/* Until nothing is going to happen any more. */
+/* Steps until no event is left. */
 static void settle(void)
 {
 	for (uint32_t i = 0, quiet = 0; i < STEPS_MAX && quiet < 8; i++) {
@@ -306,7 +312,7 @@ static void start(void)
 	options.wire.max_ns = options.wire.min_ns;
 	options.completion.max_ns = options.completion.min_ns;
 	options.cm.max_ns = options.cm.min_ns;
-	options.rnr_retry = 7; /* a burst beyond the credits waits, and comes in full */
+	options.rnr_retry = 7; /* a burst beyond the credits waits and arrives in full */
 	world = sim_world_create(1, &options);
 	REQUIRE(world != NULL);
 	weir_profile_defaults(&profile);
@@ -314,9 +320,9 @@ static void start(void)
 	snprintf(profile.driver_options, sizeof(profile.driver_options), "world=%u",
 		 sim_world_id(world));
 	profile.page_bytes = 4096;
-	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers: each input says what is spoken */
+	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers; each input chooses the version */
 	profile.extension = WEIR_EXTENSION_ALL;
-	profile.target_bytes = 1024; /* so that messages of the peer's reach into several */
+	profile.target_bytes = 1024; /* so that messages of the peer extend over several targets */
 	profile.targets = 8;
 	profile.round_trip_ns = profile.operation_ns = profile.message_ns = profile.copy_ns = 0;
 	profile.connect_timeout_ms = 100;
@@ -394,10 +400,10 @@ static void against_responder(const uint8_t *data, size_t size)
 	expect_friendly_works();
 	peer_disconnect(&peer);
 	settle();
-	release_later(); /* orphans by now */
+	release_later(); /* their connections have ended */
 }
 
-/* Connect to the hostile responder; where the requester asks for version 2, the first record is the
+/* Connects to the hostile responder. If the requester asks for version 2, the first record is the
  * answer. */
 static void ask(struct weir_conn **conn, const uint8_t **data, size_t *size)
 {
@@ -440,7 +446,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!world)
 		start();
-	rte_srand(1); /* XIDs */
+	rte_srand(1); /* seeds the XIDs */
 	sim_run_until(world, (sim_now(world) / QUIET_NS + 2) * QUIET_NS);
 	settle();
 	memset(peer.mem, 0, PEER_MEM_BYTES);

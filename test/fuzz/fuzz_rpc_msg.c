@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RPC headers (RFC 5531 section 9). The input's first byte picks the direction (odd: a reply), the
- * next two where the message is cut, and the rest is the message.
+ * RPC headers (RFC 5531 section 9). The input's first byte selects the direction (odd: a reply).
+ * The next two bytes say where the message is cut. The rest is the message.
  *
- * What is accepted is encoded to the same bytes, padding apart, in just the room that it needs and
- * in no less. It is refused when it ends before its header does, and when part of the header was
- * reduced. Cut in two it is judged the same, but for a cut within what is taken in place.
+ * An accepted header is encoded to the same bytes, except padding. It needs exactly its own room,
+ * and fails with less. A message is refused if it ends before its header does, or if part of the
+ * header was reduced. If the message is cut in two, the result is the same, unless the cut is
+ * within data that are read in place.
  */
 #include "fuzz.h"
 #include "rpc_msg.h"
 
 #define MESSAGE_MAX 2048u
 
-/* Either header; 'is_reply' says which. */
+/* A header of either kind, as 'is_reply' says. */
 struct header {
 	bool is_reply;
 	struct weir_rpc_call_header call;
@@ -30,7 +31,7 @@ static int encode(struct weir_xdr_out *out, const struct header *hdr)
 			     : rpc_call_encode(out, &hdr->call);
 }
 
-/* Only the version of a call of another one is known: there is nothing to encode. */
+/* For a call of another RPC version only the version is known, so that nothing can be encoded. */
 static bool is_version_only(const struct header *hdr)
 {
 	return !hdr->is_reply && hdr->call.rpcvers != WEIR_RPC_VERSION;
@@ -57,9 +58,9 @@ static bool is_same(const struct header *a, const struct header *b)
 	       is_same_auth(&a->call.verf, &b->call.verf);
 }
 
-/* ---- encoded again ---- */
+/* ---- encoding ---- */
 
-/* Padding need not be zero when it comes, and is when it goes. */
+/* Received padding may have any value. Encoded padding is zero. */
 static void clear_padding(uint8_t *copy, const uint8_t *msg, const struct weir_rpc_auth *auth)
 {
 	if (auth->len_bytes > 0)
@@ -97,9 +98,9 @@ static void check_encode(const struct header *hdr, const uint8_t *msg, uint32_t 
 	free(want);
 }
 
-/* ---- the same message in other pieces ---- */
+/* ---- the same message in other parts ---- */
 
-/* Whether a cut at 'at' lies within what is taken in place. */
+/* Returns whether a cut at 'at' lies within data that are read in place. */
 static bool cuts_body(const struct weir_rpc_auth *auth, const uint8_t *msg, uint32_t at)
 {
 	return auth->len_bytes > 1 && msg + at > auth->body &&
@@ -113,9 +114,10 @@ static bool cuts_any_body(const struct header *hdr, const uint8_t *msg, uint32_t
 	return cuts_body(&hdr->call.cred, msg, at) || cuts_body(&hdr->call.verf, msg, at);
 }
 
-/* The message cut at 'at'; the second piece is reduced or not. 'ok': the whole was accepted, as
- * 'hdr'. A reduced piece right behind the header may be refused with it: no count stands before
- * that piece, so that nobody could take it. */
+/* Checks the message in two parts that are cut at 'at'. 'is_item' says whether the second part was
+ * reduced. 'ok' says that the whole message was accepted, as 'hdr'. A reduced part directly after
+ * the header may be refused together with the header, because there is no count before it, so that
+ * no decoder can read it. */
 static void check_cut(const struct header *hdr, bool ok, const uint8_t *msg, uint32_t len,
 		      uint32_t header_bytes, uint32_t at, bool is_item)
 {
@@ -180,8 +182,8 @@ static void check_auth(const struct weir_rpc_auth *auth)
 	REQUIRE(auth->len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
 	exact.body = body;
 	check_auth_sys(&exact);
-	/* RPCSEC_GSS forbids it unless it says, in version 1, that nothing of the data is protected
-	 * (RFC 2203). */
+	/* RPCSEC_GSS forbids reduction unless it states, in version 1, that no part of the data is
+	 * protected (RFC 2203). */
 	if (rpc_auth_forbids_reduction(&exact))
 		REQUIRE(auth->flavor == WEIR_RPC_AUTH_GSS || auth->flavor > WEIR_RPC_AUTH_DH);
 	else if (auth->flavor == WEIR_RPC_AUTH_GSS)

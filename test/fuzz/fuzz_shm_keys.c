@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key table of driver shm: what an owner makes of it, and what a peer's table, which can say
- * anything, is made of.
+ * The key table of the driver shm: an owner's operations on it, and the use of a peer's table,
+ * which can contain anything.
  *
- * An input is a list of steps, a byte each with what it needs behind it: entries taken, set, put
- * back; keys ended, by one or by connection; keys looked up, that hold, that held once, or any; and
- * a table of a hostile peer's, scribbled over.
+ * An input is a list of steps. A step is a byte, followed by its data. The steps:
+ * - take, set and return entries
+ * - end keys, one or all of a connection
+ * - look up keys that are valid, were valid, or have any value
+ * - write into the table of a hostile peer
  *
- * A key that was set and has not ended is found with just what it was set for; no other is. An
- * access is permitted just where a model with wider arithmetic says so. Of a hostile table, what is
- * permitted lies within what its entry says, without wrapping round, and an entry that is being
- * written is never found.
+ * A key that was set and has not ended is found, with exactly the range that it was set for. No
+ * other key is found. An access is permitted if and only if a model with wider arithmetic permits
+ * it. A permitted access by a hostile table lies within the range of its entry and does not wrap.
+ * An entry that is being written is never found.
  */
 #include "fabric.h"
 #include "fuzz.h"
@@ -18,7 +20,7 @@
 
 #define OWN_MAX	  24u
 #define ENDED_MAX 24u
-#define CONNS	  4u /* small, so that connections meet */
+#define CONNS	  4u /* small, so that connections collide */
 
 enum { TAKE, SET, PUT, END_ONE, END_ALL, LOOK_UP, SCRIBBLE, LOOK_UP_HOSTILE, NSTEPS };
 
@@ -32,7 +34,7 @@ struct own {
 struct run {
 	struct key_table table;
 	struct key_table_view view;
-	struct key_entry *hostile; /* a peer's, as it likes */
+	struct key_entry *hostile; /* the table of a peer, with any content */
 	struct own own[OWN_MAX];
 	uint32_t ended[ENDED_MAX];
 	uint32_t nended;
@@ -66,9 +68,9 @@ static bool may_access(const struct key_range *range, uint64_t raddr, uint64_t l
 	       end <= (unsigned __int128)range->raddr + range->len;
 }
 
-/* ---- what is asked ---- */
+/* ---- input ---- */
 
-/* One that holds, that held, or any. */
+/* Returns a key that is valid, that was valid, or any key. */
 static uint32_t some_key(struct run *run, struct fuzz_in *in)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -81,7 +83,7 @@ static uint32_t some_key(struct run *run, struct fuzz_in *in)
 	return fuzz_u32(in);
 }
 
-/* Near to the bounds, or anywhere. */
+/* Returns a number close to a bound, or any number. */
 static uint64_t some_number(struct fuzz_in *in, uint64_t near)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -89,7 +91,7 @@ static uint64_t some_number(struct fuzz_in *in, uint64_t near)
 	return kind & 1 ? fuzz_u64(in) : near + (uint64_t)(int64_t)(int8_t)fuzz_u8(in);
 }
 
-/* What is permitted lies in what the entry says. */
+/* Checks that a permitted access lies within the range of the entry. */
 static void check_permits(const struct key_range *range, struct fuzz_in *in, bool is_honest)
 {
 	uint32_t access = fuzz_u8(in) & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
@@ -99,7 +101,8 @@ static void check_permits(const struct key_range *range, struct fuzz_in *in, boo
 	bool permits = key_permits(range, raddr, len, access, conn_id, &offset);
 	bool may = may_access(range, raddr, len, access, conn_id);
 
-	/* An honest range lies in a region: neither its names nor its offsets wrap. */
+	/* An honest range lies within a region, so that neither its addresses nor its offsets
+	 * wrap. */
 	if (is_honest)
 		REQUIRE(permits == may);
 	if (!permits)
@@ -219,7 +222,7 @@ static void step_look_up_hostile(struct run *run, struct fuzz_in *in)
 		check_permits(&found, in, false);
 }
 
-/* Always: each key that holds is found, and none that has ended. */
+/* Checks an invariant: each valid key is found, and no key that has ended. */
 static void check_all(struct run *run)
 {
 	struct key_range found;
@@ -279,7 +282,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 4096)
 		return 0;
 	memset(&run, 0, sizeof(run));
-	/* Not key_table_create()'s: the same keys each time, and no file for each input. */
+	/* key_table_create() is not used, so that the keys are always the same, and no file is made
+	 * for each input. */
 	run.table.entries = aligned_alloc(64, KEY_ENTRIES * sizeof(struct key_entry));
 	run.hostile = aligned_alloc(64, KEY_ENTRIES * sizeof(struct key_entry));
 	REQUIRE(run.table.entries != NULL && run.hostile != NULL);

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ring of driver shm, each side against another that writes what it likes into the shared
- * memory.
+ * The ring of the driver shm. Each side runs against another side that writes anything into the
+ * shared memory.
  *
- * An input is a list of steps, a byte each with what it needs behind it: messages put and taken as
- * they should be, and bytes, headers with the right number and reader's marks that the hostile side
- * stores, also between a look at a header and the taking of its message.
+ * An input is a list of steps. A step is a byte, followed by its data. The steps:
+ * - put and take messages correctly
+ * - store bytes, headers with the right number and reader's marks as the hostile side, also between
+ *   the look at a header and the taking of its message
  *
- * As long as nothing was scribbled, messages come in order and byte-exact, an empty ring takes any
- * message, and a full one nothing. Always, neither side touches memory outside the ring or behind
- * the receiver's buffer, private state stays what it must be, and a header or mark that can't be is
- * refused.
+ * As long as nothing invalid was stored, messages arrive in order with all bytes right. An empty
+ * ring accepts any message, and a full ring accepts none. At all times:
+ * - neither side touches memory outside of the ring or after the receiver's buffer
+ * - private state is valid
+ * - an invalid header or mark is refused
  */
 #include "fuzz.h"
 #include "ring.h"
 
 #define SIZE	4096u
 #define QUEUE	(SIZE / RING_CELL)
-#define MARGIN	128u /* a receiver's buffer may be that much longer than the message */
+#define MARGIN	128u /* a receiver's buffer may be longer than the message by up to this */
 #define KEY	0x5eed5eedu
 #define SGE_MAX 4u
 
@@ -25,7 +27,7 @@ enum { PUT_ONE, PUT, TAKE, TAKE_SCRIBBLED, SCRIBBLE, HEADER, MARK, NSTEPS };
 
 struct message {
 	uint32_t len;
-	uint8_t first; /* byte; each one after it is one more */
+	uint8_t first; /* the value of the first byte; each further byte is one more */
 	bool has_key;
 };
 
@@ -37,8 +39,9 @@ struct run {
 	struct message queue[QUEUE]; /* put and not taken */
 	uint32_t nqueued;
 	uint8_t next_first;
-	bool is_tainted; /* something was scribbled: what is taken need not be what was put */
-	bool is_over;	 /* one side found that the other can't be */
+	/* something invalid was stored, so that messages may differ from those that were put */
+	bool is_tainted;
+	bool is_over; /* one side has detected that the other is invalid */
 };
 
 static void fill(uint8_t *bytes, uint32_t len, uint8_t first)
@@ -49,7 +52,7 @@ static void fill(uint8_t *bytes, uint32_t len, uint8_t first)
 
 /* ---- the writer ---- */
 
-/* What is wrong with the reader's mark, as the writer has to see it. */
+/* Returns whether the reader's mark is invalid for the writer. */
 static bool is_mark_bad(const struct run *run)
 {
 	uint64_t mark = atomic_load(&ring_shared_of(&run->writer.cells)->head);
@@ -110,7 +113,7 @@ static void check_reader(const struct run *run, uint64_t head_before)
 
 	REQUIRE(r->head % RING_CELL == 0 && r->head >= head_before);
 	REQUIRE(r->head - head_before <=
-		SIZE / 2); /* so that the next header is not one of those just read */
+		SIZE / 2); /* so that the next header is not one of those that were just read */
 	REQUIRE(r->publish_at > r->head && r->publish_at - r->head <= SIZE / 4);
 	REQUIRE(r->cells.base == run->memory + sizeof(struct ring_shared) &&
 		ring_size(&r->cells) == SIZE);
@@ -171,7 +174,7 @@ static void step_take(struct run *run, bool is_scribbled, struct fuzz_in *in)
 
 /* ---- one input ---- */
 
-/* A header of the cell that the reader waits for. */
+/* Stores a header in the cell that the reader waits for. */
 static void step_header(struct run *run, struct fuzz_in *in)
 {
 	uint32_t word = fuzz_u32(in);
@@ -186,7 +189,7 @@ static void step_header(struct run *run, struct fuzz_in *in)
 		REQUIRE(ring_msg_len(&run->reader, word) == (word & RING_LEN_MASK));
 }
 
-/* Somewhere near to what can be, or anywhere. */
+/* Stores a mark that is close to a valid one, or any mark. */
 static void step_mark(struct run *run, struct fuzz_in *in)
 {
 	bool is_near = (fuzz_u8(in) & 1) == 0;

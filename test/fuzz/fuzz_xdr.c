@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The XDR decoder over parts, next to a model of it: a list of symbols, each a plain byte or a
- * whole item.
+ * The XDR decoder over parts, compared with a model of it. For the model, a stream is a list of
+ * symbols, each of which is a plain byte or a whole item.
  *
- * An input is how the stream is cut, what is asked for, and the stream's bytes:
+ * An input says how the stream is cut and which values to get, and contains the stream's bytes:
  *
- *   1 byte   number of parts less one, modulo 8; then of each its length and, odd: it is an item
- *   1 byte   number of gets; then of each its kind and an argument
- *   rest     the bytes; the last part has what is left
+ *   1 byte   number of parts less one, modulo 8; then for each part its length, odd for an item
+ *   1 byte   number of gets; then for each get its kind and an argument
+ *   rest     the bytes; the last part has those that are left
  *
- * The decoder and the model agree on each get: verdict, value and how much remains. They do again
- * with each plain byte in a part of its own. What was got is put into just the room that it needs,
- * got again, and refused by one byte less.
+ * The decoder and the model agree on each get: result, value and number of bytes left. They also
+ * agree if each plain byte is in a part of its own. The values are then encoded into exactly the
+ * room that they need and decoded again. With one byte less the encoder fails.
  */
 #include "fuzz.h"
 #include "xdr_ref.h"
@@ -19,7 +19,7 @@
 #define PARTS_MAX   8u
 #define GETS_MAX    64u
 #define SYMBOLS_MAX 4096u
-#define ITEM	    256u /* symbols from here on are items */
+#define ITEM	    256u /* symbols from this value on are items */
 
 enum {
 	GET_U32,
@@ -47,14 +47,14 @@ struct stream {
 	uint32_t nsymbols;
 };
 
-/* The model's place in the stream. */
+/* The position of the model in the stream. */
 struct model {
 	const struct stream *stream;
 	uint32_t at;
 	bool failed;
 };
 
-/* What one get brings. */
+/* The result of one get. */
 struct got {
 	int rc;
 	uint64_t number;
@@ -79,7 +79,7 @@ static void add_part(struct stream *s, const uint8_t *bytes, uint32_t len, bool 
 	s->nparts++;
 }
 
-/* The same, each plain byte on its own. */
+/* Copies the stream with each plain byte in a part of its own. */
 static void cut_finely(const struct stream *from, struct stream *to)
 {
 	to->nparts = to->nsymbols = 0;
@@ -172,7 +172,7 @@ static int model_ref(struct model *m, struct got *got, uint32_t max, bool may_be
 		m->at++;
 		return 0;
 	}
-	/* In place means in one piece. */
+	/* Data in place must be in one part. */
 	if (s->nsymbols - m->at < count ||
 	    (count > 0 && s->part_of[m->at] != s->part_of[m->at + count - 1]))
 		return model_fail(m);
@@ -275,7 +275,7 @@ static void decoder_get(struct weir_xdr_in *in, const struct get *get, struct go
 	free(room);
 }
 
-/* ---- put again ---- */
+/* ---- encoding ---- */
 
 static int put(struct weir_xdr_out *out, uint8_t kind, const struct got *got)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Run a fuzz target on each file of the directories given: the kept corpus, in any build. */
+/* Runs a fuzz target on each file of the given folders: the kept corpus, in any build. */
 #include <dirent.h>
 #include <errno.h>
 
 #include "fuzz.h"
 
-/* Memory of exactly the file's size, so that a sanitizer sees a read past it. */
+/* The memory has exactly the size of the file, so that a sanitizer detects a read past its end. */
 static int replay_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");
@@ -62,6 +62,6 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		rc |= replay_directory(argv[i], &count);
 	printf("%u inputs\n", count);
-	/* A corpus that is not found must not pass for one that holds. */
+	/* A corpus that is not found must not count as one that passes. */
 	return rc == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
