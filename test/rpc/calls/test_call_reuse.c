@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that are had again in 'done': what they bring, what they keep, and where that can't be. */
+/* Calls that are reused in 'done': their content, what they keep, and cases in which a call cannot
+ * be reused. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -16,13 +17,13 @@
 
 static struct pair pair;
 
-/* A call, and those that follow it. */
+/* A call and those that reuse it. */
 struct chain {
 	struct outcome outcome;
 	uint32_t proc;
 	uint32_t round;
-	uint32_t nsame; /* that were the same object */
-	uint32_t xid;	/* of the latest */
+	uint32_t nsame; /* number of calls that were the same object */
+	uint32_t xid;	/* of the latest call */
 	uint8_t header[HEADER_MAX];
 	size_t header_bytes;
 	bool may_reduce;
@@ -76,7 +77,7 @@ static void assert_same_header(const struct chain *chain, struct weir_call *call
 	assert_int_equal(call->may_reduce, chain->may_reduce);
 }
 
-/* Arguments are another round's each time. */
+/* The arguments differ in each round. */
 static void submit(struct chain *chain, struct weir_call *call)
 {
 	struct weir_xdr_out *args = weir_call_args(call);
@@ -204,14 +205,15 @@ static void again__each_form_of_call(void **state)
 		submit(&chain, begin(&chain, &params));
 		pair_until(&pair, &chain.outcome.done, ROUNDS);
 		assert_int_equal(chain.outcome.done, ROUNDS);
-		/* Where a Send is done when it is posted, and nothing else is held. */
+		/* A Send is done when it is posted, and nothing else holds the call. */
 		if (strcmp(pair_driver, "shm") == 0 && procs[i] == PAIR_NULL)
 			assert_int_equal(chain.nsame, ROUNDS - 1);
 		if (procs[i] == PAIR_BIG)
 			assert_int_equal(chain.nsame, 0);
 	}
 	pair_settle(&pair);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
+	/* the buffer of zeros that the engine holds */
+	assert_int_equal(pair.client->send_pool->in_use, 1);
 }
 
 static void again__credential_and_verifier_stay(void **state)
@@ -231,7 +233,7 @@ static void again__credential_and_verifier_stay(void **state)
 		params.verf = &verf;
 		call = begin(&chain, &params);
 		assert_int_equal(call->may_reduce,
-				 i % 2 == 0); /* of a flavor that is not known, none may be */
+				 i % 2 == 0); /* an unknown flavor allows no items */
 		submit(&chain, call);
 		pair_until(&pair, &chain.outcome.done, ROUNDS);
 	}
@@ -304,7 +306,8 @@ static void again__not_where_the_connection_closes(void **state)
 	pair_until(&pair, &pair.closed, 1);
 }
 
-/* It keeps its slot until the reply comes: the next has another. */
+/* The call that timed out keeps its slot until the reply arrives. The next call has another
+ * slot. */
 static void again__what_timed_out(void **state)
 {
 	struct outcome outcome;
@@ -312,7 +315,8 @@ static void again__what_timed_out(void **state)
 	struct weir_call *call;
 
 	(void)state;
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there are credits for more than one */
+	/* there are now credits for more than one call */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	outcome_init(&outcome, &pair);
 	outcome.check = take_next;
 	params = pair_params(PAIR_LATER, &outcome);
@@ -332,7 +336,7 @@ static void again__what_timed_out(void **state)
 	assert_int_equal(outcome.status, 0);
 }
 
-static struct weir_conn *conns[3]; /* the last one is another engine's */
+static struct weir_conn *conns[3]; /* the last one belongs to another engine */
 static int nopen;
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -391,7 +395,7 @@ static void again__on_another_connection(void **state)
 
 static struct mem_buf *bufs[BUFS_MAX];
 
-/* In 'done', of a call whose buffer is the only one that may be free. */
+/* Called in 'done' of a call whose buffer is the only one that may be free. */
 static struct mem_buf *reclaim_from(struct mem_pool *pool)
 {
 	return pool->reclaim(pool, pool->reclaim_arg);
@@ -405,16 +409,16 @@ static void begin_another(struct outcome *outcome, struct weir_call *call,
 	struct weir_call *other;
 
 	(void)result;
-	/* As long as a device may read it, it is nobody's. */
+	/* The buffer is not reclaimed while a device may read it. */
 	call->is_send_done = false;
 	assert_null(reclaim_from(pair.client->send_pool));
 	call->is_send_done = is_send_done;
-	assert_null(reclaim_from(pair.client->long_pool)); /* and of no other pool */
+	assert_null(reclaim_from(pair.client->long_pool)); /* and not for any other pool */
 	other = weir_call_begin(weir_call_conn(call), &params);
 	assert_int_equal(other != NULL, is_send_done);
 	outcome->nwords = other != NULL;
 	if (other) {
-		/* That was it. */
+		/* No other buffer is left. */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 		assert_int_equal(errno, ENOBUFS);
 		assert_null(weir_call_reuse(call, weir_call_conn(call)));
@@ -468,7 +472,7 @@ static void buffers__are_not_asked_of_requesters_that_are_gone(void **state)
 		mem_pool_put(bufs[--n]);
 }
 
-/* In the 'done' of one call another ends, and then a buffer is needed. */
+/* In 'done' of one call another call ends. After that a buffer is needed. */
 static void begin_another_behind(struct outcome *outcome, struct weir_call *call,
 				 const struct weir_result *result)
 {
@@ -477,7 +481,7 @@ static void begin_another_behind(struct outcome *outcome, struct weir_call *call
 
 	call_fail(outcome->arg, -ECANCELED);
 	inner = mem_pool_is_quick(pool) ? mem_pool_get(pool)
-					: NULL; /* the other's, which would do, too */
+					: NULL; /* the other call's, which is possible too */
 	begin_another(outcome, call, result);
 	if (inner)
 		mem_pool_put(inner);
@@ -527,7 +531,7 @@ static void begin_beside(struct outcome *outcome, struct weir_call *call,
 	outcome->nwords = next_call == call;
 }
 
-/* What is had again needs no other slot, but where it is a copy. */
+/* A reused call needs no other slot, unless it is a copy. */
 static void again__while_all_slots_are_in_use(void **state)
 {
 	struct weir_call *calls[2 * 64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies of each form, end to end. */
+/* Calls and replies of each form, from end to end. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -111,8 +111,8 @@ static void call__reply_may_come_later_and_out_of_order(void **state)
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 41);
 	assert_int_equal(weir_call_submit(call), 0);
-	/* One credit until the first reply (RFC 8166 section 3.3.3): the second call waits for it.
-	 */
+	/* There is one credit until the first reply (RFC 8166 section 3.3.3), so that the second
+	 * call waits for it. */
 	pair_settle(&pair);
 	assert_int_equal(pair.nlater, 1);
 	pair_release_later(&pair);
@@ -224,7 +224,7 @@ static void check_absent(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(result->reply->accept_stat, WEIR_RPC_SUCCESS);
 	weir_xdr_get_u32(result->results, &a);
 	assert_int_equal(a, PAIR_ABSENT);
-	/* No count word: the first operation took an arm without data. */
+	/* There is no count word, because the first operation returned an arm without data. */
 	weir_xdr_get_u32(result->results, &c);
 	assert_int_equal(c, 0xc);
 	assert_int_equal(weir_result_opaque(call, result, 1, &data, 1u << 20, &got), 0);
@@ -236,8 +236,8 @@ static void check_absent(struct outcome *outcome, struct weir_call *call,
 			 pair_extension & WEIR_EXTENSION_PLACEMENT ? WEIR_ITEM_INLINE : 2000);
 }
 
-/* RFC 8267: an operation that fails leaves its Write chunk unused, and the next one has the next.
- */
+/* RFC 8267: an operation that fails leaves its Write chunk unused. The next operation uses the next
+ * chunk. */
 static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 {
 	struct weir_call_params params;
@@ -312,7 +312,7 @@ static void check_big(struct outcome *outcome, struct weir_call *call,
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* A reply of 'bytes' that are not eligible, for which the requester said 'said'. */
+/* Makes a reply of 'bytes' that are not eligible. The requester expects up to 'said'. */
 static void big(uint32_t bytes, uint32_t said, struct outcome *outcome)
 {
 	struct weir_call_params params;
@@ -352,11 +352,11 @@ static void call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_
 	struct outcome outcome;
 
 	(void)state;
-	big(9000, 16, &outcome); /* no Reply chunk at all */
+	big(9000, 16, &outcome); /* no Reply chunk */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
 	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
-	big(9000, 8000, &outcome); /* one that is too small */
+	big(9000, 8000, &outcome); /* a Reply chunk that is too small */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
 	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
@@ -398,8 +398,8 @@ static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 
 static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 {
-	/* Version 2 grants with its properties, before the first call; where receives are shared,
-	 * one. */
+	/* Version 2 grants credits with its properties, before the first call. With shared receives
+	 * it grants one. */
 	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -418,7 +418,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 	}
 	pair_until_later(&pair, first);
 	for (int i = 0; i < 100 && outcomes[31].done == 0; i++) {
-		pair_settle(&pair);		/* all that may be under way is */
+		pair_settle(&pair);		/* all calls that may be in flight are */
 		assert_true(pair.nlater <= 16); /* the responder granted 16 */
 		if (i == 0)
 			assert_int_equal(pair.nlater, first);
@@ -437,7 +437,7 @@ static int rounds_left;
 static void few_buffers(struct weir_profile *profile)
 {
 	profile->long_buffers =
-		3; /* two for one call, and one for the reply that its callback looks at */
+		3; /* two for one call, and one for the reply that its callback reads */
 	profile->bulk_buffers = 2;
 }
 
@@ -449,8 +449,8 @@ static int setup_few_buffers(void **state)
 	return 0;
 }
 
-/* A Long Call with a Long Reply: from memory of the application ('item') or from the arguments'
- * buffer. */
+/* A Long Call with a Long Reply. The data are in memory of the application ('item'), or in the
+ * arguments' buffer. */
 static void echo_long(struct outcome *outcome, bool item)
 {
 	struct weir_call_params params = pair_params(PAIR_ECHO, outcome);
@@ -478,7 +478,7 @@ static void echo_next(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(result->status, 0);
 	if (rounds_left-- > 0)
 		echo_long(outcome, rounds_left % 2);
-	/* The next call took nothing that this one's result lies in. */
+	/* The next call did not use the memory of this one's result. */
 	assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, 70000, &len), 0);
 	assert_int_equal(len, 70000);
 	assert_memory_equal(data, pair.client_mem, len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How calls and connections end: each call gets exactly one completion, whatever happens. */
+/* The end of calls and connections: each call completes exactly once in every case. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@ static struct pair pair;
 static struct outcome outcomes[16];
 
 #define SHORT_NS                                                                                   \
-	50000000u /* a time-out that is to happen; none else may, however busy the machine is */
+	50000000u /* a timeout that must happen; no other may, however busy the machine is */
 
 static int setup(void **state)
 {
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Get past the first credit. */
+/* Makes a call, so that there is more than one credit. */
 static void warm_up(void)
 {
 	struct outcome outcome;
@@ -81,7 +81,7 @@ static void connect__nobody_listens(void **state)
 	pair.conn = NULL;
 	if (weir_connect(pair.client, "nobody-listens-here", &none, &conn) == 0)
 		pair_settle(&pair);
-	/* The engine is as good as before. */
+	/* The engine still works. */
 	pair_connect(&pair);
 	warm_up();
 }
@@ -95,7 +95,7 @@ static void timeout__a_call_that_exposes_nothing_ends_alone(void **state)
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
 	pair_until_later(&pair, 1);
-	/* The late reply is dropped without harm, and the slot comes back. */
+	/* The late reply is dropped without harm, and the slot is free again. */
 	pair_release_later(&pair);
 	pair_settle(&pair);
 	assert_int_equal(outcomes[0].done, 1);
@@ -113,19 +113,19 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 	params = pair_params(PAIR_LATER, &outcomes[0]);
 	params.timeout_ns = SHORT_NS;
 	params.results_max_bytes =
-		100000; /* a Reply chunk: memory of ours in the responder's hands */
+		100000; /* offers a Reply chunk: the responder has a key to this side's memory */
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 7);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	if (pair.client->uses_windows) {
-		/* The keys have ended, and the connection is kept. See test_windows.c. */
+		/* The keys have ended, and the connection stays open. See test_windows.c. */
 		assert_int_equal(pair.closed, 0);
 		return;
 	}
 	pair_until(&pair, &pair.closed, 1);
-	pair_release_later(&pair); /* an orphan by now: replying frees it */
+	pair_release_later(&pair); /* its connection has ended: the reply frees it */
 	pair_connect(&pair);
 	warm_up();
 }
@@ -136,13 +136,13 @@ static void timeout__a_call_that_still_waits_for_a_credit(void **state)
 	/* Version 2 grants credits before the first call. */
 	if (weir_conn_version(pair.conn) == 2)
 		skip();
-	start_later_within(2, SHORT_NS); /* one credit: the second is queued */
+	start_later_within(2, SHORT_NS); /* one credit, so that the second call is queued */
 	pair_until(&pair, &outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
 	pair_until_later(&pair, 1);
 	pair_settle(&pair);
-	assert_int_equal(pair.nlater, 1); /* the second was never sent */
+	assert_int_equal(pair.nlater, 1); /* the second call was never sent */
 	pair_release_later(&pair);
 	pair_settle(&pair);
 	warm_up();
@@ -175,7 +175,7 @@ static void close__the_responder_leaves(void **state)
 	expect_all(8, -ESHUTDOWN);
 	assert_int_equal(pair.close_error, -ESHUTDOWN);
 	assert_int_equal(pair.nlater, 8);
-	pair_release_later(&pair); /* orphans */
+	pair_release_later(&pair); /* their connection has ended */
 	pair_connect(&pair);
 	warm_up();
 }
@@ -216,7 +216,7 @@ static void call_again(struct outcome *outcome, struct weir_call *call,
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 
 	(void)result;
-	if (outcome->bytes++ == 0) /* once: the connection is as good as gone */
+	if (outcome->bytes++ == 0) /* once: after that the connection is about to end */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 }
 
@@ -237,7 +237,7 @@ static void destroy__with_everything_under_way(void **state)
 	warm_up();
 	start_later(16);
 	pair_poll(&pair);
-	/* teardown destroys both engines; ASan looks for what was left. */
+	/* teardown() destroys both engines. ASan reports what is left. */
 }
 
 static int teardown_busy(void **state)
@@ -263,7 +263,7 @@ static void destroy__requests_that_a_handler_holds_can_still_be_replied_to(void 
 static int teardown_held(void **state)
 {
 	struct weir_xdr_out *out =
-		weir_request_results(pair.later[0], 4); /* before: it is left half done */
+		weir_request_results(pair.later[0], 4); /* before: results stay incomplete */
 
 	assert_non_null(out);
 	nheld = pair.nlater;
@@ -336,15 +336,16 @@ static void close__ends_a_call_that_is_being_made(void **state)
 		weir_xdr_put_u32(weir_call_args(call), 1);
 	}
 	weir_conn_close(pair.conn);
-	/* One is submitted between the close and CLOSED: it has its completion. */
+	/* A call that is submitted between the close and CLOSED completes as well. */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(outcomes[0].done, 0);
 	assert_int_equal(outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, -ECONNABORTED);
 	pair_settle(&pair);
-	/* The rest of its buffers is that of an engine without connections. */
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
+	/* The other buffers are those of an engine without connections. */
+	/* the buffer of zeros that the engine holds */
+	assert_int_equal(pair.client->send_pool->in_use, 1);
 	assert_int_equal(pair.client->recv_pool->in_use, pair_recvs_at_rest(&pair));
 }
 
@@ -475,7 +476,7 @@ static void connect__limit_of_connections(void **state)
 		started++;
 	assert_true(started >= 1 && started < 64);
 	pair_until(&pair, &ended, started);
-	pair_until(&pair, &pair.server_closed, started); /* its buffers are back, too */
+	pair_until(&pair, &pair.server_closed, started); /* its buffers are free as well */
 	pair_connect(&pair);
 	warm_up();
 }

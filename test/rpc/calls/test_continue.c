@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies that are continued over several messages (rtrext-01 section 4), whole: what
- * goes so, and what does not. */
+/* Calls and replies that are continued over several messages (rtrext-01 section 4), from end to
+ * end: which messages are continued, and which are not. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static void check_echo(struct outcome *outcome, struct weir_call *call,
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* 'bytes' there and back; the data behind the message, or in it. */
+/* Sends 'bytes' and gets them back. The data are passed by reference, or encoded in the message. */
 static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 {
 	struct weir_call_params params;
@@ -93,8 +93,8 @@ static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 
 static void continue__4_2_each_size_without_explicit_rdma(void **state)
 {
-	/* Headers, RPC header and count word leave 4004 bytes of the first transmission, and 4056
-	 * of the others. */
+	/* After headers, RPC header and count word, 4004 bytes fit the first transmission, and 4056
+	 * each of the others. */
 	static const uint32_t around[] = {4004, 4028, 4004 + 4056, 4028 + 4056, 4004 + 2 * 4056,
 					  20000};
 
@@ -114,7 +114,7 @@ static void continue__4_2_each_size_without_explicit_rdma(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* They are in the reply, however it is sent. */
+/* The results are in the reply, in whatever way it is sent. */
 static void reply__results_without_memory_are_reserved_for(void **state)
 {
 	struct weir_call_params params;
@@ -154,12 +154,12 @@ static void limits__longer_ones_go_by_explicit_rdma(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* 12,288 bytes: 4 transmissions, so 3 messages more each way, and 12 copies of 1024 bytes; for
- * chunks 6 operations and a trip. */
+/* 12,288 bytes need 4 transmissions, which are 3 more messages each way, and 12 copies of 1024
+ * bytes. With chunks they need 6 operations and a round trip. */
 static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
-	const uint32_t copies = 12; /* of the count and data, whole ones */
+	const uint32_t copies = 12; /* of the count and data, in whole blocks */
 
 	(void)state;
 	costs->operation_ns = 100;
@@ -183,7 +183,7 @@ static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
 {
 	(void)state;
-	/* Of 16 credits, 5 each. */
+	/* Each of them uses 5 of 16 credits. */
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(echo(16384, false, &outcomes[i]), 0);
 	for (int i = 0; i < 8; i++)
@@ -217,7 +217,7 @@ static void buffers__receives_are_reserved_for_replies(void **state)
 	struct weir_call_params params;
 
 	(void)state;
-	/* Of 16 to reserve, 5 each. */
+	/* Each of them reserves 5 of 16. */
 	for (int i = 0; i < 5; i++) {
 		struct weir_call *call;
 
@@ -275,14 +275,14 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(req->reply_reserved, 5);
 	assert_int_equal(pair.conn->share.size, req->credits.wanted + 5);
 	left = pool->left;
-	pool->left = 0; /* as if others had them all */
+	pool->left = 0; /* as if other connections had them all */
 	submit_later(&outcomes[1]);
 	pool->left = left;
 	assert_int_equal(req->reply_reserved, 5);
 	assert_int_equal(client().extended_calls, 1);
 	assert_int_equal(client().fallbacks_buffers, 1);
 	for (int i = 0; i < 2; i++) {
-		pair_settle(&pair); /* the second one waits for the credit of the first */
+		pair_settle(&pair); /* the second call waits for the credits of the first */
 		pair_release_later(&pair);
 		pair_until(&pair, &outcomes[i].done, 1);
 		assert_int_equal(outcomes[i].status, 0);
@@ -296,8 +296,8 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(pair.conn->share.size, req->credits.wanted);
 }
 
-/* The peer's properties brought it, and no reply another since: giving back receives that nobody
- * uses does not end it. */
+/* The credits came with the peer's properties, and no reply has granted others since. That unused
+ * receives are given back does not end the grant. */
 static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 {
 	const struct requester *req;
@@ -306,7 +306,7 @@ static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 	teardown(NULL);
 	pair_start(&pair, share_eight);
 	pair_server_stop(&pair);
-	/* So that it grants what it has receives for. */
+	/* The server then grants what it has receives for. */
 	pair.profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
 	pair_server_start(&pair);
 	pair_connect(&pair);
@@ -314,7 +314,7 @@ static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 	for (uint32_t i = 0; req->credits.wanted > 1 && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
 	assert_int_equal(req->credits.wanted, 1);
-	pair_settle(&pair); /* quiet, too */
+	pair_settle(&pair); /* idle for a while as well */
 	assert_int_equal(echo(16384, false, &outcomes[0]), 0);
 	assert_int_equal(client().continued_calls, 1);
 	assert_int_equal(client().fallbacks_credits, 0);
@@ -387,7 +387,7 @@ static void orphan__keeps_the_receives_of_its_arguments(void **state)
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(pair.server->recv_pool->in_use,
 			 pair_recvs_at_rest(&pair) + (pair_shared ? 0 : 3));
-	/* They are read where they lie. */
+	/* The arguments are read in place. */
 	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
 	assert_int_equal(value, 7);
 	weir_xdr_get_bytes(weir_request_args(pair.later[0]), NULL, 8000);
@@ -410,7 +410,7 @@ static void few_buffers(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 }
 
-/* With a device that gathers so little that each transmission takes a buffer. */
+/* With a device that gathers so few elements that each transmission needs a buffer. */
 static int setup_exhausted(void **state)
 {
 	static struct sim_options wires;
@@ -452,7 +452,7 @@ static void check_compound(struct outcome *outcome, struct weir_call *call,
 	}
 }
 
-/* Data of all operations in the reply: more elements than a device gathers. */
+/* The data of all operations are in the reply, which has more elements than a device gathers. */
 static void begin_compound(struct outcome *outcome, uint32_t bytes)
 {
 	struct weir_call_params params;
@@ -474,9 +474,9 @@ static void begin_compound(struct outcome *outcome, uint32_t bytes)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Each of the send buffers is with a reply that needs one for its headers and one for each of its
- * transmissions besides, which are nowhere but in the reserve: they take turns, and none waits for
- * what another has. */
+/* Each send buffer is held by a reply. Each reply needs one more for its headers and one for each
+ * of its transmissions, which only the reserve has. The replies use the reserve in turn, and none
+ * waits for buffers of another. */
 static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **state)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -491,7 +491,7 @@ static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **sta
 		taken = buf;
 	}
 	for (uint32_t i = 0; i < WAITING; i++)
-		begin_compound(&outcomes[i], 3901 - i); /* eight transmissions in all */
+		begin_compound(&outcomes[i], 3901 - i); /* eight transmissions in total */
 	for (uint32_t i = 0; i < WAITING; i++)
 		pair_until(&pair, &outcomes[i].done, 1);
 	pair_settle(&pair);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork(2) in a program that has engines: the child gets an error from each function and touches
- * nothing of the parent's, and the parent goes on as if nothing had happened.
+ * fork(2) in a program that has engines. In the child each function returns an error and touches
+ * nothing of the parent's. The parent continues as if nothing had happened.
  */
 #include "pair.h"
 
@@ -20,8 +20,8 @@
 #define NO_ANSWER 4u
 
 static struct pair pair;
-static struct weir_call *begun;	     /* before the fork, and not submitted */
-static struct weir_call *long_begun; /* the same, and offers a Reply chunk */
+static struct weir_call *begun;	     /* begun before the fork, and not submitted */
+static struct weir_call *long_begun; /* begun before the fork too; offers a Reply chunk */
 static struct outcome later;	     /* of a call that the server holds */
 static bool is_child;
 static const char *step; /* of the child */
@@ -56,7 +56,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The child's: where it finds something wrong it ends with a line that says so. */
+/* Called in the child: ends the process with a message if a check fails. */
 static void expect(bool is_right, const char *what)
 {
 	if (is_right)
@@ -65,7 +65,7 @@ static void expect(bool is_right, const char *what)
 	_exit(NO_ANSWER);
 }
 
-/* Run 'body' in a child; its end is that of the process. Then the parent's calls go on. */
+/* Runs 'body' in a child, which ends with that process. Then the parent's calls continue. */
 static void in_child(const char *name, void (*body)(void))
 {
 	struct weir_call_params params;
@@ -89,7 +89,8 @@ static void in_child(const char *name, void (*body)(void))
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 
-	/* All as before: the call that was begun, the one that the server holds, and new ones. */
+	/* Everything works as before the fork: the call that was begun, the call that the server
+	 * holds, and new calls. */
 	weir_xdr_put_opaque(weir_call_args(begun), "data", 4);
 	assert_int_equal(weir_call_submit(begun), 0);
 	pair_until(&pair, &outcome.done, 1);
@@ -165,7 +166,7 @@ static void fork__each_function_says_so(void **state)
 	in_child("each function", try_each);
 }
 
-/* A long reply goes to a buffer that the child shares with its parent. */
+/* A long reply would be written to a buffer that the child shares with its parent. */
 static void call_long(void)
 {
 	errno = 0;
@@ -199,7 +200,7 @@ static void poll_on(void)
 		errno = 0;
 		expect(weir_engine_poll(pair.server, 0, pair.now_ns) == 0 && errno == ECHILD,
 		       "server");
-		/* Time-outs of the parent's calls are its own. */
+		/* Timeouts of the parent's calls happen only in the parent. */
 		pair.now_ns += 1000000000;
 	}
 	expect(later.done == 0, "a call ended");
@@ -233,12 +234,12 @@ static void destroy_in_child(void)
 
 static void end_normally(void)
 {
-	exit(0); /* which calls destroy_in_child(), and EAL's destructors */
+	exit(0); /* which calls destroy_in_child() and EAL's destructors */
 }
 
 static void fork__child_ends_by_exit(void **state)
 {
-	static bool is_registered; /* the program may run this with several seeds */
+	static bool is_registered; /* the program may run this test with several seeds */
 
 	(void)state;
 	if (!is_registered)
@@ -247,7 +248,7 @@ static void fork__child_ends_by_exit(void **state)
 	in_child("ends by exit", end_normally);
 }
 
-/* What a child does after fork may be to begin anew. */
+/* A child may create its own engines after fork(). */
 static void begin_anew(void)
 {
 	static struct pair own;

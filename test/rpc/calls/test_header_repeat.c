@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls like the one before them (request_fast.c), of several listeners in turn: each reaches its
- * own program, whatever was where its table of programs is, and whatever a program did with the
- * request object that the call before had. */
+/* Calls with a repeat match (request_fast.c), for several listeners alternately. Each call reaches
+ * its own program: whatever was at the address of its program table before, and whatever another
+ * program did with the request object of the previous call. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -16,11 +16,11 @@
 
 enum deed { ANSWER, DECODE_ALL, RELEASE, SET_UP };
 
-/* A listener's program, and how it is to behave. */
+/* The program of a listener, and its behaviour. */
 struct service {
 	uint32_t id;
 	enum deed deed;
-	uint32_t nwords; /* DECODE_ALL: that there were */
+	uint32_t nwords; /* DECODE_ALL: number of words in the arguments */
 };
 
 static struct pair pair;
@@ -75,7 +75,8 @@ static void handle(struct weir_request *req, void *arg)
 	weir_request_reply(req);
 }
 
-/* 'is_last': the program is the second one, behind another that nobody calls. */
+/* Creates a listener. With 'is_last' the program is the second one, after a program that nobody
+ * calls. */
 static struct weir_listener *serve(struct service *service, const char *addr, bool is_last)
 {
 	static struct service other = {.id = 0xdead};
@@ -123,7 +124,7 @@ static void end(struct weir_listener *listener, struct weir_conn *conn)
 	weir_listener_close(listener);
 	weir_conn_close(conn);
 	pair_until(&pair, &nclosed, next);
-	for (uint32_t i = 0; i < 50; i++) /* the other side's, too */
+	for (uint32_t i = 0; i < 50; i++) /* that of the other side as well */
 		pair_poll(&pair);
 }
 
@@ -146,7 +147,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	answer->done = 1;
 }
 
-/* 'has_chunk': with a Write chunk, which is not used. */
+/* Makes a call. 'has_chunk': with a Write chunk, which stays unused. */
 static struct answer ask(struct weir_conn *conn, uint32_t proc, uint32_t word, bool has_chunk)
 {
 	static const struct weir_ulb_proc procs[] = {{.proc = 0, .result_items_max = 1},
@@ -189,7 +190,7 @@ static void assert_answers(struct weir_conn *conn, const struct service *service
 	}
 }
 
-/* A listener's table of programs most often comes to lie where that of one lay which is gone. */
+/* The program table of a listener is often allocated at the address of one that was freed. */
 static void calls__reach_the_program_of_their_own_listener(void **state)
 {
 	struct service stays = {.id = 1}, first = {.id = 2}, second = {.id = 3};
@@ -232,7 +233,7 @@ static void calls__find_nothing_of_what_a_program_did_before(void **state)
 
 		service.deed = deeds[round % 6];
 		service.nwords = 1;
-		/* Twice: a driver may show every other message. */
+		/* Twice, because a driver may deliver only every other message by upcall. */
 		for (uint32_t i = 0; i < 2; i++) {
 			assert_int_equal(ask(conn, 0, round, has_chunk).id, service.id);
 			assert_int_equal(service.nwords, 1);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No cache line is written by two engines: what each of two engines of a process writes while calls
- * are made between them over shm is listed, memory of the heap, of pools and of the rings that both
- * map, and no line may be in both lists. Heap objects are made in turn by either, so that one that
- * is not of whole lines has the other's beside it.
+ * No cache line is written by two engines. While two engines of a process make calls to each other
+ * over shm, the test lists the memory that each of them writes: on the heap, in pools, and in the
+ * rings that both map. No line may be in both lists. The engines allocate heap objects alternately,
+ * so that an object that does not fill whole lines is next to one of the other engine.
  */
 #include "pair_main.h"
 
@@ -20,14 +20,15 @@
 #define CONNS	   3u
 #define CALLS	   40u
 
-/* What two processes map: the reader's word by itself, and cells that begin on a line, whichever
- * ring of a connection. */
+/* Memory that two processes map: the reader's word has a line of its own, and the cells of each
+ * ring begin at a line. */
 _Static_assert(sizeof(struct ring_shared) % LINE == 0 && _Alignof(struct ring_shared) == LINE, "");
 _Static_assert(RING_CELL % LINE == 0 && RING_BYTES_MIN % RING_CELL == 0, "");
-/* What other engines' threads write of an engine: its mailbox's producer side. */
+/* Members of an engine that threads of other engines write: the producer side of its mailbox. */
 _Static_assert(offsetof(struct rte_ring, cons) / LINE > offsetof(struct rte_ring, prod) / LINE, "");
 _Static_assert(sizeof(struct rte_ring) % LINE == 0, "");
-/* What peers read of an engine: entries of its key table, one a line. */
+/* Memory of an engine that peers read: entries of its key table, each of which has its own
+ * lines. */
 _Static_assert(sizeof(struct key_entry) % LINE == 0, "");
 
 struct range {
@@ -181,12 +182,13 @@ static void add_responder(struct ranges *ranges, const struct weir_conn *conn)
 	}
 }
 
-/* Where in the memory of the rings, which each side maps for itself, a side writes. */
+/* Adds the parts of the rings' memory that a side writes. Each side maps this memory at its own
+ * address. */
 static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
 	const uint8_t *base = qp->sock->rings.base;
-	/* From a line of its own, so that an offset of 0 is not taken for nothing. */
+	/* The base is one line, so that an offset of 0 does not look like NULL. */
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 
 	add(ranges, "cells", at + (qp->tx.cells.base - base), ring_size(&qp->tx.cells));
@@ -194,7 +196,7 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	    sizeof(ring_shared_of(&qp->rx.cells)->head));
 }
 
-/* The same of the mux. All but the first connection have one. */
+/* Adds the same for the mux. All connections but the first have one. */
 static void add_mux(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
@@ -263,7 +265,7 @@ static void mailbox__is_of_whole_lines(void **state)
 	assert_int_equal((uintptr_t)pair.server->mailbox % LINE, 0);
 }
 
-/* The check itself: neighbours in one line are found, those in the next are not. */
+/* Tests the check itself: neighbours in one line are found, those in the next line are not. */
 static void meets__is_by_lines(void **state)
 {
 	static _Alignas(LINE) uint8_t memory[4 * LINE];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program may do when memory of a reply is its own again: reply to others, whatever became
- * of the connection. */
+/* The on-sent callback, which returns the memory of a reply to the program. The program may reply
+ * to other requests in it, whatever happened to the connection. */
 #include "pair_main.h"
 
 #include "engine.h"
@@ -30,12 +30,13 @@ static void reply_other(void *arg)
 	weir_request_reply_error(arg, WEIR_RPC_SYSTEM_ERR);
 }
 
-/* Two calls that the program holds, the first of which replies to the second when it is sent. */
+/* Makes two calls that the program holds. It replies to the second when the reply to the first was
+ * sent. */
 static void hold_two(struct outcome outcomes[2])
 {
 	struct outcome first;
 
-	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* there is more than one credit after it */
 	for (uint32_t i = 0; i < 2; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;
@@ -49,7 +50,7 @@ static void hold_two(struct outcome outcomes[2])
 	}
 	pair_settle(&pair);
 	assert_int_equal(pair.nlater, 2);
-	pair.nlater = 0; /* they are this test's now */
+	pair.nlater = 0; /* this test replies to them */
 	weir_request_on_sent(pair.later[0], reply_other, pair.later[1]);
 }
 
@@ -59,7 +60,7 @@ static void no_buffer_is_lost(void)
 	assert_int_equal(sent, 1);
 	assert_int_equal(pair.server->nconnections, 0);
 	assert_int_equal(pair.server->recv_pool->in_use, pair_recvs_at_rest(&pair));
-	assert_int_equal(pair.server->send_pool->in_use, 1); /* the zeros */
+	assert_int_equal(pair.server->send_pool->in_use, 1); /* the buffer of zeros */
 }
 
 static void on_sent__replies_to_another(void **state)

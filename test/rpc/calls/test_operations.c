@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that are lists of operations (rtrext-01 section 7.4): whose result takes which memory, by
+/* Calls that are lists of operations (rtrext-01 section 7.4): which result uses which memory, with
  * each version and each part of the extension. */
 #include "pair_main.h"
 
@@ -13,7 +13,7 @@ static struct pair pair;
 static struct outcome outcome;
 static const struct compound_op *asked;
 static uint32_t nasked;
-/* Of the operation, where its data are to be; NULL: in the message. */
+/* The memory for the data of each operation; NULL: the data are in the message. */
 static uint8_t *memory[COMPOUND_OPS_MAX];
 
 static int setup(void **state)
@@ -52,7 +52,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Where nothing says whose a chunk is, there is one for each, empty or not. */
+/* If the header does not say to which operation a chunk belongs, there is one for each, which may
+ * be empty. */
 static bool tells_operations(void)
 {
 	return pair_client_protocol == WEIR_PROTOCOL_V2 &&
@@ -182,7 +183,7 @@ static void operation__one_that_fails_leaves_no_memory_to_the_next(void **state)
 	run_ops(ops, 4);
 }
 
-/* The first one's data would take the memory, if that were the whole call's. */
+/* The data of the first operation would use the memory if it belonged to the whole call. */
 static void operation__one_without_memory_has_its_data_in_the_message(void **state)
 {
 	static const struct compound_op ops[] = {{COMPOUND_READ, 600},
@@ -224,7 +225,7 @@ static void operation__none_of_a_call_that_is_on_its_way(void **state)
 	memory[0] = memory_at(0);
 	call = begin(64);
 	assert_int_equal(weir_call_operation(call), 0);
-	assert_int_equal(weir_call_operation(call), 0); /* the same */
+	assert_int_equal(weir_call_operation(call), 0); /* a second marker changes nothing */
 	weir_xdr_put_u32(weir_call_args(call), ops[0].kind);
 	weir_xdr_put_u32(weir_call_args(call), ops[0].count);
 	assert_int_equal(weir_call_result_item(call, pair.client_region, memory[0], 1000), 0);
@@ -233,7 +234,8 @@ static void operation__none_of_a_call_that_is_on_its_way(void **state)
 	finish();
 }
 
-/* It was carried out when the base asked, which does not say whose a result is. */
+/* The operation was carried out for a call of the base protocol, whose header does not say to which
+ * operation a result belongs. */
 static void operation__of_a_reply_that_was_kept_for_another_header(void **state)
 {
 	static const struct compound_op ops[] = {{COMPOUND_READ, 3000}, {COMPOUND_READ, 5001}};

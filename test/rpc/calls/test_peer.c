@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who a peer is, as the application sees it; and the application's say in whom it takes. */
+/* The identity of a peer, as the application sees it. The application decides which peers it
+ * accepts. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 #include "responder.h"
 
 static struct pair pair;
-static struct weir_peer asked; /* about */
+static struct weir_peer asked; /* the peer that the accept callback was asked about */
 static uint32_t nasked;
 static int answer;
 
@@ -45,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Both sides are this process, where the kernel says so. */
+/* Both sides are this process, if the kernel reports that. */
 static void is_known(const struct weir_peer *peer)
 {
 	bool is_shm = strcmp(pair.driver, "shm") == 0;
@@ -77,7 +78,7 @@ static void conn_peer__names_either_side(void **state)
 	assert_int_equal(nasked, 1);
 }
 
-/* Of an application that was built when the structures had fewer members. */
+/* An application may have been built when the structures had fewer members. */
 static void structures__end_where_the_application_says(void **state)
 {
 	struct weir_engine_stats stats = {
@@ -121,7 +122,7 @@ static void accept__refusal_is_the_peers_and_is_counted(void **state)
 	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
 }
 
-/* One account for all connections of a peer, from the first to the last. */
+/* One account exists for all connections of a peer, from the first to the last. */
 static void peer_account__is_of_all_connections_of_a_peer(void **state)
 {
 	struct engine_peer *account;
@@ -147,8 +148,8 @@ static void peer_account__is_of_all_connections_of_a_peer(void **state)
 /*
  * A responder exposes nothing (RFC 8166 section 3.1). With the policy 'pool', the key of its
  * buffers for Long Calls and Reply chunks exists and can be guessed, but its connections give no
- * rights by it. Over shm the peer is not given the memory, and a peer that asks is refused after
- * the driver's wait for memory that is still to come.
+ * rights with it. Over shm the peer is not given the memory. A peer that asks for it is refused
+ * after the time that the driver waits for memory.
  */
 static void expose__a_responder_gives_no_memory(void **state)
 {
@@ -185,8 +186,8 @@ static int teardown_replay(void **state)
 }
 
 /*
- * The same bytes each time, with the same XID. Returns how many such calls the program was given.
- * The caller, which a connection cannot change, is asked for anew.
+ * Sends the same bytes with the same XID. Returns how many of these calls the program got. The
+ * identity of the peer is read again for each call, because a connection cannot change it.
  */
 static int call_again(struct raw *raw)
 {
@@ -205,8 +206,8 @@ static int call_again(struct raw *raw)
 }
 
 /*
- * Processes of other PID namespaces share an address, and a PID is assigned again. The test lets
- * the connection be another user's between two calls.
+ * Processes of different PID namespaces share an address, and a PID is reused. Between two calls
+ * the test gives the connection to another user.
  */
 static void replay__is_for_the_same_user_alone(void **state)
 {
@@ -231,7 +232,7 @@ static void replay__is_for_the_same_user_alone(void **state)
 		assert_int_equal(call_again(&raw), 0);
 	}
 	assert_int_equal(pair_stats(pair.server).replays, 5);
-	/* The first of them is known as before. */
+	/* The first user is recognised again. */
 	who->uid = who->gid = 54321;
 	assert_int_equal(call_again(&raw), 0);
 	raw_close(&raw);

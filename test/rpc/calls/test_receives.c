@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives stand before anything can come for them: the driver's ops are watched, on either side.
- */
+/* Receives are posted before a message can arrive for them. The test watches the driver's ops on
+ * each side. */
 #include "pair_main.h"
 
 #include "engine.h"
@@ -11,17 +11,17 @@
 static struct pair pair;
 static struct outcome outcomes[CALLS];
 
-/* Of one engine, all of its connections. */
+/* One engine with all of its connections. */
 static struct watch {
 	const struct fabric_ops *ops;
 	struct fabric_ops watched;
-	int posted; /* receives that stand */
+	int posted; /* receives that are posted */
 	int received;
 	int sent;
-	int min_at_send; /* the least that stood at a Send, or were taken by messages not answered
-			    yet */
+	/* the least number at a Send: posted, or used by messages that are not answered yet */
+	int min_at_send;
 	int max_in_flight;
-	bool is_short; /* fewer stood than messages may come */
+	bool is_short; /* fewer receives were posted than messages could arrive */
 } server, client;
 
 static uint32_t count_posts(struct watch *watch, struct fabric_qp *qp,
@@ -151,12 +151,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* More calls than credits, all at once. */
+/* Makes more calls than there are credits, all at once. */
 static void many_calls(uint32_t proc)
 {
 	struct outcome first;
 
-	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* there is more than one credit after it */
 	for (uint32_t i = 0; i < CALLS; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;
@@ -170,7 +170,7 @@ static void many_calls(uint32_t proc)
 	}
 	for (uint32_t i = 0; outcomes[CALLS - 1].done == 0 && pair_wait(&pair, i); i++) {
 		pair_poll(&pair);
-		/* All that may be in flight is, before the first of it ends. */
+		/* All calls that may be in flight are, before the first one ends. */
 		if (i % 500 == 499)
 			pair_release_later(&pair);
 	}
@@ -182,7 +182,7 @@ static void reply__3_3_1_receives_for_all_that_is_granted_stand_before_it(void *
 {
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		many_calls(PAIR_NULL); /* no call is held back: the grant is for new ones */
+		many_calls(PAIR_NULL); /* no call is delayed: a lower grant applies to new calls */
 	assert_true(server.sent >= 20 * CALLS);
 	assert_true(server.min_at_send >= (int)(CREDITS + ENGINE_RECV_RESERVE));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, each byte checked, with 1 KiB and 4 KiB
- * inline; and WRITEs with Read chunks wherever there can be, and only where there must be.
+ * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, with each byte checked, and with inline
+ * thresholds of 1 KiB and 4 KiB. Each WRITE is made with Read chunks wherever they are possible,
+ * and with Read chunks only where they are necessary.
  */
 #include "pair_main.h"
 
@@ -12,7 +13,7 @@
 #define SIZE_MAX_BYTES 4100u
 
 static struct pair pair;
-static uint8_t served[SIZE_MAX_BYTES]; /* what the server has, wherever it is */
+static uint8_t served[SIZE_MAX_BYTES]; /* the data of the server, wherever they are */
 
 static void inline_1k(struct weir_profile *profile)
 {
@@ -69,7 +70,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* In simulated time each size takes a while: all around the borders, a sample of the rest. */
+/* Simulation is slow, so that it tests all sizes near the bounds and a sample of the others. */
 static uint32_t next_size(uint32_t size)
 {
 	if (!pair.world || size < 64 || (size > 880 && size < 1100) || size > 3900)
@@ -110,7 +111,7 @@ static void read_one(uint32_t size, bool offers_chunk)
 			weir_call_result_item(call, pair.client_region, pair.client_mem, size), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
-	if (offers_chunk) /* not a byte behind it (RFC 8166 section 3.4.6) */
+	if (offers_chunk) /* not one byte after it (RFC 8166 section 3.4.6) */
 		for (uint32_t i = 0; i < 8; i++)
 			assert_int_equal(pair.client_mem[size + i], 0xee);
 }
@@ -124,8 +125,8 @@ static void sizes__read(void **state)
 	}
 }
 
-/* Whether a WRITE's data go by a Read chunk. By version 2 none do that need not, and the extension
- * has ways of its own. */
+/* Returns whether the data of a WRITE are in a Read chunk. Version 2 uses Read chunks only where
+ * necessary, and the extension has other ways. */
 static bool is_by_chunk(uint32_t size)
 {
 	uint32_t least = pair.conn->vers == RDMA1_VERSION ? pair.client->chunk_bytes : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submitting what can't be sent yet. */
+/* Submission of calls that cannot be sent yet. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -39,13 +39,14 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 	params = pair_params(proc, outcome);
 	params.args_max_bytes = 400;
 	params.results_max_bytes =
-		3 * pair.profile.inline_bytes; /* a Reply chunk is to be offered */
+		3 * pair.profile.inline_bytes; /* so that a Reply chunk is offered */
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	return call;
 }
 
-/* A call that is refused is as it was: added to, and tried again as often as one likes. */
+/* A call that is refused stays unchanged. More arguments can be added, and it can be submitted
+ * again any number of times. */
 static void submit__refused_many_times_is_as_it_was(void **state)
 {
 	struct outcome holder, outcome;
@@ -55,7 +56,8 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	(void)state;
 	call = begin(&holder, PAIR_LATER);
 	weir_xdr_put_u32(weir_call_args(call), 1);
-	assert_int_equal(weir_call_submit(call), 0); /* has the one buffer until it is answered */
+	/* holds the only buffer until it is answered */
+	assert_int_equal(weir_call_submit(call), 0);
 	pair_settle(&pair);
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.long_pool_empty, 0);
@@ -81,7 +83,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 
 static struct outcome outcomes[ALL];
 
-/* A NULL call that is gathered from the application's memory. */
+/* Submits a NULL call that is gathered from the application's memory. */
 static void submit_gathered(uint32_t i)
 {
 	struct weir_call_params params;
@@ -108,7 +110,7 @@ static struct words reply_to(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* Post without waiting, so that several messages come in one poll. */
+/* Posts a message without a wait, so that several messages arrive in one poll. */
 static void post(const struct words *m, uint32_t slot)
 {
 	struct fabric_sge sge = {raw.mem + 4096 * slot, m->n * 4, raw.mr.lkey};
@@ -119,9 +121,9 @@ static void post(const struct words *m, uint32_t slot)
 	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
 }
 
-/* A responder that answers a call whose Send still waits in the batch, which it can, as XIDs follow
- * each other: making room for the next call then ends that one, from within. No call goes out
- * twice, nor more than were granted. */
+/* The responder answers a call whose Send is still in the batch. It can, because XIDs are
+ * predictable. To make room for the next call then ends that call, from within. No call is sent
+ * twice, and no more calls are sent than were granted. */
 static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 {
 	uint32_t xids[FIRST], seen[2];
@@ -144,13 +146,13 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	raw_until(&raw, &outcomes[FIRST - 1].done, 1);
 	raw_settle(&raw);
 	for (uint32_t i = FIRST; i < ALL; i++)
-		submit_gathered(i); /* two go out, the others are queued */
+		submit_gathered(i); /* two calls are sent, the others are queued */
 	for (uint32_t i = 0; i < 2; i++) {
 		raw_recv_words(&raw, &m);
 		seen[i] = m.w[0];
 	}
 	for (uint32_t i = 0; i < 3; i++) {
-		/* The second is for one that is queued: its slot's next XID. */
+		/* The second answer is for a queued call: the next XID of its slot. */
 		const uint32_t answered[] = {seen[0], xids[FIRST - 3] + (seen[0] - xids[FIRST - 1]),
 					     seen[1]};
 		const struct words reply = reply_to(answered[i], i == 0 ? 2 : 16);
@@ -159,7 +161,7 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	}
 	raw_settle(&raw);
 	assert_in_range(raw.nmsgs, 1,
-			17); /* the one that was answered, and as many as were granted then */
+			17); /* the answered call, and as many as were granted after it */
 	for (int i = 0; i < raw.nmsgs; i++)
 		for (int j = 0; j < i; j++)
 			assert_memory_not_equal(raw.msgs[i], raw.msgs[j], 4);
@@ -168,7 +170,7 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 		assert_int_equal(outcomes[i].done, 1);
 }
 
-/* As small as a profile lets them be, but for what is inline. */
+/* All values except the inline threshold are as small as a profile allows. */
 static void least_of_chunks(struct weir_profile *profile)
 {
 	profile->chunk_bytes = 512;
@@ -194,7 +196,7 @@ static void put_item(struct weir_call *call, uint32_t offset, uint32_t bytes)
 		weir_call_arg_item(call, pair.client_region, pair.client_mem + offset, bytes), 0);
 }
 
-/* What fits inline is carried out whatever the responder has for chunks. */
+/* A call that fits inline is carried out whatever the responder has for chunks. */
 static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void **state)
 {
 	static const uint32_t sizes[][2] = {
@@ -237,12 +239,12 @@ static void keep(struct outcome *outcome, uint32_t value)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* A program that keeps short calls for a while, of which a Read chunk may be a part, has as many as
- * credits, not as bulk buffers. */
+/* A program keeps short calls for a while, part of which may be in a Read chunk. It can have as
+ * many of them as credits, and not only as many as bulk buffers. */
 static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
 {
 	struct outcome kept[16];
-	uint32_t n = 1; /* of credits, before the first reply */
+	uint32_t n = 1; /* credits before the first reply */
 
 	(void)state;
 	for (uint32_t round = 0; round < 2; round++) {
@@ -260,7 +262,7 @@ static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
 	}
 }
 
-/* Arguments are whole words, in front of an item and behind it, however it travels. */
+/* Arguments are whole words, before and after an item, in whatever way the item is sent. */
 static void submit__arguments_that_are_no_xdr_are_refused(void **state)
 {
 	(void)state;

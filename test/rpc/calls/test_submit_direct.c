@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plain calls that are about to be sent at once, and that the driver can't send then: they are as
+/* Calls that could be sent directly but that the driver cannot send at that time. They are sent as
  * if nobody had tried. */
 #include "pair_main.h"
 
@@ -14,7 +14,7 @@ static struct fabric_ops ops;
 static bool (*send_direct)(struct fabric_qp *qp, const void *data, uint32_t len);
 static uint32_t nrefused;
 
-/* All Sends go the long way. */
+/* Makes all Sends go through the send queue. */
 static bool refuse(struct fabric_qp *qp, const void *data, uint32_t len)
 {
 	(void)qp;
@@ -73,7 +73,7 @@ static struct weir_call *describe(uint32_t proc, struct outcome *outcome)
 	return call;
 }
 
-/* The engine's counters, and the connection's books, that a call changes. */
+/* The counters of the engine and of the connection that a call changes. */
 struct books {
 	uint64_t sent, write_chunks, read_chunks;
 	uint32_t nactive, in_flight;
@@ -100,7 +100,7 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 		struct weir_call *call;
 		struct outcome outcome;
 
-		/* Behind one that was sent: none is quiet. */
+		/* A call is sent first, so that the connection is not idle. */
 		ops.send_direct = send_direct;
 		pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 		before = look();
@@ -108,7 +108,7 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 		ops.send_direct = refuse;
 		assert_int_equal(weir_call_submit(call), 0);
 		assert_in_range(nrefused - was_refused, 1, 2);
-		assert_false(call->is_send_done); /* it is in the batch */
+		assert_false(call->is_send_done); /* the call is in the batch */
 		assert_int_equal(call->state, CALL_SENT);
 		after = look();
 		assert_int_equal(after.sent - before.sent, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls and replies whose data and payload take several transmissions (rtrext-01 sections 4 and 7),
- * whole. */
+ * from end to end. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ static void shape(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 	profile->long_buffers = profile->bulk_buffers = 3 * CALLS;
 	profile->long_buffer_bytes = profile->bulk_buffer_bytes = 1u << 17;
-	/* Wherever it can be. */
+	/* The extension is used wherever that is possible. */
 	profile->operation_ns = profile->round_trip_ns = profile->message_ns = profile->copy_ns = 0;
 }
 
@@ -106,7 +106,7 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* READ to memory of its own for each of the calls. */
+/* Begins a READ to its own memory for call i. */
 static void begin_read(uint32_t len, uint32_t max, uint32_t i)
 {
 	struct weir_call_params params;
@@ -149,7 +149,8 @@ static void sizes__7_no_memory_is_named_up_to_all_targets(void **state)
 	assert_int_equal(pair_stats(pair.server).reads, 1);
 	begin_read(10, TRANSMISSIONS * EACH + 1, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
-	assert_int_equal(pair_stats(pair.server).writes, 0); /* that short it is in the message */
+	/* a result that short is in the message */
+	assert_int_equal(pair_stats(pair.server).writes, 0);
 	pair_expect_idle(&pair);
 }
 
@@ -176,7 +177,8 @@ static void check_multi(struct outcome *o, struct weir_call *call, const struct 
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* 'how': bit i, argument i is an item, else in the message; bit 2 + i, result i has memory. */
+/* 'how': bit i means that argument i is an item, and otherwise in the message; bit 2 + i means that
+ * result i has memory. */
 static void multi(const uint32_t lens[2], uint32_t how)
 {
 	struct weir_call_params params;
@@ -232,7 +234,7 @@ static void multi__what_is_placed_and_what_is_not_in_all_sizes(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* What would be placed is to be read, where the responder has no targets any more. */
+/* Items that would be placed must be read if the responder has no targets left. */
 static void direction__of_items_that_are_read_beside_a_long_payload(void **state)
 {
 	static const uint32_t lens[] = {10, 4000, 9001, 14000};

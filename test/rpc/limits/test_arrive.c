@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that arrive when all places are taken, and connections that are not used: one peer
- * must not keep the others out. Further engines of the simulated world are the other peers. In
- * virtual time.
+ * Connections that arrive when there is no room, and connections that are not used. One peer must
+ * not keep the others out. Other peers are further engines of the simulated world. Time is virtual.
  */
 #include "pair_main.h"
 
@@ -18,15 +17,15 @@
 #define PLACES	4u
 #define STEP_NS 50000u
 
-/* A connection of either peer, and what became of it. */
+/* A connection of one of the peers, and its events. */
 struct end {
 	struct weir_conn *conn;
 	int opened, closed, error;
 };
 
 static struct pair pair;
-static struct weir_engine *other; /* the other peer's */
-static struct weir_engine *third; /* a third peer's, where a test has one */
+static struct weir_engine *other; /* of the other peer */
+static struct weir_engine *third; /* of a third peer, in some tests */
 static struct end ends[8];
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -70,7 +69,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Time goes on in small steps: the engines' own deadlines are no events of the simulation. */
+/* Advances time in small steps, because the engines' own deadlines are no events of the
+ * simulation. */
 static void poll_all_and_step(uint64_t step_ns)
 {
 	weir_engine_poll(pair.client, 0, pair.now_ns);
@@ -93,7 +93,7 @@ static void pass(uint64_t ns)
 		poll_all();
 }
 
-/* Seconds in which nothing is sent. */
+/* Lets seconds pass in which nothing is sent. */
 static void rest(uint64_t ns)
 {
 	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
@@ -138,7 +138,8 @@ static void is_refused(struct weir_engine *engine, struct end *end)
 	assert_int_equal(stats().connections_refused, before + 1);
 }
 
-/* A call that succeeds, and time for the responder to notice that the connection is in use. */
+/* Makes a call that succeeds, and gives the responder time to notice that the connection is in
+ * use. */
 static void use(struct end *end)
 {
 	struct weir_call_params params;
@@ -166,7 +167,7 @@ static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **s
 {
 	(void)state;
 	fill();
-	/* The third has not been used since the others were. */
+	/* The third connection was not used since the others were. */
 	use(&ends[2]);
 	use(&ends[0]);
 	use(&ends[1]);
@@ -181,7 +182,7 @@ static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **s
 	use(&ends[0]);
 }
 
-/* Not even constant use holds a place against a peer that has none. */
+/* Even constant use does not keep a connection if a peer has none. */
 static void arrive__finds_a_place_where_all_are_busy(void **state)
 {
 	struct outcome outcomes[PLACES];
@@ -210,7 +211,8 @@ static void arrive__finds_a_place_where_all_are_busy(void **state)
 	assert_int_equal(ends[0].closed + ends[1].closed + ends[2].closed + ends[3].closed, 1);
 }
 
-/* Peers come to the same number, and then leave each other's connections alone. */
+/* Two peers get equally many connections. After that, neither displaces a connection of the
+ * other. */
 static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **state)
 {
 	(void)state;
@@ -226,7 +228,7 @@ static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **st
 }
 
 /*
- * One that waits for a place when the listener is closed is refused, so that no connection comes
+ * A connection that waits for room when the listener is closed is refused, so that none arrives
  * after that.
  */
 static void arrive__ends_with_the_listener(void **state)
@@ -251,8 +253,8 @@ static void arrive__ends_with_the_listener(void **state)
 }
 
 /*
- * A peer that takes all the turns to wait for a place gives one of them to a peer that holds
- * nothing.
+ * One peer has all entries of those that wait for room. One of them is given to a peer that has no
+ * connection.
  */
 static void arrive__one_peer_does_not_take_all_turns(void **state)
 {
@@ -269,8 +271,8 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 		poll_all();
 	}
 	/*
-	 * The third peer's request comes before the server's next tick, at which those that wait
-	 * may find their places.
+	 * The third peer's request arrives before the server's next tick, in which waiting
+	 * connections may find room.
 	 */
 	begin(third, &ends[6]);
 	weir_engine_poll(third, 0, pair.now_ns);
@@ -288,7 +290,8 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 }
 
 /*
- * Two peers hold one connection each, and no more fit. A third peer, which has none, has an engine.
+ * Two peers have one connection each, and there is no room for more. A third peer, which has none,
+ * has an engine.
  */
 static void fill_by_two_peers(void)
 {
@@ -299,7 +302,7 @@ static void fill_by_two_peers(void)
 	assert_int_equal(pair.server->nconnections, 2);
 }
 
-/* Peers that hold one connection each and do not use it keep nobody out for ever. */
+/* Peers that have one connection each and do not use it do not keep others out for ever. */
 static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **state)
 {
 	(void)state;
@@ -315,12 +318,13 @@ static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **
 	assert_int_equal(ends[0].closed, 0);
 	assert_int_equal(stats().connections_evicted, 1);
 	/*
-	 * The peer that lost its place does not take another one until that was idle for as long.
+	 * The peer that lost its connection does not get another one's room until that one was idle
+	 * for as long.
 	 */
 	is_refused(other, &ends[5]);
 	use(&ends[0]);
 	assert_int_equal(stats().connections_evicted, 1);
-	/* A peer that has a connection gets no second one so. */
+	/* A peer that has a connection does not get a second one in this way. */
 	rest(20 * SECOND);
 	is_refused(pair.client, &ends[6]);
 	assert_int_equal(stats().connections_evicted, 1);
@@ -328,7 +332,7 @@ static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **
 	use(&ends[4]);
 }
 
-/* A connection with a call under way is not idle, however long that takes. */
+/* A connection with an active call is not idle, however long the call takes. */
 static void arrive__leaves_a_call_under_way_its_connection(void **state)
 {
 	struct weir_call_params params;
@@ -391,7 +395,7 @@ static void idle_timeout__ends_a_connection_that_was_used_once(void **state)
 	assert_int_equal(stats().first_call_timeouts, 0);
 }
 
-/* A request that is being carried out is no idleness, however long that takes. */
+/* A connection whose request is being carried out is not idle, however long that takes. */
 static void idle_timeout__not_while_a_request_is_under_way(void **state)
 {
 	struct weir_call_params params;
@@ -419,7 +423,7 @@ static void idle_timeout__not_while_a_request_is_under_way(void **state)
 	assert_int_equal(stats().idle_timeouts, 1);
 }
 
-/* A requester that remakes its connections does not notice: its next call succeeds. */
+/* A requester that reconnects does not notice: its next call succeeds. */
 static void idle_timeout__is_bridged_by_reconnect(void **state)
 {
 	const struct weir_connect_options options = {
@@ -437,7 +441,7 @@ static void idle_timeout__is_bridged_by_reconnect(void **state)
 	assert_int_equal(ends[0].closed, 0);
 }
 
-/* The driver of the responder, as one that has few descriptors left. */
+/* A driver for the responder that acts as if few descriptors were left. */
 static const struct fabric_ops *real_ops;
 static struct fabric_ops crowded_ops;
 
@@ -459,8 +463,8 @@ static void become_crowded(void)
 }
 
 /*
- * Descriptors can run out before places do. Connections are to give way in the same way then, and a
- * peer that has some gets no more.
+ * Descriptors can run out before the room for connections does. In that case connections must be
+ * displaced in the same way, and a peer that has some gets no more.
  */
 static void arrive__gives_way_where_descriptors_run_out(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A requester whose send buffers are all with calls, each of which needs one more to be sent in:
- * none waits for its time-out, and connections take turns. test_wire_limits has the responder's
- * side of it.
+ * All send buffers of a requester are held by calls, and each call needs one more buffer to be
+ * sent. No call waits for its timeout, and connections are served in turn. test_wire_limits tests
+ * the same for a responder.
  */
 #include "pair_main.h"
 
@@ -10,9 +10,9 @@
 
 #include "engine.h"
 
-#define BUFFERS 16u	       /* the fewest that there can be; one has the engine's zeros */
-#define CALLS	(BUFFERS - 1u) /* so many have all of the others */
-#define ITEMS	6u	       /* with the padding of each, more than a driver gathers */
+#define BUFFERS 16u	       /* the smallest number; one holds the engine's zeros */
+#define CALLS	(BUFFERS - 1u) /* so many calls hold all others */
+#define ITEMS	6u	       /* with the padding of each, more elements than a driver gathers */
 #define FLOWS	3u
 #define ROUNDS	40
 
@@ -38,7 +38,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A NULL call that is gathered from more places than a device takes; NULL: there is no buffer. */
+/* Begins a NULL call that is gathered from more places than a device accepts. Returns NULL if there
+ * is no buffer. */
 static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, void *arg)
 {
 	struct outcome unused;
@@ -69,8 +70,8 @@ static void expect_no_timeout(void)
 	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 }
 
-/* All in the hands of calls that are being made; then all are submitted, with nothing in flight
- * that could bring one back. */
+/* All buffers are held by calls that were begun. Then all calls are submitted. No call is in flight
+ * whose end could free a buffer. */
 static void submit_all(void)
 {
 	struct weir_call *calls[CALLS];
@@ -97,7 +98,7 @@ static void calls__that_each_want_one_more_do_not_wait_for_each_other(void **sta
 	expect_no_timeout();
 }
 
-/* One of several connections that call without a pause. */
+/* One of several connections that make calls without a pause. */
 struct flow {
 	struct weir_conn *conn;
 	uint32_t under_way;
@@ -124,7 +125,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	flow->done += result->status == 0;
 }
 
-/* As many calls of each as it takes for all buffers to be with them. */
+/* Begins as many calls on each connection as it takes to use all buffers. */
 static void fill_flows(uint32_t most)
 {
 	for (uint32_t i = 0; i < FLOWS; i++) {
@@ -151,8 +152,8 @@ static void calls__of_several_connections_take_turns(void **state)
 		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &flows[i].conn), 0);
 	}
 	pair_until(&pair, &nopen, (int)FLOWS);
-	/* Until then a flow's calls wait for the responder's thread of control, and no turn of
-	 * theirs comes. */
+	/* Until then, the calls of a flow wait for the responder's control thread, and are not
+	 * served. */
 	pair_until(&pair, &pair.server_opened, (int)FLOWS);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
 		fill_flows(CALLS / FLOWS);
@@ -170,7 +171,7 @@ static void calls__of_several_connections_take_turns(void **state)
 	expect_no_timeout();
 }
 
-/* All are taken; one more is refused, at once. */
+/* All buffers are in use. One more call is refused at once. */
 static void begin__with_no_buffer_left_is_refused(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -192,7 +193,7 @@ static void begin__with_no_buffer_left_is_refused(void **state)
 		weir_call_abandon(calls[i]);
 }
 
-/* It ends, and its calls with it, while they wait: the others go on. */
+/* The connection ends, and with it its waiting calls. The others continue. */
 static void close__of_a_connection_whose_calls_wait(void **state)
 {
 	struct outcome outcome;

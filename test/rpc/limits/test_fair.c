@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers that are short: connections take turns, and what can't wait is told. */
+/* Lack of buffers: connections are served in turn, and a request that cannot wait gets an error. */
 #include "pair_main.h"
 
 #include <errno.h>
 
 #include "engine.h"
 
-#define MODEST 4u  /* connections with one call at a time */
-#define GREEDY 12u /* calls at a time of another one */
+#define MODEST 4u  /* connections with one call at a time each */
+#define GREEDY 12u /* calls at a time of the other connection */
 #define ROUNDS 20
 #define ITEM   8192u
 #define BIG    20000u
@@ -15,13 +15,13 @@
 static struct pair pair;
 static int nopen;
 
-/* One of several that call without a pause. */
+/* One of several connections that make calls without a pause. */
 struct flow {
 	struct weir_conn *conn;
 	int done;
 };
 
-static struct flow flows[MODEST + 1]; /* the last is greedy */
+static struct flow flows[MODEST + 1]; /* the last connection is greedy */
 
 static void one_bulk_buffer(struct weir_profile *profile)
 {
@@ -61,12 +61,12 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 
 	(void)call;
 	if (result->status != 0)
-		return; /* the engine ends */
+		return; /* the engine is being destroyed */
 	flow->done++;
 	write_call(flow);
 }
 
-/* Its data are pulled to a bulk buffer of the responder's. */
+/* Makes a WRITE call, whose data are read into a bulk buffer of the responder. */
 static void write_call(struct flow *flow)
 {
 	struct outcome unused;
@@ -96,7 +96,8 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 	pair_until(&pair, &nopen, MODEST + 1);
 	for (uint32_t i = 0; i < GREEDY; i++)
 		write_call(&flows[MODEST]);
-	pair_until(&pair, &flows[MODEST].done, GREEDY); /* it has all of its credits, and a queue */
+	/* it now has all of its credits, and queued calls */
+	pair_until(&pair, &flows[MODEST].done, GREEDY);
 	flows[MODEST].done = 0;
 	for (uint32_t i = 0; i < MODEST; i++)
 		write_call(&flows[i]);
@@ -107,8 +108,8 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 			least = flows[i].done < least ? flows[i].done : least;
 	}
 	assert_int_equal(least, ROUNDS);
-	/* One turn each: the greedy one has one call served where each other has one, but for those
-	 * at the ends. */
+	/* Connections are served in turn. The greedy connection has one call served for each call
+	 * of another one, except at the start and the end. */
 	for (uint32_t i = 0; i < MODEST; i++)
 		assert_in_range(flows[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
 	assert_in_range(flows[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
@@ -135,7 +136,7 @@ static void big_first(void)
 	struct outcome outcome;
 
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
 }
 
 static void results__wait_for_a_buffer(void **state)
@@ -162,7 +163,7 @@ static void results__wait_for_a_buffer(void **state)
 static void few_may_wait(struct weir_profile *profile)
 {
 	one_bulk_buffer(profile);
-	profile->waiting_requests = 9; /* three of one connection may wait (quota.h) */
+	profile->waiting_requests = 9; /* three requests of one connection may wait (quota.h) */
 }
 
 static int setup_few(void **state)
@@ -173,7 +174,7 @@ static int setup_few(void **state)
 	return 0;
 }
 
-/* At the limit all wait; the one past it gets an error, and takes nothing from the others. */
+/* At the limit all requests wait. One more gets an error, and takes nothing from the others. */
 static void wait__is_bounded_and_past_it_is_an_error(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -201,7 +202,7 @@ static void wait__is_bounded_and_past_it_is_an_error(void **state)
 	}
 }
 
-/* The same for what is to be pulled. */
+/* The same for requests whose arguments have to be read. */
 static void pull__that_may_not_wait_is_told(void **state)
 {
 	struct mem_buf *all;
@@ -232,7 +233,7 @@ static void pull__that_may_not_wait_is_told(void **state)
 
 static struct mem_buf *sends;
 
-/* The server's send buffers, all of them: a list by their 'user's. */
+/* Takes all send buffers of the server, as a list linked by their 'user'. */
 static void take_sends(void)
 {
 	struct mem_buf *buf;
@@ -251,7 +252,7 @@ static void put_sends(void)
 	}
 }
 
-/* Of the first three, the data are pulled. */
+/* The data of the first three are read by RDMA Read. */
 static uint32_t write_bytes(uint32_t i)
 {
 	return i < 3 ? ITEM + i : 100 + i;
@@ -277,8 +278,8 @@ static void submit_write(uint32_t i)
 	pair_settle(&pair);
 }
 
-/* Calls that were carried out, more than may wait, three with the only buffer for their data: no
- * reply is refused or lost, and what they held is there for the next. */
+/* More calls were carried out than may wait, three of them with the only buffer for their data. No
+ * reply is refused or lost, and the buffers that they held are free for the next calls. */
 static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -312,12 +313,12 @@ static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 		assert_int_equal(outcomes[i].words[2], sum);
 	}
 	assert_int_equal(pair.closed, 0);
-	/* Requests are new again: the next one has its arguments. */
+	/* Request objects are reset: the next request has its own arguments. */
 	pair_call(&pair, PAIR_WRITE, (const uint32_t[]){1, 0, 2}, 3, &outcome);
 	assert_int_equal(outcome.words[0], 3);
 }
 
-/* The connection, then the engine, ends under replies that wait so. */
+/* The connection, and then the engine, ends while replies wait. */
 static void reply__that_waits_ends_with_the_connection_or_the_engine(void **state)
 {
 	(void)state;
@@ -338,7 +339,7 @@ static void reply__that_waits_ends_with_the_connection_or_the_engine(void **stat
 	put_sends();
 }
 
-/* The connection, then the engine, ends under handlers that wait. */
+/* The connection, and then the engine, ends while handlers wait. */
 static void wait__ends_with_the_connection_or_the_engine(void **state)
 {
 	struct mem_buf *all;
@@ -352,7 +353,7 @@ static void wait__ends_with_the_connection_or_the_engine(void **state)
 	assert_int_equal(pair.server->nwaiting, 2);
 	weir_conn_close(pair.conn);
 	pair_until(&pair, &pair.server_closed, 1);
-	assert_int_equal(pair.server->nwaiting, 2); /* the program has them */
+	assert_int_equal(pair.server->nwaiting, 2); /* the program holds the buffers */
 	mem_pool_put(all);
 	pair_settle(&pair);
 	assert_int_equal(pair.server->nwaiting, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that leaves while the program works on its calls, and comes again: what the calls hold
- * counts for it until they are answered. Another engine of the simulated world is that peer.
+ * A peer disconnects while the program works on its calls, and connects again. Until the calls are
+ * answered, all that they hold counts for the peer. The peer is another engine of the simulated
+ * world.
  */
 #include "pair_main.h"
 
@@ -23,7 +24,7 @@
 #define WARM_UP	   4u
 #define POLLS_MAX  1000000u
 
-/* A connection, and what became of it. */
+/* A connection and its events. */
 struct end {
 	struct weir_conn *conn;
 	int opened, closed;
@@ -114,7 +115,7 @@ static void poll_all(uint32_t polls)
 	}
 }
 
-/* False: it was refused. */
+/* Connects. Returns false if the connection was refused. */
 static bool connects(struct weir_engine *engine, struct end *end)
 {
 	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
@@ -127,7 +128,7 @@ static bool connects(struct weir_engine *engine, struct end *end)
 	return end->opened == 1;
 }
 
-/* With an item, where there is a region. */
+/* Submits a call, with an item if there is a region. */
 static void submit_item(struct weir_conn *conn, uint32_t proc, struct outcome *outcome,
 			const struct weir_region *region, const uint8_t *mem)
 {
@@ -149,7 +150,8 @@ static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcom
 	submit_item(conn, proc, outcome, NULL, NULL);
 }
 
-/* After some that are answered, so that its credits grow. How many of the calls the program has. */
+/* Makes some calls that are answered, so that the credits grow, and then calls that the program
+ * holds. Returns the number of held calls. */
 static uint32_t call_later(struct weir_conn *conn)
 {
 	uint32_t before = pair.nlater;
@@ -167,7 +169,7 @@ static uint32_t call_later(struct weir_conn *conn)
 	return pair.nlater - before;
 }
 
-/* Until the peer is refused. The calls that it has left behind. */
+/* Connects and disconnects until the peer is refused. Returns the number of calls that are left. */
 static uint32_t leave_behind(void)
 {
 	uint32_t before = pair.nlater;
@@ -223,7 +225,7 @@ static void left__calls_hold_part_of_the_receives(void **state)
 	(void)state;
 	pair_connect(&pair);
 	before = pair.server->recv_pool->in_use;
-	/* Half of the pool, and what the latest connection made of it. */
+	/* Half of the pool, within the calls of the latest connection. */
 	assert_in_range(leave_behind(), RECVS / 2 - CREDITS, RECVS / 2 + CREDITS);
 	assert_int_equal(pair.server->recv_pool->in_use, before + pair.server->nrecvs_behind);
 	others_go_on();
@@ -239,13 +241,13 @@ static void left__calls_are_bounded_by_send_buffers(void **state)
 	is_admitted_again();
 }
 
-/* Request objects that are free. */
+/* The free request objects of a pool. */
 struct spare {
 	struct weir_request *free;
 	uint32_t nused;
 };
 
-/* Without them, messages that come wait for one. */
+/* Empties the pool, so that messages that arrive wait for a request object. */
 static struct spare empty_pool(struct request_pool *pool)
 {
 	const struct spare spare = {pool->free, pool->nused};
@@ -276,8 +278,8 @@ static void answer_second(struct pair *p)
 	answer(p->later[1]);
 }
 
-/* A connection is gone, and the program has two of its calls. The answer to the first lets a
- * message of another connection have a request; its handler answers the second. */
+/* A connection has ended, and the program holds two of its calls. The answer to the first call
+ * frees a request for a message of another connection, whose handler answers the second call. */
 static void left__last_call_ends_while_another_is_released(void **state)
 {
 	struct request_pool *pool;
@@ -287,7 +289,7 @@ static void left__last_call_ends_while_another_is_released(void **state)
 
 	(void)state;
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
 	pool = pair.server->requests;
 	assert_true(connects(other, &end));
 	assert_in_range(call_later(end.conn), 2, CREDITS);
@@ -313,7 +315,7 @@ static void left__last_call_ends_while_another_is_released(void **state)
 	assert_int_equal(pair.server->nrecvs_behind, 0);
 }
 
-/* Each has arguments that are pulled to a buffer, which the program keeps. */
+/* The arguments of each call are read into a buffer, which the program holds. */
 static void left__calls_hold_part_of_the_bulk_buffers(void **state)
 {
 	struct weir_region *region;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile's [limits], each at its value and one past it, with its counter. In virtual time. */
+/* The profile's [limits]: each limit at its value and one past it, with its counter. Time is
+ * virtual. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -63,8 +64,8 @@ static void pass(uint64_t ns)
 		pair_poll(&pair);
 }
 
-/* Lists of a call: so many Read segments at so many positions, Write chunks, and segments in each.
- */
+/* The lists of a call: numbers of Read segments, of positions, of Write chunks, and of segments in
+ * each. */
 struct lists {
 	uint32_t nreads, npositions, nwrites, nsegs, read_bytes, write_bytes;
 	bool is_over;
@@ -121,13 +122,13 @@ static void message__chunks_segments_and_bytes(void **state)
 	raw_close(&raw);
 }
 
-/* No buffer of the responder's is left: what is admitted stays where it is. */
+/* The responder has no free buffer left, so that an accepted call cannot continue. */
 static void hold_pulls(void)
 {
 	struct outcome outcome;
 
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
 	while ((bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
 		nbufs++;
 }
@@ -200,8 +201,8 @@ static void pull_bytes__of_an_engine(void **state)
 	expect_done(4);
 }
 
-/* A call that was pulled and is then answered with an error counts no longer, though its buffers
- * are needed until the answer is sent. */
+/* A call whose arguments were read is answered with an error. From then on it does not count,
+ * although its buffers are needed until the answer is sent. */
 static void pull_bytes__not_of_a_call_that_is_answered_with_an_error(void **state)
 {
 	static const uint8_t data[2 * ITEM];
@@ -238,7 +239,7 @@ static void pull_timeout__ends_the_connection(void **state)
 	write_call(pair.conn, 0);
 	pass((TIME_MS - 5) * MS);
 	assert_int_equal(pair.server_closed, 0);
-	pass(15 * MS); /* it is looked at now and then */
+	pass(15 * MS); /* the limit is checked from time to time */
 	assert_int_equal(pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
 	assert_int_equal(pair_stats(pair.server).pull_timeouts, 1);
@@ -261,7 +262,7 @@ static void first_call_timeout__of_one_that_never_calls(void **state)
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
 	assert_int_equal(pair_stats(pair.server).first_call_timeouts, 1);
 	pair_until(&pair, &pair.closed, 1);
-	/* One that has called stays, however idle it is. */
+	/* A connection that made a call stays open, however long it is idle. */
 	pair_connect(&pair);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	pass(5 * TIME_MS * MS);
@@ -276,7 +277,8 @@ static void low_shared(struct weir_profile *profile)
 	profile->connections = 4;
 }
 
-/* All requests are with other connections: that it waits for one is not its silence. */
+/* Other connections have all request objects. That a call waits for one does not count as silence
+ * of its connection. */
 static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void **state)
 {
 	struct request_pool *pool;
@@ -348,7 +350,7 @@ static void patient(struct weir_profile *profile)
 		 sim_world_id(pair.world));
 }
 
-/* A reply that the device takes nothing along of. */
+/* Sends a READ call whose reply is too long for the device to copy it at the post. */
 static void send_read_call(void)
 {
 	struct words m = {0};
@@ -371,13 +373,14 @@ static void send_timeout__of_a_peer_that_takes_nothing(void **state)
 		send_read_call();
 		raw_until(&raw, &raw.nmsgs, i + 1);
 	}
-	pass(5 * TIME_MS * MS); /* all were taken: there is no hurry */
+	pass(5 * TIME_MS * MS); /* all were taken, so that no limit is near */
 	for (uint32_t i = 0; i < 3; i++) {
 		send_read_call();
 		pass((TIME_MS - 5) * MS);
 		assert_int_equal(pair.server_closed, 0);
 		if (i < 2) {
-			raw_take_one(&raw); /* just in time, and that counts anew for the next */
+			/* just in time, and the limit for the next one begins anew */
+			raw_take_one(&raw);
 			raw_until(&raw, &raw.nmsgs, 1);
 		}
 	}
@@ -411,7 +414,7 @@ static void send_timeout__begins_with_what_is_sent(void **state)
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_opaque(weir_call_args(call), pair.client_mem,
-			    600); /* more than a device takes along */
+			    600); /* more than the device copies at the post */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, 0);
@@ -444,7 +447,7 @@ static void connections__one_past_the_limit_is_refused(void **state)
 	pair_connect(&pair);
 	first = pair.conn;
 	assert_int_equal(pair_stats(pair.server).connections_refused, 0);
-	for (int i = 0; i < 20; i++) { /* more than there are lines for in the log */
+	for (int i = 0; i < 20; i++) { /* more than the log has lines for */
 		assert_int_equal(pair_connect_begin(&pair), 0);
 		pair_until(&pair, &pair.closed, i + 1);
 		assert_int_equal(pair.close_error, -ECONNREFUSED);
@@ -470,8 +473,8 @@ static uint32_t lines_with(const char *text, const char *what)
 	return n;
 }
 
-/* One that sends more than a receive takes, again and again, on a connection each: in less than a
- * second. */
+/* A peer sends more than a receive holds, again and again within a second, each time on a new
+ * connection. */
 static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 {
 	static uint8_t message[2000];
@@ -502,7 +505,7 @@ static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 	assert_int_equal(stats.log_lines_left_out, 20 - LOG_RATE_LINES);
 	assert_int_equal(ends->left_out, 20 - LOG_RATE_LINES);
 	free(text);
-	/* The first of another second says how many those were. */
+	/* The first line in another second says how many were left out. */
 	log = open_memstream(&text, &len);
 	assert_non_null(log);
 	ends->window_ns -= LOG_RATE_WINDOW_NS;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Beside a peer that sends all that the driver takes, another connection of the same engine loses
- * no call, and its calls take at most twice as many of the engine's polls as alone, each of which
- * serves the other peer a few times at most; where it has calls enough under way, it is served as
- * often as the other. Over shm: in sim a poll is an event, of whoever's.
+ * One peer sends as much as the driver accepts. Another connection of the same engine loses no
+ * call, and its calls take at most twice as many polls of the engine as alone. Each of these polls
+ * serves the first peer a few times at most. If the other connection has enough calls in flight, it
+ * is served as often as the first peer. The test runs over shm, because in sim each poll is an
+ * event, whichever engine polls.
  */
 #include "pair_main.h"
 
@@ -11,7 +12,7 @@
 
 #define CALLS 300u
 #define BURST 16u
-#define SHARE 8u /* messages of a connection, when there are others, in one poll */
+#define SHARE 8u /* messages of a connection in one poll, if there are others */
 
 static struct pair pair;
 static struct raw raw;
@@ -50,8 +51,8 @@ static void flood(uint32_t len)
 		post(BURST, len);
 }
 
-/* What CALLS honest calls take, one after the other, while messages of 'len' bytes go out, or none.
- */
+/* Returns the polls that CALLS honest calls take, one after the other. Meanwhile messages of 'len'
+ * bytes are sent, or none. */
 static uint64_t measure(uint32_t len)
 {
 	uint64_t polls = 0;
@@ -82,8 +83,8 @@ static uint64_t served(const struct weir_engine_stats *stats)
 	return stats->requests_received + stats->errors_sent + stats->dropped;
 }
 
-/* The first message alone, until it was served: a driver fetches a region when it is first named.
- * What is sent meanwhile would be more than the one credit that the peer has. */
+/* Sends the first message alone and waits until it was served, because a driver fetches a region
+ * when it is first named. Messages sent meanwhile would exceed the one credit that the peer has. */
 static void send_first(uint32_t len)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -112,8 +113,8 @@ static void beside(const struct words *message)
 	weir_engine_stats(pair.server, &before);
 	under = measure(message->n * 4);
 	weir_engine_stats(pair.server, &after);
-	/* It was served meanwhile: more came of it than of the other, and no more at a time than
-	 * its share. */
+	/* The first peer was served meanwhile: more often than the other, and in each poll no more
+	 * than its share. */
 	assert_true(served(&after) > served(&before) + 2 * CALLS);
 	assert_true(served(&after) <=
 		    served(&before) + CALLS + SHARE * (after.polls - before.polls));
@@ -164,8 +165,8 @@ static void beside__pulls_without_end(void **state)
 	beside(&m);
 }
 
-/* It has been silent for so long that the driver polls it less often than others, when it begins.
- */
+/* The connection was silent for so long that the driver polls it less often than others when it
+ * begins. */
 static void beside__calls_after_a_silence(void **state)
 {
 	for (uint32_t i = 0; i < 10; i++)
@@ -183,7 +184,8 @@ static void count_done(struct weir_call *call, const struct weir_result *result,
 	ndone++;
 }
 
-/* Calls of a depth that fills its share: at least as many are served as of the flood. */
+/* Enough calls are in flight to fill the connection's share. At least as many of them are served as
+ * messages of the flood. */
 static void beside__half_of_the_service(void **state)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, NULL);
@@ -196,7 +198,7 @@ static void beside__half_of_the_service(void **state)
 	(void)state;
 	words_put(&m, 7, 9, 1, 1, 0, 0, 0, 0);
 	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0);
-	measure(0); /* past the first credit */
+	measure(0); /* there is more than one credit after it */
 	memcpy(raw.base + RAW_SEND_AT, m.w, m.n * 4);
 	params.done = count_done;
 	ndone = 0;

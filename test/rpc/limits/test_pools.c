@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile's [memory], and windows: the last one that there is, and one call or connection more,
- * with its counter. */
+/* The pools of the profile's [memory], and windows: the last free element, and then one call or
+ * connection more, with its counter. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Of the responder's buffers for what it pulls, 'left' are free. */
+/* Takes the responder's bulk buffers until 'left' are free. */
 static void take_all_but(uint32_t left)
 {
 	while (nbufs < BUFS_MAX && (bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
@@ -60,7 +60,8 @@ static void write_call(uint32_t i, uint32_t bytes)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* A connection takes receives when it is made: with as many as it needs, and with one less. */
+/* A connection takes receives when it is made. The test runs with as many as it needs, and with one
+ * less. */
 static void recv_buffers__too_few_for_one_more_connection(void **state)
 {
 	struct mem_pool *pool = pair.server->recv_pool;
@@ -86,7 +87,7 @@ static void recv_buffers__too_few_for_one_more_connection(void **state)
 		mem_pool_put(recvs[--n]);
 }
 
-/* The longest Long Call that a buffer takes, and one byte more. */
+/* The longest Long Call that a buffer holds, and one byte more. */
 static void bulk_buffer_bytes__of_a_call_that_is_pulled(void **state)
 {
 	(void)state;
@@ -102,7 +103,7 @@ static void bulk_buffer_bytes__of_a_call_that_is_pulled(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* The program's own: what a call says that its arguments and its results may be. */
+/* Buffers of the program: the sizes of arguments and of results that a call may state. */
 static void long_buffer_bytes__of_arguments_and_of_results(void **state)
 {
 	const uint32_t most = (uint32_t)pair.profile.long_buffer_bytes;
@@ -131,7 +132,7 @@ static void long_buffer_bytes__of_arguments_and_of_results(void **state)
 	}
 }
 
-/* Only one call at a time has what it is pulled to. */
+/* Only one call at a time has the buffer for its arguments. */
 static void bulk_buffers__one_call_past_them_waits(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -141,7 +142,7 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	take_all_but(1);
 	write_call(0, ITEM);
 	pair_until(&pair, &outcomes[0].done, 1);
-	pair_settle(&pair); /* and its buffer came back */
+	pair_settle(&pair); /* and its buffer is free */
 	stats = pair_stats(pair.server);
 	assert_int_equal(stats.buffer_waits, 0);
 	take_all_but(0);
@@ -156,7 +157,7 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	assert_int_equal(outcomes[1].status, 0);
 }
 
-#define WINDOWS 64u /* the fewest that there can be */
+#define WINDOWS 64u /* the smallest number */
 
 static void few_windows(struct weir_profile *profile)
 {
@@ -167,7 +168,8 @@ static void few_windows(struct weir_profile *profile)
 	profile->send_buffers = 256;
 }
 
-/* Calls that have one each, until none is left; the next waits, and is sent when one came back. */
+/* Calls use one window each until none is left. The next call waits, and is sent when a window is
+ * free. */
 static void windows__one_call_past_them_waits(void **state)
 {
 	static const struct weir_ulb_proc proc = {.proc = PAIR_LATER, .result_items_max = 1};
@@ -183,7 +185,7 @@ static void windows__one_call_past_them_waits(void **state)
 	(void)state;
 	pair_start(&pair, few_windows);
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
 	for (uint32_t i = 0; i <= WINDOWS; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RDMA Reads up to what the device has in flight at a time, and beyond: those wait, and none fails.
- */
+/* RDMA Reads up to the number that the device has in flight, and more: the additional ones wait,
+ * and none fails. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -70,7 +70,7 @@ static void reads__of_calls_at_the_limit_and_past_it(void **state)
 
 	(void)state;
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
 	for (uint32_t n = LIMIT; n <= CALLS; n++) {
 		write_calls(n);
 		assert_in_range(sim_reads_most(pair.world), 1, LIMIT);
@@ -79,7 +79,7 @@ static void reads__of_calls_at_the_limit_and_past_it(void **state)
 	assert_int_equal(pair.server_closed, 0);
 }
 
-/* One chunk of so many segments, each a READ. */
+/* Checks a call with one chunk of so many segments, each of which is a Read. */
 static void expect_pulled(uint32_t nsegs)
 {
 	struct words m = {0}, r = {0};

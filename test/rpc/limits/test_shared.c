@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that share the receives of their engine: what each takes, and what its peer may not
- * take from others. */
+/* Connections that share the receives of their engine: how many each uses, and how many a peer must
+ * leave to others. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define CONNS	 12u
 #define CALLS	 24u
 #define CREDITS	 16u
-#define BURST	 8u /* fewer than one of two connections is granted */
+#define BURST	 8u /* fewer than each of two connections is granted */
 #define SEGMENTS 60u
 
 static struct pair pair;
@@ -86,7 +86,7 @@ static void expect_within(const struct weir_engine *engine)
 	for (uint32_t i = 0; i < srq->nbufs; i++)
 		nheld += engine_srq_is_held(srq->bufs[i]);
 	assert_in_range(srq->credits.shared, 0, srq->credits.capacity);
-	/* What is granted and did not come yet finds a receive. */
+	/* There is a receive for each granted call that has not yet arrived. */
 	assert_true(srq->credits.shared - nheld <= srq->nbufs - nheld - srq->slack);
 	assert_int_equal(engine->dev->stats.rnr, 0);
 }
@@ -101,7 +101,7 @@ static void idle__connections_take_no_receives_and_no_requests(void **state)
 	assert_int_equal(pair.server->recv_pool->in_use, taken);
 	assert_int_equal(pair.client->recv_pool->in_use, taken);
 	assert_int_equal(pair.server->srq->credits.shared, CONNS); /* one credit each */
-	/* Nor does a requester's keep what it would begin with. */
+	/* A requester's connections do not keep the credits that they would begin with either. */
 	for (uint32_t polls = 0;
 	     pair.client->srq->credits.shared > CONNS && pair_wait(&pair, polls); polls++)
 		pair_poll(&pair);
@@ -136,7 +136,7 @@ static void busy__all_at_once_stay_within_the_queue(void **state)
 		assert_int_equal(outcomes[i % CONNS][i / CONNS].status, 0);
 }
 
-/* Many calls that nobody answers, on one credit. */
+/* A peer makes many calls that nobody answers, with one credit. */
 static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -163,7 +163,7 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 	raw_until(&raw, &raw.disconnected, 1);
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(stats.credits_exceeded, 1);
-	/* What the program has of it, it keeps; and the receives with it. */
+	/* The calls that the program has stay, and so do their receives. */
 	raw_settle(&raw);
 	assert_int_equal(pair.nlater, 1 + ENGINE_RECV_RESERVE);
 	assert_int_equal(pair.server->srq->credits.shared, CONNS + pair.nlater);
@@ -191,8 +191,8 @@ static void idle__gives_credits_back(void **state)
 		pair_until(&pair, &outcomes[i].done, 1);
 	assert_true(pair.server->srq->credits.shared > CONNS);
 	assert_true(pair.client->srq->credits.shared > CONNS);
-	/* The requester knows by itself. The responder has to say so, with replies: one call now
-	 * and then does it. */
+	/* The requester knows by itself that it is idle. The responder must announce it in replies,
+	 * for which an occasional call suffices. */
 	for (uint32_t i = 0; i < 12; i++) {
 		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
 			pair_poll(&pair);
@@ -205,7 +205,8 @@ static void idle__gives_credits_back(void **state)
 	assert_int_equal(pair.server->srq->credits.shared, CONNS);
 }
 
-/* Calls that wait for credits are demand, however slow the replies are that bring these. */
+/* Calls that wait for credits count as demand, however slow the replies are that bring the
+ * credits. */
 static void slow__replies_do_not_keep_calls_one_by_one(void **state)
 {
 	static struct outcome outcomes[CALLS];
@@ -238,7 +239,7 @@ static void connection__that_finds_no_receive_left_is_refused(void **state)
 	uint32_t shared = pool->shared;
 
 	(void)state;
-	pool->shared = pool->capacity; /* as if others had them all */
+	pool->shared = pool->capacity; /* as if other connections had them all */
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[0]), -ENOBUFS);
 	pool->shared = shared;
 	assert_int_equal(pair.client->nconnections, 0);
@@ -256,7 +257,7 @@ static void choose_with_few(struct weir_profile *profile)
 {
 	choose(profile);
 	profile->connections = 64;
-	profile->recv_buffers = 64; /* which serve one connection of 16 credits */
+	profile->recv_buffers = 64; /* which suffice for one connection of 16 credits */
 }
 
 static void choose_with_domains(struct weir_profile *profile)
@@ -265,7 +266,7 @@ static void choose_with_domains(struct weir_profile *profile)
 	profile->protection = WEIR_PROTECTION_CONNECTION;
 }
 
-/* 'auto': over shm alone, and where it can be. */
+/* 'auto' shares receives over shm only, and only where possible. */
 static void automatic__shares_over_shm(void **state)
 {
 	bool is_shm = strcmp(pair_driver, "shm") == 0;
@@ -299,7 +300,7 @@ static int setup_patient(void **state)
 	return 0;
 }
 
-/* A READ into more segments than Writes are listed at a time. */
+/* Sends a READ into more segments than are listed at a time for Writes. */
 static void send_scattered(uint32_t nsegs)
 {
 	struct words m = {0};
@@ -313,8 +314,8 @@ static void send_scattered(uint32_t nsegs)
 	raw_send_words(&raw, &m);
 }
 
-/* Replies whose Writes wait for places in the send queue when their connection ends: the requests
- * serve others then, which know nothing of what was left. */
+/* A connection ends while Writes of its replies wait for room in the send queue. Its request
+ * objects then serve others, without any of the old state. */
 static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 {
 	static struct outcome outcomes[BURST];
@@ -323,7 +324,7 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 	(void)state;
 	pair_connect(&pair);
 	submit(pair.conn, PAIR_NULL, &outcomes[0]);
-	pair_until(&pair, &outcomes[0].done, 1); /* past the first credit */
+	pair_until(&pair, &outcomes[0].done, 1); /* there is more than one credit after it */
 	raw_open(&raw, &pair);
 	raw.stops = true;
 	raw_connect(&raw);
@@ -332,7 +333,7 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 		send_scattered(SEGMENTS);
 		raw_until(&raw, &raw.nmsgs, i + 1);
 	}
-	/* The first leaves room for 16 Writes of the next, and not for the 16 after those. */
+	/* The first one leaves room for 16 Writes of the next, but not for the 16 after those. */
 	raw_settle(&raw);
 	send_scattered(conn_tx_room(pair.server_conn) - 24);
 	for (uint32_t i = 1; i < BURST; i++)
@@ -343,8 +344,8 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 
 		ncut += req->tx_waiter.is_waiting && req->xfers_done > 0 && req->xfers_after > 0;
 	}
-	if (pair.world) /* shm's ring takes messages ahead of receives, and nothing waits behind
-			   them */
+	/* the ring of shm accepts messages before there are receives, so that nothing waits */
+	if (pair.world)
 		assert_in_range(ncut, 1, BURST);
 	raw_close(&raw);
 	pair_until(&pair, &pair.server_closed, 1);
@@ -376,8 +377,8 @@ static int setup_narrow(void **state)
 	return 0;
 }
 
-/* Replies that are answered at once, as long as the ring takes them; the others wait for it, with
- * the credits that they grant, and none is lost or granted twice. */
+/* Replies are sent at once as long as the ring has room. The others wait for room, with the credits
+ * that they grant. No credit is lost or granted twice. */
 static void reply__finds_the_ring_full(void **state)
 {
 	const uint32_t count = 2000, ncalls = 15, in_use = pair.server->send_pool->in_use;
@@ -435,7 +436,7 @@ static void reply__finds_the_ring_full(void **state)
 	}
 }
 
-/* One more in the ring, without a poll of its reader. */
+/* Puts one more message into the ring, without a poll of its reader. */
 static void put_words(const struct words *m)
 {
 	struct fabric_sge sge = {(uint8_t *)(uintptr_t)m->w, 4 * m->n, 0};
@@ -455,15 +456,15 @@ static void put_call(uint32_t xid, uint32_t credits, uint32_t proc)
 	put_words(&m);
 }
 
-/* The same in a row: of those that the device shows one behind the other none but the first has
- * been looked at by a tick. */
+/* The same with consecutive messages. The driver delivers several of them in one poll, and a tick
+ * has seen only the first. */
 static void excess__in_a_row_ends_the_connection(void **state)
 {
 	static struct outcome outcomes[CONNS];
 	uint32_t max;
 
 	(void)state;
-	/* More request objects than that have been used, and are at hand. */
+	/* More request objects than that were used, and are free. */
 	connect_all();
 	for (uint32_t i = 0; i < CONNS; i++)
 		submit(conns[i], PAIR_LATER, &outcomes[i]);
@@ -484,7 +485,7 @@ static void excess__in_a_row_ends_the_connection(void **state)
 	raw_close(&raw);
 }
 
-/* A READ into so many segments, of 8 bytes each: one place in the send queue more than that. */
+/* A READ into so many segments of 8 bytes. It needs one entry of the send queue more than that. */
 static void put_read(uint32_t nsegs)
 {
 	struct words m = {0};
@@ -498,8 +499,8 @@ static void put_read(uint32_t nsegs)
 	put_words(&m);
 }
 
-/* A reply waits for a place in the send queue, and later ones, which need none, pass it by, with
- * less to grant: what it grants the peer may use all the same. */
+/* A reply waits for an entry in the send queue. Later replies, which need none and grant fewer
+ * credits, pass it. The peer may use the credits that the first reply grants nevertheless. */
 static void reply__passed_by_others_grants_what_it_says(void **state)
 {
 	struct words r;
@@ -507,7 +508,7 @@ static void reply__passed_by_others_grants_what_it_says(void **state)
 	(void)state;
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
-	put_read(1); /* the region can be reached at once from then on */
+	put_read(1); /* from then on the region needs no wait */
 	raw_until(&raw, &raw.nmsgs, 1);
 	put_call(1, CREDITS, PAIR_NULL);
 	raw_until(&raw, &raw.nmsgs, 2);
@@ -517,7 +518,7 @@ static void reply__passed_by_others_grants_what_it_says(void **state)
 	raw.nmsgs = 0;
 	for (uint32_t i = 0; i < 3; i++)
 		put_read(16);
-	put_read(12); /* the last place */
+	put_read(12); /* the last entry */
 	put_call(20, CREDITS, PAIR_NULL);
 	for (uint32_t i = 0; i < 5; i++)
 		put_call(30 + i, 1, PAIR_NULL);
@@ -564,7 +565,7 @@ static int run(void)
 
 	if (pair_driver[0] == 's' && pair_driver[1] == 'h')
 		failed += cmocka_run_group_tests_name("shared, rings", of_rings, NULL, NULL);
-	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* it takes a minute */
+	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* it would take a minute */
 		failed += cmocka_run_group_tests_name("shared, idle", in_virtual_time, NULL, NULL);
 	return failed;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where connections share their receives, the end of one costs time for what is its own. */
+/* If connections share their receives, the end of one takes time only for what belongs to it. */
 #include "pair_main.h"
 
 #include <stdint.h>
@@ -48,7 +48,7 @@ static void submit_to(struct weir_conn *conn, uint32_t proc, uint32_t i)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Requests that others had once are not looked at, however many they are. */
+/* Requests that belonged to others before are not checked, however many there are. */
 static void lost__looks_at_its_own_requests(void **state)
 {
 	struct request_pool *pool;
@@ -67,7 +67,7 @@ static void lost__looks_at_its_own_requests(void **state)
 	weir_conn_close(pair.conn);
 	pair_until(&pair, &pair.server_closed, 1);
 	pair_release_later(&pair);
-	assert_null(pair.server->requests); /* the last one of its connections is gone */
+	assert_null(pair.server->requests); /* the last of its connections has ended */
 }
 
 static uint32_t count_held(const struct engine_srq *srq)
@@ -79,7 +79,7 @@ static uint32_t count_held(const struct engine_srq *srq)
 	return n;
 }
 
-/* Connects the connection that a test then loses. Both sides open in polls of their own. */
+/* Connects the connection that a test then loses. Each side opens in a poll of its own. */
 static void connect_lost(void)
 {
 	const struct weir_connect_options options = {0};
@@ -91,14 +91,14 @@ static void connect_lost(void)
 	assert_true(weir_conn_is_open(lost));
 }
 
-/* Past the first credit. */
+/* Makes a call, so that there is more than one credit. */
 static void warm_up(struct weir_conn *conn)
 {
 	submit_to(conn, PAIR_NULL, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 }
 
-/* Nor are receives that others hold, or nobody. */
+/* Receives that belong to others, or to no connection, are not checked either. */
 static void lost__looks_at_its_own_receives(void **state)
 {
 	struct engine_srq *srq;
@@ -115,7 +115,7 @@ static void lost__looks_at_its_own_receives(void **state)
 	srq = pair.server->srq;
 	all = srq->bufs;
 	assert_int_equal(count_held(srq), CALLS);
-	srq->bufs = NULL; /* who goes through all of them does not come far */
+	srq->bufs = NULL; /* code that goes through all of them would crash */
 	weir_conn_close(lost);
 	pair_until(&pair, &pair.server_closed, 1);
 	srq->bufs = all;
@@ -127,8 +127,8 @@ static void lost__looks_at_its_own_receives(void **state)
 	assert_int_equal(count_held(srq), 0);
 }
 
-/* A reply that nobody waits for leaves nothing to the next request, of whatever connection, that
- * has the same object. */
+/* A reply that nobody waits for leaves no state for the next request with the same object, on any
+ * connection. */
 static void lost__error_is_not_the_next_requests(void **state)
 {
 	(void)state;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer that stalls, of each pool that its calls can take from: it gets its quota of the pool and
- * no more, and calls of another connection go on. A raw peer stalls: it takes as many replies as it
- * has receives and posts none again. Over sim the other connection is another peer's. Over shm both
- * are of one user, and only the connections differ.
+ * A peer stalls, for each pool that its calls can use. It gets its quota of the pool and no more,
+ * and calls of another connection continue. A raw peer stalls: it takes as many replies as it has
+ * receives and posts none again. Over sim the other connection belongs to another peer. Over shm
+ * both belong to one user, and only the connections differ.
  *
- * Each test counts what the pool has left and calls that complete. None of them measures time.
+ * Each test counts the free elements of the pool and the calls that complete. None of them measures
+ * time.
  */
 #include "pair_main.h"
 
@@ -30,7 +31,8 @@
 
 static struct pair pair;
 static struct raw raw;
-static uint32_t granted, nfirst; /* credits; calls that were answered before the test began */
+/* granted credits; calls that were answered before the test began */
+static uint32_t granted, nfirst;
 static struct mem_buf *bufs[BUFS_MAX];
 static uint32_t nbufs;
 
@@ -42,7 +44,7 @@ static void few(struct weir_profile *profile)
 	profile->waiting_requests = WAITERS;
 	profile->replay_entries = REPLAYS;
 	profile->recv_buffers = 256;
-	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test takes */
+	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test runs */
 	if (strcmp(pair_driver, "shm") == 0)
 		snprintf(profile->driver_options, sizeof(profile->driver_options),
 			 "ring_kib=8,rnr_retry=7");
@@ -66,8 +68,8 @@ static void send_call(uint32_t xid, uint32_t proc, uint32_t word)
 	raw_send_words(&raw, &m);
 }
 
-/* A READ to a Write chunk of two segments. Its reply holds its buffer until the Send completes,
- * with every driver. */
+/* Sends a READ with a Write chunk of two segments. Its reply holds its buffer until the Send
+ * completes, with every driver. */
 static void send_read(uint32_t xid)
 {
 	struct words m = {0};
@@ -81,7 +83,7 @@ static void send_read(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* One with a Reply chunk. */
+/* Sends a call with a Reply chunk. */
 static void send_big(uint32_t xid)
 {
 	struct words m = {0};
@@ -93,7 +95,7 @@ static void send_big(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* One whose data are to be pulled, and which the program keeps until pair_release_later(). */
+/* Sends a call whose data must be read, and which the program holds until pair_release_later(). */
 static void send_later(uint32_t xid)
 {
 	struct words m = {0};
@@ -106,7 +108,7 @@ static void send_later(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* A Long Call of 'n' chunks. Before its program is known, there has to be a buffer for each. */
+/* Sends a Long Call of 'n' chunks. It needs a buffer for each chunk before its program is known. */
 static void send_long(uint32_t xid, uint32_t n)
 {
 	struct words m = {0};
@@ -139,7 +141,7 @@ static void one_call(uint32_t proc, uint32_t word)
 	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
 }
 
-/* The raw peer has taken what it will ever take; its next calls, 'granted' of them, are within its
+/* After this the raw peer takes no more messages. Its next 'granted' calls are within its
  * credits. */
 static void stall(void)
 {
@@ -167,7 +169,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Over shm, messages without a receive fit the ring. It is full from here on. */
+/* Over shm, messages without a receive fit into the ring. This fills the ring. */
 static int setup_full(void **state)
 {
 	setup(state);
@@ -195,7 +197,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Nothing of the peer that stalls was lost, and nothing made it end. */
+/* Nothing of the stalled peer was lost, and nothing ended its connection. */
 static void expect_stalled(void)
 {
 	assert_int_equal(pair.server_closed, 0);
@@ -208,7 +210,7 @@ static uint32_t left(const struct mem_pool *pool)
 	return pool->count - pool->in_use;
 }
 
-/* Send buffers and requests, by replies that wait to be taken. Calls go on to come as far as
+/* Replies that are not taken hold send buffers and requests. Calls continue to arrive as far as
  * credits and receives allow. */
 static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **state)
 {
@@ -225,7 +227,7 @@ static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **st
 	expect_stalled();
 }
 
-/* What waited is answered when the peer takes replies again. */
+/* The waiting calls are answered when the peer takes replies again. */
 static void replies__go_on_when_the_peer_does(void **state)
 {
 	int n = (int)granted + (int)(nfirst - RAW_RECVS - 1);
@@ -246,7 +248,7 @@ static void replies__go_on_when_the_peer_does(void **state)
 	expect_stalled();
 }
 
-/* Bulk buffers, by long replies that wait to be taken. */
+/* Long replies that are not taken hold bulk buffers. */
 static void bulk__of_replies_that_are_not_taken(void **state)
 {
 	(void)state;
@@ -260,7 +262,7 @@ static void bulk__of_replies_that_are_not_taken(void **state)
 	expect_stalled();
 }
 
-/* Bulk buffers, by data that the program does not give back. */
+/* Data that the program does not release hold bulk buffers. */
 static void bulk__of_calls_that_the_program_keeps(void **state)
 {
 	(void)state;
@@ -271,22 +273,23 @@ static void bulk__of_calls_that_the_program_keeps(void **state)
 	assert_int_equal(left(pair.server->bulk_pool), BULK - pair.nlater);
 	for (uint32_t i = 0; i < CALLS; i++)
 		one_call(PAIR_BIG, BIG);
-	/* Each has its turn when those before it are done. */
+	/* Calls are served in turn when the calls before them have ended. */
 	for (uint32_t handled = 0; handled < granted;) {
 		handled += pair.nlater;
 		pair_release_later(&pair);
 		raw_settle(&raw);
 		if (pair.nlater == 0)
-			break; /* replies are not taken, and have their own quota */
+			break; /* replies are not taken; they have a quota of their own */
 	}
 	expect_stalled();
 }
 
-/* What a peer could not get even if nobody else had a buffer is no reason for others to wait. */
+/* A request that a peer could not get even if nobody else had a buffer does not make others
+ * wait. */
 static void bulk__that_the_peer_itself_holds_keeps_nobody_waiting(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < BULK * 2 / 5; i++) /* a connection's quota */
+	for (uint32_t i = 0; i < BULK * 2 / 5; i++) /* the quota of a connection */
 		send_later(100 + i);
 	raw_settle(&raw);
 	assert_int_equal(left(pair.server->bulk_pool), BULK - BULK * 2 / 5);
@@ -313,7 +316,8 @@ static void put_bulk(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* Of two peers, one holds buffers, and the other needs more than are left. A third one goes on. */
+/* One of two peers holds buffers, and the other needs more than are left. A third peer
+ * continues. */
 static void bulk__that_two_peers_withhold_leaves_time_to_others(void **state)
 {
 	(void)state;
@@ -332,7 +336,7 @@ static void bulk__that_two_peers_withhold_leaves_time_to_others(void **state)
 	expect_stalled();
 }
 
-/* Places for requests that wait: the other connection's may wait, too. */
+/* Entries for waiting requests: requests of the other connection may wait as well. */
 static void waiters__of_one_connection_leave_places_for_others(void **state)
 {
 	struct outcome outcomes[2];
@@ -364,7 +368,7 @@ static void waiters__of_one_connection_leave_places_for_others(void **state)
 	expect_stalled();
 }
 
-/* Entries of the duplicate request cache, by calls that the program has. */
+/* Calls that the program has hold entries of the duplicate request cache. */
 static void replays__that_are_carried_out_leave_entries_for_others(void **state)
 {
 	(void)state;
@@ -379,8 +383,8 @@ static void replays__that_are_carried_out_leave_entries_for_others(void **state)
 	expect_stalled();
 }
 
-/* The rule itself: whatever one peer took while it could, another one that comes gets half of what
- * it would have alone. */
+/* The rule itself: however much one peer took, another peer gets half of what it would have
+ * alone. */
 static void rule__leaves_half_to_others(void **state)
 {
 	(void)state;
@@ -391,7 +395,7 @@ static void rule__leaves_half_to_others(void **state)
 			one++;
 		alone = one;
 		assert_in_range(alone, 1, count * 2 / 5 + 1);
-		/* A peer takes what it can by 64 connections. */
+		/* A peer takes as much as it can with 64 connections. */
 		for (bool more = true; more;) {
 			more = false;
 			for (uint32_t i = 0; i < 64; i++)
@@ -407,8 +411,8 @@ static void rule__leaves_half_to_others(void **state)
 		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
 		assert_in_range(other, 1, UINT64_MAX);
 	}
-	/* A peer that holds nothing gets more than a quota, and the last one, but leaves some to
-	 * others. */
+	/* A peer that holds nothing gets more than a quota, and the last element as well, but
+	 * leaves some to others. */
 	assert_true(engine_quota_allows(0, 0, 9, 6));
 	assert_false(engine_quota_allows(0, 0, 9, 7));
 	assert_true(engine_quota_allows(0, 0, 1, 1));
@@ -417,7 +421,7 @@ static void rule__leaves_half_to_others(void **state)
 	assert_false(engine_quota_allows(0, 1, 7, 7));
 }
 
-/* Each of many peers sends one large request and stalls: another one still gets one buffer. */
+/* Each of many peers sends one large request and stalls. Another peer still gets one buffer. */
 static void rule__large_requests_of_many_peers_leave_one(void **state)
 {
 	(void)state;

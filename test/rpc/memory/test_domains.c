@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A protection domain for each connection (policy 'pool', 'protection = connection'): a key that
- * one peer was given opens nothing to another (RFC 8166 section 8.1). Two raw peers are the
+ * one peer was given gives no access to another peer (RFC 8166 section 8.1). Two raw peers are the
  * responders of one engine.
  */
 #include "pair_main.h"
@@ -62,7 +62,7 @@ struct named {
 	uint64_t offset;
 };
 
-/* A READ of LEN bytes on one of the connections, as its peer sees it. */
+/* Begins a READ of LEN bytes on one of the connections. Returns the chunk as its peer sees it. */
 static struct named start_read(int i)
 {
 	struct weir_call_params params;
@@ -81,7 +81,7 @@ static struct named start_read(int i)
 	return (struct named){m.w[0], m.w[7], (uint64_t)m.w[9] << 32 | m.w[10]};
 }
 
-/* What was asked for is written; the shortest answer that there is ends the call. */
+/* Writes the result, and ends the call with the shortest answer. */
 static void finish(int i, const struct named *named)
 {
 	struct words r = {0};
@@ -107,8 +107,8 @@ static void key__each_connection_has_its_own(void **state)
 	assert_int_not_equal(named[0].handle, named[1].handle);
 	finish(0, &named[0]);
 	finish(1, &named[1]);
-	/* The next call on a connection names the same memory by the same key, which lives as long.
-	 */
+	/* The next call on a connection names the same memory with the same key, which stays
+	 * valid. */
 	assert_int_equal(start_read(0).handle, named[0].handle);
 }
 
@@ -131,7 +131,7 @@ static void refused(enum fabric_op op)
 	assert_memory_equal(pair.client_mem, pair.client_mem + 1, LEN - 1);
 	assert_int_equal(raws[1].mem[0], 0x22);
 	assert_memory_equal(raws[1].mem, raws[1].mem + 1, LEN - 1);
-	/* The one whose key it was goes on. */
+	/* The connection to which the key belongs continues. */
 	assert_int_equal(outcomes[0].done, 0);
 	finish(0, &named);
 	named = start_read(0);
@@ -151,7 +151,7 @@ static void key__8_1_is_refused_over_another_connection_to_read(void **state)
 	refused(FABRIC_READ);
 }
 
-/* Neither what stands for keys, nor anything else that a responder's memory goes by, opens it. */
+/* Neither the values in place of keys, nor any other key of a responder's memory, gives access. */
 static void responder__has_no_keys(void **state)
 {
 	const struct mem_keys *keys;

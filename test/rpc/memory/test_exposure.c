@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exposure policies between two engines: what is chosen, who ends keys, what waits. What a peer may
- * do with a key is in test_windows.c.
+ * Exposure policies between two engines: which policy is chosen, who ends keys, and which calls
+ * wait. test_windows.c tests what a peer may do with a key.
  */
 #include "pair_main.h"
 
@@ -61,12 +61,13 @@ static void multi(uint32_t n)
 
 		outcome_init(&outcomes[i], &pair);
 		params = pair_params(PAIR_MULTI, &outcomes[i]);
-		params.results_max_bytes = 10000; /* and a Reply chunk, which stays unused */
+		/* offers a Reply chunk as well, which stays unused */
+		params.results_max_bytes = 10000;
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		for (uint32_t j = 0; j < 8192; j++)
 			mem[j] = pair_byte(
-				j); /* the same for all: the program has one place for them */
+				j); /* the same for all: the program has one place for data */
 		weir_xdr_put_u32(weir_call_args(call), i);
 		assert_int_equal(weir_call_arg_item(call, pair.client_region, mem, LEN), 0);
 		weir_xdr_put_u32(weir_call_args(call), 2);
@@ -113,7 +114,7 @@ static void call__waits_for_windows(void **state)
 	multi(8);
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.windows_bound, 8 * 5);
-	/* Other connections hold nearly all: it goes on, one after the other. */
+	/* Other connections hold nearly all windows. The calls continue one after the other. */
 	for (uint32_t left = 7; left >= 5; left--) {
 		struct fabric_mw *taken[64];
 		uint32_t n = 0;
@@ -139,11 +140,11 @@ static void cancel__one_that_waits_for_a_credit(void **state)
 	call[1] = begin(PAIR_LATER, &other);
 	for (int i = 0; i < 2; i++) {
 		weir_xdr_put_u32(weir_call_args(call[i]), 1);
-		assert_int_equal(weir_call_cancel(call[i]), -EINVAL); /* not submitted */
+		assert_int_equal(weir_call_cancel(call[i]), -EINVAL); /* it was not submitted */
 		assert_int_equal(weir_call_submit(call[i]), 0);
 	}
 	assert_int_equal(weir_call_cancel(call[1]), 0);
-	assert_int_equal(weir_call_cancel(call[1]), -EINVAL); /* being ended already */
+	assert_int_equal(weir_call_cancel(call[1]), -EINVAL); /* it is about to end already */
 	pair_until(&pair, &other.done, 1);
 	assert_int_equal(other.status, -ECANCELED);
 	assert_int_equal(outcome.done, 0);
@@ -168,15 +169,15 @@ static void policy__auto_is_window_where_that_keeps_peers_out(void **state)
 	pair_exposure = WEIR_EXPOSURE_POOL;
 	pair_start(&pair, NULL);
 	assert_false(pair.client->uses_windows);
-	assert_false(pair.client->revokes_access); /* keys hold on: what came is copied before it is
-						      checked */
+	/* keys stay valid, because data are copied before they are checked */
+	assert_false(pair.client->revokes_access);
 	pair_connect(&pair);
 	multi(2);
 	pair_stop(&pair);
 	pair_exposure = before;
 }
 
-/* With the policy 'pool' nothing can be taken back but with the connection. */
+/* With the policy 'pool', only the end of the connection can revoke access. */
 static void cancel__4_4_1_with_pool_the_connection_ends_first(void **state)
 {
 	enum weir_exposure before = pair_exposure;
@@ -199,7 +200,8 @@ static void cancel__4_4_1_with_pool_the_connection_ends_first(void **state)
 	pair_stop(&pair);
 }
 
-/* Without windows nothing can be exposed for the time of a call only: who accepts more says so. */
+/* Without windows, memory cannot be exposed for the time of a call only. A program that accepts
+ * longer exposure must say so. */
 static void policy__window_on_a_device_without(void **state)
 {
 	struct sim_options wires;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote invalidation by version 2: a key ends with the reply when its call offers that, and the
+/* Remote invalidation in version 2: a key ends with the reply if its call offers that, and if the
  * responder does so. */
 #include "pair_main.h"
 
@@ -30,7 +30,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A READ; how many of its keys either side has ended. */
+/* Makes a READ. Returns how many of its keys each side ended. */
 static void read_once(uint64_t *by_peer, uint64_t *by_us)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -64,17 +64,17 @@ static void invalidate__6_2_3_only_what_the_call_offers(void **state)
 	(void)state;
 	pair_connect(&pair);
 	assert_int_equal(weir_conn_version(pair.conn), 2);
-	/* Version 1 would ask the private data. */
+	/* Version 1 would use the private data for this. */
 	pair.conn->remote_invalidation = pair.server_conn->remote_invalidation = false;
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 1);
 	assert_int_equal(by_us, 0);
-	pair.conn->may_invalidate = false; /* the call offers none */
+	pair.conn->may_invalidate = false; /* the call does not offer it */
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 0);
 	assert_int_equal(by_us, 1);
 	pair.conn->may_invalidate = true;
-	pair.server_conn->may_invalidate = false; /* the responder does not */
+	pair.server_conn->may_invalidate = false; /* the responder does not do it */
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 0);
 	assert_int_equal(by_us, 1);

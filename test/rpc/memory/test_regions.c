@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory of the application, as engines take it. */
+/* Regions of the application's memory in engines. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -28,8 +28,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Where a driver can't expose memory that its owner may take away, the log says so, and what to do.
- */
+/* If a driver cannot expose memory that its owner may take away, the log says so, and how to
+ * correct that. */
 static void add_region__says_when_memory_can_not_be_exposed(void **state)
 {
 	struct weir_region *region;
@@ -60,8 +60,8 @@ static void add_region__says_when_memory_can_not_be_exposed(void **state)
 	close(fd);
 }
 
-/* Of a part of a file, or of one that cannot be written to, peers would get too much, or nothing
- * that serves. */
+/* For a part of a file, peers would get access to too much. For a file that cannot be written to,
+ * the access would be useless. */
 static void add_region__exposes_no_more_than_the_region(void **state)
 {
 	static const struct {
@@ -71,7 +71,8 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 		bool is_exposed;
 	} files[] = {
 		{8192, 0, F_SEAL_SHRINK | F_SEAL_GROW, true},
-		{8192, 0, F_SEAL_SHRINK, false}, /* what it grows by, peers would be given, too */
+		/* peers would also get the bytes by which it grows */
+		{8192, 0, F_SEAL_SHRINK, false},
 		{8192 + 4096, 0, F_SEAL_SHRINK | F_SEAL_GROW, false},
 		{8192 + 4096, 4096, F_SEAL_SHRINK | F_SEAL_GROW, false},
 		{8192, 0, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE, false},
@@ -111,8 +112,8 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 	}
 }
 
-/* An argument in memory that the driver can't expose: copied and counted where it can be, else
- * refused with the cure. */
+/* An argument in memory that the driver cannot expose is copied and counted if possible. Otherwise
+ * the call is refused with a message that names the cure. */
 static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 {
 	const size_t bytes = 4u << 20;
@@ -138,7 +139,7 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	assert_int_equal(weir_engine_add_region(pair.client, region), 0);
 	pair_connect(&pair);
 
-	/* A result can't be placed there. */
+	/* A result cannot be placed there. */
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_READ, &outcome);
 	call = weir_call_begin(pair.conn, &params);
@@ -158,12 +159,12 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
 	weir_engine_stats(pair.client, &after);
-	/* Version 2's extension sends the argument itself, without a chunk and so without that
-	 * copy. */
+	/* Version 2's extension sends the argument itself, without a chunk and therefore without
+	 * that copy. */
 	if (pair_extension == WEIR_EXTENSION_OFF)
 		assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
 
-	/* And one that is too long to be copied. */
+	/* An argument that is too long to be copied. */
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(pair.conn, &params);

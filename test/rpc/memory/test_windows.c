@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exposure policy 'window': what a peer may do with the keys that a call gives it, and until
- * when (RFC 8166 sections 4.4.1, 4.5.4 and 8.1; RFC 8797). Most tests have a raw peer for a
- * responder, which does with keys what it wants.
+ * The exposure policy 'window': what a peer may do with the keys of a call, and until when (RFC
+ * 8166 sections 4.4.1, 4.5.4 and 8.1; RFC 8797). In most tests the responder is a raw peer, which
+ * does with keys what the test chooses.
  */
 #include "pair_main.h"
 
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	raw_close(&raw);
-	/* Whatever became of the connection, its windows are there again. */
+	/* All windows are free again, whatever happened to the connection. */
 	raw.qp = NULL;
 	while (pair.client->nconnections > 0)
 		pair_poll(&pair);
@@ -54,7 +54,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What the header of a call names first. */
+/* The first segment that the header of a call names. */
 struct named {
 	uint32_t handle;
 	uint64_t offset;
@@ -78,7 +78,7 @@ static struct weir_call *begin(uint32_t proc, struct outcome *out, uint64_t time
 	return call;
 }
 
-/* A READ of LEN bytes into the first ones of the client's region. */
+/* Begins a READ into the first LEN bytes of the client's region. */
 static struct weir_call *start_read(struct outcome *out, uint64_t timeout_ns, struct words *m,
 				    struct named *named)
 {
@@ -94,7 +94,7 @@ static struct weir_call *start_read(struct outcome *out, uint64_t timeout_ns, st
 	return call;
 }
 
-/* A WRITE of as much. */
+/* Begins a WRITE of LEN bytes. */
 static void start_write(struct words *m, struct named *named)
 {
 	struct weir_call *call = begin(PAIR_WRITE, &outcome, 0);
@@ -109,7 +109,7 @@ static void start_write(struct words *m, struct named *named)
 	*named = named_at(m, 6);
 }
 
-/* The shortest answer that there is. */
+/* Makes the shortest answer. */
 static struct words answer(const struct words *m)
 {
 	struct words r = {0};
@@ -136,7 +136,7 @@ static void regions_have_no_key_of_their_own(void **state)
 {
 	(void)state;
 	assert_true(pair.client->uses_windows);
-	/* Nor anything of a responder: there is nothing that a requester could name. */
+	/* The responder exposes nothing: there is nothing that a requester could name. */
 	assert_int_equal(pair.server->nwindows, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct weir_engine *engine = i ? pair.server : pair.client;
@@ -144,7 +144,7 @@ static void regions_have_no_key_of_their_own(void **state)
 		const struct mem_keys *keys = engine_keys(engine, region);
 		const struct named named = {keys->lkey, keys->raddr};
 
-		assert_int_equal(keys->rkey, keys->lkey); /* to bind over */
+		assert_int_equal(keys->rkey, keys->lkey); /* which is only for binds */
 		if (i == 0)
 			expect_refused(FABRIC_READ, &named);
 	}
@@ -258,7 +258,7 @@ static void reply__8797_a_key_of_another_call_ends_the_connection(void **state)
 	struct named named, named_other;
 
 	(void)state;
-	/* One to have more than one credit. */
+	/* One call, after which there is more than one credit. */
 	start_read(&outcome, 0, &m, &named);
 	r = answer(&m);
 	raw_send_words(&raw, &r);
@@ -282,7 +282,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	struct words m, r;
 
 	(void)state;
-	start_read(&outcome, 0, &m, &named); /* for credits */
+	start_read(&outcome, 0, &m, &named); /* for its credits */
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
@@ -290,7 +290,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	outcome.check = check_ended;
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
-	/* The connection goes on, for other calls, ... */
+	/* The connection continues for other calls, ... */
 	assert_true(weir_conn_is_open(pair.conn));
 	start_read(&other, 0, &m, &of_other);
 	r = answer(&m);
@@ -299,7 +299,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 1);
 	assert_int_equal(stats.keys_ended_local, 3);
-	/* ... until the responder uses what it has no more. */
+	/* ... until the responder uses a key that has ended. */
 	memset(pair.client_mem, 0x55, LEN);
 	expect_refused(FABRIC_WRITE, &named);
 	assert_int_equal(pair.client_mem[0], 0x55);
@@ -319,7 +319,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
 	assert_int_equal(pair.client->nwindows - pair.client->nwindows_free,
-			 1); /* its key can't come back */
+			 1); /* its key cannot become valid again */
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
@@ -327,7 +327,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	assert_int_equal(outcome.done, 1);
 	assert_int_equal(after.connections_lost, before.connections_lost);
 	assert_int_equal(pair.client->nwindows, pair.client->nwindows_free);
-	start_read(&other, 0, &m, &named); /* the one credit is there again */
+	start_read(&other, 0, &m, &named); /* the only credit is available again */
 }
 
 static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
@@ -352,7 +352,7 @@ static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
 	expect_refused(FABRIC_WRITE, &named);
 }
 
-/* Keys of a connection that is lost. */
+/* The keys of a connection that is lost. */
 static void lost__4_4_1_all_keys_have_ended(void **state)
 {
 	struct named named;

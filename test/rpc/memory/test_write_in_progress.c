@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection that ends while its peer's WRITE is under way: its calls' memory stays theirs until
- * that is over, and the engine serves others meanwhile. Over shm, where the peer's CPU does it:
- * what the peer's driver says of itself is set here.
+ * A connection ends while its peer carries out a WRITE. The memory of its calls stays with them
+ * until the WRITE has ended, and the engine serves others meanwhile. The test runs over shm, where
+ * the peer's CPU copies the data. It sets the words in which the peer's driver reports a copy.
  */
 #include "pair_main.h"
 
@@ -65,7 +65,7 @@ static void conn_close__waits_for_a_write_under_way(void **state)
 	pair_stop(&pair);
 }
 
-/* An engine that is destroyed waits for it, too, and not for ever. */
+/* An engine that is destroyed waits for the WRITE as well, but not for ever. */
 static void engine_destroy__waits_for_a_write_under_way(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -96,7 +96,8 @@ static void few_credits(struct weir_profile *profile)
 	profile->credits = 2;
 }
 
-/* Not for one after the other: a peer with many connections would keep it for minutes. */
+/* The engine does not wait for one connection after the other. A peer with many connections would
+ * delay it for minutes. */
 static void engine_destroy__waits_for_all_connections_together(void **state)
 {
 	uint64_t start_ns;

@@ -2,7 +2,7 @@
 #ifndef RECONNECT_H
 #define RECONNECT_H
 
-/* What the tests of connections that are remade have in common. */
+/* The code that the tests of reconnection share. */
 
 #include "pair_main.h"
 
@@ -82,7 +82,7 @@ static inline void start_later(uint32_t i, uint64_t timeout_ns)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Past the first credit: several can be in flight. */
+/* Makes a call, so that several calls can be in flight after it. */
 static inline void warm_up(void)
 {
 	struct outcome outcome;
@@ -98,18 +98,18 @@ static inline void until_later(uint32_t n)
 	assert_int_equal(pair.nlater, n);
 }
 
-/* The responder's engine goes; requests that its program holds are only freed then. */
+/* Ends the responder's engine. Requests that its program holds are freed first. */
 static inline void stop_server(void)
 {
 	if (pair.server_conn)
-		weir_conn_close(pair.server_conn); /* what it has not looked at is lost, too */
+		weir_conn_close(pair.server_conn); /* messages not yet received are lost, too */
 	pair_server_stop(&pair);
 	for (uint32_t i = 0; i < pair.nlater; i++)
 		weir_request_reply_error(pair.later[i], WEIR_RPC_SYSTEM_ERR);
 	pair.nlater = 0;
 }
 
-/* The responder ends the connection; the requester learns of it. */
+/* The responder ends the connection, and the requester gets LOST. */
 static inline void lose(void)
 {
 	int lost = pair.lost;

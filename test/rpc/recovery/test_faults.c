@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Exact single faults of the driver, in the whole: most of them were first found by weir-sim. */
+/* Single faults of the driver, between two engines. weir-sim found most of these cases. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ static void connect__whose_receives_are_refused_leaves_nothing_behind(void **sta
 	(void)state;
 	assert_true(fault_at(pair.client->dev, FAULT_PREFIX, 1, 0));
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conn), -EIO);
-	pair_settle(&pair); /* what was freed is not to be reaped any more */
+	pair_settle(&pair); /* an endpoint that was freed must not be reaped */
 	works();
 }
 
@@ -76,12 +76,12 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 {
 	assert_int_equal(error, -ENODEV);
 	losses++;
-	/* In here, for one; the other is closed later. */
+	/* One listener is closed in the callback, and the other later. */
 	if (arg)
 		weir_listener_close(listener);
 }
 
-/* Two listeners, and none of them takes the connection that is open with it. */
+/* Two listeners lose their device. Neither of them ends the open connection. */
 static void listener__is_told_that_its_device_is_gone(void **state)
 {
 	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
@@ -96,7 +96,8 @@ static void listener__is_told_that_its_device_is_gone(void **state)
 	options.arg = &pair;
 	assert_int_equal(weir_listen(pair.server, "closed", &options, &closed), 0);
 	pair_connect(&pair);
-	for (uint64_t nth = 1; nth <= 3; nth++) /* the pair's own is the third, and wants no word */
+	/* the pair's own listener is the third, and has no callback */
+	for (uint64_t nth = 1; nth <= 3; nth++)
 		assert_true(fault_at(pair.server->dev, FAULT_UNLISTENED, nth, ENODEV));
 	pair_until(&pair, &losses, 2);
 	pair_settle(&pair);
@@ -147,7 +148,7 @@ static void no_check(struct outcome *outcome, struct weir_call *call,
 	(void)result;
 }
 
-/* One call of each shape, as far as the connection takes them. */
+/* Makes one call of each shape, as far as the connection accepts them. */
 static void start_calls(void)
 {
 	static const uint32_t procs[NCALLS] = {PAIR_NULL, PAIR_READ, PAIR_WRITE, PAIR_BIG};
@@ -187,8 +188,8 @@ static int ndone(void)
 	return n;
 }
 
-/* A connection and its calls, with one fault; then everything works again. False: it was past the
- * last occasion. */
+/* Uses a connection and its calls with one fault, and checks that everything works after it.
+ * Returns false if the fault did not occur, because 'nth' is past the last occasion. */
 static bool survive(struct weir_engine *engine, enum fault_kind kind, uint64_t nth)
 {
 	uint64_t injected = fault_injected(engine->dev, kind);
@@ -220,7 +221,7 @@ static bool survive(struct weir_engine *engine, enum fault_kind kind, uint64_t n
 	return fault_injected(engine->dev, kind) > injected;
 }
 
-/* The nth occasion of each kind, on either side, for every n that there is. */
+/* Every occasion of each kind of fault, on each side. */
 static void fault__each_kind_at_each_occasion(void **state)
 {
 	uint32_t survived = 0;
@@ -255,7 +256,7 @@ static int run(void)
 			connect__whose_receives_are_refused_leaves_nothing_behind, setup, teardown),
 	};
 
-	/* Shared ones are posted before. */
+	/* Shared receives are posted earlier. */
 	if (!pair_shared && cmocka_run_group_tests_name("faults", own_receives, NULL, NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

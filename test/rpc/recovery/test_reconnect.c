@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that are remade: what becomes of their calls, and when they are given up. */
+/* Reconnection: what happens to the calls of a lost connection, and when they are given up. */
 #include "reconnect.h"
 
 static void resend__same_xid_same_bytes(void **state)
@@ -16,7 +16,7 @@ static void resend__same_xid_same_bytes(void **state)
 	until_later(2);
 	assert_int_equal(weir_request_header(pair.later[1])->xid, xid);
 	assert_null(weir_request_conn(pair.later[0]));
-	pair_release_later(&pair); /* the first has nobody to go to */
+	pair_release_later(&pair); /* the first request has no connection any more */
 	expect_done(0, 0);
 	assert_int_equal(outcomes[0].words[0], 1);
 	assert_int_equal(pair.opened, 2);
@@ -91,9 +91,9 @@ static void start_big(uint32_t i)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-#define SHORT_BYTES 99u /* goes inline, copied where the driver takes a message in one piece */
+#define SHORT_BYTES 99u /* inline; copied if the driver takes messages only in one piece */
 
-/* A Short Call, a Write chunk, a Read chunk or a short item, a Reply chunk, by turns. */
+/* In turn: a Short Call, a Write chunk, a Read chunk or a short item, and a Reply chunk. */
 static void start_each(uint32_t n)
 {
 	memset(pair.client_mem, 0x5a, BYTES);
@@ -140,8 +140,8 @@ static void resend__each_form_at_each_moment(void **state)
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 }
 
-/* The call that was submitted first goes first, though its time-out is the longest. Calls that
- * never were in flight come behind. */
+/* The call that was submitted first is sent first, although its timeout is the longest. Calls that
+ * were never in flight come after the others. */
 static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 {
 	uint32_t value;
@@ -186,7 +186,7 @@ static void begin__while_it_is_remade_waits(void **state)
 	assert_int_equal(requester_of(pair.conn)->nactive, 4);
 	for (uint32_t i = 0; i < 4; i++)
 		expect_done(i, 0);
-	assert_int_equal(stats().calls_resent, 0); /* they had not been sent */
+	assert_int_equal(stats().calls_resent, 0); /* they had not been sent before */
 }
 
 static void timeout__goes_on_while_it_is_remade(void **state)
@@ -210,47 +210,49 @@ static void timeout__goes_on_while_it_is_remade(void **state)
 	warm_up();
 }
 
-/* A responder may have the memory of a call that timed out: the connection is lost for it, and
- * other calls go on. */
+/* A responder may still access the memory of a call that timed out. The connection is lost because
+ * of it, and other calls continue. */
 static void timeout__of_exposed_memory_costs_the_others_nothing(void **state)
 {
 	struct weir_call *call;
 
 	(void)state;
 	if (pair_extension != WEIR_EXTENSION_OFF)
-		skip(); /* by which such a call exposes nothing */
+		skip(); /* with which such a call exposes nothing */
 	warm_up();
 	start_later(0, 0);
 	until_later(1);
 	call = begin(1, PAIR_LATER, 20 * MS);
 	call->ulb = NULL;
 	weir_xdr_put_u32(weir_call_args(call), 1);
-	call->reply_max_bytes = BYTES; /* a Reply chunk is offered */
+	call->reply_max_bytes = BYTES; /* so that a Reply chunk is offered */
 	assert_int_equal(weir_call_submit(call), 0);
 	expect_done(1, -ETIMEDOUT);
 	assert_int_equal(outcomes[0].done, 0);
-	if (!pair.client->uses_windows) /* whose key has ended: the connection stands */
+	/* otherwise its key has ended, and the connection stays open */
+	if (!pair.client->uses_windows)
 		pair_until(&pair, &pair.opened, 2);
-	until_later(pair.client->uses_windows ? 2 : 3); /* of the two, the first one again */
+	/* the first one of the two is retransmitted */
+	until_later(pair.client->uses_windows ? 2 : 3);
 	pair_release_later(&pair);
 	expect_done(0, 0);
 	assert_int_equal(pair.closed, 0);
 }
 
-/* No reply brings a credit back, and without one nothing can be sent: not for ever. */
+/* No reply returns a credit, and nothing can be sent without one. This does not last for ever. */
 static void timeout__of_calls_that_have_all_credits(void **state)
 {
 	uint32_t n = credit_available(&requester_of(pair.conn)->credits);
 
 	(void)state;
 	if (weir_conn_version(pair.conn) == 2)
-		skip(); /* where more are granted at once than there are outcomes here */
+		skip(); /* more credits are granted at once than there are outcomes here */
 	assert_true(n > 0 && n < NCALLS);
 	for (uint32_t i = 0; i < n; i++)
 		start_later(i, 20 * MS);
 	for (uint32_t i = 0; i < n; i++)
 		expect_done(i, -ETIMEDOUT);
-	assert_int_equal(pair.lost, 0); /* replies may come yet */
+	assert_int_equal(pair.lost, 0); /* replies may still arrive */
 	start_later(n, 20 * MS);
 	expect_done(n, -ETIMEDOUT);
 	pair_until(&pair, &pair.opened, 2);
@@ -270,7 +272,7 @@ static void give_up__after_its_time(void **state)
 	pair_until(&pair, &pair.lost, 1);
 	lost_ns = weir_engine_now(pair.client);
 	pair_until(&pair, &pair.closed, 1);
-	if (pair.world) /* in real time this process may have been kept waiting */
+	if (pair.world) /* in real time this process may have been delayed */
 		assert_true(weir_engine_now(pair.client) - lost_ns <= 410 * MS);
 	assert_true(weir_engine_now(pair.client) - lost_ns >= 300 * MS);
 	assert_int_equal(outcomes[0].done, 1);
@@ -278,13 +280,13 @@ static void give_up__after_its_time(void **state)
 	assert_int_equal(outcomes[0].status, pair.close_error);
 	assert_int_equal(stats().reconnects_given_up, 1);
 	assert_int_equal(stats().reconnects, 0);
-	/* Pauses of 2, 4, 8, 8... ms, each at least half of it: no more attempts than these have
-	 * room for. */
+	/* Pauses of 2, 4, 8, 8... ms, each shortened by at most half: no more attempts than these
+	 * pauses allow. */
 	assert_true(stats().reconnect_attempts > 1 && stats().reconnect_attempts <= 102);
 }
 
-/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever; others are not
- * taken along. */
+/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever, and other calls
+ * do not end with it. */
 static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(void **state)
 {
 	uint32_t breaks = 0;
@@ -311,7 +313,7 @@ static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(voi
 		pair_release_later(&pair);
 	}
 	expect_done(0, -ENOTRECOVERABLE);
-	assert_int_equal(breaks, 4); /* sent once and again three times */
+	assert_int_equal(breaks, 4); /* sent once and retransmitted three times */
 	for (uint32_t k = 0; !outcomes[8].done && pair_wait(&pair, k); k++) {
 		pair_poll(&pair);
 		pair_release_later(&pair);
@@ -331,8 +333,8 @@ static void until_later_is(uint32_t value)
 	assert_int_equal(found, value);
 }
 
-/* One that was lost twice is sent alone: one that is made meanwhile waits for its end, though there
- * are credits and nothing waits. */
+/* A call that was lost twice is sent alone. A call that is made meanwhile waits for its end,
+ * although there are credits and no other call waits. */
 static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **state)
 {
 	bool has_one =
@@ -365,7 +367,7 @@ static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **stat
 	}
 }
 
-/* RDMA_ERROR is an answer, and ends the call: it is not sent again (RFC 8166 section 4.5). */
+/* RDMA_ERROR is an answer and ends the call, which is not retransmitted (RFC 8166 section 4.5). */
 static void resend__not_after_rdma_error(void **state)
 {
 	struct weir_call *call;
@@ -373,7 +375,7 @@ static void resend__not_after_rdma_error(void **state)
 	(void)state;
 	warm_up();
 	call = begin(0, PAIR_BIG, 0);
-	call->reply_max_bytes = 64; /* no Reply chunk for what does not fit inline */
+	call->reply_max_bytes = 64; /* no Reply chunk, although the reply does not fit inline */
 	weir_xdr_put_u32(weir_call_args(call), BYTES);
 	assert_int_equal(weir_call_submit(call), 0);
 	expect_done(0, -EREMOTEIO);
@@ -415,7 +417,7 @@ static void resend__by_the_new_connections_threshold(void **state)
 	expect_done(1, 0);
 	assert_int_equal(outcomes[1].words[0], sizeof(bytes));
 	assert_int_equal(outcomes[1].words[1], 0x33333333);
-	/* Version 2 has no receivers of less than 4096. */
+	/* In version 2 no receive is shorter than 4096. */
 	assert_int_equal(weir_conn_send_inline(pair.conn),
 			 weir_conn_version(pair.conn) == 2 ? 4096 : 1024);
 	assert_int_equal(stats().long_calls, weir_conn_version(pair.conn) == 2 ? 0 : 1);

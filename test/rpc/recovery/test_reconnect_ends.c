@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that are remade, and end: closed, shut down, reset, with their engine, or before they
- * were there. */
+/* Connections that end while they reconnect: closed, shut down, reset, with their engine, or before
+ * they were open. */
 #include "reconnect.h"
 
 static void close__while_it_is_remade(void **state)
@@ -54,7 +54,7 @@ static void reset__sends_again(void **state)
 	until_later(1);
 	weir_conn_reset(pair.conn);
 	pair_until(&pair, &pair.lost, 1);
-	weir_conn_reset(pair.conn); /* it is being remade: nothing to lose */
+	weir_conn_reset(pair.conn); /* it is reconnecting: there is nothing to lose */
 	until_later(2);
 	pair_release_later(&pair);
 	expect_done(0, 0);
@@ -77,7 +77,8 @@ static void off__ends_as_it_did(void **state)
 	assert_int_equal(stats().reconnect_attempts, 0);
 }
 
-/* The first attempt is the only one: that nobody is there is a mistake as often as an outage. */
+/* Only one first attempt is made: if nobody listens, that is a wrong address as often as an
+ * outage. */
 static void connect__first_attempt_is_the_only_one(void **state)
 {
 	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_ON};
@@ -104,7 +105,7 @@ static void destroy__while_it_is_remade(void **state)
 		assert_int_equal(outcomes[i].status, -ECONNABORTED);
 	}
 	assert_int_equal(pair.close_error, -ECONNABORTED);
-	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0); /* for teardown */
+	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0); /* for teardown() */
 }
 
 static void again_when_cancelled(struct outcome *outcome, struct weir_call *call,
@@ -122,7 +123,7 @@ static void again_when_cancelled(struct outcome *outcome, struct weir_call *call
 	assert_int_equal(weir_call_submit(next), 0);
 }
 
-/* It waits for the connection, as one that is begun then. */
+/* A reused call waits for the connection, like a call that is begun at that time. */
 static void again__while_it_is_remade(void **state)
 {
 	struct weir_call *call;

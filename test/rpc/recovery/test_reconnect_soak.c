@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many connections, each killed and remade many times under load: every call is answered, and at
- * the end all is as it was at the beginning: buffers, requests, connections, the driver's objects,
- * files, mappings and the heap.
+ * Many connections are each killed and reconnected many times under load. Every call is answered.
+ * At the end everything is as it was at the beginning: buffers, requests, connections, the driver's
+ * objects, files, mappings and the heap.
  */
 #include "pair_main.h"
 
@@ -29,14 +29,14 @@ struct link;
 
 struct flow {
 	struct link *link;
-	uint32_t index; /* of all flows: its memory */
+	uint32_t index; /* among all flows; selects its memory */
 	uint32_t proc;
 };
 
 struct link {
 	struct weir_conn *conn;
 	bool is_open;
-	bool is_warm; /* it has had an answer since it was opened */
+	bool is_warm; /* it got an answer since it was opened */
 	uint32_t losses;
 	struct flow flows[NFLOWS];
 };
@@ -56,7 +56,7 @@ static uint32_t next_random(uint32_t below)
 static void many(struct weir_profile *profile)
 {
 	profile->credits = 8;
-	profile->connections = 64; /* one that is over counts until its end is noticed */
+	profile->connections = 64; /* a connection that has ended counts until its end is noticed */
 	profile->recv_buffers = 64 * 11;
 	profile->send_buffers = 512;
 	profile->long_buffers = 256;
@@ -151,7 +151,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	nclosed += event == WEIR_CONN_CLOSED;
 }
 
-/* From either end, by turns. */
+/* Kills a connection, alternately from each end. */
 static void kill_one(struct link *link)
 {
 	struct engine_endpoint *ep;
@@ -185,7 +185,7 @@ static bool all_closed(void)
 	return pair.client->nconnections == 0 && pair.server->nconnections == 0;
 }
 
-/* Connect, load, kill each so often, and close in order. */
+/* Connects, makes load, kills each connection so often, and closes them in order. */
 static void run_load(uint32_t nkills)
 {
 	const struct weir_connect_options how = {.on_event = on_event,
@@ -252,10 +252,9 @@ static uint32_t count_files(void)
 	return n;
 }
 
-/* What there is to be lost. */
+/* The resources that could leak. */
 struct holdings {
-	uint32_t
-		objects; /* the simulated hardware's: queue pairs, registrations, windows, events */
+	uint32_t objects; /* of simulated hardware: queue pairs, registrations, windows, events */
 	uint32_t files, mappings;
 	uint32_t nregions;
 	uint32_t buffers[8];
@@ -282,13 +281,13 @@ static struct holdings look(void)
 			    TAILQ_EMPTY(&engines[i]->reserve_queues));
 	}
 	now.heap_bytes = mallinfo2().uordblks;
-	if (pair.world) /* it numbers queue pairs, and forgets none of the numbers */
+	if (pair.world) /* sim numbers queue pairs and keeps all numbers */
 		now.heap_bytes -= pair.world->qps_size * sizeof(pair.world->qps[0]) +
 				  pair.world->heap_size * sizeof(pair.world->heap[0]);
 	return now;
 }
 
-/* What a driver gives up on another thread is gone a little later. */
+/* Resources that a driver releases on another thread are released a little later. */
 static struct holdings look_again(const struct holdings *before)
 {
 	struct holdings now = look();
@@ -302,8 +301,8 @@ static struct holdings look_again(const struct holdings *before)
 	return now;
 }
 
-/* Until nothing has gone for a while: what a driver gives up on another thread must not count as
- * held. */
+/* Looks until nothing was released for a while, so that resources that a driver releases on another
+ * thread do not count. */
 static struct holdings look_settled(void)
 {
 	struct holdings now = look(), last;
@@ -328,7 +327,7 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	random_state = (uint32_t)pair_seed;
 	nstarted = ndone = 0;
 	pair_start(&pair, many);
-	run_load(1); /* what is made at first use is there then */
+	run_load(1); /* after it, objects that are made at first use exist */
 	before = look_settled();
 	run_load(NKILLS);
 	after = look_again(&before);
@@ -338,7 +337,7 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	assert_int_equal(after.nregions, before.nregions);
 	assert_memory_equal(after.buffers, before.buffers, sizeof(after.buffers));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* Seven bytes a remaking would be more. */
+	/* Seven bytes for each reconnection would be more. */
 	assert_true(after.heap_bytes < before.heap_bytes + 16384);
 #endif
 	assert_int_equal(nstarted, ndone);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache in the whole: calls that are sent again run once, and are answered
- * all the same. */
+/* The duplicate request cache between two engines: a retransmitted call runs once, and is
+ * answered. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -95,7 +95,7 @@ static void submit_word(uint32_t i, uint32_t proc, uint32_t word)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Until the program has run, without the requester seeing an answer. */
+/* Polls until the program has run the calls, without the requester seeing an answer. */
 static void until_handled(uint32_t n)
 {
 	for (uint32_t i = 0; pair.handled < n && pair_wait(&pair, i); i++) {
@@ -108,7 +108,7 @@ static void until_handled(uint32_t n)
 	assert_int_equal(outcomes[0].done, 0);
 }
 
-/* The reply is lost; the call comes once more and is answered. */
+/* The reply is lost. The call is retransmitted and answered. */
 static void lose_reply_once(void)
 {
 	until_handled(pair.handled + 1);
@@ -179,8 +179,8 @@ static void check_items(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* Two arguments by Read chunk, two results by Write chunk: those of the second call are used, not
- * the first one's. */
+/* Two arguments by Read chunk, two results by Write chunk. The chunks of the second call are used,
+ * not those of the first. */
 static void replay__chunks_are_the_new_calls(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_MULTI, 64, 64);
@@ -201,7 +201,7 @@ static void replay__chunks_are_the_new_calls(void **state)
 	weir_conn_reset(pair.conn);
 	pair_until(&pair, &pair.lost, 1);
 	memset(pair.client_mem + 65536, 0, 131072);
-	memset(pair.server_mem + (1u << 20), 0, 1u << 20); /* where the results were */
+	memset(pair.server_mem + (1u << 20), 0, 1u << 20); /* the memory of the results */
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(pair.handled, 1);
 	assert_int_equal(replays(), 1);
@@ -256,7 +256,8 @@ static void until_busy(uint32_t n)
 	assert_int_equal(busy, n);
 }
 
-/* Its first run is not over: it waits for that, on whichever connection it came by last. */
+/* The first run has not ended. The duplicate waits for it, and is answered on the connection that
+ * it arrived on last. */
 static void duplicate__waits_for_the_first(void **state)
 {
 	(void)state;
@@ -279,7 +280,7 @@ static void duplicate__waits_for_the_first(void **state)
 	assert_int_equal(pair.server->send_pool->in_use, 1);
 }
 
-/* It ended when there was no connection to reply on. */
+/* The first run ended when there was no connection to reply on. */
 static void replay__of_a_reply_that_could_not_be_sent(void **state)
 {
 	(void)state;
@@ -305,7 +306,7 @@ static void skip_replay_cache__what_had_no_effect_runs_again(void **state)
 	assert_int_equal(replays(), 0);
 }
 
-/* Memory of the program's is not for calls that may prove to be duplicates. */
+/* Memory of the program is not used for calls that may turn out to be duplicates. */
 static void place__is_not_asked(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_WRITE, 64, 64);
@@ -322,7 +323,7 @@ static void place__is_not_asked(void **state)
 	assert_int_equal(pair.server_mem[65536], 0x11);
 }
 
-/* That it runs once can't be seen to: it does not run. */
+/* A call for which the cache has no room must not run, because it could run twice. */
 static void cache__full_of_calls_that_run(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -330,7 +331,7 @@ static void cache__full_of_calls_that_run(void **state)
 	uint32_t word = 3;
 
 	(void)state;
-	pair_call(&pair, PAIR_NULL, NULL, 0, &third); /* past the first credit */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &third); /* there is more than one credit after it */
 	submit_word(0, PAIR_LATER, 1);
 	submit_word(1, PAIR_LATER, 2);
 	for (uint32_t i = 0; pair.nlater < 2 && pair_wait(&pair, i); i++)
@@ -352,11 +353,12 @@ static void cache__full_of_calls_that_run(void **state)
 	assert_int_equal(outcomes[0].words[0], 4);
 }
 
-/* A reply that is too long to be kept: what came of it is unknown, but it does not run twice. */
+/* A reply is too long for the cache. Its result is unknown to the requester, but the call does not
+ * run twice. */
 static void cache__too_long_a_reply(void **state)
 {
-	/* An eighth of the cache, without the RPC header, the count, two words for the entry and
-	 * three for its one piece. */
+	/* An eighth of the cache, less the RPC header, the count, two words for the entry and three
+	 * for its only piece. */
 	const uint32_t longest = 4096 / 8 - 24 - 4 - 20;
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache and its peers: whom a kept reply is for, and how long it stays. */
+/* The duplicate request cache and peers: to whom a cached reply is sent, and how long it stays. */
 #include "pair_main.h"
 
 #include <stdio.h>
@@ -52,7 +52,8 @@ static void open_raw(struct raw *raw)
 	raw_until(raw, &pair.server_opened, nopened + 1);
 }
 
-/* A call that is not idempotent, the same for the same XID, and its answer. */
+/* Makes a call that is not idempotent, which is the same for the same XID, and receives its
+ * answer. */
 static void call_raw(struct raw *raw, uint32_t xid)
 {
 	struct words m = {0}, answer;
@@ -65,8 +66,8 @@ static void call_raw(struct raw *raw, uint32_t xid)
 	assert_int_equal(answer.w[0], xid);
 }
 
-/* What a user may depends on the groups of the process, so that only one with the same groups gets
- * the reply. */
+/* A user's rights depend on the groups of the process. Only a process with the same groups gets the
+ * reply. */
 static void replay__is_not_for_other_groups(void **state)
 {
 	static const struct weir_peer peers[] = {
@@ -90,7 +91,7 @@ static void replay__is_not_for_other_groups(void **state)
 	}
 }
 
-/* However many calls another peer makes. */
+/* An entry stays however many calls another peer makes. */
 static void cache__is_divided_among_peers(void **state)
 {
 	(void)state;

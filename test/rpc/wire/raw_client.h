@@ -3,8 +3,8 @@
 #define RAW_CLIENT_H
 
 /*
- * What tests of a responder start from: a responder, and a requester that sends what the test says,
- * by version 1. Included once a program.
+ * The start of tests of a responder: a responder, and a requester that sends what the test says, in
+ * version 1. Each test program includes this file once.
  */
 
 #include "pair_main.h"
@@ -32,7 +32,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* xid, vers, credit, proc */
+/* Adds xid, vers, credit, proc. */
 static inline void put_fixed(struct words *m, uint32_t xid, uint32_t vers, uint32_t credit,
 			     uint32_t proc)
 {
@@ -44,7 +44,7 @@ static inline void put_segment(struct words *m, uint32_t handle, uint32_t len, u
 	words_put(m, 4, handle, len, (uint32_t)(offset >> 32), (uint32_t)offset);
 }
 
-/* A Short NULL call. */
+/* Makes a Short NULL call. */
 static inline struct words null_call(uint32_t xid, uint32_t credit)
 {
 	struct words m = {0};
@@ -55,7 +55,8 @@ static inline struct words null_call(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* The responder still answers: nothing before this ended the connection or lost a receive. */
+/* Checks that the responder still answers: nothing before this ended the connection or lost a
+ * receive. */
 static inline void expect_alive(void)
 {
 	struct words m = null_call(0xa11fe, 4), r = {0};

@@ -3,8 +3,8 @@
 #define RAW_SERVER_H
 
 /*
- * What tests of a requester start from: a requester, and a responder that sends what the test says.
- * Included once a program.
+ * The start of tests of a requester: a requester, and a responder that sends what the test says.
+ * Each test program includes this file once.
  */
 
 #include "pair_main.h"
@@ -45,7 +45,7 @@ static inline struct weir_call *begin(uint32_t proc)
 	return call;
 }
 
-/* Start a call and return what arrived of it. */
+/* Starts a call and returns the message that arrived. */
 static inline void start_null(struct words *call)
 {
 	memset(call, 0, sizeof(*call));
@@ -94,7 +94,7 @@ static inline void start_read(struct words *m, uint32_t count)
 	assert_int_equal(m->w[8], count);
 }
 
-/* The reply to a READ with the Write chunk as it came, 'returned' bytes long. */
+/* Makes the reply to a READ with the Write chunk of the call, which returns 'returned' bytes. */
 static inline struct words read_reply(const struct words *call, uint32_t returned, uint32_t count)
 {
 	struct words m = {0};

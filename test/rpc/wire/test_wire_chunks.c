@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chunks that a requester lists, and what it does with those that a reply returns. */
+/* The chunks that a requester lists, and its treatment of the chunks in a reply. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -84,7 +84,8 @@ static void call__3_4_6_a_write_chunk_has_no_room_for_padding(void **state)
 	}
 }
 
-/* The bytes of the Position Zero chunk of a message, whose Read list must hold nothing else. */
+/* Returns the bytes of the Position Zero Read chunk of a message. The Read list must have no other
+ * chunk. */
 static uint32_t position_zero_bytes(const struct words *m)
 {
 	uint32_t sum = 0, at = 4;
@@ -130,8 +131,8 @@ static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **
 	raw_until(&raw, &outcome.done, 1);
 }
 
-/* What a peer could do that has mapped the memory of the Reply chunk: change it when it is looked
- * at. */
+/* A peer that has mapped the memory of the Reply chunk can change it while the requester reads
+ * it. */
 static void check_big(struct outcome *o, struct weir_call *call, const struct weir_result *result)
 {
 	const struct weir_region *exposed = pair.client->long_pool->region;
@@ -149,8 +150,8 @@ static void check_big(struct outcome *o, struct weir_call *call, const struct we
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Start a call that offers a Reply chunk, and put a Long Reply into it. *m: the call; returns the
- * reply. */
+/* Starts a call that offers a Reply chunk, and puts a Long Reply into it. Sets *m to the call and
+ * returns the reply. */
 static struct words start_big(struct words *m)
 {
 	struct weir_call *call = begin(PAIR_BIG, 2 * BIG_BYTES);
@@ -204,8 +205,7 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 								       pair.client_mem, BIG_BYTES),
 						 0);
 			submit(call, &m);
-			/* A Long Call in place of the item, and a Long Reply in place of the
-			 * result. */
+			/* A Long Call replaces the item, and a Long Reply replaces the result. */
 			assert_int_equal(m.w[3], writes && !is_reduced);
 			assert_int_equal(m.w[4], writes);
 			if (writes)
@@ -214,7 +214,7 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 				assert_int_equal(m.w[5], is_reduced);
 			if (!writes && !is_reduced)
 				assert_int_equal(m.w[6], 1);
-			words_put(&r, 5, m.w[0], 1, 4, 4, 2); /* the end of it */
+			words_put(&r, 5, m.w[0], 1, 4, 4, 2); /* the end of the call */
 			raw_send_words(&raw, &r);
 			raw_until(&raw, &outcome.done, 1);
 		}
@@ -233,7 +233,7 @@ static void reply__a_reply_chunk_of_another_segment_is_dropped(void **state)
 		expect_dropped(&bad);
 	}
 	bad = good;
-	bad.w[9] = htobe32(m.w[9] + 4); /* longer than offered */
+	bad.w[9] = htobe32(m.w[9] + 4); /* longer than it was offered */
 	expect_dropped(&bad);
 	raw_send_words(&raw, &good);
 	raw_until(&raw, &outcome.done, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call like the one before it is told by a comparison with that (request_fast.c): whatever bit of
- * it is another, it is answered as it is behind a call of another kind, where there is nothing to
- * compare it with. */
+/* A call with a repeat match (request_fast.c) is recognised by a comparison with the previous call.
+ * Whichever bit of it is changed, its answer must equal the answer after a call of another kind,
+ * when there is nothing to compare it with. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -16,7 +16,7 @@
 #define CHUNK_WORDS   24u
 #define AT_LENGTH     8u
 #define READ_BYTES    2000u
-/* of a WRITE, whose payload is where a READ's is */
+/* Of a WRITE, whose payload is at the offset of a READ's. */
 #define WRITE_WORDS	  26u
 #define WRITE_BYTES	  1000u
 #define WRITE_POSITION	  48u
@@ -74,7 +74,7 @@ static void make_write(struct words *m)
 
 static void (*const makers[])(struct words *m) = {make_echo, make_read, make_write};
 
-/* Of a kind that nothing is kept of: a Write chunk of no segments. */
+/* Makes a call of a kind for which no header is kept: a Write chunk without segments. */
 static void make_other(struct words *m)
 {
 	make_echo(m);
@@ -86,7 +86,7 @@ static void make_other(struct words *m)
 
 struct answer {
 	struct words words;
-	uint32_t cred_flavor; /* as the program saw it; UINT32_MAX: it was not asked */
+	uint32_t cred_flavor; /* as the program saw it; UINT32_MAX: the program was not called */
 	uint8_t mem[2 * READ_BYTES];
 };
 
@@ -108,7 +108,8 @@ static void assert_same(const struct answer *a, const struct answer *b)
 	assert_memory_equal(a->mem, b->mem, sizeof(a->mem));
 }
 
-/* 'm' behind a call of its kind, and behind one of another. Returns whether it was a good call. */
+/* Sends 'm' after a call of its kind, and after one of another kind. Returns whether it was a good
+ * call. */
 static bool ask_behind(const struct words *kind, const struct words *m)
 {
 	static struct answer first, again, good, good_again;
@@ -127,7 +128,7 @@ static bool ask_behind(const struct words *kind, const struct words *m)
 	assert_same(&first, &again);
 	ask(like, &good_again);
 	assert_same(&good, &good_again);
-	/* An accepted RPC reply, of success, whatever chunks are in front of it. */
+	/* An accepted RPC reply with SUCCESS, whatever chunks precede it. */
 	return first.words.n == good.words.n && first.words.w[3] == 0 &&
 	       first.words.w[good.words.w[5] == 0 ? 12 : 18] == 0;
 }
@@ -146,7 +147,7 @@ static void echo__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_echo(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < SHORT_WORDS; at++) {
-		/* lists are for other tests */
+		/* Lists are checked by other tests. */
 		if (at > 3 && at < SHORT_PAYLOAD)
 			continue;
 		for (uint32_t bit = 0; bit < 32; bit++) {
@@ -156,7 +157,7 @@ static void echo__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* What is granted, flavors, and what is echoed. */
+	/* The granted credits, flavors, and the data that are returned. */
 	assert_in_range(good, 6 * 32, 7 * 32);
 }
 
@@ -169,11 +170,11 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_read(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < CHUNK_WORDS; at++) {
-		/* What would end the connection, keys and where they lead, is for other tests, and
-		 * so are lists. */
+		/* Other tests check words that would end the connection, keys and addresses, and
+		 * lists. */
 		if (at > 3 && at < CHUNK_PAYLOAD && at != AT_LENGTH)
 			continue;
-		/* Of what is read there is so much. */
+		/* Only so many bytes can be read. */
 		for (uint32_t bit = 0; bit < (at == CHUNK_WORDS - 1 ? 11 : 32); bit++) {
 			m = like;
 			m.w[at] ^= htobe32(1u << bit);
@@ -181,7 +182,7 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* What is granted, flavors, and lengths that are enough. */
+	/* The granted credits, flavors, and lengths that are sufficient. */
 	assert_in_range(good, 80, 128);
 }
 
@@ -194,11 +195,11 @@ static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_write(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < WRITE_WORDS; at++) {
-		/* What would end the connection, a key and where it leads, is for other tests. */
+		/* Other tests check words that would end the connection, a key and its address. */
 		if (at == WRITE_AT_POSITION + 1 || at == WRITE_AT_LENGTH + 1 ||
 		    at == WRITE_AT_LENGTH + 2)
 			continue;
-		/* Of what is read there is so much. */
+		/* Only so many bytes can be read. */
 		for (uint32_t bit = 0; bit < (at == WRITE_AT_LENGTH ? 12 : 32); bit++) {
 			m = like;
 			m.w[at] ^= htobe32(1u << bit);
@@ -206,11 +207,11 @@ static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* What is granted, flavors, and the words beside the item. */
+	/* The granted credits, flavors, and the words before and after the item. */
 	assert_in_range(good, 5 * 32, 6 * 32);
 }
 
-/* Anywhere, at the ends of what there can be; and of no bytes. */
+/* At any position, at the ends of the range, and of no bytes. */
 static void write__8166_3_4_5_lengths_and_positions(void **state)
 {
 	static const uint32_t words[] = {0,  4,	 36, 37, 40, 44, 45, 46, 47, 48,
@@ -232,7 +233,7 @@ static void write__8166_3_4_5_lengths_and_positions(void **state)
 			good += ask_behind(&like, &m);
 		}
 	}
-	/* The position that it has, and each length that the count says, or as much and padding:
+	/* The right position, and each length that the count states, with or without padding:
 	 * none. */
 	assert_int_equal(good, 1 + sizeof(words) / sizeof(words[0]));
 }
@@ -252,7 +253,7 @@ static void calls__5531_9_cut_anywhere(void **state)
 	}
 }
 
-/* raw_ask_words() hides what is granted. */
+/* raw_ask_words() hides the granted credits. */
 static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
 {
 	struct words m, answer;
@@ -266,12 +267,12 @@ static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
 		raw_send_words(&raw, &m);
 		raw_recv_words(&raw, &answer);
 		assert_in_range(answer.w[2], 1, wanted);
-		if (round > 16) /* it starts with few */
+		if (round > 16) /* the first grants are low */
 			assert_int_equal(answer.w[2], wanted);
 	}
 }
 
-/* One kind behind the other, and each procedure behind each. */
+/* Each kind of call after each other kind, and each procedure after each other. */
 static void calls__5531_9_one_kind_behind_the_other(void **state)
 {
 	struct words kinds[3], m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A responder at its limits: inline thresholds, and a pool for what it sends that is dry. */
+/* A responder at its limits: inline thresholds, and an empty pool of send buffers. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int setup_hasty(void **state)
 	return start(hasty);
 }
 
-/* Receives of 1024 bytes and no more. */
+/* Receives of exactly 1024 bytes. */
 static void smallest_inline(struct weir_profile *profile)
 {
 	profile->inline_bytes = 1024;
@@ -63,7 +63,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A call with a Write chunk of 'nsegs' empty segments, or no chunks, and one word of arguments. */
+/* Makes a call with a Write chunk of 'nsegs' empty segments, or without chunks, and with one word
+ * of arguments. */
 static struct words call(uint32_t proc, uint32_t nsegs, uint32_t word)
 {
 	struct words m = {0};
@@ -78,7 +79,7 @@ static struct words call(uint32_t proc, uint32_t nsegs, uint32_t word)
 	return m;
 }
 
-/* Without private data at the set-up, which the raw peer does not send. */
+/* The raw peer sends no private data when it connects. */
 static void inline__3_3_3_is_1024_bytes_where_nothing_was_agreed(void **state)
 {
 	const uint32_t largest = 1024 - 28 - 24 - 4;
@@ -111,7 +112,7 @@ static void receive__3_3_3_a_message_of_1024_bytes_is_taken(void **state)
 	assert_int_equal(r.w[13], 900);
 }
 
-/* Of the buffers for what the responder sends, only 'left' are free. */
+/* Takes the responder's send buffers until 'left' are free. */
 static void leave_buffers(uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -129,8 +130,8 @@ static void give_back(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* Nor is there a reserve: when it has waited for long enough the connection ends, all buffers come
- * back, the engine goes on. */
+/* There is no reserve. After the time limit of the wait the connection ends, all buffers are
+ * returned, and the engine continues. */
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -155,7 +156,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	assert_int_equal(outcome.status, 0);
 }
 
-/* So that more than one call can be on its way. */
+/* Makes a call that asks for credits, so that more than one call can be in flight. */
 static void earn_credits(void)
 {
 	struct words m = call(PAIR_NULL, 0, 0), r = {0};
@@ -176,8 +177,8 @@ static void send_calls(const struct words *m, uint32_t n)
 	}
 }
 
-/* Each of 'n' calls is answered, word 'at' of the answer being 'want'; the reserve served each, and
- * nothing ended. */
+/* Checks that each of 'n' calls is answered, with 'want' as word 'at' of the answer. Each answer
+ * used the reserve buffer, and no connection ended. */
 static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -212,7 +213,7 @@ static void reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection(
 	expect_close(&m, 0);
 }
 
-/* Longer than the headroom of a reply's buffer: it takes a second one. */
+/* The header is longer than the headroom of a reply's buffer, so that it needs a second one. */
 static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **state)
 {
 	struct words m = call(PAIR_READ, 40, 0);
@@ -221,7 +222,8 @@ static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **sta
 	expect_close(&m, 1);
 }
 
-/* Header and item lie apart: a device that gathers nothing needs a copy in one piece. */
+/* Header and item are in different places. A device that gathers nothing needs a copy in one
+ * piece. */
 static void reply__4_5_4_as_does_one_without_memory_to_gather_it(void **state)
 {
 	struct words m = call(PAIR_READ, 0, 100);
@@ -240,7 +242,7 @@ static void error__4_5_4_that_can_not_be_sent_closes_the_connection(void **state
 	expect_close(&m, 0);
 }
 
-/* The handler finds no buffer and replies all the same: SYSTEM_ERR. */
+/* The handler finds no buffer and replies nevertheless, with SYSTEM_ERR. */
 static void exhausted__errors_of_rpc_go_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
@@ -275,8 +277,8 @@ static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void *
 	expect_by_reserve(&m, 1, 1, 13, 100);
 }
 
-/* A long header, and data inline behind it: both go into the one buffer. Calls behind it wait for a
- * first one. */
+/* A long header, followed by inline data: both fit into the one buffer. Later calls wait for their
+ * first buffer. */
 static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_BIG, 40, 100);
@@ -286,7 +288,7 @@ static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 	expect_by_reserve(&m, 1, 3, 6, 40);
 }
 
-/* Each holds a buffer, and none can be sent without another. */
+/* Each reply holds a buffer, and none can be sent without another one. */
 static void exhausted__replies_that_each_want_one_more_do_not_wait_for_each_other(void **state)
 {
 	const struct words m = call(PAIR_LATER, 40, 7);
@@ -316,8 +318,7 @@ static void pass_ms(uint32_t ms)
 	assert_true(weir_engine_now(pair.server) >= until_ns);
 }
 
-/* What was answered after a wait leaves nothing behind that a later one would be taken for longer
- * by. */
+/* A reply that was sent after a wait leaves no state that would make a later wait seem longer. */
 static void exhausted__each_wait_has_its_own_time(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);

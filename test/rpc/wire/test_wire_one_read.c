@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call with one Read segment is pulled in one pass, where it can be: it is answered as the same
- * call is that lists an empty segment more, which takes the steps that any call does. */
+/* The data of a call with one Read segment are read by a short path where possible. The answer must
+ * equal that to the same call with an additional empty segment, which takes the general path. */
 #include "raw_client.h"
 
 #include <endian.h>
@@ -8,7 +8,7 @@
 
 #define ITEM_BYTES 1000u
 #define POSITION   48u
-/* words of the message with one segment */
+/* Offsets in words of the message with one segment. */
 #define AT_POSITION 5u
 #define AT_LENGTH   7u
 #define AT_PAYLOAD  13u
@@ -36,7 +36,7 @@ static uint32_t get(const struct words *m, uint32_t at)
 	return be32toh(m->w[at]);
 }
 
-/* The same with an empty segment behind the one that it has. */
+/* Adds an empty segment after the existing one. */
 static void add_segment(struct words *m)
 {
 	memmove(&m->w[SEGMENT_END + 6], &m->w[SEGMENT_END], (m->n - SEGMENT_END) * 4);
@@ -45,7 +45,7 @@ static void add_segment(struct words *m)
 	m->n += 6;
 }
 
-/* Returns the accept_stat of an RPC reply; UINT32_MAX: the answer is none. */
+/* Returns the accept_stat of an RPC reply, or UINT32_MAX if the answer is no such reply. */
 static uint32_t ask_both(const struct words *m)
 {
 	struct words one, two, other = *m;
@@ -66,7 +66,8 @@ static void write__4_5_2_each_bit_is_judged_as_with_more_segments(void **state)
 	(void)state;
 	memset(raw.mem, 3, 2 * ITEM_BYTES);
 	for (uint32_t at = 0; at < WORDS; at++) {
-		/* What is no item, another header, or ends the connection, is for other tests. */
+		/* Other tests check words that end the connection, that belong to another header,
+		 * or that make no item. */
 		if (at > 0 && at < AT_PAYLOAD && at != AT_POSITION && at != AT_LENGTH)
 			continue;
 		for (uint32_t bit = 0; bit < (at == AT_LENGTH ? 12 : 32); bit++) {
@@ -76,11 +77,12 @@ static void write__4_5_2_each_bit_is_judged_as_with_more_segments(void **state)
 				good += ask_both(&m) == 0;
 		}
 	}
-	/* The words before and after the item, and flavors of what authenticates; no others. */
+	/* The words before and after the item, and the flavors of the authentication; no others. */
 	assert_in_range(good, 64, 128);
 }
 
-/* Its own place or the program's; empty, with roundup padding, of a stream that goes on or not. */
+/* The data are read into the argument buffer or into the program's memory. The item may be empty or
+ * have roundup padding, and the stream may end with it or continue. */
 static void write__3_4_5_all_lengths_reach_the_program(void **state)
 {
 	(void)state;
@@ -94,13 +96,13 @@ static void write__3_4_5_all_lengths_reach_the_program(void **state)
 		set(&m, AT_LENGTH, len + padding);
 		set(&m, WORDS - 2, len);
 		assert_int_equal(ask_both(&m), 0);
-		m.n--; /* the word after is missing */
+		m.n--; /* the word after the item is missing */
 		assert_int_equal(ask_both(&m), WEIR_RPC_GARBAGE_ARGS);
-		assert_int_equal(pair.asked, 4 * (round + 1)); /* once of each */
+		assert_int_equal(pair.asked, 4 * (round + 1)); /* once for each call */
 	}
 }
 
-/* A count word that is of the RPC header, which is not sound then. */
+/* The count word is inside the RPC header, which is not valid then. */
 static void write__4_5_2_an_item_in_the_rpc_header(void **state)
 {
 	struct words m;
@@ -110,7 +112,7 @@ static void write__4_5_2_an_item_in_the_rpc_header(void **state)
 		make_write(&m, 200);
 		set(&m, AT_POSITION, position);
 		assert_int_equal(ask_both(&m) == 0, position == POSITION);
-		/* a credential whose length could be a count as well */
+		/* A credential whose length could be a count as well. */
 		set(&m, 19, 1);
 		set(&m, 20, 8);
 		set(&m, 21, ITEM_BYTES);

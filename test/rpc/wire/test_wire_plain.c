@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replies that a requester takes by its short cut, with one byte after the other changed: each
- * has the same consequence as for a call of which the short cut keeps away.
+ * The replies that a requester takes by its short path. One byte after the other is changed. Each
+ * change must have the same consequence as for a call to which the short path does not apply.
  */
 #include "pair_main.h"
 
@@ -33,7 +33,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What became of a reply. */
+/* The consequence of a reply. */
 struct consequence {
 	int done, status;
 	uint32_t rdma_err;
@@ -82,7 +82,7 @@ static void call(bool has_chunk, bool keeps_away, struct words *m)
 	raw_recv_words(&raw, m);
 }
 
-/* A reply to a call of those words, with a result of two more. */
+/* Makes a reply to a call with these words, with a result of two words. */
 static struct words reply_to(const struct words *m, bool has_chunk)
 {
 	struct words r = {0};
@@ -108,7 +108,7 @@ static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t
 	good = bad = reply_to(&m, has_chunk);
 	((uint8_t *)bad.w)[at] ^= change;
 	memset(&seen, 0, sizeof(seen));
-	req->credits.granted = 2; /* whatever was before */
+	req->credits.granted = 2; /* the same start for each reply */
 	weir_engine_stats(pair.client, &before);
 	raw_send_words(&raw, &bad);
 	raw_settle(&raw);
@@ -128,7 +128,8 @@ static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t
 	return result;
 }
 
-/* Of so many bytes of the reply. Returns how many ended the call well. */
+/* Changes each of so many bytes of the reply. Returns the number of replies that ended the call
+ * well. */
 static uint32_t change_each_byte(bool has_chunk, uint32_t bytes)
 {
 	static const uint8_t changes[] = {1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 255};
@@ -150,13 +151,13 @@ static void reply__without_chunks_each_byte_changed(void **state)
 {
 	(void)state;
 	assert_int_equal(change_each_byte(false, 28 + 24),
-			 8); /* credits, and the verifier's flavor */
+			 8); /* credits, and the flavor of the verifier */
 }
 
 static void reply__with_a_chunk_each_byte_changed(void **state)
 {
 	(void)state;
-	/* the same, and some lengths below what was offered */
+	/* The same, and some lengths below the offered one. */
 	assert_in_range(change_each_byte(true, 52 + 24), 8, 9);
 }
 

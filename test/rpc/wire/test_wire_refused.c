@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder must not process, on the wire: replies, credentials that are none, items that
- * may not be reduced. */
+/* Messages that a responder must not process: replies, invalid credentials, and items that may not
+ * be reduced. */
 #include "raw_client.h"
 #include "rdma1.h"
 
@@ -9,8 +9,8 @@ static void put_segment_of_mem(struct words *m, uint32_t len)
 	put_segment(m, raw.mr.rkey, len, raw.raddr);
 }
 
-/* RFC 8167 section 4: a reply answers no call of a responder's, which made none; an RDMA_ERROR
- * would answer nothing, either. */
+/* RFC 8167 section 4: a reply has no call that it could answer, because a responder makes none. An
+ * RDMA_ERROR would have no call either. */
 static void receive__8167_4_a_reply_is_dropped(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -18,7 +18,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	struct words m;
 
 	(void)state;
-	/* As a call first, so that what follows is compared with one (request_fast.c). */
+	/* A call comes first, so that the messages are compared with it (request_fast.c). */
 	expect_alive();
 	weir_engine_stats(pair.server, &before);
 	memset(raw.mem, 0, 100);
@@ -26,7 +26,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	for (uint32_t form = 0; form < 7; form++) {
 		memset(&m, 0, sizeof(m));
 		put_fixed(&m, form == 6 ? 8 : 9, 1, 4, form >= 4 && form < 6 ? 1 : 0);
-		if (form == 3 || form == 5) { /* a Read chunk; a Long Call that has a reply in it */
+		if (form == 3 || form == 5) { /* a Read chunk; a Long Call that contains a reply */
 			words_put(&m, 2, 1, form == 3 ? 48 : 0);
 			put_segment_of_mem(&m, 100);
 		}
@@ -36,14 +36,13 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 			put_segment_of_mem(&m, 100);
 		}
 		words_put(&m, 1, 0);
-		if (form == 2 || form == 4) { /* the latter is a Long Reply */
+		if (form == 2 || form == 4) { /* form 4 is a Long Reply */
 			words_put(&m, 2, 1, 1);
 			put_segment_of_mem(&m, 100);
 		} else {
 			words_put(&m, 1, 0);
 		}
-		if (form < 4 ||
-		    form == 6) /* the last one has another XID in its transport header */
+		if (form < 4 || form == 6) /* form 6 has another XID in its transport header */
 			words_put(&m, 13, 9, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7);
 		raw_send_words(&raw, &m);
 		raw_settle(&raw);
@@ -54,7 +53,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	assert_int_equal(after.dropped - before.dropped, 7);
 	assert_int_equal(after.errors_sent, before.errors_sent);
 	expect_alive();
-	/* Each gave back what it took. */
+	/* Each message returned the receive that it took. */
 	for (uint32_t i = 0; i < 100; i++)
 		raw_send_words(&raw, &m);
 	raw_settle(&raw);
@@ -78,7 +77,8 @@ static void expect_denied(uint32_t xid, enum weir_rpc_auth_stat stat)
 	expect_alive();
 }
 
-/* RFC 5531 section 9; RFC 8166 section 4.5.2 has ERR_CHUNK for the Transport stream only. */
+/* RFC 5531 section 9. RFC 8166 section 4.5.2 uses ERR_CHUNK for errors of the Transport stream
+ * only. */
 static void receive__5531_9_credentials_that_are_none_are_auth_error(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -105,14 +105,14 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 			m.w[at + 1] = htobe32(bytes[i]);
 			if (bytes[i] > 8 && bytes[i] < 500)
 				for (uint32_t j = 0; j < 101; j++)
-					words_put(&m, 1, 0); /* which are there */
+					words_put(&m, 1, 0); /* which are present */
 			else
-				m.n = at + 3; /* cut */
+				m.n = at + 3; /* cut short */
 			raw_send_words(&raw, &m);
 			expect_denied(30 + i, stat);
 		}
 	}
-	/* Over the credential's bound, and a Read chunk: nothing is pulled. */
+	/* A Read chunk, and a credential over its bound: nothing is read. */
 	for (uint32_t long_call = 0; long_call < 2; long_call++) {
 		struct words m = {0}, rpc = null_call(40, 1);
 
@@ -132,12 +132,11 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 		expect_denied(40, WEIR_RPC_AUTH_BADCRED);
 	}
 	weir_engine_stats(pair.server, &after);
-	assert_int_equal(after.reads - before.reads, 1); /* the Long Call itself */
+	assert_int_equal(after.reads - before.reads, 1); /* only the Long Call itself */
 	assert_int_equal(after.errors_sent, before.errors_sent);
 }
 
-/* Two items that share bytes of the stream: the header alone shows it, so that nothing is pulled.
- */
+/* Two items share bytes of the stream. The header alone shows that, so that nothing is read. */
 static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -152,7 +151,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	words_put(&m, 2, 1, 64);
 	put_segment_of_mem(&m, 8);
 	words_put(&m, 3, 0, 0, 0);
-	words_put_rpc(&m, 67, PAIR_MULTI); /* which may have two */
+	words_put_rpc(&m, 67, PAIR_MULTI); /* a procedure that may have two items */
 	words_put(&m, 5, 1, 40, 2, 8, 3);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(67, 1);
@@ -160,7 +159,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	assert_int_equal(after.reads, before.reads);
 }
 
-/* An RPC header with RPCSEC_GSS of RFC 2203. */
+/* Adds an RPC header with RPCSEC_GSS of RFC 2203. */
 static void put_gss_rpc(struct words *m, uint32_t xid, uint32_t proc, uint32_t service)
 {
 	words_put(m, 6, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc);
@@ -207,13 +206,13 @@ static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void 
 			expect_err_chunk(70 + service, 1);
 			weir_engine_stats(pair.server, &after);
 			assert_int_equal(after.reads - before.reads, long_call);
-			assert_int_equal(pair.handled, handled + 1); /* expect_alive()'s */
+			assert_int_equal(pair.handled, handled + 1); /* the one of expect_alive() */
 		}
 	}
 }
 
-/* Write chunks of such a call stay unused: the result comes with the rest of the reply, in the
- * Reply chunk if need be. */
+/* Write chunks of such a call stay unused. The result is in the rest of the reply, in the Reply
+ * chunk if necessary. */
 static void reply__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a requester does with what a responder may send it. */
+/* The treatment of each message that a responder may send to a requester. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void call__4_2_fields_are_as_the_rfc_says(void **state)
 	start_null(&call);
 	assert_int_equal(call.n, 17);
 	assert_int_equal(call.w[1], 1);
-	assert_int_equal(call.w[2], 16); /* credits asked for */
+	assert_int_equal(call.w[2], 16); /* requested credits */
 	assert_int_equal(call.w[3], 0);
 	assert_int_equal(call.w[7], call.w[0]);
 	assert_int_equal(call.w[8], 0);
@@ -84,7 +84,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.replies_unmatched, 39);
 	finish(&call);
-	/* The same reply once more: its call is over. */
+	/* The same reply again: its call has ended. */
 	m = reply_to(&call, 4);
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
@@ -95,7 +95,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 
 static void odd_credits(struct weir_profile *profile)
 {
-	profile->credits = 17; /* 34 calls, which XIDs tell apart by 6 bits */
+	profile->credits = 17; /* 34 calls, for which 6 bits of an XID are the slot */
 }
 
 static int setup_odd_credits(void **state)
@@ -107,7 +107,7 @@ static int setup_odd_credits(void **state)
 	return 0;
 }
 
-/* There are fewer calls than the bits of an XID that tell them apart can name. */
+/* There are fewer calls than the slot bits of an XID can name. */
 static void reply__to_no_call_that_there_can_be(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -193,7 +193,7 @@ static void credit__3_3_1_no_more_calls_than_granted_or_asked_for(void **state)
 		for (uint32_t i = 0; i < 20; i++)
 			assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
 		raw_settle(&raw);
-		/* Where receives are shared it starts anew with few after each pause. */
+		/* With shared receives the requester begins with few credits after each pause. */
 		assert_in_range(raw.nmsgs, pair_shared ? 1 : want, want);
 		for (uint32_t i = 0; i < 20; i++) {
 			raw_recv_words(&raw, &call);
@@ -228,7 +228,8 @@ static void reply__4_3_2_the_result_is_what_was_returned_not_what_memory_holds(v
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.bytes, 600);
-	/* A count beyond what was returned: what lies behind that in memory is no result. */
+	/* The count is larger than the returned length. Memory after that length is not part of the
+	 * result. */
 	start_read(&call, 1000);
 	outcome.check = check_violation;
 	m = read_reply(&call, 600, 1000);
@@ -267,7 +268,7 @@ static void reply__6_1_an_item_not_put_into_its_chunk_is_a_violation(void **stat
 	start_read(&call, 8);
 	outcome.check = check_violation;
 	m = read_reply(&call, 0, 8);
-	words_put(&m, 2, 1, 2); /* inline, though there was a chunk */
+	words_put(&m, 2, 1, 2); /* inline, although there was a chunk */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.bytes, 0);
@@ -298,7 +299,7 @@ static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
 	assert_int_equal(outcome.status, -EBADMSG);
 }
 
-/* How many calls go out now: those that the grant allows. */
+/* Checks how many calls are sent now: those that the grant allows. */
 static void expect_credits(uint32_t want)
 {
 	struct words call, m;
@@ -316,8 +317,8 @@ static void expect_credits(uint32_t want)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions have nothing to do with each
- * other, and a message's direction is looked at before either. */
+/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions are independent, and the
+ * direction of a message is checked before both. */
 static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -338,7 +339,7 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 			raw_put_segment(&raw, &m, 100, 0);
 		}
 		words_put(&m, 1, 0);
-		if (form == 1) { /* a Write chunk of one segment, which has a short cut */
+		if (form == 1) { /* a Write chunk of one segment, for which there is a short path */
 			words_put(&m, 2, 1, 1);
 			raw_put_segment(&raw, &m, 100, 0);
 		}
@@ -355,7 +356,7 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 		raw_send_words(&raw, &m);
 		expect_still_waiting();
 	}
-	assert_int_equal(raw.nmsgs, 0); /* nor was any of them answered */
+	assert_int_equal(raw.nmsgs, 0); /* nor was any of these messages answered */
 	weir_engine_stats(pair.client, &after);
 	assert_int_equal(after.dropped - before.dropped, 5);
 	assert_int_equal(after.replies_unmatched, before.replies_unmatched);
@@ -363,7 +364,7 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 	expect_credits(4);
 }
 
-/* RFC 8166 section 4.5: a reply that is discarded is discarded as a whole. */
+/* RFC 8166 section 4.5: a reply that is discarded is discarded in full, including its credits. */
 static void credit__4_5_of_a_reply_that_is_dropped_is_not_taken(void **state)
 {
 	struct words call, m;
@@ -380,7 +381,7 @@ static void credit__4_5_of_a_reply_that_is_dropped_is_not_taken(void **state)
 	for (uint32_t i = 0; i < 20; i++)
 		assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
 	raw_settle(&raw);
-	/* The first one is still out. */
+	/* The first call is still outstanding. */
 	assert_in_range(raw.nmsgs, pair_shared ? 0 : 3, 3);
 	m = read_reply(&call, 1000, 1000);
 	raw_send_words(&raw, &m);
@@ -399,7 +400,8 @@ static void reply__of_the_largest_size_is_judged_like_any_other(void **state)
 
 	(void)state;
 	start_null(&call);
-	/* The pair posts receives of its inline size, which is RAW_MSG_MAX: fits, and is judged. */
+	/* The pair posts receives of its inline size, which is RAW_MSG_MAX. The message fits, and
+	 * is checked. */
 	raw_send(&raw, big, sizeof(big));
 	expect_still_waiting();
 	finish(&call);

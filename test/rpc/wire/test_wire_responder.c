@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder answers, on the wire, to what a requester may send it. */
+/* The answer of a responder to each message that a requester may send to it. */
 #include "raw_client.h"
 
 static void receive__4_5_short_messages_are_dropped(void **state)
@@ -82,7 +82,7 @@ static void receive__4_5_2_what_is_not_an_rpc_call_is_err_chunk(void **state)
 	raw_send_words(&raw, &m);
 	expect_err_chunk(9, 1);
 	m = null_call(10, 1);
-	m.n = 12; /* cut in the RPC header */
+	m.n = 12; /* cut in the middle of the RPC header */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(10, 1);
 }
@@ -129,7 +129,7 @@ static void grant__3_3_1_is_never_zero_nor_more_than_posted(void **state)
 	}
 }
 
-/* A WRITE call whose data are in a Read chunk of the given segments, each of 'len' bytes. */
+/* Makes a WRITE call whose data are in a Read chunk of the given segments, each of 'len' bytes. */
 static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, uint32_t nsegs,
 			       uint32_t len, uint32_t count, uint32_t handle)
 {
@@ -214,7 +214,8 @@ static int setup_two_bulk_buffers(void **state)
 	return 0;
 }
 
-/* Each needs two buffers and there are two: if each took one and waited, none would get on. */
+/* Each call needs two buffers, and there are two. If each call took one and waited, none could
+ * continue. */
 static void pull__long_calls_with_items_do_not_wait_for_each_other(void **state)
 {
 	const uint32_t rpc_at = 65536, rpc_bytes = 52, nmsgs = 8;
@@ -253,9 +254,9 @@ static void pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args(
 	static const struct {
 		uint32_t position, len, count;
 	} cases[] = {
-		{48, 100, 96},	/* longer than the count says */
+		{48, 100, 96},	/* longer than the count states */
 		{48, 100, 104}, /* shorter */
-		{44, 100, 100}, /* in the place of the count */
+		{44, 100, 100}, /* at the position of the count */
 		{52, 100, 100}, /* one word too late */
 		{48, 4, UINT32_MAX},
 	};
@@ -303,7 +304,7 @@ static void pull__6_1_reducing_what_is_not_eligible_is_err_chunk(void **state)
 	raw_send_words(&raw, &m);
 	expect_err_chunk(63, 1);
 	weir_engine_stats(pair.server, &after);
-	assert_int_equal(after.reads, before.reads); /* nothing was pulled */
+	assert_int_equal(after.reads, before.reads); /* nothing was read */
 }
 
 static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_taken(void **state)
@@ -318,7 +319,7 @@ static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_tak
 	raw_send_words(&raw, &m);
 	expect_err_chunk(64, 1);
 	m = write_call(65, PAIR_WRITE, 48, 9, 0x20000000, 0x20000000,
-		       raw.mr.rkey); /* wraps 32 bits */
+		       raw.mr.rkey); /* the sum overflows 32 bits */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(65, 1);
 	weir_engine_stats(pair.server, &after);
@@ -340,8 +341,8 @@ static void pull__4_5_3_a_bad_key_ends_this_connection_only(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* A READ of 'count' bytes with one Write chunk of segments of the given lengths, and a Reply chunk.
- */
+/* Makes a READ of 'count' bytes with one Write chunk of segments of the given lengths, and with a
+ * Reply chunk. */
 static struct words read_call(uint32_t xid, uint32_t count, uint32_t nsegs, const uint32_t *lens,
 			      uint32_t reply_len)
 {
@@ -392,7 +393,7 @@ static void reply__3_4_6_segments_are_filled_in_order_and_returned_with_their_le
 	assert_int_equal(r.n, 29 + 6 + 1);
 	assert_int_equal(r.w[35], 61);
 	assert_memory_equal(raw.mem, pair.server_mem, 61);
-	for (int i = 61; i < 200; i++) /* no padding, nothing behind it */
+	for (int i = 61; i < 200; i++) /* no padding, and nothing after it */
 		assert_int_equal(raw.mem[i], 0xee);
 }
 
@@ -439,7 +440,7 @@ static void reply__4_3_3_a_reply_chunk_is_copied_into_the_reply(void **state)
 	assert_int_equal(r.w[12], 1); /* Reply chunk present */
 	assert_int_equal(r.w[13], 1);
 	assert_int_equal(r.w[14], raw.mr.rkey);
-	assert_int_equal(r.w[15], 0); /* nothing in it: the message is inline */
+	assert_int_equal(r.w[15], 0); /* nothing is in it, because the message is inline */
 	expect_alive();
 }
 
@@ -450,7 +451,7 @@ static void reply__4_3_2_zero_segments_ask_for_the_item_inline(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
-	assert_int_equal(r.w[5], 1); /* an empty Write chunk in the same place */
+	assert_int_equal(r.w[5], 1); /* an empty Write chunk at the same index */
 	assert_int_equal(r.w[6], 0);
 	assert_int_equal(r.n, 9 + 6 + 1 + 13);
 	expect_alive();

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunks of many segments, which a responder fills part by part. */
+/* Chunks of many segments, which a responder fills in several passes. */
 #include "pair_main.h"
 
 #include <string.h>
 
 #include "raw.h"
 
-#define SEGMENTS_MAX 60u /* what a reply of 1024 bytes returns */
+#define SEGMENTS_MAX 60u /* the most that a reply of 1024 bytes can return */
 #define SEG_BYTES    7u
-#define STRIDE	     16u /* from one segment to the next */
+#define STRIDE	     16u /* between the starts of segments */
 #define CALL_BYTES   (SEGMENTS_MAX * STRIDE)
 
 static struct pair pair;
@@ -38,8 +38,8 @@ static void put_chunk(struct words *m, uint32_t nsegs, uint64_t at)
 		words_put(m, 4, raw.mr.rkey, SEG_BYTES, (uint32_t)(at >> 32), (uint32_t)at);
 }
 
-/* A call of READ with a Write chunk, or of BIG with a Reply chunk, of 'nsegs' segments at mem + xid
- * * CALL_BYTES. */
+/* Sends a READ with a Write chunk, or a BIG with a Reply chunk, of 'nsegs' segments at mem + xid *
+ * CALL_BYTES. */
 static void send_call(uint32_t xid, uint32_t proc, uint32_t nsegs, uint32_t count)
 {
 	uint64_t at = raw.raddr + xid * CALL_BYTES;
@@ -57,7 +57,8 @@ static void send_call(uint32_t xid, uint32_t proc, uint32_t nsegs, uint32_t coun
 	raw_send_words(&raw, &m);
 }
 
-/* 'bytes' of 'want' lie in the segments of call 'xid', in order, and nothing beside them. */
+/* Checks that 'bytes' of 'want' are in the segments of call 'xid', in order, and nothing outside of
+ * them. */
 static void expect_spread(uint32_t xid, const uint8_t *want, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < SEGMENTS_MAX; i++) {
@@ -72,7 +73,7 @@ static void expect_spread(uint32_t xid, const uint8_t *want, uint32_t bytes)
 	}
 }
 
-/* The reply's chunk starts at word 'at'; returns its XID. */
+/* Checks the chunk of the next reply, which starts at word 'at'. Returns the reply's XID. */
 static uint32_t expect_returned(uint32_t at, uint32_t nsegs, uint32_t bytes)
 {
 	struct words r = {0};
@@ -103,7 +104,7 @@ static void reply__3_4_6_a_write_chunk_may_have_any_number_of_segments(void **st
 	assert_int_equal(raw.disconnected, 0);
 }
 
-/* More Writes than the send queue has places: they wait for each other's. */
+/* There are more Writes than the send queue holds, so that they wait for each other. */
 static void reply__many_at_once_wait_for_places(void **state)
 {
 	const uint32_t ncalls = 16;
@@ -122,7 +123,8 @@ static void reply__many_at_once_wait_for_places(void **state)
 
 static void reply__4_3_3_so_may_a_reply_chunk(void **state)
 {
-	const uint32_t count = 340, bytes = 24 + 4 + count; /* in a reply that has no room inline */
+	/* in a reply that does not fit inline */
+	const uint32_t count = 340, bytes = 24 + 4 + count;
 	uint8_t want[24 + 4 + 340];
 	struct words rpc = {0};
 

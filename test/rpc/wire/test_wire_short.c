@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call without chunks is taken in and answered by a path of its own: as the same call is that
- * lists an empty Write chunk, which takes the steps that any call does. */
+/* A call without chunks is received and answered by a path of its own. The answer must equal that
+ * to the same call with an empty Write chunk, which takes the general path. */
 #include "raw_client.h"
 
 #include <endian.h>
@@ -17,7 +17,7 @@ static void make_echo(struct words *m)
 	assert_int_equal(m->n, WORDS);
 }
 
-/* The same with a Write chunk of no segments. */
+/* Adds a Write chunk without segments. */
 static void add_chunk(struct words *m)
 {
 	memmove(&m->w[7], &m->w[5], (m->n - 5) * 4);
@@ -26,7 +26,7 @@ static void add_chunk(struct words *m)
 	m->n += 2;
 }
 
-/* Returns the accept_stat of an RPC reply; UINT32_MAX: the answer is none. */
+/* Returns the accept_stat of an RPC reply, or UINT32_MAX if the answer is no such reply. */
 static uint32_t ask_both(const struct words *m)
 {
 	struct words one, two, other = *m;
@@ -34,7 +34,7 @@ static uint32_t ask_both(const struct words *m)
 	add_chunk(&other);
 	raw_ask_words(&raw, m, &one);
 	raw_ask_words(&raw, &other, &two);
-	if (one.n > AT_PAYLOAD && one.w[3] == 0) { /* the chunk came back */
+	if (one.n > AT_PAYLOAD && one.w[3] == 0) { /* the chunk was returned */
 		assert_int_equal(two.w[5], 1);
 		assert_int_equal(two.w[6], 0);
 		memmove(&two.w[5], &two.w[7], (two.n - 7) * 4);
@@ -54,7 +54,7 @@ static void echo__5531_9_each_bit_is_judged_as_with_chunks(void **state)
 	make_echo(&m);
 	assert_int_equal(ask_both(&m), 0);
 	for (uint32_t at = 0; at < WORDS; at++) {
-		/* lists are for other tests */
+		/* Lists are checked by other tests. */
 		if (at > 2 && at < AT_PAYLOAD)
 			continue;
 		for (uint32_t bit = 0; bit < 32; bit++) {
@@ -64,8 +64,8 @@ static void echo__5531_9_each_bit_is_judged_as_with_chunks(void **state)
 				good += ask_both(&m) == 0;
 		}
 	}
-	/* What is granted, flavors, what is echoed, and its length where there is less of it;
-	 * procedures beside it. */
+	/* The granted credits, flavors, the data that are returned, and smaller lengths of them;
+	 * similar procedures. */
 	assert_in_range(good, 6 * 32, 7 * 32);
 }
 

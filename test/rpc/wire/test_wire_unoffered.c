@@ -6,7 +6,7 @@
 #include "raw_server.h"
 #include "rdma1.h"
 
-/* A reply with a Reply chunk, which no call of these tests offers. */
+/* Makes a reply with a Reply chunk, which no call of these tests offers. */
 static struct words long_reply_to(uint32_t xid, uint32_t credit)
 {
 	struct words m = {0};
@@ -16,7 +16,8 @@ static struct words long_reply_to(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* A good reply to NULL but for its Write list of 'nchunks' chunks of a segment each. */
+/* Makes a good reply to NULL, except that its Write list has 'nchunks' chunks of one segment
+ * each. */
 static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nchunks)
 {
 	struct words m = {0};
@@ -28,7 +29,8 @@ static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nch
 	return m;
 }
 
-/* The call ends, and the connection goes on, with the credits that the reply grants. */
+/* Checks that the call ends, and that the connection continues with the credits that the reply
+ * grants. */
 static void expect_violation(const struct words *reply)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -67,7 +69,7 @@ static void reply__6_1_write_chunks_that_were_not_offered_end_the_call(void **st
 		m = reduced_reply_to(call.w[0], 4, nchunks);
 		expect_violation(&m);
 	}
-	/* Two chunks where one was offered. */
+	/* Two chunks, although one was offered. */
 	start_read(&call, 1000);
 	memset(&m, 0, sizeof(m));
 	words_put(&m, 5, call.w[0], 1, 4, 0, 0);
@@ -78,7 +80,8 @@ static void reply__6_1_write_chunks_that_were_not_offered_end_the_call(void **st
 	expect_violation(&m);
 }
 
-/* Such a reply is one to its own call: to any other, and to none, it is nothing. */
+/* Such a reply has an effect only on its own call. With the XID of another call, or of none, it is
+ * dropped. */
 static void reply__with_chunks_that_were_not_offered_to_another_xid_is_dropped(void **state)
 {
 	struct words call, old, m;
@@ -94,8 +97,8 @@ static void reply__with_chunks_that_were_not_offered_to_another_xid_is_dropped(v
 	m = long_reply_to(call.w[0] + 1, 4);
 	raw_send_words(&raw, &m);
 	/*
-	 * The header is its own call's, and the RPC message another's: the header is in error
-	 * (4.5.2).
+	 * The header has the XID of its call, and the RPC message another one: the header is in
+	 * error (4.5.2).
 	 */
 	m = reduced_reply_to(call.w[0], 4, 1);
 	m.w[13] ^= htobe32(1);

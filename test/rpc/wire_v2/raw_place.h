@@ -2,8 +2,8 @@
 #ifndef RAW_PLACE_H
 #define RAW_PLACE_H
 
-/* A pair and a raw peer whose receives have three targets of 2,048 bytes behind a lead of 1,024;
- * and what these say of that. */
+/* A pair, and a raw peer whose receives have a lead of 1,024 bytes and then three targets of 2,048
+ * bytes. Also the messages that announce these receives. */
 
 #include <endian.h>
 
@@ -25,7 +25,7 @@
 enum { EXRW = 1, TBSN, CHOICE, BYSIZE, TOOSHORT, NOITEM };
 enum { BADSEQ = 4, BADXID, BADOFF, BADTBSN, BADPL };
 
-/* An item: where its TBSNs say that it is. */
+/* An item: the targets that its TBSNs name. */
 struct place_item {
 	uint32_t len, offset, ntbsns, tbsns[4];
 };
@@ -50,8 +50,8 @@ static inline void place_open(struct raw *raw, struct pair *pair)
 	place_open_as(raw, pair, WEIR_EXTENSION_PLACEMENT);
 }
 
-/* RDMA2_CONNPROP of a peer with such receives, which takes requests of so many transmissions and
- * sends replies of as many. */
+/* Makes the RDMA2_CONNPROP of a peer with such receives, which accepts requests of up to 'limit'
+ * transmissions and sends replies of as many. */
 static inline struct words place_connprop_several(uint32_t xid, uint32_t credits, uint32_t limit)
 {
 	struct words m = {0};
@@ -65,7 +65,7 @@ static inline struct words place_connprop_several(uint32_t xid, uint32_t credits
 	return m;
 }
 
-/* RDMA2_CONNPROP of a peer with such receives. */
+/* Makes the RDMA2_CONNPROP of a peer with such receives. */
 static inline struct words place_connprop(uint32_t xid)
 {
 	struct words m = {0};
@@ -78,8 +78,8 @@ static inline struct words place_connprop(uint32_t xid)
 	return m;
 }
 
-/* Lay an item's bytes, pair_byte(0) and so on, where it says; returns where the last of them ends,
- * at least 'end'. */
+/* Puts the bytes of an item, pair_byte(0) and so on, into its targets. Returns the end of the last
+ * byte, or 'end' if that is larger. */
 static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *item, uint32_t end)
 {
 	uint32_t done = 0;
@@ -96,7 +96,7 @@ static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *i
 	return end;
 }
 
-/* The same of what lies in the n-th of several transmissions. */
+/* The same for the bytes in the n-th of several transmissions. */
 static inline uint32_t place_lay_in(uint8_t msg[BUFFER], const struct place_item *item, uint32_t n,
 				    uint32_t end)
 {
@@ -124,8 +124,8 @@ static inline uint32_t place_checksum(uint32_t len)
 	return sum;
 }
 
-/* Submits a WRITE of the first bytes of the client's memory, which it sets to pair_byte(0) and so
- * on. */
+/* Submits a WRITE of the first bytes of the client's memory, after it set them to pair_byte(0) and
+ * so on. */
 static inline void place_submit_write(struct pair *pair, struct outcome *outcome, uint32_t len)
 {
 	struct weir_call_params params;
@@ -143,7 +143,7 @@ static inline void place_submit_write(struct pair *pair, struct outcome *outcome
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Requests that are not in use name no receives: these are others' by then. */
+/* Checks that free request objects name no receives, which may belong to others. */
 static inline void expect_no_parts(const struct weir_conn *server_conn)
 {
 	const struct weir_request *req = responder_of(server_conn)->pool->free;

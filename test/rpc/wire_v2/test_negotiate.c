@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a requester and its peer come to speak version 2, or version 1 after all (the draft's section
+/* How a requester and its peer agree on version 2, or fall back to version 1 (the draft's section
  * 7). */
 #include "pair_main.h"
 
@@ -34,7 +34,7 @@ static void quick(struct weir_profile *profile)
 	profile->reconnect_delay_max_ms = 2;
 }
 
-/* A requester that speaks 'protocol', and what it says first to a raw peer. */
+/* Starts a requester that speaks 'protocol'. Returns its first message to a raw peer. */
 static struct words begin(enum weir_protocol protocol, enum weir_reconnect reconnect)
 {
 	const struct weir_connect_options options = {.on_event = on_event, .reconnect = reconnect};
@@ -50,12 +50,13 @@ static struct words begin(enum weir_protocol protocol, enum weir_reconnect recon
 	if (protocol == WEIR_PROTOCOL_V1)
 		return m;
 	raw_recv_words(&raw, &m);
-	assert_true(m.n * 4 <= 1024); /* the longest that a responder of version 1 must take */
-	assert_true(m.n * 4 >= 28);   /* and the shortest that it answers */
+	/* the longest message that a responder of version 1 must accept */
+	assert_true(m.n * 4 <= 1024);
+	assert_true(m.n * 4 >= 28); /* and the shortest one that it answers */
 	assert_int_equal(m.w[1], 2);
 	assert_int_equal(m.w[2], 16);
 	assert_int_equal(m.w[3], 6);
-	/* One message, until it is answered; calls wait. */
+	/* The requester sends one message and waits for its answer. Calls wait as well. */
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
 	assert_int_equal(opened, 0);
@@ -77,7 +78,7 @@ static void answer_err_vers(uint32_t xid, uint32_t vers, uint32_t low, uint32_t 
 	raw_send_words(&raw, &r);
 }
 
-/* A call is made, and answered in the version that it came in. */
+/* Makes a call, which is answered in its own version. */
 static void expect_call(uint32_t vers)
 {
 	uint32_t at = vers == 2 ? 9 : 7;
@@ -107,7 +108,7 @@ static void expect_call(uint32_t vers)
 
 static void negotiate__7_2_err_vers_leads_to_version_1_on_the_same_connection(void **state)
 {
-	/* Responders echo the version, or say theirs. */
+	/* Responders return the version of the message, or their own. */
 	for (uint32_t vers = 1; vers <= 2; vers++) {
 		struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
@@ -146,7 +147,7 @@ static void negotiate__7_1_connprop_grants_and_opens(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0};
 	static struct outcome
-		outcomes[4]; /* some calls end with the connection, behind this function */
+		outcomes[4]; /* some calls end with the connection, after this function returned */
 
 	(void)state;
 	words_put(&r, 6, m.w[0], 2, 3, 6, 1, 1);
@@ -164,7 +165,7 @@ static void negotiate__7_1_connprop_grants_and_opens(void **state)
 		assert_int_equal(weir_call_submit(weir_call_begin(conn, &params)), 0);
 	}
 	raw_settle(&raw);
-	assert_int_equal(raw.nmsgs, 3); /* the fourth waits */
+	assert_int_equal(raw.nmsgs, 3); /* the fourth call waits */
 }
 
 static void negotiate__without_properties_it_is_version_2_all_the_same(void **state)
@@ -187,7 +188,7 @@ static void negotiate__5_1_1_properties_that_are_none_are_told_so(void **state)
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0}, e = {0};
 
 	(void)state;
-	words_put(&r, 10, m.w[0], 2, 3, 6, 1, 1, 4, 4096, 0, 0); /* a word too many */
+	words_put(&r, 10, m.w[0], 2, 3, 6, 1, 1, 4, 4096, 0, 0); /* one word too many */
 	raw_send_words(&raw, &r);
 	raw_recv_words(&raw, &e);
 	assert_int_equal(e.n, 5);
@@ -195,7 +196,8 @@ static void negotiate__5_1_1_properties_that_are_none_are_told_so(void **state)
 	assert_int_equal(e.w[3], 4);
 	assert_int_equal(e.w[4], 2); /* RDMA2_ERR_BAD_XDR */
 	assert_int_equal(opened, 0);
-	/* Others than of version 2 are not: a peer of version 1 is to see nothing of it. */
+	/* Messages of other versions are not answered, because a peer of version 1 must not see
+	 * version 2. */
 	r.n = 0;
 	words_put(&r, 7, m.w[0], 1, 3, 0, 0, 0, 0);
 	raw_send_words(&raw, &r);
@@ -213,20 +215,20 @@ static void negotiate__7_2_silence_is_version_1(void **state)
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
 	(void)state;
-	/* Of another exchange: no answer. */
+	/* This belongs to another exchange and has no effect. */
 	answer_err_vers(m.w[0] + 1, 2, 1, 1);
 	raw_settle(&raw);
 	assert_int_equal(opened, 0);
 	raw_until(&raw, &opened, 1);
 	expect_call(1);
-	/* The answer, too late. */
+	/* The answer arrives too late. */
 	words_put(&r, 6, m.w[0], 2, 3, 6, 0, 0);
 	raw_send_words(&raw, &r);
 	expect_call(1);
 	assert_int_equal(closed, 0);
 }
 
-/* There is nothing to go back to: a responder that is slow may take all of the time. */
+/* There is no other version to fall back to, so that a slow responder may use all of the time. */
 static void negotiate__version_2_alone_waits_for_a_slow_responder(void **state)
 {
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF);
@@ -279,7 +281,7 @@ static void negotiate__7_2_one_that_is_lost_while_it_asks_is_remade_without(void
 	drop_peer();
 	m.n = 0;
 	raw_recv_words(&raw, &m);
-	assert_int_equal(m.w[3], 6); /* it asks again */
+	assert_int_equal(m.w[3], 6); /* it asks a second time */
 	drop_peer();
 	raw_until(&raw, &opened, 2);
 	assert_int_equal(raw.nmsgs, 0);
@@ -305,7 +307,7 @@ static void requester__answers_what_asks_for_an_answer(void **state)
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &opened, 1);
 	r.n = m.n = 0;
-	words_put(&r, 5, 9, 2, 3, 7, 0); /* RDMA2_REQPROP of nothing */
+	words_put(&r, 5, 9, 2, 3, 7, 0); /* RDMA2_REQPROP without properties */
 	raw_send_words(&raw, &r);
 	raw_recv_words(&raw, &m);
 	assert_int_equal(m.n, 7);
@@ -316,7 +318,7 @@ static void requester__answers_what_asks_for_an_answer(void **state)
 	raw_recv_words(&raw, &m);
 	assert_int_equal(m.w[4], 4);
 	r.n = m.n = 0;
-	words_put(&r, 7, 11, 2, 3, 5, 0, 77, 0); /* an operation that nobody knows */
+	words_put(&r, 7, 11, 2, 3, 5, 0, 77, 0); /* an unknown operation */
 	raw_send_words(&raw, &r);
 	raw_recv_words(&raw, &m);
 	assert_int_equal(m.w[4], 5);

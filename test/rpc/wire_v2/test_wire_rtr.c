@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder that has the extension's message continuation answers, on the wire (rtrext-01
+/* The answers of a responder with message continuation, which is part of the extension (rtrext-01
  * sections 4, 9). */
 #include "pair_main.h"
 
@@ -58,7 +58,7 @@ static void put_fill(struct words *m, uint32_t nwords)
 		words_put(m, 1, 0x01020304 + i);
 }
 
-/* A Transmit Request without items and directions; the payload is put behind it. */
+/* Makes a Transmit Request without items and directions. The payload is added after it. */
 static struct words xmtreq(uint32_t xid, uint32_t count, uint32_t rsbuf, uint32_t pslen)
 {
 	struct words m = {0};
@@ -83,7 +83,7 @@ static void expect_silence(void)
 	assert_int_equal(raw.disconnected, 0);
 }
 
-/* A call in one transmission is answered in one. */
+/* Checks that a call in one transmission is answered in one. */
 static void expect_alive(void)
 {
 	struct words m = xmtreq(0xa11fe, 1, 1, 40), r = {0};
@@ -106,7 +106,7 @@ static void expect_alive(void)
 	expect_silence();
 }
 
-/* Report Error to the requester; 'lead': whether it names the group's first transmission. */
+/* Checks for a Report Error to the requester. 'lead': it names the group's first transmission. */
 static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool lead, uint32_t err,
 			  uint32_t n, const uint32_t *values)
 {
@@ -136,7 +136,7 @@ static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool l
 	assert_int_equal(at, r.n);
 }
 
-/* The first of three transmissions of call 9, an ECHO. */
+/* Sends the first of three transmissions of call 9, an ECHO. */
 static void open_group(void)
 {
 	struct words m = xmtreq(9, 3, 1, 48);
@@ -157,7 +157,7 @@ static void expect_error(uint32_t xid, uint32_t err)
 	assert_int_equal(r.w[4], err);
 }
 
-/* ---- what is as it has to be ---- */
+/* ---- valid messages ---- */
 
 static void receive__9_2_one_transmission_in_either_set_of_numbers(void **state)
 {
@@ -179,8 +179,8 @@ static void receive__4_2_a_call_in_several_and_its_reply(void **state)
 	uint32_t words[1500];
 
 	(void)state;
-	/* ECHO of 6000 bytes that cross from each transmission to the next, one of which has none.
-	 */
+	/* An ECHO of 6000 bytes, words of which cross from each transmission to the next. One
+	 * transmission has no payload. */
 	for (uint32_t i = 0; i < 1500; i++)
 		words[i] = i * 0x01010101u;
 	put_rpc(&m, 9, PAIR_ECHO);
@@ -225,7 +225,8 @@ static void receive__4_2_a_call_in_several_and_its_reply(void **state)
 static void receive__as_many_groups_as_there_are_credits_at_a_time(void **state)
 {
 	(void)state;
-	/* Held by the program, which has not looked at them: their receives are, too. */
+	/* The program holds the requests and has not decoded them, so that their receives are held
+	 * as well. */
 	for (uint32_t xid = 1; xid <= 4; xid++) {
 		struct words m = xmtreq(xid, 4, 1, 44);
 
@@ -278,7 +279,7 @@ static void reply__5_2_has_no_more_transmissions_than_are_reserved(void **state)
 			assert_int_equal(r.w[9], 4056);
 		}
 	}
-	/* Nor more than its own limit. */
+	/* The peer's reservation is not used beyond the responder's own limit. */
 	m = xmtreq(7, 1, 16, 44);
 	put_rpc(&m, 7, PAIR_BIG);
 	words_put(&m, 1, 4 * 4056 - 24);
@@ -303,7 +304,7 @@ static void properties__8_are_told(void **state)
 	expect_alive();
 }
 
-/* ---- what is not ---- */
+/* ---- invalid messages ---- */
 
 static void group__9_5_a_message_between_is_reported_and_dealt_with(void **state)
 {
@@ -328,7 +329,7 @@ static void group__9_5_a_message_between_is_reported_and_dealt_with(void **state
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[0], 10);
 	assert_int_equal(r.w[5], XMTRESP);
-	/* What was to follow is discarded, once it was reported. */
+	/* After the report, the rest of the group is discarded. */
 	open_group();
 	m = xmtcont(9, CALL, 2, XMTREQ, 0);
 	raw_send_words(&raw, &m);
@@ -348,14 +349,14 @@ static void group__9_5_each_error_has_its_values(void **state)
 		uint32_t xid, direction, xnum, itype, pslen;
 		uint32_t err, nvalues, values[3];
 	} wrong[] = {
-		{9, CALL, 0, XMTREQ, 0, 4, 2, {1, 0}},	  /* once more */
+		{9, CALL, 0, XMTREQ, 0, 4, 2, {1, 0}},	  /* repeated */
 		{9, CALL, 2, XMTREQ, 0, 4, 2, {1, 2}},	  /* a gap */
-		{9, CALL, 3, XMTREQ, 0, 4, 2, {1, 3}},	  /* and beyond the last */
-		{10, CALL, 1, XMTREQ, 0, 5, 2, {9, 10}},  /* another call's */
-		{9, REPLY, 1, XMTREQ, 0, 3, 0, {0}},	  /* a reply's */
+		{9, CALL, 3, XMTREQ, 0, 4, 2, {1, 3}},	  /* also beyond the last one */
+		{10, CALL, 1, XMTREQ, 0, 5, 2, {9, 10}},  /* of another call */
+		{9, REPLY, 1, XMTREQ, 0, 3, 0, {0}},	  /* of a reply */
 		{9, CALL, 1, XMTRESP, 0, 2, 2, {5, 6}},	  /* of another operation */
-		{9, CALL, 1, 1, 0, 2, 2, {5, 1}},	  /* of the other numbers */
-		{9, CALL, 1, XMTREQ, 4, 8, 3, {4, 0, 0}}, /* more payload than there is */
+		{9, CALL, 1, 1, 0, 2, 2, {5, 1}},	  /* counted from the other base */
+		{9, CALL, 1, XMTREQ, 4, 8, 3, {4, 0, 0}}, /* more payload than the message has */
 		{9, CALL, 1, XMTREQ, 0xfffffffc, 8, 3, {0xfffffffc, 0, 0}},
 		{9, CALL, 1, XMTREQ, 2, 8, 3, {2, 0, 0}}, /* half a word */
 	};
@@ -404,7 +405,7 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 		put_rpc(&m, 9, PAIR_NULL);
 		raw_send_words(&raw, &m);
 		expect_report(9, CALL, 0, false, wrong[i].err, wrong[i].nvalues, wrong[i].values);
-		/* What follows it is discarded. */
+		/* The next transmission is discarded. */
 		m = xmtcont(9, CALL, 1, XMTREQ, 0);
 		raw_send_words(&raw, &m);
 		expect_silence();
@@ -412,7 +413,7 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 	expect_alive();
 }
 
-/* A call that is to be read as a whole, be it said to have more transmissions. */
+/* A call whose whole payload must be read, even if it states more transmissions. */
 static void first__a_whole_call_is_for_the_base_protocol(void **state)
 {
 	(void)state;
@@ -502,10 +503,11 @@ static void report__5_4_of_a_reply_ends_the_call(void **state)
 	words_put(&m, 12, 9, 2, 8, 5, CALL, REPTERR, 20, 9, REPLY, 1, 0, 3);
 	raw_send_words(&raw, &m);
 	expect_error(9, 6);
-	m.w[8] = CALL; /* of a call: no requester says that */
+	m.w[8] = CALL; /* of a call: no requester sends that */
 	raw_send_words(&raw, &m);
 	m.n = 0;
-	words_put(&m, 10, 9, 2, 8, 5, REPLY, XMTRESP, 12, 0, 1, 0); /* nor that */
+	/* no requester sends that either */
+	words_put(&m, 10, 9, 2, 8, 5, REPLY, XMTRESP, 12, 0, 1, 0);
 	raw_send_words(&raw, &m);
 	expect_silence();
 	assert_int_equal(stats().reports_received, 2);

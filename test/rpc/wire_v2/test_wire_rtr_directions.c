@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions for results on the wire (rtrext-01 sections 7.3 and 7.4): what a responder
- * makes of them, and a requester whose responder says what a test wants. */
+/* Items and directions for results on the wire (rtrext-01 sections 7.3 and 7.4): a responder, and a
+ * requester whose responder sends what the test says. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -43,7 +43,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* From 'at' on in 'm' is what Transmit Request has; then what follows that. */
+/* Makes the header of a Transmit Request in 'm', whose operation is from word 'at' on. The payload
+ * follows it. */
 static struct words header(uint32_t xid)
 {
 	struct words m = {0};
@@ -58,7 +59,7 @@ static void end_header(struct words *m, uint32_t pslen)
 	m->w[6] = htobe32((m->n - 7) * 4);
 }
 
-/* READ of 300 bytes, with one direction that counts for the whole call. */
+/* Makes a READ of 300 bytes, with one direction for the whole call. */
 static struct words read_call(uint32_t begin, uint32_t type, uint32_t minlen, uint32_t room)
 {
 	struct words m = header(9);
@@ -87,7 +88,8 @@ static void expect_error(uint32_t err)
 	assert_int_equal(r.w[4], err);
 }
 
-/* A reply with one entry of that type about 300 bytes, and so many bytes of payload. */
+/* Receives a reply with one entry of that type for 300 bytes, and with that many bytes of
+ * payload. */
 static struct words expect_entry(uint32_t type, uint32_t payload)
 {
 	struct words r = {0};
@@ -137,7 +139,7 @@ static void direction__7_4_what_is_too_short_is_in_the_message(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	expect_entry(TOOSHORT, 328);
-	/* And what can't be placed by Sends. */
+	/* The same for results that cannot be placed by Sends. */
 	m = read_call(40, TBSN, 0, 0);
 	raw_send_words(&raw, &m);
 	expect_entry(TOOSHORT, 328);
@@ -152,7 +154,7 @@ static void direction__of_another_part_of_the_call_is_not_used(void **state)
 	expect_entry(NOITEM, 328);
 }
 
-/* Of a call without arguments, whose end is the end of its RPC header. */
+/* A call without arguments, so that the end of its RPC header is the end of the call. */
 static void direction__of_a_whole_call_without_arguments(void **state)
 {
 	struct words m = header(9);
@@ -169,7 +171,7 @@ static void direction__of_a_whole_call_without_arguments(void **state)
 		assert_int_equal(raw.mem[k], pair_byte(k));
 }
 
-/* Two READs, of which the first fails; then two of which the second's data come inline. */
+/* Two READs, of which the first fails; then two READs, of which the second has its data inline. */
 static void direction__7_4_of_an_operation_is_for_its_result_alone(void **state)
 {
 	(void)state;
@@ -209,8 +211,8 @@ static void direction__one_without_room_is_a_lack_of_resource(void **state)
 	expect_error(3);
 }
 
-/* In the reply each takes twelve bytes, where it took eight: more than a message, and than a buffer
- * for headers. */
+/* In the reply each direction takes twelve bytes, in the call eight. This is more than a message,
+ * and more than a header buffer. */
 static void direction__more_than_a_reply_has_room_to_answer(void **state)
 {
 	struct words m = header(9), again;
@@ -229,7 +231,7 @@ static void direction__more_than_a_reply_has_room_to_answer(void **state)
 	words_put(&m, 1, 300);
 	raw_send_words(&raw, &m);
 	expect_error(3);
-	/* Nor has one that is an error itself. */
+	/* A reply that is an error has no room either. */
 	words_put_rpc(&again, 9, 77);
 	words_put(&again, 1, 300);
 	raw_send_words(&raw, &again);
@@ -249,8 +251,8 @@ static void direction__errors_have_entries_too(void **state)
 	assert_int_equal(r.w[r.n - 1], 3);
 }
 
-/* WRITE of 200 bytes at position 48 of the call, as an item in two segments; or another procedure,
- * or another item. */
+/* Makes a WRITE of 200 bytes at position 48 of the call, as an item in two segments; or with
+ * another procedure or item. */
 static struct words write_call(uint32_t proc, uint32_t nitems, uint32_t type)
 {
 	struct words m = header(9);
@@ -360,7 +362,7 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	assert_int_equal(result->item_bytes[0] == WEIR_ITEM_INLINE, o->bytes);
 }
 
-/* READ of up to 1,000 bytes; its Transmit Request. */
+/* Begins a READ of up to 1,000 bytes. Returns its Transmit Request. */
 static struct words begin_read(void)
 {
 	struct weir_call_params params;
@@ -435,10 +437,10 @@ static void reply__what_answers_no_direction_ends_the_call(void **state)
 		struct words m = begin_read(), r = {0};
 
 		words_put(&r, 7, m.w[0], 2, 16, 5, REPLY, XMTRESP, i == 0 ? 12 : 44);
-		words_put(&r, 1, i != 0); /* no entry at all */
-		if (i == 1)		  /* longer than was offered */
+		words_put(&r, 1, i != 0); /* no entry */
+		if (i == 1)		  /* longer than it was offered */
 			words_put(&r, 8, 28, 1001, EXRW, 1, m.w[15], 1001, m.w[17], m.w[18]);
-		if (i == 2) /* elsewhere */
+		if (i == 2) /* at another address */
 			words_put(&r, 8, 28, 8, EXRW, 1, m.w[15], 8, m.w[17], m.w[18] + 8);
 		words_put(&r, 2, 1, 36);
 		put_results(&r, m.w[0], true);
@@ -463,7 +465,8 @@ static void reply__by_the_base_has_all_in_the_message(void **state)
 	expect_idle();
 }
 
-/* Its keys end before it goes out again, with others where the policy is 'window'. */
+/* The keys of the call end before it is retransmitted. With the policy 'window' it then has
+ * others. */
 static void refusal__5_4_the_call_goes_by_the_base(void **state)
 {
 	struct words m = begin_read(), r = {0}, again = {0};
@@ -474,7 +477,7 @@ static void refusal__5_4_the_call_goes_by_the_base(void **state)
 	raw_recv_words(&raw, &again);
 	assert_int_equal(again.w[0], m.w[0]);
 	assert_int_equal(again.w[3], 0);
-	assert_int_equal(again.w[8], 1); /* a Write chunk, of one segment */
+	assert_int_equal(again.w[8], 1); /* a Write chunk of one segment */
 	assert_int_equal(again.w[7], 1);
 	if (pair.client->nwindows > 0 && pair_exposure == WEIR_EXPOSURE_WINDOW)
 		assert_int_not_equal(again.w[9], m.w[15]);
@@ -492,7 +495,8 @@ static void refusal__5_4_the_call_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* Each operation's memory is in a set of its range; one that asks for nothing has none. */
+/* The memory of each operation is in a set with the operation's range. An operation without memory
+ * has no set. */
 static void call__7_4_operations_have_ranges(void **state)
 {
 	struct weir_call_params params;
@@ -526,8 +530,8 @@ static void call__7_4_operations_have_ranges(void **state)
 	assert_int_equal(m.w[19], 60);
 	assert_int_equal(m.w[20], 68);
 	assert_int_equal(m.w[21], 1);
-	assert_int_equal(m.w[m.n - 3 - 17], 1); /* one transmission, in and out */
-	/* Nothing of the first, and all of the third's. */
+	assert_int_equal(m.w[m.n - 3 - 17], 1); /* one transmission in each direction */
+	/* The first operation returns no data, and the third all of them. */
 	r.n = 0;
 	words_put(&r, 7, m.w[0], 2, 16, 5, REPLY, XMTRESP, 56);
 	words_put(&r, 4, 2, 0, 0, NOITEM);

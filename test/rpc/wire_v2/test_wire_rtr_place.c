@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place, on the wire (rtrext-01 sections 3.3, 7 and 8.3): what a responder makes of
- * them. */
+/* Data that Sends place, on the wire (rtrext-01 sections 3.3, 7 and 8.3): the treatment by a
+ * responder. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -52,7 +52,7 @@ static void properties__8_3_tell_the_structure(void **state)
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[7], BUFFER);
 	assert_memory_equal(&r.w[5 + 3 * 5], expected, sizeof(expected));
-	assert_int_equal(r.w[r.n - 1], 0x3f); /* none of them changes */
+	assert_int_equal(r.w[r.n - 1], 0x3f); /* no property may change */
 	for (uint32_t i = 0; i < pair.server->recv_pool->count; i++) {
 		struct mem_buf *buf = mem_pool_get(pair.server->recv_pool);
 
@@ -70,8 +70,8 @@ static void properties__8_3_tell_the_structure(void **state)
 	}
 }
 
-/* WRITE of that item, whose bytes lie so; of the message, that many bytes are sent in all: 0: as
- * many as it needs. */
+/* Sends a WRITE of that item, with its bytes in its targets. 'bytes' is the length of the message,
+ * or 0 for as much as it needs. */
 static void send_write(const struct place_item *item, uint32_t pslen, uint32_t bytes)
 {
 	struct words m = {0};
@@ -138,16 +138,16 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		uint32_t pslen, bytes, err, value, min, max;
 	} cases[] = {
 		{{200, 0, 1, {3}}, 52, 0, BADTBSN, 3, 0, 2},		       /* out of range */
-		{{200, 0, 1, {UINT32_MAX}}, 52, 0, BADTBSN, UINT32_MAX, 0, 2}, /* the same */
+		{{200, 0, 1, {UINT32_MAX}}, 52, 0, BADTBSN, UINT32_MAX, 0, 2}, /* out of range */
 		{{200, 0, 2, {0, 1}}, 52, 0, BADTBSN, 1, 0, 2},		       /* one too many */
 		{{3000, 0, 1, {0}}, 52, 0, BADTBSN, 0, 0, 2},		       /* one too few */
 		{{3000, 0, 2, {1, 1}}, 52, 0, BADOFF, 0, TARGET, TARGET - 4},  /* twice the same */
 		{{200, TARGET, 1, {0}}, 52, 0, BADOFF, TARGET, 0, TARGET - 4},
 		{{200, 2, 1, {0}}, 52, 0, BADOFF, 2, 0, TARGET - 4},
 		{{200, UINT32_MAX & ~3u, 1, {0}}, 52, 0, BADOFF, UINT32_MAX & ~3u, 0, TARGET - 4},
-		{{200, 0, 1, {1}}, 52, LEAD + TARGET + 199, BADTBSN, 1, 0, 0}, /* its end did not
-										  come */
-		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4}, /* payload in front of it */
+		/* its end was not received */
+		{{200, 0, 1, {1}}, 52, LEAD + TARGET + 199, BADTBSN, 1, 0, 0},
+		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4}, /* payload overlaps it */
 		{{200, 0, 1, {0}}, 4 * LEAD, 0, BADPL, 4 * LEAD, 8, LEAD + 200 - 72}, /* beyond the
 											 message */
 	};
@@ -173,8 +173,8 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) nothing is
- * an item, wherever it is. */
+/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) there are
+ * no items, in whatever way they are sent. */
 static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 {
 	const uint64_t raddr = raw.raddr;
@@ -237,7 +237,7 @@ static void item__of_another_length_than_the_message_says_is_garbage(void **stat
 
 static uint32_t read_xid = 9;
 
-/* READ of that many bytes, with one direction of that type for the whole call. */
+/* Sends a READ of that many bytes, with one direction of that type for the whole call. */
 static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t room)
 {
 	struct words m = {0};
@@ -263,8 +263,8 @@ static void meet(void)
 	raw_recv_words(&raw, &r);
 }
 
-/* The reply's entry, whose targets start with the first; and the data in their places, zeros
- * between. */
+/* Checks the reply's entry, whose targets start with the first one, and the data in these targets,
+ * with zeros between. */
 static void expect_placed(uint32_t count)
 {
 	uint8_t msg[RAW_BUF];
@@ -312,10 +312,10 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 
 	(void)state;
 	meet();
-	send_read(3001, BYSIZE, 3000, 10000); /* longer than that */
+	send_read(3001, BYSIZE, 3000, 10000); /* longer than dsdov */
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], EXRW);
-	send_read(NUMBER * TARGET + 1, BYSIZE, 10000, 10000); /* than all targets */
+	send_read(NUMBER * TARGET + 1, BYSIZE, 10000, 10000); /* longer than all targets */
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], EXRW);
@@ -324,7 +324,7 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], TOOSHORT);
 	send_read(NUMBER * TARGET + 1, TBSN, 0,
-		  0); /* and no way at all: RDMA2_ERR_REPLY_RESOURCE */
+		  0); /* there is no other way: RDMA2_ERR_REPLY_RESOURCE */
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 4);
@@ -351,8 +351,8 @@ static void expect_no_other(uint32_t xid)
 	assert_int_equal(r.w[4], 6); /* RDMA2_ERR_SYSTEM */
 }
 
-/* By the base, where one message has room for it: 36 bytes of header and 28 in front of the data
- * leave 4032. */
+/* By the base protocol, if one message has room for the reply: 4032 bytes after 36 bytes of header
+ * and 28 before the data. */
 static void result__5_4_is_sent_again_by_the_base(void **state)
 {
 	(void)state;
@@ -367,7 +367,8 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 			continue;
 		}
 		raw_settle(&raw);
-		memset(pair.server_mem, 0x77, count); /* it is the application's again */
+		/* the memory belongs to the application again */
+		memset(pair.server_mem, 0x77, count);
 		report_reply(9);
 		raw_recv_words(&raw, &r);
 		assert_int_equal(r.w[0], 9);
@@ -391,7 +392,7 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 	assert_int_equal(pair.server->send_pool->in_use, 1);
 }
 
-/* The latest of them. */
+/* Only the latest replies are kept. */
 static void result__so_many_are_kept(void **state)
 {
 	struct words r = {0};
@@ -414,7 +415,7 @@ static void result__so_many_are_kept(void **state)
 	read_xid = 9;
 }
 
-/* Without a structure of the peer's. */
+/* Without a structure of the peer's receives. */
 static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 {
 	struct words r = {0};
@@ -425,7 +426,7 @@ static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 	assert_int_equal(r.w[10], TOOSHORT);
 }
 
-/* It is kept once, when it goes out, however often it was tried to send it before. */
+/* A reply is kept once, when it is sent, however often the responder tried to send it. */
 static void result__5_4_that_waited_is_sent_again_once(void **state)
 {
 	struct weir_conn *conn;
@@ -438,14 +439,14 @@ static void result__5_4_that_waited_is_sent_again_once(void **state)
 	conn = pair.server_conn;
 	size = conn->sq_size;
 	conn->sq_size = (uint32_t)(conn->sq_posted - conn->sq_retired) +
-			conn->ep.blockers.nbatched; /* no room */
+			conn->ep.blockers.nbatched; /* the batch is full */
 	send_read(3000, TBSN, 0, 0);
 	raw_settle(&raw);
 	assert_int_equal(pair.handled, 1);
 	assert_int_equal(raw.nmsgs, 0);
 	conn->sq_size = size;
 	assert_true(conn->sq_retired > 0);
-	conn_retire(conn, conn->sq_retired - 1, 0); /* as when a Send is done: it looks who waits */
+	conn_retire(conn, conn->sq_retired - 1, 0); /* as after a Send: wakes waiting replies */
 	expect_placed(3000);
 	raw_settle(&raw);
 	report_reply(read_xid);

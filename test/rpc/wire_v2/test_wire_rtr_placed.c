@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder says
- * what a test wants. */
+/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder sends
+ * what the test says. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -39,10 +39,10 @@ static void expect_idle(void)
 	raw_settle(&raw);
 	assert_int_equal(requester_of(conn)->credits.in_flight, 0);
 	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the zeros */
+	assert_int_equal(pair.client->send_pool->in_use, 1); /* the buffer of zeros */
 }
 
-/* WRITE of the client's memory; returns its XID when the message was as it has to be. */
+/* Begins a WRITE of the client's memory and checks its message. Returns its XID. */
 static uint32_t begin_write(uint32_t len)
 {
 	uint32_t w[32], used, ntbsns = (len + TARGET - 1) / TARGET;
@@ -111,7 +111,7 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* Longer than all targets. */
+/* The data are longer than all targets. */
 static void write__too_long_goes_by_explicit_rdma(void **state)
 {
 	struct weir_call_params params;
@@ -149,9 +149,9 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
-static uint32_t by_size = NUMBER * TARGET; /* the length that BYSIZE is to say */
+static uint32_t by_size = NUMBER * TARGET; /* the length that BYSIZE must state */
 
-/* READ of at most that many bytes; its XID. It asks for 'type'. */
+/* Begins a READ of at most that many bytes, which asks for 'type'. Returns its XID. */
 static uint32_t begin_read(uint32_t max, uint32_t type)
 {
 	struct weir_call_params params;
@@ -179,7 +179,7 @@ static uint32_t begin_read(uint32_t max, uint32_t type)
 	return m.w[0];
 }
 
-/* The reply, with its data as that item says. */
+/* Sends the reply, with its data in the targets of the item. */
 static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t word)
 {
 	struct words m = {0};
@@ -233,7 +233,7 @@ static void read__in_targets_apart_is_put_together(void **state)
 	expect_idle();
 }
 
-/* With memory named, should it be longer than that. */
+/* The direction also names memory, for a result that is longer than that. */
 static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
 {
 	static const struct place_item item = {1000, 0, 1, {0}};
@@ -246,7 +246,7 @@ static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
 	expect_idle();
 }
 
-/* What costs more to copy than to write is to be written. */
+/* A result that costs more to copy than to write is written. */
 static void read__of_more_than_copies_are_worth_is_by_size(void **state)
 {
 	static const struct place_item item = {1000, 0, 1, {0}};
@@ -267,7 +267,7 @@ static void read__of_more_than_copies_are_worth_is_by_size(void **state)
 	by_size = NUMBER * TARGET;
 }
 
-/* By the base with the reply, or with an error; or with what is wrong again. */
+/* Answers with the reply by the base protocol, with an error, or with the same mistake again. */
 static void answer_report(uint32_t xid, uint32_t how)
 {
 	static const struct place_item wrong = {1000, 0, 1, {3}};
@@ -335,13 +335,13 @@ static void read__that_is_not_what_its_entry_says_ends_the_call(void **state)
 
 	(void)state;
 	outcome.check = NULL;
-	send_read_reply(xid, &other, 1004); /* its length word says another length */
+	send_read_reply(xid, &other, 1004); /* its length word states another length */
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
 	expect_idle();
 	xid = begin_read(5000, TBSN);
 	outcome.check = NULL;
-	send_read_reply(xid, &apart, 5004); /* to be put together, and too long for that */
+	send_read_reply(xid, &apart, 5004); /* must be assembled, and is too long for that */
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
 	expect_idle();
@@ -359,7 +359,7 @@ static void large_targets(struct weir_profile *profile)
 	profile->target_bytes = 16384;
 }
 
-/* Over sim, with a device that gathers no more than placement takes. */
+/* Over sim, with a device that gathers no more elements than placement needs. */
 static int setup_both(void **state)
 {
 	static struct sim_options wires;
@@ -403,7 +403,7 @@ static void check_both(struct outcome *o, struct weir_call *call, const struct w
 	}
 }
 
-/* What lies between them is longer than any buffer for Sends. */
+/* The data between the items are longer than a send buffer. */
 static void both__of_two_items_with_a_long_gap(void **state)
 {
 	struct weir_call_params params;

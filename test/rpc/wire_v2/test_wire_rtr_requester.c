@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A requester that has the extension's message continuation, and a responder that says what a test
- * wants (rtrext-01 sections 4, 5.4, 9). */
+/* A requester with message continuation of the extension, and a responder that sends what the test
+ * says (rtrext-01 sections 4, 5.4, 9). */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -38,7 +38,8 @@ static void quick(struct weir_profile *profile)
 	profile->transmissions = 4;
 }
 
-/* Connected, to a responder that takes calls of up to 3 transmissions, and sends replies of 4. */
+/* Connects to a responder that accepts calls of up to 3 transmissions, and sends replies of up to
+ * 4. */
 static void begin(uint32_t grant, uint32_t rtrs)
 {
 	const struct weir_connect_options options = {.on_event = on_event};
@@ -90,7 +91,7 @@ static void check_opaque(struct outcome *o, struct weir_call *call,
 		assert_int_equal(be32toh(((const uint32_t *)data)[i]), i);
 }
 
-/* ECHO with that many bytes of arguments, and at most that many of results. */
+/* Submits an ECHO with that many bytes of arguments, and at most that many of results. */
 static void call(uint32_t arg_bytes, uint32_t result_bytes)
 {
 	struct weir_call_params params;
@@ -110,7 +111,7 @@ static void call(uint32_t arg_bytes, uint32_t result_bytes)
 	assert_int_equal(weir_call_submit(c), 0);
 }
 
-/* The transmissions of a call, as they have to be; its XID. */
+/* Receives the transmissions of a call and checks them. Returns the XID. */
 static uint32_t expect_call(uint32_t base, uint32_t count, uint32_t rsbuf)
 {
 	struct words m = {0};
@@ -151,7 +152,7 @@ static uint32_t expect_call(uint32_t base, uint32_t count, uint32_t rsbuf)
 	return xid;
 }
 
-/* The same call by the base protocol. */
+/* Receives the same call by the base protocol. */
 static void expect_base(uint32_t xid, bool is_long)
 {
 	struct words m = {0};
@@ -182,7 +183,7 @@ static void put_results(struct words *r, uint32_t xid, uint32_t words)
 	words_put(r, 7, xid, 1, 0, 0, 0, 0, words * 4);
 }
 
-/* Report Error, from the requester. */
+/* Receives a Report Error of the requester. */
 static void expect_report(uint32_t xid, uint32_t seq, uint32_t err, uint32_t first, uint32_t second)
 {
 	struct words m = {0};
@@ -212,7 +213,8 @@ static void expect_idle(void)
 	assert_int_equal(req->reply_reserved, 0);
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 	assert_int_equal(pair.client->long_pool->in_use, 0);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the engine's zeros */
+	/* the buffer of zeros that the engine holds */
+	assert_int_equal(pair.client->send_pool->in_use, 1);
 	assert_int_equal(conn->nrecvs, 16 + 2 + 2 + 16);
 }
 
@@ -224,7 +226,7 @@ static void request__9_2_as_many_transmissions_as_it_takes(void **state)
 	(void)state;
 	begin(16, 7);
 	for (uint32_t count = 2; count <= 3; count++) {
-		call(count * 4056 - 8 - 44, 100); /* to the last byte */
+		call(count * 4056 - 8 - 44, 100); /* up to the last byte */
 		xid = expect_call(XMTREQ, count, 1);
 		assert_int_equal(requester_of(conn)->credits.in_flight, count);
 		r = xmtresp(xid, 1, 28);
@@ -235,7 +237,7 @@ static void request__9_2_as_many_transmissions_as_it_takes(void **state)
 		expect_idle();
 	}
 	assert_int_equal(stats().continued_calls, 2);
-	/* One word more than the responder takes. */
+	/* One word more than the responder accepts. */
 	call(3 * 4056 - 4 - 44, 100);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 1);
@@ -254,7 +256,7 @@ static void reply__9_3_sections_are_concatenated(void **state)
 	assert_int_equal(requester_of(conn)->reply_reserved, 3);
 	outcome.bytes = 400;
 	outcome.check = check_opaque;
-	r = xmtresp(xid, 3, 8 + 24); /* of the opaque one word */
+	r = xmtresp(xid, 3, 8 + 24); /* one word of the opaque */
 	put_results(&r, xid, 100);
 	words_put(&r, 1, 0);
 	raw_send_words(&raw, &r);
@@ -351,7 +353,7 @@ static void report__5_4_of_a_call_has_it_sent_by_the_base_protocol(void **state)
 	assert_int_equal(requester_of(conn)->credits.in_flight, 1);
 	assert_int_equal(requester_of(conn)->reply_reserved, 0);
 	assert_int_equal(stats().fallbacks_refused, 1);
-	/* Once: the call is not one by the extension any more. */
+	/* Reported once: the call does not use the extension any more. */
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -407,7 +409,8 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 	r = xmtcont(xid, 1, 0);
 	raw_send_words(&raw, &r);
 	expect_report(xid, 1, 3, 0, 0);
-	for (uint32_t i = 0; i < 20; i++) { /* more than there are receives for, were they kept */
+	/* more than there would be receives for if they were kept */
+	for (uint32_t i = 0; i < 20; i++) {
 		r = xmtresp(xid, 3, 28);
 		put_results(&r, xid, 0);
 		raw_send_words(&raw, &r);
@@ -415,7 +418,7 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 		raw_send_words(&raw, &r);
 		expect_report(xid, 2, 4, 1, 2);
 	}
-	/* A message between is dealt with. */
+	/* A message between transmissions is processed. */
 	r = xmtresp(xid, 2, 28);
 	put_results(&r, xid, 0);
 	raw_send_words(&raw, &r);
@@ -436,8 +439,8 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 	expect_idle();
 }
 
-/* A reply that came before, and whose call had keys to end first, is not between the transmissions
- * of another. */
+/* A reply that arrived earlier, and whose call must first end its keys, does not count as a message
+ * between the transmissions of another reply. */
 static void reply__one_that_waits_breaks_no_group(void **state)
 {
 	struct words r = {0}, m = {0};

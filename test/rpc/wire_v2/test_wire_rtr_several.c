@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
- * sections 4, 7 and 9): what a responder makes of them. */
+ * sections 4, 7 and 9): the treatment by a responder. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static void put_rpc(struct words *m, uint32_t proc)
 	words_put_rpc(m, 9, proc);
 }
 
-/* So many bytes as pair_byte() has them, which is a multiple of 4. */
+/* Adds that many bytes of the pattern of pair_byte(). The number is a multiple of 4. */
 static void put_bytes(struct words *m, uint32_t from, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
@@ -95,10 +95,10 @@ static void expect_calm(void)
 	assert_int_equal(raw.nmsgs + raw.disconnected, 0);
 	expect_no_parts(pair.server_conn);
 	assert_int_equal(pair.server->bulk_pool->in_use, 0);
-	assert_int_equal(pair.server->send_pool->in_use, 1); /* the zeros */
+	assert_int_equal(pair.server->send_pool->in_use, 1); /* the buffer of zeros */
 }
 
-/* WRITE in the base's way still works. */
+/* Checks that WRITE by the base protocol still works. */
 static void expect_alive(void)
 {
 	struct words m = {0}, r = {0};
@@ -115,9 +115,9 @@ static void expect_alive(void)
 
 /* ---- explicit RDMA ---- */
 
-/* MULTI: its first argument is an item of 200 bytes, the second has 3000 in the payload, or is an
- * item, too, at 'second'. The payload is cut at 'cut'. Directions for both results, whose range
- * ends at 'end'. */
+/* Sends a MULTI. Its first argument is an item of 200 bytes. The second has 3000 bytes in the
+ * payload, or is an item at position 'second'. The payload is cut at 'cut'. The directions for both
+ * results have a range that ends at 'end'. */
 static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 {
 	struct words all = {0}, m = header();
@@ -151,7 +151,7 @@ static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 	raw_send_words(&raw, &m);
 }
 
-/* Both results were written. */
+/* Checks that both results were written. */
 static void expect_multi(uint32_t first, uint32_t second, uint32_t second_from)
 {
 	struct words r = {0};
@@ -172,8 +172,8 @@ static void expect_multi(uint32_t first, uint32_t second, uint32_t second_from)
 
 static void items__7_3_displacements_are_of_the_whole_message(void **state)
 {
-	/* Behind the RPC header, in the arguments, in front of and behind the length words, and in
-	 * the second argument. */
+	/* After the RPC header, in the arguments, before and after the length words, and in the
+	 * second argument. */
 	static const uint32_t cuts[] = {8, 40, 44, 48, 52, 56, 60, 1000, 3056};
 
 	(void)state;
@@ -192,7 +192,7 @@ static void items__7_3_displacements_are_of_the_whole_message(void **state)
 	expect_alive();
 }
 
-/* To where the program wants them. */
+/* The items are read into the memory that the program chooses. */
 static void items__are_read_to_their_places(void **state)
 {
 	(void)state;
@@ -259,7 +259,7 @@ static void items__of_what_is_not_eligible_are_garbage(void **state)
 	expect_calm();
 }
 
-/* A range ends where the operation begins, wherever the transmissions do. */
+/* A range ends where the operation begins, wherever the transmissions end. */
 static void directions__7_4_of_another_part_of_the_call_are_not_used(void **state)
 {
 	struct words m = header(), r = {0};
@@ -283,8 +283,8 @@ static void directions__7_4_of_another_part_of_the_call_are_not_used(void **stat
 	expect_calm();
 }
 
-/* An ECHO with a direction that nothing is for: the reply's payload takes two, with the entry in
- * the first. */
+/* An ECHO with a direction for no result. The payload of the reply takes two transmissions, and the
+ * entry is in the first. */
 static void directions__of_a_reply_in_several(void **state)
 {
 	struct words m, r = {0}, c = {0};
@@ -322,9 +322,9 @@ static void directions__of_a_reply_in_several(void **state)
 
 /* ---- targets ---- */
 
-/* WRITE of that item in two transmissions, the payload but for its last word in the first; of the
- * second, that many bytes are sent in all: 0: as many as it needs. In its payload are so many words
- * more than there should be. */
+/* Sends a WRITE of that item in two transmissions. The first has the payload except for its last
+ * word. 'bytes' is the length of the second, or 0 for as much as it needs. The payload of the
+ * second has 'more' additional words. */
 static void send_write(const struct place_item *item, uint32_t bytes, uint32_t more)
 {
 	struct words m = header();
@@ -355,7 +355,7 @@ static void item__7_lies_in_targets_of_all_transmissions(void **state)
 		struct place_item item;
 		uint32_t copies;
 	} cases[] = {
-		{{2048, 0, 1, {3}}, 0}, /* all of it in the second */
+		{{2048, 0, 1, {3}}, 0}, /* all of it in the second transmission */
 		{{4000, 0, 2, {4, 5}}, 0},	 {{3000, 1048, 2, {3, 4}}, 0},
 		{{200, 4, 1, {0}}, 0},		 {{8000, 0, 4, {0, 1, 2, 3}}, 1},
 		{{4096, 2044, 3, {2, 3, 4}}, 1}, {{6000, 0, 3, {5, 0, 3}}, 1},
@@ -388,14 +388,14 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		struct place_item item;
 		uint32_t bytes, more, seq, err, value, min, max;
 	} cases[] = {
-		/* By its header: the rest is discarded. */
+		/* The header shows the error, and the rest is discarded. */
 		{{200, 0, 1, {6}}, 0, 0, 0, BADTBSN, 6, 0, 5},
 		{{200, 0, 1, {UINT32_MAX}}, 0, 0, 0, BADTBSN, UINT32_MAX, 0, 5},
 		{{200, 0, 2, {4, 5}}, 0, 0, 0, BADTBSN, 5, 0, 5},
 		{{3000, 0, 1, {4}}, 0, 0, 0, BADTBSN, 4, 0, 5},
 		{{3000, 0, 2, {4, 4}}, 0, 0, 0, BADOFF, 0, TARGET, TARGET - 4},
 		{{200, TARGET, 1, {4}}, 0, 0, 0, BADOFF, TARGET, 0, TARGET - 4},
-		/* By what came: its end is missing, or payload is in its place. */
+		/* The data show the error: the item's end is missing, or payload overlaps it. */
 		{{200, 0, 1, {4}}, LEAD + TARGET + 199, 0, 1, BADTBSN, 4, 0, 3},
 		{{8000, 0, 4, {0, 1, 2, 3}}, 44, 0, 1, BADTBSN, 3, 0, 2},
 		{{200, 0, 1, {3}}, 0, 246, 1, BADOFF, 0, 4, TARGET - 4},
@@ -453,7 +453,7 @@ static void item__of_another_length_than_the_message_says_is_garbage(void **stat
 	expect_calm();
 }
 
-/* Its connection ends while the rest is to come. */
+/* The connection ends before the rest arrives. */
 static void group__with_items_ends_with_its_connection(void **state)
 {
 	struct words m = header();
@@ -497,7 +497,7 @@ static void meet(void)
 	raw_recv_words(&raw, &r);
 }
 
-/* The reply in that many transmissions: data in their places, zeros between. */
+/* Receives the reply in that many transmissions. Checks the data in targets, and zeros between. */
 static void expect_placed(uint32_t count, uint32_t ntransmissions)
 {
 	uint32_t ntbsns = (count + TARGET - 1) / TARGET, done = 0;
@@ -561,7 +561,7 @@ static void result__that_takes_more_goes_another_way(void **state)
 	send_read(2 * NUMBER * TARGET + 1, BYSIZE, 60000, 30000, 2);
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], EXRW);
-	send_read(2 * NUMBER * TARGET + 1, TBSN, 0, 0, 2); /* nor has the message room for it */
+	send_read(2 * NUMBER * TARGET + 1, TBSN, 0, 0, 2); /* nor does the message hold it */
 	expect_error(3);
 	send_read(5000, TBSN, 0, 0, 2);
 	expect_placed(5000, 1);

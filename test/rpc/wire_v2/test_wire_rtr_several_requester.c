@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
- * sections 4, 5.4, 7 and 9): a requester whose responder says what a test wants. */
+ * sections 4, 5.4, 7 and 9): a requester whose responder sends what the test says. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -24,7 +24,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* With a responder that grants so many credits, and has that limit for requests and replies. */
+/* Connects to a responder that grants so many credits, and has that limit for requests and
+ * replies. */
 static void begin(uint32_t credits, uint32_t limit)
 {
 	const struct words properties = place_connprop_several(0, credits, limit);
@@ -62,7 +63,7 @@ static void expect_idle(void)
 	assert_int_equal(requester_of(conn)->credits.in_flight, 0);
 	assert_int_equal(requester_of(conn)->reply_reserved, 0);
 	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the zeros */
+	assert_int_equal(pair.client->send_pool->in_use, 1); /* the buffer of zeros */
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 }
 
@@ -73,7 +74,7 @@ static void submit_write(uint32_t len)
 	place_submit_write(&pair, &outcome, len);
 }
 
-/* WRITE in so many transmissions; its XID. */
+/* Begins a WRITE in that many transmissions. Returns its XID. */
 static uint32_t begin_write(uint32_t len, uint32_t count)
 {
 	uint32_t ntbsns = (len + TARGET - 1) / TARGET, done = 0, xid = 0;
@@ -175,7 +176,7 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* One Transmit Request with an item that is to be read. */
+/* Receives one Transmit Request with an item that must be read, and answers it. */
 static void expect_item(uint32_t len)
 {
 	struct words m = {0}, r = {0};
@@ -218,8 +219,8 @@ static void write__4_3_without_the_credits_is_read(void **state)
 	reply_write(begin_write(2 * ALL_TARGETS, 2), 2 * ALL_TARGETS);
 }
 
-/* Two transmissions: a message, and a copy of 9 KiB, against a chunk of three operations and a
- * round trip. */
+/* Two transmissions cost a message and a copy of 9 KiB. A chunk costs three operations and a round
+ * trip. */
 static void write__that_costs_more_than_a_read_is_read(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
@@ -245,7 +246,7 @@ static void item__7_3_goes_with_a_long_payload(void **state)
 	uint32_t xid, disp = 40 + 8 + 5000 + 8;
 
 	(void)state;
-	/* Its responder has told of no targets any more: what is placed is to be read. */
+	/* Its responder has announced no targets, so that the data must be read. */
 	conn->v2->places = false;
 	memset(pair.client_mem, 7, 9000);
 	outcome_init(&outcome, &pair);
@@ -303,8 +304,8 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
-/* READ of at most that many bytes, which asks for 'type', in replies of up to 'rsbuf'
- * transmissions; its XID. */
+/* Begins a READ of at most that many bytes, which asks for 'type', in replies of up to 'rsbuf'
+ * transmissions. Returns its XID. */
 static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 {
 	struct weir_call_params params;
@@ -331,8 +332,8 @@ static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 	return m.w[0];
 }
 
-/* The reply in two transmissions, with its data as that item says; of the second, that many bytes:
- * 0: as many as it needs. */
+/* Sends the reply in two transmissions, with its data in the targets of the item. 'bytes' is the
+ * length of the second, or 0 for as much as it needs. */
 static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t bytes)
 {
 	struct words m = {0};
@@ -410,7 +411,7 @@ static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 		assert_int_equal(r.w[at + 2], cases[i].min);
 		assert_int_equal(r.w[at + 3], cases[i].max);
 		raw_settle(&raw);
-		assert_int_equal(outcome.done, 0); /* it may come again */
+		assert_int_equal(outcome.done, 0); /* the reply may arrive again */
 		assert_int_equal(requester_of(conn)->reply_reserved, 2);
 		send_read_reply(xid, &good, 0);
 		raw_until(&raw, &outcome.done, 1);
@@ -419,8 +420,8 @@ static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 	}
 }
 
-/* To be put together, and longer than the memory that was offered: no more of it is written than
- * there is. */
+/* The result must be assembled, and is longer than the memory that was offered. No more is written
+ * than fits. */
 static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void **state)
 {
 	static const struct place_item item = {8000, 0, 4, {0, 1, 2, 3}};
@@ -437,7 +438,7 @@ static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void 
 	expect_idle();
 }
 
-/* Up to the limit in targets, beyond that by its size, with memory named. */
+/* Up to the limit in targets, and beyond that by size, with memory that the direction names. */
 static void read__of_more_than_the_targets_is_by_size(void **state)
 {
 	static const struct place_item item = {6000, 0, 3, {0, 1, 2}};

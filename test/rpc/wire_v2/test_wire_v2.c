@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a responder that speaks either version answers, on the wire, to messages of version 2. */
+/* The answers of a responder that speaks both versions to messages of version 2. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
 	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
 }
 
-/* xid, vers, credit, proc, direction, inv_handle */
+/* Adds xid, vers, credit, proc, direction, inv_handle. */
 static void put_fixed(struct words *m, uint32_t xid, uint32_t proc, uint32_t direction)
 {
 	words_put(m, 6, xid, 2, 8, proc, direction, 0);
@@ -120,13 +120,13 @@ static void receive__6_2_4_what_is_not_sound_has_its_error(void **state)
 	r = exchange(&m);
 	expect_error(&r, 7, 2, 2, 5);
 	m.n = 0;
-	words_put(&m, 7, 8, 2, 8, 5, 0, 77, 0); /* an operation that nobody knows */
+	words_put(&m, 7, 8, 2, 8, 5, 0, 77, 0); /* an unknown operation */
 	r = exchange(&m);
 	expect_error(&r, 8, 2, 5, 5);
 	m.n = 0;
 	put_fixed(&m, 9, 0, 0);
 	words_put(&m, 3, 0, 0, 0);
-	words_put(&m, 3, 9, 0, 2); /* no RPC call */
+	words_put(&m, 3, 9, 0, 2); /* not an RPC call */
 	r = exchange(&m);
 	expect_error(&r, 9, 2, 2, 5);
 }
@@ -145,10 +145,10 @@ static void receive__what_flows_to_requesters_is_dropped(void **state)
 	words_put(&m, 6, 2, 1, 0, 0, 0, 0);
 	raw_send_words(&raw, &m);
 	m.n = 0;
-	words_put(&m, 7, 3, 2, 8, 5, 1, 77, 0); /* an operation's */
+	words_put(&m, 7, 3, 2, 8, 5, 1, 77, 0); /* a reply of an operation */
 	raw_send_words(&raw, &m);
 	m.n = 0;
-	words_put(&m, 7, 4, 2, 8, 8, 0, 0, 0); /* RDMA2_RESPROP to no question */
+	words_put(&m, 7, 4, 2, 8, 8, 0, 0, 0); /* RDMA2_RESPROP without a request for it */
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -168,15 +168,15 @@ static void properties__5_3_1_connprop_brings_those_of_this_side_once(void **sta
 	r = exchange(&m);
 	assert_int_equal(r.w[0], 11);
 	assert_int_equal(r.w[1], 2);
-	assert_int_equal(r.w[2], 5); /* what was asked for is granted */
+	assert_int_equal(r.w[2], 5); /* the requested credits are granted */
 	assert_int_equal(r.w[3], 6);
 	assert_int_equal(r.w[4], 2);
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[7], 4096);
 	assert_int_equal(r.w[8], 2);
-	assert_int_equal(r.w[10], 0); /* no reverse requests */
+	assert_int_equal(r.w[10], 0); /* no reverse calls */
 	assert_int_equal(r.w[11], 1);
-	assert_int_equal(r.w[12], 3); /* neither changes */
+	assert_int_equal(r.w[12], 3); /* neither may change */
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -195,7 +195,7 @@ static void properties__5_3_3_what_is_asked_for_is_rejected(void **state)
 	assert_int_equal(r.n, 8);
 	assert_int_equal(r.w[0], 12);
 	assert_int_equal(r.w[3], 8);
-	assert_int_equal(r.w[4], 0); /* none was done */
+	assert_int_equal(r.w[4], 0); /* neither was accepted */
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[6], 3);
 	assert_int_equal(r.w[7], 0);
@@ -214,14 +214,15 @@ static void properties__updprop_changes_what_replies_may_be(void **state)
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(weir_conn_send_inline(pair.server_conn), 2048);
-	words_put(&m, 1, 0); /* bytes behind the set */
+	words_put(&m, 1, 0); /* bytes after the set */
 	m.w[0] = m.w[1];
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 1); /* RDMA2_ERR_BAD_XDR */
 }
 
-/* READ with one Write chunk of two segments, too short by 'lack' for 3000 bytes. */
+/* Makes a READ with one Write chunk of two segments, which is too short by 'lack' for 3000
+ * bytes. */
 static void reply__6_2_4_too_little_room_names_the_segment(void **state)
 {
 	struct words m = {0}, r;
@@ -245,7 +246,7 @@ static void reply__6_2_4_too_little_room_names_the_segment(void **state)
 	put_rpc(&m, 22, PAIR_BIG);
 	words_put(&m, 1, 9000);
 	r = exchange(&m);
-	assert_int_equal(r.w[5], 0); /* there is no segment */
+	assert_int_equal(r.w[5], 0); /* there is no such segment */
 	assert_int_equal(r.w[6], 24 + 4 + 9000);
 	expect_error(&r, 22, 2, 3, 7);
 }
