@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An NFSv3 responder that does things wrong, or in ways that are right but rare, for weir-nfs to
- * cope with.
+ * An NFSv3 responder that breaks the protocol, or acts in valid but rare ways. weir-nfs must cope
+ * with it.
  *
- *     nfs_wrong ADDR BYTES [WAY...]        says "ready" when it listens; SIGTERM ends it
+ *     nfs_wrong ADDR BYTES [WAY...]        prints "ready" when it listens; SIGTERM ends it
  *
- * Its root directory has "file" (of BYTES bytes: byte i is i * 7 + i / 256), "link" and "sub". What
- * is created is "file" under another name. Handles are 8 bytes: an object, a level. The WAYs are
- * those that has() is asked for below.
+ * Its root directory has "file" (of BYTES bytes: byte i is i * 7 + i / 256), "link" and "sub". A
+ * file that a client creates is "file" under another name. Handles are 8 bytes: an object, a level.
+ * The WAYs are the arguments of has() in this file.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,8 +32,8 @@ static char **ways;
 static int nways;
 static volatile sig_atomic_t stop;
 static struct weir_region *region;
-static uint8_t *store; /* what "file" holds */
-static uint8_t *lie;   /* more bytes, that are not what was asked for */
+static uint8_t *store; /* the content of "file" */
+static uint8_t *lie;   /* additional bytes that were not asked for */
 static uint64_t size;
 static char created[256] = "file";
 static uint32_t verf = 1, nrequests, nreads, nwrites, ncommits, njukebox, nremoves;
@@ -174,7 +174,7 @@ static void set_verf(uint8_t bytes[NFS3_VERF_BYTES])
 	memcpy(bytes, &verf, sizeof(verf));
 }
 
-/* As a server does that restarts: what was not committed is gone. */
+/* Acts like a server that restarts: data that were not committed are lost. */
 static void lose_all(void)
 {
 	memset(store, 0, STORE_BYTES);
@@ -239,7 +239,7 @@ static void create(struct weir_xdr_in *in, struct weir_xdr_out *out)
 
 static void do_remove(struct weir_xdr_out *out)
 {
-	/* It is carried out at the first time. */
+	/* The first call is carried out. */
 	struct nfs3_wcc_res res = {.status = nremoves++ == 0 ? NFS3_OK : NFS3ERR_NOENT};
 
 	nfs3_put_wcc_res(out, &res);
@@ -280,7 +280,7 @@ static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *nam
 	nfs3_put_entry(out, &entry, plus);
 }
 
-/* A name of 300 bytes, which the codec would cut. */
+/* Encodes a name of 300 bytes, which the codec would cut. */
 static void put_long_name(struct weir_xdr_out *out, bool plus)
 {
 	char name[300];
@@ -312,7 +312,8 @@ static void put_names(struct weir_xdr_out *out, uint32_t level, bool plus)
 	if (has("terminal-names"))
 		put_name(out, &cookie, "\033[2Jcleared", 11, FILE_ID, level, plus);
 	if (has("link-then-directory")) {
-		/* The link first: what is below the directory would go where it points. */
+		/* The link comes first. Files below the directory would be written to its
+		 * target. */
 		put_name(out, &cookie, "sub", 3, LINK, level, plus);
 		put_name(out, &cookie, "sub", 3, SUB, level, plus);
 		return;
@@ -372,7 +373,7 @@ static void fsinfo(struct weir_xdr_out *out)
 	nfs3_put_fsinfo_res(out, &res);
 }
 
-/* True: it was answered in a way that has nothing to do with the procedure. */
+/* Returns true if the call was answered in a way that does not depend on the procedure. */
 static bool answer_wrong(struct weir_request *req, uint32_t proc)
 {
 	struct weir_xdr_out *out;
@@ -430,8 +431,7 @@ static void handle(struct weir_request *req, void *arg)
 	if (answer_wrong(req, proc))
 		return;
 	out = weir_request_results(req, 16384);
-	if (!out) { /* a client may have more calls under way than its share of the buffers is for
-		     */
+	if (!out) { /* a client may have more active calls than its share of the buffers */
 		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;

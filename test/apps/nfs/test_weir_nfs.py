@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs on weir-nfsd, from memory over shm: every command, sizes around the boundaries, trees, a
+"""weir-nfs with weir-nfsd, in memory, over shm: every command, sizes near boundaries, trees, and a
 server that dies."""
 import hashlib
 import json
@@ -26,7 +26,7 @@ def data_of(size, seed=1):
 
 
 def tree_of(root):
-    """Path below root -> what is there."""
+    """Returns the paths below root, and the content of each."""
     found = {}
     for folder, folders, files in os.walk(root):
         for name in folders + files:
@@ -43,8 +43,8 @@ def tree_of(root):
 
 
 class Served(unittest.TestCase):
-    PROTOCOLS = None # of client and server; None: no profile says
-    SLEEPS = True # a server that polls is in the way of what runs beside it
+    PROTOCOLS = None # of client and server; None: the default of the profile
+    SLEEPS = True # a server that polls would slow down what runs next to it
     EXTENSION = os.environ.get('WEIR_TEST_EXTENSION', 'off')
 
     def setUp(self):
@@ -182,7 +182,7 @@ class Trees(Served):
         self.ok('put', '-r', 'tree', 'copy')
         self.ok('get', '-r', 'copy', 'back')
         self.assertEqual(tree_of(self.path('back')), tree)
-        # Once more over what is there, with other sizes.
+        # Stores the tree again, with other sizes.
         self.write('tree/many/3', b'shorter')
         os.unlink(self.path('tree/a/link'))
         os.symlink('elsewhere', self.path('tree/a/link'))
@@ -301,7 +301,7 @@ class Names(Served):
         self.write('file', b'x' * 5000)
         self.ok('put', 'file')
         self.ok('truncate', '3k', 'file')
-        self.ok('chmod', '4711', 'file')  # a change of the content would take the set-user-ID bit
+        self.ok('chmod', '4711', 'file')  # a change of the content would clear the set-user-ID bit
         said = self.ok('stat', 'file').decode()
         self.assertIn('size    3072', said)
         self.assertIn('mode    4711 -rws--x--x', said)
@@ -323,8 +323,8 @@ class Names(Served):
 
 class Bench(Served):
     def test_json_and_verify(self):
-        # weir-nfsd's READs end at each MiB of the file: the last but one comes to blocks that lie
-        # across. The last has blocks that are more than one READ or WRITE of it may have.
+        # READs of weir-nfsd end at each MiB of the file. In the last but one, blocks cross such a
+        # boundary. In the last one, blocks are longer than one READ or WRITE may be.
         for options in ((), ('--ratio', '50'), ('--ratio', '0', '--sync', '--sequential'),
                         ('--block', '64k'), ('--size', '3m', '--block', '100007', '--sequential'),
                         ('--size', '5m', '--block', '2500007', '--depth', '2', '--ratio', '50')):
@@ -343,7 +343,7 @@ class Bench(Served):
 
 
 class Death(Served):
-    SLEEPS = False # what is in the folder is looked at, and who finds out when
+    SLEEPS = False # the test checks the content of the folder, and when each side notices it
 
     def begin(self, *args):
         process = subprocess.Popen([*self.client.command, *args], cwd=self.folder,
@@ -353,7 +353,7 @@ class Death(Served):
         return process
 
     def begin_get(self, *options):
-        """A get that takes long, once it has begun."""
+        """Begins a get that takes long. Returns after it has begun."""
         self.write('file', data_of(2 << 20))
         self.ok('put', 'file')
         os.unlink(self.path('file'))
@@ -381,7 +381,7 @@ class Death(Served):
         process = self.begin_get('--retries', '30')
         self.server.kill()
         self.start()
-        # It has no such file, so that what it says to the handle ends it.
+        # The server has no such file, so that its answer to the handle ends the command.
         self.assertIn('get file', self.end(process, NFS))
 
     def test_bench_is_carried_over_a_server_that_is_killed_and_started(self):
@@ -389,7 +389,7 @@ class Death(Served):
         self.addCleanup(folder.cleanup)
         exported, state = (os.path.join(folder.name, name) for name in ('exported', 'state'))
         os.mkdir(exported)
-        os.chmod(exported, 0o777) # root of the client is nobody here
+        os.chmod(exported, 0o777) # the client's root is nobody here
         self.server.stop()
         command = [SERVER, '--driver', 'shm', '--listen', self.addr, '--export',
                    f'/dir=dir:{exported}', '--state', state, '--foreground', '--no-rpcbind',

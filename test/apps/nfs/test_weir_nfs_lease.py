@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs tries again while a process of the server's host gives up its lease."""
+"""weir-nfs tries again while a process on the server's host gives up its lease."""
 import fcntl
 import os
 import signal
@@ -38,7 +38,7 @@ class Lease(unittest.TestCase):
             done = []
             cut = threading.Thread(target=lambda: done.append(client.run('truncate', '3', 'file')))
             cut.start()
-            # The open that broke the lease was refused, so nothing has changed yet.
+            # The open that broke the lease was refused, so that nothing has changed yet.
             self.assertTrue(broken.wait(30), done)
             with open(path, encoding='ascii') as file:
                 self.assertEqual(file.read(), 'before')

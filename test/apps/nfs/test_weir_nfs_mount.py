@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-nfs finds a server's ports and an export's root: rpcbind and MOUNT over TCP, right,
-wrong and silent."""
+"""How weir-nfs finds a server's ports and an export's root: by rpcbind and MOUNT over TCP, with
+valid, invalid and silent servers."""
 import os
 import shutil
 import socket
@@ -64,7 +64,7 @@ class Ports(Daemons):
         self.assertEqual(self.mount.calls, [(MOUNT, 3, 1), (MOUNT, 3, 3)])
 
     def groups(self):
-        """Of the latest call's credential, which is an AUTH_SYS."""
+        """Returns the ids in the latest call's credential, which is an AUTH_SYS."""
         flavor, body = self.mount.credential
         self.assertEqual(flavor, 1)
         body = Reader(body)
@@ -81,7 +81,7 @@ class Ports(Daemons):
                               ','.join(map(str, groups + [3016])), *client.command]
         client.ok(self, 'ls')
         self.assertEqual(self.groups(), (os.geteuid(), groups))
-        # Another user's are not known.
+        # The groups of another user are not known.
         client.ok(self, '--uid', str(os.geteuid() + 1), 'ls')
         self.assertEqual(self.groups(), (os.geteuid() + 1, []))
 
@@ -205,8 +205,8 @@ class Strangers(Daemons):
 
 
 class Netids(Daemons):
-    """NFS's own port: there is no device here to go on with, so that what was found has to be
-    enough."""
+    """The port of NFS itself. There is no device here to connect to, so that the test ends when the
+    port is found."""
 
     def find(self, text, server='127.0.0.1'):
         client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--port', 'rpcbind',

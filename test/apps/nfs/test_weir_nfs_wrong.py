@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs against servers that do things wrong, or in ways that are right but rare."""
+"""weir-nfs against servers that break the protocol, or act in valid but rare ways."""
 import os
 import sys
 import tempfile

@@ -21,7 +21,7 @@ char client_dir[64];
 
 #define WAIT_NS (60ull * 1000000000u)
 
-/* Of a server that is not ours. */
+/* The address and the root of another implementation's server. */
 static const char *others_addr, *others_root;
 
 static pid_t main_process;
@@ -107,7 +107,7 @@ static void read_handles(struct client *c, uint32_t n)
 	fclose(out);
 }
 
-/* A profile of two lcores that others may use as well. */
+/* Writes a profile of two lcores, which other threads may use as well. */
 static const char *two_lcores(void)
 {
 	static char path[80];
@@ -121,7 +121,7 @@ static const char *two_lcores(void)
 	return path;
 }
 
-/* How many exports a file has. */
+/* Returns the number of exports in a file. */
 static uint32_t sections_of(const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -238,7 +238,7 @@ void client_export(char *text, size_t bytes)
 	assert_int_equal(chmod(strchr(text, ':') + 1, 01777), 0);
 }
 
-/* An engine and its memory, then a connection. */
+/* Creates an engine and its memory, then connects. */
 static void open_client(struct client *c, const struct weir_profile *profile)
 {
 	struct weir_region_options options = {.len_bytes = CLIENT_MEM,

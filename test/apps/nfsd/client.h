@@ -3,8 +3,8 @@
 #define CLIENT_H
 
 /*
- * A client of weir-nfsd for tests: starts the server as a process, over shm, and makes one call at
- * a time. What is unexpected fails the test.
+ * A client of weir-nfsd for tests. It starts the server as a process, over shm, and makes one call
+ * at a time. An unexpected result fails the test.
  */
 
 #include <setjmp.h>
@@ -67,73 +67,76 @@ struct client {
 	struct weir_engine *engine;
 	struct weir_conn *conn;
 	struct weir_region *region;
-	uint8_t *mem; /* WRITE's data are taken from the start, READ's come to the second half */
+	uint8_t *mem; /* WRITE reads its data from the start; READ stores data in the second half */
 	int opened, closed;
-	struct nfs3_fh roots[4]; /* of the exports, in the order that they were given in */
+	struct nfs3_fh roots[4]; /* of the exports, in the order in which they were given */
 	uint32_t nroots;
-	uint32_t uid, gid; /* 1000 both at first */
-	bool is_anonymous; /* AUTH_NONE */
-	bool sends_inline; /* no chunks: data go in the message */
+	uint32_t uid, gid; /* both are 1000 at first */
+	bool is_anonymous; /* uses AUTH_NONE */
+	bool sends_inline; /* uses no chunks: data are inside the message */
 
-	/* of the latest call */
+	/* Of the latest call: */
 	union client_args args;
 	union client_res res;
-	int status;	      /* of weir_call */
-	uint32_t accept_stat; /* of RPC */
+	int status;	      /* of the weir call */
+	uint32_t accept_stat; /* of the RPC */
 	uint32_t reply_stat;
-	uint32_t data_bytes; /* READ, READLINK: at mem + CLIENT_MEM / 2 */
+	uint32_t data_bytes; /* of READ and READLINK, at mem + CLIENT_MEM / 2 */
 	const uint8_t *data;
 	uint32_t nentries;
 	struct nfs3_entry entries[CLIENT_ENTRIES];
 	bool eof;
 	int done;	   /* calls that ended since client_end() */
-	uint32_t proc;	   /* of the calls that are under way, which all are of one kind */
-	uint32_t njukebox; /* answers NFS3ERR_JUKEBOX so far */
+	uint32_t proc;	   /* of the active calls, which are all of one kind */
+	uint32_t njukebox; /* answers with NFS3ERR_JUKEBOX so far */
 };
 
-/* Arguments of a test program: "kernel", an address and a root's handle, for a server that runs
- * there already, over verbs; or the server's program; the back end: "ram", or "dir" in a new
- * directory; and "two", for a server on two lcores, one of which has the first export, and either
- * the client, as its address, that is its process, falls. */
+/* The arguments of a test program are either:
+ * - "kernel", an address and a root's handle, for a server that already runs there, over verbs
+ * - the server's program; then the back end: "ram", or "dir" in a new directory; and optionally
+ *   "two"
+ *
+ * With "two" the server runs on two lcores. The first export is on one of them. The client, by the
+ * address of its process, may be on either. */
 void client_main(int argc, char **argv);
 extern const char *client_program;
 extern const char *client_backend;
 extern bool client_has_two;
-extern char client_dir[64]; /* of "dir" */
+extern char client_dir[64]; /* the directory of "dir" */
 
-/* An export "vol" of client_backend, for --export. A new directory each time; client_main() removes
- * them at exit. */
+/* Makes an export "vol" of client_backend, for --export, with a new directory each time.
+ * client_main() removes the directories at exit. */
 void client_export(char *text, size_t bytes);
 
-/* Start a server with these arguments, up to a NULL; --driver, --listen and --foreground are added,
- * with "two" --profile, too. */
+/* Starts a server with these arguments, up to a NULL. Adds --driver, --listen and --foreground, and
+ * with "two" also --profile. */
 void client_start_server(struct client *c, const char *const *args);
-void client_kill_server(struct client *c, int signo); /* and wait for it */
+void client_kill_server(struct client *c, int signo); /* and waits for its end */
 void client_connect(struct client *c);
 void client_disconnect(struct client *c);
-/* All of it. 'args' NULL: one export, "vol", of client_backend, without root squash. */
+/* Starts a server and connects. If 'args' is NULL, the server has one export, "vol", of
+ * client_backend, without root squash. */
 void client_start(struct client *c, const char *const *args);
 void client_stop(struct client *c);
-/* Another client of the server of 'first'. */
+/* Connects another client to the server of 'first'. */
 void client_join(struct client *c, const struct client *first);
 
-/* Make a call of 'proc' with c->args; 'data' of WRITE (args.write.count) and SYMLINK (data_bytes).
- * Expects an accepted reply. Returns the status, with the rest in c->res. */
+/* Makes a call of 'proc' with c->args, and with 'data' for WRITE (args.write.count) and SYMLINK
+ * (data_bytes). Expects an accepted reply. Returns the status, and the other results in c->res. */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
 /*
- * Begin a call, and wait for the ends of the 'n' calls that were begun. Their data and results
+ * Begins a call; waits for the ends of the 'n' calls that were begun. Their data and results
  * overwrite each other.
  */
 void client_begin(struct client *c, uint32_t proc);
 void client_end(struct client *c, int n);
-/* The same for a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how.
- */
+/* Makes a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how. */
 void client_try(struct client *c, uint32_t proc);
-/* The same for a call whose RPC may fail: c->status, c->reply_stat and c->accept_stat say how.
- * 'raw' is sent as arguments. */
+/* Makes a call whose RPC may fail, with 'raw' as its arguments: c->status, c->reply_stat and
+ * c->accept_stat say how. */
 void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t bytes);
 
-/* Short for what tests do most. Each returns the status. */
+/* Short forms of the most frequent calls. Each returns the status. */
 void client_name(struct nfs3_name *name, const char *text);
 enum nfs3_status client_lookup(struct client *c, const struct nfs3_fh *dir, const char *name,
 			       struct nfs3_fh *fh);
@@ -150,7 +153,7 @@ enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh,
 enum nfs3_status client_truncate(struct client *c, const struct nfs3_fh *fh, uint64_t size);
 enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, const char *name,
 				const char *path, uint32_t path_bytes);
-/* Of c->mem, to and from the file. */
+/* Write c->mem to the file, and read the file. */
 enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
 			      uint32_t count, enum nfs3_stable stable);
 enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset,

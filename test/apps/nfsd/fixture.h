@@ -2,15 +2,15 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-/* What most test programs start from: a server, and a client that is connected to it. Each has its
- * own, so included once. */
+/* The start of most test programs: a server, and a client that is connected to it. Each program
+ * includes this file once, because its variables are static. */
 
 #include "client.h"
 
 static struct client *c;
 static struct nfs3_fh root; /* of the first export */
 
-/* 'args' as client_start() has them. */
+/* 'args' has the form of client_start(). */
 static inline void start(const char *const *args)
 {
 	static struct client client;
@@ -27,7 +27,7 @@ static inline int setup(void **state)
 	return 0;
 }
 
-/* The test starts it. */
+/* The test itself starts the server. */
 static inline int setup_none(void **state)
 {
 	(void)state;

@@ -18,18 +18,18 @@
 #define ANSWER_MAX  (64u << 10)
 
 #define NODE_DIR  2u
-#define NODE_FILE 3u /* f0, and so on */
+#define NODE_FILE 3u /* this is f0, the next one f1, and so on */
 
 struct request {
 	struct request *next;
 	struct fuse_in_header header;
-	uint8_t body[256]; /* no request that is looked into has more */
+	uint8_t body[256]; /* no request whose content is read is longer */
 };
 
 static int fuse_fd = -1;
 static pthread_t thread;
 static char mounted[160];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what follows */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* protects the following variables */
 static bool is_withheld[OPCODES];
 static uint32_t nanswered[OPCODES];
 static struct request *withheld;
@@ -50,7 +50,7 @@ static void fill_attr(uint64_t node, struct fuse_attr *attr)
 	};
 }
 
-/* 0: there is none. */
+/* Returns the node of a name, or 0 if there is none. */
 static uint64_t node_of(const char *name)
 {
 	uint32_t i;
@@ -72,7 +72,7 @@ static void answer(const struct request *req, int error, const void *body, uint3
 	memcpy(out, &header, sizeof(header));
 	if (bytes > 0)
 		memcpy(out + sizeof(header), body, bytes);
-	/* A request whose process was killed is gone: ENOENT. */
+	/* If the process of a request was killed, the request has gone: ENOENT. */
 	if (write(fuse_fd, out, header.len) < 0)
 		return;
 	nanswered[req->header.opcode % OPCODES]++;
@@ -177,7 +177,7 @@ static void answer_all(const struct request *req)
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT: /* has no answer unless it is to come once more */
+	case FUSE_INTERRUPT: /* has no answer, unless the kernel must send it again */
 		break;
 	default:
 		answer(req, -ENOSYS, NULL, 0);
@@ -208,7 +208,7 @@ static void take(const uint8_t *in, size_t bytes)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Until the file system is unmounted. */
+/* Runs until the file system is unmounted. */
 static void *serve(void *arg)
 {
 	static uint8_t in[REQUEST_MAX];

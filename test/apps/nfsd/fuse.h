@@ -6,9 +6,9 @@
  * A file system that hangs when a test says so: FUSE without a library, served by a thread of the
  * test.
  *
- * The root has FUSE_FILES files named f0, f1 and so on and a directory named d. Each file has
- * FUSE_BYTES bytes, all of which are the digit of its name. What is written is counted and dropped.
- * Nothing is cached: each look at attributes asks.
+ * The root has FUSE_FILES files named f0, f1 and so on, and a directory named d. Each file has
+ * FUSE_BYTES bytes, all of which are the digit of its name. Written data are counted and dropped.
+ * Nothing is cached: each use of attributes asks for them.
  */
 
 #include <stdbool.h>
@@ -19,22 +19,22 @@
 #define FUSE_BYTES 4096u
 
 /*
- * Mount it on 'path', in a mount namespace that this process and its children have to themselves.
- * False: not possible here.
+ * Mounts the file system on 'path', in a mount namespace of this process and its children. Returns
+ * false if that is not possible here.
  */
 bool fuse_mount(const char *path);
 /*
- * Withhold the answers to requests of this kind (FUSE_READ and so on), from now on until
- * fuse_release(), for all but the files that never hang.
+ * Withholds the answers to requests of this kind (FUSE_READ and so on) until fuse_release(), except
+ * those for files that never hang.
  */
 void fuse_withhold(uint32_t opcode);
-/* Requests whose answers are withheld now. */
+/* Returns the number of requests whose answers are withheld now. */
 uint32_t fuse_withheld(void);
-/* Answer all that is withheld, and withhold nothing any more. */
+/* Answers all withheld requests, and withholds no more. */
 void fuse_release(void);
-/* Requests of this kind that were answered. */
+/* Returns the number of requests of this kind that were answered. */
 uint32_t fuse_answered(uint32_t opcode);
-/* End the file system: what it has not answered fails. */
+/* Ends the file system. Requests without an answer fail. */
 void fuse_unmount(void);
 
 #endif

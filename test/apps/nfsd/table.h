@@ -3,18 +3,18 @@
 #define TABLE_H
 
 /*
- * One course of calls for every server: weir-nfsd's two back ends, and with "kernel ADDR HANDLE"
- * Linux's nfsd, over verbs. What each answers is in one place. Where the two servers differ, the
- * reason stands beside it. A course goes on after a wrong answer.
+ * One course of calls for every server: the two back ends of weir-nfsd, and with "kernel ADDR
+ * HANDLE" Linux's nfsd, over verbs. The answers of all servers are in one place. If the two servers
+ * differ, the reason follows. A course continues after a wrong answer.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fixture.h"
 
-#define ANY 0xfffffffeu /* the host's affair */
+#define ANY 0xfffffffeu /* depends on the host */
 
-static struct nfs3_fh dir; /* each test's own, of uid 1000, mode 0755 */
+static struct nfs3_fh dir; /* the directory of each test, of uid 1000, with mode 0755 */
 static uint32_t nwrong;
 
 static inline bool is_kernel(void)
@@ -38,7 +38,7 @@ static inline void is(const char *what, uint64_t got, uint64_t expected)
 	differs(what, got, expected, expected);
 }
 
-/* Root is root. */
+/* The export trusts root. */
 static inline void setup_trusting(void **state)
 {
 	char export[128], path[96];
@@ -141,7 +141,7 @@ static inline enum nfs3_status readlink_of(const struct nfs3_fh *fh)
 	return client_call(c, NFS3_READLINK);
 }
 
-/* What may be done, of all there is to ask for. */
+/* Returns the granted part of all rights that ACCESS can ask for. */
 static inline uint32_t access_to(const struct nfs3_fh *fh)
 {
 	c->args.access = (struct nfs3_access_args){*fh, 0x3f};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With few send buffers: a peer that calls and takes no reply holds its share of them
- * (doc/limits.rst). Calls of another one are carried out and answered meanwhile, once each, and
- * when the first one takes its replies none of those is refused or lost.
+ * With few send buffers, a peer that makes calls and takes no reply holds its share of them
+ * (doc/limits.rst). Meanwhile calls of another peer are carried out and answered, once each. When
+ * the first peer takes its replies, none of them is refused or lost.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -11,27 +11,27 @@
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
-/* SENDS: buffers of the server, the least that a profile may ask for. READS: calls of the peer that
- * takes nothing; some of their replies fit its ring, and some of them may lie unread in the other
- * ring when their Sends are done. They are long, and hold their buffers until the Sends are done,
- * as each reads to a chunk of SEGS segments. CALLS: of the other peer. */
+/* SENDS: send buffers of the server, the smallest number that a profile allows. READS: calls of the
+ * peer that takes no reply. Some replies fit into its ring, and others may be unread in the ring
+ * when their Sends are done. A reply reads to a chunk of SEGS segments, so that it is long and
+ * holds its buffer until the Send is done. CALLS: calls of the other peer. */
 #define SENDS	   16u
-#define READS	   (SENDS + 48u) /* as many as the credits */
+#define READS	   (SENDS + 48u) /* as many as there are credits */
 #define SEGS	   28u
 #define READ_BYTES (4u * SEGS)
-#define UNREAD	   40u /* of such calls: their replies fill the peer's ring */
+#define UNREAD	   40u /* this many replies fill the peer's ring */
 #define LONG_BYTES                                                                                 \
 	(1u << 20) /* READS of so much hold all memory of a "dir" export, if they may              \
 		    */
 #define LONG_READS	16u
 #define SERVER_READS_US 100000u
 #define CALLS		60u
-#define CALL_MAX	1024u /* in an end's memory: calls first, then receives, and data */
+#define CALL_MAX	1024u /* in an end's memory: first calls, then receives, then data */
 #define RECV_AT		65536u
 #define RECV_MAX	4096u
 #define DATA_AT		524288u
 #define HEAD_MIN	28u		   /* of RPC-over-RDMA without chunks */
-#define HEAD_CHUNK	(36u + 16u * SEGS) /* with that one */
+#define HEAD_CHUNK	(36u + 16u * SEGS) /* with such a chunk */
 
 static struct end hog, other;
 
@@ -43,7 +43,8 @@ static const char *profile(const char *memory, const char *limits)
 	snprintf(path, sizeof(path), "%s/few.ini", client_dir);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	/* These ends send all at once, as one may who has credits of its own from the start. */
+	/* These ends send all calls at once, which requires a connection with its own credits from
+	 * the start. */
 	fprintf(file, "[memory]\n%s\n[limits]\n%s\n[connection]\nshared_receives = off\n", memory,
 		limits);
 	if (client_has_two)
@@ -82,7 +83,7 @@ static int setup_few(void **state)
 	return setup_by(sends, "");
 }
 
-/* The peer that stalls keeps its connection for longer than the test takes. */
+/* The stalled peer keeps its connection for longer than the test runs. */
 static int setup_patient(void **state)
 {
 	(void)state;
@@ -96,7 +97,7 @@ static int teardown_ends(void **state)
 	return teardown(state);
 }
 
-/* Call 'i' of an end, up to its arguments. */
+/* Encodes call 'i' of an end up to its arguments. */
 static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 {
 	static const char name[252];
@@ -105,8 +106,9 @@ static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 	weir_xdr_put_u32(out, 0); /* no Reply chunk */
 	for (uint32_t n = 0; n < sizeof(rpc) / sizeof(rpc[0]); n++)
 		weir_xdr_put_u32(out, rpc[n]);
-	weir_xdr_put_opaque(out, name, sizeof(name)); /* so long that few calls fit the ring */
-	for (uint32_t n = 0; n < 5; n++)	      /* uid, gid, no more groups; AUTH_NONE */
+	/* so long that only few calls fit into the ring */
+	weir_xdr_put_opaque(out, name, sizeof(name));
+	for (uint32_t n = 0; n < 5; n++) /* uid, gid, no other groups; AUTH_NONE */
 		weir_xdr_put_u32(out, n < 2 ? 1000 : 0);
 }
 
@@ -127,7 +129,7 @@ static void call_end(struct end *end, const struct weir_xdr_out *out, uint32_t i
 		 end_sge(end, i * CALL_MAX, (uint32_t)weir_xdr_out_len(out)));
 }
 
-/* More than READ_BYTES come to one place, over each other. */
+/* More than READ_BYTES are written to the same memory, one over the other. */
 static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 {
 	const struct nfs3_read_args args = {.fh = *fh, .count = bytes};
@@ -149,7 +151,7 @@ static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 	call_end(&hog, &out, i);
 }
 
-/* Of a name that must not be there: what runs twice fails. */
+/* Sends a CREATE of a name that must not exist, so that a second run fails. */
 static void send_create(uint32_t i)
 {
 	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0600};
@@ -185,13 +187,13 @@ static uint32_t completed(const struct end *end, enum fabric_op op)
 	return n;
 }
 
-/* Each call has one reply, of NFS3_OK, behind a header of 'head' bytes. */
+/* Checks that each call has one reply with NFS3_OK, after a header of 'head' bytes. */
 static void expect_replies(struct end *end, uint32_t n, uint32_t head)
 {
 	bool came[64] = {false};
 
 	END_WAIT(end, NULL, completed(end, FABRIC_RECV) == n || end->nevents > 0);
-	assert_int_equal(end->nevents, 0); /* the connection is as it was */
+	assert_int_equal(end->nevents, 0); /* the connection is unchanged */
 	for (uint32_t i = 0; i < end->nwcs; i++) {
 		const uint8_t *reply = end->mem + RECV_AT + end->wcs[i].wr_id * RECV_MAX;
 		uint32_t words[7] = {0};
@@ -222,8 +224,8 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
 	for (uint32_t i = 0; i < READS; i++)
 		send_read(i, &file, READ_BYTES);
-	/* What a ring does not take has to be read by the server first. It tells nobody that it has
-	 * read the rest, and has time for it. */
+	/* The server must first read what does not fit into a ring. It sends nothing when it has
+	 * read the rest, so the test waits. */
 	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
 	usleep(SERVER_READS_US);
 	post_recvs(&other, CALLS);
@@ -231,7 +233,7 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 		send_create(i);
 	END_WAIT(&other, NULL, completed(&other, FABRIC_SEND) == CALLS || other.nevents > 0);
 	assert_int_equal(other.nevents, 0);
-	expect_replies(&other, CALLS, HEAD_MIN); /* while the first peer takes nothing */
+	expect_replies(&other, CALLS, HEAD_MIN); /* although the first peer takes no reply */
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 	post_recvs(&hog, READS);
 	expect_replies(&hog, READS, HEAD_CHUNK);
@@ -239,8 +241,8 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 }
 
-/* The replies of a peer that takes none hold memory that data were read to. It is not all that the
- * export has. */
+/* The replies of a peer that takes none hold memory of the data that were read. This is not all
+ * memory of the export. */
 static void stall__reads_leave_memory_for_others(void **state)
 {
 	struct nfs3_fh file;
@@ -264,7 +266,8 @@ static void stall__reads_leave_memory_for_others(void **state)
 		assert_memory_equal(c->mem, c->mem + CLIENT_MEM / 2, LONG_BYTES);
 	}
 	end_poll(&hog);
-	assert_int_equal(hog.nevents, 0); /* it still stalls: nobody waited for its end */
+	/* it still stalls: nobody waited for the end of its connection */
+	assert_int_equal(hog.nevents, 0);
 }
 
 int main(int argc, char **argv)

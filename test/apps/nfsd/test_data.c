@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READ, WRITE, COMMIT, sizes: what is written is what is read, at each offset and by each way. */
+/* READ, WRITE, COMMIT and sizes: data that were written are read back, at each offset and in each
+ * way. */
 #include "fixture.h"
 
 #define WTMAX (1u << 20)
@@ -38,7 +39,8 @@ static void write_seed(uint64_t offset, uint32_t count, uint32_t seed)
 	}
 }
 
-/* Read [offset, offset + count), which may take several calls; seed 0 means zeros. */
+/* Reads [offset, offset + count), which may need several calls, and checks it. Seed 0 means
+ * zeros. */
 static void expect_seed(uint64_t offset, uint32_t count, uint32_t seed)
 {
 	uint32_t done = 0;
@@ -80,7 +82,7 @@ static void write__each_length_is_read_back(void **state)
 		offset += lengths[i];
 		assert_int_equal(size_of(&file), offset);
 	}
-	/* All of them again: none has harmed another. */
+	/* Reads all ranges again: no write has changed another range. */
 	offset = 0;
 	for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		expect_seed(offset, lengths[i], i + 1);
@@ -106,7 +108,7 @@ static void write__overwrites_leave_neighbours_alone(void **state)
 {
 	(void)state;
 	write_seed(0, 100000, 1);
-	/* Lengths that are no multiple of 4: padding must not show. */
+	/* The lengths are no multiples of 4, and padding must not appear in the file. */
 	write_seed(50001, 5, 2);
 	write_seed(70003, 4097, 3);
 	expect_seed(0, 50001, 1);
@@ -147,7 +149,8 @@ static void truncate__what_comes_back_is_zeros(void **state)
 	expect_seed(0, 70000, 0);
 }
 
-/* Holes read as zeros and take no space. Data around 2 and 4 GiB are where they were written. */
+/* Holes read as zeros and take no space. Data near 2 and 4 GiB are at the offsets where they were
+ * written. */
 static void sparse__files_beyond_2_and_4_gib(void **state)
 {
 	static const uint64_t offsets[] = {(1ull << 31) - 5, (1ull << 32) - 5,
@@ -240,8 +243,8 @@ static void counts__above_rtmax_and_wtmax_are_cut(void **state)
 	assert_in_range(c->data_bytes, 1, rtmax);
 	assert_int_equal(client_read(c, &file, 0, UINT32_MAX), NFS3_OK);
 	assert_in_range(c->data_bytes, 1, rtmax);
-	/* A chunk that no buffer holds is refused as such; the connection stays, and so does the
-	 * file. */
+	/* A chunk that fits into no buffer is refused with an error for that. The connection and
+	 * the file stay unchanged. */
 	fill(0, 3u << 20, 2);
 	c->args.write = (struct nfs3_write_args){file, 0, 3u << 20, NFS3_UNSTABLE};
 	client_try(c, NFS3_WRITE);
@@ -308,7 +311,7 @@ static void readlink__short_and_long_paths(void **state)
 	assert_int_equal(client_call(c, NFS3_READLINK), NFS3ERR_INVAL);
 }
 
-/* Random writes, reads and truncations against a copy. */
+/* Random writes, reads and truncations are compared with a copy. */
 static void data__random_operations_match_a_copy(void **state)
 {
 	static uint8_t copy[3u << 20];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the back end 'dir' does to its host: files that it has open, programs, what is removed
- * there. */
+/* The effects of the back end 'dir' on its host: open files, programs, and files that are
+ * removed. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -56,8 +56,7 @@ static int setup_exported(void **state)
 	return 0;
 }
 
-/* May only so many descriptors be open: at first, and at most? The servers that are started from
- * now on. */
+/* Limits the descriptors of servers that are started after it: at first, and at most. */
 static void limit_files(rlim_t soft, rlim_t hard)
 {
 	struct rlimit limit = {soft, hard};
@@ -95,8 +94,8 @@ static char *path_of(const char *name)
 	return path;
 }
 
-/* How many of the server's descriptors are for files of the export? Their paths do not tell, as it
- * has a mount of its own. */
+/* Counts the server's descriptors of the export's files. Paths do not show it, because the server
+ * has its own mount. */
 static int files_open(void)
 {
 	char path[300];
@@ -118,8 +117,8 @@ static int files_open(void)
 	return n;
 }
 
-/* What keeps a file open: the server's descriptors, its ring, and where each of its threads is. To
- * standard error. */
+/* Prints what keeps a file open to standard error: descriptors, the ring, and the state of each
+ * thread. */
 static void tell_what_is_open(void)
 {
 	char command[600];
@@ -155,7 +154,8 @@ static void wait_until_closed(void)
 	print_message("open still after %d s and %lu calls\n", WAIT_MS / 1000,
 		      (unsigned long)ncalls);
 	tell_what_is_open();
-	/* Does it end when nobody calls? Whatever this finds, it came too late. */
+	/* Checks whether the state ends without further calls. Whatever this finds, it is too
+	 * late. */
 	for (end = now_ms() + WAIT_MS; files_open() > 0 && now_ms() < end;)
 		usleep(100000);
 	print_message("another %lu ms later %d are open\n",
@@ -192,7 +192,7 @@ static int end_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Is the file that 'path' names the program of this process by now? */
+/* Waits until the child executes the file that 'path' names. */
 static void wait_until_it_runs(pid_t child, const char *path)
 {
 	uint64_t end = now_ms() + WAIT_MS;
@@ -219,7 +219,7 @@ static void open__for_reading_leaves_a_program_runnable(void **state)
 	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
 	assert_int_equal(files_open(), 1);
 	assert_int_equal(end_of(run(path_of("true"), NULL)), 0);
-	/* A writer is in its way, as one of this host would be, but not for long. */
+	/* The server's writer prevents that, as a writer on this host would, but not for long. */
 	assert_int_equal(client_read(c, &fh, 0, 64), NFS3_OK);
 	memcpy(c->mem, c->data, 64);
 	assert_int_equal(client_write(c, &fh, 0, 64, NFS3_FILE_SYNC), NFS3_OK);
@@ -242,7 +242,7 @@ static void open__of_a_program_that_runs(void **state)
 	assert_int_equal(client_truncate(c, &fh, 0), NFS3ERR_ACCES);
 	kill(child, SIGKILL);
 	end_of(child);
-	/* That it was opened for reading is no reason not to write now. */
+	/* An open for reading does not prevent a later write. */
 	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
 	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_UNSTABLE), NFS3_OK);
 }
@@ -276,7 +276,7 @@ static void remove__closes_the_file(void **state)
 	struct nfs3_fh fh;
 
 	(void)state;
-	/* By a client, and by somebody of the host. */
+	/* Removed by a client, and by a process of the host. */
 	for (int by_client = 0; by_client < 2; by_client++) {
 		assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
 		assert_int_equal(client_write(c, &fh, 0, 1u << 20, NFS3_UNSTABLE), NFS3_OK);
@@ -293,8 +293,8 @@ static void remove__closes_the_file(void **state)
 	}
 }
 
-/* More files than may be open. Where a file has to be closed first and that takes long, a call is
- * to be tried again. */
+/* There are more files than may be open. If a file must be closed first and that takes long, the
+ * client must try again. */
 static void limit__many_files(void **state)
 {
 	static struct nfs3_fh fh[300];
@@ -320,12 +320,10 @@ static void limit__many_files(void **state)
 	}
 }
 
-/* ---- a disk that promises more than it has: what the page cache took can't be written back ----
- */
+/* ---- a disk that promises more space than it has: cached data cannot be written back ---- */
 
 #define TRIES	10
-#define SLOW_MS 1000 /* of a call: so slow a machine may find a file idle between two of them */
-
+#define SLOW_MS 1000 /* of a call: on so slow a machine a file may become idle between two */
 static bool has_disk;
 static char memory[96];
 
@@ -356,7 +354,7 @@ static int teardown_disk(void **state)
 	return 0;
 }
 
-/* How long the slowest call took, in ms. */
+/* Returns the time of the slowest call in ms. */
 static uint64_t lose_data(const struct nfs3_fh *fh, uint8_t verf[NFS3_VERF_BYTES])
 {
 	uint64_t slowest = 0;
@@ -398,15 +396,15 @@ static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_
 {
 	if (commit(fh) == NFS3_OK)
 		assert_memory_not_equal(c->res.commit.verf, verf, NFS3_VERF_BYTES);
-	/* Whoever wrote is told, in whichever file it was, and however often one asks. */
+	/* Each client that wrote gets the error, whatever the file, and however often it asks. */
 	assert_int_equal(client_write(c, fh, 0, 0, NFS3_UNSTABLE), NFS3_OK);
 	assert_memory_not_equal(c->res.write.verf, verf, NFS3_VERF_BYTES);
 }
 
 /*
- * Lose data, then make a call that is to be told. It is not to be told if the file was synced
- * before, which is so when nobody used it for three seconds: in that case, of a machine that is too
- * busy, the verifier has told it, and all is done again.
+ * Loses data, then makes a call that must report it. The call must not report it if the file was
+ * synced before, as happens when nobody used it for three seconds. On so slow a machine the
+ * verifier has reported the loss, and everything is repeated.
  */
 static void expect_told(const struct nfs3_fh *fh,
 			enum nfs3_status (*call)(const struct nfs3_fh *fh),
@@ -441,10 +439,10 @@ static void verifier__changes_when_data_were_lost(void **state)
 	assert_int_equal(client_create(c, &root, "other", &other), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
 	expect_told(&fh, commit, &other);
-	/* A WRITE that is to be stable. */
+	/* A WRITE that must be stable. */
 	expect_told(&fh, write_for_good, &other);
 	expect_told(&fh, set_mode, &other);
-	/* By the close of what was idle. */
+	/* By the close of an idle file. */
 	lose_data(&fh, verf);
 	wait_until_closed();
 	expect_other_verf(&other, verf);
@@ -487,7 +485,7 @@ static int teardown_small_disk(void **state)
 	return 0;
 }
 
-/* Write until it fails: with what. Whether it may is known at the write, so that it need not be
+/* Writes until an error, and returns it. The error is known at the write, which need not be
  * stable. */
 static enum nfs3_status fill(const struct nfs3_fh *fh, enum nfs3_stable stable, uint64_t *offset)
 {
@@ -522,20 +520,20 @@ static void space__that_is_reserved_is_roots(void **state)
 	c->uid = c->gid = 1000;
 	for (enum nfs3_stable stable = NFS3_UNSTABLE; stable <= NFS3_FILE_SYNC; stable++)
 		assert_int_equal(fill(&fh, stable, &offset), NFS3ERR_NOSPC);
-	/* A few blocks come back, that had been set aside for the writes'. */
+	/* A few blocks that had been reserved for writes become free. */
 	for (snprintf(name, sizeof(name), "d"); client_mkdir(c, &root, name, NULL) == NFS3_OK;)
 		snprintf(name, sizeof(name), "d%d", ndirs++);
 	assert_int_equal(c->res.status, NFS3ERR_NOSPC);
 	left = free_bytes();
 	assert_true(left > 10u << 20 && left < 20u << 20);
-	/* Who writes counts, not whose file it is. */
+	/* The writer counts, and not the owner of the file. */
 	c->uid = c->gid = 0;
 	assert_int_equal(client_write(c, &roots, 0, 1u << 20, NFS3_FILE_SYNC), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &root, "roots dir", NULL), NFS3_OK);
 	assert_true(free_bytes() < left);
 }
 
-/* Not by libc, which names devices. */
+/* The wrapper of libc is not used, because it takes the name of a device. */
 static int limit_user(uint32_t uid, uint64_t bytes, uint64_t files)
 {
 	struct if_dqblk limits = {.dqb_bhardlimit = bytes / QIF_DQBLKSIZE,
@@ -568,7 +566,7 @@ static void quota__binds_users(void **state)
 	assert_int_equal(client_truncate(c, &fh, 0), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &root, "d", NULL), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "g", NULL), NFS3ERR_DQUOT);
-	/* Nor is what others do theirs. */
+	/* Files of others do not count for this user either. */
 	c->uid = c->gid = 2000;
 	assert_int_equal(client_create(c, &root, "g", &fh), NFS3_OK);
 	for (offset = 0; offset < 3u << 20; offset += c->res.write.count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Access control lists of a 'dir' export: a caller may do what the same user may do on the host,
- * and no more. Root only.
+ * and no more. This needs root.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -16,14 +16,14 @@
 
 #include "fixture.h"
 
-#define OWNER 1000u /* of all files, and its group's number */
+#define OWNER 1000u /* of all files; also the number of its group */
 #define GROUP 3000u /* the owning group of files */
-#define NAMED 4000u /* a user that lists name, and its group's number */
+#define NAMED 4000u /* a user that lists name; also the number of its group */
 #define OTHER 5000u
 
-#define SETTLED_S 4 /* longer than the server waits before it keeps a decision */
+#define SETTLED_S 4 /* longer than the server waits before it caches a decision */
 
-/* As <linux/posix_acl_xattr.h> has it, which needs the kernel's types. */
+/* Copied from <linux/posix_acl_xattr.h>, which needs the kernel's types. */
 enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, GROUP_NAMED = 8, MASK = 16, OTHERS = 32 };
 
 struct acl_entry {
@@ -47,8 +47,8 @@ static const char *path_of(const char *name)
 }
 
 /*
- * "u::rw,u:4000:r": with these permissions, each of 3 bits; 'named' for NAMED. -1: no entry for it,
- * and no mask.
+ * Sets "u::rw,u:4000:r" with these permissions of 3 bits each. 'named' is for NAMED; -1: no entry
+ * for it, and no mask.
  */
 static int set_acl(const char *name, bool is_default, int user, int named, int group, int mask,
 		   int other)
@@ -93,7 +93,7 @@ static void be(uint32_t uid, uint32_t gid)
 	c->gid = gid;
 }
 
-/* A file of OWNER and GROUP, with some content; or a directory with a file in it. */
+/* Makes a file of OWNER and GROUP with some content, or a directory with a file in it. */
 static void make(const char *name, bool is_dir, uint32_t mode)
 {
 	if (is_dir) {
@@ -165,7 +165,8 @@ static void expect_nothing(const struct nfs3_fh *fh)
 }
 
 /*
- * Mode bits say rw-rw----, of which the middle ones are the list's mask and not what the group may.
+ * The mode bits are rw-rw----. The middle ones are the mask of the list, and not the rights of the
+ * group.
  */
 static void acl__that_denies_the_owning_group(void **state)
 {
@@ -177,7 +178,8 @@ static void acl__that_denies_the_owning_group(void **state)
 	find("f", &fh);
 	be(OTHER, GROUP);
 	expect_nothing(&fh);
-	/* Nor when the server has the file open, for both purposes, on somebody else's behalf. */
+	/* The same holds if the server has the file open for reading and writing for another
+	 * user. */
 	be(OWNER, OWNER);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(client_write(c, &fh, 0, 1, NFS3_UNSTABLE), NFS3_OK);
@@ -203,7 +205,7 @@ static void acl__that_names_a_user(void **state)
 	assert_int_equal(commit(&fh), NFS3_OK);
 	assert_int_equal(client_truncate(c, &fh, 3), NFS3_OK);
 	assert_int_equal(set_times(&fh), NFS3_OK);
-	/* The mask limits it, and a list that denies what others may holds. */
+	/* The mask limits the list. A list that grants less than the mode of others is applied. */
 	assert_int_equal(set_acl("f", false, 6, 6, 6, 4, 6), 0);
 	assert_int_equal(access_to(&fh), NFS3_ACCESS_READ);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
@@ -224,7 +226,7 @@ static void wait_until_settled(const char *name)
 	} while (now.tv_sec - st.st_ctim.tv_sec <= SETTLED_S);
 }
 
-/* What the server knows of a caller's rights is of no use once they change. */
+/* Rights of a caller that the server has cached are dropped when they change. */
 static void acl__that_changes_holds_for_the_next_call(void **state)
 {
 	struct nfs3_fh fh;
@@ -237,13 +239,13 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	for (int i = 0; i < 3; i++) {
 		be(NAMED, NAMED);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
-		/* It is of one caller, too. */
+		/* A decision is valid for one caller only. */
 		be(OTHER, NAMED);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3ERR_ACCES);
 		be(NAMED, GROUP);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	}
-	/* And of one purpose: COMMIT goes by a file that is open for reading. */
+	/* A decision is valid for one purpose only: COMMIT uses a file that is open for reading. */
 	assert_int_equal(set_acl("f", false, 6, 4, 0, 6, 0), 0);
 	wait_until_settled("f");
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
@@ -251,7 +253,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	assert_int_equal(commit(&fh), NFS3ERR_ACCES);
 	assert_int_equal(set_acl("f", false, 6, 0, 0, 6, 0), 0);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3ERR_ACCES);
-	/* The mode's bits the same way. */
+	/* The mode bits work in the same way. */
 	assert_int_equal(removexattr(path_of("f"), "system.posix_acl_access"), 0);
 	assert_int_equal(chmod(path_of("f"), 0644), 0);
 	wait_until_settled("f");
@@ -272,7 +274,8 @@ static const struct nfs3_entry *entry_of(const char *name)
 }
 
 /*
- * Directories: to list one and to search it are two rights, which a list may grant each by itself.
+ * Directories: to list a directory and to search it are two rights, which a list may grant
+ * separately.
  */
 static void acl__of_a_directory(void **state)
 {
@@ -356,7 +359,8 @@ static void acl__that_is_inherited(void **state)
 
 /* ---- the kernel as the model ---- */
 
-/* 1: to read, 2: to write, 4: to execute. In a process of that user. */
+/* Returns a mask of the access that a process of that user has: 1 to read, 2 to write, 4 to
+ * execute. */
 static uint32_t what_the_host_grants(const char *name, uint32_t uid, uint32_t gid)
 {
 	int fd = open(path_of(name), O_PATH), status;
@@ -395,7 +399,8 @@ static void compare(const struct nfs3_fh *fh, uint32_t uid, uint32_t gid)
 	assert_int_equal((access & NFS3_ACCESS_EXTEND) != 0, (host & 2) != 0);
 	assert_int_equal((access & NFS3_ACCESS_EXECUTE) != 0, (host & 4) != 0);
 	/*
-	 * The owner goes on with what is open, and who may execute may read (RFC 1813 section 4.4).
+	 * The owner may continue to use an open file, and a caller that may execute may read (RFC
+	 * 1813 section 4.4).
 	 */
 	assert_int_equal(client_read(c, fh, 0, 10), is_owner || host & 5 ? NFS3_OK : NFS3ERR_ACCES);
 	assert_int_equal(client_write(c, fh, 0, 1, NFS3_UNSTABLE),
@@ -418,7 +423,7 @@ static void rights__are_what_the_host_grants(void **state)
 	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		int user = (int)(modes[i] >> 6), group = modes[i] >> 3 & 7, other = modes[i] & 7;
 
-		/* Without a list, and with ones that turn the bits around. */
+		/* Without a list, and with lists whose permissions contradict the mode bits. */
 		for (int acl = 0; acl < 4; acl++) {
 			if (acl == 0)
 				assert_int_equal(set_acl("f", false, user, -1, group, -1, other),

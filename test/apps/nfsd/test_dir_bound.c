@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A handle of a 'dir' export is good for the directory that was exported when the server gave it
- * out, and for no other.
+ * A handle of a 'dir' export is valid only for the directory that was exported when the server
+ * issued it.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 static char base[96];
 
-/* "base/name"; the text stays good for some calls more. */
+/* Returns "base/name". The text stays valid for some more calls. */
 static const char *in_base(const char *name)
 {
 	static char paths[8][160];
@@ -45,7 +45,7 @@ static void make_file(const char *name, const char *text)
 	assert_int_equal(chmod(in_base(name), 0666), 0);
 }
 
-/* base/tree/{top,sub/in}, base/other/{top,sub/in} */
+/* Makes base/tree/{top,sub/in} and base/other/{top,sub/in}. */
 static int setup_trees(void **state)
 {
 	static int serial;
@@ -73,8 +73,7 @@ static void stop_server(void)
 }
 
 /*
- * Start the server, or end it and start it again, with exports of these sections; NULL: with those
- * that it had.
+ * Starts or restarts the server with exports of these sections. NULL: with the same as before.
  */
 static void serve(const char *exports)
 {
@@ -142,7 +141,7 @@ static void expect_stale(const struct handles *h)
 		assert_int_equal(client_read(c, files[i], 0, 100), NFS3ERR_STALE);
 		assert_int_equal(client_write(c, files[i], 0, 1, NFS3_FILE_SYNC), NFS3ERR_STALE);
 		assert_int_equal(client_truncate(c, files[i], 0), NFS3ERR_STALE);
-		/* Each half of a call that takes two. */
+		/* Each of the two handles of a call that takes two. */
 		assert_int_equal(client_rename(c, dirs[i], "x", &root, "y"), NFS3ERR_STALE);
 		assert_int_equal(client_rename(c, &root, "x", dirs[i], "y"), NFS3ERR_STALE);
 	}
@@ -161,7 +160,7 @@ static void handle__of_the_same_directory_stays_good(void **state)
 	assert_int_equal(symlink(in_base("tree"), in_base("link")), 0);
 	serve_dir("link");
 	expect_good(&h);
-	/* A directory that was moved is the same one. */
+	/* A directory that was moved is still the same one. */
 	assert_int_equal(rename(in_base("tree"), in_base("moved")), 0);
 	serve_dir("moved");
 	expect_good(&h);
@@ -176,9 +175,9 @@ static void handle__is_stale_when_the_export_was_narrowed(void **state)
 	take_handles(&h);
 	serve_dir("tree/sub");
 	expect_stale(&h);
-	/* What is below the new root is found there. */
+	/* Files below the new root are found. */
 	assert_int_equal(client_lookup(c, &root, "in", NULL), NFS3_OK);
-	/* The export as it was has its handles back. */
+	/* The handles of the old export are valid again. */
 	serve_dir("tree");
 	expect_good(&h);
 }
@@ -220,7 +219,7 @@ static void handle__is_stale_when_the_root_was_replaced(void **state)
 	expect_stale(&h);
 }
 
-/* The number of the root's inode alone does not tell one directory from another. */
+/* The inode number of the root alone does not identify a directory. */
 static void handle__is_stale_when_the_roots_inode_was_used_again(void **state)
 {
 	struct nfs3_fh old;
@@ -245,8 +244,8 @@ static void handle__is_stale_when_the_roots_inode_was_used_again(void **state)
 }
 
 /*
- * Two new disks: the roots of both have the same inode number and the same generation. They may
- * get the same device number, too, which is all that XFS tells by statfs(2).
+ * Makes two new disks. The roots of both have the same inode number and the same generation. They
+ * may also get the same device number, which is all that XFS reports by statfs(2).
  */
 static void use_two_disks(const char *mkfs, unsigned mib)
 {
@@ -275,7 +274,8 @@ static void use_two_disks(const char *mkfs, unsigned mib)
 	serve(NULL);
 	expect_stale(&h);
 	stop_server();
-	/* The first disk is good again, though its device has another number by now. */
+	/* The handles of the first disk are valid again, although its device now has another
+	 * number. */
 	snprintf(command, sizeof(command),
 		 "cd %s && umount disk && mount -o loop 2.img disk2 && mount -o loop 1.img disk",
 		 base);
@@ -313,11 +313,12 @@ static void handle__is_of_its_export_alone(void **state)
 	serve(exports);
 	assert_int_equal(client_lookup(c, &c->roots[0], "top", &a), NFS3_OK);
 	assert_int_equal(client_lookup(c, &c->roots[1], "top", &b), NFS3_OK);
-	/* The rules are those of the export that the handle is of, though the file is the same. */
+	/* The rules of the export to which a handle belongs apply, although the file is the
+	 * same. */
 	assert_int_equal(client_write(c, &a, 0, 1, NFS3_FILE_SYNC), NFS3ERR_ROFS);
 	assert_int_equal(client_write(c, &b, 0, 1, NFS3_FILE_SYNC), NFS3_OK);
 	assert_int_equal(client_rename(c, &c->roots[0], "top", &c->roots[1], "x"), NFS3ERR_XDEV);
-	/* A handle of one with the other's id, and with the other's hash. */
+	/* A handle of one export with the other's id, and with the other's hash. */
 	for (int part = 0; part < 3; part++) {
 		mixed = a;
 		if (part == 0)
@@ -349,7 +350,8 @@ static void handle__is_stale_when_two_names_were_swapped(void **state)
 		assert_int_equal(client_getattr(c, &roots[i], NULL), NFS3ERR_STALE);
 }
 
-/* An export within another: who keeps the inner one does not keep the outer one's handles. */
+/* An export within another one: if only the inner export is kept, handles of the outer one are
+ * stale. */
 static void handle__of_the_outer_export_ends_with_it(void **state)
 {
 	struct nfs3_fh outer, inner, by_outer, by_inner;
@@ -373,14 +375,14 @@ static void handle__of_the_outer_export_ends_with_it(void **state)
 	assert_int_equal(client_read(c, &by_inner, 0, 1), NFS3_OK);
 }
 
-/* A name that led to files in memory, and to a directory next. */
+/* A name of an export in memory later names a directory. */
 static void handle__is_stale_when_the_back_end_is_another(void **state)
 {
 	struct nfs3_fh ram, dir;
 	char exports[300];
 
 	(void)state;
-	/* With another 'dir', both starts have the same secret. */
+	/* With another 'dir', both starts use the same secret. */
 	snprintf(exports, sizeof(exports), "[/vol]\nbackend = ram:4m\n[/x]\nbackend = dir:%s\n",
 		 in_base("other"));
 	serve(exports);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file system below an export that hangs: its callers are told to come back, and nobody else
- * notices. Root only.
+ * A file system below an export hangs. Its callers are asked to try again, and no other caller
+ * notices. This needs root.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -21,12 +21,12 @@
 #include "mount_client.h"
 
 #define OTHERS	20 /* calls that are made while others hang */
-#define THREADS 20 /* calls that threads carry out, more than there are */
+#define THREADS 20 /* calls that threads carry out, more than there are threads */
 #define READS                                                                                      \
 	12 /* that hang: more than the kernel has threads for on a small host, fewer than a        \
 	      connection's credits */
 #define QUEUED	    24 /* WRITEs, fewer than a connection's credits */
-#define WRITES_FILE 4  /* that the kernel has of one file */
+#define WRITES_FILE 4  /* that the kernel carries out at a time for one file */
 #define TRIES	    1000
 #define WAITS	    60000 /* of a millisecond */
 #define STEADY	    "f63"
@@ -68,7 +68,7 @@ static void look_up_files(void)
 	steady = files[FUSE_FILES - 1];
 }
 
-/* A port for MOUNT that nobody uses at present. */
+/* Finds a port for MOUNT that is free at present. */
 static void find_port(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -160,7 +160,7 @@ static void begin_call(uint32_t proc, const struct nfs3_fh *fh)
 	client_begin(c, proc);
 }
 
-/* Calls of another connection, to another export and to a file of this one. */
+/* Makes calls on another connection, to another export and to a file of this one. */
 static void others_go_on(void)
 {
 	for (int i = 0; i < OTHERS; i++) {
@@ -172,7 +172,7 @@ static void others_go_on(void)
 	}
 }
 
-/* The calls of 'c' that hang are answered, after which its connection is good for others. */
+/* The hanging calls of 'c' are answered, and its connection then serves other calls. */
 static void all_are_to_come_back(int n)
 {
 	client_end(c, n);
@@ -194,7 +194,7 @@ static void read__that_hangs_is_to_be_tried_again(void **state)
 	assert_int_equal(c->data[0], '1');
 }
 
-/* More than the kernel has threads for unless it is told otherwise. */
+/* More READs than the kernel has threads for by default. */
 static void reads__that_hang_leave_threads_to_others(void **state)
 {
 	(void)state;
@@ -202,13 +202,13 @@ static void reads__that_hang_leave_threads_to_others(void **state)
 	fuse_withhold(FUSE_READ);
 	for (uint32_t i = 0; i < READS; i++)
 		begin_read(&files[i]);
-	/* By how many processors this host has, without the server's limit. */
+	/* Without the server's limit, this depends on the number of the host's processors. */
 	wait_withheld(READS);
 	others_go_on();
 	all_are_to_come_back(READS);
 }
 
-/* Those of an open file, by which the polling thread goes. */
+/* Attributes of an open file, which the polling thread uses. */
 static void attributes__that_hang_hold_no_other(void **state)
 {
 	(void)state;
@@ -216,7 +216,8 @@ static void attributes__that_hang_hold_no_other(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(client_read(c, &files[i], 0, 4096), NFS3_OK);
 	fuse_withhold(FUSE_GETATTR);
-	/* It goes by what a thread has found out a moment ago, until that is too old. */
+	/* The polling thread uses attributes that another thread read recently, until they are too
+	 * old. */
 	for (uint32_t i = 0; i < 4; i++)
 		begin_read(&files[i]);
 	others_go_on();
@@ -271,7 +272,7 @@ static void write_hangs(uint32_t opcode, bool is_inline)
 	wait_withheld(1);
 	others_go_on();
 	all_are_to_come_back(1);
-	/* The first may still be written: a second must not come before it. */
+	/* The first WRITE may still happen, so that a second one must not come before it. */
 	before = fuse_answered(FUSE_WRITE);
 	if (opcode == FUSE_WRITE) {
 		assert_int_equal(client_write(c, &files[2], 0, 1024, NFS3_FILE_SYNC),
@@ -303,8 +304,8 @@ static void begin_write(const struct nfs3_fh *fh)
 }
 
 /*
- * The kernel may put WRITEs into few queues by their files' inodes, one after the other. Of so many
- * files, some would share a queue with one that hangs.
+ * The kernel may put WRITEs into few queues by the inodes of their files, and carry out each queue
+ * in order. With so many files, some would share a queue with one that hangs.
  */
 static void writes__that_hang_hold_no_other_file(void **state)
 {
@@ -329,7 +330,7 @@ static void writes__that_hang_hold_no_other_file(void **state)
 	all_are_to_come_back(QUEUED);
 }
 
-/* Threads of the server that the kernel has made for io_uring. */
+/* Counts the server's threads that the kernel created for io_uring. */
 static uint32_t count_kernel_threads(void)
 {
 	char path[64], name[32];
@@ -355,7 +356,7 @@ static uint32_t count_kernel_threads(void)
 	return n;
 }
 
-/* Each of them that waits for the file has a thread of the kernel's. */
+/* Each WRITE that waits for the file has a thread of the kernel. */
 static void writes__of_one_file_are_few(void **state)
 {
 	uint32_t before, njukebox;
@@ -368,11 +369,11 @@ static void writes__of_one_file_are_few(void **state)
 		begin_write(&files[2]);
 	wait_withheld(1);
 	others_go_on();
-	assert_true(count_kernel_threads() <= before + WRITES_FILE + 2); /* of the others */
+	assert_true(count_kernel_threads() <= before + WRITES_FILE + 2); /* of other files */
 	all_are_to_come_back(QUEUED);
 	fuse_release();
 	assert_int_equal(write_until_done(2), NFS3_OK);
-	/* All that wait begin, each when one before it has ended. */
+	/* All waiting WRITEs begin, each when an earlier one has ended. */
 	njukebox = c->njukebox;
 	for (uint32_t i = 0; i < QUEUED; i++)
 		begin_write(&files[2]);
@@ -401,7 +402,7 @@ static void commit__that_hangs_is_to_be_tried_again(void **state)
 	assert_int_equal(client_call(c, NFS3_COMMIT), NFS3_OK);
 }
 
-/* A second try would be a second change. */
+/* A second try would make a second change. */
 static void change__that_hangs_is_answered_at_its_end(void **state)
 {
 	(void)state;
@@ -413,7 +414,7 @@ static void change__that_hangs_is_answered_at_its_end(void **state)
 	c->args.setattr.attr.mode = 0600;
 	client_begin(c, NFS3_SETATTR);
 	wait_withheld(1);
-	/* One that began later is answered before. */
+	/* A call that began later is answered earlier. */
 	assert_int_equal(client_read(&other, &files[5], 0, 4096), NFS3ERR_JUKEBOX);
 	weir_engine_poll(c->engine, 0, 0);
 	assert_int_equal(c->done, 0);
@@ -471,7 +472,7 @@ static void stop__does_not_wait_for_what_hangs(void **state)
 	begin_read(&files[6]);
 	wait_withheld(1);
 	kill(c->server, SIGTERM);
-	/* It says which export, and does not blame another. */
+	/* The message names the export, and no other. */
 	assert_true(wait_for_text(path, "export /hangs: the file system of "));
 	assert_false(has_text(path, "export /vol"));
 	fuse_release();
@@ -486,7 +487,7 @@ static int join_mount(uint32_t host)
 	return mount_connect(host, (uint32_t)strtoul(mount_port, NULL, 10));
 }
 
-/* MNT of a directory below the export that hangs. Returns the socket. */
+/* Begins an MNT of a directory below the export that hangs. Returns the socket. */
 static int begin_mnt(void)
 {
 	int fd = join_mount(1);
@@ -545,7 +546,7 @@ static void stop__does_not_wait_for_mount(void **state)
 	c->server = 0;
 }
 
-/* What has hung before it stops is no reason not to end well. */
+/* Calls that hung earlier do not prevent a clean end. */
 static void stop__after_all_came_back(void **state)
 {
 	(void)state;

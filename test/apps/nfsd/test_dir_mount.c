@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is mounted below the directory of a 'dir' export, and what is moved out of it, is in
- * nobody's reach. Root only.
+ * File systems that are mounted below the directory of a 'dir' export, and files that are moved out
+ * of it, cannot be accessed. This needs root.
  */
 #include <netinet/in.h>
 #include <sched.h>
@@ -54,7 +54,7 @@ static void make_file(const char *name, const char *text)
 	assert_int_equal(chmod(in_base(name), 0666), 0);
 }
 
-/* A port that no one listens on. */
+/* Finds a port on which nobody listens. */
 static uint16_t free_port(void)
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET};
@@ -91,9 +91,9 @@ static void bind_mount(const char *from, const char *to)
 }
 
 /*
- * base/outside/secret, and below base/vol: 'dir' and 'file' with binds of what is outside over
- * them, 'tmp' with a tmpfs, 'later' with nothing yet; all of them have something beneath. The
- * mounts are shared, as systemd has them, in a namespace of this process.
+ * Makes base/outside/secret, and below base/vol: 'dir' and 'file' with binds of files outside
+ * mounted over them, 'tmp' with a tmpfs, and 'later' without a mount at first. All of them have
+ * content below the mount. The mounts are shared, as under systemd, in a namespace of this process.
  */
 static int setup_mounts(void **state)
 {
@@ -121,7 +121,7 @@ static int setup_mounts(void **state)
 	assert_int_equal(mount("none", in_base("vol/tmp"), "tmpfs", 0, "size=1m"), 0);
 	make_file("vol/tmp/secret", "secret");
 	start_server();
-	/* What is mounted while the server runs is no different. */
+	/* A mount that is made while the server runs is treated in the same way. */
 	bind_mount("outside", "vol/later");
 	return 0;
 }
@@ -132,7 +132,7 @@ static int setup_private(void **state)
 	return setup_mounts(state);
 }
 
-/* Without CAP_SYS_ADMIN the server can't mount anything. */
+/* Without CAP_SYS_ADMIN the server cannot mount anything. */
 static int setup_plain(void **state)
 {
 	static char script[160];
@@ -160,7 +160,7 @@ static int teardown_mounts(void **state)
 	return 0;
 }
 
-/* ---- the ways to a handle ---- */
+/* ---- ways to get a handle ---- */
 
 static const char *const mounted[] = {"dir", "tmp", "later", "file"};
 
@@ -174,7 +174,7 @@ static const struct nfs3_entry *entry_of(const char *name)
 	return NULL;
 }
 
-/* A handle of what is beneath the mount. */
+/* Checks that a handle is of the content below the mount. */
 static void expect_beneath(const struct nfs3_fh *fh, const char *name)
 {
 	if (strcmp(name, "file") == 0) {
@@ -259,7 +259,7 @@ static void mount__finds_what_is_beneath_a_mount(void **state)
 static void create__does_not_reach_what_is_mounted(void **state)
 {
 	(void)state;
-	/* Over a file that another is mounted on. */
+	/* CREATE over a file on which another one is mounted. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.create.where.dir = root;
 	client_name(&c->args.create.where.name, "file");
@@ -289,7 +289,7 @@ static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh
 	return client_call(c, NFS3_LINK);
 }
 
-/* The host's mounts stay where they are. */
+/* The mounts of the host stay unchanged. */
 static void names__that_are_mounted_on_stay(void **state)
 {
 	struct nfs3_fh fh;
@@ -327,7 +327,7 @@ static void lookup__of_dot_dot_ends_at_the_root(void **state)
 }
 
 /*
- * Somebody of the host moves a directory out of the export, with all that is in it, and puts a
+ * A process of the host moves a directory out of the export, with all that is in it, and puts a
  * secret there.
  */
 static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
@@ -338,7 +338,7 @@ static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 	assert_int_equal(client_mkdir(c, &root, "d", &dir), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &dir, "sub", &sub), NFS3_OK);
 	assert_int_equal(client_create(c, &sub, "f", &file), NFS3_OK);
-	/* Within the export it may be moved. */
+	/* It may be moved within the export. */
 	assert_int_equal(rename(in_base("vol/d"), in_base("vol/e")), 0);
 	assert_int_equal(client_lookup(c, &sub, "f", NULL), NFS3_OK);
 	assert_int_equal(client_lookup(c, &sub, "..", NULL), NFS3_OK);
@@ -358,12 +358,12 @@ static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 		assert_int_equal(client_rename(c, &root, "file", fh, "s"), NFS3ERR_STALE);
 		assert_int_equal(make_link(&file, fh, "s"), NFS3ERR_STALE);
 	}
-	/* And back: it was never another directory. */
+	/* The directory is moved back: it is still the same directory. */
 	assert_int_equal(rename(in_base("outside/e"), in_base("vol/e")), 0);
 	assert_int_equal(client_lookup(c, &sub, "f", NULL), NFS3_OK);
 }
 
-/* Who unmounts the file system is told that it is in use. */
+/* An attempt to unmount the file system fails, because it is in use. */
 static void host__may_not_unmount_what_is_exported(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR of a 'dir' export on tmpfs. Before Linux 6.6 its offsets move when entries are removed,
- * so that cookies are hashes of names there. Any kernel passes for such a one with the personality
- * UNAME26. Root only.
+ * READDIR of a 'dir' export on tmpfs. Before Linux 6.6, offsets of tmpfs change when entries are
+ * removed, so that the server uses hashes of names as cookies. The personality UNAME26 makes any
+ * kernel report an older release. This needs root.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 #include "fixture.h"
 
 #define NFILES	  1500u
-#define NMANY	  5000u /* more than a call looks at at once */
+#define NMANY	  5000u /* more than a call reads at once */
 #define TRIES	  10u
 #define CALLS_MAX 4000u
 
 static char exported[96];
 static uint8_t seen[NMANY];
-static bool is_hashed; /* cookies are hashes, whatever kernel runs */
+static bool is_hashed; /* cookies are hashes on every kernel */
 
 static int setup_tmpfs(void **state)
 {
@@ -79,7 +79,8 @@ static void make_files(uint32_t n)
 	}
 }
 
-/* Count what was listed by its numbers. Returns the last cookie, or 'cookie' when there is none. */
+/* Counts the listed entries by their numbers. Returns the last cookie, or 'cookie' if there is no
+ * entry. */
 static uint64_t count(uint64_t cookie, bool plus)
 {
 	for (uint32_t i = 0; i < c->nentries; i++) {
@@ -110,7 +111,8 @@ static void expect_seen(uint32_t n)
 	assert_int_equal(once, n);
 }
 
-/* List the root. A server of a busy machine may ask to be called again, as any client would. */
+/* Lists the root. On a busy machine a server may ask the client to try again, as it may ask any
+ * client. */
 static enum nfs3_status list(bool plus, uint64_t cookie, uint32_t bytes)
 {
 	enum nfs3_status status;
@@ -122,7 +124,7 @@ static enum nfs3_status list(bool plus, uint64_t cookie, uint32_t bytes)
 	return status;
 }
 
-/* As 'rm -r' does: what was listed is removed before the next call. */
+/* Like 'rm -r': listed entries are removed before the next call. */
 static void readdir__with_removals_sees_each_entry(void **state)
 {
 	uint64_t cookie = 0;
@@ -164,7 +166,7 @@ static void readdir__lists_each_entry_once(void **state)
 	}
 }
 
-/* Files that come while it is listed may be seen or not; the others are, once each. */
+/* Files that are created during a listing may or may not be listed. All others are listed once. */
 static void readdir__with_new_entries_sees_the_old_ones(void **state)
 {
 	uint64_t cookie = 0;
@@ -186,7 +188,8 @@ static void readdir__with_new_entries_sees_the_old_ones(void **state)
 		assert_true(seen[i] <= 1);
 }
 
-/* The file system's offset behind the entry of this name, or -1: there is none. */
+/* Returns the offset after the entry of this name in the file system, or -1 if there is no such
+ * entry. */
 static int64_t offset_behind(const char *name)
 {
 	DIR *dir = opendir(exported);
@@ -201,7 +204,7 @@ static int64_t offset_behind(const char *name)
 	return offset;
 }
 
-/* With cookies that are hashes, each call would read and sort the whole directory. */
+/* With hashes as cookies, each call would read and sort the whole directory. */
 static void readdir__goes_on_at_the_offsets_of_the_file_system(void **state)
 {
 	struct utsname host;
@@ -212,7 +215,8 @@ static void readdir__goes_on_at_the_offsets_of_the_file_system(void **state)
 	sscanf(host.release, "%u.%u", &major, &minor);
 	if (major < 6 || (major == 6 && minor < 6)) {
 		printf("note: Linux %s has no steady offsets of tmpfs\n", host.release);
-		return; /* before Linux 6.6 names are hashed, and the tests of that run there */
+		/* names are hashed before Linux 6.6, and the tests of that run on such kernels */
+		return;
 	}
 	make_files(20);
 	assert_int_equal(list(false, 0, 4096), NFS3_OK);

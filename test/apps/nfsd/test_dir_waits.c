@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a user of the host can do so that an open would wait: leases, FIFOs, devices, a file system
+/* Ways in which a user of the host can make an open wait: leases, FIFOs, devices, and a file system
  * that never answers. */
 #include <fcntl.h>
 #include <sched.h>
@@ -57,7 +57,8 @@ static char *name_of(int i)
 	return name;
 }
 
-/* Files that no server has opened yet, as it would keep them open for some time. */
+/* Makes files that no server has opened yet, because a server would keep them open for some
+ * time. */
 static void make_files(void)
 {
 	for (int i = 0; i < NFILES; i++) {
@@ -70,7 +71,8 @@ static void make_files(void)
 	}
 }
 
-/* A process with a lease of this type on each of the files. It does not react to a break. */
+/* Starts a process with a lease of this type on each of the files. The process does not react to a
+ * break. */
 static void hold_leases(int type)
 {
 	int ready[2];
@@ -99,7 +101,7 @@ static void hold_leases(int type)
 	close(ready[0]);
 }
 
-/* Its leases end with it. */
+/* Ends the process and its leases. */
 static void end_holder(void)
 {
 	kill(holder, SIGKILL);
@@ -156,14 +158,14 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 	for (int i = 0; i < NFILES; i++) {
 		assert_int_equal(client_read(c, &files[i], 0, 4), NFS3ERR_JUKEBOX);
 		assert_int_equal(client_write(c, &files[i], 0, 4, NFS3_FILE_SYNC), NFS3ERR_JUKEBOX);
-		/* What is to be tried again was not done. */
+		/* A call that must be tried again had no effect. */
 		assert_int_equal(
 			set(&files[i], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
 			NFS3ERR_JUKEBOX);
 		assert_int_equal(client_getattr(c, &files[i], &attr), NFS3_OK);
 		assert_int_equal(attr.mode, 0644);
 	}
-	/* These open nothing. */
+	/* These calls open no file. */
 	assert_int_equal(client_rename(c, &root, "f0", &root, "f0-moved"), NFS3_OK);
 	assert_int_equal(client_remove(c, NFS3_REMOVE, &root, "f1"), NFS3_OK);
 	end_holder();
@@ -173,7 +175,8 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 			 NFS3_OK);
 }
 
-/* What a caller without any right to a file is told, although an open of it would have to wait. */
+/* Checks the answers to a caller without any right to a file, although an open of it would have to
+ * wait. */
 static void expect_nothing(int i)
 {
 	const struct nfs3_fh *fh = &files[i];
@@ -195,7 +198,7 @@ static void expect_nothing(int i)
 			 NFS3ERR_ACCES);
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_size = true, .set_mode = true}),
 			 NFS3ERR_PERM);
-	/* This sets nothing, which takes no right. */
+	/* This changes nothing, which needs no right. */
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = false}), NFS3_OK);
 }
 
@@ -232,7 +235,7 @@ static void open__of_what_is_no_file(void **state)
 	(void)state;
 	assert_int_equal(mkfifo(path_of("fifo"), 0666), 0);
 	assert_int_equal(mknod(path_of("socket"), S_IFSOCK | 0666, 0), 0);
-	/* A terminal's other end, whose open waits for a carrier. */
+	/* A terminal line, whose open waits for a carrier. */
 	assert_int_equal(mknod(path_of("device"), S_IFCHR | 0666, makedev(4, 64)), 0);
 	for (uint32_t i = 0; i < NFILES; i++) {
 		const char *name = names[i % 3];
@@ -254,7 +257,7 @@ static enum nfs3_status write_at(const struct nfs3_fh *fh, uint64_t offset)
 	return client_write(c, fh, offset, 1, NFS3_UNSTABLE);
 }
 
-/* Of the file system: FSINFO tells it, and what is beyond it fails at once. */
+/* The limit of the file system: FSINFO returns it, and a write beyond it fails at once. */
 static void file_max__of_the_file_system(void **state)
 {
 	struct nfs3_fh fh;
@@ -294,7 +297,7 @@ static int setup_limited(void **state)
 	return rc;
 }
 
-/* Of the process: no signal ends the server. */
+/* The limit of the process: no signal ends the server. */
 static void file_max__of_the_process(void **state)
 {
 	struct nfs3_fattr attr;
@@ -309,8 +312,8 @@ static void file_max__of_the_process(void **state)
 	assert_int_equal(attr.size, 64u << 20);
 }
 
-/* A FUSE file system whose process never answers, mounted below the export where all see it, the
- * server too. */
+/* Mounts a FUSE file system whose process never answers, below the export, where the server sees it
+ * as well. */
 static bool mount_silent_fuse(int *fd)
 {
 	char options[64];
@@ -327,7 +330,7 @@ static int setup_fuse(void **state)
 {
 	static int fd;
 
-	/* Before the server starts, as it is to have the same mounts. */
+	/* The mount is made before the server starts, so that the server has it. */
 	snprintf(exported, sizeof(exported), "%s/fuse", client_dir);
 	assert_int_equal(mkdir(exported, 0777), 0);
 	assert_int_equal(mkdir(path_of("silent"), 0777), 0);
@@ -352,8 +355,8 @@ static int teardown_fuse(void **state)
 	return c ? teardown(state) : 0;
 }
 
-/* The calls are answered, whatever the answer is: the server never asks the file system that is
- * mounted there. */
+/* The calls are answered in any way: the server never asks the file system that is mounted
+ * there. */
 static void mount__below_that_never_answers(void **state)
 {
 	struct nfs3_fh fh;
@@ -391,7 +394,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported,
 						teardown),
 		cmocka_unit_test_setup_teardown(file_max__of_the_process, setup_limited, teardown),
-		/* Last: it leaves the mount namespace. */
+		/* This test is the last one, because it leaves the mount namespace. */
 		cmocka_unit_test_setup_teardown(mount__below_that_never_answers, setup_fuse,
 						teardown_fuse),
 	};

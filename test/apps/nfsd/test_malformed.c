@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What no client should send: in each procedure, and in each place of its arguments. */
+/* Arguments that no client should send, in each procedure and at each place of the arguments. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,8 +18,8 @@ static void put_zeros(struct weir_xdr_out *out, uint32_t n)
 		weir_xdr_put_u32(out, 0);
 }
 
-/* Arguments of 'proc' in the root, with names that the client's own encoder would not let out.
- * 'second' is RENAME's. */
+/* Calls 'proc' in the root, with names that the client's own encoder would refuse. 'second' is for
+ * RENAME. */
 static void call_named(uint32_t proc, const void *name, uint32_t len, const void *second,
 		       uint32_t second_len)
 {
@@ -73,7 +73,7 @@ static void names__that_are_none_do_nothing(void **state)
 	assert_int_equal(client_create(c, &root, "file", NULL), NFS3_OK);
 	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		expect_named(bad[i].name, bad[i].len, NFS3ERR_INVAL);
-	/* In the last of as many bytes as there may be. */
+	/* In the last byte of the longest name. */
 	memset(name, 'n', sizeof(name));
 	name[254] = '/';
 	expect_named(name, 255, NFS3ERR_INVAL);
@@ -94,7 +94,7 @@ static void names__that_are_too_long_do_nothing(void **state)
 	expect_named(name, 256, NFS3ERR_NAMETOOLONG);
 	expect_named(name, 257, NFS3ERR_NAMETOOLONG);
 	expect_named(name, 3000, NFS3ERR_NAMETOOLONG);
-	/* Longer than the XDR of any name that this server decodes. */
+	/* Longer than any name that this server decodes. */
 	for (uint32_t i = 0; i < NNAMED; i++) {
 		call_named(named[i], name, sizeof(name), "good", 4);
 		assert_int_equal(c->accept_stat, WEIR_RPC_GARBAGE_ARGS);
@@ -140,7 +140,7 @@ static void names__of_255_bytes_work_everywhere(void **state)
 
 /* ---- handles ---- */
 
-/* Arguments that would be good, were it not for the handle. */
+/* Sets arguments that would be valid except for the handle. */
 static void set_args(uint32_t proc, const struct nfs3_fh *first, const struct nfs3_fh *second)
 {
 	memset(&c->args, 0, sizeof(c->args));
@@ -185,7 +185,7 @@ static void handle__each_procedure_knows_a_stale_one(void **state)
 	}
 }
 
-/* The handles that are not a procedure's first. */
+/* The handles that are not the first one of a procedure. */
 static void handle__the_second_is_checked_as_well(void **state)
 {
 	struct nfs3_fh file, stale, forged = root, none = {0};
@@ -237,7 +237,7 @@ static void write__counts_that_differ_are_garbage(void **state)
 	assert_int_equal(c->res.getattr.attr.size, 0);
 }
 
-/* A server whose profile lets less through than one READ or WRITE may ask for. */
+/* A server whose profile allows less than one READ or WRITE may ask for. */
 static void counts__above_wtmax_are_cut(void **state)
 {
 	char path[96];
@@ -266,7 +266,8 @@ static void counts__above_wtmax_are_cut(void **state)
 		assert_int_equal(c->res.write.count, wtmax);
 		assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 		assert_int_equal(c->res.getattr.attr.size, 1000 + wtmax);
-		/* What came, but was not taken, is in the file neither now nor when it grows. */
+		/* Data that arrived but were not accepted are never in the file, even when it
+		 * grows. */
 		assert_int_equal(client_truncate(c, &file, 300000), NFS3_OK);
 		c->sends_inline = false;
 		for (uint32_t at = 1000; at < 250000; at += c->data_bytes) {
@@ -314,8 +315,8 @@ static void cookie__of_an_entry_that_is_gone_goes_on_behind_it(void **state)
 		assert_int_equal(client_readdir(c, &root, plus, 0, 16384), NFS3_OK);
 		res = c->res.readdir;
 		before = c->nentries;
-		/* The first that can be removed; what was listed behind it is listed still, it
-		 * itself is not. */
+		/* Removes the first entry that can be removed. Entries after it are still listed,
+		 * and it is not. */
 		for (seen = 0; c->entries[seen].name.data[0] != 'f'; seen++)
 			;
 		cookie = c->entries[seen].cookie;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names: made, found, listed, moved, removed. */
+/* Names: created, found, listed, moved, removed. */
 #include <stdio.h>
 
 #include "fixture.h"
@@ -16,8 +16,8 @@ static void lookup__finds_what_was_made(void **state)
 	(void)state;
 	assert_int_equal(client_mkdir(c, &root, "dir", &dir), NFS3_OK);
 	assert_true(c->res.create.dir_wcc.after.is_set);
-	/* A directory of the host may change at any time: what was before is not told, rather than
-	 * wrongly. */
+	/* A directory of the host may change at any time, so that its earlier attributes are left
+	 * out. */
 	assert_int_equal(c->res.create.dir_wcc.has_before, strcmp(client_backend, "ram") == 0);
 	assert_int_equal(client_create(c, &dir, "file", &file), NFS3_OK);
 	assert_int_equal(client_lookup(c, &dir, "file", &found), NFS3_OK);
@@ -30,7 +30,7 @@ static void lookup__finds_what_was_made(void **state)
 	assert_true(is_same(&found, &dir));
 	assert_int_equal(client_lookup(c, &dir, "..", &found), NFS3_OK);
 	assert_true(is_same(&found, &root));
-	/* No way out of the export. */
+	/* There is no way out of the export. */
 	assert_int_equal(client_lookup(c, &root, "..", &found), NFS3_OK);
 	assert_true(is_same(&found, &root));
 }
@@ -65,7 +65,7 @@ static void create__unchecked_guarded_exclusive(void **state)
 	assert_int_equal(client_call(c, NFS3_CREATE), NFS3_OK);
 	assert_true(is_same(&c->res.create.fh.fh, &first));
 	assert_int_equal(c->res.create.attr.attr.size, 0);
-	/* Exclusive: the same verifier is the same client that tries again. */
+	/* EXCLUSIVE: the same verifier means that the same client tries again. */
 	client_name(&c->args.create.where.name, "e");
 	c->args.create.mode = NFS3_EXCLUSIVE;
 	memcpy(c->args.create.verf, "verifier", NFS3_VERF_BYTES);
@@ -100,7 +100,7 @@ static void remove__and_rmdir(void **state)
 	assert_int_equal(client_getattr(c, &dir, NULL), NFS3ERR_STALE);
 	assert_int_equal(client_lookup(c, &dir, ".", NULL), NFS3ERR_STALE);
 	assert_int_equal(client_getattr(c, &root, &attr), NFS3_OK);
-	/* A new file is another one, even in the place of the old. */
+	/* A new file is another file, even if it reuses the old one's inode. */
 	assert_int_equal(client_create(c, &root, "g", NULL), NFS3_OK);
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3ERR_STALE);
 	assert_int_equal(client_read(c, &file, 0, 1), NFS3ERR_STALE);
@@ -125,7 +125,7 @@ static void rename__moves_and_replaces(void **state)
 	assert_int_equal(client_rename(c, &b, "g", &b, "g"), NFS3_OK);
 	assert_int_equal(client_lookup(c, &b, "g", &found), NFS3_OK);
 	assert_int_equal(client_rename(c, &b, "no", &b, "x"), NFS3ERR_NOENT);
-	/* Directories: not into themselves, over empty ones only. */
+	/* Directories cannot be moved into themselves, and only over empty ones. */
 	assert_int_equal(client_rename(c, &root, "a", &sub, "x"), NFS3ERR_INVAL);
 	assert_int_equal(client_rename(c, &root, "a", &a, "x"), NFS3ERR_INVAL);
 	assert_int_equal(client_rename(c, &root, "a", &root, "b"), NFS3ERR_NOTEMPTY);
@@ -203,8 +203,8 @@ static void mknod__kinds(void **state)
 	}
 }
 
-/* A directory, or a special file, has no size to be given; a client that sends one all the same
- * means nothing by it. */
+/* A directory or a special file has no size to set. A size that a client sends nevertheless is
+ * ignored. */
 static void make__leaves_a_size_out(void **state)
 {
 	(void)state;
@@ -224,7 +224,7 @@ static void make__leaves_a_size_out(void **state)
 	assert_int_equal(c->res.create.attr.attr.type, NFS3_FIFO);
 }
 
-/* A time that is none. */
+/* An invalid time. */
 static const struct nfs3_sattr bad_time = {.mtime_how = NFS3_SET_TO_CLIENT_TIME,
 					   .mtime = {.nseconds = 1000000000u}};
 
@@ -237,7 +237,7 @@ static void expect_none_made(uint32_t proc, enum nfs3_status status)
 	memset(&c->args, 0, sizeof(c->args));
 }
 
-/* Values that an object can't have are told of before it is made. */
+/* Invalid values of an object are detected before it is made. */
 static void make__of_bad_values_makes_nothing(void **state)
 {
 	(void)state;
@@ -336,7 +336,7 @@ static void readdir__cookies_of_entries_that_are_gone(void **state)
 	(void)state;
 	assert_int_equal(client_mkdir(c, &root, "dir", &dir), NFS3_OK);
 	make_files(&dir);
-	/* Remove what was listed while listing, as 'rm -r' does: nothing is missed. */
+	/* Removes entries while listing, like 'rm -r'. No entry is missed. */
 	cookie = 0;
 	do {
 		struct nfs3_readdir_res res;
@@ -374,12 +374,13 @@ static void readdir__bad_counts_and_cookies(void **state)
 	assert_int_equal(client_readdir(c, &root, false, 0, UINT32_MAX), NFS3_OK);
 	assert_true(c->eof);
 	assert_int_equal(c->nentries, 3);
-	/* Far behind the last one; of a directory of the host this is its file system's affair. */
+	/* Far after the last entry. For a directory of the host the file system decides the
+	 * answer. */
 	client_readdir(c, &root, false, (1ull << 62) + 1, 4096);
 	assert_true(c->res.status == NFS3_OK || c->res.status == NFS3ERR_BAD_COOKIE);
 	if (strcmp(client_backend, "ram") == 0)
 		assert_true(c->nentries == 0 && c->eof);
-	/* A verifier that this server never gave. */
+	/* A verifier that this server never issued. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.readdir.dir = root;
 	c->args.readdir.cookie = 3;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITEs to back end ram whose data are pulled in part: their Read chunk has two segments, of which
- * the server can read the first one only. The connection ends by that.
+ * WRITEs to the back end ram whose data are read in part: their Read chunk has two segments, and
+ * the server can read only the first. This ends the connection.
  */
 #include "fixture.h"
 #include "nfs3_codec.h"
@@ -49,15 +49,16 @@ static void set_mode(uint32_t mode)
 	assert_int_equal(attr_of_file().mode, mode);
 }
 
-/* RPC of a WRITE to the start of the file as 'uid', up to the data. The number of bytes. */
+/* Encodes the RPC of a WRITE to the start of the file as 'uid', up to the data. Returns the number
+ * of bytes. */
 static uint32_t put_call(uint8_t *call, size_t bytes, uint32_t uid)
 {
 	const struct nfs3_write_args args = {
 		.fh = file, .count = 2 * HALF, .stable = NFS3_UNSTABLE};
 	const uint32_t words[] = {
-		/* a call */
+		/* A call. */
 		7, 0, 2, NFS3_PROGRAM, NFS3_VERSION, NFS3_WRITE,
-		/* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
+		/* AUTH_SYS: stamp, no name, uid, gid, no other groups; AUTH_NONE. */
 		1, 20, 7, 0, uid, uid, 0, 0, 0};
 	struct weir_xdr_out out;
 
@@ -91,7 +92,7 @@ static void send_torn(uint32_t uid)
 	for (uint32_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		weir_xdr_put_u32(&out, head[i]);
 	put_segment(&out, bytes, peer.mr.rkey);
-	put_segment(&out, bytes, peer.mr.rkey + 0x1234567u); /* nobody's */
+	put_segment(&out, bytes, peer.mr.rkey + 0x1234567u); /* nobody's key */
 	for (uint32_t i = 0; i < 3; i++) /* no more segments, no Write list, no Reply chunk */
 		weir_xdr_put_u32(&out, 0);
 	weir_xdr_put_opaque_fixed(&out, call, bytes);
@@ -165,7 +166,7 @@ static void torn__write_by_who_may_not_changes_nothing(void **state)
 	expect_unchanged(&before);
 }
 
-/* Which a client's cache goes by: see wcc_data in RFC 1813. */
+/* A client's cache relies on these attributes: see wcc_data in RFC 1813. */
 static void whole__write_names_the_attributes_of_before(void **state)
 {
 	static const uint32_t modes[] = {0777, 06777};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls that come twice (RFC 1813 section 4.7): a raw peer sends the very bytes of a call again, as
- * a client does that has lost the reply. Each procedure that can't be repeated is carried out once,
- * and answered twice.
+ * Retransmitted calls (RFC 1813 section 4.7). A raw peer sends the same bytes of a call again, like
+ * a client that lost the reply. Each procedure that is not idempotent is carried out once and
+ * answered twice.
  */
 #include "fixture.h"
 #include "nfs3_codec.h"
@@ -39,15 +39,15 @@ static int teardown_raw(void **state)
 	return teardown(state);
 }
 
-/* The message of a call as 'uid', up to its arguments. */
+/* Encodes the message of a call as 'uid', up to its arguments. */
 static void call_begin(struct weir_xdr_out *out, uint32_t xid, uint32_t proc, uint32_t uid)
 {
 	const uint32_t words[] = {
-		/* RPC-over-RDMA: version 1, 4 credits, RDMA_MSG, no chunks */
+		/* RPC-over-RDMA: version 1, 4 credits, RDMA_MSG, no chunks. */
 		xid, 1, 4, 0, 0, 0, 0,
-		/* ONC RPC: a call */
+		/* ONC RPC: a call. */
 		xid, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc,
-		/* AUTH_SYS: stamp, no name, uid, gid, no more groups; AUTH_NONE */
+		/* AUTH_SYS: stamp, no name, uid, gid, no other groups; AUTH_NONE. */
 		1, 20, 7, 0, uid, uid, 0, 0, 0};
 
 	weir_xdr_out_init(out, call, sizeof(call));
@@ -69,7 +69,7 @@ static void send_call(struct end *end)
 	end_wc(end, NULL, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The status in the next reply, all of which is left in 'reply'. */
+/* Returns the status in the next reply, and copies the whole reply to 'reply'. */
 static enum nfs3_status take_reply(struct end *end)
 {
 	struct fabric_wc wc = end_wc(end, NULL, FABRIC_RECV, FABRIC_OK);
@@ -98,7 +98,7 @@ static enum nfs3_status sent(struct end *end)
 	return take_reply(end);
 }
 
-/* The same bytes again: the same RPC reply, by 'end'. */
+/* Sends the same bytes again by 'end' and expects the same RPC reply. */
 static void expect_again(struct end *end)
 {
 	uint8_t first[MSG_MAX];
@@ -146,7 +146,7 @@ static void again__what_is_made_is_made_once(void **state)
 		assert_int_equal(sent(&raw), NFS3_OK);
 		expect_again(&raw);
 		expect_again(&raw);
-		/* The next call is another one, with the answer that a second run has. */
+		/* The next call is a new one, whose answer is that of a second run. */
 		make_dirop(200 + i, procs[i], 1000, name);
 		assert_int_equal(sent(&raw), NFS3ERR_EXIST);
 		expect_again(&raw);
@@ -159,7 +159,7 @@ static void again__what_is_removed_is_removed_once(void **state)
 	assert_int_equal(client_create(c, &root, "f", NULL), NFS3_OK);
 	make_dirop(1, NFS3_REMOVE, 1000, "f");
 	assert_int_equal(sent(&raw), NFS3_OK);
-	/* Another has taken the name meanwhile: it must not go. */
+	/* Another client has taken the name meanwhile, and its file must not be removed. */
 	assert_int_equal(client_create(c, &root, "f", NULL), NFS3_OK);
 	expect_again(&raw);
 	assert_int_equal(client_lookup(c, &root, "f", NULL), NFS3_OK);
@@ -200,7 +200,7 @@ static void again__rename_link_and_setattr(void **state)
 	expect_again(&raw);
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 	assert_int_equal(c->res.getattr.attr.nlink, 2);
-	/* A truncation that comes late must not cut what was written since. */
+	/* A truncation that arrives late must not cut data that were written since. */
 	setattr.fh = file;
 	call_begin(&out, 3, NFS3_SETATTR, 1000);
 	nfs3_put_setattr_args(&out, &setattr);
@@ -226,7 +226,7 @@ static void again__on_another_connection(void **state)
 	end_close(&other);
 }
 
-/* The same XID is another call when the caller or the arguments are others. */
+/* The same XID belongs to another call if the caller or the arguments differ. */
 static void again__only_what_is_the_same(void **state)
 {
 	(void)state;
@@ -242,8 +242,8 @@ static void again__only_what_is_the_same(void **state)
 	assert_int_equal(sent(&raw), NFS3_OK);
 }
 
-/* Both are there before either is answered: the second may be told to come again, and is not
- * carried out. */
+/* Both arrive before either is answered. The second may be asked to try again, and is not carried
+ * out. */
 static void again__before_the_first_is_answered(void **state)
 {
 	(void)state;

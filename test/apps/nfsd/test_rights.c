@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What callers may do, and what becomes of a file's mode when they do it. */
+/* The rights of callers, and the changes of a file's mode when they use these rights. */
 #include <stdio.h>
 
 #include "fixture.h"
 
 #define ANONYMOUS 65534u
 
-/* A server for which root is root. */
+/* A server that trusts root. */
 static int setup_root(void **state)
 {
 	char export[128], path[96];
@@ -50,7 +50,7 @@ static uint32_t mode_of(const struct nfs3_fh *fh)
 	return attr.mode;
 }
 
-/* 2^32 - 1: a kernel takes it for "as before", and this server is root. */
+/* 2^32 - 1: a kernel treats it as "unchanged", and this server runs as root. */
 static void rights__of_ids_that_are_none(void **state)
 {
 	struct nfs3_fh file, dir;
@@ -75,7 +75,7 @@ static void rights__of_ids_that_are_none(void **state)
 	assert_int_equal(client_create(c, &root, "anonymous", NULL), NFS3_OK);
 	assert_int_equal(c->res.create.attr.attr.uid, ANONYMOUS);
 	assert_int_equal(c->res.create.attr.attr.gid, ANONYMOUS);
-	/* A group that is none, of one who is. */
+	/* An invalid group of a valid user. */
 	c->uid = 1000;
 	assert_int_equal(client_create(c, &root, "groupless", &file), NFS3_OK);
 	assert_int_equal(c->res.create.attr.attr.uid, 1000);
@@ -83,7 +83,8 @@ static void rights__of_ids_that_are_none(void **state)
 	assert_int_equal(client_read(c, &file, 0, 10), NFS3_OK);
 }
 
-/* A program that anyone changes is no longer its owner's word (POSIX's write() and ftruncate()). */
+/* After anyone changes a program, it no longer represents its owner (POSIX's write() and
+ * ftruncate()). */
 static void rights__a_change_takes_set_id_bits(void **state)
 {
 	struct nfs3_fh file;
@@ -106,7 +107,7 @@ static void rights__a_change_takes_set_id_bits(void **state)
 		assert_int_equal(client_truncate(c, &file, 3), NFS3_OK);
 		assert_int_equal(mode_of(&file), 0777);
 	}
-	/* Reading is no change. */
+	/* A read is no change. */
 	c->uid = c->gid = 1000;
 	assert_int_equal(set_mode(&file, 06755), NFS3_OK);
 	c->uid = c->gid = 2000;
@@ -165,13 +166,13 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 	struct nfs3_fh shared;
 
 	(void)state;
-	/* CREATE of size 0 by a user, and with a group that the user is in. */
+	/* CREATE with size 0 by a user, and with a group of which the user is a member. */
 	attr.set_size = true;
 	expect_made(NFS3_CREATE, &root, &attr, 06755);
 	attr.set_gid = true;
 	attr.gid = c->gid;
 	expect_made(NFS3_CREATE, &root, &attr, 06755);
-	/* A new owner, which root alone may give. */
+	/* A new owner, which only root may set. */
 	c->uid = c->gid = 0;
 	attr.set_uid = true;
 	attr.uid = 1000;
@@ -186,8 +187,8 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 		expect_made(procs[i], &root, &attr, 0644);
 	}
 	/*
-	 * A directory that is set-group-ID gives its group, and files of a group are for its
-	 * members.
+	 * A set-group-ID directory passes on its group, and set-group-ID files need a member of
+	 * their group.
 	 */
 	attr = (struct nfs3_sattr){.set_mode = true, .mode = 02777, .set_gid = true, .gid = 3000};
 	assert_int_equal(make(NFS3_MKDIR, &root, "shared", &attr, &shared), NFS3_OK);
@@ -201,7 +202,7 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 	expect_made(NFS3_MKDIR, &shared, &attr, 02755);
 }
 
-/* Names are for who may list a directory; what they lead to is for who may search it. */
+/* The right to list a directory shows its names. The objects need the right to search it. */
 static void rights__to_list_are_not_rights_to_search(void **state)
 {
 	struct nfs3_fh dir;
@@ -235,7 +236,7 @@ static void rights__to_list_are_not_rights_to_search(void **state)
 	}
 }
 
-/* A directory that gets another parent is changed itself, which takes the right to write to it. */
+/* A directory that gets another parent is changed itself, which needs the right to write to it. */
 static void rights__to_move_a_directory(void **state)
 {
 	struct nfs3_fh from, to, dir;
@@ -257,7 +258,7 @@ static void rights__to_move_a_directory(void **state)
 	assert_int_equal(client_rename(c, &from, "e", &to, "d"), NFS3_OK);
 }
 
-/* A call that asks for two changes, of which the caller may make one, makes neither. */
+/* A call asks for two changes, of which the caller may make one. Neither is made. */
 static void rights__a_refused_group_leaves_the_data(void **state)
 {
 	struct nfs3_fattr attr;
@@ -274,8 +275,8 @@ static void rights__a_refused_group_leaves_the_data(void **state)
 	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_PERM);
 	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
 	assert_int_equal(attr.size, 10);
-	/* Where both are allowed, the mode is the one that was asked for, although cutting clears
-	 * bits. */
+	/* If both changes are allowed, the mode is the requested one, although the truncation
+	 * clears bits. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.setattr.fh = file;
 	c->args.setattr.attr.set_size = c->args.setattr.attr.set_mode = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each procedure answers: table.h says of whom. */
+/* The answers of each procedure. table.h names the servers. */
 #include "table.h"
 
 /* ---- each procedure on each kind of file ---- */
@@ -80,7 +80,7 @@ static void procs__on_each_kind_of_file(void **state)
 		const char *name;
 		uint32_t proc;
 		enum nfs3_status ours[NKINDS];
-		enum nfs3_status kernels[NKINDS]; /* where it differs; else NFS3_OK */
+		enum nfs3_status kernels[NKINDS]; /* where they differ; otherwise NFS3_OK */
 	} rows[] = {
 		{"GETATTR", NFS3_GETATTR, {0, 0, 0, 0, 70}, {0}},
 		{"SETATTR", NFS3_SETATTR, {0, 21, 22, 22, 70}, {0}},
@@ -123,7 +123,7 @@ static void procs__on_each_kind_of_file(void **state)
 	}
 }
 
-/* ---- names that are there ---- */
+/* ---- existing names ---- */
 
 static void create__where_the_name_is_taken(void **state)
 {
@@ -138,8 +138,8 @@ static void create__where_the_name_is_taken(void **state)
 			bool is_same = kind == REG && mode == NFS3_UNCHECKED;
 
 			snprintf(what, sizeof(what), "CREATE over %s, mode %d", kinds[kind], mode);
-			/* The kernel gives out what is there, whatever it is; its client looks at
-			 * the type. */
+			/* The kernel returns the existing object of any type. Its client checks the
+			 * type. */
 			differs(what, create(&dir, names[kind], mode),
 				is_same ? NFS3_OK : NFS3ERR_EXIST,
 				mode == NFS3_UNCHECKED ? NFS3_OK : NFS3ERR_EXIST);
@@ -174,12 +174,12 @@ static void create__exclusive(void **state)
 	   set(&fh, &(struct nfs3_sattr){.atime_how = NFS3_SET_TO_SERVER_TIME,
 					 .mtime_how = NFS3_SET_TO_SERVER_TIME}),
 	   NFS3_OK);
-	/* The verifier goes when the times that hold it do, or where it is kept beside them, when
-	 * there are data. */
+	/* The verifier is lost when the times that hold it change. If it is kept next to them, it
+	 * is lost when data are written. */
 	is("CREATE of a file in use", create(&dir, "e", NFS3_EXCLUSIVE), NFS3ERR_EXIST);
 }
 
-/* ---- names that go and move ---- */
+/* ---- names that are removed and moved ---- */
 
 static void remove__what_is_and_what_is_not(void **state)
 {
@@ -215,7 +215,7 @@ static void rename__over_each_kind(void **state)
 	is("MKDIR", client_mkdir(c, &fhs[DIR], "sub", NULL), NFS3_OK);
 	is("MKDIR", client_mkdir(c, &dir, "full", &other), NFS3_OK);
 	is("CREATE", client_create(c, &other, "f", NULL), NFS3_OK);
-	/* "Or is incompatible": EXIST (section 3.3.14); the kernel has the words of rename(2). */
+	/* "Or is incompatible": EXIST (section 3.3.14). The kernel uses the errors of rename(2). */
 	differs("REG over DIR", client_rename(c, &dir, "reg", &dir, "full"), NFS3ERR_EXIST,
 		NFS3ERR_ISDIR);
 	is("wcc", c->res.rename.from_wcc.after.is_set && c->res.rename.to_wcc.after.is_set, true);
@@ -226,7 +226,7 @@ static void rename__over_each_kind(void **state)
 	is("DIR over one that is full", client_rename(c, &dir, "dir", &dir, "full"),
 	   NFS3ERR_NOTEMPTY);
 	is("DIR into itself", client_rename(c, &dir, "dir", &fhs[DIR], "x"), NFS3ERR_INVAL);
-	/* Not empty, is all that the host says of a directory above. */
+	/* The host only reports that a directory above is not empty. */
 	is("DIR over one above", client_rename(c, &fhs[DIR], "sub", &dir, "dir"), NFS3ERR_NOTEMPTY);
 	is("of none", client_rename(c, &dir, "none", &dir, "x"), NFS3ERR_NOENT);
 	is("of .", client_rename(c, &dir, ".", &dir, "x"), is_kernel() ? ANY : NFS3ERR_INVAL);
@@ -241,7 +241,7 @@ static void rename__over_each_kind(void **state)
 	is("it is gone", client_getattr(c, &other, NULL), NFS3ERR_STALE);
 }
 
-/* ---- what a failure comes with ---- */
+/* ---- attributes in failures ---- */
 
 static void attributes__come_with_failures(void **state)
 {
@@ -273,7 +273,7 @@ static void attributes__come_with_failures(void **state)
 	is("READLINK", readlink_of(&fhs[REG]), NFS3ERR_INVAL);
 	is("READLINK, its own", c->res.readlink.attr.is_set, true);
 	is("WRITE", client_write(c, &fhs[REG], UINT64_MAX, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
-	/* The kernel has not looked at the file by then. */
+	/* The kernel has not read the file's attributes by then. */
 	differs("WRITE, its own", c->res.write.wcc.after.is_set, true, false);
 	as(2000);
 	is("SETATTR", set_mode(&fhs[REG], 0666), NFS3ERR_PERM);
@@ -345,8 +345,8 @@ static void readdir__counts_and_cookies(void **state)
 		is("at the end", client_readdir(c, &sub, plus, last, 4096), NFS3_OK);
 		is("at the end", c->nentries, 0);
 		is("at the end", c->eof, true);
-		/* Not even one entry: TOOSMALL (section 3.3.16). The kernel gives more than it was
-		 * asked for, or none. */
+		/* Not even one entry fits: TOOSMALL (section 3.3.16). The kernel returns more than
+		 * was asked for, or nothing. */
 		differs("count 0", client_readdir(c, &sub, plus, 0, 0), NFS3ERR_TOOSMALL, NFS3_OK);
 		differs("count 8", client_readdir(c, &sub, plus, 0, 8), NFS3ERR_TOOSMALL, NFS3_OK);
 		differs("count 100", client_readdir(c, &sub, plus, 0, 100), NFS3ERR_TOOSMALL,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may do what, and what becomes of attributes: table.h says at whose. */
+/* The rights of callers, and the attributes after calls. table.h names the servers. */
 #include <time.h>
 
 #include "table.h"
 
-/* ---- who may ---- */
+/* ---- rights ---- */
 
 static void may(const char *call, uint32_t mode, uint64_t got, uint64_t expected)
 {
@@ -14,12 +14,12 @@ static void may(const char *call, uint32_t mode, uint64_t got, uint64_t expected
 	is(what, got, expected);
 }
 
-/* In a directory of others, with "g" and what is made here. */
+/* Makes calls in a directory of another user, with "g" and names that are created here. */
 static void names_at(uint32_t mode, const struct nfs3_fh *sub, bool runs, bool writes)
 {
 	enum nfs3_status changes = writes && runs ? NFS3_OK : NFS3ERR_ACCES;
-	/* The kernel looks whether one may before it looks for the name, this host's unlink()
-	 * after. */
+	/* The kernel checks the right before it looks for the name. unlink() of this host checks it
+	 * after that. */
 	enum nfs3_status goes = changes == NFS3_OK     ? NFS3_OK
 				: runs && !is_kernel() ? NFS3ERR_NOENT
 						       : NFS3ERR_ACCES;
@@ -58,7 +58,7 @@ static void rights__of_another_user(void **state)
 		as(1000);
 		is("SETATTR", set_mode(&file, modes[i]), NFS3_OK);
 		is("SETATTR", set_mode(&sub, modes[i]), NFS3_OK);
-		/* Who owns it has opened it at a client, and goes on. */
+		/* The owner has opened the file at a client, and may continue to use it. */
 		is("READ by the owner", client_read(c, &file, 0, 10), NFS3_OK);
 		is("WRITE by the owner", client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
 		is("COMMIT by the owner", commit(&file), NFS3_OK);
@@ -106,7 +106,7 @@ static void rights__in_a_sticky_directory(void **state)
 	is("RMDIR", client_remove(c, NFS3_RMDIR, &sub, "d"), NFS3_OK);
 }
 
-/* ---- what becomes of attributes ---- */
+/* ---- changes of attributes ---- */
 
 static void attr__of_owner_and_group(void **state)
 {
@@ -183,7 +183,7 @@ static bool is_later(struct nfs3_time a, struct nfs3_time b)
 	return a.seconds != b.seconds ? a.seconds > b.seconds : a.nseconds > b.nseconds;
 }
 
-/* More than the clock's step, a jiffy of the host's at most. */
+/* Waits for more than the clock's step, which is at most a jiffy of the host. */
 static void let_time_pass(void)
 {
 	const struct timespec step = {0, 20000000};
@@ -191,7 +191,7 @@ static void let_time_pass(void)
 	nanosleep(&step, NULL);
 }
 
-/* Which times a call changes: m of mtime, c of ctime. */
+/* Checks which times a call changes: m for mtime, c for ctime. */
 static void changed(const char *what, const struct nfs3_fh *fh, struct nfs3_fattr *before,
 		    const char *expected)
 {

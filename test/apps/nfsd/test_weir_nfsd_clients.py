@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may use an export of weir-nfsd: what MOUNT answers to whom, and that a handle alone opens
-nothing. All addresses are loopback's."""
+"""Which clients may use an export of weir-nfsd: what MOUNT answers to each of them. A handle alone
+gives no access. All addresses are loopback addresses."""
 import contextlib
 import ctypes
 import fcntl
@@ -83,7 +83,7 @@ class Served(unittest.TestCase):
         self.handles = {line.split()[2]: line.split()[-1] for line in lines}
 
     def prepare(self):
-        """Whatever has to be in the folder when the server starts."""
+        """Prepares the folder before the server starts."""
 
     def connect(self, source, port=0):
         conn = socket.create_connection(('127.0.0.1', self.port), timeout=60,
@@ -92,7 +92,7 @@ class Served(unittest.TestCase):
         return conn
 
     def connect_as_root(self, source):
-        """From a port that only root can have."""
+        """Connects from a port that only root may use."""
         if ROOTS_PORTS < 2:
             self.skipTest(f'this host reserves no port for root: {PORTS_PATH}')
         for port in range(ROOTS_PORTS - 1, max(ROOTS_PORTS - 424, 0), -1):
@@ -169,7 +169,7 @@ clients = uid:0
         self.assertEqual(self.mounts('127.0.0.6'), [])
 
     def test_who_may_mount_nothing_is_not_answered(self):
-        # All that the table has room for, by addresses with their full share of it.
+        # Fills the table of connections from addresses that each use their full share.
         idle = [self.connect(f'127.0.0.{source}') for source in (1, 2, 3, 6)
                 for _ in range(CONNS_PEER)]
         self.assertEqual(len(idle), CONNS)
@@ -180,7 +180,7 @@ clients = uid:0
                 conn = self.connect('127.0.0.9')
                 conn.sendall(call(NULL))
                 self.assertEqual(conn.recv(1), b'')
-        # Nor did it take the place of one that may.
+        # The refused connection did not displace an allowed one.
         for conn in idle:
             self.results(conn, NULL)
 
@@ -202,7 +202,7 @@ clients = uid:0
                 socket.create_connection((other, self.port), timeout=60)
 
     def test_a_handle_opens_nothing_alone(self):
-        if not IS_ROOT: # may use none of them, and is not even connected
+        if not IS_ROOT: # this user may use no export, and is not even connected
             self.client('/user').fails(self, TRANSPORT, 'refused', 'ls')
             return
         for name in ('/one', '/some', '/root'):
@@ -212,7 +212,7 @@ clients = uid:0
 
 
 class MountBelow(Served):
-    """MOUNT of directories below an export takes the right to search those on the way."""
+    """MOUNT of a directory below an export needs the right to search the directories on the way."""
     EXPORTS = '''
 [/vol]
 backend = ram:4m
@@ -242,9 +242,9 @@ clients = 127.0.0.1(no_root_squash) 127.0.0.2 127.0.0.3(all_squash) local(no_roo
         for source, auth, name, status in (
                 (1, owner, 'closed/below', MNT_OK), (1, other, 'closed/below', MNT_ACCES),
                 (1, AUTH_NONE, 'closed/below', MNT_ACCES),
-                # Nor can anybody else find out what is there.
+                # Other users cannot find out which names exist.
                 (1, owner, 'closed/none', MNT_NOENT), (1, other, 'closed/none', MNT_ACCES),
-                # To open a directory takes the right to search the one that it is in.
+                # To open a directory, a caller needs the right to search its parent.
                 (1, other, 'closed', MNT_OK), (1, other, 'none', MNT_NOENT),
                 (1, other, 'open/below', MNT_OK), (1, other, 'group/below', MNT_ACCES),
                 (1, auth_sys(2000, 1000), 'group/below', MNT_OK),
@@ -272,7 +272,7 @@ clients = 127.0.0.1(no_root_squash) 127.0.0.2 127.0.0.3(all_squash) local(no_roo
             with self.subTest(auth=auth):
                 conn.sendall(call(MNT, opaque(b'/vol'), auth))
                 mark, = struct.unpack('>I', read(conn, 4))
-                # AUTH_ERROR, AUTH_BADCRED
+                # AUTH_ERROR, AUTH_BADCRED.
                 self.assertEqual(read(conn, mark & ~LAST), word(7, 1, 1, 1, 1))
 
 
@@ -294,7 +294,7 @@ class MountBelowOfDir(MountBelow):
 
 @unittest.skipUnless(IS_ROOT, 'only root can have a network namespace')
 class PortsOfAnyUser(Served):
-    """A host where any user can have the ports from 600 on, as containers often are."""
+    """A host on which any user may use ports from 600 on, which is common for containers."""
     EXPORTS = '''
 [/vol]
 backend = ram:4m
@@ -438,7 +438,7 @@ clients = local(secure_port)
             root = self.client(export, '--uid', '0', '--gid', '0')
             root.ok(self, 'put', '-', 'program', data=b'code')
             root.ok(self, 'chmod', '711', 'program')
-            # Who may be a client of the network's, as far as the server knows.
+            # The clients that the server treats as clients of the network.
             other = self.client(export, '--uid', '1000', '--gid', '1000')
             with self.subTest(export=export):
                 self.assertEqual(other.ok(self, 'cat', 'program'), b'code')

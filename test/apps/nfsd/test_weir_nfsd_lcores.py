@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd on two lcores, from memory over shm: several clients at a time, each on the lcore that
-its address falls to, work on two exports, one of each lcore. What they store is what they fetch,
-and the server ends well, calls under way or not."""
+"""weir-nfsd on two lcores, with exports in memory, over shm. Several clients run at a time, each on
+the lcore that its address selects. They use two exports, one on each lcore. Stored data are fetched
+unchanged, and the server ends cleanly, with or without active calls."""
 import os
 import random
 import subprocess
@@ -43,7 +43,7 @@ class Lcores(unittest.TestCase):
         return Client(CLIENT, '--server', self.addr, handle=self.handles[export])
 
     def all_at_once(self, commands):
-        """Each (export, arguments) at the same time; all must do well."""
+        """Runs each (export, arguments) at the same time. All must succeed."""
         running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL,
                                     env=self.client(export).env, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT) for export, args in commands]
@@ -55,7 +55,7 @@ class Lcores(unittest.TestCase):
         several = [(turn % 2, turn) for turn in range(CLIENTS)]
         self.all_at_once([(export, ('put', '-r', self.tree, f'tree{turn}'))
                           for export, turn in several])
-        # By another lcore than that which has stored it, as often as not.
+        # In about half of the cases, another lcore than the one that stored the file fetches it.
         backs = [os.path.join(self.folder, f'back{turn}') for turn in range(CLIENTS)]
         for back in backs:
             os.mkdir(back)
@@ -69,8 +69,8 @@ class Lcores(unittest.TestCase):
             self.assertEqual(self.client(export).ok(self, 'ls'), b'')
 
     def test_the_end_while_calls_are_under_way(self):
-        # Half of them read, half write, each a file of its own: what a READ gets of a WRITE under
-        # way is not defined.
+        # Half of them read and half write, each its own file, because the result of a READ during a
+        # WRITE is not defined.
         loads = [subprocess.Popen([*self.client(turn % 2).command, '--retries', '1', '--timeout',
                                    '5', 'bench', '--file', f'bench{turn}', '--size', '1m',
                                    '--ratio', '100' if turn < 2 else '0', '--time', '60'],
@@ -78,7 +78,7 @@ class Lcores(unittest.TestCase):
                                   stderr=subprocess.DEVNULL, env=self.client(turn % 2).env)
                  for turn in range(CLIENTS)]
         try:
-            # The files are there: the load runs.
+            # The load runs when the files exist.
             for turn in range(CLIENTS):
                 while self.client(turn % 2).run('stat', f'bench{turn}').returncode != OK:
                     self.assertIsNone(loads[turn].poll())

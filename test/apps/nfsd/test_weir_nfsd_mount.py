@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd's MOUNT over TCP, as a peer sees it: right and wrong calls, records in pieces, and
-peers that try to hold it up."""
+"""The MOUNT service of weir-nfsd over TCP, as a peer sees it: valid and invalid calls, records in
+pieces, and peers that try to block it."""
 import contextlib
 import os
 import re
@@ -41,7 +41,7 @@ class Mount(unittest.TestCase):
         self.port = free_port()
         profile = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(profile.close)
-        profile.write('[engine]\nidle = sleep\n') # nobody calls what it polls
+        profile.write('[engine]\nidle = sleep\n') # nobody makes a call that its poll would serve
         profile.flush()
         self.server = Server(SERVER, '--driver', 'shm', '--listen', unique('mountd'), '--export',
                              '/a=ram:4m', '--no-rpcbind', '--mount-port', str(self.port),
@@ -158,7 +158,7 @@ class Hostile(Mount):
     def test_more_quiet_connections_than_there_may_be(self):
         conns = [self.connect(f'127.0.0.{2 + i}') for i in range(CONNS + 20)]
         self.mounts()
-        # The quietest went, in the order in which they came.
+        # The connections that were silent for longest were closed, oldest first.
         self.are_served(conns[21:])
         for conn in conns[:21]:
             self.assertTrue(self.is_closed(conn))
@@ -174,7 +174,7 @@ class Hostile(Mount):
             self.assertTrue(self.is_closed(conn))
 
     def test_one_more_displaces_the_address_that_has_the_most(self):
-        # The quietest of all are of addresses that have one each.
+        # The connections that were silent for longest belong to addresses with one connection each.
         single = [self.connect(f'127.0.1.{1 + i}') for i in range(15)]
         many = [self.connect(f'127.0.0.{2 + i // CONNS_PEER}') for i in range(CONNS - len(single))]
         self.mounts()
@@ -190,7 +190,7 @@ class Hostile(Mount):
             quiet.append(conn)
         self.mounts()
         self.assertEqual(self.reply(quiet[-1]), self.accepted(0))
-        # They are still there, until they are cut off.
+        # The connections stay open until they are closed for silence.
         for conn in quiet:
             conn.setblocking(False)
             with self.assertRaises(BlockingIOError):
@@ -222,7 +222,7 @@ class Hostile(Mount):
         conn.sendall(word(LAST | 60) + b'abcd')
         self.mounts()
         self.server.process.terminate()
-        # libtirpc's own 35 s would be over this.
+        # The 35 s of libtirpc itself would exceed this.
         self.server.process.communicate(timeout=20)
         self.assertEqual(self.server.process.returncode, 0)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What weir-nfsd registers with rpcbind, beside other servers, and with an rpcbind that is silent,
-missing or unwilling."""
+"""The entries that weir-nfsd registers with rpcbind: next to other servers, and with an rpcbind
+that is silent, missing or refuses."""
 import os
 import signal
 import socket
@@ -42,7 +42,7 @@ class Rpcbind(unittest.TestCase):
         self.addCleanup(self.daemon.close)
 
     def answer(self, _, version, proc, args):
-        """As rpcbind does it: a SET of what is there does not change it."""
+        """Like rpcbind, a SET of an existing entry does not change it."""
         if self.is_silent:
             return None
         if proc == DUMP:
@@ -161,7 +161,7 @@ class Rpcbind(unittest.TestCase):
         self.is_silent = True
         begin = time.monotonic()
         server = self.start(free_port())
-        # Four calls of libtirpc's usual 25 s would be over this.
+        # Four calls with libtirpc's usual 25 s would exceed this.
         self.assertLess(time.monotonic() - begin, 25)
         self.assertEqual(len(self.notices()), 1)
         server.stop()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd gives up what serving does not need: capabilities, new privileges and system calls, in
-each of its threads."""
+"""weir-nfsd drops rights that it does not need to serve: capabilities, new privileges and system
+calls, in each of its threads."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ from nfs_tools import Client, Server, unique
 CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 START, USAGE = 1, 2
-# In the order of their numbers in <linux/capability.h>, which the masks below are made of.
+# In the order of their numbers in <linux/capability.h>, from which the masks below are made.
 KEPT = {'cap_chown': 0, 'cap_dac_override': 1, 'cap_dac_read_search': 2, 'cap_fowner': 3,
         'cap_fsetid': 4, 'cap_setgid': 6, 'cap_setuid': 7, 'cap_ipc_lock': 14, 'cap_mknod': 27}
 NINE = sum(1 << number for number in KEPT.values())
@@ -47,7 +47,7 @@ class Sandbox(unittest.TestCase):
         return server
 
     def copy_a_file(self, server):
-        """In, and back."""
+        """Stores data and fetches them."""
         data = os.urandom(300000)
         client = Client(CLIENT, '--driver', 'shm', '--server', self.addr,
                         handle=server.line.split()[-1])

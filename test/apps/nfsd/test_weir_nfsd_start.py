@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-nfsd starts: in the background, and what it takes and refuses of names and of a file of
+"""The start of weir-nfsd: in the background, with accepted and refused names, and with a file of
 exports."""
 import ctypes
 import errno
@@ -37,8 +37,8 @@ def processes_with(argument):
 
 class Foreground(unittest.TestCase):
     def test_it_waits_for_no_reader_of_its_messages(self):
-        """A pipe for standard error that is full: the server starts, although it has a warning to
-        give, and ends."""
+        """Standard error is a full pipe. The server starts, although it has a warning to write, and
+        ends."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         os.set_blocking(writer, False)
@@ -68,7 +68,7 @@ class Background(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, 'exports'), 'w', encoding='ascii') as file:
                 file.write('[/a]\nbackend = ram:4m\n')
-            # Whoever held one of these pipes would keep this from its end.
+            # A process that held one of these pipes open would keep this call from its end.
             done = subprocess.run([SERVER, '--driver', 'shm', '--listen', addr, '--exports',
                                    'exports'], cwd=folder,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -97,8 +97,8 @@ class Background(unittest.TestCase):
 
     def test_a_start_that_ends_by_a_signal_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
-            # listen() ends the process, as a seccomp filter of a service may have it: the child
-            # calls it, the parent does not.
+            # listen() ends the process, as with a service's seccomp filter. The child calls it, and
+            # the parent does not.
             done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('signal'),
                                    '--export', 'a=ram:4m', '--mount-port', '0'],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -120,8 +120,8 @@ class Background(unittest.TestCase):
         self.assertIn('stopped by a signal before it was ready', done.stderr)
 
     def start_and_signal(self, signo, to_parent):
-        """Start a server whose rpcbind accepts and never answers, and send a signal while it waits
-        for that."""
+        """Starts a server whose rpcbind accepts and never answers. Sends a signal while the server
+        waits for the answer."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         addr = unique('early')
         with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as silent:
@@ -206,8 +206,8 @@ class Device(unittest.TestCase):
 
 
 def filter_call(number, action):
-    """In a child, before it runs a program: a seccomp filter, as containers have, for one system
-    call."""
+    """Runs in a child before it executes a program: installs a seccomp filter for one system call,
+    as containers do."""
     load, jump_equal, ret, allow = 0x20, 0x15, 0x06, 0x7fff0000
     program = b''.join(struct.pack('=HBBI', *instruction) for instruction in
                        [(load, 0, 0, 0), (jump_equal, 0, 1, number), (ret, 0, 0, action),
@@ -287,7 +287,7 @@ class Exports(unittest.TestCase):
     def test_exports_are_a_regular_file(self):
         with tempfile.TemporaryDirectory() as folder:
             fifo = os.path.join(folder, 'fifo')
-            os.mkfifo(fifo, 0o600) # nobody writes to it: to open it as a file is to wait for ever
+            os.mkfifo(fifo, 0o600) # nobody writes to it: open() as a file would wait for ever
             self.refused('not a regular file', '--exports', fifo)
             self.refused('Is a directory', '--exports', folder)
 
