@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: a file system for weir-nfsd's back end dir, which wants one with file
-# handles. On a RAM disk: writes for good are done at once there, a loop device has threads take
-# turns for each.
+# Sourced by the scripts: makes a file system for weir-nfsd's back end dir, which needs one with
+# file handles. It is on a RAM disk, where stable writes are done at once. On a loop device, threads
+# would carry them out one after the other.
 
 ext4_up() { # MIB DIRECTORY [OPTION...], of mkfs.ext4
 	local mib=$1 directory=$2

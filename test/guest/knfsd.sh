@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: the kernel's NFS server in the guest, over RDMA and TCP, with MOUNT and
-# rpcbind. Exports /run/export.
+# Sourced by the scripts: starts the kernel's NFS server in the guest, over RDMA and TCP, with MOUNT
+# and rpcbind. It exports /run/export.
 
 knfsd_up() {
 	modprobe -a rpcrdma nfsd nfsv3 nfsv4
@@ -16,11 +16,11 @@ knfsd_up() {
 }
 
 knfsd_start() {
-	rpc.nfsd 8 # as Debian's nfs-kernel-server
+	rpc.nfsd 8 # as in Debian's nfs-kernel-server
 	echo 'rdma 20049' >/proc/fs/nfsd/portlist
 }
 
-# Connections are lost; port 20049 is left to others.
+# Connections are lost, and port 20049 is free for others.
 knfsd_stop() {
 	rpc.nfsd 0
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts, which set 'export': the kernel's NFS client works on weir-nfsd for long:
-# thousands of files, random I/O, git, tar and a compile, on its back end ram or dir.
+# Sourced by the scripts, which set 'export'. The kernel's NFS client works on weir-nfsd for a long
+# time: thousands of files, random I/O, git, tar and a compilation, on the back end ram or dir.
 FSX_SECONDS=120
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
-[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd # which the shell's <( ) takes
+[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd # which the shell's <( ) needs
 WORK=$(mktemp -d)
 mount -t tmpfs -o size=3g none "$WORK"
 mkdir "$WORK/dir" "$WORK/mnt" "$WORK/tree" "$WORK/home"
@@ -14,11 +14,11 @@ export HOME=$WORK/home CCACHE_DISABLE=1
 git config --global safe.directory '*'
 
 M=$WORK/mnt
-calls() { # that the client has sent on the mount
+calls() { # number of calls that the client has sent on the mount
 	awk '/xprt:[ \t]*rdma/ {print $8}' /proc/self/mountstats
 }
 
-step() { # NAME COMMAND...: how long it took, and the calls that it took, are noted
+step() { # NAME COMMAND...: prints how long it took, and its number of calls
 	local name=$1 began=$SECONDS before
 	before=$(calls)
 	shift
@@ -51,8 +51,8 @@ names() {
 	ln -s "replaced" "$M/names/soft"
 	cmp "$M/names/soft" "$M/names/hard"
 	local length target
-	# Sizes on both sides of the inline threshold, 4,096 bytes here with the header, and of a
-	# long request's.
+	# Sizes on both sides of the inline threshold, here 4,096 bytes with the header, and of the
+	# length of a long request.
 	for length in 1000 3000 3900 4000 4075; do
 		target=$(printf 'x%.0s' $(seq "$length"))
 		ln -s "$target" "$M/names/soft $length"
@@ -116,8 +116,9 @@ tar_both_ways() {
 	rm -r "$M/untarred" "$M/clone.tar" "$WORK/clone"
 }
 
-# weir's libraries and apps, all of them. Without optimization, which is the emulated CPU's work and
-# not the mount's. The guest has what it takes, as its root is the machine's that weir is built on.
+# Compiles all of weir's libraries and apps. This is without optimization, which would only use the
+# emulated CPU and not the mount. The guest has the tools, because its root is that of the machine
+# on which weir is built.
 compile() {
 	local built=(lib/link/libweir.a "lib/link/libweir.so.$(version)" \
 		apps/weir-{decode/weir-decode,nfs/weir-nfs,nfsd/weir-nfsd})
@@ -146,15 +147,15 @@ root_squash = no
 backend = dir:$WORK/dir
 root_squash = no
 END
-# The client's side of the load has work for both of the guest's CPUs: a server that polled them
-# would be in its way.
+# The client's side of the load keeps both of the guest's CPUs busy. A server that polls would slow
+# it down.
 sed 's/^idle = .*/idle = sleep/' "$WEIR_SOURCE/config/laptop.ini" > "$WORK/profile.ini"
 "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4" --exports "$WORK/exports" \
 	--state "$WORK/state" --mount-port 20048 --no-rpcbind --profile "$WORK/profile.ini" \
 	--foreground &
 SERVER=$!
 trap 'umount -lf "$M" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
-# Its memory is touched before it listens, which takes an emulated CPU a while.
+# The server touches its memory before it listens, which takes an emulated CPU a while.
 WAIT_SECONDS=180 wait_for "MOUNT's port" listens_tcp 20048
 file_tree make "$WORK/tree"
 file_tree sums "$WORK/tree" > "$WORK/sums"
@@ -173,7 +174,7 @@ step "tar" tar_both_ways
 step "meson setup, weir's libraries and apps compiled" compile
 rm -r "$M/clone"
 [[ -z $(ls -A "$M") ]]
-# All three kinds of chunk were in use, and no reply was bad.
+# All three kinds of chunk were used, and no reply was bad.
 awk -v export="$export" '/xprt:[ \t]*rdma/ {
 	seen = 1
 	printf "note: %s: %s read chunks, %s write chunks, %s reply chunks, ", export, $13, $14, $15
@@ -190,5 +191,5 @@ wait "$SERVER" || status=$?
 echo "note: weir-nfsd ended with status $status"
 [[ $status = 0 ]]
 trap - EXIT
-# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+# The kernel ends a process's io_uring and closes its files slightly later than it ends the process.
 wait_for "the end of the file system's use" umount "$WORK/dir"

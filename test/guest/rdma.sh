@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: soft RoCE in the guest. All of it can be repeated, as scripts share a
+# Sourced by the scripts: soft RoCE in the guest. All of it can be repeated, because scripts share a
 # boot.
 ADDR4=10.77.0.1
 ADDR6=fd77::1
@@ -7,7 +7,7 @@ DEVICE=rxe0
 
 trap 'echo "$0: line $LINENO failed: $BASH_COMMAND" >&2' ERR
 
-# An rxe device over one end of a pair, with an address of each kind.
+# Makes an rxe device on one end of a veth pair, with an address of each family.
 rdma_up() {
 	modprobe -a rdma_rxe rdma_ucm ib_uverbs veth
 	[[ ! -e /sys/class/infiniband/$DEVICE ]] || return 0
@@ -20,7 +20,7 @@ rdma_up() {
 	wait_for "$DEVICE to be active" grep -q ACTIVE "/sys/class/infiniband/$DEVICE/ports/1/state"
 }
 
-# rdma_up_over INTERFACE ADDRESS: an rxe device on a cable to another guest.
+# rdma_up_over INTERFACE ADDRESS: makes an rxe device on a cable to another guest.
 rdma_up_over() {
 	modprobe -a virtio_net rdma_rxe rdma_ucm ib_uverbs
 	wait_for "$1" test -e "/sys/class/net/$1"
@@ -30,7 +30,8 @@ rdma_up_over() {
 	wait_for "$DEVICE to be active" grep -q ACTIVE "/sys/class/infiniband/$DEVICE/ports/1/state"
 }
 
-# fails COMMAND...: it must. What '!' turns round never ends a script by 'set -e'.
+# fails COMMAND...: the command must fail. A command that '!' inverts never ends a script by 'set
+# -e'.
 fails() {
 	if "$@"; then
 		echo "did not fail: $*" >&2
@@ -38,7 +39,7 @@ fails() {
 	fi
 }
 
-# wait_for WHAT COMMAND...: until it succeeds, WAIT_SECONDS at most.
+# wait_for WHAT COMMAND...: waits until the command succeeds, up to WAIT_SECONDS.
 wait_for() {
 	local what=$1 end=$((SECONDS + ${WAIT_SECONDS:-30}))
 	shift
@@ -52,7 +53,7 @@ wait_for() {
 	return 1
 }
 
-listens() { # PORT, of rdma_cm
+listens() { # PORT of rdma_cm
 	rdma resource show cm_id | grep 'state LISTEN' | grep -q ":$1 "
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: weir-nfs on the server of knfsd.sh.
+# Sourced by the scripts: runs weir-nfs with the server of knfsd.sh.
 [[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd
 
 client() {

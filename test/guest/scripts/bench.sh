@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1200
 # weir-bench between two processes over verbs, by IPv4 and IPv6: each workload with all data
-# checked; then the round trip of a null call next to that of ib_send_lat. The figures are those of
-# an emulated CPU; only their ratio says something.
+# checked, then the round trip of a null call next to that of ib_send_lat. The figures are those of
+# an emulated CPU, so that only their ratio means something.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
@@ -26,7 +26,7 @@ end_responder() {
 	wait "$server"
 }
 
-# Checked data. Port 20049 is the default.
+# With checked data. Port 20049 is the default.
 responder "$ADDR4" 20049 --verify
 for load in 'null --size 64 --calls 300' 'echo --size 700 --calls 300' \
 	'echo --size 20000 --calls 100' \
@@ -41,8 +41,8 @@ responder "[$ADDR6]:20051" 20051 --verify
 requester "[$ADDR6]:20051" --workload mixed --size 4096 --depth 8 --calls 300 --verify
 end_responder
 
-# What is wrong is said.
-says() { # TEXT COMMAND...: it fails, and says so
+# Errors are reported.
+says() { # TEXT COMMAND...: the command fails and prints the text
 	local text=$1
 	shift
 	fails "$@" >/run/says.log 2>&1
@@ -52,7 +52,7 @@ says 'refused' requester "$ADDR4:20052" --calls 1
 says 'no device none' requester "$ADDR4" --driver-options device=none --calls 1
 says 'expected ADDR or ADDR:PORT' requester not-an-address --calls 1
 
-# Over shm no device is opened, even where there is one.
+# Over shm no device is opened, even if there is one.
 "$bench" --threads --lcores any --workload null --time 3 --quiet >/run/shm.log &
 server=$!
 sleep 2
@@ -60,8 +60,9 @@ ls -l "/proc/$server/fd" >/run/fds.log
 fails grep infiniband /run/fds.log
 wait "$server"
 
-# A call of 68 bytes and its reply of 52, and a message of 68 bytes there and back: in turn, and
-# each ratio is that of one round, since the emulated CPU's speed changes from one to the next.
+# A call of 68 bytes with a reply of 52, and a message of 68 bytes in each direction. Both run in
+# turn, and each ratio is computed within a round, because the speed of the emulated CPU changes
+# between rounds.
 responder "$ADDR4" 20049
 for round in 1 2 3 4 5; do
 	requester "$ADDR4" --workload null --size 0 --time 1 --warmup 0.2 --json /run/null.json

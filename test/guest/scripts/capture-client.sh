@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# The other: the kernel's NFS/RDMA client, by all forms of message that version 1 has: short ones,
-# READs and WRITEs by chunks, a symbolic link over the inline threshold, and replies too long to go
-# inline.
+# The other guest: the kernel's NFS/RDMA client uses all forms of message of version 1: short ones,
+# READs and WRITEs with chunks, a symbolic link over the inline threshold, and replies too long to
+# be inline.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up_over eth0 10.77.1.2
 modprobe -a rpcrdma nfsv3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# One of two guests: weir-nfsd, until the other says that it is done.
+# One of two guests: weir-nfsd, until the other one reports that it is done.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up_over eth0 10.77.1.1
 "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen 10.77.1.1 --export scratch=ram:64m \

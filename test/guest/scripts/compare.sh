@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# By hand: weir over verbs beside what else there is in a guest, in turn, five rounds: ib_send_lat,
-# ib_write_bw and ib_read_bw of perftest, and the Linux kernel's NFS client on its server by fio.
-# Each ratio is of one round; the figures are those of an emulated CPU, and only ratios say
-# something. None of it fails: bench figures are no tests.
+# Started by hand. Compares weir over verbs with other programs in a guest, in turn, for five
+# rounds: ib_send_lat, ib_write_bw and ib_read_bw of perftest, and the Linux kernel's NFS client
+# with its server, by fio. Each ratio is computed within a round. The figures are those of an
+# emulated CPU, so that only ratios mean something. No figure makes the script fail, because bench
+# figures are no tests.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 command -v fio >/dev/null || {
@@ -24,7 +25,7 @@ load() { # NAME OPTION...
 		--json "/run/$name.json" "$@" >/dev/null
 }
 
-perftest() { # PROGRAM OPTION...: what its requester prints, in /run/PROGRAM.out
+perftest() { # PROGRAM OPTION...: writes the output of its requester to /run/PROGRAM.out
 	local program=$1 other
 	shift
 	taskset -c 0 "$program" -d "$DEVICE" -x 1 -F "$@" >/run/perftest.log 2>&1 &

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# What the other scripts stand on works without weir: soft RoCE by IPv4 and IPv6, perftest, and the
-# kernel's NFS/RDMA client on the kernel's server.
+# Checks that what the other scripts need works without weir: soft RoCE by IPv4 and IPv6, perftest,
+# and the kernel's NFS/RDMA client with the kernel's server.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 ibv_devinfo -v -d "$DEVICE"
@@ -33,6 +33,6 @@ dd if=/dev/urandom of=/run/v3/written bs=64k count=16 oflag=direct status=none
 [[ $(md5sum </run/v4/written) == $(md5sum </run/export/written) ]]
 grep -q 'xprt:[[:space:]]*rdma' /proc/self/mountstats
 
-# Ports are left to others.
+# Frees the ports for other scripts.
 umount /run/v3 /run/v4
 knfsd_down

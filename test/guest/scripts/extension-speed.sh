@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1200
-# By hand: what single calls of weir-bench take over verbs by version 1 and by the extension, in
-# turn, by size of the data. The profile's costs are zero, so that the extension is used wherever it
-# can be: where version 1 is faster, its explicit RDMA wins. The figures are those of an emulated
-# CPU, where messages are dear and the wire is none; only their ratios say something. Each is the
-# least of the rounds' medians, as what else runs on the machine only adds to it.
+# Started by hand. Measures single calls of weir-bench over verbs by version 1 and by the extension,
+# in turn, by size of the data. The profile's costs are zero, so that the extension is used wherever
+# possible. Where version 1 is faster, its explicit RDMA is the better way. The figures are those of
+# an emulated CPU, on which messages are expensive and the wire costs nothing, so that only ratios
+# mean something. Each figure is the minimum of the rounds' medians, because other work on the
+# machine only adds time.
 #
-# A call takes a round trip, and one more where the responder reads memory that the requester lends
-# it (+n: in how many pieces).
+# A call takes one round trip, and one more if the responder reads memory of the requester (+n: in n
+# pieces).
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
-# Packets of 4096 bytes, as RDMA devices have them.
+# Packets of 4096 bytes, which RDMA devices use.
 ip link set v0 mtu 9000
 ip link set v1 mtu 9000
 bench=$WEIR_BUILD/bench/weir-bench/weir-bench
@@ -27,7 +28,8 @@ v1='--protocol v1'
 all='--protocol v2 --extension all'
 rounds='1 2 3 4 5'
 
-# One responder for both, since each polls: what is spoken is what both sides do.
+# One responder serves both, because each responder polls. The version is the one that both sides
+# speak.
 "$bench" --driver verbs --listen "$ADDR4" --lcores 0 --quiet --profile /run/free.ini \
 	--protocol auto --extension all &
 server=$!

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1200
-# Version 2 and its extension over verbs. First beside the Linux kernel's client and server, which
-# speak version 1 only: a weir that would speak version 2 and has all of the extension works with
-# them as one that never heard of it. Then between two of weir.
+# Version 2 and its extension over verbs. The first part uses the Linux kernel's client and server,
+# which speak version 1 only. A weir that can speak version 2 and has all of the extension works
+# with them as if it had neither. The second part runs between two weir processes.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"

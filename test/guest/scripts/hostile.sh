@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# weir-hostile over verbs: against weir-nfsd; against weir-bench as a requester, in the cases that
-# verbs make different, since a process takes seconds to start here, with a short time-out, which
-# ends calls whose replies are dropped; and against the kernel's server, which may answer as it
-# likes. The results are left with the logs, for doc/conformance.rst.
+# weir-hostile over verbs against weir-nfsd, weir-bench and the kernel's server. weir-bench as a
+# requester only has the cases that differ over verbs, because a process takes seconds to start
+# here. It has a short timeout, which ends calls whose replies are dropped. The kernel's server may
+# answer in any way. The results are stored with the logs, for doc/conformance.rst.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -27,7 +27,7 @@ awk '{print $NF; exit}' /run/said >/run/handle
 hostile 3 'weir-nfsd, verbs' --connect "$ADDR4" --program nfs --handle @/run/handle --case all \
 	--seed 1 --count 100
 kill "$server"
-wait "$server" # it ends as it should, after all that
+wait "$server" # it must end normally after all cases
 
 sed 's/^\[connection\]$/&\nprotocol = auto\nextension = all/' "$PROFILE" >/run/v2.ini
 "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4:20050" \
@@ -67,4 +67,4 @@ hostile 5 "Linux $(uname -r) nfsd, verbs" --connect "$ADDR4" --program nfs --han
 [[ $status -le 1 ]]
 echo "note: the kernel's server: $(grep -c '"ok": false' /run/guest/5.json) of" \
 	"$(grep -c '"ok"' /run/guest/5.json) cases are not as RFC 8166 has it"
-# It is not stopped: it may not do so any more, and the guest ends here.
+# The server is not stopped, because it may not be able to. The guest ends here.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# Where nobody can listen, and what is said of it: a port that is taken, by whatever address, and an
+# Failures to listen, and the messages about them: a port that is in use, by any address, and an
 # address that no device has.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -16,7 +16,7 @@ refused() { # TEXT COMMAND...
 	grep -q "$1" /run/refused || { cat /run/refused; return 1; }
 }
 
-# Either side may have asked for one address or for all.
+# Each side may have asked for one address or for all.
 for taken in "$ADDR4" 0.0.0.0 "[$ADDR6]" '[::]'; do
 	"${NFSD[@]}" "$taken" >/run/said 2>&1 &
 	server=$!

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 3600
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server for long: 2,000 files of 0 to 8 MiB
-# there and back, then random reads and writes with all data checked. By hand: test/guest/run
-# --memory 3072 SCRIPT. What else it can do is in nfs-client.sh.
+# weir-nfs over verbs with the Linux kernel's NFS/RDMA server for a long time: stores and fetches
+# 2,000 files of 0 to 8 MiB, then random reads and writes with all data checked. Started by hand:
+# test/guest/run --memory 3072 SCRIPT. nfs-client.sh has the other commands.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -16,7 +16,7 @@ file_tree() {
 	python3 "$WEIR_SOURCE/test/guest/file-tree" "$@"
 }
 
-step() { # NAME COMMAND...: how long it took is noted
+step() { # NAME COMMAND...: prints how long it took
 	local name=$1 began=$SECONDS
 	shift
 	"$@"

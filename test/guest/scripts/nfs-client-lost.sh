@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: what fails, a server that restarts
-# meanwhile, and bench.
+# weir-nfs over verbs with the Linux kernel's NFS/RDMA server: commands that fail, a server that
+# restarts meanwhile, and bench.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -28,7 +28,7 @@ cmp /run/large /run/export/large
 mkdir /run/into
 nfs get large /run/into/got 2>/run/said &
 get=$!
-# under another name, until all are there
+# Files have another name until all of them are there.
 wait_for 'the first bytes' eval '[[ -n $(find /run/into -type f -size +0) ]]'
 knfsd_stop
 knfsd_start

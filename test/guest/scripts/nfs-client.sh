@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# weir-nfs over verbs on the Linux kernel's NFS/RDMA server: its ports, trees there and back, all
-# other commands.
+# weir-nfs over verbs with the Linux kernel's NFS/RDMA server: its ports, trees stored and fetched,
+# and all other commands.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 knfsd_up
 
-sums() { # DIRECTORY: everything below it, by content
+sums() { # DIRECTORY: checksums of everything below it
 	(cd "$1" && find . -type f -exec sha256sum {} + | sort -k 2 && find . -type d | sort &&
 		find . -type l -printf '%p %l\n' | sort)
 }
@@ -21,7 +21,7 @@ grep -q 'the port that was given' /run/said
 client --server "[$ADDR6]" ping
 client --server "$ADDR6" ls
 expect 3 client --server "$ADDR4:20050" ping
-# the kernel does not register rdma
+# The kernel does not register rdma.
 expect 3 client --server "$ADDR4" --port rpcbind ping 2>/run/said
 grep -q 'not registered for netid rdma' /run/said
 expect 1 "$WEIR_BUILD/apps/weir-nfs/weir-nfs" --driver verbs --server "$ADDR4" \
@@ -57,7 +57,7 @@ nfs put --sync /run/tree/size-1048577 synced
 cmp /run/tree/size-1048577 /run/export/synced
 nfs put - piped </run/tree/size-1048577
 cmp /run/tree/size-1048577 /run/export/piped
-nfs put /run/tree/size-1 piped # a shorter one in its place
+nfs put /run/tree/size-1 piped # a shorter file replaces it
 cmp /run/tree/size-1 /run/export/piped
 
 echo '== a big directory'

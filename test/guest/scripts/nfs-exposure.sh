@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# Exposure policies against the Linux kernel, both ways round: weir-nfs on its server, with windows,
-# with and without remote invalidation, and with long-lived keys; and its client on weir-nfsd, which
-# ends the client's keys or leaves them to it.
+# Exposure policies with the Linux kernel in both roles. weir-nfs uses the kernel's server with
+# windows, with and without remote invalidation, and with long-lived keys. The kernel's client uses
+# weir-nfsd, which invalidates the client's keys or leaves that to the client.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -36,7 +36,7 @@ for name in window local pool; do
 	nfs --profile "/run/$name.ini" get -r tree /run/back \
 		2>/run/said || { cat /run/said; false; }
 	diff -r --no-dereference /run/tree /run/back/tree
-	[[ $name != pool ]] || grep -q "exposure policy 'pool'" /run/said # is warned of
+	[[ $name != pool ]] || grep -q "exposure policy 'pool'" /run/said # a warning is logged
 	nfs --profile "/run/$name.ini" bench --size 1m --block 16k --ratio 50 --time 1 --warmup 0 \
 		--verify --json "/run/$name.json" 2>/run/said || { cat /run/said; false; }
 	rm -r /run/export/tree
@@ -78,7 +78,7 @@ for name in window local; do
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	diff -r --no-dereference /run/tree $MNT/tree
-	# Of the client's counters: replies after which it had to invalidate keys itself.
+	# Of the client's counters: replies after which the client had to invalidate keys itself.
 	awk '/xprt:[ \t]*rdma/ {print $27, $17}' /proc/self/mountstats >"/run/$name.inv"
 	read -r local_inv replies <"/run/$name.inv"
 	echo "note: the kernel's client on weir-nfsd, $name: local invalidations $local_inv" \

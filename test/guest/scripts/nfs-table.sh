@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# What test/apps/nfsd's table says of the kernel's server, whose answers weir-nfsd's are compared
-# with: the course of calls, over RDMA.
+# Runs the course of calls of test/apps/nfsd's table on the kernel's server over RDMA. The answers
+# of weir-nfsd are compared with these.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 . "$WEIR_SOURCE/test/guest/knfsd.sh"

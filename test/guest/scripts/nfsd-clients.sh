@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# Who may use an export over RDMA, by address: by MOUNT, by the kernel's client, and with a handle
-# alone. A connection to one of the guest's own addresses comes from that address, so that the guest
-# is two clients. All of it goes by the server's sandbox.
+# Which clients may use an export over RDMA, by address: through MOUNT, with the kernel's client,
+# and with a handle alone. A connection to one of the guest's own addresses comes from that address,
+# so that the guest is two clients. The server runs with its sandbox.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
-# of another network: a second address of the same one would send from the first
+# In another network: a second address of the same network would send from the first one.
 FIRST=$ADDR4 SECOND=10.77.2.1
 ip addr add "$SECOND/24" dev v0
 mkdir -p /run/clients/mnt

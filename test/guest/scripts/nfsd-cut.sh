@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# By hand: weir-nfsd's back end dir as after a power cut. The server is killed under FILE_SYNC
-# writes of the kernel's client, and the block device is copied as it is then, with nothing but a
-# sync of the server's to have brought data there: what was acknowledged has to be in that copy,
-# names too. A local file that nobody has synced must not be, or the copy proves nothing.
+# Started by hand. Tests weir-nfsd's back end dir as after a power cut. The server is killed during
+# FILE_SYNC writes of the kernel's client, and the block device is copied in that state. Only a sync
+# of the server can have brought data there. Acknowledged data and names must be in that copy. A
+# local file that nobody has synced must not be in it, or the copy proves nothing.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
@@ -25,7 +25,7 @@ serve() {
 	WAIT_SECONDS=120 wait_for "weir-nfsd" grep -q handle /run/said
 }
 
-copy_device() { # then it is mounted at /run/copy
+copy_device() { # after that it is mounted at /run/copy
 	umount /run/copy 2>/dev/null || true
 	dd if=/dev/ram0 of=/run/big/image bs=1M iflag=direct status=none
 	mount -o loop /run/big/image /run/copy
@@ -60,7 +60,7 @@ done
 kill $writers
 wait $writers
 
-# Names, and data behind a COMMIT.
+# Names, and data after a COMMIT.
 mkdir /run/mnt/names
 for i in $(seq 20); do
 	echo "data $i" >"/run/mnt/names/f$i"
@@ -87,6 +87,6 @@ umount /run/copy /run/mnt
 kill -TERM "$SERVER"
 wait "$SERVER"
 trap - EXIT
-# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+# The kernel ends a process's io_uring and closes its files slightly later than it ends the process.
 wait_for "the end of the file system's use" umount /run/dir
 umount /run/big

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1500
-# What back end dir does on file systems that the host of tests may lack: with quotas. None of its
-# tests may be skipped here.
+# The back end dir on file systems that the test host may lack: with quotas. No test may be skipped
+# here.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 modprobe -a loop quota_v2 xfs

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 7200
-# The kernel's NFS client works for long on weir-nfsd's back end dir, see nfsd-load.sh of the
-# directory above. By hand, since it takes a while; it wants a guest of 6 GiB: test/guest/run
-# --memory 6144 SCRIPT.
+# The kernel's NFS client works for a long time on weir-nfsd's back end dir, see nfsd-load.sh in the
+# folder above. Started by hand, because it takes long, in a guest of 6 GiB: test/guest/run --memory
+# 6144 SCRIPT.
 export=dir
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/nfsd-load.sh"

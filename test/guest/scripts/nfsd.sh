@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1800
-# The kernel's NFS client mounts weir-nfsd over RDMA: a tree of files goes in, comes back the same,
-# and the protocol that it took is what was asked for. Back ends ram and dir in turn. Then weir-nfs
-# does the same. Both have rpcbind say where the server is.
+# The kernel's NFS client mounts weir-nfsd over RDMA. It stores a tree of files and reads it back
+# unchanged, and the protocol is the one that was asked for. The back ends are ram and dir, one
+# after the other. Then weir-nfs does the same. Both ask rpcbind where the server is.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
@@ -13,7 +13,7 @@ mount -t tmpfs none "$WORK"
 mkdir "$WORK/tree" "$WORK/dir" "$WORK/mnt"
 ext4_up 256 "$WORK/dir"
 
-# Sizes around those at which a message takes another form, and a few names.
+# Sizes near those at which a message takes another form, and a few names.
 for size in 0 1 2 3 4 5 100 1000 1023 1024 1025 3000 4095 4096 4097 65535 65536 65537 1000003 \
 	1048576 3145731; do
 	head -c "$size" /dev/urandom > "$WORK/tree/file $size"
@@ -35,7 +35,7 @@ copy_and_check() { # the export is mounted on mnt
 	echo 3 > /proc/sys/vm/drop_caches
 	sums "$WORK/tree" > "$WORK/sums"
 	sums "$mnt/tree" | diff "$WORK/sums" -
-	# Past the client's cache: O_DIRECT both ways.
+	# Bypasses the client's cache: O_DIRECT for both reads and writes.
 	dd if="$WORK/tree/file 1048576" of="$mnt/direct" bs=65536 oflag=direct status=none
 	dd if="$mnt/direct" bs=131072 iflag=direct status=none | cmp - "$WORK/tree/file 1048576"
 	truncate -s 500001 "$mnt/direct"
@@ -59,11 +59,11 @@ serve() { # [ADDRESS]
 		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" \
 		--foreground >"$WORK/said" 2> >(tee "$WORK/notices" >&2) &
 	SERVER=$!
-	# Its memory is touched before it listens, which takes an emulated CPU a while.
+	# The server touches its memory before it listens, which takes an emulated CPU a while.
 	WAIT_SECONDS=180 wait_for "the server" grep -q handle "$WORK/said"
 }
 
-registered() { # PROGRAM: netids and universal addresses that rpcbind has
+registered() { # PROGRAM: prints netids and universal addresses that rpcbind has
 	rpcinfo | awk -v program="$1" '$1 == program && $2 == 3 {print $3, $4}' | sort
 }
 
@@ -72,7 +72,7 @@ ask() { # EXPORT COMMAND...
 		--server "$ADDR4" --export "/$1" "${@:2}"
 }
 
-# weir-nfs on weir-nfsd over verbs, with rpcbind asked for the ports of both NFS and MOUNT.
+# weir-nfs with weir-nfsd over verbs. It asks rpcbind for the ports of both NFS and MOUNT.
 copy_and_check_weir() { # EXPORT
 	ask "$1" put -r "$WORK/tree" tree
 	ask "$1" get -r tree "$WORK/back"
@@ -90,8 +90,8 @@ has_more_than() { # RECORDS
 	(($(wc -l < "$WORK/acknowledged") > $1))
 }
 
-# The server is killed while the client writes FILE_SYNC: no byte that it acknowledged is lost, and
-# the client carries on with the next one.
+# The server is killed while the client writes with FILE_SYNC. No acknowledged byte is lost, and the
+# client continues with the next server.
 killed_under_writes() { # the export dir is mounted on mnt
 	local round written=0
 	: > "$WORK/acknowledged"
@@ -104,7 +104,7 @@ killed_under_writes() { # the export dir is mounted on mnt
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		written=$(wc -l < "$WORK/acknowledged")
-		# behind the back of the client, which has nobody to ask
+		# Checks without the client, which has no server to ask.
 		check_records "$WORK/dir/records"
 		serve
 	done
@@ -138,14 +138,15 @@ serve
 trap 'umount -lf "$WORK/mnt" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
 # 20049 is 78 * 256 + 81.
 [[ $(registered 100003) = "rdma $ADDR4.78.81" ]]
-[[ $(registered 100005) =~ ^"tcp $ADDR4."[0-9]+"."[0-9]+$ ]] # where NFS is, and nowhere else
+# on the address of NFS, and on no other
+[[ $(registered 100005) =~ ^"tcp $ADDR4."[0-9]+"."[0-9]+$ ]]
 ask ram -v ping >"$WORK/ping" 2>&1
 grep -q 'rpcbind at .* says port 20049' "$WORK/ping"
 for export in ram dir; do
 	mount -t nfs -o vers=3,proto=rdma,port=20049,nolock "$ADDR4:/$export" "$WORK/mnt"
 	grep -q "proto=rdma.*port=20049" /proc/mounts
 	copy_and_check
-	# Counters of the client: reads and writes went by chunks, and no reply was bad.
+	# Counters of the client: reads and writes used chunks, and no reply was bad.
 	awk -v export="$export" '/xprt:[ \t]*rdma/ {
 		printf "note: %s: %s read chunks, %s write chunks, %s reply chunks\n",
 			export, $13, $14, $15
@@ -170,8 +171,7 @@ trap - EXIT
 expect 3 ask ram ping 2>"$WORK/ping"
 grep -q 'not registered for netid' "$WORK/ping"
 
-# What a server that was killed has left at another address stays, and the next one says how to be
-# rid of it.
+# Entries of a killed server at another address stay. The next server says how to remove them.
 serve 0.0.0.0
 kill -KILL "$SERVER"
 wait "$SERVER" || true
@@ -184,5 +184,5 @@ $(sed -n "s/.*NFS for netid rdma .* remove the entry: \(rpcinfo [-0-9A-Za-z ]*\)
 kill -TERM "$SERVER"
 wait "$SERVER"
 kill "$(pidof rpcbind)"
-# The kernel ends a process's io_uring, and lets go of its files, a little later than the process.
+# The kernel ends a process's io_uring and closes its files slightly later than it ends the process.
 wait_for "the end of the file system's use" umount "$WORK/dir"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# What POSIX says of files (test/guest/posix), on the kernel's mount of weir-nfsd over RDMA. Both
-# back ends are tried at once, as either client waits for its replies most of the time.
+# Runs test/guest/posix, which tests what POSIX says about files, on the kernel's mount of weir-nfsd
+# over RDMA. Both back ends are tested at the same time, because each client mostly waits for
+# replies.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
 mkdir -p /run/dir /run/mnt/ram /run/mnt/dir
-# Each call that changes a directory waits for the disk, and with a journal for a thread more.
+# Each call that changes a directory waits for the disk, and with a journal also for another thread.
 ext4_up 256 /run/dir -O ^has_journal
 cat >/run/exports <<'END'
 [/ram]
@@ -24,7 +25,7 @@ END
 SERVER=$!
 trap 'umount -lf /run/mnt/ram /run/mnt/dir 2>/dev/null || true
 	kill "$SERVER" 2>/dev/null || true' EXIT
-# Its memory is touched before it listens, which takes an emulated CPU a while.
+# The server touches its memory before it listens, which takes an emulated CPU a while.
 WAIT_SECONDS=180 wait_for "weir-nfsd" grep -q handle /run/said
 
 try() { # EXPORT

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 600
-# A device is taken away: both sides of a connection are told, whoever listens is, nothing hangs,
-# the device can go, and when it is back there is nothing in the way of a new start.
+# A device is removed. Both sides of a connection and all listeners get an event, nothing hangs, and
+# the removal completes. When the device is back, nothing prevents a new start.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
@@ -16,7 +16,8 @@ device_up() {
 	wait_for "rxe1 to be active" grep -q ACTIVE /sys/class/infiniband/rxe1/ports/1/state
 }
 
-# It waits for processes to close the device, so for all who have it to end.
+# The removal waits until processes close the device, so that all processes that have it open must
+# end.
 device_down() {
 	rdma link delete rxe1 &
 	removal=$!
@@ -48,7 +49,8 @@ grep -q 'device removed' /run/responder.log
 grep -q 'no requester can connect' /run/responder.log
 is_down
 
-# weir-nfsd with a client, and idle; the second time it is what a supervisor starts again.
+# weir-nfsd is idle after it served a client. In the second round it is a server that a supervisor
+# would have started again.
 for address in 10.78.0.1 0.0.0.0; do
 	device_up
 	"$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --driver-options device=rxe1 \

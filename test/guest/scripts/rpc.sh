@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1800
-# The whole, requester to responder, over verbs: the programs that also run over shm and sim.
+# Requester and responder together over verbs: the programs that also run over shm and sim.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
 failed=
@@ -15,8 +15,8 @@ for name in shared calls; do
 	echo "== $name, with shared receives"
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
-# The other exposure policy: 'window' is the usual one here; and with a protection domain for each
-# connection.
+# The other exposure policy, because 'window' is the usual one here. Also a protection domain for
+# each connection.
 for how in completion_once/pool peer/pool domains/own calls/own; do
 	echo "== ${how%/*}, ${how#*/}"
 	"$WEIR_BUILD/test/rpc/test_rpc_${how%/*}" "verbs/${how#*/}" "$ADDR4" ||

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 1800
-# Clients of weir-bench over verbs while another client stalls, in each of the ways that
-# bench/stalls knows. All calls of the others have to succeed. The CPU is emulated and may be busy
-# with other work, so that the share of the throughput that they keep is printed, but no test
+# Clients of weir-bench over verbs while another client stalls, in each way that bench/stalls
+# supports. All calls of the other clients must succeed. The CPU is emulated and may be busy with
+# other work. The share of the throughput that the clients keep is therefore printed, but no test
 # depends on it.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 rdma_up
