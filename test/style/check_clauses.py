@@ -1,27 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the tables of clauses in doc/ to the tree: each row names code and tests that exist."""
+"""Checks the tables of clauses in doc/ against the tree: each row names code and tests that
+exist."""
 
 import argparse
 import pathlib
 import re
 import sys
 
-# Each with how its rows are numbered, and how often its text says MUST, MUST NOT, SHOULD or SHOULD
-# NOT (RFC 8166: in sections 3.3 to 4.6, and of 6.1 and 8.2.2), so that no row can get lost; and
-# whether it is of just what its text demands: then each row says MUST or SHOULD, and none waits for
-# its code.
+# For each table:
+# - the form of its row numbers
+# - how often its text says MUST, MUST NOT, SHOULD or SHOULD NOT (for RFC 8166 in sections 3.3 to
+#   4.6, 6.1 and 8.2.2), so that no row can get lost
+# - whether it contains exactly what the text demands: then each row says MUST or SHOULD, and each
+#   has code
 TABLES = {
     'doc/rfc8166-clauses.rst': (r'\d(\.\d)*-[a-z]', 71, True),
     'doc/version-2-clauses.rst': (r'(V2|RTR) \d+(\.\d)*-[a-z]', 31, False),
 }
 OPEN = '-'
-NOT_YET = 'not yet' # in both columns of a row, where a part of a text is not implemented
+NOT_YET = 'not yet' # in both columns of a row if a part of a text is not implemented
 
 
 def parse_rows(text):
-    """The rows of the list-table as (line number, cells), without its header. Cells may have
-    several lines."""
+    """Returns the rows of the list-table as (line number, cells), without the header. Cells may
+    have several lines."""
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith('   * - '):
@@ -34,8 +37,8 @@ def parse_rows(text):
 
 
 def defines(path, name):
-    """Does the file define the C or Python function? A C one starts its line and is not a
-    declaration."""
+    """Returns whether the file defines the C or Python function. A C definition starts its line and
+    is not a declaration."""
     text = path.read_text(encoding='utf-8')
     if path.suffix == '.py':
         return re.search(r'^\s*def %s\(' % re.escape(name), text, re.M) is not None
@@ -43,8 +46,8 @@ def defines(path, name):
 
 
 def runs(path, name):
-    """Is the test in its file's list, by cmocka's macro or by one of the file's that stands for
-    it?"""
+    """Returns whether the test is in its file's list, by cmocka's macro or by a macro of the file
+    that uses it."""
     text = path.read_text(encoding='utf-8')
     macros = ([r'cmocka_unit_test\w*'] +
               re.findall(r'^#define (\w+)\(name[^)]*\)\s+cmocka_unit_test', text, re.M))
@@ -52,7 +55,7 @@ def runs(path, name):
 
 
 def check_reference(root, reference):
-    """What is wrong with 'file:function', or None."""
+    """Returns what is wrong with 'file:function', or None."""
     name, colon, function = reference.partition(':')
     if not colon or not re.fullmatch(r'\w+', function):
         return "'%s' is not file:function" % reference
@@ -67,7 +70,7 @@ def check_reference(root, reference):
 
 
 def check_row(root, numbering, is_whole, cells):
-    """Return (errors, open columns) of a row."""
+    """Returns (errors, open columns) of a row."""
     if len(cells) != 4:
         return ['%d cells, not 4' % len(cells)], []
     clause, text, code, test = cells
@@ -94,7 +97,7 @@ def check_row(root, numbering, is_whole, cells):
 
 
 def check_table(root, table):
-    """Return (errors, open cells) of the whole table, as lines for people."""
+    """Returns (errors, open cells) of the whole table, as lines of text."""
     numbering, expected, is_whole = TABLES[table]
     text = (root / table).read_text(encoding='utf-8')
     errors, opened, seen, keywords = [], [], set(), 0

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find files of one target that call each other in a circle.
+"""Finds files of one target that call each other in a circle.
 
-A file calls another if its object has an undefined symbol that the other's object defines.
-Files in a circle can only be understood, tested and changed together. So there is to be none in
-lib, and elsewhere none of more than three files.
-"""
+A file calls another if its object has an undefined symbol that the other's object defines. Files in
+a circle can only be understood, tested and changed together. Therefore lib must have no circle, and
+other folders none of more than three files."""
 
 import collections
 import pathlib
@@ -15,7 +14,7 @@ import sys
 
 import tree
 
-# Circles of up to three files that are wanted, and why.
+# Accepted circles of up to three files, with the reason.
 WANTED = {
     ('drivers/shm', 'account reap'): 'an account ends with the last close of what its user passed',
     ('drivers/verbs', 'domain memory'): 'a domain registers the memory that the device has',
@@ -29,7 +28,7 @@ DEFINED = 'TDBRVWC'
 
 
 def folder_of(target):
-    """The folder of the sources of a target's objects; None for tests and generated ones."""
+    """Returns the source folder of a target's objects, or None for tests and generated sources."""
     name = target.name[:-len('.p')]
     if target.parts[0] == 'lib' and name.startswith('libweir_'):
         return 'lib/' + name[len('libweir_'):-len('.a')]
@@ -39,8 +38,8 @@ def folder_of(target):
 
 
 def units(build):
-    """Lists of objects, each with its folder. The libraries of a folder of programs are one list,
-    because they may call each other; each program of a folder is another one."""
+    """Returns lists of objects, each with its folder. The libraries of a folder of programs are one
+    list, because they may call each other. Each program of a folder has its own list."""
     found = collections.defaultdict(list)
     for target in sorted(build.glob('**/*.p')):
         target = target.relative_to(build)
@@ -52,7 +51,7 @@ def units(build):
 
 
 def calls(objects):
-    """Of each file, the files of the same target that it calls."""
+    """Returns, for each file, the files of the same target that it calls."""
     defined_in = {}
     wanted_by = collections.defaultdict(set)
     for path in objects:
@@ -82,7 +81,7 @@ def reachable(graph, start):
 
 
 def circles(graph):
-    """Sets of files of which each one calls, by way of others, each other one."""
+    """Returns sets of files in which each file calls each other one, directly or through others."""
     reach = {name: reachable(graph, name) for name in graph}
     found = set()
     for name in graph:
@@ -92,7 +91,7 @@ def circles(graph):
 
 
 def check(folder, graph):
-    """Findings on the circles of a folder."""
+    """Yields the findings on the circles of a folder."""
     prefix = folder.rsplit('/', 1)[1] + '_'
     wanted = {names for where, names in WANTED if where == folder}
     for circle in circles(graph):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""No six lines of C stand twice: outside of tests, what is needed in two places is a function or a
-type of its own. Lines of code count, members too: not includes, comments, braces and enumerators,
-nor rows of tables. White space does not matter."""
+"""Checks that no six lines of C occur twice, except in tests: code or members that are needed in two
+places must be a function or a type. Lines of code count, and so do members. Includes, comments,
+braces, enumerators and rows of tables do not. White space has no effect."""
 
 import collections
 import re
@@ -16,7 +16,7 @@ STRING_OR_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*', re.S
 
 
 def counted_lines(text):
-    """The lines that count, without white space at their ends and within, each with its number."""
+    """Returns the lines that count with their numbers, and with normalised white space."""
     text = STRING_OR_COMMENT.sub(
         lambda match: match.group(1) or re.sub(r'[^\n]', ' ', match.group()), text)
     lines = [(number, ' '.join(line.split())) for number, line in enumerate(text.split('\n'), 1)]
@@ -26,7 +26,8 @@ def counted_lines(text):
 
 
 def runs(files):
-    """Pairs of places, each a file, an index of its lines and how many of these are the same."""
+    """Returns pairs of places. Each is a file, an index of its lines, and the number of equal
+    lines."""
     places = collections.defaultdict(list)
     for path, lines in files.items():
         for at in range(len(lines) - LINES + 1):

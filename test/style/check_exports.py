@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The functions that libweir.so exports, those marked WEIR_API and those named weir_ in public
-headers (those in lib/include) are the same set. Argument: the shared library."""
+"""Checks that three sets are equal: the functions that libweir.so exports, those marked WEIR_API,
+and those named weir_ in public headers (in lib/include). Argument: the shared library."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ def without_comments(text):
 
 
 def declared(text):
-    """Function declarations as (name, is it marked WEIR_API)."""
+    """Returns function declarations as (name, is it marked WEIR_API)."""
     return [(name, 'WEIR_API' in head.split())
             for head, name in DECLARATION.findall(without_comments(text))]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""clang-format has nothing to change."""
+"""Checks that clang-format would change nothing."""
 
 import re
 import shutil
@@ -14,7 +14,7 @@ FINDING = re.compile(r'([^:\n]+):\d+:\d+: ')
 
 
 def check(paths):
-    """The first finding of each file, of several files by one process."""
+    """Returns the first finding of each file. One process checks several files."""
     done = subprocess.run(['clang-format', '--dry-run', '-Werror', *map(str, paths)],
                           cwd=tree.ROOT, text=True, stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE)

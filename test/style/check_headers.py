@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each header compiles alone, and sees no header of a library below its own: lib/meson.build's
-order. A public header sees public headers only, and a library includes no public header of one
-below it."""
+"""Checks that each header compiles alone, and sees no header of a library after its own in the
+order of lib/meson.build. A public header sees public headers only. A library includes no public
+header of a library after it."""
 
 import re
 import shlex
@@ -15,7 +15,7 @@ FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-W
          '-Wno-unused-function', '-x', 'c', '-']
 
 
-# The library of each public header.
+# The library to which each public header belongs.
 PUBLIC = {'common': 'base', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'connection': 'conn',
           'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
@@ -27,14 +27,14 @@ def lib_order():
 
 
 def includes(path, order):
-    """The project's include directories that a header may see."""
+    """Returns the project's include directories that a header may see."""
     if path.parts[:2] == ('lib', 'include'):
         return ['lib/include']
     return ['lib/include'] + private_includes(path, order)
 
 
 def with_version2(libs):
-    """The folders of libraries, each with that of what only version 2 needs."""
+    """Returns the folders of libraries, each with the folder of its version 2 part."""
     folders = [folder for lib in libs for folder in ('lib/' + lib, 'lib/' + lib + '/v2')]
     return [folder for folder in folders if (tree.ROOT / folder).is_dir()]
 
@@ -44,12 +44,12 @@ def private_includes(path, order):
         return with_version2(order[:order.index(path.parts[1]) + 1])
     folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'apps/common', 'apps/nfs3',
                                       'bench/measure', 'test/support', str(path.parent)]
-    # A program's folders see its own folder.
+    # The folders of a program see the program's own folder.
     return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 
 
 def check_order(path, order):
-    """Findings of the public headers that a file of a library includes."""
+    """Returns findings on the public headers that a file of a library includes."""
     if path.parts[:2] == ('lib', 'include'):
         lib = PUBLIC.get(path.stem)
         if lib is None:
@@ -65,8 +65,8 @@ def main():
     compiler = sys.argv[1:]
     dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True,
                                       text=True, stdout=subprocess.PIPE).stdout)
-    # As the build does, so that DPDK's own warnings are not ours. lib/base and
-    # lib/proto have no dependency at all.
+    # Like the build, this excludes warnings of DPDK's headers. lib/base and lib/proto have no
+    # dependencies.
     dpdk = ['-isystem' + flag[2:] if flag.startswith('-I') else flag for flag in dpdk]
     order = lib_order()
     findings = []
@@ -78,7 +78,7 @@ def main():
         flags = ['-I' + name for name in includes(path, order)]
         if path.parts[:2] not in (('lib', 'base'), ('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
-        # Twice, so that a missing include guard shows.
+        # Includes the header twice, so that a missing include guard is detected.
         name = '<weir/%s>' if path.parts[:2] == ('lib', 'include') else '"%s"'
         source = '#include ' + name % path.name + '\n'
         source += source

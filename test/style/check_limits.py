@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the table of limits in doc/ to the tree: each key of a profile that is a limit has a row,
-and each row a counter, or an error that callers get, and tests that look at it."""
+"""Checks the table of limits in doc/ against the tree: each profile key that is a limit has a row.
+Each row has a counter, or an error that callers get, and tests for it."""
 
 import re
 
@@ -11,13 +11,13 @@ import tree
 TABLE = 'doc/limits.rst'
 KEYS = 'lib/engine/profile_keys.c'
 STATS = 'lib/include/weir/engine.h'
-# Sections of which each key with a number is a limit; others may have some.
+# Sections in which each key with a number is a limit. In the others, only the listed keys are.
 WHOLE = ('limits', 'memory')
 OTHERS = (('exposure', 'windows'), ('connection', 'credits'), ('connection', 'connect_timeout_ms'))
 
 
 def profile_keys():
-    """(section, key) of those with a number."""
+    """Returns (section, key) of the keys with a number."""
     found = re.findall(r'\{"(\w+)", "(\w+)", PROFILE_(NUMBER|BYTES),', tree.text(KEYS))
     return {(section, name) for section, name, _ in found}
 

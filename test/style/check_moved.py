@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the table of tests that were moved to the tree: each file and test that it leads to
-exists."""
+"""Checks the table of moved tests against the tree: each file and test that it leads to exists."""
 
 import re
 
@@ -9,8 +8,8 @@ import check_security
 import tree
 
 TABLE = 'test/moved-tests.rst'
-ROW = re.compile(r'test/\S+ +(test/\S+)')             # of a simple table
-CELL = re.compile(r'     - ``(test/\S+\.(?:c|py):\w+)``') # the second one of a row of a list
+ROW = re.compile(r'test/\S+ +(test/\S+)')             # a row of a simple table
+CELL = re.compile(r'     - ``(test/\S+\.(?:c|py):\w+)``') # the second cell of a row in a list
 
 
 def main():

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The name of a static function is unique within its library or driver, and within a program of
-apps/ and bench/ with what it links of theirs: a search finds one definition, and a profile or a
-debugger's breakpoint names one function. Argument: the build directory, whose files say what each
-program is made of."""
+"""Checks that the name of a static function is unique within its library or driver, and within a
+program of apps/ or bench/ with the parts that it links. A search then finds one definition, and a
+profile or a debugger's breakpoint names one function. The argument is the build directory, whose
+files say what each program consists of."""
 
 import collections
 import json
@@ -21,13 +21,13 @@ FOLDERS = ('apps', 'bench')
 
 
 def from_root(build, name):
-    """A path in the build directory's files as one from the root; None: it is no file of the tree."""
+    """Returns a path of the build directory's files relative to the root, or None outside the tree."""
     path = (build / name).resolve()
     return path.relative_to(tree.ROOT) if path.is_relative_to(tree.ROOT) else None
 
 
 def headers_of(build):
-    """Of each object, the headers of FOLDERS that it was compiled with."""
+    """Returns the headers of FOLDERS that each object was compiled with."""
     out = subprocess.run(['ninja', '-C', str(build), '-t', 'deps'], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
     headers, name = collections.defaultdict(set), None
@@ -42,7 +42,7 @@ def headers_of(build):
 
 
 def programs(build):
-    """The files of FOLDERS that each program there is made of."""
+    """Returns the files of FOLDERS that each of their programs consists of."""
     links = {target: inputs.split() for target, inputs in
              LINK.findall((build / 'build.ninja').read_text(encoding='utf-8'))}
     source = {entry['output']: from_root(build, entry['file']) for entry in
@@ -60,8 +60,8 @@ def programs(build):
 
 
 def units_of(path, made_of):
-    """The library or driver that a file belongs to, or the programs. What this build leaves out
-    belongs to the programs of its folder."""
+    """Returns the library or driver, or the programs, to which a file belongs. A file that this
+    build leaves out belongs to the programs of its folder."""
     if path.parts[0] in ('lib', 'drivers') and len(path.parts) > 2:
         return ['/'.join(path.parts[:2])]
     units = [name for name, files in made_of.items() if path in files]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What DPDK registers by constructors is in each program once: what is linked twice is registered
-twice, and EAL complains at each start when its table is full. Arguments: the programs."""
+"""Checks that what DPDK registers by constructors is in each program once. A part that is linked
+twice is registered twice, and EAL reports an error at each start when its table is full. Arguments:
+the programs."""
 
 import collections
 import re
@@ -10,7 +11,7 @@ import sys
 
 import tree
 
-CONSTRUCTOR = re.compile(r'mp_hdlr_init_\w+') # of mempools' handlers, RTE_MEMPOOL_REGISTER_OPS()
+CONSTRUCTOR = re.compile(r'mp_hdlr_init_\w+') # of handlers of mempools, RTE_MEMPOOL_REGISTER_OPS()
 
 
 def constructors(program):

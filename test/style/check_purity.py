@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lib/base and lib/proto are sans-IO: their archives need nothing but what a compiler may call on
-its own, and what the archives before them define. Arguments: the archives, in the libraries'
-order."""
+"""Checks that lib/base and lib/proto perform no I/O: their archives need only functions that a
+compiler may call on its own, and functions of the archives before them. Arguments: the archives, in
+the order of the libraries."""
 
 import os
 import re
@@ -16,7 +16,7 @@ ALLOWED = re.compile(r'mem(cpy|set|cmp|move)|__mem(cpy|set|move)_chk|__stack_chk
 
 
 def symbols(archive):
-    """The names that an archive defines, and those that it needs."""
+    """Returns the names that an archive defines, and those that it needs."""
     out = subprocess.run(['nm', archive], check=True, text=True, stdout=subprocess.PIPE,
                          stderr=subprocess.DEVNULL).stdout
     rows = [line.split() for line in out.splitlines() if line.strip() and not line.endswith(':')]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hold the table of doc/security.rst to the tree: each class of fault names tests that exist."""
+"""Checks the table of doc/security.rst against the tree: each class of fault names tests that
+exist."""
 
 import re
 
@@ -11,8 +12,8 @@ TABLE = 'doc/security.rst'
 
 
 def rows(text):
-    """The rows of the list-table as (line number, cells), without its header. Cells may have
-    several lines."""
+    """Returns the rows of the list-table as (line number, cells), without the header. Cells may
+    have several lines."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith('   * - '):
@@ -25,8 +26,8 @@ def rows(text):
 
 
 def check_test(reference):
-    """What is wrong with 'file:function', or with a file whose tests all belong to the row; or
-    None."""
+    """Returns what is wrong with 'file:function', or with a file whose tests all belong to the row,
+    or None."""
     if not reference.startswith('test/'):
         return '%s is not a test' % reference
     if ':' in reference:

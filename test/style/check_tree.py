@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rules that can be read off the text: licence lines, lengths, calls and words that have no place
-here."""
+"""Checks rules that apply to the text of files: licence lines, lengths, and forbidden calls and
+words."""
 
 import re
 
@@ -14,7 +14,7 @@ COLUMNS_MAX = 100
 TAB = 8
 TAG = 'SPDX-License-Identifier: BSD-3-Clause'
 
-# What to use instead.
+# The function to use instead of each banned one.
 BANNED_EVERYWHERE = {
     'strcpy': 'snprintf', 'strcat': 'snprintf', 'sprintf': 'snprintf', 'vsprintf': 'vsnprintf',
     'gets': 'fgets', 'alloca': 'a bounded array',
@@ -24,22 +24,22 @@ BANNED_IN_LIBRARY = {
     '_exit': 'an error code', 'rte_panic': 'an error code', 'rte_exit': 'an error code',
     'RTE_VERIFY': 'an error code', 'printf': 'the log',
 }
-# lib/base/compiler.h has these. Headers that are installed can't include it.
+# lib/base/compiler.h has these. Installed headers cannot include it.
 BANNED_ATTRIBUTES = {
     'always_inline': 'hot_inline', 'noinline': 'out_of_line', 'flatten': 'inline_callees',
     'cold': 'cold_code', 'unused': 'maybe_unused', 'format': 'printf_like()',
     'aligned': '_Alignas or aligned_to()',
 }
-# A URL or the name of a test, which can't be wrapped, behind the marks of a comment or of a list.
+# A URL or the name of a test cannot be wrapped. It may follow the marks of a comment or of a list.
 ONE_WORD = re.compile(r'\s*(?:[#*-]+ +)*\S+')
-# Written so that this file does not find itself.
+# Written so that this file does not match itself.
 UNFINISHED = re.compile(r'\b(TO' r'DO|FIX' r'ME|XX' r'X|HA' r'CK)\b')
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'',
                                re.S)
 
 
 def code_only(text):
-    """The text with comments and strings blanked, so that line numbers stay."""
+    """Returns the text with comments and strings replaced by blanks, so that line numbers stay."""
     return COMMENT_OR_STRING.sub(lambda match: re.sub(r'[^\n]', ' ', match.group()), text)
 
 
@@ -98,8 +98,8 @@ def check_words(path, text):
 
 
 def check_negation(path, text):
-    """'set -e' passes over what '!' turns round: such a line checks nothing. In a condition it
-    does."""
+    """'set -e' ignores a command that '!' inverts, so that such a line checks nothing. In a
+    condition it does check."""
     if path.suffix != '.sh' and not (is_script(path, text) and 'sh' in text.split('\n', 1)[0]):
         return
     for number, line in enumerate(text.split('\n'), 1):
@@ -109,7 +109,7 @@ def check_negation(path, text):
 
 
 def check_sources(path, text):
-    """A change to a list of sources is one line of a diff."""
+    """A change to a list of sources must be one line of a diff."""
     if path.name != 'meson.build':
         return
     for number, line in enumerate(text.split('\n'), 1):

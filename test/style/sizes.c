@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sizes of what the data path touches for each message, so that growth is a decision. It compiles,
- * or not. */
+/* The sizes of structures that the data path uses for each message, so that growth is a decision.
+ * The check is that this file compiles. */
 #include <weir/xdr.h>
 
 #include "fabric.h"
@@ -12,12 +12,12 @@
 #define AT_MOST(type, bytes)                                                                       \
 	_Static_assert(sizeof(type) <= (bytes), #type " has grown: see test/style/sizes.c")
 
-/* One cache line each: a buffer's descriptor, a decoder on the stack, a work request. */
+/* At most one cache line each: a buffer's descriptor, a decoder on the stack, a work request. */
 AT_MOST(struct mem_buf, CACHE_LINE);
 AT_MOST(struct weir_xdr_in, CACHE_LINE);
 AT_MOST(struct fabric_wr, CACHE_LINE);
 
-/* Arrays of these are walked: so many to a cache line. */
+/* Arrays of these are traversed. The divisor is the number in each cache line. */
 AT_MOST(struct weir_xdr_part, CACHE_LINE / 4);
 AT_MOST(struct fabric_sge, CACHE_LINE / 4);
 AT_MOST(struct rdma1_segment, CACHE_LINE / 4);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the style checks share: the tree's files, and how a finding is reported."""
+"""The functions that the style checks share: the files of the tree, and the report of findings."""
 
 import concurrent.futures
 import os
@@ -11,7 +11,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def files(*suffixes):
-    """Tracked files as paths from the root, or all outside of builds where there is no git."""
+    """Returns tracked files as paths from the root. Without git, returns all files outside of
+    builds."""
     try:
         out = subprocess.run(['git', '-c', 'safe.directory=*', 'ls-files', '-z'], cwd=ROOT,
                              check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
@@ -28,13 +29,14 @@ def text(path):
 
 
 def at_once(check, items):
-    """What 'check', which waits for processes, says of each item, in their order: on all CPUs."""
+    """Returns the result of 'check' for each item, in order. The calls wait for processes and run
+    on all CPUs."""
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(check, items))
 
 
 def finish(findings, cure):
-    """Print the findings and what to do about them; end the check."""
+    """Prints the findings and their cure, and ends the check."""
     for finding in findings:
         print(finding)
     if findings:

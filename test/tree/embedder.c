@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that embeds weir, made of what is installed and nothing else: a requester and a
- * responder in one thread, one READ by a Write chunk. Prints "ok".
+ * A program that embeds weir. It uses only what is installed: a requester and a responder in one
+ * thread, and one READ by a Write chunk. It prints "ok".
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/deps: which DPDK a small program is linked with, and whether with its archives, where there
-is another than the system's."""
+"""tools/deps: which DPDK a small program is linked with if there is another one than the system's,
+and whether it is linked with the archives of that one."""
 
 import pathlib
 import re
@@ -17,7 +17,7 @@ cc = meson.get_compiler('c')
 subdir('deps')
 executable('small', 'small.c', dependencies: dep_dpdk_program)
 """
-VERSION = '99.11.0' # of a DPDK to come
+VERSION = '99.11.0' # of a future DPDK
 
 
 def variable(name):
@@ -39,7 +39,7 @@ class Archives(unittest.TestCase):
         (self.dir / 'small.c').write_text('int main(void)\n{\n\treturn 0;\n}\n')
 
     def other(self, pattern):
-        """Another DPDK: the system's headers, and of its libraries those."""
+        """Makes another DPDK: the system's headers, and the given ones of its libraries."""
         includes, system = variable('includedir'), variable('libdir')
         for path in variable('pcfiledir').glob('libdpdk*.pc'):
             text = path.read_text(encoding='utf-8')
@@ -51,8 +51,7 @@ class Archives(unittest.TestCase):
             (self.libs / path.name).symlink_to(path)
 
     def linked(self):
-        """The libraries of DPDK's that the program is linked with, and the folders that they are
-        in."""
+        """Returns the DPDK libraries that the program is linked with, and their folders."""
         build = self.dir / 'build'
         done = subprocess.run(['meson', 'setup', f'-Dpkg_config_path={self.libs}', build, self.dir],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -87,7 +86,7 @@ class Archives(unittest.TestCase):
     def test_archives_that_need_others_are_not_taken(self):
         self.other('librte_*.*')
         (self.libs / 'librte_kvargs.a').unlink()
-        # what was in it is elsewhere
+        # The content of the archive is elsewhere.
         subprocess.run(['ar', 'rc', self.libs / 'librte_kvargs.a'], check=True)
         names, folders = self.linked()
         self.assertIn('librte_eal.so', names)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is installed has what makes a memory error harder to use: canaries, checked copies,
-addresses that cannot be guessed, linker tables that are read-only from the start, and a stack that
-cannot be run. Arguments: meson, the build, and whether it is optimized."""
+"""Installed files have measures that make memory errors harder to exploit: stack canaries, checked
+copies, addresses that cannot be guessed, linker tables that are read-only from the start, and a
+stack that cannot be executed. Arguments: meson, the build, and whether it is optimized."""
 import os
 import pathlib
 import re
@@ -41,7 +41,8 @@ class Hardening(unittest.TestCase):
         cls.folder.cleanup()
 
     def each(self, pattern, *, absent=False):
-        """Of each program and shared library, readelf's lines have the pattern, or none has it."""
+        """Checks that readelf's lines match the pattern for each program and shared library, or for
+        none of them."""
         for path, text in self.headers.items():
             with self.subTest(file=path.name):
                 (self.assertNotRegex if absent
@@ -71,7 +72,7 @@ class Hardening(unittest.TestCase):
         self.each(r' UND __stack_chk_fail\b')
         for path in self.archives:
             with self.subTest(file=path.name):
-                # nm shows what a linker's plugin would make of the archive's intermediate code
+                # nm would show what a linker's plugin makes of the archive's intermediate code
                 # instead.
                 self.assertRegex(output_of('readelf', '-Ws', str(path)), r' UND __stack_chk_fail\b')
 

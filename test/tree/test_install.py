@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is installed is all that an embedder needs: headers, both libraries, pkg-config files."""
+"""The installed files suffice for an embedder: headers, both libraries, and pkg-config files."""
 import os
 import pathlib
 import shlex
@@ -29,7 +29,7 @@ class Install(unittest.TestCase):
                            env={'DESTDIR': str(cls.root)})
         assert status == 0, text
         cls.pc = {path.stem: path for path in cls.root.rglob('*.pc')}
-        # The tree stands under DESTDIR and is used there.
+        # The tree is installed under DESTDIR and used there.
         for path in cls.pc.values():
             lines = path.read_text(encoding='utf-8').splitlines()
             moved = [f'prefix={cls.root}{line[7:]}' if line.startswith('prefix=') else line
@@ -69,8 +69,8 @@ class Install(unittest.TestCase):
         self.assertEqual((status, text.splitlines()[-1:]), (0, ['ok']), text)
 
     def test_cpp_sees_functions_of_c(self):
-        """All headers in a program of C++, which calls into the library. Debian's clang compiles it
-        without more packages."""
+        """A C++ program includes all headers and calls the library. Debian's clang compiles it
+        without further packages."""
         source = self.root / 'embedder.cc'
         names = sorted(path.name for path in (SOURCE / 'lib/include/weir').glob('*.h'))
         source.write_text(''.join(f'#include <weir/{name}>\n' for name in names) + 'int main()\n{\n'

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/quickstart in a tree that was moved with its build folder: it notices, and configures anew.
-Of the tree there is no more than quickstart and a small project, so that little is compiled.
-Argument: the source tree."""
+"""tools/quickstart in a tree that was moved with its build folder. It detects that, and configures
+again. The tree has only quickstart and a small project, so that little is compiled. Argument: the
+source tree."""
 import os
 import shutil
 import subprocess

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/run-tests and tools/count-tests.py, on a small project of meson's: what is run once more,
-and what is then said."""
+"""tools/run-tests and tools/count-tests.py on a small meson project: which tests are run again, and
+what is reported."""
 
 import pathlib
 import subprocess
@@ -28,7 +28,7 @@ class RunTests(unittest.TestCase):
         self.dir = pathlib.Path(scratch.name)
 
     def run_and_count(self, scripts, *arguments):
-        """The status of run-tests, and that and the lines of count-tests.py."""
+        """Returns the status of run-tests, that of count-tests.py, and the lines of the latter."""
         (self.dir / 'meson.build').write_text(PROJECT % ', '.join(
             "'%s': '%s'" % (name, script % {'dir': self.dir, 'name': name})
             for name, script in scripts.items()))
