@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs where there is too little: of memory, by a cgroup's limit, and no /sys. They end before
-they take anything, with one line on standard error that says what is missing and what to do.
+"""Programs without enough resources: memory limited by a cgroup, and no /sys. They end before they
+take anything, with one line on standard error that says what is missing and how to correct that.
 Arguments: weir-bench, weir-nfsd."""
 import os
 import re
@@ -25,14 +25,14 @@ def unshare_works():
 @unittest.skipUnless(unshare_works(), 'needs a mount namespace of its own: run as root')
 class NoRoom(unittest.TestCase):
     def run_with(self, mounts, command):
-        """Run 'command' where the shell command 'mounts' was run before, in a mount namespace."""
+        """Runs 'command' in a mount namespace, after the shell command 'mounts'."""
         return subprocess.run(['unshare', '-m', 'sh', '-c', f'{mounts} && exec "$0" "$@"',
                                *command], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
                               timeout=60, check=False)
 
     def limited(self, files, cgroup, command):
-        """Where the cgroup file system and /proc/self/cgroup hold what is given."""
+        """Runs it with the given content in the cgroup file system and in /proc/self/cgroup."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
                 path = os.path.join(folder, 'cgroup', name)
@@ -42,14 +42,14 @@ class NoRoom(unittest.TestCase):
             own = os.path.join(folder, 'own')
             with open(own, 'w', encoding='ascii') as file:
                 file.write(cgroup)
-            # Hugepages that were set aside count beside the limit, and are free or not as other
-            # tests use them.
+            # Reserved hugepages count in addition to the limit. Other tests decide whether they are
+            # free.
             meminfo = os.path.join(folder, 'meminfo')
             with open('/proc/meminfo',
                       encoding='ascii') as file, open(meminfo, 'w', encoding='ascii') as copy:
                 copy.write(re.sub(r'(HugePages_Free: *)\d+', r'\g<1>0', file.read()))
-            # /proc/self is another folder for each process: the shell's becomes the program's by
-            # exec.
+            # /proc/self is another folder for each process. exec makes the shell's folder that of
+            # the program.
             return self.run_with(f'mount --bind {folder}/cgroup /sys/fs/cgroup && mount --bind '
                                  f'{meminfo} /proc/meminfo && mount --bind {own} /proc/$$/cgroup',
                                  command)

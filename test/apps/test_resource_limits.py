@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs under limits of their resources. None ends by a signal, and each says which limit it is
-and how to raise it. Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of address
-space can be tested."""
+"""Programs under resource limits. None is ended by a signal. Each says which limit it reached and
+how to raise it. Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of address space
+can be tested."""
 import os
 import resource
 import subprocess
@@ -32,7 +32,8 @@ def run(command, **options):
 
 class Process(unittest.TestCase):
     def refused_until_it_works(self, command, which, values, name, remedy):
-        """Each value that is too small is named, from the least to the first that serves."""
+        """Tries each value from the smallest to the first that suffices. Each smaller value is
+        named in the error."""
         refused = 0
         for value in values:
             with self.subTest(command=command, value=value):
@@ -61,7 +62,8 @@ class Process(unittest.TestCase):
                                         [*range(5, 17), 256], '(RLIMIT_NOFILE)', 'ulimit -n')
 
     def test_memory_that_is_locked(self):
-        """shm locks nothing. An ordinary user may lock nothing at all, and needs nothing for it."""
+        """shm locks no memory. An ordinary user may lock none, and shm needs no permission for
+        that."""
         def become_nobody():
             limiter(resource.RLIMIT_MEMLOCK, 0)()
             if os.geteuid() == 0:
@@ -73,7 +75,7 @@ class Process(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_size_of_files(self):
-        """The memory that is shared is in files, too."""
+        """Shared memory is in files as well."""
         for side in ([], ['--threads']):
             for size in (0, 1500, 100000):
                 with self.subTest(side=side, size=size):
@@ -110,7 +112,8 @@ class Nfsd(unittest.TestCase):
     @unittest.skipUnless(HAS_AS,
                          'an instrumented program reserves address space that no limit leaves')
     def test_connections_that_do_not_fit_are_refused(self):
-        """A server that can map no more refuses, says why, and serves those that it has."""
+        """A server that can map no more memory refuses, says why, and continues to serve existing
+        clients."""
         addr = unique('full')
         with tempfile.TemporaryFile('w+') as said:
             server = self.serve('--listen', addr, '--export', 'a=ram:4m',
@@ -167,7 +170,7 @@ class Nfsd(unittest.TestCase):
 
 @unittest.skipUnless(os.geteuid() == 0, 'mounts a file system of its own')
 class FullDisk(unittest.TestCase):
-    """weir-nfsd serves a small tmpfs, in a mount namespace of its own."""
+    """weir-nfsd exports a small tmpfs, in a mount namespace of its own."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -198,7 +201,7 @@ class FullDisk(unittest.TestCase):
                                   data=bytes(2 << 20))
                 self.assertEqual(self.client.ok(self, 'cat', 'kept'), kept)
             self.client.ok(self, 'rm', 'large')
-            # The space is there again.
+            # The space is free again.
             self.client.ok(self, 'put', *sync, '-', 'again', data=kept)
             self.assertEqual(self.client.ok(self, 'cat', 'again'), kept)
             self.client.ok(self, 'rm', 'again')

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/compare: what its tools say is read right, its tables judge, missing peers are named; and
-its own peers run."""
+"""Tests bench/compare: it parses the output of its tools, its tables judge the results, missing
+peers are named, and its own peers run."""
 import collections
 import contextlib
 import io
@@ -42,7 +42,7 @@ class Reading(unittest.TestCase):
         text = ('+--------------+--------------+\n|              |       |\n'
                 '[thread 0]            1000000      0.134      0.135      0.135      452.02      '
                 '452.02     7405933     7405933\n')
-        # A run that is not by threads begins with the number of messages.
+        # The output of a run without threads begins with the number of messages.
         self.assertEqual(tools.read_ucx(text.replace('[thread 0] ', '')),
                          {'typical_us': 0.134, 'messages_per_s': 7405933.0})
 
@@ -103,7 +103,7 @@ class Judging(unittest.TestCase):
         self.assertEqual(self.judge(below(9.99))[1].failed, 0)
 
     def steady(self, calls):
-        class FakeTools: # what measuring has left, and what strace said
+        class FakeTools: # the files that a measurement leaves, and the output of strace
             counters = [{'allocations': 0, 'registrations': 0, 'bulk_copies': 0}]
             system_calls = staticmethod(lambda: calls)
         return self.judge(lambda t: lines.print_steady_work(t, FakeTools))
@@ -173,8 +173,8 @@ class Goals(unittest.TestCase):
 
 
 class OneState(unittest.TestCase):
-    """Cores that are near or far as a script says; each look and each run takes the next of it, and
-    the last for good."""
+    """Simulates cores that are near or far as a script says. Each look and each run takes the next
+    value of the script. The last value stays."""
     NEAR, FAR = 120, 520
 
     def cores(self, at_first, *then):
@@ -239,7 +239,7 @@ class OneState(unittest.TestCase):
             self.assertEqual(cores.run(now), self.FAR)
         self.assertEqual((cores.runs, cores.again, cores.unlike), (100, state.TRIES - 1, 100))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
-        # seen again, it is waited for again
+        # A disturbance that is seen again is waited for again.
         self.script = [120, 2, 120, self.FAR, self.FAR, 120, 3, 120]
         self.assertEqual((cores.run(now), cores.run(now)), (2, 3))
 
@@ -416,7 +416,7 @@ runpy.run_path(sys.argv[0], run_name='__main__')
         self.assertEqual(len(asked), 1)
 
     def with_valgrind(self, text, seconds):
-        """Instructions by a valgrind that does as 'text' says, when it has so long."""
+        """Counts instructions with a valgrind that acts as 'text' says, within a time limit."""
         path, real = os.environ['PATH'], tools.run
         tools.run = lambda argv, **_more: real(argv, timeout=seconds)
         try:

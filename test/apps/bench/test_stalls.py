@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""bench/stalls: a short run over shm. Calls are counted: while a client of each kind stalls, those
-of all others end."""
+"""Tests bench/stalls in a short run over shm. It counts calls: while a client of each kind stalls,
+the calls of all others end."""
 import json
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: each workload. What it measures by time has the machine for
-itself."""
+"""weir-bench as its users run it: each workload. Tests of measured times have the machine for
+themselves."""
 import itertools
 import json
 import os
@@ -74,7 +74,8 @@ class Load(unittest.TestCase):
         done = run('--calls', '1000', '--json', '-', '--lcores', 'any')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)['calls'], 1000)
-        # By calls, not by time; and so many in all, whatever the number of threads.
+        # The limit is the number of calls, not the time. The number is a total, whatever the number
+        # of threads.
         done = run('--calls', '20001', '--time', '0.001', '--depth', '4', '--json', '-', '--lcores',
                    'any')
         self.assertEqual(json.loads(done.stdout)['calls'], 20001)

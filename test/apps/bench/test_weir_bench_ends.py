@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: both ways to have two sides, peers that die, mistakes. Most of it
-is waiting."""
+"""weir-bench as its users run it: both ways to have two sides, peers that die, and mistakes. Most
+of the time is spent waiting."""
 import json
 import os
 import signal
@@ -14,7 +14,7 @@ from bench_tools import BENCH, run
 
 
 class Sides(unittest.TestCase):
-    """Of a bench that starts both."""
+    """Starts a bench that starts both sides."""
 
     def start(self, *args):
         return subprocess.Popen([BENCH, '--lcores', 'any', '--time', '600', *args],
@@ -22,7 +22,8 @@ class Sides(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, text=True)
 
     def child_of(self, process):
-        """The responder's process, once it serves: it has a listening socket by then."""
+        """Returns the responder's process when it serves, which is when it has a listening
+        socket."""
         while process.poll() is None:
             with open(f'/proc/{process.pid}/task/{process.pid}/children') as file:
                 children = file.read().split()
@@ -94,7 +95,7 @@ class Death(unittest.TestCase):
     def load_that_runs(self, *args):
         client = self.load(*args)
         self.wait_for_line(client, 'connected to')
-        time.sleep(0.2) # into the load; that it is there already is not needed
+        time.sleep(0.2) # gives the load time to begin, which is not essential
         return client
 
     def finish_one(self):
@@ -121,8 +122,7 @@ class Death(unittest.TestCase):
         text = client.stderr.read().decode()
         client.stderr.close()
         self.assertEqual(status, 1)
-        # It is told by the end of the socket, not by a time-out, long before its load would be
-        # over.
+        # The end of the socket reports the loss long before the load would end, and not a timeout.
         self.assertIn('connection was lost: Connection reset', text)
         self.assertNotIn('did not complete', text)
         self.server = self.listen()
@@ -205,7 +205,7 @@ class Death(unittest.TestCase):
                 names = [os.readlink(f'/proc/{process.pid}/fd/{fd}')
                          for fd in os.listdir(f'/proc/{process.pid}/fd')]
             except OSError:
-                return 0 # it opens and closes them just now, or is gone
+                return 0 # the process is opening or closing them, or has ended
             return sum(name.startswith('socket:') for name in names)
 
         self.server.kill()
@@ -215,7 +215,8 @@ class Death(unittest.TestCase):
         self.server.send_signal(signal.SIGSTOP)
         client = self.start('--connect', self.addr, '--connections', '100', '--active', '1',
                             '--calls', '10', '--warmup', '0')
-        # What it connects waits in the listener's queue, which holds 64, until that one runs again.
+        # Its connections wait in the listener's queue, which holds 64, until the listener runs
+        # again.
         while sockets(client) < 32 and client.poll() is None:
             time.sleep(0.01)
         self.server.send_signal(signal.SIGCONT)
@@ -294,7 +295,7 @@ class Mistakes(unittest.TestCase):
         server = subprocess.Popen([BENCH, '--listen', addr, '--lcores', 'any'],
                                   stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         try:
-            # behind the notice on exposure
+            # After the notice on exposure.
             self.assertTrue(any(b'responder on' in line for line in server.stderr))
             done = run('--listen', addr, '--lcores', 'any')
             self.assertEqual(done.returncode, 1)

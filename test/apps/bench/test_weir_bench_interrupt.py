@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench is interrupted by signals: what was measured until then is reported, and marked. Every
+"""Signals interrupt weir-bench. It reports what was measured until then, and marks the report. Each
 wait is for an event."""
 import csv
 import io
@@ -17,7 +17,7 @@ from bench_tools import BENCH, read_schema
 
 SCHEMA = sys.argv.pop(1)
 INTERRUPTED = 128
-FOREVER = '600' # seconds; no test comes near to it
+FOREVER = '600' # seconds; longer than any test
 
 
 def start(*args, **options):
@@ -26,14 +26,14 @@ def start(*args, **options):
 
 
 def ticks_of(pid):
-    """The time that a process has run, in ticks of the kernel's accounting."""
+    """Returns the time that a process has run, in ticks of the kernel's accounting."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as file:
         fields = file.read().rpartition(')')[2].split()
     return int(fields[11]) + int(fields[12])
 
 
 def state_of(pid):
-    """One letter, as in ps(1). None: there is no such process."""
+    """Returns one letter, as in ps(1), or None if there is no such process."""
     try:
         with open(f'/proc/{pid}/stat', encoding='ascii') as file:
             return file.read().rpartition(')')[2].split()[0]
@@ -51,7 +51,7 @@ class Case(unittest.TestCase):
             time.sleep(0.01)
 
     def wait_for_load(self, process, times=1):
-        """Half a second of the CPU's time: without a warm-up, it measures by then."""
+        """Waits for half a second of CPU time. Without a warm-up, it measures by then."""
         before = ticks_of(process.pid)
         self.wait_for(lambda: ticks_of(process.pid) >= before +
                       times * os.sysconf('SC_CLK_TCK') // 2, process)
@@ -68,7 +68,7 @@ class Case(unittest.TestCase):
 
 
 class Single(Case):
-    """One run, which a signal cuts short."""
+    """One run, which a signal ends early."""
 
     def cut_short(self, *args, signo=signal.SIGINT):
         process = start('--warmup', '0', *args)
@@ -131,14 +131,14 @@ class Single(Case):
         out, err = self.end(process)
         result = self.parse(out)
         self.assertEqual(result['errors'], 0, err)
-        self.assertIn('responder_counters', result) # its process ended in order
+        self.assertIn('responder_counters', result) # its process ended normally
 
     def test_timeout_sends_its_signal_twice(self):
         done = subprocess.run(['timeout', '-s', 'INT', '2', BENCH, '--lcores', 'any', '--quiet',
                                '--warmup', '0', '--time', FOREVER],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               stdin=subprocess.DEVNULL, text=True, timeout=60, check=False)
-        self.assertEqual(done.returncode, 124, done.stderr) # timeout's own
+        self.assertEqual(done.returncode, 124, done.stderr) # the status of timeout itself
         self.assertIn('INTERRUPTED', done.stdout)
 
     def test_nohup_is_respected(self):
@@ -169,12 +169,12 @@ class Single(Case):
 
 
 class Several(Case):
-    """Runs that were finished are reported, and the one that was cut short is not mixed with
+    """Runs that were finished are reported, and the run that was ended early is not mixed with
     them."""
 
     def after_runs(self, count, *args):
-        """Interrupt it when so many runs are finished; the next one takes longer than any test.
-        Where that many have not come to their end yet, another try waits longer."""
+        """Interrupts it when so many runs are finished. The next run takes longer than any test. If
+        fewer runs have ended, another try waits longer."""
         for times in (1, 2, 4, 8, 16, 32):
             process = start('--warmup', '0', '--calls', '300', *args)
             self.wait_for_load(process, times)
@@ -200,7 +200,7 @@ class Several(Case):
                                  [(100000, 300), (10000, 300)])
                 self.assertFalse(any(run['interrupted'] for point in result['points']
                                      for run in point['runs']))
-                self.assertEqual(len(out.splitlines()), 5, out) # with two lines of heads
+                self.assertEqual(len(out.splitlines()), 5, out) # including two header lines
 
     def test_repetitions_that_are_finished_count(self):
         rows = list(csv.DictReader(io.StringIO(self.after_runs(1, '--rate', '100k,1', '--repeat',
@@ -223,13 +223,13 @@ class Again(Case):
         return server
 
     def stop(self, pid, process):
-        """A process that is stopped answers no call."""
+        """Stops a process, which then answers no call."""
         os.kill(pid, signal.SIGSTOP)
         self.wait_for(lambda: state_of(pid) == 'T', process)
 
     def interrupt_until_it_ends(self, process):
-        """The calls in flight are waited for, for ten seconds. Those who do not want to wait press
-        Ctrl-C again."""
+        """The calls in flight are waited for, for ten seconds. A user who does not want to wait
+        presses Ctrl-C again."""
         sent = 0
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
@@ -259,7 +259,7 @@ class Again(Case):
         self.stop(child, process)
         self.interrupt_until_it_ends(process)
         deadline = time.monotonic() + 60
-        while state_of(child) not in (None, 'Z', 'X'): # nobody may be there to reap it
+        while state_of(child) not in (None, 'Z', 'X'): # there may be no process to reap it
             self.assertLess(time.monotonic(), deadline, 'the responder outlives its requester')
             time.sleep(0.01)
 

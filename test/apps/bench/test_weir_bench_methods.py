@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-bench measures: time to think, repetitions, steadiness, sweeps, thresholds; its JSON's
-schema."""
+"""The methods of weir-bench: think time, repetitions, steadiness, sweeps, thresholds, and the
+schema of its JSON."""
 import os
 import subprocess
 import sys
@@ -46,7 +46,7 @@ class Schema(Case):
 class ClosedLoop(Case):
     def test_a_time_in_which_no_call_ends_is_said(self):
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
-            # The usual numbers of such buffers would be gigabytes.
+            # The default numbers of such buffers would need gigabytes.
             profile.write('[memory]\nlong_buffers = 1\nbulk_buffers = 1\n')
             profile.flush()
             done = run('--workload', 'read', '--size', '64m', '--depth', '1', '--warmup', '0',
@@ -58,11 +58,11 @@ class ClosedLoop(Case):
                               '41')
         self.assertEqual((result['loop'], result['think_ns'], result['calls']),
                          ('closed', 5000000, 41))
-        # 41 calls of 4 slots: one slot at least has thought ten times.
+        # 41 calls on 4 slots: at least one slot has waited ten think times.
         self.assertGreaterEqual(result['seconds'], 0.05)
 
     def test_a_number_of_calls_is_measured_to_the_end_of_the_last(self):
-        """As much when all of them are in flight at once."""
+        """The same if all calls are in flight at once."""
         for calls, depth, connections, lcores, more in ((1, 1, 1, 'any', []), (8, 8, 1, 'any', []),
                                                         (64, 64, 1, 'any', []),
                                                         (3, 8, 1, 'any', []),
@@ -84,7 +84,7 @@ class ClosedLoop(Case):
                 self.assertEqual(result['errors'], 0)
                 if '--rate' in more:
                     continue  # round trips begin when they are due
-                # No slot has two calls at a time. A histogram's steps are of 1/64.
+                # No slot has two calls at a time. The steps of a histogram are 1/64.
                 self.assertLessEqual(rtt['max'], result['seconds'] * 1e9 * 65 / 64)
                 self.assertLessEqual(rtt['mean'] * calls,
                                      result['seconds'] * 1e9 * depth * connections * 65 / 64)
@@ -129,7 +129,7 @@ class Repetitions(Case):
         asked = ['--steady', '100', '--steady-time', '5', *QUICK]
         steady = self.measure(*asked)['points'][0]['runs'][0]['steady']
         self.assertIn(steady['reached'], (True, False))
-        # A call a second: of intervals of 100 ms, most have none.
+        # With one call a second, most intervals of 100 ms have no call.
         never = ['--rate', '1', '--steady', '1', '--steady-time', '0.6', *QUICK]
         steady = self.measure(*never)['points'][0]['runs'][0]['steady']
         self.assertFalse(steady['reached'])
@@ -158,7 +158,8 @@ class Sweeps(Case):
                           result['calls']), (7, 2, False, 401))
         calls = result['calls_of_a_connection']
         self.assertEqual((calls['least'] + calls['most'], calls['idle']), (401, 0))
-        # Each of two threads has one of the two, and half of the calls. It takes four cores.
+        # Each of two threads has one of the two connections, and half of the calls. This needs four
+        # cores.
         if some_lcores(4).count(',') == 3:
             self.assertEqual((calls['least'], calls['most']), (200, 201))
 

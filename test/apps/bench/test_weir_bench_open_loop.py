@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-bench measures in an open loop, which others on the machine would disturb."""
+"""The measurements of weir-bench in an open loop, which other processes on the machine would
+disturb."""
 import sys
 import unittest
 
@@ -14,7 +15,7 @@ class OpenLoop(Case):
         result = self.measure('--rate', '2k', '--time', '0.5', '--warmup', '0.05', '--quiet',
                               '--lcores', 'any')
         self.assertEqual((result['loop'], result['offered_rpc_per_s']), ('open', 2000))
-        # All that were due, whatever became of them; the end may be passed a little late.
+        # All calls that were due, whatever happened to them. The end may be slightly late.
         self.assertIn(result['calls'] + result['untaken'], range(999, 1002))
 
     def test_nothing_is_left_out_where_the_rate_is_too_high(self):
@@ -23,7 +24,7 @@ class OpenLoop(Case):
         due = result['calls'] + result['untaken']
         self.assertAlmostEqual(due / 30e6, 1, delta=0.01)
         self.assertGreater(result['late'], 0.5 * due)
-        # Most waited until the end: half of the time that was measured, in the middle.
+        # Most calls waited until the end: the median is half of the measured time.
         self.assertGreater(result['rtt_ns']['p50'], 0.1e9)
         self.assertIn('were late', run('--rate', '100m', *QUICK).stdout)
 

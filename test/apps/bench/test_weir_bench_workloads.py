@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench's workloads by number of calls: each size, protocol and extension, with all data
+"""The workloads of weir-bench by number of calls: each size, protocol and extension, with all data
 checked. Nothing here depends on time."""
 import concurrent.futures
 import itertools
@@ -23,20 +23,20 @@ def run(args):
 
 
 def options(load):
-    """As weir-bench takes them. A mode that is empty is the usual one."""
+    """Returns the options of weir-bench. An empty mode is the default one."""
     return [word for name, value in load.items()
             for word in (f'--{name}', *([value] if value else []))]
 
 
 def run_each(loads):
-    """Each of the loads with its run, some at a time: a run waits more than it works."""
+    """Returns each of the loads with its run. Several run at a time, because a run mostly waits."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(zip(loads, pool.map(lambda load: run(options(load)), loads)))
 
 
 class Workloads(unittest.TestCase):
     def check(self, done):
-        """What a run says of itself, if all is well with it."""
+        """Checks the report of a run in which everything went well."""
         self.assertEqual(done.returncode, 0, done.stderr)
         result = json.loads(done.stdout)
         self.assertEqual((result['errors'], result['verify_failures'], result['calls']),
@@ -80,7 +80,8 @@ class Workloads(unittest.TestCase):
         self.assertEqual(result['extension'], extension)
         counters = result['counters']
         if workload in ('read', 'write', 'mixed') and size == '70001':
-            # Longer than the targets: of placement, results alone are asked for so, by their size.
+            # Data longer than the targets: with placement, only results are asked for in this way,
+            # by their size.
             directs = extension in ('direction',
                                     'all') or (extension == 'placement' and workload != 'write')
             self.assertEqual(counters['directed_calls'] > 0, directs)

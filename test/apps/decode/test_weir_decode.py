@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-decode from outside: verdicts, both forms of output, and what it makes of bad input."""
+"""Tests weir-decode as a program: verdicts, both forms of output, and bad input."""
 
 import json
 import random
@@ -121,7 +121,7 @@ class Fields(unittest.TestCase):
             self.assertEqual((got['verdict'], got['reason']), ('err_chunk', 'rpc_header'), body)
             self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
             self.assertIn('read_list', got['transport'])
-        # A requester ends the call that the XID names; it does not drop the reply.
+        # A requester ends the call that the XID names. It does not drop the reply.
         got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 2),
                      '--direction=reply')
         self.assertEqual((got['verdict'], got['reason']), ('ok', 'rpc_header'))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-decode on messages of version 2 and of the extension: every field by its name in the
+"""Tests weir-decode on messages of version 2 and of the extension: each field has its name in the
 drafts."""
 
 import json
@@ -16,7 +16,7 @@ VECTORS = None
 
 
 def read_vectors(path):
-    """The messages of test/support/vectors_v2.txt by their names."""
+    """Reads the messages of test/support/vectors_v2.txt by their names."""
     vectors = {}
     for line in path.read_text(encoding='utf-8').splitlines():
         if line.startswith(' '):

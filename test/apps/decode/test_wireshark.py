@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The dissector for Wireshark on captures made of messages of version 2, RoCEv2 frames and some of
-iWARP, read by tshark."""
+"""Tests the dissector for Wireshark. Captures of messages of version 2, in RoCEv2 frames and some
+in iWARP, are read by tshark."""
 
 import json
 import pathlib
@@ -36,7 +36,7 @@ def u32(*words):
 
 
 def frame(number, message, opcode=SEND_ONLY):
-    """An RDMA Send of the message, or of a part of it: Ethernet, IPv4, UDP, InfiniBand's base
+    """Makes an RDMA Send of the message, or of a part of it: Ethernet, IPv4, UDP, InfiniBand's base
     header, ICRC."""
     pad = -len(message) % 4
     bth = struct.pack('>BBHIBBH', opcode, 0x40 | pad << 4, 0xffff, 0x11, 0x80, number >> 16,
@@ -54,7 +54,7 @@ def frame(number, message, opcode=SEND_ONLY):
 
 
 def packets(number, message):
-    """The same as several packets, from that PSN on."""
+    """Makes the same as several packets, from that PSN on."""
     parts = [message[at:at + MTU] for at in range(0, len(message), MTU)]
     opcodes = [SEND_FIRST] + [SEND_MIDDLE] * (len(parts) - 2) + [SEND_LAST]
     return [frame((number + i) % 2 ** 24, part, opcode)
@@ -62,7 +62,8 @@ def packets(number, message):
 
 
 def iwarp(messages):
-    """Frames of a connection's set-up, then of these messages in DDP segments, one each."""
+    """Makes the frames that set up a connection, then frames of these messages in DDP segments, one
+    segment each."""
     sent = [1, 1]
 
     def segment(side, payload):
@@ -107,7 +108,7 @@ def tshark(path, *args):
 
 
 def values(tree, name):
-    """All values of a field in what tshark has as JSON, in order."""
+    """Returns all values of a field in tshark's JSON, in order."""
     found = []
     if isinstance(tree, dict):
         for key, value in tree.items():
@@ -143,7 +144,7 @@ class Dissector(unittest.TestCase):
         shown = self.columns([VECTORS_READ[name] for name in 'BCEHJL'])
         self.assertEqual([protocol for protocol, _ in shown], ['RPCoRDMA2'] * 6)
         self.assertEqual([info for _, info in shown], [
-            # of these the vectors have no payload
+            # The vectors have no payload for these.
             'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 1 [malformed]',
             'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 1 [malformed]',
             'RDMA2_OPTIONAL ROPT_XMTRESP REPLY, transmission 1 of 1 [malformed]',
@@ -216,20 +217,21 @@ class Dissector(unittest.TestCase):
     def test_messages_in_several_packets(self):
         call = u32(0x18, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
         long = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 2, 1, 1000) + call + bytes(960)
-        # with bulk data behind it
+        # Bulk data follow.
         whole = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 1, 1, 40) + call + bytes(4096)
         part = ('RPCoRDMA2', 'part of a message')
         first = ('RPCoRDMA2', 'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 2')
-        once = packets(2 ** 24 - 2, long) # its PSNs begin again
+        once = packets(2 ** 24 - 2, long) # its PSNs wrap
         self.assertEqual(self.infos(once), [part] * 4 + [first])
         self.assertEqual(self.infos(once, '-2'), [part] * 4 + [first])
         shown = self.infos(packets(0, whole))
         self.assertEqual(shown[:-1], [part] * 16)
         self.assertEqual(shown[-1][0], 'NFS')
-        # One packet is lost, one comes twice: shown is what came in order, in the end.
+        # One packet is lost, and one arrives twice. In the end, the parts that arrived in order are
+        # shown.
         shown = self.infos(once[:2] + once[3:] + once[1:4] + once[3:])
         self.assertEqual([line for line in shown if line[0] == 'RPCoRDMA2'], [part] * 4 + [first])
-        # Of one whose first packet is not in the capture nothing is.
+        # If the first packet is not in the capture, nothing is shown.
         self.assertNotIn('RPCoRDMA2', dict(self.infos(once[1:])))
 
     def test_messages_by_iwarp(self):
