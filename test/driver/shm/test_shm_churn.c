@@ -40,7 +40,7 @@ static struct end a, b;
 static sem_t may_close;
 static atomic_bool lacks_threads;
 
-/* Of the polling thread, while it acts as the driver's caller. */
+/* These belong to the polling thread. is_driver is set while it acts as the driver's caller. */
 static _Thread_local bool is_driver;
 static _Thread_local uint32_t nmappings;
 

@@ -160,7 +160,7 @@ static void accept_one(void)
 	is_engine = false;
 }
 
-/* One process more than muxes are accepted from. */
+/* There is one process more than those from which muxes are accepted. */
 static void muxes__of_which_none_are_taken(void **state)
 {
 	static struct raw raws[MUX_COUNT + 1];

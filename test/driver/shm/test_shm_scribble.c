@@ -33,8 +33,8 @@ static struct raw raw;
 static _Atomic uint32_t *loops;	 /* rounds of the other process */
 static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be 0 */
 
-/* What the process changes: everything at random, or one part of valid messages while the reader
- * reads it. */
+/* The part that the process changes: everything at random, or one part of valid messages while the
+ * reader reads it. */
 enum target { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, TARGETS };
 
 static const struct key_entry good = {.key = KEY,

@@ -33,7 +33,7 @@ extern struct fabric_qp *qps[RAWS];
 extern uint32_t nraws, nsenders; /* number of peers; the first 'nsenders' of 'raws' send */
 extern uint32_t next_user;	 /* the user of the next connection */
 
-/* What was done for each user. */
+/* The messages and bytes that each user was given. */
 extern uint64_t messages[USERS], bytes[USERS], by_connection[RAWS];
 extern uint64_t nsent; /* messages sent by muxes */
 /* The user whose messages each have the region read, or -1. */

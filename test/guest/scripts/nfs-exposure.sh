@@ -78,7 +78,7 @@ for name in window local; do
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
 	diff -r --no-dereference /run/tree $MNT/tree
-	# Of the client's counters: replies after which the client had to invalidate keys itself.
+	# A counter of the client: replies after which it had to invalidate keys itself.
 	awk '/xprt:[ \t]*rdma/ {print $27, $17}' /proc/self/mountstats >"/run/$name.inv"
 	read -r local_inv replies <"/run/$name.inv"
 	echo "note: the kernel's client on weir-nfsd, $name: local invalidations $local_inv" \

@@ -147,7 +147,7 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	raw_until(&raw, &pair.server_opened, CONNS + 1);
-	/* As many as one credit and the reserve allow. */
+	/* The peer sends as many calls as one credit and the reserve allow. */
 	for (uint32_t i = 0; i < 2 + ENGINE_RECV_RESERVE; i++) {
 		struct words m = {0};
 

@@ -16,7 +16,7 @@
 #define CHUNK_WORDS   24u
 #define AT_LENGTH     8u
 #define READ_BYTES    2000u
-/* Of a WRITE, whose payload is at the offset of a READ's. */
+/* A WRITE, whose payload is at the offset of a READ's. */
 #define WRITE_WORDS	  26u
 #define WRITE_BYTES	  1000u
 #define WRITE_POSITION	  48u

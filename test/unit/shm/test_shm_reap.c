@@ -172,7 +172,7 @@ static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 	shm_account_put(user);
 }
 
-/* Whether or not more threads can be created: as many users as there are threads leave one thread
+/* Whether or not more threads can be created, as many users as there are threads leave one thread
  * for jobs that cannot block. */
 static void block_by_users(uint32_t nusers, uint32_t nserved)
 {
