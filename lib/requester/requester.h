@@ -25,6 +25,7 @@
  *   credits_wanted.c    the number of receives for replies, where receives are shared
  *   connect.c           creates and frees a requester
  *   version1.c          the operations of connections that speak version 1
+ *   version1_only.c     in a build without version 2: every connection has these operations
  *   v2/                 the same steps in version 2: call_ext.h lists its files
  *
  * A reply finds its call by call_find(), below.
@@ -73,8 +74,9 @@
 #include "credit.h"
 #include "reduce.h"
 
-/* version1.c, and the folder v2/ */
+/* version1.c */
 extern const struct conn_protocol requester_version1;
+/* v2/protocol.c, or version1_only.c */
 const struct conn_protocol *requester_protocol(const struct weir_engine *engine);
 
 #define CALL_ITEMS_MAX	8u

@@ -5,13 +5,15 @@
 /*
  * What the files of version 2 and of its extension have for each other:
  *
- *   protocol.c      the table of operations, and which table a new connection has; the order of the
- *                   steps that a message passes
- *   reply.c         these steps, all but the extension's; properties are lib/conn/v2's
- *   reply_ext.c     replies by the extension, and Report Error
- *   continuation.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
- *   directions.c    calls that say for each result how it is to come
- *   placement.c     calls whose data their Send lays into targets
+ *   protocol.c          the table of operations, and the order of the steps that a call and a
+ *                       message pass. It chooses the table of a new connection, as
+ *                       version1_only.c does in a build without version 2
+ *   reply.c             the steps of a message that does not belong to the extension; properties
+ *                       are handled in lib/conn/v2
+ *   receive_response.c  the steps of a reply by the extension, and of Report Error
+ *   transmit_request.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
+ *   directions.c        calls that say for each result how it is to come
+ *   placement.c         calls whose data their Send lays into targets
  */
 
 #include "call_read_reply.h"
@@ -31,7 +33,7 @@ bool call_can_place(const struct weir_call *call);
 /* As call_send(), of a call with pieces that are placed; it need not wait. */
 void call_transmit_placed(struct weir_call *call);
 
-/* continuation.c: message continuation */
+/* transmit_request.c: message continuation */
 /* Of a call that is planned, all but its header written: what it takes to go in so many
  * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
  * counter: what was taken is on the call, to be given back by call_release_extra(). */
@@ -56,7 +58,7 @@ static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
 				  profile->message_ns, profile->copy_ns};
 }
 
-/* reply_ext.c */
+/* receive_response.c */
 /* An accepted message of version 2 came. MESSAGE: it does not belong to the extension. */
 enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				      const struct rdma2_header *hdr, struct reply_in *in);

@@ -3,9 +3,9 @@
  * Calls by the extension of which something is placed directly
  * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4): what the base has in Read
  * chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one
- * transmission, or with message continuation in several, as continuation.c has them, for data or
- * payload that one has no room for. Where header, message or reply are too long for that, or what
- * several take can't be had now, it is one; and where that can't be, the base.
+ * transmission, or with message continuation in several, as transmit_request.c has them, for data
+ * or payload that one has no room for. Where header, message or reply are too long for that, or
+ * what several take can't be had now, it is one; and where that can't be, the base.
  *
  * Items are laid into targets of the responder's where all of them fit, and the message without
  * them in front of those; else they name memory, exposed as a chunk's is. Results are asked for in
@@ -311,7 +311,7 @@ static bool choose(struct direct *direct)
 	for (uint32_t i = 0; placed && i < 3; i++)
 		if (try(direct, ways[i]))
 			return true;
-	/* What has nothing but payload is continuation.c's. */
+	/* A call that has nothing but payload goes by transmit_request.c. */
 	if (!call->plan.reduced && !has_results(direct))
 		return false;
 	take_out(direct, call->plan.reduced, 0);
