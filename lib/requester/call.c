@@ -10,9 +10,9 @@
  *   retransmit.c       puts a call back into the queue
  *
  * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
- * owns by call_pool.c, call_header.c and call_windows.c. requester_events.c brings the events of a
- * connection to its calls. call_fast.c does at once what most calls need, and leaves any other call
- * to this file.
+ * owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c brings
+ * the events of a connection to its calls. call_fast.c does at once what most calls need, and
+ * leaves any other call to this file.
  */
 #include "call_complete.h"
 
@@ -522,7 +522,7 @@ static void on_sent(struct conn_tx *tx, int error)
 	struct weir_call *call = (struct weir_call *)tx;
 
 	call->is_send_done = true;
-	if (unlikely(call->has_extra))
+	if (unlikely(call->has_extra) && call_holds_sent(call))
 		call_release_sent(call); /* others may be waiting for it */
 	if (call->state == CALL_SENDING)
 		call_release(call);

@@ -137,12 +137,13 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 static void plan_window_bindings(struct weir_call *call, const struct segment_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)
-		call_windows_add(call, list->base[i], list->segs[i].len, list->segs[i].rkey,
-				 FABRIC_REMOTE_READ, NULL);
+		call_header_expose(call, list->base[i], list->segs[i].len, list->segs[i].rkey,
+				   FABRIC_REMOTE_READ, NULL);
 	call_plan_chunks(call, call->plan.reduced, call->plan.use_write_list);
 	if (call->long_reply)
-		call_windows_add(call, call->long_reply->data, call->plan.reply_bytes,
-				 call->long_reply->rkey, FABRIC_REMOTE_WRITE, &call->reply_handle);
+		call_header_expose(call, call->long_reply->data, call->plan.reply_bytes,
+				   call->long_reply->rkey, FABRIC_REMOTE_WRITE,
+				   &call->reply_handle);
 }
 
 static int write_header(struct weir_call *call, struct reduce_call_in *in)

@@ -28,8 +28,8 @@ int call_place_header(struct weir_call *call, uint32_t bytes)
 	return 0;
 }
 
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
-		      uint32_t access, uint32_t *copy)
+void call_header_expose(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+			uint32_t access, uint32_t *copy)
 {
 	call->window_bindings[call->nwindow_bindings++] = (struct window_binding){
 		.base = base, .len = len, .lkey = lkey, .access = access, .copy = copy};
@@ -39,14 +39,14 @@ void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_resu
 {
 	for (uint32_t i = 0; i < call->npieces; i++)
 		if (reduced & 1u << i)
-			call_windows_add(call, call->pieces[i].base, call->pieces[i].len,
-					 call->pieces[i].rkey, FABRIC_REMOTE_READ, NULL);
+			call_header_expose(call, call->pieces[i].base, call->pieces[i].len,
+					   call->pieces[i].rkey, FABRIC_REMOTE_READ, NULL);
 	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
 		struct call_result *result = &call->results[i];
 
 		if (result->target.len > 0)
-			call_windows_add(call, result->data, result->target.len,
-					 result->target.rkey, FABRIC_REMOTE_WRITE,
-					 &result->target.rkey);
+			call_header_expose(call, result->data, result->target.len,
+					   result->target.rkey, FABRIC_REMOTE_WRITE,
+					   &result->target.rkey);
 	}
 }

@@ -122,6 +122,12 @@ static void put_buf(struct mem_buf **buf)
 	}
 }
 
+static inline void drop_windows(struct weir_call *call)
+{
+	if (call->nwindow_bindings > 0)
+		call_drop_windows(call);
+}
+
 void call_release_sent(struct weir_call *call)
 {
 	put_buf(&call->header_buf);
@@ -136,7 +142,7 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_call);
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
-	call_drop_windows(call);
+	drop_windows(call);
 	if (unlikely(call->conn->via_protocol))
 		call->conn->protocol->release_call(call);
 	call->has_extra = false;
@@ -144,7 +150,7 @@ void call_release_extra(struct weir_call *call)
 
 void call_release_unread(struct weir_call *call)
 {
-	call_drop_windows(call);
+	drop_windows(call);
 	put_buf(&call->long_call);
 	if (call->reply_copy)
 		put_buf(&call->long_reply);

@@ -4,13 +4,6 @@
 
 #include "compiler.h"
 
-uint32_t call_sges_max(const struct weir_call *call)
-{
-	if (unlikely(call->more > 0))
-		return call->group_sges;
-	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
-}
-
 bool call_gather(struct weir_call *call, struct call_message *msg)
 {
 	struct weir_conn *conn = call->conn;

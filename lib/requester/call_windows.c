@@ -3,12 +3,12 @@
  * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists
  * is one exposure.
  *
- *   planned  by call_windows_add() (call_header.c), when the call is submitted; the header has
+ *   planned  by call_header_expose() (call_header.c), when the call is submitted; the header has
  *            placeholders for keys
  *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into
  *            the header. The binds go ahead of the Send, so the peer never has a key that does not
  *            hold yet
- *   ended    by the responder, with its reply, or by call_revoke(): by a work request of ours,
+ *   ended    by the responder, with its reply, or by call_revoke.c: by a work request of ours,
  *            whose completion says so. Or by the end of the queue pair
  *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows
  *            until the responder is done with it: a late access must not meet the key of another
@@ -22,7 +22,6 @@
 #include "requester.h"
 
 #include "exposure.h"
-#include "seeded_bugs.h"
 #include "wire.h"
 
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
@@ -84,76 +83,11 @@ void call_bind_windows(struct weir_call *call)
 	engine->stats.windows_bound += call->nwindow_bindings;
 }
 
-static void all_ended(struct weir_call *call)
-{
-	call->is_exposed = false; /* a time-out need not end the connection for it */
-	call->is_revoking = false;
-	conn_wait_cancel(call->conn, &call->inv_waiter);
-}
-
-bool call_key_ended(struct weir_call *call, uint32_t rkey)
-{
-	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
-		struct window_binding *window_binding = &call->window_bindings[i];
-
-		if (!window_binding->mw || window_binding->mw->rkey != rkey)
-			continue;
-		/* Otherwise the call was given up, and both sides ended the key at the same time.
-		 */
-		if (window_binding->is_valid && !call->is_revoking) {
-			window_binding->is_valid = false;
-			call->conn->ep.engine->stats.keys_ended_remote++;
-			if (--call->nvalid == 0)
-				all_ended(call);
-		}
-		return true;
-	}
-	return false;
-}
-
-static void on_room(struct conn_waiter *waiter)
-{
-	call_revoke((struct weir_call *)((char *)waiter - offsetof(struct weir_call, inv_waiter)));
-}
-
-void call_revoke(struct weir_call *call)
-{
-	struct weir_conn *conn = call->conn;
-	uint32_t left = call->nvalid;
-
-	if (call->is_revoking)
-		return; /* it was refused, and is given up now */
-	if (!conn_tx_reserve(conn, left, 0)) {
-		call->inv_waiter.on_room = on_room;
-		conn_wait_tx(conn, &call->inv_waiter, left);
-		return;
-	}
-	call->is_revoking = true;
-	for (uint32_t i = 0; i < call->nwindow_bindings; i++) {
-		if (!call->window_bindings[i].is_valid)
-			continue;
-		if (SEEDED_BUG(13) && left > 1)
-			left--;
-		else
-			conn_local_inv(conn, call->window_bindings[i].mw->rkey,
-				       call->state != CALL_REPLIED,
-				       --left == 0 ? &call->inv_tx : NULL);
-	}
-}
-
 bool call_may_keep_windows(const struct weir_call *call)
 {
 	const struct weir_engine *engine = call->conn->ep.engine;
 
 	return engine->nwindows_free >= engine->nwindows / 2;
-}
-
-void call_keys_gone(struct weir_call *call)
-{
-	for (uint32_t i = 0; i < call->nwindow_bindings; i++)
-		call->window_bindings[i].is_valid = false;
-	call->nvalid = 0;
-	all_ended(call);
 }
 
 void call_drop_windows(struct weir_call *call)

@@ -19,8 +19,8 @@
  *                       is in it
  *   call_complete.c     'done' is called, and the call is freed
  *   retransmit.c        calls whose connection is remade
- *   call_windows.c      keys of a call's memory: memory windows are bound for it, and their keys
- *                       are invalidated
+ *   call_windows.c      keys of a call's memory: memory windows are bound for it, and freed
+ *   call_revoke.c       these keys are invalidated
  *   call_pool.[ch]      where slots and buffers of calls come from
  *   credits_wanted.c    the number of receives for replies, where receives are shared
  *   connect.c           creates and frees a requester
@@ -391,15 +391,13 @@ int call_prepare(struct weir_call *call);
 int call_place_header(struct weir_call *call, uint32_t bytes);
 /* Plans a window for the next segment in the call's header. 'copy' is where else its key is stored;
  * NULL: nowhere. */
-void call_windows_add(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
-		      uint32_t access, uint32_t *copy);
+void call_header_expose(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
+			uint32_t access, uint32_t *copy);
 /* Plans windows for the memory that a call's chunks name, in the order of the header: for the
  * pieces in 'reduced' and, if 'writes_results' is set, for the offered results. */
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
 
 /* call_send.c */
-/* Returns the maximum number of SGEs that the Send of a call needs. */
-uint32_t call_sges_max(const struct weir_call *call);
 /* Gathers the message of a call. Returns false if the call must wait for a buffer. */
 bool call_gather(struct weir_call *call, struct call_message *msg);
 /* Queues the Send of a call. All windows of the call must be bound. */
@@ -421,13 +419,28 @@ bool requester_has_in_flight(const struct requester *req);
  * these: where nobody answers them, nothing can be sent any more. A remade connection has its
  * credits again. */
 bool requester_is_stuck(const struct weir_conn *conn);
-/* Whether one that was sent alone is still SENT, under the same XID. */
-bool requester_has_probe(struct weir_conn *conn);
+/* Whether the call that was sent alone is still SENT, under the same XID: of a connection whose
+ * blockers have 'has_probe'. */
+bool requester_probe_in_flight(struct weir_conn *conn);
 
 /* Of a call that has an extension: whether it is not sent as others are. */
 static inline bool call_goes_apart(const struct weir_call *call)
 {
 	return call->more > 0 || call->placed != 0;
+}
+
+/* Returns the maximum number of SGEs that the Sends of a call need. */
+static inline uint32_t call_sges_max(const struct weir_call *call)
+{
+	if (unlikely(call->more > 0))
+		return call->group_sges;
+	return call->npieces == 1 ? 2 : 2 * call->npieces + 1;
+}
+
+/* Returns whether a call has buffers that only its Send needs: call_release_sent() frees them. */
+static inline bool call_holds_sent(const struct weir_call *call)
+{
+	return call->header_buf || call->spill;
 }
 
 static inline bool call_waits_for_reply(const struct weir_call *call)
@@ -449,6 +462,12 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 	return unlikely(engine->nwindows_free < call->nwindow_bindings) && !engine->own_domains;
 }
 
+/* Whether a call that was sent alone is in flight. */
+static inline bool requester_has_probe(struct weir_conn *conn)
+{
+	return unlikely(conn->ep.blockers.has_probe) && requester_probe_in_flight(conn);
+}
+
 /* A credit came back, maybe. */
 static inline void requester_go_on(const struct requester *req)
 {
@@ -465,18 +484,21 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 /* Open what is planned, and write the keys into the header; there are windows for all, and
  * conn_tx_reserve() has found places. */
 void call_bind_windows(struct weir_call *call);
+/* A call that is given up keeps its windows while the responder has it: not when that might leave
+ * other connections too few. */
+bool call_may_keep_windows(const struct weir_call *call);
+/* Forget what was planned or exposed, of a call with window bindings: no key is valid, or the queue
+ * pair is gone. */
+void call_drop_windows(struct weir_call *call);
+
+/* call_revoke.c */
 /* The peer has invalidated a key. False: it is none of the call's. */
 bool call_key_ended(struct weir_call *call, uint32_t rkey);
 /* Invalidate the keys that are still valid, of which there are some: inv_tx is done when none is.
  */
 void call_revoke(struct weir_call *call);
-/* A call that is given up keeps its windows while the responder has it: not when that might leave
- * other connections too few. */
-bool call_may_keep_windows(const struct weir_call *call);
 /* The queue pair is gone, and with it all keys. */
 void call_keys_gone(struct weir_call *call);
-/* Forget what was planned or exposed: no key is valid, or the queue pair is gone. */
-void call_drop_windows(struct weir_call *call);
 
 /* call_complete.c */
 void call_complete(struct weir_call *call, const struct weir_result *result);

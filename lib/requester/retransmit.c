@@ -114,14 +114,12 @@ bool call_waits_alone(const struct weir_call *call)
 	       requester_has_in_flight(requester_of(call->conn));
 }
 
-bool requester_has_probe(struct weir_conn *conn)
+bool requester_probe_in_flight(struct weir_conn *conn)
 {
 	struct requester *req = requester_of(conn);
 	struct engine_blockers *blockers = &conn->ep.blockers;
 	const struct weir_call *call;
 
-	if (likely(!blockers->has_probe))
-		return false;
 	call = call_find(req, req->probe_xid);
 	blockers->has_probe = call && (call->state == CALL_SENT || call->state == CALL_REPLIED);
 	return blockers->has_probe;
