@@ -12,7 +12,7 @@
  *                       are handled in lib/conn/v2
  *   receive_response.c  the steps of a reply by the extension, and of Report Error
  *   transmit_request.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
- *   directions.c        calls that say for each result how it is to come
+ *   directions.[ch]     calls that say for each result how it is to come
  *   placement.c         calls whose data their Send lays into targets
  */
 
@@ -21,11 +21,6 @@
 #include "requester.h"
 #include "rtr.h"
 #include "rtr_choice.h"
-
-/* directions.c: items and directions for results */
-/* Prepare the call so, where it is to be and its plan has chunks that can be had so. False: it is
- * another way's. */
-bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in);
 
 /* placement.c: data placed by Sends */
 /* Whether the device can gather the message, with its header in its place. */

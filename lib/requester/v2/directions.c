@@ -15,9 +15,9 @@
  * the chunks that they save are not made. A result that is shorter than DIRECT_MIN comes in the
  * message, which is less work for the responder than a Write.
  */
+#include "directions.h"
+
 #include "placement.h"
-#include "call_ext.h"
-#include "rtr_reduce.h"
 
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
 	       "what a reply says goes to the application as it is");
@@ -27,27 +27,12 @@ _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
 	(ENGINE_PLACE_SGES /                                                                       \
 	 2) /* that are asked for by TBSN: with the rest, five gather elements */
 
-struct direct {
-	struct weir_call *call;
-	struct reduce_call_in whole; /* with thresholds of whole messages */
-	struct reduce_call_plan plan;
-	struct rtr_layout layout;
-	struct rtr_reduce_call reduce;
-	struct rtr_split split;
-	uint32_t placed; /* pieces that are, bit i for piece i */
-	uint32_t bytes;	 /* of the header */
-	uint32_t lead;	 /* what header and payload of a reply's transmission may take */
-	uint32_t count_max, reply_count_max;
-	uint32_t count, reply_count;
-	bool is_dear; /* there was a way, and it costs more than the base's */
-};
-
-static const struct rtr_buffer *own_buffer(const struct direct *direct)
+static const struct rtr_buffer *own_buffer(const struct call_directions *direct)
 {
 	return &direct->call->conn->v2->mine;
 }
 
-static bool has_results(const struct direct *direct)
+static bool has_results(const struct call_directions *direct)
 {
 	return direct->plan.use_write_list && direct->call->nresults > 0;
 }
@@ -75,7 +60,7 @@ static uint32_t choose_placed(const struct weir_call *call)
 
 /* Plan the call with those taken out of its payload, of which 'placed' are laid into targets: the
  * layout has yet to be found. */
-static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
+static void take_out(struct call_directions *direct, uint32_t reduced, uint32_t placed)
 {
 	const struct weir_call *call = direct->call;
 
@@ -88,7 +73,7 @@ static void take_out(struct direct *direct, uint32_t reduced, uint32_t placed)
 }
 
 /* Header, and how many transmissions the items in targets and the payload take. */
-static bool lay_out(struct direct *direct)
+static bool lay_out(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
 	const struct rdma2_properties *peer = &call->conn->v2->peer;
@@ -120,7 +105,7 @@ static bool lay_out(struct direct *direct)
 	return true;
 }
 
-static bool size_call(struct direct *direct)
+static bool size_call(struct call_directions *direct)
 {
 	if (direct->placed)
 		return lay_out(direct);
@@ -133,7 +118,7 @@ static bool size_call(struct direct *direct)
 }
 
 /* Transmissions of the longest reply, with that minimum; 0: too many. */
-static uint32_t size_reply(struct direct *direct, uint32_t min_bytes)
+static uint32_t size_reply(struct call_directions *direct, uint32_t min_bytes)
 {
 	struct rtr_split split = {.send_bytes_max = direct->lead};
 	uint32_t targets = rtr_buffer_targets(own_buffer(direct)), count;
@@ -153,7 +138,7 @@ static uint32_t size_reply(struct direct *direct, uint32_t min_bytes)
 
 /* With the minimum for results, where that needs no more transmissions than without. False: it does
  * not fit. */
-static bool size_up(struct direct *direct)
+static bool size_up(struct call_directions *direct)
 {
 	uint32_t least = size_reply(direct, 0);
 
@@ -165,7 +150,7 @@ static bool size_up(struct direct *direct)
 
 /* Targets of this side's for the longest results that memory is offered for, up to so many bytes of
  * each. */
-static uint32_t count_targets(const struct direct *direct, uint32_t most)
+static uint32_t count_targets(const struct call_directions *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
 	uint32_t targets = rtr_buffer_targets(own), n = 0;
@@ -187,7 +172,7 @@ static uint32_t count_targets(const struct direct *direct, uint32_t most)
 }
 
 /* Whether results are so few that any device gathers them, and none is longer than 'most'. */
-static bool may_be_placed(const struct direct *direct, uint32_t most)
+static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 {
 	uint32_t n = 0;
 
@@ -202,7 +187,7 @@ static bool may_be_placed(const struct direct *direct, uint32_t most)
 }
 
 /* What is to be asked for results: whether that can be, given all else. */
-static bool ask(struct direct *direct, enum rtr_type results_by)
+static bool ask(struct call_directions *direct, enum rtr_type results_by)
 {
 	const struct weir_conn *conn = direct->call->conn;
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -233,7 +218,7 @@ static bool ask(struct direct *direct, enum rtr_type results_by)
 
 /* Up to which length results come in targets, by their size: those of as many transmissions as the
  * reply may have. */
-static void set_size(struct direct *direct)
+static void set_size(struct call_directions *direct)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
 	const struct rtr_costs costs = requester_costs(direct->call->conn->ep.engine);
@@ -245,7 +230,7 @@ static void set_size(struct direct *direct)
 }
 
 /* Bytes of items that don't come in one piece, as they take targets of several transmissions. */
-static uint64_t apart_bytes(const struct direct *direct)
+static uint64_t apart_bytes(const struct call_directions *direct)
 {
 	uint64_t bytes = 0;
 
@@ -261,7 +246,7 @@ static uint64_t apart_bytes(const struct direct *direct)
 }
 
 /* Whether several transmissions cost no more than the chunks that they save. */
-static bool is_worth_it(struct direct *direct)
+static bool is_worth_it(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
 	const struct rtr_costs costs = requester_costs(call->conn->ep.engine);
@@ -291,7 +276,7 @@ static bool is_worth_it(struct direct *direct)
 	return false;
 }
 
-static bool try(struct direct *direct, enum rtr_type results_by)
+static bool try(struct call_directions *direct, enum rtr_type results_by)
 {
 	if (!ask(direct, results_by) || !size_up(direct) || !is_worth_it(direct))
 		return false;
@@ -300,7 +285,7 @@ static bool try(struct direct *direct, enum rtr_type results_by)
 }
 
 /* The best way that there is; false: none but the base. */
-static bool choose(struct direct *direct)
+static bool choose(struct call_directions *direct)
 {
 	static const enum rtr_type ways[] = {RTR_TBSN, RTR_BYSIZE, RTR_EXRW};
 	const struct weir_call *call = direct->call;
@@ -321,34 +306,47 @@ static bool choose(struct direct *direct)
 	return false;
 }
 
-/* Whether anything of it could go so at all. */
-static bool is_candidate(const struct weir_call *call)
+bool call_may_have_directions(const struct weir_call *call, uint32_t reply_count_max)
 {
 	const struct conn_v2 *v2 = call->conn->v2;
 	const bool has_results = call->plan.use_write_list && call->nresults > 0;
 
 	if (!v2->extends || !v2->asks || call->avoids_extension ||
-	    (call->plan.need_reply_chunk && call_reply_count_max(call->conn) == 1))
+	    (call->plan.need_reply_chunk && reply_count_max == 1))
 		return false;
 	return call->plan.reduced || has_results || choose_placed(call);
 }
 
-/* It is as it was. */
-static void undo(struct weir_call *call, const struct reduce_call_plan *base)
+void call_directions_begin(struct call_directions *direct, struct weir_call *call,
+			   const struct reduce_call_in *in)
 {
-	call_release_extra(call);
-	call->has_extra = true;
-	call->plan = *base;
+	struct weir_conn *conn = call->conn;
+
+	*direct = (struct call_directions){.call = call, .whole = *in, .base = call->plan};
+	direct->whole.call_inline_bytes = conn->send_inline;
+	direct->reduce = (struct rtr_reduce_call){
+		.in = &direct->whole, .plan = &direct->plan, .base = conn->v2->rtr_base};
 }
 
-/* What the way that was chosen takes. NULL, or the counter of what is wanting. */
-static uint64_t *take(struct direct *direct)
+uint64_t *call_directions_choose(struct call_directions *direct, uint32_t count_max,
+				 uint32_t reply_count_max)
+{
+	struct weir_engine_stats *stats = &call_engine(direct->call)->stats;
+
+	direct->count_max = count_max;
+	direct->reply_count_max = reply_count_max;
+	direct->is_dear = false;
+	if (choose(direct))
+		return NULL;
+	return direct->is_dear ? &stats->fallbacks_costs : &stats->fallbacks_limits;
+}
+
+uint64_t *call_directions_take(const struct call_directions *direct)
 {
 	struct weir_call *call = direct->call;
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
 
 	if (call_place_header(call, direct->bytes) != 0)
-		return &stats->fallbacks_buffers;
+		return &call_engine(call)->stats.fallbacks_buffers;
 	call->header_bytes = direct->bytes;
 	call->lead_bytes = direct->split.send_bytes_max;
 	call->has_lists = true;
@@ -357,70 +355,31 @@ static uint64_t *take(struct direct *direct)
 	call->results_by = direct->reduce.results_by;
 	call->extension = direct->reduce.base;
 	call->reply_count_max = 1;
-	if (direct->count > 1 || direct->reply_count > 1) {
-		uint64_t *wanting = call_take_group(call, direct->count, direct->reply_count);
-
-		if (wanting)
-			return wanting;
-	}
-	return direct->count == 1 && call->placed && !call_can_place(call)
-		       ? &stats->fallbacks_limits
-		       : NULL;
+	return NULL;
 }
 
-/* By the best way within so many transmissions. NULL, or why it is none; the call is as it was
- * then. */
-static uint64_t *directions_prepare(struct direct *direct, uint32_t count_max,
-				    uint32_t reply_count_max)
+void call_directions_undo(const struct call_directions *direct)
 {
-	const struct reduce_call_plan base = direct->call->plan;
-	struct weir_engine_stats *stats = &direct->call->conn->ep.engine->stats;
-	uint64_t *wanting;
-
-	direct->count_max = count_max;
-	direct->reply_count_max = reply_count_max;
-	direct->is_dear = false;
-	if (!choose(direct))
-		return direct->is_dear ? &stats->fallbacks_costs : &stats->fallbacks_limits;
-	wanting = take(direct);
-	if (wanting)
-		undo(direct->call, &base);
-	return wanting;
+	call_release_extra(direct->call);
+	direct->call->has_extra = true;
+	direct->call->plan = direct->base;
 }
 
-bool call_prepare_directions(struct weir_call *call, const struct reduce_call_in *in)
+void call_directions_finish(struct call_directions *direct)
 {
-	struct weir_conn *conn = call->conn;
-	struct weir_engine *engine = conn->ep.engine;
-	const uint32_t count_max = call_count_max(conn),
-		       reply_count_max = call_reply_count_max(conn);
-	struct direct direct = {.call = call, .whole = *in};
-	uint64_t *wanting;
-	bool names_results;
+	struct weir_call *call = direct->call;
+	struct weir_engine_stats *stats = &call_engine(call)->stats;
+	bool names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
 
-	if (!is_candidate(call))
-		return false;
-	direct.whole.call_inline_bytes = conn->send_inline;
-	direct.reduce = (struct rtr_reduce_call){
-		.in = &direct.whole, .plan = &direct.plan, .base = conn->v2->rtr_base};
-	wanting = directions_prepare(&direct, count_max, reply_count_max);
-	if (wanting)
-		++*wanting;
-	if (wanting && (count_max > 1 || reply_count_max > 1))
-		wanting = directions_prepare(&direct, 1, 1);
-	if (wanting)
-		return false;
-	direct.reduce.split = &direct.split;
-	direct.reduce.count = direct.count;
-	direct.reduce.reply_count = direct.reply_count;
-	rtr_reduce_call_encode(&direct.reduce, call->xid, requester_of(conn)->credits.wanted,
+	direct->reduce.split = &direct->split;
+	direct->reduce.count = direct->count;
+	direct->reduce.reply_count = direct->reply_count;
+	rtr_reduce_call_encode(&direct->reduce, call->xid, requester_of(call->conn)->credits.wanted,
 			       call->header);
-	names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
 	if (call->window_bindings)
 		call_plan_chunks(call, call->plan.reduced & ~call->placed, names_results);
 	call->is_exposed =
 		(call->plan.reduced & ~call->placed) || (names_results && call->nresults > 0);
-	engine->stats.extended_calls++;
-	engine->stats.directed_calls++;
-	return true;
+	stats->extended_calls++;
+	stats->directed_calls++;
 }

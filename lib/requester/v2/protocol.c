@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol of connections that may speak version 2, and which table a new connection has. */
-#include "call_ext.h"
 #include "call_shape.h"
 #include "compiler.h"
+#include "directions.h"
 #include "rdma2.h"
 
 static uint32_t v2_first_credits(const struct weir_conn *conn)
@@ -40,9 +40,51 @@ static bool v2_prepare_shape(struct weir_call *call)
 	return true;
 }
 
+/* Prepares the call by the best way within so many transmissions. Returns NULL; or the counter of
+ * what is wanting, and the call is as it was before. */
+static uint64_t *try_directions(struct call_directions *direct, uint32_t count_max,
+				uint32_t reply_count_max)
+{
+	struct weir_call *call = direct->call;
+	uint64_t *wanting = call_directions_choose(direct, count_max, reply_count_max);
+
+	if (wanting)
+		return wanting;
+	wanting = call_directions_take(direct);
+	if (!wanting && (direct->count > 1 || direct->reply_count > 1))
+		wanting = call_take_group(call, direct->count, direct->reply_count);
+	if (!wanting && direct->count == 1 && call->placed && !call_can_place(call))
+		wanting = &call_engine(call)->stats.fallbacks_limits;
+	if (wanting)
+		call_directions_undo(direct);
+	return wanting;
+}
+
+/* Where several transmissions can't be had, one may do. */
+static bool prepare_directions(struct weir_call *call, const struct reduce_call_in *in)
+{
+	const uint32_t count_max = call_count_max(call->conn),
+		       reply_count_max = call_reply_count_max(call->conn);
+	struct call_directions direct;
+	uint64_t *wanting;
+
+	if (!call_may_have_directions(call, reply_count_max))
+		return false;
+	call_directions_begin(&direct, call, in);
+	wanting = try_directions(&direct, count_max, reply_count_max);
+	if (wanting)
+		++*wanting;
+	if (wanting && (count_max > 1 || reply_count_max > 1))
+		wanting = try_directions(&direct, 1, 1);
+	if (wanting)
+		return false;
+	call_directions_finish(&direct);
+	return true;
+}
+
 static bool v2_prepare(struct weir_call *call, const struct reduce_call_in *in)
 {
-	return call_prepare_directions(call, in) || call_prepare_group(call);
+	return prepare_directions(call, in) || call_prepare_group(call);
 }
 
 static void v2_transmit(struct weir_call *call)
