@@ -19,6 +19,7 @@
 #include "rdma1.h"
 
 struct call_content;
+struct call_message;
 struct mem_buf;
 struct fabric_sge;
 struct rdma1_read_segment;
@@ -36,8 +37,8 @@ struct weir_request;
 struct weir_result;
 
 /* When a call that is queued may be sent; OTHER: look at the first one of the queue, which may be
- * another; BY_BASE: it can't have what the extension takes. */
-enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER, RESEND_BY_BASE };
+ * another; ANEW: not as it was prepared, its header is to be made anew. */
+enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER, RESEND_ANEW };
 
 /* What a message is to a requester. */
 enum reply_kind {
@@ -110,20 +111,22 @@ struct conn_protocol {
 	uint32_t (*first_credits)(const struct weir_conn *conn);
 	/* The device is out of it, and it is to be remade. */
 	void (*on_suspend)(struct weir_conn *conn);
-	/* Where via_protocol: */
-	/* Choose the form and write the header: of a call that may have a shape (call_shape.h); of
-	 * one with that plan. False: call_encode.c is to do it. */
+	/* Lay out a call that has a shape (call_shape.h). False: it has none. */
 	bool (*prepare_shape)(struct weir_call *call);
+	/* Choose the form of a call with that plan and write its header. False: call_encode.c is to
+	 * do it, by the plan. */
 	bool (*prepare)(struct weir_call *call, const struct reduce_call_in *in);
 	/* The header is written, 'extra_bytes' behind its start, as version 1 has it. */
 	void (*finish_header)(struct weir_call *call);
-	/* Send a call that call_goes_apart(). */
-	void (*transmit)(struct weir_call *call);
-	/* Claim the credits of a call that takes several. Returns NOW, LATER or BY_BASE. */
+	/* Gather the message of a call, before its windows are bound. False: it waits for a buffer.
+	 * Then queue its Sends. */
+	bool (*gather)(struct weir_call *call, struct call_message *msg);
+	void (*send)(struct weir_call *call, const struct call_message *msg);
+	/* Claim the credits of a call, which may take several. Returns NOW, LATER or ANEW. */
 	enum resend (*claim_credits)(struct weir_call *call);
 	/* Give back what a call has by the protocol. */
 	void (*release_call)(struct weir_call *call);
-	/* Where keys stand in the header of a call that has an extension, as rdma1_handles(). */
+	/* Where keys stand in the header of a call, as rdma1_handles(). */
 	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max);
 	/* This key of its header's was made for it alone. */
 	void (*name_key)(struct weir_call *call, uint32_t rkey);
@@ -131,9 +134,9 @@ struct conn_protocol {
 	 * as its call waited. */
 	enum reply_kind (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 					 uint32_t inv_rkey, bool is_again, struct reply_in *in);
-	/* Read a reply of several transmissions, of which the first has 'len' bytes: its credits,
-	 * and what the call ends with. 'content' NULL: the credits alone. False: another reply is
-	 * to come. */
+	/* For GROUP alone: read a reply of several transmissions, of which the first has 'len'
+	 * bytes: its credits, and what the call ends with. 'content' NULL: the credits alone.
+	 * False: another reply is to come. */
 	bool (*read_group)(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
 			   uint32_t *credit, struct call_content *content,
 			   struct weir_result *result);

@@ -9,7 +9,8 @@
  *   call_complete.c    calls 'done' and frees the call
  *   retransmit.c       puts a call back into the queue
  *
- * v2/ does these steps where a connection speaks version 2. Steps take and give back what a call
+ * The table of the connection's protocol (lib/conn/protocol.h) has the steps that depend on it: it
+ * is version1.c's, or v2's. Steps take and give back what a call
  * owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c brings
  * the events of a connection to its calls. call_fast.c does at once what most calls need, and
  * leaves any other call to this file.
@@ -34,34 +35,6 @@ static void revoke(struct weir_call *call)
 {
 	call->inv_tx.done = on_revoked;
 	call_revoke(call);
-}
-
-/* Frees a call after its 'done': at once, or when the device has completed its Send. */
-static void free_when_sent(struct weir_call *call)
-{
-	call->state = CALL_SENDING;
-	if (call->is_send_done)
-		call_release(call);
-}
-
-/* Ends a call that exposes nothing. If a reply may still come, it keeps its slot as a zombie. */
-static void give_up(struct weir_call *call)
-{
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
-	const struct weir_result result = {.status = call->is_cancelled ? -ECANCELED : -ETIMEDOUT};
-
-	requester_of(call->conn)->nactive--;
-	stats->calls_completed++;
-	stats->calls_failed++;
-	if (call->is_refused) { /* the responder does not have the call and will not reply */
-		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		call->state = CALL_COMPLETING;
-		call->done(call, &result, call->arg);
-		free_when_sent(call);
-		return;
-	}
-	call->state = CALL_ZOMBIE;
-	call->done(call, &result, call->arg);
 }
 
 /* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
@@ -92,7 +65,7 @@ void call_time_out(struct weir_call *call)
 		   !SEEDED_BUG(8)) {
 		conn_fail(conn, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else {
-		give_up(call);
+		call_give_up(call);
 	}
 }
 
@@ -118,10 +91,10 @@ static inline void mark_sent(struct weir_call *call)
 	call_engine(call)->stats.calls_sent++;
 }
 
-/* Queues the Send of a call. Returns false if the call must wait for a buffer or for windows. */
+/* Queues the Sends of a call. Returns false if the call must wait for a buffer or for windows. */
 static bool transmit(struct weir_call *call)
 {
-	bool is_apart = unlikely(call->has_extra) && call->extension != 0 && call_goes_apart(call);
+	const struct conn_protocol *protocol = call->conn->protocol;
 	struct call_message msg;
 
 	if (call_lacks_windows(call)) {
@@ -129,14 +102,11 @@ static bool transmit(struct weir_call *call)
 		return false;
 	}
 	call->tx.done = on_sent;
-	if (!is_apart && !call_gather(call, &msg))
+	if (!protocol->gather(call, &msg))
 		return false;
 	if (call->nwindow_bindings > 0)
 		call_bind_windows(call);
-	if (is_apart)
-		call->conn->protocol->transmit(call);
-	else
-		call_send(call, &msg);
+	protocol->send(call, &msg);
 	mark_sent(call);
 	return true;
 }
@@ -227,11 +197,10 @@ static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
 
-	if (when == RESEND_NOW && call->more > 0)
+	if (when == RESEND_NOW)
 		when = call->conn->protocol->claim_credits(call);
-	if (when != RESEND_BY_BASE)
+	if (when != RESEND_ANEW)
 		return when;
-	call->avoids_extension = true;
 	call_drop_header(call);
 	return RESEND_OTHER;
 }
@@ -287,7 +256,7 @@ int call_submit_any(struct weir_call *call)
 		return -ENOSPC;
 	if (unlikely(conn->ep.blockers.is_idle))
 		requester_wake(conn);
-	is_shaped = call_prepare_shape(call);
+	is_shaped = conn->protocol->prepare_shape(call);
 	if (!is_shaped) {
 		int rc = call_prepare(call);
 
@@ -338,7 +307,7 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 	}
 	call_take_credits(req, call, hdr);
 	if (is_given_up)
-		free_when_sent(call);
+		call_free_when_sent(call);
 	else
 		call_complete(call, &result);
 	requester_go_on(req);
@@ -353,14 +322,14 @@ static bool must_wait(const struct weir_call *call)
 }
 
 /* The reply came, and it may have to wait: then it is kept, and the call's keys are invalidated. */
-static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_group)
+static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_chain)
 {
 	bool is_new = call->state == CALL_SENT;
 
 	if (!must_wait(call))
 		return false;
 	call->state = CALL_REPLIED;
-	call->is_reply_group |= is_group;
+	call->is_reply_chain |= is_chain;
 	call->reply = reply;
 	call->reply_bytes = bytes;
 	if (call->nvalid > 0 && is_new)
@@ -386,12 +355,12 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	if (!credit_reply(&req->credits, credit))
 		conn->ep.engine->stats.zero_grants++;
 	if (is_given_up) {
-		free_when_sent(call);
+		call_free_when_sent(call);
 	} else if (is_last) {
 		call_complete(call, &result);
 	} else {
 		/* The responder has it none the less. */
-		call->is_reply_group = false;
+		call->is_reply_chain = false;
 		req->credits.in_flight += 1 + call->more;
 	}
 	conn_chain_done(conn, chain);
@@ -418,12 +387,11 @@ static void on_refused(struct weir_call *call)
 	call->conn->got_message = true;
 	if (call->state == CALL_ZOMBIE) {
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
-		free_when_sent(call);
+		call_free_when_sent(call);
 	} else if (call->state == CALL_REVOKING) {
-		call->is_refused = true; /* give_up() then waits for no reply */
+		call->is_refused = true; /* call_give_up() then waits for no reply */
 	} else if (call->state == CALL_SENT && !call->is_refused) {
 		call_engine(call)->stats.fallbacks_refused++;
-		call->avoids_extension = true;
 		call->is_refused = true;
 		if (call->nvalid > 0)
 			revoke(call);
@@ -432,19 +400,49 @@ static void on_refused(struct weir_call *call)
 	}
 }
 
-/* False: it is yet to be dealt with, by its header. */
-static bool receive_by_protocol(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
-				uint32_t inv_rkey, bool is_again, struct reply_in *in)
+/* A message that may be the reply to a call, by its header. */
+static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
+		      const struct reply_in *in)
 {
-	switch (conn->protocol->receive_reply(conn, buf, len, inv_rkey, is_again, in)) {
+	struct weir_engine *engine = conn->ep.engine;
+	struct weir_call *call = NULL;
+	bool is_kept = false;
+
+	if (in->verdict == RDMA1_V_OK)
+		call = call_find(requester_of(conn), in->hdr.xid);
+	if (!call || !call_waits_for_reply(call)) {
+		engine->stats.dropped++;
+		engine->stats.replies_unmatched += in->verdict == RDMA1_V_OK;
+	} else {
+		if (unlikely(inv_rkey != 0) && call_key_ended(call, inv_rkey))
+			inv_rkey = 0;
+		is_kept = keep_reply(call, buf, len, false);
+		if (!is_kept)
+			end_by_reply(call, &in->hdr, buf, len);
+	}
+	/* A key that is not of the call that was replied to: another call's, or none that was in
+	 * use (RFC 8797). */
+	if (unlikely(inv_rkey != 0))
+		conn_fail(conn, -EPROTO);
+	if (!is_kept)
+		conn_recv_done(conn, buf);
+}
+
+static void on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
+		       bool is_again)
+{
+	struct reply_in in;
+
+	switch (conn->protocol->receive_reply(conn, buf, len, inv_rkey, is_again, &in)) {
 	case REPLY_MESSAGE:
-		return false;
+		on_header(conn, buf, len, inv_rkey, &in);
+		break;
 	case REPLY_GROUP:
-		if (!keep_reply(in->call, in->chain, in->chain_bytes, true))
-			end_by_group(in->call, in->chain, in->chain_bytes);
+		if (!keep_reply(in.call, in.chain, in.chain_bytes, true))
+			end_by_group(in.call, in.chain, in.chain_bytes);
 		break;
 	case REPLY_REFUSED:
-		on_refused(in->call);
+		on_refused(in.call);
 		conn_recv_done(conn, buf);
 		break;
 	case REPLY_SHRUNK:
@@ -453,44 +451,6 @@ static bool receive_by_protocol(struct weir_conn *conn, struct mem_buf *buf, uin
 	case REPLY_NONE:
 		break;
 	}
-	return true;
-}
-
-static void on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
-		       bool is_again)
-{
-	struct weir_engine *engine = conn->ep.engine;
-	struct weir_call *call = NULL;
-	bool is_kept = false;
-	struct reply_in in;
-
-	if (unlikely(conn->via_protocol)) {
-		if (receive_by_protocol(conn, buf, len, inv_rkey, is_again, &in))
-			return;
-	} else {
-		enum rdma1_reason reason;
-
-		in.verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &engine->limits, &in.hdr,
-					  &reason);
-	}
-	if (in.verdict == RDMA1_V_OK)
-		call = call_find(requester_of(conn), in.hdr.xid);
-	if (!call || !call_waits_for_reply(call)) {
-		engine->stats.dropped++;
-		engine->stats.replies_unmatched += in.verdict == RDMA1_V_OK;
-	} else {
-		if (unlikely(inv_rkey != 0) && call_key_ended(call, inv_rkey))
-			inv_rkey = 0;
-		is_kept = keep_reply(call, buf, len, false);
-		if (!is_kept)
-			end_by_reply(call, &in.hdr, buf, len);
-	}
-	/* A key that is not of the call that was replied to: another call's, or none that was in
-	 * use (RFC 8797). */
-	if (unlikely(inv_rkey != 0))
-		conn_fail(conn, -EPROTO);
-	if (!is_kept)
-		conn_recv_done(conn, buf);
 }
 
 out_of_line void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -504,7 +464,7 @@ static void take_reply(struct weir_call *call)
 {
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
-	if (call->is_reply_group)
+	if (call->is_reply_chain)
 		end_by_group(call, call->reply, call->reply_bytes);
 	else
 		on_message(call->conn, call->reply, call->reply_bytes, 0, true);
@@ -543,7 +503,7 @@ static void on_revoked(struct conn_tx *tx, int error)
 	call->conn->ep.engine->stats.keys_ended_local += call->nvalid;
 	call_keys_gone(call);
 	if (call->state == CALL_REVOKING)
-		give_up(call);
+		call_give_up(call);
 	else if (call->is_refused && call->state == CALL_SENT && call->is_send_done)
 		requeue_refused(call);
 	else

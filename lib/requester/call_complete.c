@@ -56,3 +56,29 @@ void call_fail(struct weir_call *call, int status)
 		call->is_send_done = true;
 	call_complete(call, &result);
 }
+
+void call_free_when_sent(struct weir_call *call)
+{
+	call->state = CALL_SENDING;
+	if (call->is_send_done)
+		call_release(call);
+}
+
+void call_give_up(struct weir_call *call)
+{
+	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	const struct weir_result result = {.status = call->is_cancelled ? -ECANCELED : -ETIMEDOUT};
+
+	requester_of(call->conn)->nactive--;
+	stats->calls_completed++;
+	stats->calls_failed++;
+	if (call->is_refused) { /* the responder does not have the call and will not reply */
+		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
+		call->state = CALL_COMPLETING;
+		call->done(call, &result, call->arg);
+		call_free_when_sent(call);
+		return;
+	}
+	call->state = CALL_ZOMBIE;
+	call->done(call, &result, call->arg);
+}

@@ -174,8 +174,7 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 				call->plan.need_reply_chunk ? &reply : NULL, call->header + extra,
 				call->plan.header_bytes, &call->header_bytes);
 	call->header_bytes += extra;
-	if (unlikely(extra > 0))
-		call->conn->protocol->finish_header(call);
+	call->conn->protocol->finish_header(call);
 	if (rc == 0 && call->window_bindings)
 		plan_window_bindings(call, &list);
 	return rc;
@@ -223,8 +222,6 @@ static out_of_line bool lay_out_copied(struct weir_call *call)
 
 bool call_prepare_shape(struct weir_call *call)
 {
-	if (unlikely(call->conn->extra_bytes > 0))
-		return call->conn->protocol->prepare_shape(call);
 	if ((call->nitems | call->nresults) == 0)
 		return call_lay_out_shape(call, SHAPE_INLINE, 0);
 	if (call->nitems == 0)
@@ -254,7 +251,7 @@ static int prepare_message(struct weir_call *call)
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
-	if (rc == 0 && unlikely(conn->via_protocol) && conn->protocol->prepare(call, &in))
+	if (rc == 0 && conn->protocol->prepare(call, &in))
 		return 0;
 	if (rc == 0)
 		rc = write_header(call, &in);

@@ -143,8 +143,7 @@ void call_release_extra(struct weir_call *call)
 	put_buf(&call->long_reply);
 	put_buf(&call->reply_copy);
 	drop_windows(call);
-	if (unlikely(call->conn->via_protocol))
-		call->conn->protocol->release_call(call);
+	call->conn->protocol->release_call(call);
 	call->has_extra = false;
 }
 

@@ -31,9 +31,9 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		return call_is_one_offered(call, &one);
 	}
 	if (hdr->nwrite_chunks == 0) {
-		/* To directions for results it is no answer but this: none was placed. */
+		/* Where no chunks were offered, this says that no result was placed. */
 		for (; i < offered; i++)
-			item_bytes[i] = call->extension != 0 ? WEIR_ITEM_INLINE : 0;
+			item_bytes[i] = call->asks_without_chunks ? WEIR_ITEM_INLINE : 0;
 		return true;
 	}
 	if (hdr->nwrite_chunks != offered)
@@ -113,14 +113,11 @@ static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 		conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
 }
 
-/*
- * Whether the reply has a Reply chunk or used Write chunks where the call offered none. Directions
- * for results are no chunks.
- */
+/* Whether the reply has a Reply chunk or used Write chunks where the call offered none. */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
-	uint32_t offered = call->plan.use_write_list && call->extension == 0 ? call->nresults : 0,
-		 i = 0;
+	bool offers_list = call->plan.use_write_list && !call->asks_without_chunks;
+	uint32_t offered = offers_list ? call->nresults : 0, i = 0;
 	struct rdma1_segment_iter segments;
 	struct rdma1_write_iter chunks;
 

@@ -31,10 +31,7 @@ _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 static uint32_t find_handles(const struct weir_call *call,
 			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
 {
-	if (call->extension != 0)
-		return call->conn->protocol->find_handles(call, handles, CALL_WINDOW_BINDINGS_MAX);
-	return rdma1_handles(call->header + call->conn->extra_bytes, handles,
-			     CALL_WINDOW_BINDINGS_MAX);
+	return call->conn->protocol->find_handles(call, handles, CALL_WINDOW_BINDINGS_MAX);
 }
 
 /* The connection's keys, which hold as long as it does. */
@@ -78,8 +75,7 @@ void call_bind_windows(struct weir_call *call)
 		if (window_binding->copy)
 			*window_binding->copy = window_binding->mw->rkey;
 	}
-	if (unlikely(call->conn->via_protocol))
-		call->conn->protocol->name_key(call, call->window_bindings[0].mw->rkey);
+	call->conn->protocol->name_key(call, call->window_bindings[0].mw->rkey);
 	engine->stats.windows_bound += call->nwindow_bindings;
 }
 

@@ -183,15 +183,16 @@ struct weir_call {
 	uint64_t needs_header_ns; /* since when it is stale */
 	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with
 			    its Sends. REVOKING: no reply is to come */
-	bool is_reply_group; /* REPLIED: 'reply' is a chain of transmissions */
+	bool is_reply_chain; /* REPLIED: 'reply' is a chain of several receives */
 	bool is_revoking;    /* exposures are being invalidated */
 
 	/* by an extension of the protocol: the files in v2/ */
 	uint32_t extension; /* whose operations it is sent with; 0: by the base protocol */
 	uint32_t placed;    /* pieces that are laid into targets of the peer's, bit i for piece i */
-	uint32_t results_by; /* what was asked for results with memory; 0: explicit RDMA */
-	uint32_t more;	     /* transmissions beyond the first, a credit each */
-	bool has_lists;	     /* its header has items or directions */
+	uint32_t results_by;	  /* what was asked for results with memory; 0: explicit RDMA */
+	uint32_t more;		  /* transmissions beyond the first, a credit each */
+	bool has_lists;		  /* its header has items or directions */
+	bool asks_without_chunks; /* its results are asked for otherwise than by Write chunks */
 	uint32_t op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where
 					     these end */
 	bool has_reported;		  /* an error about its reply */
@@ -423,12 +424,6 @@ bool requester_is_stuck(const struct weir_conn *conn);
  * blockers have 'has_probe'. */
 bool requester_probe_in_flight(struct weir_conn *conn);
 
-/* Of a call that has an extension: whether it is not sent as others are. */
-static inline bool call_goes_apart(const struct weir_call *call)
-{
-	return call->more > 0 || call->placed != 0;
-}
-
 /* Returns the maximum number of SGEs that the Sends of a call need. */
 static inline uint32_t call_sges_max(const struct weir_call *call)
 {
@@ -502,6 +497,11 @@ void call_keys_gone(struct weir_call *call);
 
 /* call_complete.c */
 void call_complete(struct weir_call *call, const struct weir_result *result);
+/* Ends a call that exposes nothing, by its time-out or because it was cancelled. If a reply may
+ * still come, it keeps its slot as a zombie. */
+void call_give_up(struct weir_call *call);
+/* Frees a call after its 'done': at once, or when the device has completed its Send. */
+void call_free_when_sent(struct weir_call *call);
 void call_fail(struct weir_call *call, int status);
 
 /* credits_wanted.c: where receives are shared */

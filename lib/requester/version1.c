@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol of connections that speak version 1 alone. */
+#include "call_read_reply.h"
 #include "requester.h"
 
 static uint32_t v1_first_credits(const struct weir_conn *conn)
@@ -13,8 +14,64 @@ static void v1_on_suspend(struct weir_conn *conn)
 	(void)conn;
 }
 
+static bool v1_prepare(struct weir_call *call, const struct reduce_call_in *in)
+{
+	(void)call;
+	(void)in;
+	return false;
+}
+
+static void v1_finish_header(struct weir_call *call)
+{
+	(void)call;
+}
+
+static enum resend v1_claim_credits(struct weir_call *call)
+{
+	(void)call;
+	return RESEND_NOW;
+}
+
+static void v1_release_call(struct weir_call *call)
+{
+	(void)call;
+}
+
+static uint32_t v1_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
+{
+	return rdma1_handles(call->header, handles, max);
+}
+
+static void v1_name_key(struct weir_call *call, uint32_t rkey)
+{
+	(void)call;
+	(void)rkey;
+}
+
+static enum reply_kind v1_receive_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
+					uint32_t inv_rkey, bool is_again, struct reply_in *in)
+{
+	enum rdma1_reason reason;
+
+	(void)inv_rkey;
+	(void)is_again;
+	in->verdict = rdma1_decode(buf->data, len, RDMA1_REPLY, &conn->ep.engine->limits, &in->hdr,
+				   &reason);
+	return REPLY_MESSAGE;
+}
+
 const struct conn_protocol requester_version1 = {
 	CONN_PROTOCOL_V1,
 	.first_credits = v1_first_credits,
 	.on_suspend = v1_on_suspend,
+	.prepare_shape = call_prepare_shape,
+	.prepare = v1_prepare,
+	.finish_header = v1_finish_header,
+	.gather = call_gather,
+	.send = call_send,
+	.claim_credits = v1_claim_credits,
+	.release_call = v1_release_call,
+	.find_handles = v1_find_handles,
+	.name_key = v1_name_key,
+	.receive_reply = v1_receive_reply,
 };

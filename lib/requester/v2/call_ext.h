@@ -39,8 +39,8 @@ uint32_t call_reply_count_max(const struct weir_conn *conn);
 /* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its
  * message, or its reply, in a chunk. False: the base it is. */
 bool call_prepare_group(struct weir_call *call);
-/* The plan is of a group, each transmission of which takes a credit. LATER: they are with calls in
- * flight; OTHER: it is to be prepared once more, by the base. */
+/* Each transmission of a call takes a credit. LATER: they are with calls in flight; ANEW: it is to
+ * be prepared once more, and goes by the base. */
 enum resend call_claim_credits(struct weir_call *call);
 /* As call_send(), of a call in several transmissions; it need not wait. */
 void call_transmit_group(struct weir_call *call);

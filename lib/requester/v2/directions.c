@@ -350,6 +350,7 @@ uint64_t *call_directions_take(const struct call_directions *direct)
 	call->header_bytes = direct->bytes;
 	call->lead_bytes = direct->split.send_bytes_max;
 	call->has_lists = true;
+	call->asks_without_chunks = true;
 	call->placed = direct->placed;
 	call->plan = direct->plan;
 	call->results_by = direct->reduce.results_by;

@@ -23,13 +23,16 @@ static void v2_on_suspend(struct weir_conn *conn)
 
 static void v2_finish_header(struct weir_call *call)
 {
-	rdma2_write_over(call->header, RDMA1_CALL, 0);
+	if (call->conn->extra_bytes > 0)
+		rdma2_write_over(call->header, RDMA1_CALL, 0);
 }
 
 static bool v2_prepare_shape(struct weir_call *call)
 {
 	bool has_results = call->nresults > 0;
 
+	if (call->conn->extra_bytes == 0) /* the peer speaks version 1 */
+		return call_prepare_shape(call);
 	/* A result that is asked for by a direction is not one for a Write chunk. */
 	if (call->nitems > 0 || (has_results && call->conn->v2->asks))
 		return false;
@@ -87,12 +90,20 @@ static bool v2_prepare(struct weir_call *call, const struct reduce_call_in *in)
 	return prepare_directions(call, in) || call_prepare_group(call);
 }
 
-static void v2_transmit(struct weir_call *call)
+/* A call in several transmissions, or with data that are placed, is gathered when it is sent. */
+static bool v2_gather(struct weir_call *call, struct call_message *msg)
+{
+	return call->more > 0 || call->placed != 0 || call_gather(call, msg);
+}
+
+static void v2_send(struct weir_call *call, const struct call_message *msg)
 {
 	if (call->more > 0)
 		call_transmit_group(call);
-	else
+	else if (call->placed != 0)
 		call_transmit_placed(call);
+	else
+		call_send(call, msg);
 }
 
 static void v2_put_buf(struct mem_buf **buf)
@@ -117,13 +128,16 @@ static void v2_release_call(struct weir_call *call)
 	call->placed = 0;
 	call->results_by = 0;
 	call->is_refused = false;
-	call->is_reply_group = false;
+	call->asks_without_chunks = false;
+	call->is_reply_chain = false;
 	call->has_reported = false;
 }
 
 static uint32_t v2_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
 {
-	return rtr_handles(call->header, handles, max);
+	return call->extension != 0
+		       ? rtr_handles(call->header, handles, max)
+		       : rdma1_handles(call->header + call->conn->extra_bytes, handles, max);
 }
 
 static void v2_name_key(struct weir_call *call, uint32_t rkey)
@@ -171,8 +185,14 @@ static out_of_line enum reply_kind v2_receive_reply(struct weir_conn *conn, stru
 						    uint32_t len, uint32_t inv_rkey, bool is_again,
 						    struct reply_in *in)
 {
-	if (conn->vers == RDMA2_VERSION)
-		return receive(conn, buf, len, inv_rkey, is_again, in);
+	if (conn->vers == RDMA2_VERSION) {
+		enum reply_kind kind = receive(conn, buf, len, inv_rkey, is_again, in);
+
+		/* It goes by the base, if call.c sends it again. */
+		if (kind == REPLY_REFUSED)
+			in->call->avoids_extension |= in->call->state == CALL_SENT;
+		return kind;
+	}
 	if (!requester_receive_v1(conn, buf, len, in))
 		return REPLY_MESSAGE;
 	conn_recv_done(conn, buf);
@@ -187,7 +207,8 @@ static const struct conn_protocol version2 = {
 	.prepare_shape = v2_prepare_shape,
 	.prepare = v2_prepare,
 	.finish_header = v2_finish_header,
-	.transmit = v2_transmit,
+	.gather = v2_gather,
+	.send = v2_send,
 	.claim_credits = call_claim_credits,
 	.release_call = v2_release_call,
 	.find_handles = v2_find_handles,

@@ -216,14 +216,15 @@ enum resend call_claim_credits(struct weir_call *call)
 {
 	const struct credit_requester *credits = &requester_of(call->conn)->credits;
 
-	if (credit_available(credits) > call->more)
+	if (call->more == 0 || credit_available(credits) > call->more)
 		return RESEND_NOW;
 	/* What is in flight brings them, and the base may not find what it needs: this call has
 	 * what it needs else. */
 	if (credits->granted > call->more && !has_chunks(call_engine(call)))
 		return RESEND_LATER;
 	call_engine(call)->stats.fallbacks_credits++;
-	return RESEND_BY_BASE;
+	call->avoids_extension = true;
+	return RESEND_ANEW;
 }
 
 void call_transmit_group(struct weir_call *call)
