@@ -9,11 +9,11 @@
  *   call_complete.c    calls 'done' and frees the call
  *   retransmit.c       puts a call back into the queue
  *
- * The table of the connection's protocol (lib/conn/protocol.h) has the steps that depend on it: it
- * is version1.c's, or v2's. Steps take and give back what a call
- * owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c brings
- * the events of a connection to its calls. call_fast.c does at once what most calls need, and
- * leaves any other call to this file.
+ * Steps that differ from one version of the protocol to another are operations of the connection's
+ * table (lib/conn/protocol.h): version1.c or v2/protocol.c has it. Steps take and give back what a
+ * call owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c
+ * brings the events of a connection to its calls. call_fast.c does at once what most calls need,
+ * and leaves any other call to this file.
  */
 #include "call_complete.h"
 
