@@ -5,14 +5,13 @@
 #include <string.h>
 
 #include "alloc.h"
-#include "drc_peers.h"
 
 #define BLOCK_BYTES 64u
 #define NO_BLOCK    UINT32_MAX
 /* No reply takes more than this part of the bytes: one would push out too many others. */
 #define REPLY_PART 8u
 
-LIST_HEAD(drc_bucket, drc_entry);
+_Static_assert(DRC_SECRET_BYTES == crypto_generichash_KEYBYTES, "the key of a hash");
 
 /* In the blocks of a reply: this, then for each piece its kind and length, then the bytes. */
 struct reply {
@@ -24,23 +23,6 @@ struct stored_piece {
 	uint32_t kind;
 	uint32_t len;
 	uint32_t op;
-};
-
-struct drc {
-	struct drc_list free;
-	struct drc_peers peers;
-	uint32_t bucket_mask;
-	uint32_t nleft;	     /* entries that are not BUSY */
-	uint32_t bytes_max;  /* of a reply */
-	uint32_t free_block; /* the first one; NO_BLOCK: none is */
-	uint32_t nfree_blocks;
-	uint64_t seq;
-	uint8_t *blocks;
-	uint32_t *next; /* of a block: that of the same reply, or of the free ones */
-	uint8_t *reply; /* one in one piece: drc_reply() */
-	struct drc_bucket *buckets;
-	struct drc_entry *entries;
-	uint8_t secret[crypto_generichash_KEYBYTES];
 };
 
 static void free_all_blocks(struct drc *drc, uint32_t nblocks)
@@ -92,32 +74,6 @@ void drc_destroy(struct drc *drc)
 	mem_free(drc->buckets);
 	mem_free(drc->entries);
 	mem_free(drc);
-}
-
-const uint8_t *drc_secret(const struct drc *drc)
-{
-	return drc->secret;
-}
-
-static struct drc_bucket *bucket_of(struct drc *drc, const struct drc_key *key)
-{
-	uint32_t i;
-
-	memcpy(&i, key->hash, sizeof(i));
-	return &drc->buckets[i & drc->bucket_mask];
-}
-
-struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key)
-{
-	struct drc_entry *entry;
-
-	LIST_FOREACH(entry, bucket_of(drc, key), bucket)
-	{
-		if (entry->key.xid == key->xid &&
-		    memcmp(entry->key.hash, key->hash, DRC_HASH_BYTES) == 0)
-			return entry;
-	}
-	return NULL;
 }
 
 /* Take blocks off the list of free ones, of which there are enough. */
@@ -176,7 +132,7 @@ struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key, const uint
 	entry->state = DRC_BUSY;
 	entry->peer = drc_peer_get(&drc->peers, peer);
 	LIST_INIT(&entry->waiting);
-	LIST_INSERT_HEAD(bucket_of(drc, key), entry, bucket);
+	LIST_INSERT_HEAD(drc_bucket_of(drc, key), entry, bucket);
 	return entry;
 }
 
@@ -240,11 +196,6 @@ bool drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *piec
 	drc->nleft++;
 	drc_peer_add_done(&drc->peers, entry);
 	return reply.npieces == npieces;
-}
-
-uint32_t drc_left(const struct drc *drc)
-{
-	return drc->nleft;
 }
 
 uint32_t drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,

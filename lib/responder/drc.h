@@ -14,33 +14,29 @@
  * out its own replies first. One engine's; no locks.
  */
 
-#include <stdbool.h>
-#include <sys/queue.h>
+#include <string.h>
 
+#include "drc_peers.h"
 #include "piece.h"
 
-#define DRC_HASH_BYTES 16u
+#define DRC_SECRET_BYTES 32u
 
-struct drc;
-struct drc_peer;
-struct weir_request;
-
-enum drc_state { DRC_FREE, DRC_BUSY, DRC_DONE };
-
-struct drc_key {
-	uint32_t xid;
-	uint8_t hash[DRC_HASH_BYTES];
-};
-
-struct drc_entry {
-	struct drc_key key;
-	enum drc_state state;
-	struct drc_peer *peer;		   /* that made the call */
-	uint32_t first, last, nblocks;	   /* DONE: of the reply, in the cache's blocks */
-	uint64_t seq;			   /* DONE: counts up */
-	LIST_HEAD(, weir_request) waiting; /* BUSY: the same call, come once more */
-	LIST_ENTRY(drc_entry) bucket;
-	TAILQ_ENTRY(drc_entry) age; /* DONE: the peer's, oldest first; FREE */
+/* Users read what the functions below return. All else is for drc.c. */
+struct drc {
+	struct drc_list free;
+	struct drc_peers peers;
+	uint32_t bucket_mask;
+	uint32_t nleft;	     /* entries that are not BUSY */
+	uint32_t bytes_max;  /* of a reply */
+	uint32_t free_block; /* the first one; NO_BLOCK: none is */
+	uint32_t nfree_blocks;
+	uint64_t seq;
+	uint8_t *blocks;
+	uint32_t *next; /* of a block: that of the same reply, or of the free ones */
+	uint8_t *reply; /* one in one piece: drc_reply() */
+	struct drc_bucket *buckets;
+	struct drc_entry *entries;
+	uint8_t secret[DRC_SECRET_BYTES];
 };
 
 /* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping.
@@ -48,16 +44,43 @@ struct drc_entry {
 struct drc *drc_create(uint32_t nentries, uint64_t nbytes);
 void drc_destroy(struct drc *drc); /* NULL is allowed */
 
-/* The secret of its hashes. */
-const uint8_t *drc_secret(const struct drc *drc);
+/* Returns the secret of its hashes, which has DRC_SECRET_BYTES. */
+static inline const uint8_t *drc_secret(const struct drc *drc)
+{
+	return drc->secret;
+}
 
-/* NULL: no such call. */
-struct drc_entry *drc_find(struct drc *drc, const struct drc_key *key);
+/* Returns how many entries are not BUSY. */
+static inline uint32_t drc_left(const struct drc *drc)
+{
+	return drc->nleft;
+}
+
+static inline struct drc_bucket *drc_bucket_of(const struct drc *drc, const struct drc_key *key)
+{
+	uint32_t i;
+
+	memcpy(&i, key->hash, sizeof(i));
+	return &drc->buckets[i & drc->bucket_mask];
+}
+
+/* Returns the entry of this call, or NULL if there is none. */
+static inline struct drc_entry *drc_find(const struct drc *drc, const struct drc_key *key)
+{
+	struct drc_entry *entry;
+
+	LIST_FOREACH(entry, drc_bucket_of(drc, key), bucket)
+	{
+		if (entry->key.xid == key->xid &&
+		    memcmp(entry->key.hash, key->hash, DRC_HASH_BYTES) == 0)
+			return entry;
+	}
+	return NULL;
+}
+
 /* A new one, BUSY, of the peer that the hash 'peer', of DRC_HASH_BYTES, stands for. NULL: all are.
  */
 struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer);
-/* Entries that are not BUSY. */
-uint32_t drc_left(const struct drc *drc);
 /* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
 bool drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
 	      uint32_t npieces);

@@ -11,11 +11,8 @@
  * steps, however many peers there are.
  */
 
-#include <sys/queue.h>
+#include "drc_entry.h"
 
-#include "drc.h"
-
-TAILQ_HEAD(drc_list, drc_entry);
 LIST_HEAD(drc_peer_list, drc_peer);
 
 struct drc_peer {

@@ -148,10 +148,11 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 	req->replay = NULL;
 	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
 	/* An answer may bring one more duplicate. */
-	while ((other = request_keep_reply(req, entry, pieces, npieces))) {
+	while ((other = request_take_duplicate(entry))) {
 		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
 	}
+	request_keep_reply(req, entry, pieces, npieces);
 }
 
 /* The connection is gone, or there are no results, or the reply is to be kept. */

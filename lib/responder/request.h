@@ -117,8 +117,15 @@ static inline bool request_may_take(const struct responder *responder, enum engi
  * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
  * else held anything. It then waits for itself, and others need not wait behind it.
  */
-bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
-			   uint64_t count, uint64_t need);
+static inline bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
+					 uint64_t count, uint64_t need)
+{
+	uint64_t conn = responder->used.n[quota];
+	uint64_t peer = responder->account ? responder->account->used.n[quota] : conn;
+
+	return peer > 0 && (peer > count || !engine_quota_allows(conn, peer, count - peer, need));
+}
+
 /* Returns whether a request may take one buffer of bulk_pool. While three quarters of the pool are
  * free, quotas do not matter. */
 static inline bool request_may_take_bulk(const struct responder *responder,
@@ -128,10 +135,6 @@ static inline bool request_may_take_bulk(const struct responder *responder,
 	       request_may_take(responder, ENGINE_QUOTA_BULK, pool->count - pool->in_use, 1);
 }
 
-/* The same for the buffer of a long reply. A request that holds such buffers already cannot wait
- * for one, as others may wait for what it holds. Its peer may have three quarters of the pool for
- * that. */
-bool request_may_take_reply(const struct weir_request *req, uint64_t free);
 static inline void request_count(struct responder *responder, enum engine_quota quota,
 				 int64_t change)
 {
@@ -169,7 +172,15 @@ static inline void request_count_no_chunks(struct weir_request *req)
 
 /* Begins the pull of a request, which pull_timeout_ms limits. request_pull.c counts 'pull_bytes'
  * when it admits the request. */
-void request_begin_pull(struct weir_request *req);
+static inline void request_begin_pull(struct weir_request *req)
+{
+	uint64_t now_ns = req->responder->engine->now_ns;
+
+	req->pull_since_ns = now_ns ? now_ns : 1;
+	req->is_pulling = false;
+	req->responder->npulling++;
+}
+
 /* Ends the pull of a request, whether it succeeded or was refused. */
 out_of_line void request_end_pull(struct weir_request *req);
 /* Returns all that a request holds of quotas. */
@@ -199,6 +210,11 @@ static inline uintptr_t request_judged_shape(const struct weir_request *req)
 /* request_chunks.c: a step. Lists the Read chunks of the call, so that they can be read stage by
  * stage, and computes 'pull_bytes', their total length. */
 enum request_next request_list_chunks(struct weir_request *req);
+/* Asks the program for the memory of item chunk 'i'. Returns 0, 1 if the program leaves the choice
+ * to weir, or -EINVAL if the memory is not valid. */
+int request_place_item(struct weir_request *req, uint32_t i);
+/* Does the same for all items, if the program was not asked yet. Returns 0 or -EINVAL. */
+int request_place_items(struct weir_request *req);
 /* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
 {
@@ -224,10 +240,6 @@ static inline enum request_next request_cant_pull(const struct weir_request *req
 	return error == -ENOBUFS && req->state == REQUEST_PULL_ITEMS ? REQUEST_SYSTEM_ERROR
 								     : REQUEST_CANT_PULL;
 }
-
-/* Asks the program for the memory of item chunk 'i'. Returns 0, 1 if the program leaves the choice
- * to weir, or -EINVAL if the memory is not valid. */
-int request_place_item(struct weir_request *req, uint32_t i);
 
 /* request_args.c: the decoder over what was pulled */
 /* A step. Sets the decoder to the start of the Payload stream, which has arrived without its items.
@@ -255,11 +267,21 @@ enum request_next request_look_up(struct weir_request *req);
 /* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
 				 uint32_t npieces);
-/* A step for when the reply of a request with this entry of the cache is complete. Returns a
- * duplicate that waits for the reply. The caller answers the duplicate and calls the function
- * again. Returns NULL when no duplicate is left and the reply is in the cache. */
-struct weir_request *request_keep_reply(struct weir_request *req, struct drc_entry *entry,
-					const struct piece *pieces, uint32_t npieces);
+/* Takes one of the duplicates that wait for the reply of this entry. Returns NULL if none is left.
+ */
+static inline struct weir_request *request_take_duplicate(struct drc_entry *entry)
+{
+	struct weir_request *duplicate = LIST_FIRST(&entry->waiting);
+
+	if (duplicate)
+		LIST_REMOVE(duplicate, duplicate);
+	return duplicate;
+}
+
+/* A step for when the reply of a request with this entry is complete and no duplicate waits for it:
+ * the cache keeps the reply, or forgets the call if the program has asked for that. */
+void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+			const struct piece *pieces, uint32_t npieces);
 
 /* request_buffers.c */
 /* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
@@ -277,9 +299,40 @@ static inline void request_begin_results(struct weir_request *req)
 	req->piece_start = 0;
 }
 
-/* request_results.c */
-/* What was encoded since the latest item is a piece of the reply. */
-void request_close_piece(struct weir_request *req);
+/* The pieces of a reply. They are set field by field: a piece has no other fields, and what lies
+ * there is not cleared first. */
+static inline void request_set_piece(struct piece *piece, uint8_t *base, uint32_t len,
+				     enum piece_kind kind, uint32_t lkey, uint32_t op)
+{
+	piece->base = base;
+	piece->len = len;
+	piece->kind = kind;
+	piece->lkey = lkey;
+	piece->op = op;
+}
+
+static inline void request_add_piece(struct weir_request *req, uint8_t *base, uint32_t len,
+				     enum piece_kind kind, uint32_t lkey, uint32_t op)
+{
+	request_set_piece(&req->pieces[req->npieces++], base, len, kind, lkey, op);
+}
+
+/* Makes a piece of what was encoded since the latest item, up to byte 'end' of the reply. */
+static inline void request_close_piece_at(struct weir_request *req, uint32_t end)
+{
+	request_add_piece(req, req->out.start + req->piece_start, end - req->piece_start, PIECE_XDR,
+			  req->reply->lkey, 0);
+	req->piece_start = end;
+}
+
+/* Makes a piece of all that was encoded since the latest item. */
+static inline void request_close_piece(struct weir_request *req)
+{
+	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
+
+	if (end != req->piece_start)
+		request_close_piece_at(req, end);
+}
 
 /* request_reply.c: steps of a reply */
 /* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */

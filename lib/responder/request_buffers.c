@@ -4,13 +4,26 @@
 
 #include <errno.h>
 
+/* Whether a request may take the buffer of a long reply. A request that holds such buffers already
+ * cannot wait for one, as others may wait for what it holds. Its peer may have three quarters of
+ * the pool for that. */
+static bool may_take_reply(const struct weir_request *req, uint64_t free)
+{
+	const struct responder *responder = req->responder;
+	uint64_t peer = responder->account ? responder->account->used.n[ENGINE_QUOTA_BULK] : 0;
+
+	if (free == 0 || req->nbulk == 0)
+		return free > 0 && request_may_take(responder, ENGINE_QUOTA_BULK, free, 1);
+	return peer == req->nbulk || peer + 1 <= 3 * (free - 1);
+}
+
 static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 {
 	bool is_bulk = pool == req->responder->engine->bulk_pool;
 	uint32_t left = pool->count - pool->in_use;
 
 	if (is_bulk)
-		req->waits_for_quota = left > 0 && !request_may_take_reply(req, left);
+		req->waits_for_quota = left > 0 && !may_take_reply(req, left);
 	else
 		req->waits_for_quota = req->responder->deferred_by & RESPONDER_FULL;
 	if (req->waits_for_quota)

@@ -53,7 +53,7 @@ static void hash_caller(const struct responder *responder, uint8_t *hash)
 	};
 	crypto_generichash_state state;
 
-	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+	crypto_generichash_init(&state, drc_secret(responder->drc), DRC_SECRET_BYTES,
 				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
 	crypto_generichash_update(&state, (const uint8_t *)peer, words[0]);
@@ -71,7 +71,7 @@ static const struct request_caller *caller_of(struct responder *responder)
 	if (!caller->is_known) {
 		hash_caller(responder, caller->identity);
 		crypto_generichash(caller->peer, DRC_HASH_BYTES, (const uint8_t *)key, sizeof(*key),
-				   drc_secret(responder->drc), crypto_generichash_KEYBYTES);
+				   drc_secret(responder->drc), DRC_SECRET_BYTES);
 		caller->is_known = true;
 	}
 	return caller;
@@ -93,7 +93,7 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_state state;
 
 	key->xid = req->rpc.xid;
-	crypto_generichash_init(&state, drc_secret(responder->drc), crypto_generichash_KEYBYTES,
+	crypto_generichash_init(&state, drc_secret(responder->drc), DRC_SECRET_BYTES,
 				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, caller_of(responder)->identity, DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
@@ -190,19 +190,12 @@ enum request_next request_look_up(struct weir_request *req)
 	return request_replay(req, pieces, drc_reply(drc, entry, pieces, REQUEST_PIECES_MAX));
 }
 
-struct weir_request *request_keep_reply(struct weir_request *req, struct drc_entry *entry,
-					const struct piece *pieces, uint32_t npieces)
+void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
+			const struct piece *pieces, uint32_t npieces)
 {
-	struct weir_request *duplicate = LIST_FIRST(&entry->waiting);
-
-	if (duplicate) {
-		LIST_REMOVE(duplicate, duplicate);
-		return duplicate;
-	}
 	if (req->skips_replay_cache)
 		drc_forget(req->responder->drc, entry);
 	else if (!drc_done(req->responder->drc, entry, pieces, npieces))
 		req->responder->engine->stats.replay_cache_overflows++;
 	req->skips_replay_cache = false;
-	return NULL;
 }

@@ -13,35 +13,10 @@
 
 #include "compiler.h"
 
-int request_place_item(struct weir_request *req, uint32_t i)
-{
-	const struct weir_program *program = req->program;
-	struct reassemble_chunk *chunk = &req->chunks[i];
-	struct weir_arg_sink sink = {NULL, NULL};
-	const struct mem_keys *keys;
-
-	/* Memory of the program's is not written to by a call that may prove to be a duplicate. */
-	if (!program->arg_sink ||
-	    (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
-	    program->arg_sink(req, i - req->hdr.has_position_zero, chunk->len_bytes, &sink,
-			      program->arg) != 0)
-		return 1;
-	keys = engine_keys(req->responder->engine, sink.region);
-	if (keys->lkey == 0 || !mem_region_covers(sink.region, sink.data, chunk->len_bytes))
-		return -EINVAL;
-	if (req->chunk_bufs[i]) {
-		mem_pool_put(req->chunk_bufs[i]);
-		req->chunk_bufs[i] = NULL;
-		request_count_bulk(req, -1);
-	}
-	chunk->dst = sink.data;
-	chunk->lkey = keys->lkey;
-	return 0;
-}
-
 static int find_buffers(struct weir_request *req)
 {
 	uint32_t own = 0;
+	int rc;
 
 	/* A Long Call's program is not known yet: a buffer for each item that can fit one. */
 	if (req->state == REQUEST_PULL_CALL) {
@@ -53,13 +28,9 @@ static int find_buffers(struct weir_request *req)
 				own |= 1u << i;
 		return request_own_buffers(req, own);
 	}
-	for (uint32_t i = req->hdr.has_position_zero; i < req->nchunks && !req->has_asked; i++) {
-		int rc = request_place_item(req, i);
-
-		if (rc < 0)
-			return rc;
-	}
-	req->has_asked = true;
+	rc = request_place_items(req);
+	if (rc != 0)
+		return rc;
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (!req->chunks[i].dst)
 			own |= 1u << i;

@@ -45,39 +45,6 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	return put_header(req);
 }
 
-/* Field by field: a reply's pieces have no other, and what lies there is not cleared first. */
-static inline void set_piece(struct piece *piece, uint8_t *base, uint32_t len, enum piece_kind kind,
-			     uint32_t lkey, uint32_t op)
-{
-	piece->base = base;
-	piece->len = len;
-	piece->kind = kind;
-	piece->lkey = lkey;
-	piece->op = op;
-}
-
-static inline void add_piece(struct weir_request *req, uint8_t *base, uint32_t len,
-			     enum piece_kind kind, uint32_t lkey, uint32_t op)
-{
-	set_piece(&req->pieces[req->npieces++], base, len, kind, lkey, op);
-}
-
-/* What was encoded since the latest item, up to byte 'end' of it, is a piece. */
-static inline void close_piece_at(struct weir_request *req, uint32_t end)
-{
-	add_piece(req, req->out.start + req->piece_start, end - req->piece_start, PIECE_XDR,
-		  req->reply->lkey, 0);
-	req->piece_start = end;
-}
-
-void request_close_piece(struct weir_request *req)
-{
-	uint32_t end = (uint32_t)weir_xdr_out_len(&req->out);
-
-	if (end != req->piece_start)
-		close_piece_at(req, end);
-}
-
 /* Looked at first: most replies with items are to calls with a chunk, which are marked so already,
  * and whose marks are read soon, as one word (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
@@ -98,8 +65,8 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 	if (weir_xdr_put_u32(&req->out, len) != 0)
 		return 0; /* which the reply tells, as of any other result that did not fit */
 	mark_item(req);
-	close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
-	add_piece(req, base, len, kind, lkey, req->op);
+	request_close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
+	request_add_piece(req, base, len, kind, lkey, req->op);
 	req->nitems++;
 	return 0;
 }
@@ -122,10 +89,10 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 		return 0;
 	end = (uint32_t)weir_xdr_out_len(&req->out);
 	mark_item(req);
-	set_piece(&req->pieces[0], req->out.start, end, PIECE_XDR, req->reply->lkey, 0);
-	set_piece(&req->pieces[1], base, len_bytes,
-		  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE, keys->lkey,
-		  req->op);
+	request_set_piece(&req->pieces[0], req->out.start, end, PIECE_XDR, req->reply->lkey, 0);
+	request_set_piece(&req->pieces[1], base, len_bytes,
+			  request_ulb(req)->result_items_max > 0 ? PIECE_ITEM : PIECE_OPAQUE,
+			  keys->lkey, req->op);
 	req->npieces = 2;
 	req->nitems = 1;
 	req->piece_start = end;
@@ -142,7 +109,7 @@ int weir_request_result_absent(struct weir_request *req)
 	mark_item(req);
 	req->nitems++;
 	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
-	add_piece(req, req->out.start, 0, PIECE_ITEM, 0, req->op);
+	request_add_piece(req, req->out.start, 0, PIECE_ITEM, 0, req->op);
 	return 0;
 }
 

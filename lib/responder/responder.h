@@ -15,12 +15,13 @@
  *   request_fast.c        the same in one pass, for calls and replies of a shape
  *                         (request_shape.h)
  *   request_recv.c        the check of a message that came
- *   request_chunks.c      the Read chunks that a call lists
+ *   request_chunks.c      the Read chunks that a call lists, and where their data go
  *   request_pull.c        the pull of these (one at once: request_read_one.h)
  *   request_args.c        what was pulled, as the program's decoder reads it
  *   request_rpc_header.c  the RPC header, and the program that the call is for
- *   request_drc.c         what requests ask of the duplicate request cache (drc.[ch]); whose
- *                         replies make room is in drc_peers.[ch]
+ *   request_drc.c         what requests ask of the duplicate request cache (drc.[ch]), whose
+ *                         entries are in drc_entry.h; drc_peers.[ch] says whose replies make
+ *                         room
  *   request_api.c         functions that a handler calls, apart from those of results and
  *                         replies
  *   request_results.c     results
@@ -29,14 +30,14 @@
  *   request_shape.h       the header of a reply of a shape, and the credits that it grants
  *   request_error.c       replies that are errors
  *   request_release.c     what a request holds is given back
- *   request_quota.c       what a connection and its peer hold of the pools, and whether they
- *                         may take more
+ *   request_quota.c       what a request gives back of quotas; request.h checks what it takes
  *   request_pending.c     replies that can't be sent at once, as far as they are counted
  *   request_buffers.c     buffers of a request
  *   request_pool.c        where requests come from, and messages that wait for one
  *   program_table.c       the programs of a listener
  *   responder.c           creates and frees a responder
  *   version1.c            the operations of connections that speak version 1
+ *   version1_only.c       the choice of the protocol in a build without version 2
  *   v2/                   the same steps in version 2: request_ext.h lists its files
  *
  * A request's states, and what it holds in each:
