@@ -56,18 +56,24 @@ enum request_next {
 	REQUEST_END,   /* nothing more comes of the request: release it */
 	REQUEST_DROP,  /* the same, and the message counts as dropped */
 	/* Steps that the one before chooses. */
-	REQUEST_BASE,	 /* the message is of version 1, and has yet to be judged */
 	REQUEST_BEGIN,	 /* the header was accepted, and may list anything */
 	REQUEST_SHAPED,	 /* the header was accepted, and is of a shape that request_fast.c knows */
 	REQUEST_PULL,	 /* find what the call lists, and pull it */
 	REQUEST_PULL_ON, /* the chunks are listed: begin to pull them */
-	REQUEST_CANT_PULL,   /* the chunks cannot be pulled: ask refuse_pull() for the answer */
 	REQUEST_JOIN_GROUP,  /* find a buffer for what crosses from one transmission to the next */
 	REQUEST_GROUP_BEGUN, /* the message opens a group: wait for the others of it */
 	REQUEST_GROUP_DONE,  /* the message was the last of the open group */
 	REQUEST_PLAN,	     /* lay the reply out with the reducer */
 	REQUEST_REPLY,	     /* the reply is in 'reply': send it as one of the program's */
 	REQUEST_TRANSMIT,    /* the reply's header and its Writes are made: send it */
+	/* Why a request is refused: the protocol's refuse() says what answers it. */
+	REQUEST_CANT_PULL,  /* the chunks cannot be pulled */
+	REQUEST_BAD_ITEMS,  /* the call lists items that it may not have */
+	REQUEST_CANT_REPLY, /* the chunks for the reply are too small */
+	REQUEST_REFUSED,    /* an error of the protocol's own, which it has noted */
+	/* Results between the steps of version 2 and its table. */
+	REQUEST_BASE,	/* the message is of version 1, and has yet to be judged */
+	REQUEST_RESEND, /* send a reply again, by the base protocol */
 	/* What answers the request. */
 	REQUEST_SEND_ERROR,   /* the bytes in 'error' */
 	REQUEST_ERR_VERS,     /* RDMA_ERROR */
@@ -147,12 +153,13 @@ struct conn_protocol {
 	void (*end_responder)(struct weir_engine *engine, const struct responder *responder);
 	/* No more calls are to begin. */
 	void (*on_drain)(struct weir_conn *conn);
-	/* What the requester of a call is told that can't be pulled. */
-	enum request_next (*refuse_pull)(struct weir_request *req);
+	/* Judges a message that came. Returns SHAPED, BEGIN, GROUP_BEGUN, GROUP_DONE, REPLY, or
+	 * what ends the request. */
+	enum request_next (*receive_call)(struct weir_request *req);
+	/* Returns what answers a request that is refused; 'why' is CANT_PULL, BAD_ITEMS, CANT_REPLY
+	 * or REFUSED. */
+	enum request_next (*refuse)(struct weir_request *req, enum request_next why);
 	/* Where via_protocol: */
-	/* A message came. BASE, BEGIN, GROUP_BEGUN or GROUP_DONE; or what ends it. '*breaks_group'
-	 * becomes true where the open group, which came in part, is to go. */
-	enum request_next (*receive_call)(struct weir_request *req, bool *breaks_group);
 	/* What it has by the protocol goes back: of one that has an extension. */
 	void (*release_request)(struct weir_request *req);
 	/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
@@ -178,9 +185,6 @@ struct conn_protocol {
 	/* Lay out the reply to a request that has an extension, and no directions for results. 0;
 	 * -EMSGSIZE; or what stops it for good. */
 	int (*plan_reply)(struct weir_request *req, uint32_t credit);
-	/* The chunks are too small for the reply: what answers the call instead. */
-	enum request_next (*refuse_reply)(struct weir_request *req,
-					  const struct reduce_reply_in *in);
 	/* Whether the protocol says which key the reply ends; 0: none. */
 	bool (*key_to_end)(const struct weir_request *req, uint32_t *rkey);
 	/* A reply that is_apart: in several Sends, buffers for them, 0 or -ENOBUFS; places in the

@@ -272,13 +272,13 @@ static bool begin_items(struct weir_request *req)
 	if (next == REQUEST_GO_ON && req->is_group)
 		req->responder->protocol->on_group_header(req);
 	if (next == REQUEST_GO_ON && !request_items_allowed(req))
-		next = req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK;
+		next = REQUEST_BAD_ITEMS;
 	if (next == REQUEST_GO_ON) {
 		req->state = REQUEST_PULL_ITEMS;
 		return true;
 	}
 	request_end_pull(req); /* the error may have to wait before it is sent */
-	request_answer(req, next);
+	act(req, next);
 	return false;
 }
 
@@ -446,43 +446,22 @@ static void begin(struct weir_request *req)
 		pull(req);
 }
 
-static inline void receive_v1(struct weir_request *req, struct weir_conn *conn)
+void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
+		     uint32_t len)
 {
-	enum request_next next = request_judge(req);
+	enum request_next next;
 
+	req->msg = buf;
+	req->msg_bytes = len;
+	req->template.shape = 0;
+	req->flags = (struct request_flags){0}; /* as its last one may have been */
+	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {
 		count_call(conn);
 		dispatch_inline(req, true);
 	} else {
 		act(req, next);
 	}
-}
-
-/* On a connection where that may be of another version. */
-static out_of_line void receive_any(struct weir_request *req, struct weir_conn *conn)
-{
-	bool breaks_group = false;
-	enum request_next next = conn->protocol->receive_call(req, &breaks_group);
-
-	if (breaks_group)
-		request_drop_group(req->responder);
-	if (next == REQUEST_BASE)
-		receive_v1(req, conn);
-	else
-		act(req, next);
-}
-
-void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
-		     uint32_t len)
-{
-	req->msg = buf;
-	req->msg_bytes = len;
-	req->template.shape = 0;
-	req->flags = (struct request_flags){0}; /* as its last one may have been */
-	if (unlikely(conn->via_protocol))
-		receive_any(req, conn);
-	else
-		receive_v1(req, conn);
 	if (req->state != REQUEST_FREE)
 		request_enlist(req);
 }
@@ -577,7 +556,10 @@ static void act(struct weir_request *req, enum request_next next)
 		end_group(req);
 		return;
 	case REQUEST_CANT_PULL:
-		act(req, req->responder->protocol->refuse_pull(req));
+	case REQUEST_BAD_ITEMS:
+	case REQUEST_CANT_REPLY:
+	case REQUEST_REFUSED:
+		act(req, req->responder->protocol->refuse(req, next));
 		return;
 	case REQUEST_PLAN:
 		act(req, request_plan(req));

@@ -98,9 +98,16 @@ void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, 
 struct mem_buf *responder_take_from_backlog(struct responder *responder);
 void responder_drop_backlog(struct responder *responder);
 
-/* request_recv.c: a step: the message is judged. BEGIN, SHAPED, or what answers it. */
+/* request_recv.c: a step: the message is judged as one of version 1. BEGIN, SHAPED, or what answers
+ * it. */
 enum request_next request_judge(struct weir_request *req);
-void request_count_refused(struct weir_engine *engine, uint32_t reason);
+/* Counts a message that was refused if the reason is a limit of the profile. */
+static inline void request_count_refused(struct weir_engine *engine, uint32_t reason)
+{
+	engine->stats.limits_exceeded +=
+		reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
+		reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
+}
 
 /* request_quota.c: what a connection and its peer hold of each pool, and may hold (quota.h) */
 static inline bool request_may_take(const struct responder *responder, enum engine_quota quota,
@@ -335,6 +342,8 @@ static inline void request_close_piece(struct weir_request *req)
 }
 
 /* request_reply.c: steps of a reply */
+/* Returns what the reducer needs to know of the request and its reply. */
+struct reduce_reply_in request_reply_in(struct weir_request *req);
 /* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */
 enum request_next request_plan(struct weir_request *req);
 /* Lay out a reply that has a shape (request_shape.h), and send it at once. END: it is sent;
@@ -361,12 +370,22 @@ static inline void request_note_wait(struct weir_request *req)
 }
 
 /* request_error.c */
-/* The bytes of an error to req->error: of what a step has come to; of a reply of RPC; or so many
- * bytes are there already, and are a transport header and all of the answer. */
+/* Puts the bytes of an error to req->error: of what a step has come to, or of a reply of RPC. */
 void request_put_error(struct weir_request *req, enum request_next which);
 void request_put_accept_stat(struct weir_request *req, enum weir_rpc_accept_stat stat);
 void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
-void request_put_error_header(struct weir_request *req, uint32_t bytes);
+/* Notes that req->error has so many bytes, which are a transport header and all of the answer. */
+static inline void request_note_error_header(struct weir_request *req, uint32_t bytes)
+{
+	/* A reply that could not be planned has left it: the error's header goes to the buffer of
+	 * the message. */
+	if (req->header_buf)
+		mem_pool_put(req->header_buf);
+	req->header_buf = NULL;
+	req->error_bytes = bytes;
+	req->error_is_header = true;
+}
+
 /* A step: make a message of them. REPLY, TRANSMIT or WAIT_RESERVE. */
 enum request_next request_lay_error(struct weir_request *req);
 

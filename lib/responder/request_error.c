@@ -105,16 +105,6 @@ static void put_not_found(struct weir_request *req)
 		request_put_accept_stat(req, WEIR_RPC_PROG_UNAVAIL);
 }
 
-void request_put_error_header(struct weir_request *req, uint32_t bytes)
-{
-	/* Of a reply that could not be planned: the message's own buffer has the header now. */
-	if (req->header_buf)
-		mem_pool_put(req->header_buf);
-	req->header_buf = NULL;
-	req->error_bytes = bytes;
-	req->error_is_header = true;
-}
-
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
 
 /* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is
@@ -130,12 +120,12 @@ static void put_transport_error(struct weir_request *req, enum request_next whic
 	credit = request_grant_of(req, conn);
 	conn->protocol->versions(conn, &low, &high);
 	if (which == REQUEST_ERR_VERS)
-		request_put_error_header(req,
-					 rdma1_encode_err_vers(req->error, req->hdr.xid,
-							       req->hdr.vers, credit, low, high));
+		request_note_error_header(req,
+					  rdma1_encode_err_vers(req->error, req->hdr.xid,
+								req->hdr.vers, credit, low, high));
 	else
-		request_put_error_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid,
-								     req->hdr.vers, credit));
+		request_note_error_header(req, rdma1_encode_err_chunk(req->error, req->hdr.xid,
+								      req->hdr.vers, credit));
 }
 
 void request_put_error(struct weir_request *req, enum request_next which)

@@ -4,17 +4,6 @@
 
 #include "compiler.h"
 
-static bool is_limit(uint32_t reason)
-{
-	return reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
-	       reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
-}
-
-void request_count_refused(struct weir_engine *engine, uint32_t reason)
-{
-	engine->stats.limits_exceeded += is_limit(reason);
-}
-
 /* One with chunks, or of another form. */
 static out_of_line enum request_next judge_listed(struct weir_request *req,
 						  struct weir_engine *engine)

@@ -84,7 +84,7 @@ static inline uint32_t extra_bytes(const struct weir_request *req)
 	return unlikely(conn->via_protocol) ? conn->protocol->reply_extra_bytes(req) : 0;
 }
 
-static struct reduce_reply_in reply_in(struct weir_request *req)
+struct reduce_reply_in request_reply_in(struct weir_request *req)
 {
 	const struct mem_buf *zeros = req->responder->engine->zeros;
 
@@ -136,7 +136,7 @@ static enum request_next write_ahead(struct weir_request *req)
 	struct weir_conn *conn = req->responder->conn;
 
 	while (req->xfers_after > 0) {
-		struct reduce_reply_in in = reply_in(req);
+		struct reduce_reply_in in = request_reply_in(req);
 		struct reduce_reply_plan plan;
 
 		if (!conn_tx_reserve(conn, req->nxfers, req->nxfers)) {
@@ -273,7 +273,7 @@ static int plan_reply(struct weir_request *req)
 {
 	struct weir_engine *engine = req->responder->engine;
 	struct reduce_reply_plan plan;
-	struct reduce_reply_in in = reply_in(req);
+	struct reduce_reply_in in = request_reply_in(req);
 	/* Written to where it is on the safe side of its size, then moved up to the message. */
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc;
@@ -311,16 +311,6 @@ static inline bool plan_shape(struct weir_request *req, struct weir_conn *conn)
 					    : request_plan_shape(req, conn, 0);
 }
 
-/* The chunks are too small for the reply. */
-static enum request_next refuse_reply(struct weir_request *req)
-{
-	const struct reduce_reply_in in = reply_in(req);
-
-	return unlikely(req->responder->conn->via_protocol)
-		       ? req->responder->protocol->refuse_reply(req, &in)
-		       : REQUEST_ERR_CHUNK;
-}
-
 enum request_next request_plan(struct weir_request *req)
 {
 	int rc = plan_reply(req);
@@ -331,7 +321,7 @@ enum request_next request_plan(struct weir_request *req)
 	/* NOSPC: by the extension, whose entries are longer than the directions that they answer.
 	 */
 	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC))
-		return refuse_reply(req);
+		return REQUEST_CANT_REPLY;
 	if (unlikely(rc != 0))
 		return REQUEST_SYSTEM_ERROR;
 	req->responder->engine->stats.replies_sent++;

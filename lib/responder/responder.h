@@ -109,6 +109,13 @@ struct request_lists {
 	uint32_t args_at; /* where in the call its arguments begin */
 };
 
+/* An error of the protocol's own: its number, and its values where it has some. */
+struct request_refusal {
+	uint32_t err;
+	uint32_t first;
+	uint32_t second;
+};
+
 #define REQUEST_READS_WORDS 16u
 
 /* Over the segments that are to be read: those of Read chunks or of items. */
@@ -193,6 +200,7 @@ struct weir_request {
 	/* by an extension of the protocol, and of version 2: the files in v2/ */
 	uint32_t reply_count_max; /* transmissions that its reply may have */
 	struct request_lists lists;
+	struct request_refusal refusal; /* why it is REQUEST_REFUSED */
 	uint32_t op;	 /* where in the arguments the operation is whose results are being made */
 	uint32_t nsends; /* of a reply in several transmissions */
 	struct mem_buf *group_bufs; /* of these: conn_group_take_bufs() */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The protocol of connections that speak version 1 alone. */
-#include "responder.h"
+#include "request.h"
 
 static bool v1_begin_responder(struct weir_engine *engine)
 {
@@ -19,9 +19,11 @@ static void v1_on_drain(struct weir_conn *conn)
 	(void)conn;
 }
 
-static enum request_next v1_refuse_pull(struct weir_request *req)
+/* Version 1 has one error for all that is wrong with chunks (RFC 8166 section 4.5). */
+static enum request_next v1_refuse(struct weir_request *req, enum request_next why)
 {
 	(void)req;
+	(void)why;
 	return REQUEST_ERR_CHUNK;
 }
 
@@ -30,5 +32,6 @@ const struct conn_protocol responder_version1 = {
 	.begin_responder = v1_begin_responder,
 	.end_responder = v1_end_responder,
 	.on_drain = v1_on_drain,
-	.refuse_pull = v1_refuse_pull,
+	.receive_call = request_judge,
+	.refuse = v1_refuse,
 };

@@ -20,11 +20,53 @@ static void v2_on_drain(struct weir_conn *conn)
 		request_drop_group(responder_of(conn));
 }
 
-/* Its header can be parsed: it is no RDMA2_ERR_BAD_XDR. */
-static enum request_next v2_refuse_pull(struct weir_request *req)
+/* Lays a reply out once more. If it is not kept, the call of the report ends. */
+static enum request_next resend(struct weir_request *req, const struct rdma2_header *hdr)
 {
-	return req->hdr.vers == RDMA2_VERSION ? request_error_v2(req, RDMA2_ERR_SYSTEM, 0, 0)
-					      : REQUEST_ERR_CHUNK;
+	if (request_resend(req))
+		return REQUEST_REPLY;
+	conn_send_error(req->responder->conn, hdr, RDMA2_ERR_SYSTEM);
+	return REQUEST_END;
+}
+
+/* The steps of a message. */
+static enum request_next v2_receive_call(struct weir_request *req)
+{
+	struct responder *responder = req->responder;
+	bool breaks_group = false;
+	struct rdma2_header hdr;
+	enum request_next next = request_judge_v2(req, &hdr, &breaks_group);
+
+	if (next == REQUEST_GO_ON && conn_has_extension(responder->conn))
+		next = request_receive_rtr(req, &hdr, &breaks_group);
+	if (next == REQUEST_GO_ON)
+		next = request_take_v2(req, &hdr);
+	if (next == REQUEST_RESEND)
+		next = resend(req, &hdr);
+	else if (next == REQUEST_REFUSED)
+		next = request_error_v2(req); /* it grants what it can while the group is there */
+	if (breaks_group)
+		request_drop_group(responder);
+	return next == REQUEST_BASE ? request_judge(req) : next;
+}
+
+static enum request_next v2_refuse(struct weir_request *req, enum request_next why)
+{
+	struct reduce_reply_in in;
+	uint32_t segment, bytes;
+
+	if (why == REQUEST_BAD_ITEMS)
+		return req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK;
+	if (why != REQUEST_REFUSED && req->hdr.vers != RDMA2_VERSION)
+		return REQUEST_ERR_CHUNK;
+	if (why == REQUEST_CANT_PULL) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
+		(void)request_refuse_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
+	if (why == REQUEST_CANT_REPLY) {
+		in = request_reply_in(req);
+		reduce_reply_lack(&in, &segment, &bytes);
+		(void)request_refuse_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
+	}
+	return request_error_v2(req);
 }
 
 /* What it has by the extension; the next one may be of a connection without. */
@@ -92,16 +134,6 @@ static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in,
 	return 0;
 }
 
-static enum request_next v2_refuse_reply(struct weir_request *req, const struct reduce_reply_in *in)
-{
-	uint32_t segment, bytes;
-
-	if (req->hdr.vers != RDMA2_VERSION)
-		return REQUEST_ERR_CHUNK;
-	reduce_reply_lack(in, &segment, &bytes);
-	return request_error_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
-}
-
 /* Calls of version 2 name it (section 6.2.3 of its draft). */
 static bool v2_key_to_end(const struct weir_request *req, uint32_t *rkey)
 {
@@ -130,8 +162,8 @@ static const struct conn_protocol version2 = {
 	.begin_responder = placed_replies_join,
 	.end_responder = placed_replies_leave,
 	.on_drain = v2_on_drain,
-	.refuse_pull = v2_refuse_pull,
-	.receive_call = request_receive_v2,
+	.receive_call = v2_receive_call,
+	.refuse = v2_refuse,
 	.release_request = v2_release_request,
 	.begin_group = request_begin_group,
 	.open_group_stream = request_read_sections,
@@ -144,7 +176,6 @@ static const struct conn_protocol version2 = {
 	.plan_shape = v2_plan_shape,
 	.reduce = v2_reduce,
 	.plan_reply = request_plan_rtr,
-	.refuse_reply = v2_refuse_reply,
 	.key_to_end = v2_key_to_end,
 	.take_group = request_take_group,
 	.group_fits = request_group_fits,

@@ -24,20 +24,41 @@ static enum request_next reply_error(struct weir_request *req, enum rdma2_err er
 	uint32_t low, high;
 
 	conn_v2_versions(req->responder->conn, &low, &high);
-	return request_error_v2(req, err, low, high);
+	return request_refuse_v2(req, err, low, high);
 }
 
-static enum request_next on_accepted(struct weir_request *req, const struct rdma2_header *hdr,
-				     bool *breaks_group)
+enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header *hdr,
+				   bool *breaks_group)
 {
+	struct weir_engine *engine = req->responder->engine;
 	struct weir_conn *conn = req->responder->conn;
+	enum rdma2_verdict verdict;
+	uint32_t reason;
 
-	if (conn_has_extension(conn)) {
-		enum request_next next = request_receive_rtr(req, hdr, breaks_group);
-
-		if (next != REQUEST_GO_ON)
-			return next;
+	if (is_version_1(req)) {
+		if (unlikely(conn->v2->group.is_open))
+			*breaks_group = conn_group_break(conn);
+		if (conn->vers != RDMA1_VERSION)
+			conn_set_version(conn, RDMA1_VERSION);
+		return REQUEST_BASE;
 	}
+	verdict = rdma2_decode(req->msg->data, req->msg_bytes, &engine->limits, hdr, &reason);
+	req->hdr = hdr->lists;
+	req->inv_handle = 0;
+	if (verdict != RDMA2_V_OK)
+		*breaks_group = conn_group_break(conn);
+	if (verdict == RDMA2_V_DROP)
+		return REQUEST_DROP;
+	if (hdr->lists.vers == RDMA2_VERSION && conn->vers != RDMA2_VERSION)
+		conn_set_version(conn, RDMA2_VERSION);
+	if (verdict == RDMA2_V_OK)
+		return REQUEST_GO_ON;
+	request_count_refused_v2(engine, reason);
+	return reply_error(req, rdma2_verdict_err(verdict));
+}
+
+enum request_next request_take_v2(struct weir_request *req, const struct rdma2_header *hdr)
+{
 	switch (hdr->lists.proc) {
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
@@ -51,37 +72,7 @@ static enum request_next on_accepted(struct weir_request *req, const struct rdma
 	case RDMA2_ERROR:
 		return REQUEST_DROP;
 	default:
-		conn_on_properties(conn, hdr);
+		conn_on_properties(req->responder->conn, hdr);
 		return REQUEST_END;
 	}
-}
-
-enum request_next request_receive_v2(struct weir_request *req, bool *breaks_group)
-{
-	struct weir_engine *engine = req->responder->engine;
-	struct weir_conn *conn = req->responder->conn;
-	enum rdma2_verdict verdict;
-	struct rdma2_header hdr;
-	uint32_t reason;
-
-	if (is_version_1(req)) {
-		if (unlikely(conn->v2->group.is_open))
-			*breaks_group = conn_group_break(conn);
-		if (conn->vers != RDMA1_VERSION)
-			conn_set_version(conn, RDMA1_VERSION);
-		return REQUEST_BASE;
-	}
-	verdict = rdma2_decode(req->msg->data, req->msg_bytes, &engine->limits, &hdr, &reason);
-	req->hdr = hdr.lists;
-	req->inv_handle = 0;
-	if (verdict != RDMA2_V_OK)
-		*breaks_group = conn_group_break(conn);
-	if (verdict == RDMA2_V_DROP)
-		return REQUEST_DROP;
-	if (hdr.lists.vers == RDMA2_VERSION && conn->vers != RDMA2_VERSION)
-		conn_set_version(conn, RDMA2_VERSION);
-	if (verdict == RDMA2_V_OK)
-		return on_accepted(req, &hdr, breaks_group);
-	request_count_refused_v2(engine, reason);
-	return reply_error(req, rdma2_verdict_err(verdict));
 }

@@ -7,12 +7,15 @@
  *
  *   protocol.c           the table of operations, and which table a new connection has
  *   recv.c               the check of a message that came, and the version that it is answered in
- *   continuation.c       requests in several transmissions (lib/proto/v2/rtr_group.h has the rules,
+ *   receive_request.c    requests in several transmissions (lib/proto/v2/rtr_group.h has the rules,
  *                        lib/conn/v2/continuation.c the messages that came)
  *   items.c              items that are read, or came in targets
  *   transmit_response.c  replies by the extension
  *   resend.c             replies that the base protocol sends again
  *   error.c              errors
+ *
+ * Each file but protocol.c holds steps. A step returns what it has come to, and calls no other one:
+ * protocol.c goes from one step of a message to the next, and request.c does the rest.
  */
 
 #include "continuation.h"
@@ -21,12 +24,32 @@
 #include "request.h"
 #include "rtr.h"
 
-/* recv.c: a step: a message where version 2 may be spoken, as conn_protocol.receive_call(). */
-enum request_next request_receive_v2(struct weir_request *req, bool *breaks_group);
+/* Notes an error of version 2, with its values where it has some. Returns REFUSED. */
+static inline enum request_next request_refuse_v2(struct weir_request *req, enum rdma2_err err,
+						  uint32_t first, uint32_t second)
+{
+	req->refusal = (struct request_refusal){err, first, second};
+	return REQUEST_REFUSED;
+}
 
-/* continuation.c: requests by the extension */
-/* A step: an accepted message of version 2 came. GO_ON: it has nothing to do with the extension.
- * Else as request_receive_v2(). */
+/* Does what request_count_refused() does, for reasons of either version. */
+static inline void request_count_refused_v2(struct weir_engine *engine, uint32_t reason)
+{
+	engine->stats.limits_exceeded += reason == RDMA2_R_TOO_MANY_ITEMS;
+	request_count_refused(engine, reason);
+}
+
+/* recv.c: steps of a message that came where version 2 may be spoken. '*breaks_group' becomes true
+ * where the open group, which came in part, has to go. */
+/* Judges its header, and decodes it to 'hdr'. Returns GO_ON, BASE, REFUSED or DROP. */
+enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header *hdr,
+				   bool *breaks_group);
+/* Takes an accepted message of the base of version 2. Returns BEGIN, REFUSED, DROP or END. */
+enum request_next request_take_v2(struct weir_request *req, const struct rdma2_header *hdr);
+
+/* receive_request.c: requests by the extension */
+/* A step: an accepted message of version 2 came. Returns GO_ON if it has nothing to do with the
+ * extension, or else BEGIN, GROUP_BEGUN, GROUP_DONE, RESEND, REFUSED, DROP or END. */
 enum request_next request_receive_rtr(struct weir_request *req, const struct rdma2_header *hdr,
 				      bool *breaks_group);
 /* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
@@ -85,11 +108,7 @@ void request_keep_placed(struct weir_request *req);
  * more, for the base. False: it is not kept, or can't be sent now. */
 bool request_resend(struct weir_request *req);
 
-/* error.c */
-/* RDMA2_ERROR; 'first' and 'second' are its values, where it has some. SEND_ERROR, or END. */
-enum request_next request_error_v2(struct weir_request *req, enum rdma2_err err, uint32_t first,
-				   uint32_t second);
-/* request_count_refused(), of reasons of either version. */
-void request_count_refused_v2(struct weir_engine *engine, uint32_t reason);
+/* error.c: a step. Encodes RDMA2_ERROR for a request that is REFUSED. Returns SEND_ERROR or END. */
+enum request_next request_error_v2(struct weir_request *req);
 
 #endif

@@ -144,8 +144,8 @@ static enum request_next on_report(struct weir_request *req, const struct rdma2_
 	bool is_of_reply = report->bad.direction == RDMA1_REPLY && hdr->direction == RDMA1_CALL;
 
 	req->responder->engine->stats.reports_received++;
-	if (is_of_reply && report->bad.xid == hdr->lists.xid && request_resend(req))
-		return REQUEST_REPLY;
+	if (is_of_reply && report->bad.xid == hdr->lists.xid)
+		return REQUEST_RESEND;
 	if (!is_of_reply)
 		return REQUEST_DROP;
 	conn_send_error(req->responder->conn, hdr, RDMA2_ERR_SYSTEM);
@@ -219,13 +219,13 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 		return REQUEST_GO_ON;
 	if (!has_op) {
 		request_count_refused_v2(responder->engine, reason);
-		return request_error_v2(req, rdma2_verdict_err(verdict), 0, 0);
+		return request_refuse_v2(req, rdma2_verdict_err(verdict), 0, 0);
 	}
 	if (rtr.op == RTR_REPTERR)
 		return on_report(req, hdr, &rtr.report);
 	if (is_beyond(&rtr)) {
 		(void)conn_group_break(conn); /* what follows is discarded */
-		return request_error_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
+		return request_refuse_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
 	}
 	if (is_misplaced(req, &rtr, &report)) {
 		(void)conn_group_break(conn);
