@@ -9,8 +9,9 @@
  * version1.c's; that of connections that may also speak version 2 is made in the folders v2/.
  *
  * The short ways of the data path do not go through a table: they are those of version 1. Where
- * they may not be taken, weir_conn.via_protocol is set. Operations that are marked by it are called
- * of such connections alone; version 1 has none of them.
+ * they may not be taken, weir_conn.via_protocol is set. Operations of calls that are marked by it
+ * are called of such connections alone; version 1 has none of them. The responder asks for no
+ * version: it calls the operations that version 1 lacks only for what comes from version 2.
  */
 
 #include <stdbool.h>
@@ -63,7 +64,6 @@ enum request_next {
 	REQUEST_JOIN_GROUP,  /* find a buffer for what crosses from one transmission to the next */
 	REQUEST_GROUP_BEGUN, /* the message opens a group: wait for the others of it */
 	REQUEST_GROUP_DONE,  /* the message was the last of the open group */
-	REQUEST_PLAN,	     /* lay the reply out with the reducer */
 	REQUEST_REPLY,	     /* the reply is in 'reply': send it as one of the program's */
 	REQUEST_TRANSMIT,    /* the reply's header and its Writes are made: send it */
 	/* Why a request is refused: the protocol's refuse() says what answers it. */
@@ -159,38 +159,35 @@ struct conn_protocol {
 	/* Returns what answers a request that is refused; 'why' is CANT_PULL, BAD_ITEMS, CANT_REPLY
 	 * or REFUSED. */
 	enum request_next (*refuse)(struct weir_request *req, enum request_next why);
-	/* Where via_protocol: */
+	/* Lists the chunks that are to be pulled. Returns how many, or an error. */
+	int (*list_chunks)(struct weir_request *req);
+	/* Sets the decoder to the start of the Payload stream, as far as that is no item. */
+	void (*open_stream)(struct weir_request *req);
+	/* Go through the segments that are to be read. */
+	void (*reads_begin)(const struct weir_request *req, union request_reads *it);
+	bool (*reads_next)(const struct weir_request *req, union request_reads *it,
+			   struct rdma1_read_segment *seg);
+	/* All segments are read. Lists the parts of the arguments, and counts what was read.
+	 * Returns how many parts there are, or less than 0 if they are not sound. */
+	int (*collect_args)(struct weir_request *req);
+	/* Lays out a reply that has a shape (request_shape.h). Returns false if it has none. */
+	bool (*plan_shape)(struct weir_request *req);
+	/* Lays out any other reply. Returns 0; -ENOBUFS if it waits for a buffer; -EMSGSIZE or
+	 * -ENOSPC if it does not fit; or what stops it for good. */
+	int (*plan_reply)(struct weir_request *req);
+	/* reduce_reply(), with a header of the request's version. */
+	int (*reduce)(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+		      uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
+	/* Returns the key that the reply ends, or 0 if there is none. */
+	uint32_t (*key_to_end)(const struct weir_request *req);
+	/* For requests and replies that version 1 does not have: */
 	/* What it has by the protocol goes back: of one that has an extension. */
 	void (*release_request)(struct weir_request *req);
 	/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
 	enum request_next (*begin_group)(struct weir_request *req);
-	/* Of such a group: the decoder at the start of its payload, as far as that is no item; and
-	 * its RPC header is decoded. */
-	void (*open_group_stream)(struct weir_request *req);
-	void (*on_group_header)(struct weir_request *req);
-	/* Of a request that lists items: what reassemble_chunks() does; its reads; all of them are
-	 * done: how many parts the arguments have, below 0 if they are not sound, and how many
-	 * items were read. */
-	int (*list_items)(struct weir_request *req);
-	void (*reads_begin)(const struct weir_request *req, union request_reads *it);
-	bool (*reads_next)(union request_reads *it, struct rdma1_read_segment *seg);
-	int (*collect_items)(struct weir_request *req, uint32_t *nread);
-	/* What the header of the reply has more than that of version 1. */
-	uint32_t (*reply_extra_bytes)(const struct weir_request *req);
-	/* Lay out a reply that has a shape (request_shape.h). False: it has none. */
-	bool (*plan_shape)(struct weir_request *req);
-	/* reduce_reply(), with a header of the request's version. */
-	int (*reduce)(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
-		      uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-	/* Lay out the reply to a request that has an extension, and no directions for results. 0;
-	 * -EMSGSIZE; or what stops it for good. */
-	int (*plan_reply)(struct weir_request *req, uint32_t credit);
-	/* Whether the protocol says which key the reply ends; 0: none. */
-	bool (*key_to_end)(const struct weir_request *req, uint32_t *rkey);
-	/* A reply that is_apart: in several Sends, buffers for them, 0 or -ENOBUFS; places in the
-	 * send queue, false: it waits; and sending them. In one, the gather elements of what is
-	 * placed, as conn_gather_placed(). It is on its way. */
-	int (*take_group)(struct weir_request *req, uint32_t credit);
+	/* A reply in several Sends: places in the send queue, false: it waits; and sending them.
+	 * In one, the gather elements of results that it places, as conn_gather_placed(). It is on
+	 * its way. */
 	bool (*group_fits)(struct weir_request *req);
 	void (*send_group)(struct weir_request *req);
 	uint32_t (*gather_placed)(struct weir_request *req, struct fabric_sge *sges, uint32_t n,

@@ -20,7 +20,7 @@ static void act(struct weir_request *req, enum request_next next);
 
 /* ---- requests for messages ---- */
 
-static void on_stage_read(struct weir_request *req);
+static void stage_done(struct weir_request *req);
 
 /* Its Send is done, or the last READ of a stage. */
 static void on_tx(struct conn_tx *tx, int error)
@@ -32,7 +32,7 @@ static void on_tx(struct conn_tx *tx, int error)
 			request_end_pending(req);
 		request_release(req);
 	} else {
-		on_stage_read(req);
+		stage_done(req);
 	}
 }
 
@@ -129,14 +129,12 @@ void request_send(struct weir_request *req)
 
 static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
 {
-	enum request_next next = request_send_shape(req, conn);
+	enum request_next next = request_lay_out(req, conn);
 
-	if (likely(next == REQUEST_END)) {
+	if (likely(next == REQUEST_END))
 		request_release(req);
-		return;
-	}
-	request_close_piece(req); /* as the steps that follow want it */
-	act(req, next);
+	else
+		act(req, next);
 }
 
 /* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
@@ -269,8 +267,6 @@ static bool begin_items(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
 
-	if (next == REQUEST_GO_ON && req->is_group)
-		req->responder->protocol->on_group_header(req);
 	if (next == REQUEST_GO_ON && !request_items_allowed(req))
 		next = REQUEST_BAD_ITEMS;
 	if (next == REQUEST_GO_ON) {
@@ -282,7 +278,9 @@ static bool begin_items(struct weir_request *req)
 	return false;
 }
 
-/* Runs when all items have arrived. */
+/* Runs when all items have arrived. The RPC header is decoded a second time: the first decoder
+ * stood in the Payload stream without its items, where arg_sink may have read on. The program reads
+ * its arguments from the parts, behind the same header. */
 static void end_pull(struct weir_request *req)
 {
 	enum request_next next = request_join_items(req);
@@ -300,7 +298,7 @@ static void pull_on(struct weir_request *req)
 	enum request_next next = request_read_stage(req);
 
 	if (next == REQUEST_GO_ON) {
-		on_stage_read(req);
+		stage_done(req);
 	} else if (next != REQUEST_WAIT) {
 		request_end_pull(req); /* as in begin_items() */
 		act(req, next);
@@ -308,14 +306,14 @@ static void pull_on(struct weir_request *req)
 }
 
 /* Runs when a stage has read all of its chunks. A call has at most two stages. */
-static void on_stage_read(struct weir_request *req)
+static void stage_done(struct weir_request *req)
 {
 	req->is_reading = false;
 	if (req->state == REQUEST_PULL_ITEMS) {
 		end_pull(req);
 		return;
 	}
-	request_open_stream(req);
+	req->responder->protocol->open_stream(req);
 	if (begin_items(req))
 		pull_on(req);
 }
@@ -334,7 +332,7 @@ static void pull(struct weir_request *req)
 	if (req->hdr.has_position_zero)
 		pull_on(req);
 	else
-		on_stage_read(req); /* the first stage has nothing to read */
+		stage_done(req); /* the first stage has nothing to read */
 }
 
 static hot_inline void read_one(struct weir_request *req, const struct rdma1_read_segment *seg,
@@ -396,11 +394,9 @@ static void join_group(struct weir_request *req)
 		act(req, REQUEST_CANT_PULL);
 		return;
 	}
-	request_read_parts(req);
-	if (!find_or_answer(req))
-		return;
-	req->responder->protocol->on_group_header(req);
-	dispatch(req, 0);
+	req->responder->protocol->open_stream(req);
+	if (find_or_answer(req))
+		dispatch(req, 0);
 }
 
 void request_drop_group(struct responder *responder)
@@ -426,18 +422,12 @@ static void end_group(struct weir_request *last)
 
 /* ---- what came, and what was waited for ---- */
 
-static inline void count_call(struct weir_conn *conn)
-{
-	conn->got_message = true;
-	conn->ep.engine->stats.requests_received++;
-}
-
 /* The header was accepted: on with what it lists. */
 static void begin(struct weir_request *req)
 {
 	struct rdma1_read_segment seg;
 
-	count_call(req->responder->conn);
+	request_count_call(req->responder->conn);
 	if (req->hdr.nread_segments == 0)
 		dispatch_inline(req, false);
 	else if (rdma1_is_one_read(&req->hdr, &seg) && seg.target.length > 0)
@@ -457,7 +447,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->flags = (struct request_flags){0}; /* as its last one may have been */
 	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {
-		count_call(conn);
+		request_count_call(conn);
 		dispatch_inline(req, true);
 	} else {
 		act(req, next);
@@ -560,9 +550,6 @@ static void act(struct weir_request *req, enum request_next next)
 	case REQUEST_CANT_REPLY:
 	case REQUEST_REFUSED:
 		act(req, req->responder->protocol->refuse(req, next));
-		return;
-	case REQUEST_PLAN:
-		act(req, request_plan(req));
 		return;
 	case REQUEST_REPLY:
 		request_reply(req, req->responder->conn);

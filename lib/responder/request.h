@@ -101,6 +101,13 @@ void responder_drop_backlog(struct responder *responder);
 /* request_recv.c: a step: the message is judged as one of version 1. BEGIN, SHAPED, or what answers
  * it. */
 enum request_next request_judge(struct weir_request *req);
+/* Counts a call whose header was accepted. */
+static inline void request_count_call(struct weir_conn *conn)
+{
+	conn->got_message = true;
+	conn->ep.engine->stats.requests_received++;
+}
+
 /* Counts a message that was refused if the reason is a limit of the profile. */
 static inline void request_count_refused(struct weir_engine *engine, uint32_t reason)
 {
@@ -346,9 +353,13 @@ static inline void request_close_piece(struct weir_request *req)
 struct reduce_reply_in request_reply_in(struct weir_request *req);
 /* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */
 enum request_next request_plan(struct weir_request *req);
-/* Lay out a reply that has a shape (request_shape.h), and send it at once. END: it is sent;
- * TRANSMIT: it is laid out; PLAN: it has no shape. */
-enum request_next request_send_shape(struct weir_request *req, struct weir_conn *conn);
+/* Lays out a reply. One that has a shape (request_shape.h) is sent at once if the driver can do
+ * that. Returns END if it is sent, or else as request_plan(). */
+enum request_next request_lay_out(struct weir_request *req, struct weir_conn *conn);
+/* Does what conn_protocol.plan_reply() does, for a reply whose header the reducer makes. */
+int request_reduce(struct weir_request *req);
+/* Returns the first key that the call names if the peer takes it as invalidated, or else 0. */
+uint32_t request_key_to_end(const struct weir_request *req);
 /* Send what is laid out. GO_ON: it is on its way; WAIT; or END. */
 enum request_next request_transmit(struct weir_request *req);
 /* The connection is gone, or has ended: no reply is sent. */

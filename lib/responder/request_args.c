@@ -3,15 +3,10 @@
  * then to all arguments. */
 #include "request.h"
 
-#include "compiler.h"
 #include "xdr_ref.h"
 
 void request_open_stream(struct weir_request *req)
 {
-	if (unlikely(req->is_group)) {
-		req->responder->protocol->open_group_stream(req);
-		return;
-	}
 	if (req->hdr.has_position_zero) {
 		req->stream = req->chunks[0].dst;
 		req->stream_bytes = req->chunks[0].len_bytes;
@@ -26,25 +21,14 @@ void request_open_stream(struct weir_request *req)
 void request_read_parts(struct weir_request *req)
 {
 	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
-	if (req->is_group)
+	if (req->has_chain)
 		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
 }
 
 enum request_next request_join_items(struct weir_request *req)
 {
-	struct weir_engine *engine = req->responder->engine;
-	uint32_t first = req->hdr.has_position_zero, nread = req->nchunks - first;
-	int nparts;
+	int nparts = req->responder->protocol->collect_args(req);
 
-	if (unlikely(req->lists.nitems > 0)) {
-		nparts = req->responder->protocol->collect_items(req, &nread);
-		first = 0;
-	} else {
-		nparts = reassemble_parts(req->stream, req->stream_bytes, req->chunks + first,
-					  nread, req->parts, REASSEMBLE_PARTS_MAX);
-	}
-	engine->stats.read_chunks += nread;
-	engine->stats.long_calls += first;
 	/* The transport header is valid and the arguments are not (RFC 8166 section 4.5.2). */
 	if (nparts < 0)
 		return REQUEST_GARBAGE_ARGS;

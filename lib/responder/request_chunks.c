@@ -5,17 +5,13 @@
 
 #include <errno.h>
 
-#include "compiler.h"
-
 enum request_next request_list_chunks(struct weir_request *req)
 {
 	int rc;
 
 	req->has_asked = false;
 	req->is_reading = false;
-	rc = req->lists.nitems > 0
-		     ? req->responder->protocol->list_items(req)
-		     : reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
+	rc = req->responder->protocol->list_chunks(req);
 	if (rc < 0)
 		return REQUEST_CANT_PULL;
 	req->nchunks = (uint32_t)rc;

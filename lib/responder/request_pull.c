@@ -11,8 +11,6 @@
 
 #include <errno.h>
 
-#include "compiler.h"
-
 static int find_buffers(struct weir_request *req)
 {
 	uint32_t own = 0;
@@ -42,31 +40,17 @@ static bool in_stage(const struct weir_request *req, const struct rdma1_read_seg
 	return seg->target.length > 0 && (seg->position == 0) == (req->state == REQUEST_PULL_CALL);
 }
 
-static void reads_begin(const struct weir_request *req, union request_reads *it)
-{
-	if (unlikely(req->lists.nitems > 0))
-		req->responder->protocol->reads_begin(req, it);
-	else
-		rdma1_reads_begin(&req->hdr, &it->list);
-}
-
-static inline bool reads_next(const struct weir_request *req, union request_reads *it,
-			      struct rdma1_read_segment *seg)
-{
-	return unlikely(req->lists.nitems > 0) ? req->responder->protocol->reads_next(it, seg)
-					       : rdma1_reads_next(&it->list, seg);
-}
-
 static void begin_reads(struct weir_request *req)
 {
+	const struct conn_protocol *protocol = req->responder->protocol;
 	struct rdma1_read_segment seg;
 	union request_reads it;
 
 	req->reads_left = 0;
-	reads_begin(req, &it);
-	while (reads_next(req, &it, &seg))
+	protocol->reads_begin(req, &it);
+	while (protocol->reads_next(req, &it, &seg))
 		req->reads_left += in_stage(req, &seg);
-	reads_begin(req, &req->next_read);
+	protocol->reads_begin(req, &req->next_read);
 	req->is_reading = true;
 	req->has_posted = false;
 }
@@ -93,7 +77,7 @@ static bool post_reads(struct weir_request *req)
 		struct fabric_sge sge;
 
 		do
-			reads_next(req, &next, &seg);
+			req->responder->protocol->reads_next(req, &next, &seg);
 		while (!in_stage(req, &seg));
 		chunk = chunk_at(req, seg.position);
 		sge = (struct fabric_sge){chunk->dst + chunk->filled, seg.target.length,

@@ -49,7 +49,7 @@ static void put_receive(void *responder, struct mem_buf *buf)
 
 void request_put_message(struct weir_request *req)
 {
-	if (req->is_group)
+	if (req->has_chain)
 		each_receive(req->msg, put_receive, req->responder);
 	else
 		put_receive(req->responder, req->msg);
@@ -57,7 +57,7 @@ void request_put_message(struct weir_request *req)
 
 void request_keep_message(struct weir_request *req, struct weir_conn *conn)
 {
-	if (req->is_group)
+	if (req->has_chain)
 		each_receive(req->msg, keep_receive, conn);
 	else
 		conn_keep_message(conn, req->msg);
@@ -87,7 +87,7 @@ static out_of_line void release_message(struct weir_request *req)
 
 	if (!conn)
 		request_put_message(req);
-	else if (req->is_group)
+	else if (req->has_chain)
 		conn_chain_done(conn, req->msg);
 	else
 		conn_recv_done(conn, req->msg);

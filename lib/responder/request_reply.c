@@ -42,7 +42,7 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 				&conn->share); /* it could not be sent when it was given back */
 		return;
 	}
-	if (unlikely(req->is_group))
+	if (unlikely(req->has_chain))
 		conn_chain_done(conn, req->msg);
 	else
 		conn_recv_done(conn, req->msg);
@@ -76,14 +76,6 @@ static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 	return true;
 }
 
-/* What the header has more than one of version 1. */
-static inline uint32_t extra_bytes(const struct weir_request *req)
-{
-	const struct weir_conn *conn = req->responder->conn;
-
-	return unlikely(conn->via_protocol) ? conn->protocol->reply_extra_bytes(req) : 0;
-}
-
 struct reduce_reply_in request_reply_in(struct weir_request *req)
 {
 	const struct mem_buf *zeros = req->responder->engine->zeros;
@@ -92,22 +84,11 @@ struct reduce_reply_in request_reply_in(struct weir_request *req)
 		.call = &req->hdr,
 		.pieces = req->pieces,
 		.npieces = req->npieces,
-		.reply_inline_bytes = req->responder->conn->send_inline - extra_bytes(req),
+		.reply_inline_bytes = req->responder->conn->send_inline,
 		.zeros = {.base = zeros->data, .len = ENGINE_ZEROS, .lkey = zeros->lkey},
 		.credit = request_grant_of(req, req->responder->conn),
 		.may_reduce = !rpc_auth_forbids_reduction(&req->rpc.cred),
 	};
-}
-
-/* The reducer's header, in the call's version. */
-static int reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
-		  uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
-{
-	const struct weir_conn *conn = req->responder->conn;
-
-	if (unlikely(conn->via_protocol))
-		return conn->protocol->reduce(req, in, buf, size, xfers, plan);
-	return reduce_reply(in, buf, size, xfers, REQUEST_XFERS_MAX, plan);
 }
 
 static void note_xfers(struct weir_request *req, uint32_t total)
@@ -147,7 +128,8 @@ static enum request_next write_ahead(struct weir_request *req)
 		req->xfers_done += req->nxfers;
 		in.first_xfer = req->xfers_done;
 		/* As before, where the same header stands: it can't fail. */
-		if (reduce(req, &in, req->header, req->header_bytes, req->xfers, &plan) != 0) {
+		if (conn->protocol->reduce(req, &in, req->header, req->header_bytes, req->xfers,
+					   &plan) != 0) {
 			conn_fail(conn, -EIO);
 			return REQUEST_END;
 		}
@@ -156,9 +138,8 @@ static enum request_next write_ahead(struct weir_request *req)
 	return REQUEST_GO_ON;
 }
 
-/* The one key of the requester's that the reply ends; 0: none. Where the protocol has no other way
- * to say so, it is the first that the call named (RFC 8797 section 4.1). */
-static uint32_t key_to_end(const struct weir_request *req)
+/* The call has no way to name the key (RFC 8797 section 4.1). */
+uint32_t request_key_to_end(const struct weir_request *req)
 {
 	const struct weir_conn *conn = req->responder->conn;
 	struct rdma1_segment_iter segments;
@@ -166,10 +147,7 @@ static uint32_t key_to_end(const struct weir_request *req)
 	struct rdma1_write_iter writes;
 	struct rdma1_read_iter reads;
 	struct rdma1_segment seg;
-	uint32_t rkey;
 
-	if (unlikely(conn->via_protocol) && conn->protocol->key_to_end(req, &rkey))
-		return rkey;
 	if (!conn->remote_invalidation)
 		return 0;
 	rdma1_reads_begin(&req->hdr, &reads);
@@ -225,7 +203,7 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 		return REQUEST_WAIT;
 	if (places) /* that this can be was found out before */
 		nsges = conn->protocol->gather_placed(req, sges, nsges, &bytes);
-	rkey = key_to_end(req); /* before its header may be overwritten */
+	rkey = conn->protocol->key_to_end(req); /* before its header may be overwritten */
 	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
@@ -238,7 +216,7 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	return REQUEST_GO_ON;
 }
 
-/* One by the extension that is continued, or has results that are placed. */
+/* A reply in several Sends, or with results that its Send places. */
 static out_of_line enum request_next send_apart(struct weir_request *req)
 {
 	const struct conn_protocol *protocol = req->responder->protocol;
@@ -264,32 +242,29 @@ static out_of_line enum request_next send_apart(struct weir_request *req)
 
 enum request_next request_transmit(struct weir_request *req)
 {
-	return unlikely(req->is_apart) ? send_apart(req) : send_reply(req, false);
+	return unlikely(req->nsends > 1 || req->placed != 0) ? send_apart(req)
+							     : send_reply(req, false);
 }
 
-/* The reducer's part: the header to its place, the list of Writes. 0; -EMSGSIZE; or what stops it
- * for good. */
-static int plan_reply(struct weir_request *req)
+int request_reduce(struct weir_request *req)
 {
-	struct weir_engine *engine = req->responder->engine;
+	const struct conn_protocol *protocol = req->responder->protocol;
 	struct reduce_reply_plan plan;
 	struct reduce_reply_in in = request_reply_in(req);
 	/* Written to where it is on the safe side of its size, then moved up to the message. */
 	uint8_t scratch[ENGINE_HEADROOM];
-	int rc;
+	int rc = protocol->reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 
-	if (unlikely(req->extension != 0) && req->lists.nsets == 0)
-		return req->responder->protocol->plan_reply(req, in.credit);
-	rc = reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 	if (rc == 0) {
 		req->header = req->out.start - plan.header_bytes;
 		memcpy(req->header, scratch, plan.header_bytes);
 	} else if (rc == -ENOSPC) {
-		req->header_buf = engine_reserve_get(engine, &req->buf_waiter);
+		req->header_buf = engine_reserve_get(req->responder->engine, &req->buf_waiter);
 		if (!req->header_buf)
 			return -ENOBUFS;
 		req->header = req->header_buf->data;
-		rc = reduce(req, &in, req->header, req->header_buf->size_bytes, req->xfers, &plan);
+		rc = protocol->reduce(req, &in, req->header, req->header_buf->size_bytes,
+				      req->xfers, &plan);
 	}
 	if (rc != 0)
 		return rc;
@@ -298,40 +273,37 @@ static int plan_reply(struct weir_request *req)
 	req->is_long = plan.form == REDUCE_LONG;
 	req->xfers_done = 0;
 	note_xfers(req, plan.nxfers);
-	if (unlikely(req->nsends > 1) && req->responder->protocol->take_group(req, in.credit) != 0)
-		return -ENOBUFS;
-	engine->stats.long_replies += req->is_long;
-	engine->stats.write_chunks += (uint32_t)__builtin_popcount(plan.reduced);
 	return 0;
-}
-
-static inline bool plan_shape(struct weir_request *req, struct weir_conn *conn)
-{
-	return unlikely(conn->via_protocol) ? conn->protocol->plan_shape(req)
-					    : request_plan_shape(req, conn, 0);
 }
 
 enum request_next request_plan(struct weir_request *req)
 {
-	int rc = plan_reply(req);
+	struct weir_engine_stats *stats = &req->responder->engine->stats;
+	int rc = req->responder->protocol->plan_reply(req);
 
 	req->must_plan = rc == -ENOBUFS;
 	if (req->must_plan)
 		return REQUEST_WAIT_RESERVE;
-	/* NOSPC: by the extension, whose entries are longer than the directions that they answer.
-	 */
+	/* NOSPC: entries of a header may be longer than what they answer. */
 	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC))
 		return REQUEST_CANT_REPLY;
 	if (unlikely(rc != 0))
 		return REQUEST_SYSTEM_ERROR;
-	req->responder->engine->stats.replies_sent++;
+	stats->long_replies += req->is_long;
+	stats->write_chunks += (uint32_t)__builtin_popcount(req->reduced);
+	stats->replies_sent++;
 	return REQUEST_TRANSMIT;
 }
 
-enum request_next request_send_shape(struct weir_request *req, struct weir_conn *conn)
+enum request_next request_lay_out(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!plan_shape(req, conn))
-		return REQUEST_PLAN;
-	req->responder->engine->stats.replies_sent++;
-	return likely(send_shape(req, conn)) ? REQUEST_END : REQUEST_TRANSMIT;
+	bool has_shape = conn->protocol->plan_shape(req);
+
+	if (likely(has_shape)) {
+		req->responder->engine->stats.replies_sent++;
+		if (likely(send_shape(req, conn)))
+			return REQUEST_END;
+	}
+	request_close_piece(req); /* as the steps that follow want it */
+	return has_shape ? REQUEST_TRANSMIT : request_plan(req);
 }

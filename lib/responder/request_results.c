@@ -115,7 +115,5 @@ int weir_request_result_absent(struct weir_request *req)
 
 void weir_request_operation(struct weir_request *req, uint32_t args_offset)
 {
-	/* No other header asks; but a reply that is kept may be for one that does. */
-	if (req->extension != 0 || req->replay)
-		req->op = args_offset;
+	req->op = args_offset;
 }

@@ -148,7 +148,7 @@ struct request_template {
 struct weir_request {
 	struct conn_tx tx; /* of the READs, then of the reply's Send */
 	struct responder *responder;
-	struct mem_buf *msg; /* the receive; where 'is_group' it is a chain of them */
+	struct mem_buf *msg; /* the receive; with 'has_chain', a chain of them */
 	const struct weir_program *program;
 	struct mem_buf *reply; /* headroom, RPC header, results */
 	struct weir_request *next_free;
@@ -178,8 +178,7 @@ struct weir_request {
 	struct mem_buf *header_buf;
 	struct mem_buf *spill;
 	uint32_t nchunks;
-	bool is_group;	      /* it came in several transmissions: the first is what 'hdr' is of */
-	bool is_apart;	      /* its reply is one of these, or has results that are placed */
+	bool has_chain;	      /* 'msg' is the first of a chain of receives, and what 'hdr' is of */
 	bool is_long;	      /* its reply goes to the Reply chunk */
 	bool args_released;   /* HANDLING: its arguments are gone, the reply is still to be made */
 	bool may_wait;	      /* there was no buffer for the reply, and there may be one later */

@@ -13,9 +13,9 @@ int request_list_items(struct weir_request *req)
 	struct rtr_iter it;
 	int n = 0;
 
-	if (rtr.nitems + req->is_group > REASSEMBLE_CHUNKS_MAX)
+	if (rtr.nitems + req->has_chain > REASSEMBLE_CHUNKS_MAX)
 		return -E2BIG;
-	if (req->is_group)
+	if (req->has_chain)
 		req->chunks[n++] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
 	/* They are in their order. */
 	rtr_items_begin(&rtr, &it);
@@ -54,7 +54,7 @@ static int list_sections(struct weir_request *req)
 int request_collect_items(struct weir_request *req, uint32_t *nread)
 {
 	const struct rtr_header rtr = request_rtr_header(req);
-	uint32_t i = req->is_group, placed = 0;
+	uint32_t i = req->has_chain, placed = 0;
 	struct rtr_item item;
 	struct rtr_iter it;
 
@@ -66,7 +66,7 @@ int request_collect_items(struct weir_request *req, uint32_t *nread)
 	}
 	req->responder->engine->stats.placed_received += placed;
 	*nread = req->lists.nitems - placed;
-	return req->is_group ? list_sections(req)
-			     : reassemble_parts(req->stream, req->stream_bytes, req->chunks,
-						req->nchunks, req->parts, REASSEMBLE_PARTS_MAX);
+	return req->has_chain ? list_sections(req)
+			      : reassemble_parts(req->stream, req->stream_bytes, req->chunks,
+						 req->nchunks, req->parts, REASSEMBLE_PARTS_MAX);
 }

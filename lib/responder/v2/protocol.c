@@ -63,6 +63,7 @@ static enum request_next v2_refuse(struct weir_request *req, enum request_next w
 		(void)request_refuse_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	if (why == REQUEST_CANT_REPLY) {
 		in = request_reply_in(req);
+		in.reply_inline_bytes -= RDMA2_EXTRA;
 		reduce_reply_lack(&in, &segment, &bytes);
 		(void)request_refuse_v2(req, RDMA2_ERR_REPLY_RESOURCE, segment, bytes);
 	}
@@ -75,29 +76,60 @@ static void v2_release_request(struct weir_request *req)
 	conn_group_put_bufs(&req->group_bufs);
 	req->extension = 0;
 	req->nsends = 0;
-	req->is_apart = false;
 	req->placed = 0;
-	req->is_group = false;
+	req->has_chain = false;
 	req->lists = (struct request_lists){0};
 }
 
 /* ---- items ---- */
 
+static int v2_list_chunks(struct weir_request *req)
+{
+	return req->lists.nitems > 0 ? request_list_items(req)
+				     : responder_version1.list_chunks(req);
+}
+
+static void v2_open_stream(struct weir_request *req)
+{
+	if (req->has_chain)
+		request_read_sections(req);
+	else
+		request_open_stream(req);
+}
+
 static void v2_reads_begin(const struct weir_request *req, union request_reads *it)
 {
 	const struct rtr_header rtr = {.items = req->lists.items, .nitems = req->lists.nitems};
 
-	rtr_reads_begin(&rtr, (struct rtr_read_iter *)it->items);
+	if (req->lists.nitems > 0)
+		rtr_reads_begin(&rtr, (struct rtr_read_iter *)it->items);
+	else
+		responder_version1.reads_begin(req, it);
 }
 
-static bool v2_reads_next(union request_reads *it, struct rdma1_read_segment *seg)
+static bool v2_reads_next(const struct weir_request *req, union request_reads *it,
+			  struct rdma1_read_segment *seg)
 {
-	return rtr_reads_next((struct rtr_read_iter *)it->items, seg);
+	return req->lists.nitems > 0 ? rtr_reads_next((struct rtr_read_iter *)it->items, seg)
+				     : responder_version1.reads_next(req, it, seg);
+}
+
+static int v2_collect_args(struct weir_request *req)
+{
+	uint32_t nread;
+	int nparts;
+
+	if (req->lists.nitems == 0)
+		return responder_version1.collect_args(req);
+	nparts = request_collect_items(req, &nread);
+	req->responder->engine->stats.read_chunks += nread;
+	return nparts;
 }
 
 /* ---- replies ---- */
 
-static uint32_t v2_reply_extra_bytes(const struct weir_request *req)
+/* Returns how much longer the header is than that of version 1. */
+static uint32_t extra_bytes(const struct weir_request *req)
 {
 	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
 }
@@ -119,14 +151,16 @@ static bool v2_plan_shape(struct weir_request *req)
 static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		     uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
 {
-	uint32_t extra = v2_reply_extra_bytes(req);
+	uint32_t extra = extra_bytes(req);
+	struct reduce_reply_in shorter = *in;
 	int rc;
 
 	if (req->lists.nsets > 0)
 		return request_reduce_rtr(req, in, buf, size, xfers, plan);
-	rc = size < extra
-		     ? -ENOSPC
-		     : reduce_reply(in, buf + extra, size - extra, xfers, REQUEST_XFERS_MAX, plan);
+	shorter.reply_inline_bytes -= extra;
+	rc = size < extra ? -ENOSPC
+			  : reduce_reply(&shorter, buf + extra, size - extra, xfers,
+					 REQUEST_XFERS_MAX, plan);
 	if (rc != 0 || extra == 0)
 		return rc;
 	rdma2_write_over(buf, RDMA1_REPLY, 0);
@@ -135,10 +169,23 @@ static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in,
 }
 
 /* Calls of version 2 name it (section 6.2.3 of its draft). */
-static bool v2_key_to_end(const struct weir_request *req, uint32_t *rkey)
+static uint32_t v2_key_to_end(const struct weir_request *req)
 {
-	*rkey = req->responder->conn->may_invalidate ? req->inv_handle : 0;
-	return req->hdr.vers == RDMA2_VERSION;
+	if (req->hdr.vers != RDMA2_VERSION)
+		return request_key_to_end(req);
+	return req->responder->conn->may_invalidate ? req->inv_handle : 0;
+}
+
+static int v2_plan_reply(struct weir_request *req)
+{
+	struct weir_conn *conn = req->responder->conn;
+	int rc;
+
+	if (req->extension != 0 && req->lists.nsets == 0)
+		return request_plan_rtr(req, request_grant_of(req, conn));
+	rc = request_reduce(req);
+	return rc == 0 && req->nsends > 1 ? request_take_group(req, request_grant_of(req, conn))
+					  : rc;
 }
 
 static uint32_t v2_gather_placed(struct weir_request *req, struct fabric_sge *sges, uint32_t n,
@@ -166,18 +213,15 @@ static const struct conn_protocol version2 = {
 	.refuse = v2_refuse,
 	.release_request = v2_release_request,
 	.begin_group = request_begin_group,
-	.open_group_stream = request_read_sections,
-	.on_group_header = request_note_args,
-	.list_items = request_list_items,
+	.open_stream = v2_open_stream,
+	.list_chunks = v2_list_chunks,
 	.reads_begin = v2_reads_begin,
 	.reads_next = v2_reads_next,
-	.collect_items = request_collect_items,
-	.reply_extra_bytes = v2_reply_extra_bytes,
+	.collect_args = v2_collect_args,
 	.plan_shape = v2_plan_shape,
 	.reduce = v2_reduce,
-	.plan_reply = request_plan_rtr,
+	.plan_reply = v2_plan_reply,
 	.key_to_end = v2_key_to_end,
-	.take_group = request_take_group,
 	.group_fits = request_group_fits,
 	.send_group = request_send_group,
 	.gather_placed = v2_gather_placed,

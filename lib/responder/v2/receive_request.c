@@ -100,16 +100,17 @@ enum request_next request_begin_group(struct weir_request *req)
 	return REQUEST_JOIN_GROUP;
 }
 
-void request_note_args(struct weir_request *req)
-{
-	req->lists.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(&req->args));
-}
-
 void request_read_sections(struct weir_request *req)
 {
+	struct weir_rpc_call_header rpc;
+	struct weir_xdr_in in;
+
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
 	weir_xdr_in_init_parts(&req->args, req->parts, req->nparts);
 	xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
+	in = req->args;
+	if (rpc_call_decode(&in, &rpc) == 0)
+		req->lists.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(&in));
 }
 
 /* Its buffer is the gathering request's from here on. */
@@ -132,7 +133,7 @@ static enum request_next take(struct weir_request *req, const struct rtr_header 
 	note_first(req, rtr);
 	if (how == RTR_TAKE_LAST)
 		return REQUEST_BEGIN;
-	req->is_group = true;
+	req->has_chain = true;
 	return REQUEST_GROUP_BEGUN;
 }
 

@@ -54,10 +54,9 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 				      bool *breaks_group);
 /* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
 enum request_next request_begin_group(struct weir_request *req);
-/* The decoder at the start of a group's payload, as far as that is no item; its RPC header is
- * decoded. */
+/* Sets the decoder to the start of a group's payload, as far as that is no item, and notes where
+ * the arguments begin. */
 void request_read_sections(struct weir_request *req);
-void request_note_args(struct weir_request *req);
 
 /* What the header of a request by the extension says. */
 static inline struct rtr_header request_rtr_header(const struct weir_request *req)

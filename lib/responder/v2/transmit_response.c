@@ -44,7 +44,7 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	req->reduced = 0;
 	req->placed = 0;
 	req->is_long = false;
-	req->is_apart = false;
+	req->nsends = 0;
 	req->header_bytes = RTR_XMTRESP_SIZE;
 	req->lead_bytes = req->responder->conn->send_inline;
 	group = group_of(req, credit);
@@ -52,7 +52,6 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	if (group.count == 0 || group.count > req->reply_count_max)
 		return -EMSGSIZE;
 	req->nsends = group.count;
-	req->is_apart = group.count > 1;
 	if (group.count == 1) {
 		req->header = req->out.start - RTR_XMTRESP_SIZE;
 		conn_put_first(&group, (uint32_t)bytes, req->header);
@@ -90,8 +89,7 @@ static bool note_form(struct weir_request *req, int rc, const struct reduce_repl
 {
 	req->nsends = rc == 0 ? form->count : 0;
 	req->placed = rc == 0 ? form->placed : 0;
-	req->is_apart = req->nsends > 1 || req->placed != 0;
-	if (!req->is_apart)
+	if (req->nsends <= 1 && req->placed == 0)
 		return true;
 	req->reduced = plan->reduced;
 	req->header_bytes = plan->header_bytes;
