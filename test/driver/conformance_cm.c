@@ -48,7 +48,8 @@ static void connect__private_data_goes_both_ways(void **state)
 	assert_ptr_equal(event.qp_ctx, &c->b);
 }
 
-/* REQUEST and both ESTABLISHED events identify the peer. Over shm both sides are this process. */
+/* Checks the identity of the peer, which REQUEST and both ESTABLISHED events contain. Over shm both
+ * sides are this process. */
 static void identity_is(const struct conf *c, const struct weir_peer *peer)
 {
 	assert_true(strlen(peer->address) > 0 && strlen(peer->address) < sizeof(peer->address));

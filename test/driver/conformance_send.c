@@ -311,7 +311,7 @@ static void send__longer_than_the_receive(void **state)
 	conf_lost(c, NULL);
 }
 
-/* Send 3 of a fails because the peer has no receive for it. */
+/* Checks that Send 3 of a fails because the peer has no receive for it. */
 static void not_ready(struct conf *c)
 {
 	if (c->harness->shortfalls & DRIVER_SENDS_UNANSWERED) {

@@ -58,8 +58,7 @@ static void send_to(struct conf *c, struct fabric_qp *qp, uint32_t len, uint32_t
 	conf_expect(c, &c->a, seed, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The next completion at b must be of a receive in *posted, which has a bit for each. Clears that
- * bit. */
+/* Takes the next completion at b, which must be of a receive in *posted, and clears its bit. */
 static struct fabric_wc expect_one_of(struct conf *c, uint32_t *posted, enum fabric_status status)
 {
 	struct fabric_wc wc = conf_wc(c, &c->b);

@@ -36,7 +36,7 @@ static void stop(struct driver_harness *harness)
 	(void)harness;
 }
 
-/* Another thread causes events. It gets time if nothing happened for a while. */
+/* Gives the thread that causes events time if nothing happened for a while. */
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	static uint64_t since_ns;

@@ -41,7 +41,7 @@ static int make_file(const void *data, size_t size, char path[32])
 	return fd;
 }
 
-/* A program writes errors to the stream 'stderr', and its help to 'stdout'. The C library lets a
+/* Redirects the streams 'stderr', for errors, and 'stdout', for the help. The C library lets a
  * program replace both. */
 static void listen_to_program(void)
 {
@@ -88,8 +88,8 @@ static void check_client(const struct export_client *client)
 	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
 }
 
-/* Nobody has access whom no entry names. The peers here: one of a network, one of this host, and
- * one of which nothing is known. */
+/* Checks that nobody has access whom no entry names. The peers here: one of a network, one of this
+ * host, and one of which nothing is known. */
 static void check_access(const struct exports *exports)
 {
 	static const struct weir_peer peers[] = {
@@ -305,7 +305,7 @@ static int from_text(struct exports *exports, const uint8_t *data, size_t size)
 	return rc;
 }
 
-/* getopt() must forget its state from an earlier command line that was not parsed to its end. */
+/* Makes getopt() forget its state from an earlier command line that was not parsed to its end. */
 static void reset_getopt(void)
 {
 	char *none[] = {(char *)(uintptr_t) "none", NULL};

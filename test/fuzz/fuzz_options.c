@@ -46,7 +46,7 @@ static void say_ids(char *said, size_t size, const char *key, const struct shm_i
 	}
 }
 
-/* A list that contains 'any' means 'any'. */
+/* Compares two lists. A list that contains 'any' means 'any'. */
 static bool same_ids(const struct shm_ids *a, const struct shm_ids *b)
 {
 	if (a->any || b->any)

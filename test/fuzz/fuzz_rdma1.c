@@ -28,7 +28,7 @@ static const struct rdma1_limits tiny = {
 
 /* ---- the header ---- */
 
-/* The iterators decide whether the message has the shape of a READ, whichever path the decoder
+/* Checks whether the message has the shape of a READ by its iterators, whichever path the decoder
  * took. */
 static void check_one_chunk(const struct rdma1_header *hdr)
 {

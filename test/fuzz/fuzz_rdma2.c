@@ -112,7 +112,7 @@ static uint32_t segments(struct rdma1_segment_iter *it, struct rdma1_segment *al
 	return n;
 }
 
-/* The encoder only writes consecutive TBSNs. */
+/* Encodes TBSNs, which must be consecutive. Returns false otherwise. */
 static bool put_tbsns(struct weir_xdr_out *out, const struct rtr_item *item)
 {
 	struct rtr_iter it = item->tbsns;
@@ -167,7 +167,7 @@ static void put_sets(struct weir_xdr_out *out, const struct rtr_header *rtr)
 	}
 }
 
-/* The pieces lie within the received bytes, and form each item. */
+/* Checks that the pieces lie within the received bytes, and form each item. */
 static void check_place(const struct rtr_header *rtr, uint32_t len)
 {
 	static const struct rtr_buffer own = {

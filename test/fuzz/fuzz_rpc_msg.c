@@ -60,7 +60,7 @@ static bool is_same(const struct header *a, const struct header *b)
 
 /* ---- encoding ---- */
 
-/* Received padding may have any value. Encoded padding is zero. */
+/* Clears padding. Received padding may have any value, and encoded padding is zero. */
 static void clear_padding(uint8_t *copy, const uint8_t *msg, const struct weir_rpc_auth *auth)
 {
 	if (auth->len_bytes > 0)

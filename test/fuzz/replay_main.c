@@ -5,7 +5,8 @@
 
 #include "fuzz.h"
 
-/* The memory has exactly the size of the file, so that a sanitizer detects a read past its end. */
+/* Runs the target on one file. The memory has exactly the size of the file, so that a sanitizer
+ * detects a read past its end. */
 static int replay_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");

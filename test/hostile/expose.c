@@ -41,8 +41,8 @@ uint32_t make_message(struct hostile *h, const struct values *values)
 	return append_message(h, values);
 }
 
-/* The memory that a segment names may have been written to, so that it is excluded from the
- * comparison. Whatever the message is, three consecutive fields may be read as a segment. */
+/* Excludes the memory that a segment names from the comparison, because it may have been written
+ * to. Whatever the message is, three consecutive fields may be read as a segment. */
 static void forgive(uint8_t *forgiven, const struct hostile *h, const uint8_t *segment)
 {
 	uint32_t len = wire_get_u32(segment + 4);

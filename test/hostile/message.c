@@ -287,8 +287,8 @@ int message_parse(struct message *message, const char *text, const struct parse 
 	return rc;
 }
 
-/* A field that ends where a target begins has as many bytes as it takes, which only encode()
- * knows. */
+/* Returns the length of a field. A field that ends where a target begins has as many bytes as it
+ * takes, which only encode() knows, and counts 0 here. */
 uint32_t field_bytes(const struct field *field)
 {
 	if (field->kind == FIELD_BYTES)

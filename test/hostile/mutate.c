@@ -85,7 +85,8 @@ static void remove_fields(struct message *m, uint32_t at, uint32_t n)
 	m->nsent -= n;
 }
 
-/* List entries have three fields (a segment) to six. */
+/* Returns a number of fields to copy, move or remove. List entries have three fields (a segment) to
+ * six. */
 static uint32_t choose_run(const struct message *m, struct rng *rng, uint32_t at)
 {
 	uint32_t n = 1 + rng_below(rng, 7);

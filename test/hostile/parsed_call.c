@@ -268,7 +268,7 @@ static bool take_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 	return true;
 }
 
-/* The data of a WRITE must be those that its seed determines. */
+/* Takes the data of a WRITE, which must be those that its seed determines. */
 static bool take_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	uint64_t seed = 0;

@@ -68,7 +68,8 @@ static inline bool peer_is_usable(const struct peer *peer)
 /* Queues a Send. Returns false if the connection has ended, or does not accept the Send within the
  * time. */
 bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len);
-/* RDMA Write from the start of the exposed memory, and RDMA Read to it, of up to EXPOSED_BYTES. */
+/* Post an RDMA Write from the start of the exposed memory, or an RDMA Read to it, of up to
+ * EXPOSED_BYTES. */
 bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 

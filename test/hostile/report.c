@@ -49,7 +49,8 @@ json_t *report_json(const struct result *result)
 			 "ok", result_is_met(result));
 }
 
-/* After this outcome the other side is dead, so that later results of the run mean nothing. */
+/* Returns whether the other side is dead after this case, so that later results of the run mean
+ * nothing. */
 static bool is_dead(const json_t *one)
 {
 	return strcmp(json_string_value(json_object_get(one, "got")), outcome_name(GOT_DEAD)) == 0;

@@ -227,8 +227,8 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 		send_properties(h, NULL);
 }
 
-/* The cases about transmissions need an ECHO of a requester that has enough credits, receives and
- * buffers. */
+/* Returns whether the requester fits the case. Cases about transmissions need an ECHO of a
+ * requester that has enough credits, receives and buffers. */
 static bool is_as_needed(const struct hostile_case *c)
 {
 	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||

@@ -25,7 +25,7 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	owned->bulk += buf->pool == engine->bulk_pool;
 }
 
-/* Each buffer of the chain names the next. */
+/* Counts the buffers of a chain, in which each buffer names the next. */
 static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf,
 			struct owned *owned)
 {

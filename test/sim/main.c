@@ -72,7 +72,7 @@ static void on_crash(int signal)
 	_exit(1);
 }
 
-/* The address sanitizer prints a better report. */
+/* Sets handlers for crashes. The address sanitizer prints a better report. */
 static void catch_crashes(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -286,7 +286,7 @@ static bool set_line(struct settings *settings, char *line)
 	return true;
 }
 
-/* Each run has a line; '#' begins a comment. */
+/* Runs the lines of a file. Each run has a line; '#' begins a comment. */
 static int run_file(struct settings *settings)
 {
 	FILE *file = fopen(settings->file, "r");

@@ -275,7 +275,8 @@ void wsim_side_destroy(struct wsim_side *side)
 	side->listener = NULL;
 }
 
-/* The process dies and its application's state is lost. The engine stays only to be destroyed. */
+/* Kills the process of a side. Its application's state is lost, and the engine stays only to be
+ * destroyed. */
 void wsim_side_kill(struct wsim_side *side)
 {
 	wsim_note(side->run, "kill", side->index, 0, 0);

@@ -235,8 +235,8 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call);
 uint8_t *wsim_table(size_t *bytes);
 /* Returns the content of argument or result 'item' of a call: an address in the table. */
 const uint8_t *wsim_content(uint32_t call, uint32_t item, bool is_result);
-/* For a call with operations: return the operation that yields a result, and the place in the
- * arguments where the operation begins. */
+/* Return, for a call with operations, the operation that yields a result, and the place in the
+ * arguments where an operation begins. */
 uint32_t wsim_op_of(const struct wsim_call *call, uint32_t result);
 uint32_t wsim_op_at(const struct wsim_call *call, uint32_t op);
 bool wsim_is_eligible(const struct wsim_call *call, uint32_t item, bool is_result);

@@ -10,8 +10,8 @@
 
 #include "pair.h"
 
-/* 'word' is "threads" or "processes". Returns false for any other word. Call it before anything
- * else, so that a process starts without other threads. */
+/* Runs the server apart. 'word' is "threads" or "processes". Returns false for any other word. Call
+ * this function first, so that a process starts without other threads. */
 bool apart_begin(const char *word);
 bool apart_is_on(void);
 /* Starts the pair's server with the profile and at the address of 'pair'. The server listens when

@@ -74,8 +74,8 @@ void raw_open(struct raw *raw, struct pair *pair)
 }
 
 /*
- * Over shm the driver's own thread fetches a region when the region is first named. A test that
- * waits until all work has ended would not notice that, so this function has the region fetched.
+ * Has the region fetched. Over shm the driver's own thread fetches a region when the region is
+ * first named, and a test that waits until all work has ended would not notice that.
  */
 static void have_region_fetched(struct raw *raw)
 {

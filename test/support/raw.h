@@ -66,9 +66,10 @@ void raw_until(struct raw *raw, const int *flag, int value);
 void raw_take_one(struct raw *raw);
 void raw_settle(struct raw *raw);
 void raw_send(struct raw *raw, const uint8_t *msg, uint32_t len);
-/* RDMA Write of the first 'len' bytes of 'mem' to the pair's memory. */
+/* Makes an RDMA Write of the first 'len' bytes of 'mem' to the pair's memory. */
 void raw_write(struct raw *raw, uint32_t handle, uint64_t offset, uint32_t len);
-/* RDMA Write to the pair's memory, or RDMA Read from it. Returns the status of the completion. */
+/* Makes an RDMA Write to the pair's memory, or an RDMA Read from it. Returns the status of the
+ * completion. */
 enum fabric_status raw_access(struct raw *raw, enum fabric_op op, uint32_t handle, uint64_t offset,
 			      uint32_t len);
 /* Like raw_send_words(), with a Send that invalidates a key of the pair. */

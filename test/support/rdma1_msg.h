@@ -45,7 +45,7 @@ static inline void msg_set_u32(struct msg *m, uint32_t at, uint32_t word)
 	m->len = len;
 }
 
-/* The four fixed fields. */
+/* Begins a header with the four fixed fields. */
 static inline void msg_begin(struct msg *m, uint32_t proc)
 {
 	memset(m, 0, sizeof(*m));
@@ -71,20 +71,20 @@ static inline void msg_read(struct msg *m, uint32_t position, uint32_t handle, u
 	msg_segment(m, handle, length, offset);
 }
 
-/* The head of a Write chunk or of the Reply chunk. */
+/* Adds the head of a Write chunk or of the Reply chunk. */
 static inline void msg_chunk(struct msg *m, uint32_t nsegments)
 {
 	msg_u32(m, 1);
 	msg_u32(m, nsegments);
 }
 
-/* The end of a list, or an absent Reply chunk. */
+/* Ends a list, or adds an absent Reply chunk. */
 static inline void msg_end(struct msg *m)
 {
 	msg_u32(m, 0);
 }
 
-/* 'len' bytes (at least 4) of Payload stream: the XID, then a pattern. */
+/* Adds 'len' bytes (at least 4) of Payload stream: the XID, then a pattern. */
 static inline void msg_payload(struct msg *m, uint32_t len)
 {
 	msg_u32(m, MSG_XID);
@@ -92,7 +92,7 @@ static inline void msg_payload(struct msg *m, uint32_t len)
 		m->buf[m->len++] = (uint8_t)i;
 }
 
-/* A Short message. */
+/* Makes a Short Message. */
 static inline void msg_short(struct msg *m, uint32_t payload)
 {
 	msg_begin(m, RDMA1_MSG);
@@ -102,8 +102,8 @@ static inline void msg_short(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* A call with one of everything: two Read chunks, the second in two segments, two Write chunks and
- * a Reply chunk, and 'payload' bytes. */
+/* Makes a call with one of everything: two Read chunks, the second in two segments, two Write
+ * chunks and a Reply chunk, and 'payload' bytes. */
 static inline void msg_rich_call(struct msg *m, uint32_t payload)
 {
 	msg_begin(m, RDMA1_MSG);

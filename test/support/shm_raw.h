@@ -52,8 +52,7 @@ void raw_connect(struct raw *raw, const char *addr);
 bool raw_is_welcome(const char *addr);
 /* Connects, and sends nothing. */
 void raw_connect_only(struct raw *raw, const char *addr);
-/* The listening side, at a listener from raw_listen(): accepts a connection and receives its HELLO
- * into 'answer'. */
+/* Accepts a connection at a listener from raw_listen(), and receives its HELLO into 'answer'. */
 void raw_welcome(struct raw *raw, int listener, struct end *polled);
 int raw_listen(const char *addr);
 void raw_send(const struct raw *raw, const void *data, size_t len, const int *fds, uint32_t nfds);

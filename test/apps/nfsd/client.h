@@ -91,7 +91,7 @@ struct client {
 	uint32_t njukebox; /* answers with NFS3ERR_JUKEBOX so far */
 };
 
-/* The arguments of a test program are either:
+/* Parses the arguments of a test program, which are either:
  * - "kernel", an address and a root's handle, for a server that already runs there, over verbs
  * - the server's program; then the back end: "ram", or "dir" in a new directory; and optionally
  *   "two"

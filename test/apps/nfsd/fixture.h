@@ -10,7 +10,7 @@
 static struct client *c;
 static struct nfs3_fh root; /* of the first export */
 
-/* 'args' has the form of client_start(). */
+/* Starts a server and connects to it. 'args' has the form of client_start(). */
 static inline void start(const char *const *args)
 {
 	static struct client client;

@@ -112,7 +112,7 @@ static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 		weir_xdr_put_u32(out, n < 2 ? 1000 : 0);
 }
 
-/* RPC-over-RDMA: version 1, 64 credits, RDMA_MSG, no Read list. */
+/* Writes an RPC-over-RDMA header: version 1, 64 credits, RDMA_MSG, no Read list. */
 static void head_begin(struct end *end, struct weir_xdr_out *out, uint32_t i)
 {
 	const uint32_t words[] = {i, 1, 64, 0, 0};
@@ -129,7 +129,7 @@ static void call_end(struct end *end, const struct weir_xdr_out *out, uint32_t i
 		 end_sge(end, i * CALL_MAX, (uint32_t)weir_xdr_out_len(out)));
 }
 
-/* More than READ_BYTES are written to the same memory, one over the other. */
+/* Sends a READ call. Bytes beyond READ_BYTES are written to the same memory, one over the other. */
 static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 {
 	const struct nfs3_read_args args = {.fh = *fh, .count = bytes};

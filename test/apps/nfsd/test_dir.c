@@ -134,7 +134,7 @@ static void tell_what_is_open(void)
 		print_message("nothing more is known of it\n");
 }
 
-/* Not the time of day, which somebody may set. */
+/* Returns the monotonic time, because somebody may set the time of day. */
 static uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -533,7 +533,7 @@ static void space__that_is_reserved_is_roots(void **state)
 	assert_true(free_bytes() < left);
 }
 
-/* The wrapper of libc is not used, because it takes the name of a device. */
+/* Sets a quota without the wrapper of libc, which takes the name of a device. */
 static int limit_user(uint32_t uid, uint64_t bytes, uint64_t files)
 {
 	struct if_dqblk limits = {.dqb_bhardlimit = bytes / QIF_DQBLKSIZE,

@@ -131,7 +131,7 @@ static void need_fuse(void)
 	skip();
 }
 
-/* Meanwhile the client may have to send. */
+/* Waits for withheld answers, and polls, because the client may have to send. */
 static void wait_withheld(uint32_t n)
 {
 	for (uint32_t i = 0; i < WAITS && fuse_withheld() < n; i++) {
@@ -172,7 +172,7 @@ static void others_go_on(void)
 	}
 }
 
-/* The hanging calls of 'c' are answered, and its connection then serves other calls. */
+/* Checks that the hanging calls of 'c' are answered. Its connection then serves other calls. */
 static void all_are_to_come_back(int n)
 {
 	client_end(c, n);

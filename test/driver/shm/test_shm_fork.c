@@ -120,7 +120,7 @@ static void poll_until(struct side *side, const bool *flag)
 		die("the event did not come");
 }
 
-/* The survivor continues to run and keeps everything that it has. */
+/* Runs in the survivor, which keeps everything that it has. */
 static void survive(void)
 {
 	pid_t pid = getpid();

@@ -210,7 +210,8 @@ static void keys__a_good_one_gives_access(void **state)
 	assert_memory_equal(b.mem, raw.region, RAW_REGION_BYTES);
 }
 
-/* For each invalid entry the request fails, and no memory outside of the peer's file is touched. */
+/* Checks that a request with an invalid entry fails, and that no memory outside of the peer's file
+ * is touched. */
 static void expect_refused(const struct key_entry *entry, uint64_t raddr, uint32_t len)
 {
 	access_remote(FABRIC_WRITE, entry, raddr, len);

@@ -305,8 +305,8 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 		raw_fini(&raws[--n]);
 }
 
-/* From now on, an access to a missing page of the memory raises SIGBUS. Returns a descriptor whose
- * close ends that, or -1 if it is not supported. */
+/* Makes each access to a missing page of the memory raise SIGBUS. Returns a descriptor whose close
+ * ends that, or -1 if it is not supported. */
 static int break_memory(void *base, size_t len)
 {
 	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};

@@ -17,7 +17,7 @@
 
 static struct end b;
 
-/* The other process: connects, and keeps the connection busy until it is killed. */
+/* Runs in the other process: connects, and keeps the connection busy until it is killed. */
 static void load(const char *addr)
 {
 	const struct fabric_wr send = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED};

@@ -56,7 +56,7 @@ static uint32_t make_call(uint8_t *msg, uint32_t xid)
 	return 4 * n;
 }
 
-/* Valid traffic at full speed: sends messages, and receives and drops answers. */
+/* Makes valid traffic at full speed: sends messages, and receives and drops answers. */
 static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 {
 	uint8_t msg[2048], answer[2048];
@@ -73,8 +73,8 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* Valid traffic by the mux. Sometimes a message names another queue pair or none, or is of another
- * kind. */
+/* Makes valid traffic by the mux. Sometimes a message names another queue pair or none, or is of
+ * another kind. */
 static void serve_mux(uint32_t *xid)
 {
 	uint64_t tag = raw.mux_tag;
@@ -115,7 +115,7 @@ static void serve_socket(void)
 	}
 }
 
-/* The other process, which runs until it is killed. */
+/* Runs in the other process until it is killed. */
 static void run_scribbler(enum target target, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);

@@ -77,7 +77,7 @@ static void assert_same_header(const struct chain *chain, struct weir_call *call
 	assert_int_equal(call->may_reduce, chain->may_reduce);
 }
 
-/* The arguments differ in each round. */
+/* Submits the call with arguments that differ in each round. */
 static void submit(struct chain *chain, struct weir_call *call)
 {
 	struct weir_xdr_out *args = weir_call_args(call);

@@ -449,8 +449,8 @@ static int setup_few_buffers(void **state)
 	return 0;
 }
 
-/* A Long Call with a Long Reply. The data are in memory of the application ('item'), or in the
- * arguments' buffer. */
+/* Makes a Long Call with a Long Reply. The data are in memory of the application ('item'), or in
+ * the arguments' buffer. */
 static void echo_long(struct outcome *outcome, bool item)
 {
 	struct weir_call_params params = pair_params(PAIR_ECHO, outcome);

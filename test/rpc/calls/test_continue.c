@@ -452,7 +452,8 @@ static void check_compound(struct outcome *outcome, struct weir_call *call,
 	}
 }
 
-/* The data of all operations are in the reply, which has more elements than a device gathers. */
+/* Begins a call whose reply contains the data of all operations, which are more elements than a
+ * device gathers. */
 static void begin_compound(struct outcome *outcome, uint32_t bytes)
 {
 	struct weir_call_params params;

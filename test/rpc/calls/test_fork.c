@@ -166,7 +166,8 @@ static void fork__each_function_says_so(void **state)
 	in_child("each function", try_each);
 }
 
-/* A long reply would be written to a buffer that the child shares with its parent. */
+/* Checks calls with a Reply chunk. A long reply would be written to a buffer that the child shares
+ * with its parent. */
 static void call_long(void)
 {
 	errno = 0;
@@ -248,7 +249,7 @@ static void fork__child_ends_by_exit(void **state)
 	in_child("ends by exit", end_normally);
 }
 
-/* A child may create its own engines after fork(). */
+/* Creates engines in the child, which is possible after fork(). */
 static void begin_anew(void)
 {
 	static struct pair own;

@@ -52,8 +52,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* If the header does not say to which operation a chunk belongs, there is one for each, which may
- * be empty. */
+/* Returns whether the header says to which operation a chunk belongs. Otherwise there is one chunk
+ * for each operation, which may be empty. */
 static bool tells_operations(void)
 {
 	return pair_client_protocol == WEIR_PROTOCOL_V2 &&

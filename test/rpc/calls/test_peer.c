@@ -46,7 +46,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Both sides are this process, if the kernel reports that. */
+/* Checks the identity of a peer. Both sides are this process, if the kernel reports that. */
 static void is_known(const struct weir_peer *peer)
 {
 	bool is_shm = strcmp(pair.driver, "shm") == 0;

@@ -70,7 +70,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Simulation is slow, so that it tests all sizes near the bounds and a sample of the others. */
+/* Returns the next size. Simulation is slow, so that it tests all sizes near the bounds and a
+ * sample of the others. */
 static uint32_t next_size(uint32_t size)
 {
 	if (!pair.world || size < 64 || (size > 880 && size < 1100) || size > 3900)

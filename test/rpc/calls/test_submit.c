@@ -170,7 +170,7 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 		assert_int_equal(outcomes[i].done, 1);
 }
 
-/* All values except the inline threshold are as small as a profile allows. */
+/* Sets all values except the inline threshold as low as a profile allows. */
 static void least_of_chunks(struct weir_profile *profile)
 {
 	profile->chunk_bytes = 512;

@@ -177,8 +177,8 @@ static void check_multi(struct outcome *o, struct weir_call *call, const struct 
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* 'how': bit i means that argument i is an item, and otherwise in the message; bit 2 + i means that
- * result i has memory. */
+/* Makes a MULTI call. 'how': bit i means that argument i is an item, and otherwise in the message;
+ * bit 2 + i means that result i has memory. */
 static void multi(const uint32_t lens[2], uint32_t how)
 {
 	struct weir_call_params params;

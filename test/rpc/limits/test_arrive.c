@@ -290,8 +290,8 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 }
 
 /*
- * Two peers have one connection each, and there is no room for more. A third peer, which has none,
- * has an engine.
+ * Makes two peers that have one connection each, without room for more. A third peer, which has no
+ * connection, has an engine.
  */
 static void fill_by_two_peers(void)
 {

@@ -70,8 +70,8 @@ static void expect_no_timeout(void)
 	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 }
 
-/* All buffers are held by calls that were begun. Then all calls are submitted. No call is in flight
- * whose end could free a buffer. */
+/* Begins calls that hold all buffers, then submits all of them. No call is in flight whose end
+ * could free a buffer. */
 static void submit_all(void)
 {
 	struct weir_call *calls[CALLS];

@@ -252,7 +252,7 @@ static void put_sends(void)
 	}
 }
 
-/* The data of the first three are read by RDMA Read. */
+/* Returns the length of the data of WRITE i. The data of the first three are read by RDMA Read. */
 static uint32_t write_bytes(uint32_t i)
 {
 	return i < 3 ? ITEM + i : 100 + i;

@@ -122,7 +122,7 @@ static void message__chunks_segments_and_bytes(void **state)
 	raw_close(&raw);
 }
 
-/* The responder has no free buffer left, so that an accepted call cannot continue. */
+/* Takes all free buffers of the responder, so that an accepted call cannot continue. */
 static void hold_pulls(void)
 {
 	struct outcome outcome;

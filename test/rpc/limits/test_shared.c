@@ -485,7 +485,8 @@ static void excess__in_a_row_ends_the_connection(void **state)
 	raw_close(&raw);
 }
 
-/* A READ into so many segments of 8 bytes. It needs one entry of the send queue more than that. */
+/* Sends a READ into so many segments of 8 bytes. It needs one entry of the send queue more than
+ * that. */
 static void put_read(uint32_t nsegs)
 {
 	struct words m = {0};

@@ -141,8 +141,8 @@ static void one_call(uint32_t proc, uint32_t word)
 	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
 }
 
-/* After this the raw peer takes no more messages. Its next 'granted' calls are within its
- * credits. */
+/* Connects the raw peer and makes it stall, then connects the other one. The raw peer takes no more
+ * messages. Its next 'granted' calls are within its credits. */
 static void stall(void)
 {
 	raw_open(&raw, &pair);
@@ -197,7 +197,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Nothing of the stalled peer was lost, and nothing ended its connection. */
+/* Checks that nothing of the stalled peer was lost, and that nothing ended its connection. */
 static void expect_stalled(void)
 {
 	assert_int_equal(pair.server_closed, 0);

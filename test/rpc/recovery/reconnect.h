@@ -109,7 +109,7 @@ static inline void stop_server(void)
 	pair.nlater = 0;
 }
 
-/* The responder ends the connection, and the requester gets LOST. */
+/* Ends the connection at the responder, and waits until the requester gets LOST. */
 static inline void lose(void)
 {
 	int lost = pair.lost;

@@ -93,7 +93,8 @@ static void start_big(uint32_t i)
 
 #define SHORT_BYTES 99u /* inline; copied if the driver takes messages only in one piece */
 
-/* In turn: a Short Call, a Write chunk, a Read chunk or a short item, and a Reply chunk. */
+/* Starts calls with, in turn: a Short Call, a Write chunk, a Read chunk or a short item, and a
+ * Reply chunk. */
 static void start_each(uint32_t n)
 {
 	memset(pair.client_mem, 0x5a, BYTES);

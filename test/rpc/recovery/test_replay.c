@@ -108,7 +108,7 @@ static void until_handled(uint32_t n)
 	assert_int_equal(outcomes[0].done, 0);
 }
 
-/* The reply is lost. The call is retransmitted and answered. */
+/* Loses one reply. The call is retransmitted and answered. */
 static void lose_reply_once(void)
 {
 	until_handled(pair.handled + 1);

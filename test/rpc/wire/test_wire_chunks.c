@@ -131,8 +131,8 @@ static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **
 	raw_until(&raw, &outcome.done, 1);
 }
 
-/* A peer that has mapped the memory of the Reply chunk can change it while the requester reads
- * it. */
+/* Acts like a peer that has mapped the memory of the Reply chunk, and changes it while the
+ * requester reads it. */
 static void check_big(struct outcome *o, struct weir_call *call, const struct weir_result *result)
 {
 	const struct weir_region *exposed = pair.client->long_pool->region;

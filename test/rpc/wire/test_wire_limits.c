@@ -130,8 +130,8 @@ static void give_back(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* There is no reserve. After the time limit of the wait the connection ends, all buffers are
- * returned, and the engine continues. */
+/* Checks that the connection ends after the time limit of the wait, because there is no reserve.
+ * All buffers are returned, and the engine continues. */
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;

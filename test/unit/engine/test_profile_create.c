@@ -28,7 +28,7 @@ static uint64_t draw(uint64_t below)
 	return seed % below;
 }
 
-/* Often draws one of the ends, where the rules apply. */
+/* Draws a number, often one of the ends, where the rules apply. */
 static uint64_t draw_between(uint64_t min, uint64_t max, uint64_t step)
 {
 	switch (draw(4)) {

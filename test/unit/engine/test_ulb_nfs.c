@@ -19,7 +19,7 @@ static uint32_t results(const struct weir_ulb *ulb, uint32_t proc)
 	return weir_ulb_find(ulb, proc)->result_items_max;
 }
 
-/* Exactly the four procedures have items, and each has exactly one. */
+/* Checks that exactly the four procedures have items, and that each has exactly one. */
 static void check_four(uint32_t vers, uint32_t nprocs, uint32_t read, uint32_t readlink,
 		       uint32_t write, uint32_t symlink)
 {

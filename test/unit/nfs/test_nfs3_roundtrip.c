@@ -277,7 +277,7 @@ MESSAGE(commit_res, commit_res)
 	random_bytes(r, any->commit_res.verf, NFS3_VERF_BYTES);
 }
 
-/* The functions of messages with one more parameter. */
+/* These messages have one more parameter. */
 static void fill_readdir(struct random *r, union any *any)
 {
 	random_fh(r, &any->readdir.dir);

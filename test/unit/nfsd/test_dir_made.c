@@ -212,7 +212,7 @@ static void set_id(const char *name, struct handle_id *id)
 	assert_int_equal(dir_id_of(&fs, dir_fd, name, id), 0);
 }
 
-/* All attributes that a client can give to a new object. */
+/* Returns all attributes that a client can give to a new object. */
 static struct nfs3_sattr all_attrs(void)
 {
 	return (struct nfs3_sattr){

@@ -289,7 +289,7 @@ static void begin_create(uint32_t i, uint32_t conn, uint32_t user)
 	begin_kind(&slow[i], conn, user, &kind);
 }
 
-/* The directory is the second object that each call names. */
+/* Begins a LINK. The directory is the second object that each call names. */
 static void begin_link(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct op kind = kind_of(NFS3_LINK, (uint8_t)(100 + i), 1);
@@ -305,7 +305,7 @@ static void begin_create_or_link(uint32_t i, uint32_t conn, uint32_t user)
 		begin_link(i, conn, user);
 }
 
-/* No two calls name the same directory. */
+/* Begins a RENAME. No two calls name the same directory. */
 static void begin_move(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct op kind = kind_of(NFS3_RENAME, (uint8_t)(2 * i), (uint8_t)(2 * i + 1));
@@ -453,7 +453,8 @@ static void release_threads(void)
 	wait_for(&done, HELD);
 }
 
-/* A client that has just been served does not come before another one, however early it asked. */
+/* Checks that a client that has just been served does not come before another one, however early it
+ * asked. */
 static void take_turns(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user))
 {
 	int ndone;

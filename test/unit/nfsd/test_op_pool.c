@@ -236,7 +236,8 @@ static uint32_t take_all(uint32_t client, uint32_t nconns)
 	return n;
 }
 
-/* With all of its connections, a client gets nearly half of the free ops, and not more. */
+/* Checks that a client gets nearly half of the free ops, and not more, with all of its
+ * connections. */
 static void take_share(uint32_t client)
 {
 	uint32_t nfree = OPS_MAX - ntaken;
@@ -283,7 +284,8 @@ static void begin_call(uint32_t proc, bool has_buffer)
 	request.has_buffer = has_buffer;
 }
 
-/* The reply is the procedure's own reply for a failure: its first word is the status. */
+/* Checks that the reply is the procedure's own reply for a failure, whose first word is the
+ * status. */
 static void assert_jukebox(void)
 {
 	assert_int_equal(request.nreplies, 1);

@@ -115,8 +115,8 @@ static inline void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 		add_piece(PIECE_XDR, 4 * (1 + (one_in(3) ? below(300) : below(3))));
 }
 
-/* A decoder reads the message from its parts item by item. Each byte must be right, and none may be
- * left. */
+/* Checks that a decoder reads the message from its parts, item by item. Each byte must be right,
+ * and none may be left. */
 static inline void expect_message(const struct weir_xdr_part *parts, uint32_t nparts)
 {
 	static uint8_t plain[STREAM_MAX];

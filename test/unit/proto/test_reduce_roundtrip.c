@@ -299,7 +299,7 @@ static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_
 	assert_int_equal(len, 0);
 }
 
-/* The naive model: it decides which pieces go to which chunk, and what is left. Returns false if
+/* Computes by the naive model which pieces go to which chunk, and what is left. Returns false if
  * the message cannot be conveyed. */
 static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce, uint32_t *to_chunk,
 		  uint8_t *rest, uint32_t *rest_bytes)

@@ -258,7 +258,7 @@ static void permits__no_offset_that_wraps(void **state)
 	assert_false(key_permits(&lie, 1, 1, FABRIC_REMOTE_READ, CONN, &offset));
 }
 
-/* The owner changes an entry while a peer reads it. The values that the peer finds belong
+/* Changes an entry as its owner while a peer reads it. The values that the peer finds belong
  * together. */
 static void *rewrite(void *arg)
 {

@@ -172,8 +172,8 @@ static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 	shm_account_put(user);
 }
 
-/* Whether or not more threads can be created, as many users as there are threads leave one thread
- * for jobs that cannot block. */
+/* Checks that as many users as there are threads leave one thread for jobs that cannot block,
+ * whether or not more threads can be created. */
 static void block_by_users(uint32_t nusers, uint32_t nserved)
 {
 	for (uint32_t i = 0; i < nusers; i++)
