@@ -166,8 +166,7 @@ void pair_server_stop(struct pair *pair);
 void pair_server_start(struct pair *pair);
 void pair_connect(struct pair *pair);
 int pair_connect_begin(
-	/* begins to connect, without a wait; returns the result of weir_connect() */
-	struct pair *pair);
+	struct pair *pair); /* begins to connect and does not wait; weir_connect()'s result */
 void pair_stop(struct pair *pair);
 
 /* Polls both engines once and lets simulated or real time pass. Returns the work done. */

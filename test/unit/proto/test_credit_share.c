@@ -178,8 +178,7 @@ static void extend__as_far_as_there_is_room(void **state)
 	credit_pool_init(&pool, 16, 2);
 	credit_share_join(&pool, &share, NULL);
 	assert_false(
-		/* one is kept for a connection that may still join */
-		credit_share_extend(&pool, &share, 15));
+		credit_share_extend(&pool, &share, 15)); /* one is kept for a connection to come */
 	assert_true(credit_share_extend(&pool, &share, 14));
 	assert_int_equal(share.size, 15);
 	assert_int_equal(pool.shared, 15);
