@@ -119,11 +119,9 @@ struct conn_protocol {
 	void (*on_suspend)(struct weir_conn *conn);
 	/* Lay out a call that has a shape (call_shape.h). False: it has none. */
 	bool (*prepare_shape)(struct weir_call *call);
-	/* Choose the form of a call with that plan and write its header. False: call_encode.c is to
-	 * do it, by the plan. */
-	bool (*prepare)(struct weir_call *call, const struct reduce_call_in *in);
-	/* The header is written, 'extra_bytes' behind its start, as version 1 has it. */
-	void (*finish_header)(struct weir_call *call);
+	/* Chooses the form of a call with that plan and writes its header. Returns 0, or what
+	 * call_prepare() returns. */
+	int (*write_header)(struct weir_call *call, const struct reduce_call_in *in);
 	/* Gather the message of a call, before its windows are bound. False: it waits for a buffer.
 	 * Then queue its Sends. */
 	bool (*gather)(struct weir_call *call, struct call_message *msg);
@@ -132,10 +130,11 @@ struct conn_protocol {
 	enum resend (*claim_credits)(struct weir_call *call);
 	/* Give back what a call has by the protocol. */
 	void (*release_call)(struct weir_call *call);
-	/* Where keys stand in the header of a call, as rdma1_handles(). */
-	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max);
-	/* This key of its header's was made for it alone. */
-	void (*name_key)(struct weir_call *call, uint32_t rkey);
+	/* Finds the keys in the header of a call, as rdma1_handles(). Sets '*inv_handle' if the
+	 * header also names a key that the responder may invalidate: the first one belongs there.
+	 */
+	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max,
+				 uint8_t **inv_handle);
 	/* A message came, of any version that is understood. 'is_again': it is looked at once more,
 	 * as its call waited. */
 	enum reply_kind (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,

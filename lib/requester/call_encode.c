@@ -146,7 +146,7 @@ static void plan_window_bindings(struct weir_call *call, const struct segment_li
 				   &call->reply_handle);
 }
 
-static int write_header(struct weir_call *call, struct reduce_call_in *in)
+static int write_header(struct weir_call *call, const struct reduce_call_in *in)
 {
 	uint32_t extra = call->conn->extra_bytes;
 	struct segment_list list;
@@ -174,7 +174,6 @@ static int write_header(struct weir_call *call, struct reduce_call_in *in)
 				call->plan.need_reply_chunk ? &reply : NULL, call->header + extra,
 				call->plan.header_bytes, &call->header_bytes);
 	call->header_bytes += extra;
-	call->conn->protocol->finish_header(call);
 	if (rc == 0 && call->window_bindings)
 		plan_window_bindings(call, &list);
 	return rc;
@@ -229,6 +228,18 @@ bool call_prepare_shape(struct weir_call *call)
 	return call_lay_out_shape(call, SHAPE_ONE_READ, 0) || lay_out_copied(call);
 }
 
+int call_write_header(struct weir_call *call, const struct reduce_call_in *in)
+{
+	int rc = write_header(call, in);
+
+	if (rc != 0)
+		return rc;
+	call->is_exposed = call->plan.form == REDUCE_LONG || call->plan.reduced ||
+			   call->plan.use_write_list || call->plan.need_reply_chunk;
+	count_forms(call);
+	return 0;
+}
+
 static int prepare_message(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -251,16 +262,7 @@ static int prepare_message(struct weir_call *call)
 		.may_reduce = call->may_reduce,
 	};
 	rc = reduce_call_plan(&in, &call->plan);
-	if (rc == 0 && conn->protocol->prepare(call, &in))
-		return 0;
-	if (rc == 0)
-		rc = write_header(call, &in);
-	if (rc != 0)
-		return rc;
-	call->is_exposed = call->plan.form == REDUCE_LONG || call->plan.reduced ||
-			   call->plan.use_write_list || call->plan.need_reply_chunk;
-	count_forms(call);
-	return 0;
+	return rc == 0 ? conn->protocol->write_header(call, &in) : rc;
 }
 
 int call_prepare(struct weir_call *call)

@@ -8,7 +8,7 @@
  * piece, behind the header. Such a call needs no plan of the reducer, which would come to the same.
  *
  * The shape is a constant in each use. So is 'extra', the bytes that are left in front of a header
- * of version 1 for conn_protocol.finish_header() to write over: version 1 does not pay for it.
+ * of version 1 for v2/protocol.c to write over: version 1 does not pay for it.
  */
 
 #include "compiler.h"

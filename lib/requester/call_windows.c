@@ -29,17 +29,19 @@ _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 
 /* Where the header has keys. */
 static uint32_t find_handles(const struct weir_call *call,
-			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX])
+			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], uint8_t **inv_handle)
 {
-	return call->conn->protocol->find_handles(call, handles, CALL_WINDOW_BINDINGS_MAX);
+	*inv_handle = NULL;
+	return call->conn->protocol->find_handles(call, handles, CALL_WINDOW_BINDINGS_MAX,
+						  inv_handle);
 }
 
 /* The connection's keys, which hold as long as it does. */
 static void tell_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
-	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX];
-	uint32_t n = find_handles(call, handles);
+	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], *inv_handle;
+	uint32_t n = find_handles(call, handles, &inv_handle);
 
 	for (uint32_t i = 0; i < n && i < call->nwindow_bindings; i++) {
 		const struct window_binding *window_binding = &call->window_bindings[i];
@@ -54,14 +56,14 @@ static void tell_keys(struct weir_call *call)
 void call_bind_windows(struct weir_call *call)
 {
 	struct weir_engine *engine = call->conn->ep.engine;
-	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX];
+	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], *inv_handle;
 	uint32_t n;
 
 	if (engine->own_domains) {
 		tell_keys(call);
 		return;
 	}
-	n = find_handles(call, handles);
+	n = find_handles(call, handles, &inv_handle);
 	for (uint32_t i = 0; i < n && i < call->nwindow_bindings; i++) {
 		struct window_binding *window_binding = &call->window_bindings[i];
 		struct fabric_sge sge = {window_binding->base, window_binding->len,
@@ -75,7 +77,8 @@ void call_bind_windows(struct weir_call *call)
 		if (window_binding->copy)
 			*window_binding->copy = window_binding->mw->rkey;
 	}
-	call->conn->protocol->name_key(call, call->window_bindings[0].mw->rkey);
+	if (inv_handle)
+		wire_put_u32(inv_handle, call->window_bindings[0].mw->rkey);
 	engine->stats.windows_bound += call->nwindow_bindings;
 }
 

@@ -386,6 +386,9 @@ bool call_prepare_shape(struct weir_call *call);
 /* The same of any call, with chunks where it needs some. 0; or it can't be sent so, and is as it
  * was: the application may add to it. */
 int call_prepare(struct weir_call *call);
+/* Writes the header of a call as planned, in version 1 and behind 'extra_bytes'. Returns 0, or as
+ * call_prepare(). */
+int call_write_header(struct weir_call *call, const struct reduce_call_in *in);
 
 /* call_header.c */
 /* Finds room for a transport header of 'bytes'. Returns 0 or -ENOBUFS. */

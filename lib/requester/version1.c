@@ -14,18 +14,6 @@ static void v1_on_suspend(struct weir_conn *conn)
 	(void)conn;
 }
 
-static bool v1_prepare(struct weir_call *call, const struct reduce_call_in *in)
-{
-	(void)call;
-	(void)in;
-	return false;
-}
-
-static void v1_finish_header(struct weir_call *call)
-{
-	(void)call;
-}
-
 static enum resend v1_claim_credits(struct weir_call *call)
 {
 	(void)call;
@@ -37,15 +25,11 @@ static void v1_release_call(struct weir_call *call)
 	(void)call;
 }
 
-static uint32_t v1_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
+static uint32_t v1_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max,
+				uint8_t **inv_handle)
 {
+	(void)inv_handle;
 	return rdma1_handles(call->header, handles, max);
-}
-
-static void v1_name_key(struct weir_call *call, uint32_t rkey)
-{
-	(void)call;
-	(void)rkey;
 }
 
 static enum reply_kind v1_receive_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -65,13 +49,11 @@ const struct conn_protocol requester_version1 = {
 	.first_credits = v1_first_credits,
 	.on_suspend = v1_on_suspend,
 	.prepare_shape = call_prepare_shape,
-	.prepare = v1_prepare,
-	.finish_header = v1_finish_header,
+	.write_header = call_write_header,
 	.gather = call_gather,
 	.send = call_send,
 	.claim_credits = v1_claim_credits,
 	.release_call = v1_release_call,
 	.find_handles = v1_find_handles,
-	.name_key = v1_name_key,
 	.receive_reply = v1_receive_reply,
 };

@@ -224,6 +224,8 @@ static inline uintptr_t request_judged_shape(const struct weir_request *req)
 /* request_chunks.c: a step. Lists the Read chunks of the call, so that they can be read stage by
  * stage, and computes 'pull_bytes', their total length. */
 enum request_next request_list_chunks(struct weir_request *req);
+/* Does what conn_protocol.list_chunks() does, for the Read list. */
+int request_list_read_chunks(struct weir_request *req);
 /* Asks the program for the memory of item chunk 'i'. Returns 0, 1 if the program leaves the choice
  * to weir, or -EINVAL if the memory is not valid. */
 int request_place_item(struct weir_request *req, uint32_t i);
@@ -247,6 +249,10 @@ static inline bool request_items_allowed(const struct weir_request *req)
 /* A step. Returns GO_ON if the stage has nothing left to read, WAIT if the request waits for a
  * buffer, for the send queue or for its READs, or else what answers the call. */
 enum request_next request_read_stage(struct weir_request *req);
+/* Do what conn_protocol.reads_begin() and reads_next() do, for the Read list. */
+void request_reads_begin(const struct weir_request *req, union request_reads *it);
+bool request_reads_next(const struct weir_request *req, union request_reads *it,
+			struct rdma1_read_segment *seg);
 /* Returns what follows if a stage found no memory for its chunks. 'error' is not -EAGAIN. */
 static inline enum request_next request_cant_pull(const struct weir_request *req, int error)
 {
@@ -264,6 +270,8 @@ void request_open_stream(struct weir_request *req);
 enum request_next request_join_items(struct weir_request *req);
 /* Sets the decoder to the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
+/* Does what conn_protocol.collect_args() does, for the Read list. */
+int request_collect_read_chunks(struct weir_request *req);
 /* Sets the decoder to the start of the message or of the parts. */
 void request_restart_args(struct weir_request *req);
 
@@ -358,6 +366,10 @@ enum request_next request_plan(struct weir_request *req);
 enum request_next request_lay_out(struct weir_request *req, struct weir_conn *conn);
 /* Does what conn_protocol.plan_reply() does, for a reply whose header the reducer makes. */
 int request_reduce(struct weir_request *req);
+/* Do what conn_protocol.plan_shape() and reduce() do, for headers of version 1. */
+bool request_plan_base_shape(struct weir_request *req);
+int request_reduce_base(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+			uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
 /* Returns the first key that the call names if the peer takes it as invalidated, or else 0. */
 uint32_t request_key_to_end(const struct weir_request *req);
 /* Send what is laid out. GO_ON: it is on its way; WAIT; or END. */

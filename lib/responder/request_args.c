@@ -25,6 +25,17 @@ void request_read_parts(struct weir_request *req)
 		xdr_in_join(&req->args, req->chunk_bufs[0]->data, req->chunk_bufs[0]->size_bytes);
 }
 
+int request_collect_read_chunks(struct weir_request *req)
+{
+	struct weir_engine *engine = req->responder->engine;
+	uint32_t first = req->hdr.has_position_zero, nread = req->nchunks - first;
+
+	engine->stats.read_chunks += nread;
+	engine->stats.long_calls += first;
+	return reassemble_parts(req->stream, req->stream_bytes, req->chunks + first, nread,
+				req->parts, REASSEMBLE_PARTS_MAX);
+}
+
 enum request_next request_join_items(struct weir_request *req)
 {
 	int nparts = req->responder->protocol->collect_args(req);

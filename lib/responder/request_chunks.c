@@ -5,6 +5,11 @@
 
 #include <errno.h>
 
+int request_list_read_chunks(struct weir_request *req)
+{
+	return reassemble_chunks(&req->hdr, req->chunks, REASSEMBLE_CHUNKS_MAX);
+}
+
 enum request_next request_list_chunks(struct weir_request *req)
 {
 	int rc;

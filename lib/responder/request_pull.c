@@ -35,6 +35,18 @@ static int find_buffers(struct weir_request *req)
 	return request_own_buffers(req, own);
 }
 
+void request_reads_begin(const struct weir_request *req, union request_reads *it)
+{
+	rdma1_reads_begin(&req->hdr, &it->list);
+}
+
+bool request_reads_next(const struct weir_request *req, union request_reads *it,
+			struct rdma1_read_segment *seg)
+{
+	(void)req;
+	return rdma1_reads_next(&it->list, seg);
+}
+
 static bool in_stage(const struct weir_request *req, const struct rdma1_read_segment *seg)
 {
 	return seg->target.length > 0 && (seg->position == 0) == (req->state == REQUEST_PULL_CALL);

@@ -246,6 +246,13 @@ enum request_next request_transmit(struct weir_request *req)
 							     : send_reply(req, false);
 }
 
+int request_reduce_base(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
+			uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan)
+{
+	(void)req;
+	return reduce_reply(in, buf, size, xfers, REQUEST_XFERS_MAX, plan);
+}
+
 int request_reduce(struct weir_request *req)
 {
 	const struct conn_protocol *protocol = req->responder->protocol;
@@ -293,6 +300,11 @@ enum request_next request_plan(struct weir_request *req)
 	stats->write_chunks += (uint32_t)__builtin_popcount(req->reduced);
 	stats->replies_sent++;
 	return REQUEST_TRANSMIT;
+}
+
+bool request_plan_base_shape(struct weir_request *req)
+{
+	return request_plan_shape(req, req->responder->conn, 0);
 }
 
 enum request_next request_lay_out(struct weir_request *req, struct weir_conn *conn)

@@ -199,7 +199,7 @@ static void check_side(struct wsim_side *side)
 		if (!weir_request_conn(req)) { /* an orphan, and its message */
 			handling++;
 			count_request(side->engine, req, &owned);
-			if (req->is_group)
+			if (req->has_chain)
 				count_chain(side->engine, req->msg, &owned);
 			else
 				count_buf(side->engine, req->msg, &owned);

@@ -135,8 +135,9 @@ const char *rdma2_reason_name(uint32_t reason); /* snake_case, for counters and 
  * is 0. */
 void rdma2_write_over(uint8_t *buf, enum rdma1_direction direction, uint32_t inv_handle);
 
-/* Sets the handle that a reply to the call may invalidate, when the handle is known. */
-void rdma2_set_inv_handle(uint8_t *header, uint32_t inv_handle);
+/* Returns the place in the header of a call for the handle that the reply may invalidate. It is
+ * written when the handle is known. */
+uint8_t *rdma2_inv_handle(uint8_t *header);
 
 /* Encodes an RDMA2_ERROR (section 6.2.4). 'vers' is copied from the message that failed. 'first'
  * and 'second' are the values of these errors:

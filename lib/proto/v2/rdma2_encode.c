@@ -23,9 +23,9 @@ void rdma2_write_over(uint8_t *buf, enum rdma1_direction direction, uint32_t inv
 	wire_put_u32(buf + 20, inv_handle);
 }
 
-void rdma2_set_inv_handle(uint8_t *header, uint32_t inv_handle)
+uint8_t *rdma2_inv_handle(uint8_t *header)
 {
-	wire_put_u32(header + 20, inv_handle);
+	return header + 20;
 }
 
 uint32_t rdma2_encode_error(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,

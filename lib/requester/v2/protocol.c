@@ -21,7 +21,7 @@ static void v2_on_suspend(struct weir_conn *conn)
 	conn->v2->group_chain = NULL; /* its receives are the connection's again */
 }
 
-static void v2_finish_header(struct weir_call *call)
+static void finish_header(struct weir_call *call)
 {
 	if (call->conn->extra_bytes > 0)
 		rdma2_write_over(call->header, RDMA1_CALL, 0);
@@ -39,7 +39,7 @@ static bool v2_prepare_shape(struct weir_call *call)
 	if (has_results ? !call_lay_out_shape(call, SHAPE_ONE_WRITE, RDMA2_EXTRA)
 			: !call_lay_out_shape(call, SHAPE_INLINE, RDMA2_EXTRA))
 		return false;
-	v2_finish_header(call);
+	finish_header(call);
 	return true;
 }
 
@@ -85,9 +85,16 @@ static bool prepare_directions(struct weir_call *call, const struct reduce_call_
 	return true;
 }
 
-static bool v2_prepare(struct weir_call *call, const struct reduce_call_in *in)
+static int v2_write_header(struct weir_call *call, const struct reduce_call_in *in)
 {
-	return prepare_directions(call, in) || call_prepare_group(call);
+	int rc;
+
+	if (prepare_directions(call, in) || call_prepare_group(call))
+		return 0;
+	rc = call_write_header(call, in);
+	if (rc == 0)
+		finish_header(call);
+	return rc;
 }
 
 /* A call in several transmissions, or with data that are placed, is gathered when it is sent. */
@@ -133,19 +140,16 @@ static void v2_release_call(struct weir_call *call)
 	call->has_reported = false;
 }
 
-static uint32_t v2_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max)
-{
-	return call->extension != 0
-		       ? rtr_handles(call->header, handles, max)
-		       : rdma1_handles(call->header + call->conn->extra_bytes, handles, max);
-}
-
-static void v2_name_key(struct weir_call *call, uint32_t rkey)
+static uint32_t v2_find_handles(const struct weir_call *call, uint8_t **handles, uint32_t max,
+				uint8_t **inv_handle)
 {
 	const struct weir_conn *conn = call->conn;
 
-	if (conn->vers == RDMA2_VERSION && call->extension == 0 && conn->may_invalidate)
-		rdma2_set_inv_handle(call->header, rkey);
+	if (call->extension != 0)
+		return rtr_handles(call->header, handles, max);
+	if (conn->vers == RDMA2_VERSION && conn->may_invalidate)
+		*inv_handle = rdma2_inv_handle(call->header);
+	return rdma1_handles(call->header + conn->extra_bytes, handles, max);
 }
 
 /* Runs the steps for a message of version 2, until one of them has handled it. */
@@ -205,14 +209,12 @@ static const struct conn_protocol version2 = {
 	.first_credits = v2_first_credits,
 	.on_suspend = v2_on_suspend,
 	.prepare_shape = v2_prepare_shape,
-	.prepare = v2_prepare,
-	.finish_header = v2_finish_header,
+	.write_header = v2_write_header,
 	.gather = v2_gather,
 	.send = v2_send,
 	.claim_credits = call_claim_credits,
 	.release_call = v2_release_call,
 	.find_handles = v2_find_handles,
-	.name_key = v2_name_key,
 	.receive_reply = v2_receive_reply,
 	.read_group = requester_read_group,
 };

@@ -71,12 +71,12 @@ static void write_over__lists_follow_direction_and_handle(void **state)
 	msg2_free(&d);
 }
 
-static void set_inv_handle__is_what_the_decoder_finds(void **state)
+static void inv_handle__is_what_the_decoder_finds(void **state)
 {
 	struct msg m = {.len = RDMA2_LISTS_AT};
 
 	(void)state;
-	rdma2_set_inv_handle(m.buf, 0x12345678);
+	wire_put_u32(rdma2_inv_handle(m.buf), 0x12345678);
 	assert_int_equal(wire_get_u32(m.buf + 20), 0x12345678);
 }
 
@@ -97,7 +97,7 @@ int main(void)
 		cmocka_unit_test(encode_error__is_vector_L),
 		cmocka_unit_test(encode_error__err_vers_is_that_of_version_1),
 		cmocka_unit_test(write_over__lists_follow_direction_and_handle),
-		cmocka_unit_test(set_inv_handle__is_what_the_decoder_finds),
+		cmocka_unit_test(inv_handle__is_what_the_decoder_finds),
 		cmocka_unit_test(verdict_err__names_the_error_to_send),
 	};
 
