@@ -324,7 +324,7 @@ const struct hostile_case requester_cases_v2[] = {
 
 	/* ---- results in targets ---- */
 	{"v2-placed-number-beyond", "RTR 9.5",
-	 "A target by the number that it would have if the segment in front of the targets "
+	 "A target by the number that it would have if the segment before the targets "
 	 "counted.",
 	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 tn " ONE "results to:-1 ans:0x1000",
 	 REPORT("BADTBSN")},

@@ -55,7 +55,7 @@ const struct hostile_case responder_cases_v2[] = {
 	 REQUEST "n:1 item l:4096 p:1 n:1 seg:4096 n:0 " ONE "write:4096", GOT_REPLY},
 	{"request-item-segments", "RTR 7.3", "The same in eight segments.",
 	 REQUEST "n:1 item l:4096 p:1 n:8 segs:8x512 n:0 " ONE "write:4096", GOT_REPLY},
-	{"request-direction", "RTR 7.4", "A result that is to be written.",
+	{"request-direction", "RTR 7.4", "A result that the reply writes.",
 	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:1 n:2 seg:3000 seg:3000 " ONE "read:4096", GOT_REPLY},
 	{"request-direction-short", "RTR 7.4", "A result shorter than its direction's minimum.",
 	 REQUEST "n:0 n:1 l:0 end n:1 l:1001 p:1 n:1 seg:4096 " ONE "read:1000", GOT_REPLY},
@@ -63,7 +63,7 @@ const struct hostile_case responder_cases_v2[] = {
 	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:3 n:1 seg:4096 " ONE "read:4096", GOT_REPLY},
 	{"request-direction-by-size", "RTR 7.4", "A result that goes by its length.",
 	 REQUEST "n:0 n:1 l:0 end n:1 l:0 p:4 l:100 n:1 seg:4096 " ONE "read:4096", GOT_REPLY},
-	{"request-direction-placed", "RTR 7.4", "A result that is to come in targets.",
+	{"request-direction-placed", "RTR 7.4", "A result that should come in targets.",
 	 DIRECTION("l:0 p:2 ") "read:1000", GOT_REPLY},
 	{"request-direction-placed-long", "RTR 7.4", "One that takes three of them.",
 	 DIRECTION("l:0 p:2 ") "read:5000", GOT_REPLY},
@@ -199,7 +199,7 @@ const struct hostile_case responder_cases_v2[] = {
 	 "A direction for another part of the call: the result comes inline.",
 	 REQUEST "n:0 n:1 l:0 l:4 n:1 l:0 p:1 n:1 seg:4096 " ONE "read:500", GOT_REPLY},
 	{"direction-placed-no-room", "RTR 7.4",
-	 "A result that is to come in targets, and has more bytes.",
+	 "A result that should come in targets, and has more bytes.",
 	 DIRECTION("l:0 p:2 ") "read:8000", ERROR("REPLY_RESOURCE")},
 	{"direction-by-size-no-way", "RTR 7.4",
 	 "BYSIZE without a segment, for a result longer than all targets.",
@@ -234,7 +234,7 @@ const struct hostile_case responder_cases_v2[] = {
 
 	/* ---- items in targets ---- */
 	{"placed-number-beyond", "RTR 9.5",
-	 "A target by the number that it would have if the segment in front of the targets "
+	 "A target by the number that it would have if the segment before the targets "
 	 "counted.",
 	 ITEM "item l:64 p:2 l:0 n:1 tn " NO_RESULTS "write:64 to:-1 fill:64", REPORT("BADTBSN")},
 	{"placed-number-max", "RTR 9.5", "Target 4294967295.",

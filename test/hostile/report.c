@@ -172,10 +172,9 @@ static printf_like(4, 5) size_t add(char *text, size_t size, size_t at, const ch
 static void mutations(json_t *const *runs, int nruns)
 {
 	printf("\nMutations\n=========\n\n"
-	       "Of the cases that are right, by ``--seed`` and ``--count``. 'dropped' is also what "
-	       "was answered\nbehind the call that followed; of a requester, what was followed by "
-	       "a "
-	       "good answer.\n\n");
+	       "Mutations are made of the cases that are right, by ``--seed`` and ``--count``. A\n"
+	       "mutation that was answered after the call that followed counts as 'dropped', too.\n"
+	       "With a requester, 'dropped' is a mutation that was followed by a good answer.\n\n");
 	for (int i = 0; i < nruns; i++) {
 		json_t *mutated = json_object_get(runs[i], "mutations"), *number;
 		const char *name, *between = "";
@@ -211,15 +210,12 @@ static const char *const introduction =
 	"Conformance\n"
 	"===========\n"
 	"\n"
-	"What implementations do about bad input, as ``weir-hostile`` saw it over the wire\n"
-	"(``doc/weir-hostile.rst``). Sections are of RFC 8166, unless they name another text (V2, "
-	"RTR:\n"
-	"``doc/version-2.rst``). 'Allowed' is what the section, or a SHOULD in it, permits; "
-	"**this** "
-	"is not.\n"
-	"Other implementations may have reasons: some bound what a message may hold below what the "
-	"cases use.\n"
-	"Written by::\n"
+	"``weir-hostile`` saw these answers of implementations to bad input over the wire\n"
+	"(:doc:`weir-hostile`). Sections are of RFC 8166, unless they name another text (V2, RTR:\n"
+	":doc:`version-2`). 'Allowed' is what the section, or a SHOULD in it, permits; **this** "
+	"is\n"
+	"not. Other implementations may have reasons: some bound what a message may hold below\n"
+	"what the cases use. The page is written by::\n"
 	"\n"
 	"   test/hostile/results build out\n"
 	"   test/guest/run test/guest/scripts/hostile.sh\n"
