@@ -12,7 +12,7 @@ import sys
 
 PASSED = {'OK', 'EXPECTEDFAIL'}
 SKIPPED = {'SKIP'}
-LINES = 25 # of a failed test's output that are shown again; the whole is in its log
+LINES = 25 # of a failed test's output that are printed again; the whole is in its log
 
 
 def read(path):

@@ -7,9 +7,9 @@
  *   connected: CALLING -WELCOME-> CONNECTING -ACCEPT-> OPEN
  *
  * When a peer disconnects or dies, this side reads an end of file, because the kernel closes the
- * peer's sockets. Any message that is not the expected one ends the connection. What a silent peer
- * can hold is limited in number and time. If a peer sends many messages, only a few are read at a
- * time.
+ * peer's sockets. Any message that is not the expected one ends the connection. The memory and the
+ * time that a silent peer can hold are limited. If a peer sends many messages, only a few are read
+ * at a time.
  *
  * This thread makes no call that can block for longer than the kernel's own work takes. The reaper
  * closes the descriptors of peers (reap.h).

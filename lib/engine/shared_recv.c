@@ -98,7 +98,7 @@ bool engine_srq_is_wanted(const struct weir_engine *engine)
 	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
 		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
 	/* RDMA devices, which are those that can revoke access, do not share receives by 'auto'. No
-	 * test on such a device has shown yet that all receives that a queue pair had taken are
+	 * test on such a device has yet proved that all receives that a queue pair had taken are
 	 * returned when it ends. */
 	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
 	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;

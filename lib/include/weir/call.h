@@ -235,7 +235,7 @@ WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_reg
  * - Memory that an operation does not use is not used by later operations.
  *
  * Otherwise the header does not say which operation owns a Write chunk. Results take the chunks in
- * order (RFC 8166 section 4.3.2). Offer an empty chunk for each result that is to come inline.
+ * order (RFC 8166 section 4.3.2). Offer an empty chunk for each result that should come inline.
  *
  * @param call a call that was not submitted
  * @retval 0 success

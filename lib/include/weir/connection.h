@@ -36,7 +36,7 @@ WEIR_BEGIN_DECLS
 
 struct weir_conn;
 
-/** What happened to a connection. */
+/** The events of a connection. */
 enum weir_conn_event {
 	WEIR_CONN_OPEN, /**< calls can be made */
 	/**

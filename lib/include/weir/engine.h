@@ -16,8 +16,8 @@
  *     counts at the time of the fork. weir_call_reuse(), weir_call_args() and the functions that
  *     describe a call or results may still work on the child's copy, but weir_call_submit() fails.
  *     No callback runs. The first such use logs one line.
- *   - weir_engine_destroy() releases the child's copy of the engine's memory. It tells peers
- *     nothing. It does not free connections and calls, which end with the process.
+ *   - weir_engine_destroy() releases the child's copy of the engine's memory. It reports nothing to
+ *     peers. It does not free connections and calls, which end with the process.
  *   - fork() closes the child's copies of sockets. A child therefore does not hide the end of its
  *     parent from peers. Peers over shm also notice the end of the process if the child was created
  *     by clone(2) or _Fork(3), which do not run handlers of pthread_atfork(3). Such a child must
@@ -85,7 +85,8 @@ struct weir_engine_stats {
 	uint64_t bulk_pool_empty;	 /**< failed allocations from bulk_buffers */
 	/** Messages that exceeded the profile's limits on chunks, segments or bytes. */
 	uint64_t limits_exceeded;
-	/** Calls whose Read chunks waited for those of others; limit pull_bytes and its like. */
+	/** Calls whose Read chunks waited for those of others; limits pull_bytes and
+	 * pull_bytes_connection. */
 	uint64_t pull_waits;
 	uint64_t connect_timeouts;    /**< connections ended by connect_timeout_ms */
 	uint64_t first_call_timeouts; /**< connections ended by first_call_timeout_ms */
@@ -176,7 +177,7 @@ struct weir_engine_stats {
  * Creates an engine.
  *
  * The function opens the profile's driver, and allocates and registers all buffers. If the process
- * has not initialized DPDK's EAL, the function initializes it. Call it on the thread that will own
+ * has not initialised DPDK's EAL, the function initialises it. Call it on the thread that will own
  * the engine, or before that thread starts.
  *
  * @param profile the configuration; copied

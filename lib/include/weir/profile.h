@@ -17,7 +17,7 @@
 
 WEIR_BEGIN_DECLS
 
-/** What a polling thread does when a poll finds no work. */
+/** The action of a polling thread when a poll finds no work. */
 enum weir_idle {
 	WEIR_IDLE_AUTO,	 /**< SPIN on pinned lcores, otherwise YIELD */
 	WEIR_IDLE_SPIN,	 /**< poll again at once; the core is reserved for weir */
@@ -26,7 +26,7 @@ enum weir_idle {
 };
 
 /**
- * Which memory of this side peers can access, and when (RFC 8166 section 8.1).
+ * The memory of this side that peers can access, and when (RFC 8166 section 8.1).
  *
  * A responder never gives away access to its memory. With WINDOW its memory has no key at all.
  */
@@ -63,7 +63,7 @@ enum weir_protection {
 	WEIR_PROTECTION_CONNECTION,
 };
 
-/** What happens to a lost connection. */
+/** The fate of a lost connection. */
 enum weir_reconnect {
 	WEIR_RECONNECT_DEFAULT, /**< as the profile says; only in weir_connect_options */
 	WEIR_RECONNECT_OFF,	/**< the connection closes, and its calls fail */

@@ -50,7 +50,7 @@ struct weir_xdr_part {
 	uint32_t is_item;    /**< 1: a directly placed item */
 };
 
-/** Decoder. Initialize it with weir_xdr_in_init() or weir_xdr_in_init_parts(). Members are private.
+/** Decoder. Initialise it with weir_xdr_in_init() or weir_xdr_in_init_parts(). Members are private.
  */
 struct weir_xdr_in {
 	/** @cond private */
@@ -67,7 +67,7 @@ struct weir_xdr_in {
 	/** @endcond */
 };
 
-/** Encoder into one buffer. Initialize it with weir_xdr_out_init(). Members may be read. */
+/** Encoder into one buffer. Initialise it with weir_xdr_out_init(). Members may be read. */
 struct weir_xdr_out {
 	uint8_t *p;	/**< where the next put writes */
 	uint8_t *end;	/**< end of the buffer */
@@ -76,7 +76,7 @@ struct weir_xdr_out {
 };
 
 /**
- * Initializes a decoder for one contiguous buffer.
+ * Initialises a decoder for one contiguous buffer.
  *
  * @param in the decoder
  * @param base first byte; the buffer must exist until the last get
@@ -94,7 +94,7 @@ static inline void weir_xdr_in_init(struct weir_xdr_in *in, const void *base, ui
 }
 
 /**
- * Initializes a decoder for several parts.
+ * Initialises a decoder for several parts.
  *
  * @param in the decoder
  * @param parts the parts in order; the array and the buffers must exist until the last get
@@ -216,7 +216,7 @@ WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max
  * Decodes variable-length opaque data in place.
  *
  * An item is always contiguous. Inline data are contiguous, too: if a message arrived in several
- * parts, weir provides memory to join them. Only a decoder that the caller initialized with
+ * parts, weir provides memory to join them. Only a decoder that the caller initialised with
  * several parts cannot join them; use weir_xdr_get_opaque() there.
  *
  * @param in the decoder
@@ -232,7 +232,7 @@ WEIR_API int weir_xdr_get_opaque_ref(struct weir_xdr_in *in, const void **data, 
 				     uint32_t *len_bytes);
 
 /**
- * Initializes an encoder.
+ * Initialises an encoder.
  *
  * @param out the encoder
  * @param base the buffer; it must exist until the last put
