@@ -6,6 +6,8 @@ import os
 import pathlib
 import re
 
+import enchant.tokenize
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 
 project = 'weir'
@@ -15,7 +17,7 @@ release = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(e
 version = release
 
 # breathe reads what Doxygen has written about the public headers.
-extensions = ['sphinx.ext.graphviz', 'breathe']
+extensions = ['sphinx.ext.graphviz', 'breathe', 'sphinxcontrib.spelling']
 breathe_projects = {'weir': os.environ['WEIR_API_XML']}
 breathe_default_project = 'weir'
 breathe_domain_by_extension = {'h': 'c'}
@@ -36,6 +38,24 @@ class SameName(logging.Filter):
 
 logging.getLogger('sphinx.sphinx.domains.c').addFilter(SameName())
 graphviz_output_format = 'svg'
+
+# The words of the project that no dictionary has. The pages are in British English.
+spelling_lang = 'en_GB'
+spelling_word_list_filename = 'spelling.txt'
+spelling_warning = True
+# The result does not depend on the authors in git, nor on the Python modules of the machine.
+spelling_ignore_contributor_names = False
+spelling_ignore_importable_modules = False
+
+
+class NameFilter(enchant.tokenize.Filter):
+    """Skips paths and identifiers, which the tables of clauses and limits consist of."""
+
+    def _skip(self, word):
+        return re.match(r'\w*_|(apps|bench|doc|drivers|lib|test)/', word)
+
+
+spelling_filters = [NameFilter]
 
 # Blocks show shell commands, configuration, C and bytes. A block of C says so; a block that says
 # nothing is not coloured.
