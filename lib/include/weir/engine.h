@@ -135,12 +135,13 @@ struct weir_engine_stats {
 	uint64_t placed_received;   /**< items received in targets of this side's receives */
 	uint64_t continued_replies; /**< replies sent in several transmissions */
 	uint64_t groups_received;   /**< calls and replies received in several transmissions */
-	/* Calls that used explicit RDMA instead of the extension, by reason: */
-	uint64_t fallbacks_credits; /**< too few credits */
-	uint64_t fallbacks_limits;  /**< a limit of either side */
-	uint64_t fallbacks_buffers; /**< too few receives or buffers */
-	uint64_t fallbacks_costs;   /**< explicit RDMA costs less, by the profile's [costs] */
-	uint64_t fallbacks_refused; /**< the peer refused the call; it was sent again */
+	uint64_t fallbacks_credits; /**< calls by explicit RDMA instead: too few credits */
+	uint64_t fallbacks_limits;  /**< calls by explicit RDMA instead: a limit of either side */
+	/** Calls by explicit RDMA instead: too few receives or buffers. */
+	uint64_t fallbacks_buffers;
+	/** Calls by explicit RDMA instead: that costs less, by the profile's [costs]. */
+	uint64_t fallbacks_costs;
+	uint64_t fallbacks_refused; /**< calls sent again by explicit RDMA: the peer refused */
 	uint64_t groups_broken;	    /**< malformed groups of transmissions that were dropped */
 	uint64_t group_timeouts;    /**< incomplete groups dropped by group_timeout_ms */
 	uint64_t reports_sent;	    /**< Report Error messages sent */

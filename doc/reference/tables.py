@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Directives that describe the keys of a profile and the counters of an engine.
+
+``.. weir-keys:: SECTION`` describes the keys of one section. Their table is what print_keys.c
+prints; WEIR_KEYS names that file. ``.. weir-counters:: GROUP`` describes the counters of one group.
+They are the members of struct weir_engine_stats, and Doxygen has read their descriptions. A group
+begins with a comment in the structure; the group of the first members is called Polls. A page
+refers to a key by :key:`credits`, and to a counter by :counter:`calls_sent`.
+
+It is an error if a section or a group is not on any page, and if a key or a counter has no
+description."""
+
+import os
+import pathlib
+import re
+import xml.etree.ElementTree
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx import addnodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+HEADER = pathlib.Path(__file__).resolve().parents[2] / 'lib/include/weir/engine.h'
+FIRST_GROUP = 'Polls'
+
+log = logging.getLogger(__name__)
+
+
+def read_keys():
+    """The fields of each key, by section."""
+    sections = {}
+    path = pathlib.Path(os.environ['WEIR_KEYS'])
+    for line in path.read_text(encoding='utf-8').splitlines():
+        fields = dict(zip(('section', 'name', 'default', 'allowed', 'help'), line.split('\t')))
+        sections.setdefault(fields['section'], []).append(fields)
+    return sections
+
+
+def compound_names():
+    """The keys whose names are no words of English: texts refer to these by their names alone."""
+    return {key['name'] for keys in read_keys().values() for key in keys if '_' in key['name']}
+
+
+def read_groups():
+    """The line at which each group of the structure begins, in order."""
+    lines = HEADER.read_text(encoding='utf-8').splitlines()
+    begin = next(i for i, line in enumerate(lines) if line == 'struct weir_engine_stats {')
+    end = lines.index('};', begin)
+    groups = [(begin, FIRST_GROUP)]
+    for number in range(begin, end):
+        found = re.fullmatch(r'\t/\* (.*?)\.? \*/', lines[number])
+        if found:
+            groups.append((number + 1, found.group(1)))
+    return groups
+
+
+def read_counters():
+    """(name, description) of each counter, by group."""
+    path = pathlib.Path(os.environ['WEIR_API_XML']) / 'structweir__engine__stats.xml'
+    groups = read_groups()
+    counters = {title: [] for _, title in groups}
+    for member in xml.etree.ElementTree.parse(path).iter('memberdef'):
+        if member.findtext('type') != 'uint64_t':
+            continue
+        line = int(member.find('location').get('line'))
+        title = [title for at, title in groups if at < line][-1]
+        text = ' '.join(''.join(member.find(part).itertext())
+                        for part in ('briefdescription', 'detaileddescription'))
+        counters[title].append((member.findtext('name'), ' '.join(text.split())))
+    return counters
+
+
+def sentence(text):
+    """The text with a capital at its start and a full stop. A first word that is a value keeps its
+    letters."""
+    if not re.match(r'\w+:', text):
+        text = text[0].upper() + text[1:]
+    return text if text.endswith('.') else text + '.'
+
+
+def escaped(text):
+    return re.sub(r'([\\*`|_])', r'\\\1', text)
+
+
+def marked(text, names, own, values=()):
+    """Text as reStructuredText. Names of keys are links. A value is literal where a colon and what
+    it means follow."""
+    def mark(match):
+        word = match.group()
+        if word == own or word[:-1] in values and word.endswith(':'):
+            return '``%s``%s' % (word.rstrip(':'), ':' if word.endswith(':') else '')
+        return ':key:`%s`' % word if word in names else escaped(word)
+
+    own = own if own in names else None
+    return re.sub(r'\w+:(?= )|\w+|\W+', mark, text)
+
+
+class Table(SphinxDirective):
+    """What both directives share. 'kind' is the name of their tables in the environment."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+    kind = ''
+
+    def run(self):
+        title = self.arguments[0]
+        table = self.read()
+        if title not in table:
+            raise self.error('no such section or group: %s; known: %s' % (title, ', '.join(table)))
+        described = self.described(self.env).setdefault(self.env.docname, [])
+        described.append(title)
+        node = nodes.container()
+        node.document = self.state.document
+        text = '\n'.join(self.text(table[title]))
+        self.state.nested_parse(StringList(text.split('\n'), self.kind), 0, node)
+        return node.children
+
+    def missing(self, name):
+        log.warning('%s: no description', name, location=self.get_location())
+
+    @classmethod
+    def described(cls, env):
+        """The sections or groups that each page describes."""
+        if not hasattr(env, 'weir_' + cls.kind):
+            setattr(env, 'weir_' + cls.kind, {})
+        return getattr(env, 'weir_' + cls.kind)
+
+    @classmethod
+    def check(cls, env):
+        if not cls.described(env):
+            log.warning('no page describes %s', cls.kind)
+        titles = [title for page in cls.described(env).values() for title in page]
+        for title in cls.read():
+            if titles.count(title) != 1:
+                log.warning('%s: %d pages describe %s', cls.kind, titles.count(title), title)
+
+
+class Keys(Table):
+    kind = 'keys'
+    read = staticmethod(read_keys)
+
+    def text(self, keys):
+        names = compound_names()
+        for key in keys:
+            if not key.get('help'):
+                self.missing(key['name'])
+                continue
+            values = re.findall(r'\w+', key['allowed']) + ['0', '64k']
+            yield '.. key:: %s = %s' % (key['name'], key['default'])
+            yield ''
+            yield '   Allowed: %s.' % marked(key['allowed'], (), None)
+            yield ''
+            yield '   ' + marked(sentence(key['help']), names, key['name'], values)
+            yield ''
+
+
+class Counters(Table):
+    kind = 'counters'
+    read = staticmethod(read_counters)
+
+    def text(self, counters):
+        names = compound_names()
+        yield from ('.. list-table::', '   :header-rows: 1', '   :widths: 30 70', '',
+                    '   * - counter', '     - meaning')
+        for name, text in counters:
+            if not text:
+                self.missing(name)
+                continue
+            yield '   * - :counter-itself:`%s`' % name
+            yield '     - ' + marked(sentence(text), names, name)
+
+
+class CounterItself(SphinxRole):
+    """The place that references to a counter lead to."""
+
+    def run(self):
+        place = 'counter-' + self.text.replace('_', '-')
+        literal = nodes.literal(self.text, self.text, ids=[place])
+        self.env.get_domain('std').note_object('counter', self.text, place, location=literal)
+        return [literal], []
+
+
+def key_signature(_env, text, node):
+    """Show 'credits = 64', and call it credits."""
+    name, default = (part.strip() for part in text.split('='))
+    node += addnodes.desc_name(name, name)
+    node += addnodes.desc_addname('', ' = ' + default)
+    return name
+
+
+def purge(_app, env, docname):
+    for table in (Keys, Counters):
+        table.described(env).pop(docname, None)
+
+
+def check(_app, env):
+    Keys.check(env)
+    if 'statistics' in env.found_docs:
+        Counters.check(env)
+
+
+def setup(app):
+    app.add_object_type('key', 'key', 'pair: %s; key of a profile', key_signature)
+    app.add_object_type('counter', 'counter', 'pair: %s; counter')
+    app.add_role('counter-itself', CounterItself())
+    app.add_directive('weir-keys', Keys)
+    app.add_directive('weir-counters', Counters)
+    app.connect('env-purge-doc', purge)
+    app.connect('env-check-consistency', check)
+    return {'parallel_read_safe': False}
