@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks the table of limits in doc/ against the tree: each profile key that is a limit has a row.
-Each row has a counter, or an error that callers get, and tests for it."""
+Each row has a counter, or an error that callers get, and tests for it. Programs report each
+counter."""
 
 import re
 
@@ -11,6 +12,7 @@ import tree
 TABLE = 'doc/limits.rst'
 KEYS = 'lib/engine/profile_keys.c'
 STATS = 'lib/include/weir/engine.h'
+REPORTED = 'bench/measure/counters.c'
 # Sections in which each key with a number is a limit. In the others, only the listed keys are.
 WHOLE = ('limits', 'memory')
 OTHERS = (('exposure', 'windows'), ('connection', 'credits'), ('connection', 'connect_timeout_ms'))
@@ -59,6 +61,9 @@ def main():
         findings += ['%s:%d: %s' % (TABLE, number, what)
                      for what in check_row(match.groups(), cells[2], cells[3], known)]
     findings += ['%s: no row for [%s] %s' % ((TABLE,) + key) for key in sorted(wanted - seen)]
+    reported = re.findall(r'^\tCOUNTER\((\w+)\),$', tree.text(REPORTED), re.M)
+    findings += ['%s: no row for %s' % (REPORTED, name)
+                 for name in sorted(counters() - set(reported))]
     tree.finish(findings, 'A limit is a key, a counter and a test at the limit and one past it.')
 
 
