@@ -7,8 +7,6 @@ import pathlib
 import re
 import sys
 
-import enchant.tokenize
-
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / 'doc' / 'reference'))
 
@@ -18,11 +16,11 @@ release = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(e
                     re.M).group(1)
 version = release
 
-# tables.py describes keys and counters. breathe reads what Doxygen has written about the public
-# headers.
-extensions = ['sphinx.ext.graphviz', 'sphinxcontrib.spelling', 'tables']
+# tables.py describes keys and counters, and manual.py is for manual pages. breathe reads what
+# Doxygen has written about the public headers.
+extensions = ['sphinx.ext.graphviz', 'tables', 'manual']
 if 'WEIR_API_XML' in os.environ:
-    extensions += ['breathe']
+    extensions += ['breathe', 'sphinxcontrib.spelling']
 breathe_projects = {'weir': os.environ.get('WEIR_API_XML')}
 breathe_default_project = 'weir'
 breathe_domain_by_extension = {'h': 'c'}
@@ -51,16 +49,7 @@ spelling_warning = True
 # The result does not depend on the authors in git, nor on the Python modules of the machine.
 spelling_ignore_contributor_names = False
 spelling_ignore_importable_modules = False
-
-
-class NameFilter(enchant.tokenize.Filter):
-    """Skips paths and identifiers, which the tables of clauses and limits consist of."""
-
-    def _skip(self, word):
-        return re.match(r'\w*_|(apps|bench|doc|drivers|lib|test)/', word)
-
-
-spelling_filters = [NameFilter]
+spelling_filters = ['words.NameFilter']
 
 # Blocks show shell commands, configuration, C and bytes. A block of C says so; a block that says
 # nothing is not coloured.
@@ -77,3 +66,16 @@ html_show_sphinx = False
 html_show_copyright = False
 html_show_sourcelink = False
 html_copy_source = False
+
+# The manual pages of what is installed: page, name, description, authors, section.
+man_pages = [
+    ('weir-bench', 'weir-bench', 'measure RPCs over RDMA', '', 1),
+    ('weir-decode', 'weir-decode', 'print an RPC-over-RDMA message', '', 1),
+    ('weir-nfs', 'weir-nfs', 'use files of an NFS server over RDMA', '', 1),
+    ('weir-nfsd', 'weir-nfsd', 'serve files by NFS over RDMA', '', 8),
+    ('configuration', 'weir-profile', 'configuration of engines of weir', '', 5),
+]
+if os.environ.get('WEIR_MAN'):
+    # Only these pages are read.
+    include_patterns = [page + '.rst' for page, *_ in man_pages]
+    root_doc = man_pages[0][0]

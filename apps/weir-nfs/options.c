@@ -118,6 +118,7 @@ static void help(const struct command *commands, uint32_t ncommands)
 	     "  --retries N            retries of a call, and of a connection; default 10\n"
 	     "  -q, --quiet            no progress line, no notices\n"
 	     "  -v, --verbose          print the addresses and ports in use\n"
+	     "  --help, --version\n"
 	     "\n"
 	     "Options of commands:\n"
 	     "  -l, -U                 ls: with attributes; in the server's order\n"

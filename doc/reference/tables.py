@@ -96,6 +96,13 @@ def marked(text, names, own, values=()):
     return re.sub(r'\w+:(?= )|\w+|\W+', mark, text)
 
 
+def allowed(text):
+    """Allowed values as reStructuredText. Words of a choice are literal."""
+    if not re.fullmatch(r'\w+(, \w+)* or \w+', text):
+        return escaped(text)
+    return re.sub(r'\w+', lambda m: m.group() if m.group() == 'or' else '``%s``' % m.group(), text)
+
+
 class Table(SphinxDirective):
     """What both directives share. 'kind' is the name of their tables in the environment."""
 
@@ -149,7 +156,7 @@ class Keys(Table):
             values = re.findall(r'\w+', key['allowed']) + ['0', '64k']
             yield '.. key:: %s = %s' % (key['name'], key['default'])
             yield ''
-            yield '   Allowed: %s.' % marked(key['allowed'], (), None)
+            yield '   Allowed: %s.' % allowed(key['allowed'])
             yield ''
             yield '   ' + marked(sentence(key['help']), names, key['name'], values)
             yield ''
