@@ -140,7 +140,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 
 /*
  * Does the same as memset(), whose call costs about 6 % of a null RPC at depth 32
- * (doc/performance.rst).
+ * (doc/performance-log.rst).
  */
 static inline void zero(uint8_t *at, uint32_t len)
 {

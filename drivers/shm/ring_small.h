@@ -33,7 +33,7 @@ static inline void ring_store_header(uint8_t *cell, uint64_t header, memory_orde
 /* Call this function after a message of 'n' cells (two or three) that ends at 'end'. It prefetches
  * the cells of a message of the same size that follows after one or two others. It fetches all of
  * these cells. To fetch a part of them, or cells where no message begins, costs more than it gains
- * (doc/performance.rst). */
+ * (doc/performance-log.rst). */
 static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 {
 	const uint8_t *from = end + (n == 2 ? 2 : 6) * RING_CELL;

@@ -67,7 +67,7 @@ struct shm_srq;
 #define LKEY_BASE	1u /* an lkey is an index + 1, so that it is never 0 */
 #define SHM_NO_LKEY	0u
 #define SHM_RDS_MAX	16u
-#define SHM_CHUNK_BYTES 512u /* doc/performance.rst describes the measurements */
+#define SHM_CHUNK_BYTES 512u /* doc/performance-log.rst describes the measurements */
 #define SHM_ID_LISTS	1024u
 #define SHM_PAUSE_MS	10 /* pause before the next attempt to get descriptors */
 /* A hot queue pair becomes cold when its user's hot queue pairs were looked at this number of times
