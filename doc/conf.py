@@ -18,7 +18,7 @@ version = release
 
 # tables.py describes keys and counters, and manual.py is for manual pages. breathe reads what
 # Doxygen has written about the public headers.
-extensions = ['sphinx.ext.graphviz', 'tables', 'manual', 'diagrams']
+extensions = ['sphinx.ext.graphviz', 'tables', 'manual', 'diagrams', 'breaks']
 if 'WEIR_API_XML' in os.environ:
     extensions += ['breathe', 'sphinxcontrib.spelling']
 breathe_projects = {'weir': os.environ.get('WEIR_API_XML')}

@@ -51,9 +51,12 @@ def box(x, y, width, height, fill):
 class Sequence(Diagram):
     required_arguments = 1
     LANE, TOP, STEP, SIDE = 210, 46, 34, 105
+    LONGEST = 27  # characters of a name or a step, so that it is not cut off
 
     def draw(self):
         names = [name.strip() for name in self.arguments[0].split(',')]
+        if any(len(name) > self.LONGEST for name in names):
+            raise self.error('a name of more than %d characters' % self.LONGEST)
         at = {name: self.SIDE + i * self.LANE for i, name in enumerate(names)}
         rows = [row for row in self.content if row.strip()]
         width = 2 * self.SIDE + (len(names) - 1) * self.LANE
@@ -76,6 +79,8 @@ class Sequence(Diagram):
         name, _, text = row.partition(': ')
         if name not in at or not text:
             raise self.error('neither a message nor a step: %s' % row)
+        if len(text) > self.LONGEST:
+            raise self.error('more than %d characters: %s' % (self.LONGEST, text))
         width = 12 + 7 * len(text)
         return [box(at[name] - width // 2, y - 16, width, 22, '#fdf3d8'), label(at[name], y, text)]
 
