@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What differs in manual pages. They are built from the pages of programs alone, so that a
+"""The differences of manual pages. They are built from the pages of programs alone, so that a
 reference to another page names its file. A table of two columns is a list of terms, as man(1) sets
 tables in narrow columns."""
 

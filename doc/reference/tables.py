@@ -104,7 +104,7 @@ def allowed(text):
 
 
 class Table(SphinxDirective):
-    """What both directives share. 'kind' is the name of their tables in the environment."""
+    """The common part of both directives. 'kind' is the name of their tables in the environment."""
 
     required_arguments = 1
     final_argument_whitespace = True

@@ -27,7 +27,7 @@ def programs():
 
 
 def text_of(page):
-    """What the page shows: without the requests and the escapes of roff."""
+    """Returns the text of the page, without the requests and the escapes of roff."""
     lines = page.read_text(encoding='utf-8').replace('\\-', '-').splitlines()
     return re.sub(r'\\f[BIPR]', '', '\n'.join(re.sub(r'^\.\w+ ?', '', line) for line in lines))
 
