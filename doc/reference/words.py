@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the builder 'spelling' does not look up."""
+"""The words that the builder 'spelling' does not look up."""
 
 import re
 

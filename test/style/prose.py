@@ -16,7 +16,8 @@ ABBREVIATION = re.compile(r'\b(?:e\.g|i\.e|etc|vs|cf)\.$')
 LITERAL = re.compile(r'``(?:(?!\n\s*\n).)+?``|(?::[\w:]+:)?`(?:(?!\n\s*\n)[^`])+`_?', re.S)
 IN_LITERAL = re.compile(r'\n\s*|.')
 # The bodies of other directives are prose.
-NO_PROSE = re.compile(r'\.\. (?:code-block|graphviz|doxygenfile|toctree|literalinclude|contents)::')
+NO_PROSE = re.compile(r'\.\. (?:cells|code-block|contents|doxygenfile|graphviz|literalinclude|'
+                      r'sequence|toctree)::')
 BORDER = re.compile(r'=+(?:  ?=+)+')
 UNDERLINE = re.compile(r'([=\-~^"*])\1+')
 
