@@ -39,8 +39,8 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 
 /*
  * Adds entries for both address families. Universal addresses (RFC 5665 section 5.2.3) of rdma and
- * rdma6 are those of IP (RFC 8166 section 7.1). For a wildcard address rpcbind tells a client the
- * address that the client used.
+ * rdma6 are those of IP (RFC 8166 section 7.1). For a wildcard address rpcbind reports to a
+ * client the address that the client used.
  */
 static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid,
 			 const char *netid6, const char *host, uint16_t port)

@@ -4,7 +4,7 @@
 
 /*
  * A requester and a responder over the simulated driver, in one thread and in virtual time. Only
- * the wire takes time, half a round trip in each direction. The time of a call therefore tells how
+ * the wire takes time, half a round trip in each direction. The time of a call therefore says how
  * often one side waits for the other.
  */
 

@@ -186,7 +186,7 @@ int client_connect(struct client *client)
 		rc = start_connecting(client);
 		/*
 		 * After a failure, connections that have begun are waited for, because the message
-		 * tells how many succeeded.
+		 * says how many succeeded.
 		 */
 		poll_until_connecting(client, 0);
 		if (client->nopen == client->nlinks)

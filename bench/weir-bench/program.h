@@ -13,7 +13,7 @@
  *   WRITE u64 seed, bool verify, opaque data<>    bool matched, u32 count     data
  *   LIST  u64 offset, u32 count                   opaque data<>               nothing
  *
- * READ and LIST return bytes of an endless sequence that both sides know. WRITE tells the position
+ * READ and LIST return bytes of an endless sequence that both sides know. WRITE says the position
  * in the sequence at which its data start. Each receiver can therefore check every byte.
  */
 

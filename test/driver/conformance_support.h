@@ -79,7 +79,7 @@ struct fabric_wc conf_wc(struct conf *c, struct side *side);
 /* Waits for the next completion, which must be this one. */
 struct fabric_wc conf_expect(struct conf *c, struct side *side, uint64_t wr_id, enum fabric_op op,
 			     enum fabric_status status);
-/* Checks that a connection broke. The side 'told', which did not cause it, gets exactly one event.
+/* Checks that a connection broke. The first side, which did not cause it, gets exactly one event.
  * The other side knows it from its completions and gets at most one event. NULL: both sides know it
  * from completions. */
 void conf_lost(struct conf *c, struct side *told);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that no six lines of C occur twice, except in tests: code or members that are needed in two
-places must be a function or a type. Lines of code count, and so do members. Includes, comments,
+"""Checks that no six lines of C occur twice, except in tests. Code or members that are needed in
+two places must be a function or a type. Lines of code count, and so do members. Includes, comments,
 braces, enumerators and rows of tables do not. White space has no effect."""
 
 import collections

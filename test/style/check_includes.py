@@ -11,7 +11,7 @@ import tree
 # Folders whose headers programs share.
 SHARED = ('apps/common', 'apps/nfs3', 'bench/measure')
 
-# Of each private header, the folders of the programs that include it, and the reason.
+# Each private header has the folders of the programs that include it, and the reason.
 PRIVATE = {
     'lib/base/terminal.h': (
         'apps/weir-nfs apps/weir-nfsd',

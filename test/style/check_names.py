@@ -21,7 +21,7 @@ FOLDERS = ('apps', 'bench')
 
 
 def from_root(build, name):
-    """Returns a path of the build directory's files relative to the root, or None outside the tree."""
+    """Returns a path of the build directory's files relative to the root, or None."""
     path = (build / name).resolve()
     return path.relative_to(tree.ROOT) if path.is_relative_to(tree.ROOT) else None
 

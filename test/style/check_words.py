@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Comments and pages are plain English. Words that are never the right ones are not used, sentences
-begin with a subject, and those of pages are short. check_tree.py holds the width of lines."""
+"""Checks that comments and pages are plain English. Some words are never used, sentences begin with
+a subject, and sentences of pages are short. check_tree.py limits the width of lines."""
 
 import re
 

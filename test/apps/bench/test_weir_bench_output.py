@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of weir-bench: --csv is compared with --json, and --html is shown in a browser without
-a network."""
+"""The files of weir-bench: --csv is compared with --json, and a browser without a network displays
+--html."""
 import csv
 import io
 import json

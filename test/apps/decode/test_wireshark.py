@@ -228,10 +228,10 @@ class Dissector(unittest.TestCase):
         self.assertEqual(shown[:-1], [part] * 16)
         self.assertEqual(shown[-1][0], 'NFS')
         # One packet is lost, and one arrives twice. In the end, the parts that arrived in order are
-        # shown.
+        # printed.
         shown = self.infos(once[:2] + once[3:] + once[1:4] + once[3:])
         self.assertEqual([line for line in shown if line[0] == 'RPCoRDMA2'], [part] * 4 + [first])
-        # If the first packet is not in the capture, nothing is shown.
+        # If the first packet is not in the capture, nothing is printed.
         self.assertNotIn('RPCoRDMA2', dict(self.infos(once[1:])))
 
     def test_messages_by_iwarp(self):

@@ -73,7 +73,7 @@ static void stop_server(void)
 }
 
 /*
- * Starts or restarts the server with exports of these sections. NULL: with the same as before.
+ * Starts or restarts the server with exports of these sections. NULL: the sections stay the same.
  */
 static void serve(const char *exports)
 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which clients may use an export of weir-nfsd: what MOUNT answers to each of them. A handle alone
+"""MOUNT of weir-nfsd answers each client according to the rules of the export. A handle alone
 gives no access. All addresses are loopback addresses."""
 import contextlib
 import ctypes

@@ -89,8 +89,8 @@ static void in_child(const char *name, void (*body)(void))
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 
-	/* Everything works as before the fork: the call that was begun, the call that the server
-	 * holds, and new calls. */
+	/* The fork changed nothing for the parent: the call that was begun, the call that the
+	 * server holds, and new calls. */
 	weir_xdr_put_opaque(weir_call_args(begun), "data", 4);
 	assert_int_equal(weir_call_submit(begun), 0);
 	pair_until(&pair, &outcome.done, 1);

@@ -277,7 +277,7 @@ static void low_shared(struct weir_profile *profile)
 	profile->connections = 4;
 }
 
-/* Other connections have all request objects. That a call waits for one does not count as silence
+/* Other connections have all request objects. The wait of a call for one does not count as silence
  * of its connection. */
 static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void **state)
 {

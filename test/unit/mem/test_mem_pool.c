@@ -245,7 +245,7 @@ static void create__errors_leave_nothing(void **state)
 
 static cpu_set_t cpus_before;
 
-/* The start of EAL pins no thread: the application's thread may run on the same cores as before. */
+/* The start of EAL pins no thread: the application's thread keeps its set of cores. */
 static void eal__is_started_once_and_pins_nothing(void **state)
 {
 	cpu_set_t now;

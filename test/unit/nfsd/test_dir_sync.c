@@ -35,7 +35,7 @@ static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 	return &ios[i];
 }
 
-/* Ends the sync. The calls of 'mask' waited for it, and each of them gets the result 'told'. */
+/* Ends the sync. The calls of 'mask' waited for it, and each of them gets the last result. */
 static void ended(int result, uint32_t mask, int told)
 {
 	struct dir_io *io;
@@ -131,7 +131,7 @@ static void failure__of_another_fails_writes_only(void **state)
 	dir_sync_begin(&file);
 	dir_sync_want(start(1, NFS3_COMMIT, 0));
 	dir_sync_want(start(2, NFS3_SETATTR, 0));
-	start(3, NFS3_WRITE, NFS3_FILE_SYNC)->op = NULL; /* the file is to be closed */
+	start(3, NFS3_WRITE, NFS3_FILE_SYNC)->op = NULL; /* the file will be closed */
 	dir_sync_want(&ios[3]);
 	ended(-EDQUOT, 0x01, -EDQUOT);
 	dir_sync_begin(&file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the virtual stream from sections and items, and decodes the same values as before the
- * split. */
+/* Builds the virtual stream from sections and items, and decodes the values that were
+ * encoded before the split. */
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
