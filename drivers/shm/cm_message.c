@@ -398,7 +398,7 @@ static int read_one(struct shm_sock *sock)
 		take(sock);
 		rc = on_message(sock, &look.msg, look.fds, look.nfds);
 	}
-	shm_leave_fds(look.fds, look.nfds, sock->account, false);
+	shm_discard_fds(look.fds, look.nfds, sock->account, false);
 	return rc;
 }
 

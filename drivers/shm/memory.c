@@ -255,7 +255,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	int rc;
 
 	/* The engine's thread may have left a region here that this one has replaced. */
-	shm_leave_mapping(&import->mapping, sock->account);
+	shm_discard_mapping(&import->mapping, sock->account);
 	*import = (struct shm_import){
 		.id = msg->region.id,
 		.is_writable = msg->region.is_writable != 0,

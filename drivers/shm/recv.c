@@ -11,7 +11,7 @@
 #include <rte_cycles.h>
 
 #include "compiler.h"
-#include "ring_small.h"
+#include "ring_cells.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 

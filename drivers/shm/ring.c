@@ -2,7 +2,7 @@
 #include "ring.h"
 
 #include "compiler.h"
-#include "ring_small.h"
+#include "ring_cells.h"
 
 void ring_writer_init(struct ring_writer *ring, void *memory, uint32_t size)
 {

@@ -5,7 +5,7 @@
  * directly.
  */
 #include "compiler.h"
-#include "ring_small.h"
+#include "ring_cells.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 

@@ -23,9 +23,12 @@
  *   cm.c              connecting: the part of the engine's thread
  *   cm_thread.c       the control thread, which waits for the sockets
  *   control.c         requests of other threads to the control thread
- *   sock.[ch]         the socket of a connection: its life, its end, and its events
+ *   sock.[ch]         the object of a connection, which has its socket, its rings and its mappings
+ *                     of the peer's memory: its events, and its end, when it has the reaper unmap
+ *                     and close them
  *   count_end.c       counts and logs why connections end, for the operator
- *   leave.c           gives the reaper what peers have passed, so that it is closed and unmapped
+ *   discard.c         gives the reaper single descriptors and mappings that a peer has passed and
+ *                     that no connection uses
  *   life.[ch]         watches whether a peer's process lives
  *   reap.[ch]         the reaper: the threads that make system calls which may block
  *

@@ -10,10 +10,10 @@
  * These files read and write the memory:
  *
  *   ring.[ch]         one direction of messages
- *   ring_small.h      copies payload into cells and out of them
+ *   ring_cells.h      copies payload into cells and out of them
  *   keys.[ch]         the key table: keys.c says which memory a peer may access, and inline
  *                     functions in keys.h check each access
- *   mux.[ch]          one ring for many connections
+ *   mux.h             one ring for many connections
  *   rdma.c            the marks in a ring that end accesses to memory
  *   cm_message.c      the messages on a socket
  */

@@ -202,12 +202,12 @@ void shm_sock_task(struct shm_sock *sock, enum shm_task task);
 void shm_begin_pause(struct shm_dev *dev);
 void shm_pause_listener(struct fabric_listener *listener);
 
-/* leave.c */
+/* discard.c */
 /* Gives the reaper what a peer has passed: when the last reference to a file ends, the kernel frees
  * all of its pages, which may be many. Only if no memory is available, the calling thread closes or
  * unmaps it. At most SHM_FDS_MAX + 1 descriptors can be passed. */
-void shm_leave_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
-void shm_leave_mapping(struct shm_mapping *mapping, struct shm_account *account);
+void shm_discard_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
+void shm_discard_mapping(struct shm_mapping *mapping, struct shm_account *account);
 /* Gives the reaper a connected socket whose queue may hold descriptors. */
 void shm_close_later(int fd, struct shm_account *account);
 

@@ -19,9 +19,9 @@
  *   listen.c    listens for connections
  *   cm.c        connection management on the engine's thread
  *   cm_event.c  connection management on the hub's thread
- *   async.c     asynchronous events of a device
+ *   async.c     handles the asynchronous events of a device
  *   end.c       ends connections
- *   hub.c       the thread that waits for both kinds of events
+ *   hub.c       the thread that waits for both kinds of events and reads them
  *
  * A device object works on one device of libibverbs. The device object has one protection domain,
  * or one for each queue pair. librdmacm keeps one context for each device of libibverbs in the

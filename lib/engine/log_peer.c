@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Logs what peers cause. Each kind of line has a limited rate (log_rate.h). */
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -21,7 +22,7 @@ void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const ch
 	va_end(args);
 	terminal_text(text, text, sizeof(text));
 	if (left_out > 0)
-		LOG(NOTICE, "%s (and %u before it that no line tells of)", text, left_out);
+		LOG(NOTICE, "%s (and %u similar events without a line)", text, left_out);
 	else
 		LOG(NOTICE, "%s", text);
 }

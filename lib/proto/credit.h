@@ -4,7 +4,8 @@
 
 /*
  * Credits (RFC 8166 section 3.3.1). The requester counts how many calls may be in flight. The
- * responder decides how many credits to grant. Each connection has these structures for each
+ * responder decides how many credits to grant; where connections share receives, credit_share.h
+ * divides them. Each connection has these structures for each
  * direction.
  */
 

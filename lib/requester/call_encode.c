@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The form of a call, and its transport header: that of a shape (call_shape.h), or what the plan of
- * the reducer says.
+ * Writes the transport header of a call: that of a shape (call_shape.h), or one with the chunks
+ * that the reducer planned (lib/proto/reduce_call.c).
  */
 #include "call_shape.h"
 

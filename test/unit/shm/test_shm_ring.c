@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ring_small.h"
+#include "ring_cells.h"
 
 #define SIZE	4096u
 #define MAX_MSG 1500u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef RING_SMALL_H
-#define RING_SMALL_H
+#ifndef RING_CELLS_H
+#define RING_CELLS_H
 
 /* Functions that copy the payload of messages into cells and out of them. They are templates:
  * constant arguments say how many bytes precede the message and how many cells it takes. Most
