@@ -139,13 +139,14 @@ static void let_go(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-static void write_call(struct weir_conn *conn, uint32_t i)
+static void write_call_of(struct weir_conn *conn, uint32_t i, uint32_t prog)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
 
 	outcome_init(&outcomes[i], &pair);
 	params = pair_params(PAIR_WRITE, &outcomes[i]);
+	params.prog = prog;
 	call = weir_call_begin(conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_u32(weir_call_args(call), 1);
@@ -153,6 +154,11 @@ static void write_call(struct weir_conn *conn, uint32_t i)
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	assert_int_equal(weir_call_submit(call), 0);
 	pass(MS);
+}
+
+static void write_call(struct weir_conn *conn, uint32_t i)
+{
+	write_call_of(conn, i, PAIR_PROG);
 }
 
 static void expect_done(uint32_t n)
@@ -232,10 +238,9 @@ static void pull_bytes__not_of_a_call_that_is_answered_with_an_error(void **stat
 	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_PROG_UNAVAIL);
 }
 
-static void pull_timeout__ends_the_connection(void **state)
+/* A call begins to pull its chunk, and no buffer becomes free. */
+static void expect_pull_timeout(void)
 {
-	(void)state;
-	hold_pulls();
 	write_call(pair.conn, 0);
 	pass((TIME_MS - 5) * MS);
 	assert_int_equal(pair.server_closed, 0);
@@ -247,6 +252,24 @@ static void pull_timeout__ends_the_connection(void **state)
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_not_equal(outcomes[0].status, 0);
 	let_go();
+}
+
+static void pull_timeout__ends_the_connection(void **state)
+{
+	(void)state;
+	hold_pulls();
+	expect_pull_timeout();
+}
+
+/* A call that was answered before it began to pull does not count as one that has ended to pull. */
+static void pull_timeout__after_a_call_of_an_unknown_program(void **state)
+{
+	(void)state;
+	hold_pulls();
+	write_call_of(pair.conn, 1, PAIR_PROG + 1);
+	pair_until(&pair, &outcomes[1].done, 1);
+	assert_int_equal(outcomes[1].reply.accept_stat, WEIR_RPC_PROG_UNAVAIL);
+	expect_pull_timeout();
 }
 
 static void first_call_timeout__of_one_that_never_calls(void **state)
@@ -527,6 +550,7 @@ static int run(void)
 		T(pull_bytes__of_an_engine),
 		T(pull_bytes__not_of_a_call_that_is_answered_with_an_error),
 		T(pull_timeout__ends_the_connection),
+		T(pull_timeout__after_a_call_of_an_unknown_program),
 		T(first_call_timeout__of_one_that_never_calls),
 		T(close_timeout__ends_what_does_not_end),
 		T(connect_timeout__of_one_that_nobody_accepts),

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "drc.h"
 #include "responder.h"
 
 #define BYTES 20000u
@@ -234,6 +235,30 @@ static void replay__same_arguments_are_two_calls_by_two_xids(void **state)
 	assert_int_equal(replays(), 0);
 }
 
+/* A peer that repeats a call under new XIDs cannot make a search long: the calls lie in different
+ * buckets. */
+static void replay__same_arguments_lie_in_different_buckets(void **state)
+{
+	const struct drc *drc = responder_of(pair.server_conn)->drc;
+	const struct drc_entry *entry;
+	uint32_t ncalls = 64, nfound = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < ncalls; i++) {
+		submit_word(0, PAIR_GARBAGE, 1);
+		pair_until(&pair, &outcomes[0].done, 1);
+	}
+	for (uint32_t i = 0; i <= drc->bucket_mask; i++) {
+		uint32_t length = 0;
+
+		LIST_FOREACH(entry, &drc->buckets[i], bucket)
+		length++;
+		assert_true(length <= ncalls / 4);
+		nfound += length;
+	}
+	assert_int_equal(nfound, ncalls);
+}
+
 static void replay__idempotent_ones_run_again(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_NULL, 0, 0);
@@ -405,6 +430,7 @@ static int run(void)
 		TEST(replay__chunks_are_the_new_calls),
 		TEST(replay__errors_too),
 		TEST(replay__same_arguments_are_two_calls_by_two_xids),
+		TEST(replay__same_arguments_lie_in_different_buckets),
 		TEST(replay__idempotent_ones_run_again),
 		TEST(duplicate__waits_for_the_first),
 		TEST(replay__of_a_reply_that_could_not_be_sent),
