@@ -3,15 +3,17 @@
 #define PROTOCOL_H
 
 /*
- * What a version of the protocol does its own way: operations of a connection, of its calls and of
- * its requests. Each role has a table for each protocol, and a connection points to one of them for
- * as long as it lives: conn_role.protocol() chooses it by the profile. The table of version 1 is
- * version1.c's; that of connections that may also speak version 2 is made in the folders v2/.
+ * The operations that differ between versions of the protocol: those of a connection, of its calls
+ * and of its requests. Each role has one table of operations for each protocol. The function
+ * conn_role.protocol() chooses the table of a new connection by the profile, and the connection
+ * uses this table until its end. version1.c in the folder of the role defines the table of version
+ * 1. v2/protocol.c defines the table of connections that may also speak version 2.
  *
- * The short ways of the data path do not go through a table: they are those of version 1. Where
- * they may not be taken, weir_conn.via_protocol is set. Operations of calls that are marked by it
- * are called of such connections alone; version 1 has none of them. The responder asks for no
- * version: it calls the operations that version 1 lacks only for what comes from version 2.
+ * The fast path uses no table: it is written for version 1. weir_conn.via_protocol is set for
+ * connections that must not use it. Version 1 lacks the operations negotiate_on_*(), read_group()
+ * and the last ones of requests. The requester calls read_group() only for connections with
+ * via_protocol. The responder does not check the version: it calls operations that version 1 lacks
+ * only for messages and replies that version 1 lacks.
  */
 
 #include <stdbool.h>
@@ -37,156 +39,172 @@ struct weir_engine;
 struct weir_request;
 struct weir_result;
 
-/* When a call that is queued may be sent; OTHER: look at the first one of the queue, which may be
- * another; ANEW: not as it was prepared, its header is to be made anew. */
+/* When a queued call may be sent:
+ *
+ * - NOW.
+ * - LATER: something else must happen first.
+ * - OTHER: the first call of the queue may be another one. Look at the queue once more.
+ * - ANEW: not with the header that was prepared for it. The call needs a new header. */
 enum resend { RESEND_NOW, RESEND_LATER, RESEND_OTHER, RESEND_ANEW };
 
-/* What a message is to a requester. */
+/* The kinds of messages that a requester receives. */
 enum reply_kind {
-	REPLY_MESSAGE, /* its header says what it is */
-	REPLY_GROUP,   /* the last transmission of a reply that has several */
-	REPLY_REFUSED, /* a call is refused: the responder has not carried it out */
-	REPLY_NONE,    /* no reply: it is dealt with, its buffer too */
-	REPLY_SHRUNK,  /* the same, and the peer takes shorter messages from here on */
+	REPLY_MESSAGE, /* the header says what the message is */
+	REPLY_GROUP,   /* all transmissions of a Transmit Response have arrived */
+	REPLY_REFUSED, /* the responder refuses a call, and has not executed it */
+	REPLY_NONE,    /* no reply; the message was processed, and its buffer was returned */
+	REPLY_SHRUNK,  /* the same, and from then on the peer accepts only shorter messages */
 };
 
-/* What a step of a request has come to. The responder's request.c alone acts upon it. */
+/* The result of a step of a request. Only the responder's request.c acts on it. */
 enum request_next {
-	REQUEST_GO_ON, /* the step is done: on to the next one */
+	REQUEST_GO_ON, /* the step is complete; continue with the next one */
 	REQUEST_WAIT,  /* the request is in a queue, or a READ of it is posted */
-	REQUEST_END,   /* nothing more comes of the request: release it */
+	REQUEST_END,   /* nothing more follows; release the request */
 	REQUEST_DROP,  /* the same, and the message counts as dropped */
-	/* Steps that the one before chooses. */
-	REQUEST_BEGIN,	 /* the header was accepted, and may list anything */
-	REQUEST_SHAPED,	 /* the header was accepted, and is of a shape that request_fast.c knows */
-	REQUEST_PULL,	 /* find what the call lists, and pull it */
-	REQUEST_PULL_ON, /* the chunks are listed: begin to pull them */
-	REQUEST_JOIN_GROUP,  /* find a buffer for what crosses from one transmission to the next */
-	REQUEST_GROUP_BEGUN, /* the message opens a group: wait for the others of it */
-	REQUEST_GROUP_DONE,  /* the message was the last of the open group */
-	REQUEST_REPLY,	     /* the reply is in 'reply': send it as one of the program's */
-	REQUEST_TRANSMIT,    /* the reply's header and its Writes are made: send it */
-	/* Why a request is refused: the protocol's refuse() says what answers it. */
+	/* The step that follows, as chosen by this one. */
+	REQUEST_BEGIN,	    /* the header was accepted, and may list anything */
+	REQUEST_SHAPED,	    /* the header was accepted, and has a shape that request_fast.c knows */
+	REQUEST_PULL,	    /* find the chunks or items of the call, and pull them */
+	REQUEST_PULL_ON,    /* the chunks are listed; begin to pull them */
+	REQUEST_JOIN_GROUP, /* get a buffer for opaques that continue in the next transmission */
+	REQUEST_GROUP_BEGUN, /* the message opens a group; wait for the rest of the group */
+	REQUEST_GROUP_DONE,  /* the message was the last one of the open group */
+	REQUEST_REPLY,	     /* the reply is in 'reply'; send it like a reply of the program */
+	REQUEST_TRANSMIT,    /* the header and the Writes of the reply are ready; send it */
+	/* The reason for which a request is refused. refuse() of the protocol chooses the answer.
+	 */
 	REQUEST_CANT_PULL,  /* the chunks cannot be pulled */
-	REQUEST_BAD_ITEMS,  /* the call lists items that it may not have */
+	REQUEST_BAD_ITEMS,  /* the call lists items that it must not list */
 	REQUEST_CANT_REPLY, /* the chunks for the reply are too small */
-	REQUEST_REFUSED,    /* an error of the protocol's own, which it has noted */
-	/* Results between the steps of version 2 and its table. */
-	REQUEST_BASE,	/* the message is of version 1, and has yet to be judged */
+	REQUEST_REFUSED,    /* an error of the protocol, which the protocol has stored */
+	/* Results that only the steps of version 2 and their table use. */
+	REQUEST_BASE,	/* the message has version 1, and was not checked yet */
 	REQUEST_RESEND, /* send a reply again, by the base protocol */
-	/* What answers the request. */
+	/* The answer to the request. */
 	REQUEST_SEND_ERROR,   /* the bytes in 'error' */
 	REQUEST_ERR_VERS,     /* RDMA_ERROR */
 	REQUEST_ERR_CHUNK,    /* the same */
-	REQUEST_NOT_FOUND,    /* there is no such version of RPC, program or procedure */
-	REQUEST_DENIED,	      /* AUTH_ERROR, by 'auth_stat' */
+	REQUEST_NOT_FOUND,    /* the version of RPC, program or procedure does not exist */
+	REQUEST_DENIED,	      /* AUTH_ERROR with 'auth_stat' */
 	REQUEST_GARBAGE_ARGS, /* the RPC error of that name */
 	REQUEST_SYSTEM_ERROR, /* the same */
-	/* What the reply waits for. */
-	REQUEST_WAIT_RESERVE, /* a buffer, if need be the last one: reserve.h */
-	REQUEST_WAIT_REPLAY,  /* the reply to the same call, which the program has already */
+	/* What the reply needs before it can be sent. */
+	REQUEST_WAIT_RESERVE, /* a buffer, possibly of the reserve: reserve.h */
+	REQUEST_WAIT_REPLAY,  /* the reply to the same call, which the program is executing */
 };
 
 struct conn_protocol {
-	bool via_protocol; /* of its connections */
+	bool via_protocol; /* the value for its connections */
 
 	/* ---- connections ---- */
-	/* At the end of conn_create(): 0 or an error. destroy() follows in any case. */
+	/* Is called at the end of conn_create(). Returns 0 or an error. destroy() is called in both
+	 * cases. */
 	int (*create)(struct weir_conn *conn);
 	void (*destroy)(struct weir_conn *conn);
-	/* As create() left it, for the next connection of one that is remade. */
+	/* Restores the state after create(), before a lost connection is established again. */
 	void (*reset)(struct weir_conn *conn);
-	/* The thresholds anew: what the peer told has changed. */
+	/* Sets the thresholds, after the peer's values have changed. */
 	void (*set_thresholds)(struct weir_conn *conn);
-	/* The range of versions that this side understands. */
+	/* Returns the range of versions that this side supports. */
 	void (*versions)(const struct weir_conn *conn, uint32_t *low, uint32_t *high);
-	/* It was just established. True: the peer is to be asked first, and it is NEGOTIATING, or
-	 * has failed. */
+	/* Is called when the connection is established. If the peer must be asked for its version
+	 * first, returns true: the connection is NEGOTIATING, or has failed. */
 	bool (*negotiate)(struct weir_conn *conn);
-	/* NEGOTIATING: a message came; time goes by; it fails. */
+	/* While the connection is NEGOTIATING: process a message, a tick, and a failure. */
 	void (*negotiate_on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
 	void (*negotiate_on_tick)(struct weir_conn *conn, uint64_t now_ns);
 	void (*negotiate_on_fail)(struct weir_conn *conn);
-	/* It is open: count it. */
+	/* Counts the connection when it has opened. */
 	void (*on_open)(struct weir_conn *conn);
-	/* Of its role: time goes by. */
+	/* Processes a tick, for the role. */
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
 
 	/* ---- calls ---- */
-	/* What the peer has granted before any reply; 0: it has not said. */
+	/* Returns the credits that the peer granted before any reply. 0: it did not grant any. */
 	uint32_t (*first_credits)(const struct weir_conn *conn);
-	/* The device is out of it, and it is to be remade. */
+	/* Releases the state of a lost connection that will be established again. Its queue pair
+	 * was destroyed. */
 	void (*on_suspend)(struct weir_conn *conn);
-	/* Lay out a call that has a shape (call_shape.h). False: it has none. */
+	/* Lays out a call that has a shape (call_shape.h). Returns false if it has none. */
 	bool (*prepare_shape)(struct weir_call *call);
-	/* Chooses the form of a call with that plan and writes its header. Returns 0, or what
-	 * call_prepare() returns. */
+	/* Chooses the form of a call with the plan 'in' and writes its header. Returns 0, or an
+	 * error that call_prepare() returns. */
 	int (*write_header)(struct weir_call *call, const struct reduce_call_in *in);
-	/* Gather the message of a call, before its windows are bound. False: it waits for a buffer.
-	 * Then queue its Sends. */
+	/* gather() collects the message of a call, before the call's windows are bound. It returns
+	 * false if the call waits for a buffer. send() then queues the Sends. */
 	bool (*gather)(struct weir_call *call, struct call_message *msg);
 	void (*send)(struct weir_call *call, const struct call_message *msg);
-	/* Claim the credits of a call, which may take several. Returns NOW, LATER or ANEW. */
+	/* Checks whether there are enough credits for a call, which may need several. Returns NOW,
+	 * LATER or ANEW. */
 	enum resend (*claim_credits)(struct weir_call *call);
-	/* Give back what a call has by the protocol. */
+	/* Releases what the protocol has assigned to a call. */
 	void (*release_call)(struct weir_call *call);
-	/* Finds the keys in the header of a call, as rdma1_handles(). Sets '*inv_handle' if the
-	 * header also names a key that the responder may invalidate: the first one belongs there.
-	 */
+	/* Finds the keys in the header of a call, like rdma1_handles(). If the header has a field
+	 * for a key that the responder may invalidate, sets '*inv_handle': the first key must be
+	 * stored there. */
 	uint32_t (*find_handles)(const struct weir_call *call, uint8_t **handles, uint32_t max,
 				 uint8_t **inv_handle);
-	/* A message came, of any version that is understood. 'is_again': it is looked at once more,
-	 * as its call waited. */
+	/* Decodes a message of any supported version. 'is_again' means that the message is decoded
+	 * for the second time, because the reply was kept until its call could end. */
 	enum reply_kind (*receive_reply)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 					 uint32_t inv_rkey, bool is_again, struct reply_in *in);
-	/* For GROUP alone: read a reply of several transmissions, of which the first has 'len'
-	 * bytes: its credits, and what the call ends with. 'content' NULL: the credits alone.
-	 * False: another reply is to come. */
+	/* Reads a reply by the extension, after REPLY_GROUP. The first of its transmissions has
+	 * 'len' bytes. Sets *credit, and also the content and the result of the call unless
+	 * 'content' is NULL. Returns false if the call must wait for another reply. */
 	bool (*read_group)(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
 			   uint32_t *credit, struct call_content *content,
 			   struct weir_result *result);
 
 	/* ---- requests ---- */
-	/* Before and after a responder of the engine's. False: there is no memory for that. */
+	/* begin_responder() is called before the engine creates a responder, and end_responder()
+	 * after its end. Returns false if memory is exhausted. */
 	bool (*begin_responder)(struct weir_engine *engine);
 	void (*end_responder)(struct weir_engine *engine, const struct responder *responder);
-	/* No more calls are to begin. */
+	/* Stops accepting calls, because the connection drains. */
 	void (*on_drain)(struct weir_conn *conn);
-	/* Judges a message that came. Returns SHAPED, BEGIN, GROUP_BEGUN, GROUP_DONE, REPLY, or
-	 * what ends the request. */
+	/* Checks a message that arrived. Returns SHAPED, BEGIN, GROUP_BEGUN, GROUP_DONE, REPLY, or
+	 * a result that ends the request. */
 	enum request_next (*receive_call)(struct weir_request *req);
-	/* Returns what answers a request that is refused; 'why' is CANT_PULL, BAD_ITEMS, CANT_REPLY
-	 * or REFUSED. */
+	/* Returns the answer to a request that is refused. 'why' is CANT_PULL, BAD_ITEMS,
+	 * CANT_REPLY or REFUSED. */
 	enum request_next (*refuse)(struct weir_request *req, enum request_next why);
-	/* Lists the chunks that are to be pulled. Returns how many, or an error. */
+	/* Lists the chunks that must be pulled. Returns their number, or an error. */
 	int (*list_chunks)(struct weir_request *req);
-	/* Sets the decoder to the start of the Payload stream, as far as that is no item. */
+	/* Sets the decoder to the start of the Payload stream without its items. */
 	void (*open_stream)(struct weir_request *req);
-	/* Go through the segments that are to be read. */
+	/* These functions iterate over the segments that must be read. */
 	void (*reads_begin)(const struct weir_request *req, union request_reads *it);
 	bool (*reads_next)(const struct weir_request *req, union request_reads *it,
 			   struct rdma1_read_segment *seg);
-	/* All segments are read. Lists the parts of the arguments, and counts what was read.
-	 * Returns how many parts there are, or less than 0 if they are not sound. */
+	/* Lists the parts of the arguments when all segments were read, and counts the chunks that
+	 * were read. Returns the number of parts. Returns a negative value if the chunks are
+	 * inconsistent. */
 	int (*collect_args)(struct weir_request *req);
 	/* Lays out a reply that has a shape (request_shape.h). Returns false if it has none. */
 	bool (*plan_shape)(struct weir_request *req);
-	/* Lays out any other reply. Returns 0; -ENOBUFS if it waits for a buffer; -EMSGSIZE or
-	 * -ENOSPC if it does not fit; or what stops it for good. */
+	/* Lays out any other reply. Returns 0, or one of these errors:
+	 *
+	 * - -ENOBUFS: the reply waits for a buffer.
+	 * - -EMSGSIZE, -ENOSPC: the reply does not fit.
+	 * - any other: the reply cannot be sent at all. */
 	int (*plan_reply)(struct weir_request *req);
-	/* reduce_reply(), with a header of the request's version. */
+	/* Does the same as reduce_reply(), with a header of the version of the request. */
 	int (*reduce)(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 		      uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-	/* Returns the key that the reply ends, or 0 if there is none. */
+	/* Returns the key that the reply invalidates, or 0 if there is none. */
 	uint32_t (*key_to_end)(const struct weir_request *req);
-	/* For requests and replies that version 1 does not have: */
-	/* What it has by the protocol goes back: of one that has an extension. */
+	/* Operations for requests and replies that version 1 does not have. */
+	/* Releases what the extension has assigned to a request. */
 	void (*release_request)(struct weir_request *req);
-	/* All transmissions of a group are here. PULL, JOIN_GROUP, or what ends it. */
+	/* Is called when all transmissions of a group have arrived. Returns PULL, JOIN_GROUP, or a
+	 * result that ends the request. */
 	enum request_next (*begin_group)(struct weir_request *req);
-	/* A reply in several Sends: places in the send queue, false: it waits; and sending them.
-	 * In one, the gather elements of results that it places, as conn_gather_placed(). It is on
-	 * its way. */
+	/* group_fits() returns whether the send queue has room for a reply in several Sends. If
+	 * not, the reply waits. send_group() queues the Sends. For a reply in one Send,
+	 * gather_placed() adds the elements of results that the Send places, like
+	 * conn_gather_placed(). on_placed() is called when a reply with such results is being sent.
+	 */
 	bool (*group_fits)(struct weir_request *req);
 	void (*send_group)(struct weir_request *req);
 	uint32_t (*gather_placed)(struct weir_request *req, struct fabric_sge *sges, uint32_t n,
@@ -203,7 +221,8 @@ bool conn_v1_negotiate(struct weir_conn *conn);
 void conn_v1_on_open(struct weir_conn *conn);
 void conn_v1_on_tick(struct weir_conn *conn, uint64_t now_ns);
 
-/* What all tables of version 1 have. None of its connections is ever NEGOTIATING. */
+/* The operations of connections that all tables of version 1 have. Connections of version 1 are
+ * never NEGOTIATING. */
 #define CONN_PROTOCOL_V1                                                                           \
 	.create = conn_v1_create, .destroy = conn_v1_destroy, .reset = conn_v1_set_thresholds,     \
 	.set_thresholds = conn_v1_set_thresholds, .versions = conn_v1_versions,                    \
