@@ -3,10 +3,11 @@
 #define BATCH_H
 
 /*
- * Batches of work requests, of all connections of an engine. A connection has one from the first
- * work request that is queued until they are posted, which is within a poll: so there are rarely
- * more than are active at a time, and idle ones cost nothing. There is one for each connection that
- * there can be. Memory of those that were never used is never touched.
+ * The batches of work requests of all connections of an engine. A connection has a batch from the
+ * first work request that it queues until they are posted, which is within a poll. Therefore there
+ * are rarely more batches in use than active connections, and idle connections need none. There is
+ * one batch for each possible connection. The memory of batches that were never used is not
+ * touched.
  */
 
 #include "compiler.h"
@@ -29,12 +30,13 @@ struct conn_batch {
 
 struct batch_pool {
 	uint32_t count;
-	uint32_t nused; /* of them the first ones, which were in use once */
+	uint32_t nused; /* the first 'nused' batches were used at least once */
 	struct conn_batch *free;
 	struct conn_batch *batches;
 };
 
-/* Made with an engine's first connection: 0 or -ENOMEM. Destroyed with its last one. */
+/* batch_pool_create() is called for the first connection of an engine. Returns 0 or -ENOMEM.
+ * batch_pool_destroy() is called after the last connection. */
 int batch_pool_create(struct weir_engine *engine);
 void batch_pool_destroy(struct weir_engine *engine);
 

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a connection. conn_fail() has marked it (conn.c); the reaper comes at the
- * end of the poll, when nothing polled can name it any more, and goes in this order: the device
- * first, so that nothing touches a buffer, neither from here nor from the peer, which may take
- * until a later poll; then all that was posted is retired; then the role ends each call, once; then
- * the application is told; then memory. One that is to be remade is only suspended behind the
- * second (reconnect.c).
+ * The end of a connection. conn_fail() marked the connection (conn.c). The reaper comes at the end
+ * of the poll, when nothing that was polled can refer to the connection any more. It performs these
+ * steps:
+ *
+ * - Disconnect, so that neither this side nor the peer accesses a buffer any more. This may take
+ *   until a later poll.
+ * - Retire all posted work requests.
+ * - Let the role end each call, once.
+ * - Report the end to the application.
+ * - Free the memory.
+ *
+ * If the connection will be established again, reconnect.c suspends it after the second step.
  */
 #include "conn.h"
 
@@ -14,7 +20,7 @@
 
 #define QUIET_LOOK_US 100
 
-/* What was not posted will not be. */
+/* Ends the work requests of the batch, which will not be posted. */
 static void drop_batch(struct weir_conn *conn)
 {
 	for (uint32_t i = 0; i < conn->ep.blockers.nbatched; i++)
@@ -25,7 +31,7 @@ static void drop_batch(struct weir_conn *conn)
 	conn->ep.blockers.nbatched = 0;
 }
 
-/* The device is out of it, and who waits for something of the device is told. */
+/* Destroys the queue pair, and ends everything that waits for the device. */
 static void detach(struct weir_conn *conn)
 {
 	struct conn_waiter *waiter;
@@ -42,7 +48,8 @@ static void detach(struct weir_conn *conn)
 	conn->counted = false;
 }
 
-/* It was closed, was shut down, or its engine ends. */
+/* Returns whether this side ends the connection in order: by a close, a shutdown, or the end of the
+ * engine. */
 static bool leaves_in_order(const struct weir_conn *conn)
 {
 	if (conn->state < CONN_LOST)
@@ -50,7 +57,7 @@ static bool leaves_in_order(const struct weir_conn *conn)
 	return conn->state == CONN_CLOSED && (conn->error == 0 || conn->error == -ECONNABORTED);
 }
 
-/* Whether the peer can touch nothing of it any more. */
+/* Disconnects. Returns whether the peer cannot access memory by this connection any more. */
 static bool disconnect_is_done(const struct weir_conn *conn)
 {
 	if (!conn->qp)
@@ -61,8 +68,9 @@ static bool disconnect_is_done(const struct weir_conn *conn)
 	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
 }
 
-/* An engine that ends has nobody else to keep waiting. All its connections are over from here on,
- * so that the time that a peer can take is not that times their number. */
+/* Waits until the peer has finished. The engine is being destroyed, so nothing else is delayed. All
+ * of its connections are disconnected first: then the waiting times of the peers overlap instead of
+ * adding up. */
 static void wait_quiet(const struct weir_conn *conn)
 {
 	struct engine_endpoint *ep;
@@ -86,7 +94,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 		wait_quiet(conn);
 	}
 
-	/* Others are reaped when their engine is destroyed. */
+	/* In any other state, the connection is reaped because its engine is being destroyed. */
 	if (conn->state != CONN_CLOSED && (conn->state != CONN_LOST || ep->engine->is_ending))
 		conn_closed(conn, -ECONNABORTED);
 	detach(conn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens to a connection: events of its set-up and of its end, and time that goes by. */
+/* The events of a connection: those of its set-up and its end, and ticks. */
 #include "conn.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 	}
 }
 
-/* An orderly end that does not come. */
+/* Ends a connection that drains for too long. Returns whether it did. */
 static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.close_timeout_ms * 1000000ull;
@@ -54,8 +54,10 @@ static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 	return true;
 }
 
-/* Work requests that do not complete: a peer that takes no message holds the buffers of all that
- * are queued for it. (Messages that the device takes along hold none, and are not waited for.) */
+/* Fails a connection if posted work requests do not complete in time: a peer that receives nothing
+ * would hold the buffers of everything that is queued for it. Returns whether it failed.
+ * Unsignalled messages after the last signalled work request hold no buffers, and are not checked.
+ */
 static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
@@ -64,7 +66,7 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 		conn->sq_waits = false;
 		return false;
 	}
-	/* Some tick is the first that sees one: that is when the time begins. */
+	/* The time starts at the first tick that notices an incomplete work request. */
 	if (!conn->sq_waits || conn->sq_retired != conn->sq_seen) {
 		conn->sq_waits = true;
 		conn->sq_seen = conn->sq_retired;
@@ -82,8 +84,8 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 	return true;
 }
 
-/* Open, and nothing under way: what is left are bounds on its silence, which may be noticed late.
- */
+/* Returns whether the connection is open and nothing is outstanding. In this state, only limits on
+ * idle time can expire, and it does not matter if they are noticed late. */
 static bool is_open_and_idle(struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN && !conn->drains &&

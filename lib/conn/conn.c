@@ -14,7 +14,8 @@
 #include "seeded_bugs.h"
 #include "sized.h"
 
-/* An accepting side may see the first call before it is told that the connection is established. */
+/* Stores a message that arrived before the connection is open. The accepting side may receive the
+ * first call before the event that reports the connection as established. */
 out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			       uint32_t inv_rkey)
 {
@@ -125,7 +126,7 @@ void weir_conn_close(struct weir_conn *conn)
 
 void weir_conn_reset(struct weir_conn *conn)
 {
-	/* Without a queue pair it is being remade already. */
+	/* A connection without a queue pair is already being established again. */
 	if (conn->state != CONN_WAITING && !engine_is_forked(conn->ep.engine))
 		conn_fail(conn, -ECONNABORTED);
 }

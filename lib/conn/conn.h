@@ -18,10 +18,10 @@
  *   protocol.h      the operations of the protocol: version1.c, v2/ (conn_v2.h)
  *
  * Sending. Work requests are queued in a batch (batch.h), which is posted once per poll
- * (conn_flush). A work request may name a conn_tx. Its 'done' is called once: when the device does
- * not need the buffers any more, or when the connection ends. The entries of the send queue are
- * counted here, so that a post is never refused. If there are too few entries, the user waits for
- * more (conn_wait_tx).
+ * (conn_on_flush). A work request may name a conn_tx. Its 'done' is called once: when the device
+ * does not need the buffers any more, or when the connection ends. The entries of the send queue
+ * are counted here, so that a post is never refused. If there are too few entries, the user waits
+ * for more (conn_wait_tx).
  *
  * Receiving. The role gets each message in a buffer that it owns until conn_recv_done(). Before
  * anything is sent, returned buffers are posted again if there are more than recv_slack of them. A

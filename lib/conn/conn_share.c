@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection's part of the receives that all connections of its engine share. The share bounds
- * what the peer may send (lib/proto/credit_share.h); what it sends beyond that would be taken from
- * the others, so it ends the connection.
+ * The share of a connection in the receives that all connections of its engine share. The share
+ * limits the messages of the peer (lib/proto/credit_share.h). If the peer sends more, its messages
+ * take receives from other connections. Therefore that ends the connection.
  */
 #include <errno.h>
 
 #include "compiler.h"
 #include "conn.h"
 
-/* Without a message for so long, the peer has received all that was sent to it. */
+/* If no message arrives for this long, the peer has received everything that was sent to it. */
 #define SHARE_IDLE_NS 1000000000u
 
 out_of_line void conn_share_exceeded(struct weir_conn *conn)
@@ -78,7 +78,7 @@ void conn_put_kept(struct weir_engine *engine, struct engine_peer *account, stru
 		mem_pool_put(msg);
 		return;
 	}
-	if (!engine_srq_is_left_behind(msg)) { /* its connection has yet to leave */
+	if (!engine_srq_is_left_behind(msg)) { /* the connection still shares the receives */
 		engine_srq_return(engine->srq, msg);
 		return;
 	}

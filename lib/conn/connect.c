@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up. A connecting side: conn_connect() -> CONNECTING -> ESTABLISHED (its event brings the
- * peer's private data) -> OPEN, by way of NEGOTIATING where its protocol asks the peer first;
- * or REJECTED, FAILED, or the deadline -> CLOSED. An accepting side knows the peer's private data
- * from the request, and waits for ESTABLISHED as well; messages that come earlier are kept until
- * then. Receives are posted before either side can send.
+ * Set-up. The states of a connecting side:
+ *
+ *   conn_connect() -> CONNECTING -> [NEGOTIATING] -> OPEN
+ *                                -> CLOSED   REJECTED, FAILED, or the deadline
+ *
+ * The event ESTABLISHED ends CONNECTING and has the peer's private data. NEGOTIATING follows if the
+ * protocol must ask the peer for its version. An accepting side has the peer's private data from
+ * the connection request, and waits for ESTABLISHED as well. Messages that arrive earlier are kept
+ * until then. Receives are posted before either side can send.
  */
 #include "conn.h"
 
@@ -13,7 +17,7 @@
 
 void conn_set_deadline(struct weir_conn *conn)
 {
-	/* The clock may not have been seen yet: the first tick then starts it. */
+	/* If the engine has not read the clock yet, the first tick sets the deadline. */
 	struct weir_engine *engine = conn->ep.engine;
 
 	if (engine->now_ns != 0)
@@ -44,7 +48,7 @@ static void qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 	};
 }
 
-/* The queue pair is there: post the receives. */
+/* Assigns the queue pair, and posts the receives. */
 static int attach(struct weir_conn *conn, struct fabric_qp *qp)
 {
 	conn->qp = qp;

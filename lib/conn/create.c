@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The object: its buffers and queues, sized once. */
+/* Creates the connection object, with its buffers and queues, whose sizes do not change. */
 #include "conn.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include "alloc.h"
 #include "log.h"
 
-/* Work requests per credit in the send queue: a request may need several READs and WRITEs; who
- * finds it full waits. */
+/* Entries in the send queue per credit. A request may need several READs and WRITEs. If the queue
+ * is full, the request waits. */
 #define SQ_PER_CREDIT 4u
 #define SQ_MIN	      64u
 
@@ -78,7 +78,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	TAILQ_INIT(&conn->tx_waiters);
 	engine_add(engine, &conn->ep);
 
-	/* A side that calls decides for itself what it has under way. */
+	/* A side that makes calls determines itself how many messages are outstanding. */
 	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
 	if (engine->srq && credit_share_join(&engine->srq->credits, &conn->share, receives))
 		conn->srq = engine->srq;

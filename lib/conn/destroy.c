@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory of a connection goes back. */
+/* Frees the memory of a connection. */
 #include "conn.h"
 
 #include "alloc.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the device completes: messages to the role, work requests to those who wait for them. */
+/* Completions and deliveries of the device. Messages go to the role, and completions of work
+ * requests to those that wait for them. */
 #include "conn.h"
 
 #include <errno.h>
@@ -25,17 +26,18 @@ static const char *status_text(enum fabric_status status)
 									       : "unknown";
 }
 
-/* Out of line, as all that is rare, so that the rest needs no stack frame. */
+/* This is rare and therefore out of line. The common paths then need no stack frame. */
 static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_wc *wc)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
 	if (conn->srq && wc->op == FABRIC_RECV)
 		engine_srq_put(conn->srq, (struct mem_buf *)(uintptr_t)wc->wr_id);
-	/* The event that says why the connection was not established follows, or its time-out. */
+	/* An event with the reason for which the connection was not established follows, or the
+	 * time-out of the set-up. */
 	if (wc->status == FABRIC_ERR_FLUSHED && conn->state == CONN_CONNECTING)
 		return;
-	/* Flushes follow the failure that explains them. */
+	/* A failure with the reason precedes the flushed work requests. */
 	if (wc->status != FABRIC_ERR_FLUSHED)
 		engine_log_peer(engine, &engine->ends, "connection to %s ends: %s", conn->peer,
 				status_text(wc->status));
@@ -47,7 +49,8 @@ static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_w
 		conn_fail(conn, -ECONNRESET);
 }
 
-/* Where receives are shared: it is of the connection now. False: it is one too many. */
+/* Adds a message to those that the connection holds, if receives are shared. Returns false if the
+ * connection then holds too many. */
 static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	LIST_INSERT_HEAD(&conn->held, buf, held);
@@ -55,7 +58,7 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 	return ++conn->ep.blockers.nrecv_held <= conn_held_max(conn);
 }
 
-/* As all of this, so that who shows has no stack frame for it. */
+/* This function is out of line, too, so that its callers in the fast path need no stack frame. */
 out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 {
 	struct mem_buf *buf = conn->srq->delivering;
@@ -66,7 +69,7 @@ out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 	return false;
 }
 
-/* Out of line, too: what the roles do quickly needs none of it. */
+/* This function is out of line, too. The fast paths of the roles do not need it. */
 out_of_line bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Remaking a connection that was lost (RFC 8166 section 4.5.3; RFC 8167 section 2.2).
+ * Establishes lost connections again (RFC 8166 section 4.5.3; RFC 8167 section 2.2).
  *
- *   OPEN -> LOST        conn_fail(): the peer left, a work request failed, a call's memory had to
- *                       be taken back
- *        -> WAITING     the reaper has destroyed the queue pair. No buffer is the device's or the
- *                       peer's any more; the role keeps its calls; the receives stay the
- *                       connection's
- *        -> CONNECTING  the pause is over: a new queue pair, as at first
- *        -> OPEN        and the role sends again what it kept. Or LOST once more, or CLOSED when it
- *                       was given up
+ *   OPEN -> LOST        conn_fail(): the peer left, a work request failed, or the memory of a call
+ *                       had to be revoked
+ *        -> WAITING     The reaper has destroyed the queue pair. Neither the device nor the peer
+ *                       uses a buffer any more. The role keeps its calls, and the connection keeps
+ *                       its receives.
+ *        -> CONNECTING  The pause is over. There is a new queue pair, as at first.
+ *        -> OPEN        The role retransmits the calls that it kept. If the attempt fails, the
+ *                       connection is LOST or WAITING again, or CLOSED if it gives up.
  *
- * Pauses double from the profile's reconnect_delay_ms to reconnect_delay_max_ms, and are of half to
- * all of that, by chance, so that many requesters don't come back at the same moment. They begin
- * anew when a connection was of use: it brought an answer, or stood for longer than the longest
- * pause. One that opens and is soon lost without an answer is one more attempt that failed. Given
- * up is after reconnect_give_up_ms of these.
+ * Pauses double from the profile's reconnect_delay_ms to reconnect_delay_max_ms. A random part of
+ * up to one half is subtracted from each, so that many requesters do not connect at the same
+ * moment. After a useful connection, the pauses start at the minimum again. A connection was useful
+ * if it received a reply or stayed open for longer than the longest pause. A connection that opens
+ * and is soon lost without a reply counts as one more failed attempt. After reconnect_give_up_ms of
+ * such attempts, the connection ends.
  */
 #include "conn.h"
 
@@ -40,7 +41,7 @@ static uint64_t pause_ns(const struct weir_profile *profile, uint32_t attempt)
 	return ns / 2 + rte_rand_max(ns / 2 + 1);
 }
 
-/* Whether another attempt is due, and when. */
+/* Determines the time of the next attempt. Returns false if no attempt may follow. */
 static bool plan_attempt(struct weir_conn *conn)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -63,7 +64,7 @@ static void pause_or_give_up(struct weir_conn *conn)
 	conn_end(conn, conn->error);
 }
 
-/* As conn_create() left it. */
+/* Restores the state after conn_create(). */
 static void reset(struct weir_conn *conn)
 {
 	conn->sq_posted = conn->sq_retired = conn->sq_signalled = 0;
@@ -100,7 +101,7 @@ void conn_suspend(struct weir_conn *conn)
 	conn->is_up = false;
 	conn->role->on_suspend(conn, conn->error);
 	reset(conn);
-	if (conn->state == CONN_LOST) /* else a callback has closed it */
+	if (conn->state == CONN_LOST) /* otherwise, a callback has closed it */
 		conn_waiting(conn, conn->error);
 	if (was_up && conn->state == CONN_WAITING && conn->on_event)
 		conn->on_event(conn, WEIR_CONN_LOST, conn->error, conn->arg);
@@ -114,7 +115,7 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (now_ns < conn->retry_at_ns)
 		return;
-	/* What is agreed on anew by each connection. */
+	/* These values are negotiated for each connection. */
 	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->remote_invalidation = false;
 	conn->protocol->reset(conn);
@@ -122,7 +123,7 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 	conn->ep.engine->stats.reconnect_attempts++;
 	rc = conn_connect(conn, conn->peer);
 	if (rc == 0 || conn->state != CONN_CONNECTING)
-		return; /* the outcome is an event; or the reaper's */
+		return; /* an event or the reaper follows */
 	conn_waiting(conn, rc);
 	pause_or_give_up(conn);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests: queued in the batch, posted at the flush, retired in order by their completions.
- */
+/* Work requests: they are queued in the batch, posted by the flush, and retired in order by their
+ * completions. */
 #include "conn.h"
 
 #include <errno.h>
@@ -18,14 +18,14 @@ static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsg
 
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
-	/* More than once: what a flush completes may put new work into the batch. */
+	/* A loop is necessary: callbacks during the flush may queue new work requests. */
 	while (unlikely(!fits_batch(conn, nwrs, nsges)) && conn->ep.blockers.nbatched > 0 &&
 	       conn_can_send(conn))
 		conn_on_flush(&conn->ep);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }
 
-/* A work request at the end of the batch; its elements are copied. */
+/* Appends a work request to the batch. Copies its elements. */
 static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op,
 				   const struct fabric_sge *sges, uint32_t nsges,
 				   struct conn_tx *tx)
@@ -158,10 +158,11 @@ void conn_post_recvs(struct weir_conn *conn)
 	}
 }
 
-/* Which of the batch to signal. Someone waits for the last one that has a conn_tx, and one
- * completion tells of all before it. And the device gives places back only by completions: never is
- * a quarter of the queue behind the last signalled one, so that who waits for up to three quarters
- * is woken. */
+/* Chooses the work requests of the batch that are signalled. The last one with a conn_tx is
+ * signalled, because its completion also reports all earlier ones. Messages that are done at the
+ * post do not count. In addition, the device frees entries only by completions. Therefore less than
+ * a quarter of the queue follows the last signalled work request, so that a waiter for up to three
+ * quarters of the queue is woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;
@@ -174,7 +175,7 @@ static void choose_signals(struct weir_conn *conn)
 			break;
 		}
 	}
-	/* The last ones of a connection are waited for before it is closed. */
+	/* If the connection drains, it waits for the last work requests before it ends. */
 	if (unsignalled >= conn->sq_size / 4 || conn->state == CONN_DRAINING)
 		batch->wrs[conn->ep.blockers.nbatched - 1].flags |= FABRIC_SIGNALED;
 }
@@ -250,7 +251,7 @@ void conn_retire(struct weir_conn *conn, uint64_t position, int error)
 		if (!conn_tx_reserve(conn, waiter->nwrs, waiter->nwrs))
 			break;
 		if (waiter != TAILQ_FIRST(&conn->tx_waiters))
-			continue; /* making room ended what it waited for */
+			continue; /* a callback of conn_tx_reserve() has removed this waiter */
 		conn_wait_cancel(conn, waiter);
 		waiter->on_room(waiter);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that speak version 1 alone: there is nothing to negotiate, and nothing to keep. */
+/* Connections that speak only version 1. They negotiate nothing and have no further state. */
 #include "conn.h"
 
 #include "rdma1.h"
