@@ -5,14 +5,14 @@
 
 #include "reserve.h"
 
-#define HEADER_STRIDE 64u /* in the buffer of a group's headers */
+#define HEADER_STRIDE 64u /* bytes per header in the buffer of a group's headers */
 
 _Static_assert(RTR_XMTREQ_SIZE <= HEADER_STRIDE && RTR_XMTRESP_SIZE <= HEADER_STRIDE &&
 		       RTR_XMTCONT_SIZE <= HEADER_STRIDE,
 	       "HEADER_STRIDE");
 _Static_assert(RTR_TRANSMISSIONS_MAX <= CONN_BATCH, "a group is one batch");
 
-/* ---- coming in ---- */
+/* ---- receiving ---- */
 
 void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf)
 {
@@ -85,7 +85,7 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns)
 	return conn_group_break(conn);
 }
 
-/* ---- going out ---- */
+/* ---- sending ---- */
 
 uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf)
 {
@@ -117,10 +117,10 @@ static uint32_t put_next(const struct conn_group_out *out, uint32_t n, uint32_t 
 	return rtr_put_end(&xdr);
 }
 
-/* A section of a payload, as the runs of bytes that make up the payload go by. */
+/* A section of a payload. It is gathered from the runs of bytes that form the payload, in order. */
 struct section {
-	uint64_t begin, end; /* of the payload */
-	uint64_t at;	     /* where the next run of bytes begins in it */
+	uint64_t begin, end; /* offsets in the payload */
+	uint64_t at;	     /* offset in the payload of the next run of bytes */
 	struct fabric_sge *sges;
 	uint32_t n;
 };
@@ -154,21 +154,21 @@ static uint32_t gather_section(const struct weir_conn *conn, const struct conn_g
 	return s.n;
 }
 
-/* Of one transmission. */
+/* The elements of one transmission. */
 struct gathered {
 	struct fabric_sge sges[CONN_BATCH_SGES];
-	uint32_t nfront; /* header, by itself and yet to be filled in, and payload */
-	uint32_t n;	 /* all */
+	uint32_t nfront; /* elements of header and payload; element 0 is the header, set later */
+	uint32_t n;	 /* all elements */
 	uint32_t payload_bytes;
-	uint32_t bytes; /* all */
+	uint32_t bytes; /* of header, payload and placed data */
 };
 
-/* False: what is placed takes more elements than the device gathers. */
+/* Returns false if the placed data have more elements than the device gathers. */
 static bool gather(const struct weir_conn *conn, const struct conn_group_out *out, uint32_t n,
 		   struct gathered *g)
 {
 	const struct conn_placed placed = {out->pieces, out->npieces, out->placed, out->count};
-	struct fabric_sge behind[CONN_MSG_SGES] = {{0}}; /* the first stands for what is in front */
+	struct fabric_sge behind[CONN_MSG_SGES] = {{0}}; /* [0] stands for header and payload */
 	uint32_t header_bytes = n == 0 ? out->split.header_bytes : RTR_XMTCONT_SIZE, offset,
 		 nbehind;
 
@@ -186,7 +186,8 @@ static bool gather(const struct weir_conn *conn, const struct conn_group_out *ou
 	return true;
 }
 
-/* More than the device takes: then what is in front is to be one. */
+/* Returns whether the transmission has more elements than the device gathers. If so, header and
+ * payload are copied into one element. */
 static bool is_spilled(const struct weir_conn *conn, const struct gathered *g)
 {
 	return g->n > conn->max_sge;
@@ -239,7 +240,7 @@ void conn_group_put_bufs(struct mem_buf **bufs)
 	}
 }
 
-/* One element of those in front. */
+/* Copies header and payload into one element. */
 static void coalesce_sges(struct weir_conn *conn, struct mem_buf *buf, struct gathered *g)
 {
 	uint32_t bytes = 0, n = 1;
@@ -265,7 +266,7 @@ void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out)
 		uint8_t *header = headers->data + (size_t)i * HEADER_STRIDE;
 		struct gathered g;
 
-		(void)gather(conn, out, i, &g); /* conn_group_sges() has said that it can be */
+		(void)gather(conn, out, i, &g); /* this succeeded in conn_group_sges() */
 		if (i == 0 && out->header)
 			g.sges[0] = (struct fabric_sge){out->header, out->split.header_bytes,
 							out->header_lkey};

@@ -5,13 +5,17 @@
 /*
  * Message continuation on connections (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 4).
  *
- * A message that came in several transmissions is a chain of receives, which the role owns
- * together: user[0] of each is the next one, user[1] says where its section of the payload lies,
- * and msg_bytes how much of it came. They are given back together. A connection has one open group
- * at most, of which lib/proto/v2/rtr_group.h judges each transmission.
+ * Receiving. A message in several transmissions is a chain of receives. The role owns the chain as
+ * a whole, and returns its receives together. Each receive has these values:
  *
- * What goes out in several transmissions is queued in one batch, which nothing of this side's can
- * come between.
+ *   user[0]     the next receive
+ *   user[1]     offset and length of the transmission's section of the payload
+ *   msg_bytes   the length of the transmission
+ *
+ * A connection has at most one open group. lib/proto/v2/rtr_group.h checks each transmission.
+ *
+ * Sending. All transmissions of a message are queued in one batch, so that no other message of this
+ * side is between them.
  */
 
 #include <weir/xdr.h>
@@ -21,9 +25,9 @@
 #include "placement.h"
 #include "rtr_group.h"
 
-/* ---- coming in ---- */
+/* ---- receiving ---- */
 
-/* 'buf' is a transmission of so many bytes with that section, and the last one of its chain. */
+/* Marks 'buf' as a transmission of 'bytes' bytes with this section, and as the last of a chain. */
 static inline void conn_chain_end(struct mem_buf *buf, uint32_t bytes, uint32_t offset,
 				  uint32_t len)
 {
@@ -32,29 +36,29 @@ static inline void conn_chain_end(struct mem_buf *buf, uint32_t bytes, uint32_t 
 	buf->user[1] = (uint64_t)offset << 32 | len;
 }
 
-/* Put one behind the others; there is at least one. */
+/* Appends a transmission to a chain. */
 void conn_chain_add(struct mem_buf *chain, struct mem_buf *buf);
-/* The payload's sections; how many. 'bytes' is set to their sum. */
+/* Lists the sections of the payload. Returns their number, and sets *bytes to their sum. */
 uint32_t conn_chain_parts(const struct mem_buf *chain,
 			  struct weir_xdr_part parts[RTR_TRANSMISSIONS_MAX], uint32_t *bytes);
-/* What came of each of its transmissions; how many. */
+/* Lists the lengths of the transmissions. Returns their number. */
 uint32_t conn_chain_received(const struct mem_buf *chain,
 			     struct rtr_received received[RTR_TRANSMISSIONS_MAX]);
 
-/* A message came, and rdma2_decode() accepted it: rtr_group_receive(), with its report sent and all
- * of it counted. 'credit' is what a report says. */
+/* Processes a message that rdma2_decode() accepted, by rtr_group_receive(). Also sends the report,
+ * if there is one, with the grant 'credit', and counts groups. */
 void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr,
 			const struct rtr_header *rtr, uint32_t count_max, uint32_t credit,
 			struct rtr_step *step);
-/* The open group does not go on: a message came that can't be told from it, or what it is for is no
- * more. False: none was open. */
+/* Ends the open group, because a message could be part of it but is invalid, or because the message
+ * of the group is not wanted any more. Returns false if no group was open. */
 bool conn_group_break(struct weir_conn *conn);
-/* The same of one that takes too long. */
+/* Ends the open group if it takes too long. Returns whether it did. */
 bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns);
 
-/* ---- going out ---- */
+/* ---- sending ---- */
 
-/* Gather elements that a group may have: the Writes of a reply go in the same batch. */
+/* The limit on gather elements of a group. The Writes of a reply need others of the same batch. */
 #define CONN_GROUP_SGES (CONN_BATCH_SGES - 16u)
 
 struct conn_group_out {
@@ -62,36 +66,42 @@ struct conn_group_out {
 	uint32_t credit;
 	enum rdma1_direction direction;
 	uint32_t base;	/* RTR_BASE_* */
-	uint32_t rsbuf; /* of a request: transmissions that its reply may have */
+	uint32_t rsbuf; /* in a request: transmissions that its reply may have */
 	uint32_t count; /* 2 to RTR_TRANSMISSIONS_MAX */
 	struct rtr_split split;
-	/* The first header, where it is made, for it has items or directions; NULL: it has none. */
+	/* The first header, if it was encoded before, because it has items or directions. NULL: it
+	 * has none. */
 	uint8_t *header;
 	uint32_t header_lkey;
 	const struct piece *pieces;
 	uint32_t npieces;
-	uint32_t reduced;     /* pieces that are no part of the payload, bit i for piece i */
-	uint32_t placed;      /* of these, those that are laid into targets of the peer's */
+	uint32_t reduced;     /* bit i: piece i is not part of the payload */
+	uint32_t placed;      /* bit i: piece i is reduced, and placed in targets of the peer */
 	struct mem_buf *bufs; /* conn_group_take_bufs() */
-	struct conn_tx *tx;   /* of all together */
+	struct conn_tx *tx;   /* of the whole group */
 };
 
-/* Gather elements of all its transmissions, headers included, at most CONN_GROUP_SGES; or
- * CONN_PLACE_NEVER: they would be more, or the device gathers too few for what is placed. */
+/* Returns the number of gather elements of all transmissions, including headers. It is at most
+ * CONN_GROUP_SGES. Returns CONN_PLACE_NEVER in these cases:
+ *
+ * - The group has more than CONN_GROUP_SGES elements.
+ * - The placed data of a transmission have more elements than the device gathers, or need more
+ *   targets than the peer has. */
 uint32_t conn_group_sges(const struct weir_conn *conn, const struct conn_group_out *out);
 
-/* The buffers that it needs beside those of its payload, linked by user[0]: one for the headers,
- * and one for each transmission that the device can't gather, of which it takes what is in front of
- * data that are placed. All of them, by engine_reserve_get(), or none: false. The caller puts them
- * back when the Sends are done. */
+/* Takes the buffers that a group needs in addition to those of its payload: one for the headers,
+ * and one for each transmission that the device cannot gather. The latter is for a copy of header
+ * and payload, without the placed data. The buffers are linked by user[0]. Takes all of them by
+ * engine_reserve_get(), or returns false and takes none. The caller returns them when the Sends are
+ * done. */
 bool conn_group_take_bufs(struct weir_conn *conn, const struct conn_group_out *out,
 			  const struct engine_waiter *waiter, struct mem_buf **bufs);
 void conn_group_put_bufs(struct mem_buf **bufs);
 
-/* Queue its Sends; conn_tx_reserve() has said that they fit. */
+/* Queues the Sends. conn_tx_reserve() must have returned that they fit. */
 void conn_send_group(struct weir_conn *conn, const struct conn_group_out *out);
 
-/* The header of the first transmission, to 'buf'. Returns its length, RTR_XMTREQ_SIZE or
+/* Encodes the header of the first transmission. Returns its length, which is RTR_XMTREQ_SIZE or
  * RTR_XMTRESP_SIZE. */
 uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf);
 

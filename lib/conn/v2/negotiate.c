@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which version of the protocol a connection speaks (draft-cel-nfsv4-rpcrdma-version-two-03 section
- * 7).
+ * Negotiation of the protocol version (draft-cel-nfsv4-rpcrdma-version-two-03 section 7).
  *
- * A requester that is to speak version 2 begins with an RDMA2_CONNPROP, which is shorter than any
- * threshold, and makes no call until it is answered: no call can be lost by it.
+ * A requester that may speak version 2 first sends an RDMA2_CONNPROP, which is shorter than any
+ * threshold. It makes no call until the answer arrives, so that the question cannot cost a call.
  *
- *   NEGOTIATING -> OPEN, version 2   RDMA2_CONNPROP came back, which grants the first credits; or
- *                                    an RDMA2_ERROR of version 2: a peer without properties
- *               -> OPEN, version 1   RDMA2_ERR_VERS came back, or nothing in a quarter of the time
- *                                    for the set-up; with protocol = v2 the connection fails
- *                                    instead, and there is all of the time, for a responder that is
- *                                    slow is better than none
+ *   NEGOTIATING -> OPEN, version 2   The answer is RDMA2_CONNPROP, which grants the first credits,
+ *                                    or an RDMA2_ERROR of version 2 from a peer without properties.
+ *               -> OPEN, version 1   The answer is RDMA2_ERR_VERS, or there is none within a
+ *                                    quarter of the time for the set-up.
+ *               -> LOST or CLOSED    The peer speaks no version that the profile allows, or the
+ *                                    profile has protocol = v2 and the peer does not answer. With
+ *                                    protocol = v2, the requester waits for all of the time,
+ *                                    because a slow responder is better than none.
  *
- * A connection that was lost while it asked, or after it was refused, is remade without asking
- * (section 7.2).
+ * When a connection is established again, it does not ask if it was lost before an answer arrived,
+ * or if the peer refused version 2 (section 7.2). With protocol = v2, it always asks.
  *
- * A responder takes each call as it comes, in the versions of its profile.
+ * A responder accepts each call in any version that its profile allows.
  */
 #include "conn_v2.h"
 
@@ -36,7 +37,8 @@ static void control_done(struct conn_tx *tx, int error)
 _Static_assert(ENGINE_TRANSMISSIONS_MAX == RTR_TRANSMISSIONS_MAX, "transmissions of a message");
 _Static_assert(ENGINE_LONGER_MSG_BYTES == RDMA2_INLINE_DEFAULT, "what any receiver takes");
 
-/* Lead, targets, and what is wanting of a message of the usual length. */
+/* Sets the structure of this side's receives: the lead, the targets, and the rest up to the usual
+ * length of a message. */
 static void conn_structure_receives(const struct weir_engine *engine, struct rtr_buffer *buffer)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -113,11 +115,11 @@ bool conn_v2_negotiate(struct weir_conn *conn)
 	conn_negotiating(conn);
 	if (engine->profile.protocol == WEIR_PROTOCOL_AUTO)
 		conn->deadline_ns = engine->now_ns + timeout_ns / 4;
-	else if (conn->deadline_ns == 0) /* the clock had not been seen when the set-up began */
+	else if (conn->deadline_ns == 0) /* the clock was not read before the set-up */
 		conn->deadline_ns = engine->now_ns + timeout_ns;
 	v2->xid = (uint32_t)rte_rand();
 	if (!conn_send_connprop(conn, v2->xid, conn->credits))
-		conn_fail(conn, -EIO); /* nothing is queued yet: the driver refused it */
+		conn_fail(conn, -EIO); /* the queue is empty, so the driver refused the Send */
 	return true;
 }
 
@@ -127,7 +129,7 @@ static void negotiated(struct weir_conn *conn)
 	conn_opened(conn);
 }
 
-/* The peer does not speak version 2. */
+/* Handles a peer that does not speak version 2. */
 static void refused(struct weir_conn *conn, bool speaks_v1)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -143,7 +145,7 @@ static void refused(struct weir_conn *conn, bool speaks_v1)
 	conn_fail(conn, -EPROTONOSUPPORT);
 }
 
-/* An RDMA2_ERROR that answers what was asked. */
+/* Handles an RDMA2_ERROR that answers the question. */
 static void on_error(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	if (hdr->err == RDMA2_ERR_VERS) {
@@ -170,8 +172,8 @@ void conn_v2_on_answer(struct weir_conn *conn, struct mem_buf *buf, uint32_t len
 		conn_on_properties(conn, &hdr);
 		negotiated(conn);
 	} else {
-		/* One of version 2 that can't be made sense of is told so; it may be followed by a
-		 * better one. */
+		/* An invalid message of version 2 is answered by an error. A valid one may follow.
+		 */
 		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK &&
 		    verdict != RDMA2_V_DROP)
 			conn_send_error(conn, &hdr, rdma2_verdict_err(verdict));

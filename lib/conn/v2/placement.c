@@ -12,7 +12,7 @@ struct gather {
 	uint32_t bytes;
 };
 
-/* False: there is no place for it. */
+/* Adds memory to the gather list. Returns false if the list is full. */
 static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 {
 	const struct fabric_sge *last = &g->sges[g->n - 1]; /* there is a header */
@@ -27,11 +27,11 @@ static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 
 static bool add_zeros(struct gather *g, const struct mem_buf *gap, uint32_t end)
 {
-	/* What is beyond can't be filled up to it. */
+	/* If the message is already longer, zeros cannot extend it to 'end'. */
 	return g->bytes == end || (g->bytes < end && add(g, gap->data, end - g->bytes, gap->lkey));
 }
 
-/* One piece, from target *tbsn on: what of it lies in that transmission. */
+/* Adds those parts of a piece that are in this transmission. The piece starts in target *tbsn. */
 static bool add_piece(struct gather *g, const struct weir_conn *conn, const struct piece *piece,
 		      uint32_t per_buffer, uint32_t transmission, uint32_t *tbsn)
 {
@@ -72,9 +72,9 @@ uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sge
 	return g.n;
 }
 
-/* ---- coming in ---- */
+/* ---- receiving ---- */
 
-/* Those of a message in several transmissions; how many. */
+/* Lists the receives of a message. Returns their number. */
 static uint32_t list_receives(const struct mem_buf *chain,
 			      const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX])
 {
@@ -103,7 +103,7 @@ uint8_t *conn_find_placed(const struct weir_conn *conn, const struct rtr_item *i
 		if (at != first + piece.item_offset)
 			return NULL;
 	}
-	return first ? first : chain->data; /* of no bytes */
+	return first ? first : chain->data; /* the item is empty */
 }
 
 void conn_copy_placed(struct weir_conn *conn, const struct rtr_item *item,

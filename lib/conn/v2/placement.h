@@ -3,11 +3,11 @@
 #define PLACEMENT_H
 
 /*
- * Data that are placed by the Sends of the message that they are of
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3): laid into targets of the peer's receive
- * buffers, as rtr_layout_plan() gives them. They are gathered from where they lie, and what is
- * between them, or in front of the first, is zeros. And where such data of the peer's lie, in this
- * side's receives.
+ * Data that the Sends of their message place (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3).
+ *
+ * The sender places the data in targets of the peer's receive buffers, as planned by
+ * rtr_layout_plan(). It gathers the data from where they are, and fills the gaps before and between
+ * them with zeros. The receiver finds such data in its own receives.
  */
 
 #include "conn_v2.h"
@@ -16,29 +16,33 @@
 
 #define CONN_PLACE_NEVER UINT32_MAX
 
-/* ---- going out ---- */
+/* ---- sending ---- */
 
 struct conn_placed {
 	const struct piece *pieces;
 	uint32_t npieces;
-	uint32_t which; /* bit i for piece i */
+	uint32_t which; /* bit i: piece i is placed */
 	uint32_t count; /* transmissions */
 };
 
-/* Behind 'n' elements of *bytes so far, those of the data that lie in that transmission. Returns
- * how many there are then, and *bytes; or CONN_PLACE_NEVER: they are more than 'max', or the data
- * take more than the targets. */
+/* Adds the placed data of one transmission to a gather list, which has 'n' elements with *bytes in
+ * total. Returns the new number of elements, and updates *bytes. Returns CONN_PLACE_NEVER in these
+ * cases:
+ *
+ * - The list would have more than 'max' elements.
+ * - The data need more targets than the transmissions have.
+ * - The list already extends beyond the start of the first target. */
 uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sges, uint32_t n,
 			    uint32_t max, const struct conn_placed *placed, uint32_t transmission,
 			    uint32_t *bytes);
 
-/* ---- coming in ---- */
+/* ---- receiving ---- */
 
-/* Of an item that rtr_place() has accepted, in a message whose receives 'chain' has
- * (continuation.h): where it lies; NULL: in several runs of bytes. */
+/* Returns where the item is, in the receives of 'chain' (continuation.h). rtr_place() must have
+ * accepted the item. NULL: the item is not contiguous. */
 uint8_t *conn_find_placed(const struct weir_conn *conn, const struct rtr_item *item,
 			  const struct mem_buf *chain);
-/* Put it together at 'to', which has room for it. */
+/* Copies the item to 'to', which must have room for it. */
 void conn_copy_placed(struct weir_conn *conn, const struct rtr_item *item,
 		      const struct mem_buf *chain, uint8_t *to);
 

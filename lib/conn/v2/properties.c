@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of version 2 that belong to no call: properties (draft-cel-nfsv4-rpcrdma-version-two-03
- * section 5.3) and errors. They take no credit. Each side has receives for a few, besides those for
- * its credits, so that few are sent: the properties once, and one answer for a message that asks
- * for one. Who asks for more at a time than ENGINE_CONTROLS gets no answer.
+ * section 5.3) and errors. They use no credit. Each side has receives for a few of them, in
+ * addition to the receives for its credits. Therefore each side sends only a few: the properties
+ * once, and one answer to each message that requests one. If a peer requests more than
+ * ENGINE_CONTROLS answers at a time, the others get no answer.
  *
- * They go past the batch, since one is sent before the connection is open.
+ * These messages do not use the batch, because one of them is sent before the connection is open.
  */
 #include <weir/xdr.h>
 
@@ -19,7 +20,8 @@ static struct conn_control *find_free(const struct weir_conn *conn)
 	return NULL;
 }
 
-/* NULL: it can't be sent now; that is counted. */
+/* Begins a message. Returns NULL, and counts a dropped message, if it cannot be sent at the moment.
+ */
 static struct conn_control *begin(struct weir_conn *conn, struct weir_xdr_out *out)
 {
 	struct conn_control *control = find_free(conn);
@@ -44,8 +46,7 @@ static bool send(struct weir_conn *conn, struct conn_control *control,
 				     .sge = &sge,
 				     .nsge = 1};
 
-	if (out->failed) { /* an answer to a set of properties that is longer than any that could be
-			      known */
+	if (out->failed) { /* it answers a set with more properties than could exist */
 		conn->ep.engine->stats.dropped++;
 		return false;
 	}
@@ -88,12 +89,12 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 	}
 	if (has_targets)
 		rdma2_put_prop_buffer(&out, &conn->v2->mine);
-	rdma2_put_subset_first(&out, nprops); /* none of them changes */
+	rdma2_put_subset_first(&out, nprops); /* none of these properties changes */
 	conn->v2->has_told = send(conn, control, &out);
 	return conn->v2->has_told;
 }
 
-/* Where receives are shared, only replies grant more than each connection has. */
+/* If receives are shared, only replies grant more than the one credit that each connection has. */
 uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
 {
 	if (conn->srq || wanted == 0)
@@ -101,7 +102,7 @@ uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
 	return wanted < conn->credits ? wanted : conn->credits;
 }
 
-/* No property of this side changes: all that is asked for is refused (section 5.3.3). */
+/* Refuses all requested changes, because no property of this side changes (section 5.3.3). */
 static void send_resprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	struct weir_xdr_out out;
@@ -123,7 +124,7 @@ static void on_connprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 	struct conn_v2 *v2 = conn->v2;
 
 	if (v2->was_told) {
-		conn->ep.engine->stats.dropped++; /* it opens a connection: there is one */
+		conn->ep.engine->stats.dropped++; /* only the first one is valid */
 		return;
 	}
 	v2->was_told = true;
@@ -148,11 +149,11 @@ void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
 		stats->properties_refused += rdma2_properties_update(&conn->v2->peer, &hdr->set);
 		break;
 	default:
-		stats->dropped++; /* RDMA2_RESPROP: nothing was asked for */
+		stats->dropped++; /* RDMA2_RESPROP: this side requested nothing */
 		return;
 	}
 	if (conn->vers == RDMA2_VERSION)
-		conn_set_version(conn, RDMA2_VERSION); /* thresholds anew */
+		conn_set_version(conn, RDMA2_VERSION); /* the thresholds may have changed */
 }
 
 void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err)
@@ -165,7 +166,8 @@ void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enu
 	if (!control)
 		return;
 	conn_v2_versions(conn, &low, &high);
-	/* It grants what there has to be: no calls in this direction are taken. */
+	/* It grants one credit, the minimum, because this side accepts no calls in this direction.
+	 */
 	at = weir_xdr_reserve(&out, RDMA2_ERROR_SIZE_MAX);
 	out.p = at + rdma2_encode_error(at, hdr->lists.xid, hdr->lists.vers, 1, err, low, high);
 	conn->ep.engine->stats.errors_sent++;

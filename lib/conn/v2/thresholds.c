@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which versions a connection may speak, and what the version that it speaks lets be sent: the
- * thresholds of messages, and what of the extension is used. */
+/* The versions that a connection may speak, the inline thresholds of the version in use, and the
+ * parts of the extension that are used. */
 #include "conn_v2.h"
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -8,9 +8,9 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* What replies may be counted on to come inline: a peer says in its private data how much it sends,
- * and sends the default at least; one that doesn't hear what is received here sends no more than
- * that (section 2.3). */
+/* Returns the maximum length of replies that is certain to arrive inline. The peer announces in its
+ * private data how much it sends, and it sends at least the default. A peer without properties does
+ * not learn how much this side receives, and sends no more than the default (section 2.3). */
 static uint32_t receives(const struct weir_conn *conn)
 {
 	uint32_t theirs = conn->theirs.send_bytes;
@@ -20,8 +20,8 @@ static uint32_t receives(const struct weir_conn *conn)
 	return min_u32(conn->ep.engine->msg_bytes, theirs);
 }
 
-/* Data are laid into the peer's targets: all of its buffer can be sent, so that TBSNs have no gaps.
- */
+/* Returns whether data can be placed in the peer's targets. The longest Send must fill a buffer of
+ * the peer, so that the TBSNs have no gaps. */
 static bool can_place(const struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
@@ -39,8 +39,8 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 	if (vers == RDMA2_VERSION) {
 		conn->vers = vers;
 		conn->extra_bytes = RDMA2_EXTRA;
-		/* Responders have a short way for chunks in place of messages by version 1 alone.
-		 */
+		/* Only with version 1 do responders have a fast path for chunks that replace inline
+		 * data. */
 		conn->chunk_bytes = 0;
 		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
 		conn->recv_inline = receives(conn);
