@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a connection. conn_fail() marked the connection (conn.c). The reaper comes at the end
- * of the poll, when nothing that was polled can refer to the connection any more. It performs these
- * steps:
+ * The end of a connection. conn_fail() or conn_end() marked it (conn.c). The reaper comes at the
+ * end of the poll, when nothing that was polled can refer to the connection any more. It performs
+ * these steps:
  *
  * - Disconnect, so that neither this side nor the peer accesses a buffer any more. This may take
  *   until a later poll.
- * - Retire all posted work requests.
+ * - Retire all posted work requests, and end the queued ones and the waiters.
  * - Let the role end each call, once.
  * - Report the end to the application.
  * - Free the memory.

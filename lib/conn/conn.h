@@ -132,8 +132,8 @@ struct weir_conn {
 	uint32_t sq_size;
 	bool sq_waits;	     /* at the latest tick, a signalled work request was not complete */
 	struct conn_tx **sq; /* by position % sq_size; NULL: nobody waits for the work request */
-	/* If sq_waits: the value of sq_retired, and the time since when it has not changed, as far
-	 * as ticks noticed. */
+	/* If sq_waits: the value of sq_retired, and the time of the first tick that found this
+	 * value. */
 	uint64_t sq_seen;
 	uint64_t sq_seen_ns;
 	TAILQ_HEAD(, conn_waiter) tx_waiters;

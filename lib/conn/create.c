@@ -78,7 +78,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	TAILQ_INIT(&conn->tx_waiters);
 	engine_add(engine, &conn->ep);
 
-	/* A side that makes calls determines itself how many messages are outstanding. */
+	/* A side that makes calls determines itself how many messages are outstanding.
+	 * Therefore it belongs to no group of connections. */
 	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
 	if (engine->srq && credit_share_join(&engine->srq->credits, &conn->share, receives))
 		conn->srq = engine->srq;

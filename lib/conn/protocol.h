@@ -6,14 +6,15 @@
  * The operations that differ between versions of the protocol: those of a connection, of its calls
  * and of its requests. Each role has one table of operations for each protocol. The function
  * conn_role.protocol() chooses the table of a new connection by the profile, and the connection
- * uses this table until its end. version1.c in the folder of the role defines the table of version
- * 1. v2/protocol.c defines the table of connections that may also speak version 2.
+ * uses this table until its end. In the folder of each role, version1.c defines the table for
+ * version 1, and v2/protocol.c defines the table for connections that may also speak version 2.
  *
  * The fast path uses no table: it is written for version 1. weir_conn.via_protocol is set for
- * connections that must not use it. Version 1 lacks the operations negotiate_on_*(), read_group()
- * and the last ones of requests. The requester calls read_group() only for connections with
- * via_protocol. The responder does not check the version: it calls operations that version 1 lacks
- * only for messages and replies that version 1 lacks.
+ * connections that must not use it. The tables of version 1 lack these operations:
+ *
+ * - negotiate_on_*() and read_group(), which are called only for connections with via_protocol.
+ * - The last group of operations for requests. The responder does not check the version: it calls
+ *   them only for messages and replies that do not exist in version 1.
  */
 
 #include <stdbool.h>
@@ -52,7 +53,7 @@ enum reply_kind {
 	REPLY_MESSAGE, /* the header says what the message is */
 	REPLY_GROUP,   /* all transmissions of a Transmit Response have arrived */
 	REPLY_REFUSED, /* the responder refuses a call, and has not executed it */
-	REPLY_NONE,    /* no reply; the message was processed, and its buffer was returned */
+	REPLY_NONE,    /* no reply; the message was processed, and its buffer returned or kept */
 	REPLY_SHRUNK,  /* the same, and from then on the peer accepts only shorter messages */
 };
 
@@ -111,7 +112,8 @@ struct conn_protocol {
 	/* Is called when the connection is established. If the peer must be asked for its version
 	 * first, returns true: the connection is NEGOTIATING, or has failed. */
 	bool (*negotiate)(struct weir_conn *conn);
-	/* While the connection is NEGOTIATING: process a message, a tick, and a failure. */
+	/* While the connection is NEGOTIATING, these functions process a message, a tick and a
+	 * failure. */
 	void (*negotiate_on_message)(struct weir_conn *conn, struct mem_buf *buf, uint32_t len);
 	void (*negotiate_on_tick)(struct weir_conn *conn, uint64_t now_ns);
 	void (*negotiate_on_fail)(struct weir_conn *conn);
@@ -158,7 +160,7 @@ struct conn_protocol {
 
 	/* ---- requests ---- */
 	/* begin_responder() is called before the engine creates a responder, and end_responder()
-	 * after its end. Returns false if memory is exhausted. */
+	 * after its end. begin_responder() returns false if memory is exhausted. */
 	bool (*begin_responder)(struct weir_engine *engine);
 	void (*end_responder)(struct weir_engine *engine, const struct responder *responder);
 	/* Stops accepting calls, because the connection drains. */

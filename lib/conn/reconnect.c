@@ -7,7 +7,7 @@
  *        -> WAITING     The reaper has destroyed the queue pair. Neither the device nor the peer
  *                       uses a buffer any more. The role keeps its calls, and the connection keeps
  *                       its receives.
- *        -> CONNECTING  The pause is over. There is a new queue pair, as at first.
+ *        -> CONNECTING  The pause is over. A queue pair is created in the same way as the first.
  *        -> OPEN        The role retransmits the calls that it kept. If the attempt fails, the
  *                       connection is LOST or WAITING again, or CLOSED if it gives up.
  *
@@ -16,7 +16,7 @@
  * moment. After a useful connection, the pauses start at the minimum again. A connection was useful
  * if it received a reply or stayed open for longer than the longest pause. A connection that opens
  * and is soon lost without a reply counts as one more failed attempt. After reconnect_give_up_ms of
- * such attempts, the connection ends.
+ * failed attempts, the connection ends.
  */
 #include "conn.h"
 

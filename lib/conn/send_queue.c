@@ -159,10 +159,10 @@ void conn_post_recvs(struct weir_conn *conn)
 }
 
 /* Chooses the work requests of the batch that are signalled. The last one with a conn_tx is
- * signalled, because its completion also reports all earlier ones. Messages that are done at the
- * post do not count. In addition, the device frees entries only by completions. Therefore less than
- * a quarter of the queue follows the last signalled work request, so that a waiter for up to three
- * quarters of the queue is woken. */
+ * signalled, because its completion also reports all earlier ones. A Send that is done when it
+ * is posted needs no completion. In addition, the device frees entries only by completions.
+ * Therefore less than a quarter of the queue follows the last signalled work request, so that a
+ * waiter for up to three quarters of the queue is woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;

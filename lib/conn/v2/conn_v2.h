@@ -34,7 +34,7 @@ struct conn_v2 {
 	bool was_told;		      /* the peer's properties have arrived */
 	bool has_no_properties;	      /* the peer speaks version 2, but has no properties */
 	bool is_late; /* version 1 is used because the peer did not answer in time */
-	bool is_off;  /* the peer does not speak version 2; do not ask it after a reconnect */
+	bool is_off;  /* the peer is not asked after a reconnect, unless protocol = v2 */
 	/* the extension */
 	bool extends; /* both sides have Transmit Request */
 	bool directs; /* requests have items and directions even if all data go by explicit RDMA */

@@ -9,7 +9,7 @@
  * a whole, and returns its receives together. Each receive has these values:
  *
  *   user[0]     the next receive
- *   user[1]     offset and length of the transmission's section of the payload
+ *   user[1]     offset (upper half) and length of its section of the payload
  *   msg_bytes   the length of the transmission
  *
  * A connection has at most one open group. lib/proto/v2/rtr_group.h checks each transmission.
@@ -58,7 +58,7 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns);
 
 /* ---- sending ---- */
 
-/* The limit on gather elements of a group. The Writes of a reply need others of the same batch. */
+/* The limit on gather elements of a group. The rest of the batch is for the Writes of a reply. */
 #define CONN_GROUP_SGES (CONN_BATCH_SGES - 16u)
 
 struct conn_group_out {

@@ -3,7 +3,7 @@
  * Negotiation of the protocol version (draft-cel-nfsv4-rpcrdma-version-two-03 section 7).
  *
  * A requester that may speak version 2 first sends an RDMA2_CONNPROP, which is shorter than any
- * threshold. It makes no call until the answer arrives, so that the question cannot cost a call.
+ * threshold. It makes no call until the answer arrives, so that the question can lose no call.
  *
  *   NEGOTIATING -> OPEN, version 2   The answer is RDMA2_CONNPROP, which grants the first credits,
  *                                    or an RDMA2_ERROR of version 2 from a peer without properties.

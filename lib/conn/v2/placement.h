@@ -3,7 +3,8 @@
 #define PLACEMENT_H
 
 /*
- * Data that the Sends of their message place (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3).
+ * Data that are placed by the Sends of their own message
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3).
  *
  * The sender places the data in targets of the peer's receive buffers, as planned by
  * rtr_layout_plan(). It gathers the data from where they are, and fills the gaps before and between
