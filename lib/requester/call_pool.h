@@ -3,18 +3,20 @@
 #define CALL_POOL_H
 
 /*
- * The calls of all requesters of an engine. A call is of a connection from weir_call_begin() until
- * its slot there is free again, so that connections that make none cost none, and the one that is
- * taken next is the one that was given back last, whatever its connection was: it is in the cache.
- * Each call under way holds a buffer for its message, of which there are so many; that is how many
- * calls there are. Memory of those that were never used is never touched.
+ * The calls of all requesters of an engine. A call belongs to a connection from weir_call_begin()
+ * until its slot in the connection is free again. Thus connections that make no calls need no
+ * memory for calls. The call that was returned latest is taken next, whatever its connection was,
+ * because it is in the cache.
+ *
+ * Each call in use holds a buffer for its message. The number of these buffers determines the
+ * number of calls. The memory of calls that were never used is never touched.
  */
 
 #include "compiler.h"
 #include "requester.h"
 
-/* What 'done' is given of most replies. One is enough, as it is valid during the callback only;
- * nearly all of it is set once. */
+/* The arguments of 'done' for most replies. One object is enough for all calls, because it is valid
+ * during the callback only. Nearly all of it is set once. */
 struct call_view {
 	struct weir_result result;
 	struct weir_rpc_reply_header reply; /* accepted, AUTH_NONE, SUCCESS */
@@ -24,22 +26,23 @@ struct call_view {
 
 struct call_pool {
 	struct weir_engine *engine;
-	uint32_t refs; /* requesters */
+	uint32_t refs; /* number of requesters */
 	uint32_t ncalls;
-	uint32_t nused; /* of them the first ones, which were in use once */
+	uint32_t nused; /* calls that were ever in use: the first ones */
 	struct weir_call *free;
-	struct weir_call *ending; /* whose 'done' is being called; or was, it may be any */
+	struct weir_call *ending; /* its 'done' is being called, or was: check its state */
 	struct weir_call *calls;
-	struct window_binding *window_bindings; /* CALL_WINDOW_BINDINGS_MAX for each; NULL: keys are
-						   the engine's */
+	struct window_binding *window_bindings; /* CALL_WINDOW_BINDINGS_MAX for each call; NULL if
+						   keys belong to the engine */
 	struct call_view view;
 };
 
-/* The engine's, made with its first requester; NULL: no memory. And its reverse. */
+/* call_pool_get() returns the engine's pool, which it creates for the first requester. It returns
+ * NULL if there is no memory. call_pool_put() reverses it. */
 struct call_pool *call_pool_get(struct weir_engine *engine);
 void call_pool_put(struct call_pool *pool);
 
-/* One that was never used; NULL: there is none left. */
+/* Returns a call that was never used. Returns NULL if none is left. */
 struct weir_call *call_pool_next(struct call_pool *pool);
 
 static inline struct weir_call *call_pool_take(struct call_pool *pool)
@@ -52,7 +55,7 @@ static inline struct weir_call *call_pool_take(struct call_pool *pool)
 	return call;
 }
 
-/* What is the same for each call that begins, in the order in which it lies. */
+/* Sets the members that are the same for each call that begins, in their order in memory. */
 static inline void call_set_building(struct weir_call *call)
 {
 	call->state = CALL_BUILDING;
@@ -73,7 +76,7 @@ static inline void call_set_building(struct weir_call *call)
 	call->op_at = 0;
 }
 
-/* It gets the free slot of which there is one. */
+/* Gives the call a free slot, of which there must be one. */
 static inline void call_enter_slot(struct weir_conn *conn, struct requester *req,
 				   struct weir_call *call)
 {
@@ -96,7 +99,7 @@ static inline void call_leave_slot(struct requester *req, const struct weir_call
 	req->free_slot = call->slot;
 }
 
-/* Its slot, and the call itself, are free again. */
+/* Frees the slot and the call. */
 static inline void call_free_slot(struct requester *req, struct weir_call *call)
 {
 	call_leave_slot(req, call);

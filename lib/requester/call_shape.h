@@ -3,12 +3,17 @@
 #define CALL_SHAPE_H
 
 /*
- * Calls of a shape (lib/proto/shape.h): short calls without chunks, calls with one result for one
- * Write segment, and calls of which one item is to be read. What is not in the chunk lies in one
- * piece, behind the header. Such a call needs no plan of the reducer, which would come to the same.
+ * Calls of a shape (lib/proto/shape.h). These calls have a shape:
  *
- * The shape is a constant in each use. So is 'extra', the bytes that are left in front of a header
- * of version 1 for v2/protocol.c to write over: version 1 does not pay for it.
+ * - short calls without chunks
+ * - calls with one result for one Write segment
+ * - calls with one item that the responder reads
+ *
+ * All data that are not in the chunk are contiguous, after the header. Such a call needs no plan of
+ * the reducer, whose result would be the same.
+ *
+ * The shape is a constant in each use. So is 'extra', the bytes before a header of version 1 that
+ * stay free for v2/protocol.c to write over. Version 1 thus has no cost for it.
  */
 
 #include "compiler.h"
@@ -47,8 +52,8 @@ static inline bool call_reads_one(const struct weir_call *call, const struct wei
 				  call->reply_max_bytes, conn->recv_inline);
 }
 
-/* A call with neither items nor results may be INLINE, one with results ONE_WRITE, one with items
- * ONE_READ. */
+/* A call with neither items nor results may be INLINE, a call with results may be ONE_WRITE, and a
+ * call with items may be ONE_READ. */
 static hot_inline bool call_has_shape(const struct weir_call *call, const struct weir_conn *conn,
 				      enum shape shape, uint32_t extra)
 {
@@ -70,8 +75,8 @@ static inline struct rdma1_segment call_chunk(const struct weir_call *call, enum
 		       : (struct rdma1_segment){item->rkey, item->len, item->raddr};
 }
 
-/* Write the header in front of the message. False: the call has another shape, and nothing was
- * written. */
+/* Writes the header before the message. Returns false if the call does not have the shape. Nothing
+ * is then written. */
 static hot_inline bool call_encode_shape(const struct weir_call *call, const struct weir_conn *conn,
 					 enum shape shape, uint32_t extra)
 {
@@ -86,8 +91,8 @@ static hot_inline bool call_encode_shape(const struct weir_call *call, const str
 	return true;
 }
 
-/* Record what the reply and the end of a call need to know, and set the call's state. The header is
- * written. The members are in one word, so that one store is enough. */
+/* Records what the reply and the end of a call need to know, and sets the call's state. The header
+ * must be written. The members that are set are in one word, so that one store is enough. */
 static hot_inline void call_note_shape(struct weir_call *call, struct weir_engine *engine,
 				       enum shape shape, enum call_state state, bool is_send_done)
 {
@@ -101,8 +106,8 @@ static hot_inline void call_note_shape(struct weir_call *call, struct weir_engin
 	call->is_exposed = shape != SHAPE_INLINE;
 }
 
-/* Write the header, and note what a plan would say, for a call that may be queued. False: as
- * call_encode_shape(). */
+/* Writes the header of a call that may be queued, and records what a plan would say. Returns the
+ * same as call_encode_shape(). */
 static hot_inline bool call_lay_out_shape(struct weir_call *call, enum shape shape, uint32_t extra)
 {
 	if (!call_encode_shape(call, call->conn, shape, extra))

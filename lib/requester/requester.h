@@ -3,66 +3,68 @@
 #define REQUESTER_H
 
 /*
- * A requester: the calls of one connection. Its files, from the one that decides to those that the
- * others use:
+ * A requester has the calls of one connection. Its files, in the order from the file that decides
+ * to the files that the others use:
  *
- *   call.c              what happens to a call next: at its submission, when its Send is done,
- *                       when its reply has come, at its time-out, and at the end of its
+ *   call.c              decides what happens to a call next: at its submission, when its Send is
+ *                       done, when its reply has arrived, at its time-out, and at the end of its
  *                       connection
- *   call_fast.c         the same in one pass, for calls of a shape (call_shape.h)
- *   requester_events.c  brings the events of a connection to its calls
+ *   call_fast.c         does the same in one pass, for calls of a shape (call_shape.h)
+ *   requester_events.c  passes the events of a connection to its calls
  *   call_begin.c        the program describes a call
- *   call_encode.c       the transport header: which data go by chunks (lib/proto/reduce_call.c)
- *   call_header.c       memory of the transport header, and the exposures that it lists
+ *   call_encode.c       chooses which data go by chunks (lib/proto/reduce_call.c), and writes the
+ *                       transport header
+ *   call_header.c       memory for the transport header, and the exposures that it lists
  *   call_send.c         the Send
- *   call_read_reply.c   the check of a reply against what the call offered, and the result that
- *                       is in it
- *   call_complete.c     'done' is called, and the call is freed
- *   retransmit.c        calls whose connection is remade
- *   call_windows.c      keys of a call's memory: memory windows are bound for it, and freed
- *   call_revoke.c       these keys are invalidated
- *   call_pool.[ch]      where slots and buffers of calls come from
- *   credits_wanted.c    the number of receives for replies, where receives are shared
+ *   call_read_reply.c   checks a reply against what the call offered, and reads its result
+ *   call_complete.c     calls 'done', and frees the call
+ *   retransmit.c        calls whose connection is established again
+ *   call_windows.c      keys for the memory of a call: binds memory windows, and frees them
+ *   call_revoke.c       invalidates these keys
+ *   call_pool.[ch]      slots and buffers of calls
+ *   credits_wanted.c    the number of receives for replies, if receives are shared
  *   connect.c           creates and frees a requester
  *   version1.c          the operations of connections that speak version 1
- *   version1_only.c     in a build without version 2: every connection has these operations
+ *   version1_only.c     gives each connection these operations, in a build without version 2
  *   v2/                 the same steps in version 2: call_ext.h lists its files
  *
- * A reply finds its call by call_find(), below.
+ * call_find() finds the call of a reply.
  *
- * A call's states, and what it holds in each:
+ * A call has these states. The list says what the call holds in each state:
  *
  *   FREE -> BUILDING  weir_call_begin(): a slot and a buffer for the arguments
- *        -> QUEUED    submitted, waits for a credit
+ *        -> QUEUED    it is submitted, and waits for a credit
  *        -> SENT      a credit is taken; the responder may use what the header names
  *        -> FREE      'done' was called
  *
- * From SENT it may pass through
+ * After SENT, a call may also have one of these states:
  *
- *   REPLIED     the reply is here, but the device may still read memory of the application for the
- *               Send, or keys of the call are still valid: the reply waits
- *   REVOKING    the call is given up, timed out or cancelled, and its keys are being invalidated;
- *               then a ZOMBIE, or REPLIED, if the reply comes meanwhile
+ *   REPLIED     the reply has arrived, but it waits, because the device may still read memory of
+ *               the application for the Send, or keys of the call are still valid
+ *   REVOKING    the call is given up, because it timed out or was cancelled, and its keys are being
+ *               invalidated; it becomes REPLIED if the reply arrives meanwhile, otherwise a ZOMBIE
  *   ZOMBIE      'done' was called with a time-out or as cancelled; nothing is exposed, but the
- *               responder still has the call, so the credit stays taken until the reply comes
- *   COMPLETING  'done' is being called; then SENDING, or FREE: the completion of its Send may come
- *               in there, and is not to free it
- *   COMPLETING_REUSABLE  'done' is being called, and may begin the call anew (call_fast.c), which
- *               is BUILDING then; not so when it is
- *   BUFFER_RECLAIMED  its buffer was needed elsewhere
- *   SENDING     'done' has returned, but the device may still read our own buffer
+ *               responder still has the call, so the credit stays taken until the reply arrives
+ *   COMPLETING  'done' is being called; the call then becomes SENDING or FREE; if the completion of
+ *               its Send arrives inside 'done', it must not free the call
+ *   COMPLETING_REUSABLE  'done' is being called, and may begin the call again (call_fast.c), which
+ *               makes it BUILDING
+ *   BUFFER_RECLAIMED  'done' is being called, and cannot begin the call again, because its buffer
+ *               was needed for another call
+ *   SENDING     'done' has returned, but the device may still read the call's own buffer
  *
- * The state is stored by call.c, which owns it, and by
+ * call.c owns the state and stores it. These files store it, too:
  *
- *   call_pool.h      BUILDING and FREE, with the slot and the call that is taken or given back
+ *   call_pool.h      BUILDING and FREE, when a slot and a call are taken or returned
  *   call_pool.c      BUFFER_RECLAIMED, while 'done' runs
  *   call_complete.c  the states around 'done', which may reuse the call before it returns
- *   call_fast.c      in one pass, what call.c would: a result for it to act on would cost more
- *                    than the step (call_shape.h)
+ *   call_fast.c      in one pass, the states that call.c would store: to return a result on which
+ *                    call.c acts would cost more than the step (call_shape.h)
  *
- * A call ends by its reply, its time-out, weir_call_cancel(), or the end of the connection. When
- * the connection is remade, calls in flight are QUEUED again (retransmit.c). XIDs index: the low
- * bits are the slot, the high bits count its uses, so a late reply never meets another call.
+ * A call ends by its reply, by its time-out, by weir_call_cancel(), or by the end of the
+ * connection. When the connection is established again, calls in flight are QUEUED again
+ * (retransmit.c). The low bits of an XID are the slot, and the high bits count the uses of the
+ * slot. A late reply thus does not match a later call.
  */
 
 #include <stddef.h>
@@ -81,80 +83,84 @@ const struct conn_protocol *requester_protocol(const struct weir_engine *engine)
 
 #define CALL_ITEMS_MAX	8u
 #define CALL_PIECES_MAX (2u * CALL_ITEMS_MAX + 1u)
-/* Segments that a call can list: those of a Long Call, and a Write chunk for each result, and the
- * Reply chunk. */
+/* The maximum number of segments that a call can list: those of a Long Call, a Write chunk for each
+ * result, and the Reply chunk. */
 #define CALL_WINDOW_BINDINGS_MAX (2u * CALL_PIECES_MAX + CALL_ITEMS_MAX + 1u)
-/* Slots for each credit asked for: calls may be queued beyond the credits. A slot is a call that a
- * connection may have; the memory of it is the engine's (call_pool.h). */
+/* The number of slots for each credit that is requested: more calls may be queued than there are
+ * credits. A slot stands for a call that a connection may have. The memory of the call belongs to
+ * the engine (call_pool.h). */
 #define CALL_SLOTS_PER_CREDIT 2u
 
 enum call_state {
-	CALL_FREE, /* with its pool */
+	CALL_FREE, /* it belongs to its pool */
 	CALL_BUILDING,
 	CALL_QUEUED,
 	CALL_SENT,
 	CALL_REPLIED,
 	CALL_REVOKING,
 	CALL_SENDING,
-	CALL_ZOMBIE, /* from here on weir_call_reuse() takes it */
+	CALL_ZOMBIE, /* from here on, weir_call_reuse() accepts the call */
 	CALL_COMPLETING,
-	CALL_COMPLETING_REUSABLE, /* from here on it is to be freed behind 'done' */
+	CALL_COMPLETING_REUSABLE, /* from here on, the call is freed after 'done' */
 	CALL_BUFFER_RECLAIMED,
 };
 
-/* The reply that a call most likely gets, where its Send is done, and it holds nothing but its
- * message: accepted, without chunks, or with the Write chunk of one segment that its one result was
- * offered. ANY: there is more to it. */
+/* The reply that a call most likely gets. It is known only if the Send is done and the call holds
+ * nothing but its message. The reply is accepted, and has one of these forms:
+ *
+ * - INLINE: no chunks
+ * - ONE_WRITE: the Write chunk of one segment that was offered for the only result
+ *
+ * ANY means that the general path must look at the reply. */
 enum expected_reply {
 	EXPECTED_REPLY_ANY,
 	EXPECTED_REPLY_INLINE,
 	EXPECTED_REPLY_ONE_WRITE,
 };
 
-/* A segment of the call's header, where keys are a call's or a connection's own: see
- * call_windows.c. */
+/* A segment in the header of a call, if keys belong to the call or to its connection
+ * (call_windows.c). */
 struct window_binding {
-	struct fabric_mw *mw; /* NULL: none yet; with domains of connections none ever */
+	struct fabric_mw *mw; /* NULL: not bound yet, or connections have domains of their own */
 	uint8_t *base;
 	uint32_t len;
 	uint32_t lkey;
 	uint32_t access;
-	bool is_valid;	/* its key may still be used by the peer */
-	uint32_t *copy; /* where the key is also kept, for what is checked of the reply; or NULL */
+	bool is_valid;	/* the peer may still use its key */
+	uint32_t *copy; /* second location of the key, for the check of the reply; or NULL */
 };
 
-/* A DDP-eligible result that is ready to be taken. */
+/* A DDP-eligible result that the call can accept. */
 struct call_result {
-	struct remote_buf target; /* len 0: it is asked for inline */
+	struct remote_buf target; /* len 0: it is requested inline */
 	void *data;
 	uint32_t max_bytes;
-	uint32_t begin; /* where in the whole call the operation is that yields it; 0: there is none
-			 */
+	uint32_t begin; /* offset in the whole call of the operation that returns the result; 0:
+			   there is none */
 };
 
-/* What a call without chunks takes comes first, then what one with a result in a chunk takes, so
- * that it is few lines. */
+/* The members that a call without chunks needs come first. Then come those that a call with one
+ * result in a chunk needs. Thus such calls use few cache lines. */
 struct weir_call {
 	struct conn_tx tx; /* of the Send */
 	struct weir_conn *conn;
 	uint8_t state;		/* enum call_state */
 	uint8_t expected_reply; /* SENT: enum expected_reply */
 	bool is_send_done;
-	bool is_exposed; /* the header names memory of ours */
+	bool is_exposed; /* the header names memory of this side */
 	uint32_t xid;
 	uint32_t slot;
-	uint16_t retransmits;  /* connections that were lost while it was in flight */
-	bool sends_app_memory; /* the Send gathers from the application's memory */
-	bool needs_header;     /* QUEUED: the header is to be made, for the present connection */
-	bool avoids_extension; /* it was refused, or can't be had now */
+	uint16_t retransmits;  /* how many connections were lost while the call was in flight */
+	bool sends_app_memory; /* the Send gathers from memory of the application */
+	bool needs_header;     /* QUEUED: the header must be written for the present connection */
+	bool avoids_extension; /* the extension was refused, or is not available at present */
 	bool is_cancelled;
-	bool has_extra;	    /* there may be buffers besides 'args' */
-	bool is_contiguous; /* QUEUED: header and message lie in one piece, as they are to be sent
-			     */
+	bool has_extra;	    /* there may be buffers in addition to 'args' */
+	bool is_contiguous; /* QUEUED: header and message are contiguous, as they will be sent */
 	bool may_reduce;
 	struct mem_buf *args; /* headroom, RPC header, arguments */
 	uint64_t deadline_ns;
-	uint64_t timeout_ns; /* ENGINE_NEVER_NS at most */
+	uint64_t timeout_ns; /* at most ENGINE_NEVER_NS */
 
 	struct weir_xdr_out out;
 	weir_call_done_fn done;
@@ -167,11 +173,11 @@ struct weir_call {
 	uint32_t nresults;
 	uint32_t npieces;
 	uint32_t piece_start; /* offset in 'out' of the XDR piece that is being written */
-	uint32_t op_at;	  /* where in the whole call the operation begins that is being written; 0:
-			     there is none */
-	uint32_t args_at; /* offset in 'out' of the arguments: how long the RPC header is */
+	uint32_t op_at; /* offset in the whole call of the operation that is being written; 0: there
+			   is none */
+	uint32_t args_at; /* offset of the arguments in 'out': the length of the RPC header */
 	uint32_t header_bytes;
-	uint32_t nvalid; /* of the exposures, the keys that the peer may still use */
+	uint32_t nvalid; /* number of exposures whose keys the peer may still use */
 	uint8_t *header;
 	struct weir_call *next_free; /* FREE */
 	struct reduce_call_plan plan;
@@ -180,40 +186,41 @@ struct weir_call {
 	struct call_result results[CALL_ITEMS_MAX];
 	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
 
-	uint64_t needs_header_ns; /* since when it is stale */
-	bool is_refused; /* SENT: it is to be sent again by the base, when the device is done with
-			    its Sends. REVOKING: no reply is to come */
+	uint64_t needs_header_ns; /* time since which the header must be written again */
+	bool is_refused; /* SENT: the call will be sent again by the base protocol when the device
+			    has completed its Sends. REVOKING: no reply will arrive */
 	bool is_reply_chain; /* REPLIED: 'reply' is a chain of several receives */
-	bool is_revoking;    /* exposures are being invalidated */
+	bool is_revoking;    /* its exposures are being invalidated */
 
-	/* by an extension of the protocol: the files in v2/ */
-	uint32_t extension; /* whose operations it is sent with; 0: by the base protocol */
-	uint32_t placed;    /* pieces that are laid into targets of the peer's, bit i for piece i */
-	uint32_t results_by;	  /* what was asked for results with memory; 0: explicit RDMA */
-	uint32_t more;		  /* transmissions beyond the first, a credit each */
-	bool has_lists;		  /* its header has items or directions */
-	bool asks_without_chunks; /* its results are asked for otherwise than by Write chunks */
-	uint32_t op_ends[CALL_ITEMS_MAX]; /* of results of operations that are not the last: where
-					     these end */
-	bool has_reported;		  /* an error about its reply */
-	uint32_t lead_bytes;		  /* header and payload of a transmission are no longer */
-	uint32_t group_sges; /* gather elements of all its transmissions, where there are several */
-	uint32_t reply_reserved;    /* receives, of requester.reply_recvs */
+	/* for the extension of version 2: the files in v2/ */
+	uint32_t extension;  /* base of its operation numbers (RTR_BASE_*); 0: the base protocol */
+	uint32_t placed;     /* pieces that are placed in targets of the peer; bit i for piece i */
+	uint32_t results_by; /* how results with memory are requested (enum rtr_type) */
+	uint32_t more;	     /* transmissions after the first; each takes a credit */
+	bool has_lists;	     /* its header has items or directions */
+	bool asks_without_chunks;	  /* its results are requested, but not by Write chunks */
+	uint32_t op_ends[CALL_ITEMS_MAX]; /* for results of operations that are not the last one:
+					     the end of the operation */
+	bool has_reported;		  /* an error about its reply was reported */
+	uint32_t lead_bytes; /* maximum length of header and payload of a transmission */
+	uint32_t group_sges; /* if there are several transmissions: the gather elements of all of
+				them */
+	uint32_t reply_reserved;    /* receives that it reserves, of requester.reply_recvs */
 	uint32_t reply_count_max;   /* transmissions that its reply may have */
-	struct mem_buf *reply_join; /* for what crosses from one of them to the next */
-	struct mem_buf *group_bufs; /* of its own transmissions: conn_group_take_bufs() */
+	struct mem_buf *reply_join; /* for data of the reply that several transmissions carry */
+	struct mem_buf *group_bufs; /* for its own transmissions: conn_group_take_bufs() */
 
-	struct mem_buf *header_buf; /* when the header does not fit into the headroom */
-	/* when the message had to be moved to memory that the peer may read */
+	struct mem_buf *header_buf; /* if the header does not fit into the headroom */
+	/* if the message had to be moved to memory that the peer may read */
 	struct mem_buf *long_call;
 	struct mem_buf *long_reply; /* the Reply chunk */
-	struct mem_buf *reply_copy; /* its content, private, when the device can't revoke access */
-	struct mem_buf *spill;	    /* the message in one piece, when the device can't gather it */
-	struct mem_buf *reply;	    /* REPLIED: the message that came */
+	struct mem_buf *reply_copy; /* private copy of it, if the device can't revoke access */
+	struct mem_buf *spill;	    /* the message in one piece, if the device can't gather it */
+	struct mem_buf *reply;	    /* REPLIED: the message that arrived */
 	uint32_t reply_bytes;
-	uint32_t reply_handle;	   /* of the Reply chunk */
-	uint32_t nwindow_bindings; /* 0 where keys are the engine's, and but between submit and the
-				      end */
+	uint32_t reply_handle;	   /* key of the Reply chunk */
+	uint32_t nwindow_bindings; /* 0 if keys belong to the engine, before the submission, and
+				      after the end */
 	struct conn_tx inv_tx;	   /* of the last invalidation */
 	struct conn_waiter inv_waiter;
 	TAILQ_ENTRY(weir_call) queue;
@@ -229,13 +236,13 @@ _Static_assert(offsetof(struct weir_call, expected_reply) == offsetof(struct wei
 _Static_assert(offsetof(struct weir_call, nresults) == offsetof(struct weir_call, nitems) + 4,
 	       "one word for both");
 
-/* Whether it has neither items nor results that may be placed. */
+/* Returns whether the call has neither items nor results that may be placed. */
 static inline bool call_is_bare(const struct weir_call *call)
 {
 	return call->nitems == 0 && call->nresults == 0;
 }
 
-/* Whether it is SENT, and awaits that. */
+/* Returns whether the call is SENT and expects the given reply. */
 static inline bool call_expects(const struct weir_call *call, enum expected_reply expected)
 {
 	const uint8_t wanted[2] = {CALL_SENT, (uint8_t)expected};
@@ -246,7 +253,7 @@ static inline bool call_expects(const struct weir_call *call, enum expected_repl
 	return is == shall;
 }
 
-/* What was encoded since the latest item becomes a piece. */
+/* Makes a piece of all that was encoded since the latest item. */
 static inline void call_close_piece(struct weir_call *call)
 {
 	uint32_t end = (uint32_t)weir_xdr_out_len(&call->out);
@@ -266,7 +273,7 @@ static inline void call_close_piece(struct weir_call *call)
 	call->npieces++;
 }
 
-/* The Send of a call, gathered. */
+/* The gather list for the Send of a call. */
 struct call_message {
 	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
 	uint32_t nsges;
@@ -278,44 +285,46 @@ TAILQ_HEAD(call_queue, weir_call);
 #define CALL_NO_SLOT UINT32_MAX
 
 struct call_slot {
-	struct weir_call *call; /* of one that is free, call_free_sentinel */
-	uint32_t xid;		/* of its latest call */
+	struct weir_call *call; /* call_free_sentinel if the slot is free */
+	uint32_t xid;		/* of the latest call in the slot */
 	uint32_t next_free;	/* CALL_NO_SLOT: none */
 };
 
 struct requester {
-	/* what a call takes: a line */
+	/* The members that each call needs are in one cache line. */
 	struct credit_requester credits;
-	uint32_t nslots;    /* of those below, the ones in use */
-	uint32_t slot_mask; /* the bits of an XID that are the slot; each of them is there */
-	uint32_t free_slot; /* the latest that was given back; CALL_NO_SLOT: all are in use */
-	uint32_t nactive;   /* submitted and not yet done */
+	uint32_t nslots;    /* number of the slots below that calls may use */
+	uint32_t slot_mask; /* the bits of an XID that are the slot; each value has a slot */
+	uint32_t free_slot; /* the slot that was returned latest; CALL_NO_SLOT: all are in use */
+	uint32_t nactive;   /* calls that are submitted and have not ended */
 	struct call_queue queue;
-	struct call_slot *slots; /* behind this object, in the same memory */
+	struct call_slot *slots; /* after this structure, in the same memory */
 	struct call_pool *pool;
 
 	struct weir_conn *conn;
-	uint32_t probe_xid; /* of a call that was sent alone, while 'has_probe' of the connection's
-			       blockers is set */
-	uint32_t credits_max; /* 'wanted' at most: it follows the connection's share where receives
-				 are shared */
-	uint32_t reply_recvs; /* that calls may reserve for the transmissions of their replies */
-	uint32_t reply_reserved; /* of these, by calls that are prepared and not done with */
-	uint32_t in_flight_peak; /* seen at ticks, since the share was last looked at */
-	struct engine_wait_queue wait_queue; /* of the one that waits for a buffer to send the first
-						of the queue with: */
+	uint32_t probe_xid; /* XID of the probe call, while 'has_probe' of the connection's blockers
+			       is set */
+	uint32_t credits_max; /* maximum of credits.wanted, which follows the connection's share if
+				 receives are shared */
+	uint32_t reply_recvs; /* receives that calls may reserve for the transmissions of their
+				 replies */
+	uint32_t reply_reserved; /* receives of these that calls have reserved */
+	uint32_t in_flight_peak; /* the most calls that a tick has found in flight since the share
+				    was last examined */
+	struct engine_wait_queue wait_queue; /* of buf_waiter, which waits for a buffer to send the
+						first queued call */
 	struct engine_waiter buf_waiter;
 };
 
 _Static_assert(offsetof(struct requester, conn) == 64, "a line");
 
-/* For one buffer more, to send the first of the queue with. */
+/* Waits for one more buffer, to send the first queued call. */
 static inline void requester_wait(struct weir_conn *conn, struct requester *req)
 {
 	engine_wait_unbounded(conn->ep.engine, &req->wait_queue, &req->buf_waiter);
 }
 
-/* The results as the reducer takes them: 'list' has CALL_ITEMS_MAX places. */
+/* Lists the results in the form that the reducer needs. 'list' has CALL_ITEMS_MAX elements. */
 static inline void call_list_results(const struct weir_call *call, struct reduce_result *list)
 {
 	for (uint32_t i = 0; i < call->nresults; i++) {
@@ -332,8 +341,8 @@ static inline struct requester *requester_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-/* FREE, for ever, and all engines': so that whatever is looked up has a state to be asked for.
- * Never written. */
+/* A call that is always FREE and is never written. All engines use it for slots without a call, so
+ * that each lookup finds a call whose state can be read. */
 extern struct weir_call call_free_sentinel;
 
 static inline const struct call_slot *call_slot_of(const struct requester *req, uint32_t xid)
@@ -341,7 +350,7 @@ static inline const struct call_slot *call_slot_of(const struct requester *req, 
 	return &req->slots[xid & req->slot_mask];
 }
 
-/* The call of an XID that a peer named, whatever its state; NULL: there is none. */
+/* Returns the call with an XID that a peer named, in any state. Returns NULL if there is none. */
 static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 {
 	const struct call_slot *slot = call_slot_of(req, xid);
@@ -350,51 +359,54 @@ static inline struct weir_call *call_find(struct requester *req, uint32_t xid)
 }
 
 /* call_begin.c */
-/* A call of a free slot, of which there is one, with that buffer; NULL: there is no call left. */
+/* Takes a call for a free slot, and gives it the buffer 'args'. There must be a free slot. Returns
+ * NULL if no call is left. */
 struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args);
 
 /* call_pool.c */
-void call_release(struct weir_call *call);	 /* give back slot and buffers */
-void call_release_extra(struct weir_call *call); /* the buffers that submitting took */
-void call_release_sent(struct weir_call *call);	 /* of these, the ones that only its Send was for */
-/* Of a call that ended: the buffers that neither the device nor 'done' will look at, but 'args'. */
+void call_release(struct weir_call *call);	 /* gives back slot and buffers */
+void call_release_extra(struct weir_call *call); /* gives back what the submission took */
+void call_release_sent(struct weir_call *call);	 /* of that, only what its Send needs */
+/* Gives back the buffers of a call that ended, except 'args' and those that the device or 'done'
+ * may still read. */
 void call_release_unread(struct weir_call *call);
 
 /* call.c */
-/* weir_call_submit() of any call; call_fast.c has most. */
+/* Does weir_call_submit() for any call. call_fast.c handles most calls itself. */
 int call_submit_any(struct weir_call *call);
-void requester_pump(struct weir_conn *conn); /* send what is queued, as far as credits go */
-/* The same where a credit may have come back. */
+void requester_pump(struct weir_conn *conn); /* sends queued calls, as far as credits allow */
+/* Does the same after a credit may have returned. */
 void requester_send_more(struct weir_conn *conn);
-/* A message came; call_fast.c has most. */
+/* Handles any message that arrived. call_fast.c handles most messages itself. */
 void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			uint32_t inv_rkey);
 void call_time_out(struct weir_call *call);
-/* The connection was lost and is to be remade. First: a reply that waited counts, as the Send is
- * done with. */
+/* The next three functions are called, in this order, when the connection was lost and will be
+ * established again. call_deliver_kept() handles a reply that waited, because the Send is over. */
 void call_deliver_kept(struct weir_call *call);
-/* Then: the call waits for the new connection, or is over. */
+/* Queues a call that was in flight for the new connection, or frees a call that is over. */
 void call_suspend(struct weir_call *call);
-/* At last: it is QUEUED, and may be too late or have been lost too often. */
+/* Ends a QUEUED call that is too late, or was in flight on too many lost connections. */
 void call_end_or_keep(struct weir_call *call, int error);
-/* The connection is over. */
+/* Ends a call because its connection is over. */
 void call_lose(struct weir_call *call, int error);
 
 /* call_encode.c */
-/* Lay out a call that has a shape. False: it has none. */
+/* Writes the header of a call that has a shape. Returns false if it has none. */
 bool call_prepare_shape(struct weir_call *call);
-/* The same of any call, with chunks where it needs some. 0; or it can't be sent so, and is as it
- * was: the application may add to it. */
+/* Plans any call, with chunks if it needs them, and writes its header. Returns 0, or an error if
+ * the call can't be sent in this form. After an error, the call is unchanged, and the application
+ * may add to it. */
 int call_prepare(struct weir_call *call);
-/* Writes the header of a call as planned, in version 1 and behind 'extra_bytes'. Returns 0, or as
- * call_prepare(). */
+/* Writes the header of a planned call in the form of version 1, after 'extra_bytes' of the
+ * connection. Returns the same as call_prepare(). */
 int call_write_header(struct weir_call *call, const struct reduce_call_in *in);
 
 /* call_header.c */
 /* Finds room for a transport header of 'bytes'. Returns 0 or -ENOBUFS. */
 int call_place_header(struct weir_call *call, uint32_t bytes);
-/* Plans a window for the next segment in the call's header. 'copy' is where else its key is stored;
- * NULL: nowhere. */
+/* Plans a window for the next segment in the call's header. 'copy' is a second location where its
+ * key is stored, or NULL. */
 void call_header_expose(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,
 			uint32_t access, uint32_t *copy);
 /* Plans windows for the memory that a call's chunks name, in the order of the header: for the
@@ -408,23 +420,24 @@ bool call_gather(struct weir_call *call, struct call_message *msg);
 void call_send(struct weir_call *call, const struct call_message *msg);
 
 /* retransmit.c */
-/* Put a call that was in flight into the queue. The caller sets its state. */
+/* Puts a call that was in flight into the queue. The caller sets its state. */
 void call_requeue(struct weir_call *call);
-/* It holds no more than its message, until it is sent. */
+/* Releases all that a queued call holds, except its message. Its header is written again before it
+ * is sent. */
 void call_drop_header(struct weir_call *call);
-/* Do so for all calls that are queued. */
+/* Does so for all queued calls. */
 void requester_drop_headers(struct requester *req);
-/* It is to be sent when nothing else is in flight, and something is. */
+/* Returns whether the call must wait until nothing else is in flight. */
 bool call_waits_alone(const struct weir_call *call);
 void call_note_resent(struct weir_call *call);
-/* Calls that the responder has and that still matter. */
+/* Returns whether there are calls that the responder has and that were not given up. */
 bool requester_has_in_flight(const struct requester *req);
-/* The credits are all with calls that were given up, and none comes back but with a reply to one of
- * these: where nobody answers them, nothing can be sent any more. A remade connection has its
- * credits again. */
+/* Returns whether the connection can only go on by a reconnect. All its credits are taken by calls
+ * that were given up, and each credit returns only with a reply to its call. If the peer replies to
+ * none of them, nothing can be sent any more. After a reconnect, all credits are free again. */
 bool requester_is_stuck(const struct weir_conn *conn);
-/* Whether the call that was sent alone is still SENT, under the same XID: of a connection whose
- * blockers have 'has_probe'. */
+/* Returns whether the probe call is still in flight, under the same XID. Only valid while
+ * 'has_probe' of the connection's blockers is set, which it clears if the call is not in flight. */
 bool requester_probe_in_flight(struct weir_conn *conn);
 
 /* Returns the maximum number of SGEs that the Sends of a call need. */
@@ -452,7 +465,7 @@ static inline struct weir_engine *call_engine(const struct weir_call *call)
 	return call->conn->ep.engine;
 }
 
-/* There are too few windows for it now. */
+/* Returns whether there are too few free windows for the call. */
 static inline bool call_lacks_windows(const struct weir_call *call)
 {
 	const struct weir_engine *engine = call->conn->ep.engine;
@@ -460,13 +473,13 @@ static inline bool call_lacks_windows(const struct weir_call *call)
 	return unlikely(engine->nwindows_free < call->nwindow_bindings) && !engine->own_domains;
 }
 
-/* Whether a call that was sent alone is in flight. */
+/* Returns whether a probe call is in flight. */
 static inline bool requester_has_probe(struct weir_conn *conn)
 {
 	return unlikely(conn->ep.blockers.has_probe) && requester_probe_in_flight(conn);
 }
 
-/* A credit came back, maybe. */
+/* Sends queued calls after a credit may have returned. */
 static inline void requester_go_on(const struct requester *req)
 {
 	if (unlikely(!TAILQ_EMPTY(&req->queue)))
@@ -479,23 +492,23 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 
 /* call_windows.c */
-/* Open what is planned, and write the keys into the header; there are windows for all, and
- * conn_tx_reserve() has found places. */
+/* Binds the planned windows, and writes their keys into the header. There must be free windows for
+ * all of them, and conn_tx_reserve() must have found room. */
 void call_bind_windows(struct weir_call *call);
-/* A call that is given up keeps its windows while the responder has it: not when that might leave
- * other connections too few. */
+/* Returns whether a call that is given up may keep its windows while the responder has it. It may
+ * not if other connections could then have too few windows. */
 bool call_may_keep_windows(const struct weir_call *call);
-/* Forget what was planned or exposed, of a call with window bindings: no key is valid, or the queue
- * pair is gone. */
+/* Releases the windows of a call, planned or bound. No key is valid, or the queue pair no longer
+ * exists. */
 void call_drop_windows(struct weir_call *call);
 
 /* call_revoke.c */
-/* The peer has invalidated a key. False: it is none of the call's. */
+/* Notes that the peer has invalidated a key. Returns false if it is not a key of the call. */
 bool call_key_ended(struct weir_call *call, uint32_t rkey);
-/* Invalidate the keys that are still valid, of which there are some: inv_tx is done when none is.
- */
+/* Invalidates the keys that are still valid, of which there is at least one. inv_tx is done when
+ * none is valid any more. */
 void call_revoke(struct weir_call *call);
-/* The queue pair is gone, and with it all keys. */
+/* Notes that no key is valid: all were invalidated, or the queue pair no longer exists. */
 void call_keys_gone(struct weir_call *call);
 
 /* call_complete.c */
@@ -512,7 +525,7 @@ void requester_share_start(struct weir_conn *conn);
 /* Ends the idle state of a connection. Call it before the header of a call is encoded, because the
  * header requests credits. */
 void requester_wake(struct weir_conn *conn);
-void requester_share_grow(struct weir_conn *conn); /* calls wait for credits */
+void requester_share_grow(struct weir_conn *conn); /* called when calls wait for credits */
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 
 /* requester_events.c */
@@ -520,7 +533,7 @@ void requester_on_buffers(struct engine_waiter *waiter);
 void requester_on_open(struct weir_conn *conn);
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);
 void requester_on_suspend(struct weir_conn *conn, int error);
-/* The connection is over: all its calls end. */
+/* Ends all calls, because the connection is over. */
 void requester_fail_calls(struct weir_conn *conn, int error);
 bool requester_is_idle(struct weir_conn *conn);
 

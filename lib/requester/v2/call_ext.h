@@ -3,17 +3,17 @@
 #define CALL_EXT_H
 
 /*
- * What the files of version 2 and of its extension have for each other:
+ * The functions that the files of version 2 and of its extension share:
  *
- *   protocol.c          the table of operations, and the order of the steps that a call and a
- *                       message pass. It chooses the table of a new connection, as
- *                       version1_only.c does in a build without version 2
- *   reply.c             the steps of a message that does not belong to the extension; properties
+ *   protocol.c          the table of operations, and the order of the steps for a call and for a
+ *                       message. It chooses the table of a new connection, as version1_only.c does
+ *                       in a build without version 2
+ *   reply.c             the steps for a message that does not belong to the extension; properties
  *                       are handled in lib/conn/v2
- *   receive_response.c  the steps of a reply by the extension, and of Report Error
+ *   receive_response.c  the steps for a reply by the extension, and for Report Error
  *   transmit_request.c  calls in several transmissions (lib/proto/v2/rtr_group.h has the rules)
- *   directions.[ch]     calls that say for each result how it is to come
- *   placement.c         calls whose data their Send lays into targets
+ *   directions.[ch]     calls that say for each result how it should be returned
+ *   placement.c         calls with data that their Send places in targets
  */
 
 #include "call_read_reply.h"
@@ -23,26 +23,31 @@
 #include "rtr_choice.h"
 
 /* placement.c: data placed by Sends */
-/* Whether the device can gather the message, with its header in its place. */
+/* Returns whether the device can gather the message, with the header before it. */
 bool call_can_place(const struct weir_call *call);
-/* As call_send(), of a call with pieces that are placed; it need not wait. */
+/* Does what call_send() does, for a call with placed pieces. It never has to wait. */
 void call_transmit_placed(struct weir_call *call);
 
 /* transmit_request.c: message continuation */
-/* Of a call that is planned, all but its header written: what it takes to go in so many
- * transmissions, with so many for its reply. NULL; or the reason for which it can't be had now, a
- * counter: what was taken is on the call, to be given back by call_release_extra(). */
+/* Takes all that a call needs to go in 'count' transmissions, with 'reply_count' for its reply. The
+ * call is planned, and only its header is not yet written. Returns NULL, or the counter of the
+ * reason for which something is not available. The call owns all that was taken, even after a
+ * failure: call_release_extra() gives it back. */
 uint64_t *call_take_group(struct weir_call *call, uint32_t count, uint32_t reply_count);
-/* The most that there may be, of the call and of its reply. */
+/* These functions return the maximum number of transmissions of a call, and of a reply. */
 uint32_t call_count_max(const struct weir_conn *conn);
 uint32_t call_reply_count_max(const struct weir_conn *conn);
-/* Where version 2 may be spoken: prepare the call for it, where the base's plan would have its
- * message, or its reply, in a chunk. False: the base it is. */
+/* Prepares a call for several transmissions, if its message or its reply would go in a chunk by the
+ * plan of the base protocol. Version 2 may be spoken on the connection. Returns false if the call
+ * goes by the base protocol. */
 bool call_prepare_group(struct weir_call *call);
-/* Each transmission of a call takes a credit. LATER: they are with calls in flight; ANEW: it is to
- * be prepared once more, and goes by the base. */
+/* Checks whether there is a credit for each transmission of a call. Returns NOW if there is, or one
+ * of these results:
+ *
+ * - LATER: calls in flight have the credits.
+ * - ANEW: the call must be prepared again, and then goes by the base protocol. */
 enum resend call_claim_credits(struct weir_call *call);
-/* As call_send(), of a call in several transmissions; it need not wait. */
+/* Does what call_send() does, for a call in several transmissions. It never has to wait. */
 void call_transmit_group(struct weir_call *call);
 
 static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
@@ -54,14 +59,15 @@ static inline struct rtr_costs requester_costs(const struct weir_engine *engine)
 }
 
 /* receive_response.c */
-/* An accepted message of version 2 came. MESSAGE: it does not belong to the extension. */
+/* Handles an accepted message of version 2. Returns REPLY_MESSAGE if it does not belong to the
+ * extension. */
 enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				      const struct rdma2_header *hdr, struct reply_in *in);
-/* As conn_protocol.read_group(). */
+/* Does what conn_protocol.read_group() describes. */
 bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, uint32_t len,
 			  uint32_t *credit, struct call_content *content,
 			  struct weir_result *result);
-/* The open group is over. */
+/* Drops the open group, and returns its receives. */
 void requester_drop_group(struct weir_conn *conn);
 
 /* reply.c */
