@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happens to a call next. This file decides it; the files of the steps carry one step out and
- * return a result:
+ * Decides what happens to a call next. The files of the steps carry out one step each, and return a
+ * result:
  *
  *   call_encode.c      chooses the form of a call and writes its transport header
  *   call_send.c        gathers its message, and queues the Send
@@ -9,10 +9,10 @@
  *   call_complete.c    calls 'done' and frees the call
  *   retransmit.c       puts a call back into the queue
  *
- * Steps that differ from one version of the protocol to another are operations of the connection's
- * table (lib/conn/protocol.h): version1.c or v2/protocol.c has it. Steps take and give back what a
+ * Steps that differ between versions of the protocol are operations of the connection's table
+ * (lib/conn/protocol.h), which version1.c or v2/protocol.c has. Steps take and give back what a
  * call owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c
- * brings the events of a connection to its calls. call_fast.c does at once what most calls need,
+ * passes the events of a connection to its calls. call_fast.c does at once what most calls need,
  * and leaves any other call to this file.
  */
 #include "call_complete.h"
@@ -30,23 +30,22 @@
 static void on_revoked(struct conn_tx *tx, int error);
 static void on_sent(struct conn_tx *tx, int error);
 
-/* Invalidate its keys: on_revoked() follows. */
+/* Invalidates the keys of a call. on_revoked() is called later. */
 static void revoke(struct weir_call *call)
 {
 	call->inv_tx.done = on_revoked;
 	call_revoke(call);
 }
 
-/* Its time is over, or it was cancelled. Memory that the responder may still read or write goes
- * back to the application only when it can't any more: the keys are invalidated first, or the
- * connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
+/* Ends a call whose time is over, or that was cancelled. If the responder may still read or write
+ * memory of the application, the application gets it back only after the access has ended: the keys
+ * are invalidated first, or the connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
 void call_time_out(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
 
 	if (call->state == CALL_REVOKING) {
-		conn_fail(conn, -ETIMEDOUT); /* the device does not get to it: the peer keeps it
-						from that */
+		conn_fail(conn, -ETIMEDOUT); /* the peer blocks the invalidations */
 		return;
 	}
 	conn->ep.engine->stats.calls_timed_out += !call->is_cancelled;
@@ -69,14 +68,14 @@ void call_time_out(struct weir_call *call)
 	}
 }
 
-/* There are too few windows for the first one queued: it is sent when there are. */
+/* Counts that the first queued call waits because there are too few free windows. */
 static out_of_line void wait_windows(struct weir_call *call)
 {
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
 
 	call_engine(call)->stats.window_waits++;
 	if (header_buf->pool == call_engine(call)->reserve_pool)
-		call_drop_header(call); /* others need it meanwhile */
+		call_drop_header(call); /* meanwhile other connections need the reserve buffer */
 }
 
 /* Notes that the Sends of a call are queued. */
@@ -111,7 +110,8 @@ static bool transmit(struct weir_call *call)
 	return true;
 }
 
-/* Send a call of a shape at once, if the driver can. The driver is done with the message then. */
+/* Sends a call of a shape at once, if the driver can. The driver does not need the message after
+ * that. */
 static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 				  struct weir_call *call)
 {
@@ -126,8 +126,8 @@ static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 	return true;
 }
 
-/* It tries again: at a tick, and where the send pool is dry at its turn, too, when it may have the
- * reserve. */
+/* Makes the queue wait for buffers: the next tick tries again. If the send pool is empty, the
+ * connection also waits for its turn, at which it may get the reserve buffer. */
 static enum resend later(struct weir_conn *conn)
 {
 	const struct mem_pool *pool = conn->ep.engine->send_pool;
@@ -137,10 +137,15 @@ static enum resend later(struct weir_conn *conn)
 	return RESEND_LATER;
 }
 
-/* Calls that were sent, or could have been, had the buffers that they need; now others may have
- * them, down to those behind in the queue. While something is in flight, that brings buffers back.
- * Else the first one that finds enough overtakes. If none does, other connections of the engine may
- * bring some, for a while. */
+/* Handles the first queued call, for which there are too few buffers. The calls of the queue were
+ * sent before, or could have been sent, so each of them once had the buffers that it needs. Other
+ * calls may have these buffers at present, even calls that are later in the queue.
+ *
+ * - While a call is in flight, its end returns buffers: the queue waits.
+ * - Otherwise all later calls release their headers, and the first call that finds enough buffers
+ *   overtakes the others.
+ * - If no call does, other connections of the engine may return buffers. The queue waits for them
+ *   for a limited time. After that the first call fails. */
 static enum resend without_buffers(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -169,8 +174,8 @@ static enum resend without_buffers(struct weir_call *call)
 	return RESEND_OTHER;
 }
 
-/* The first one queued, which was lost or needs a header. OTHER: the first one is another now, if
- * any. */
+/* Prepares the first queued call, which was in flight on a lost connection or needs a header. If
+ * OTHER is returned, another call, or none, is first. */
 static enum resend resend(struct weir_call *call)
 {
 	int rc;
@@ -183,16 +188,15 @@ static enum resend resend(struct weir_call *call)
 	if (rc == -ENOBUFS)
 		return without_buffers(call);
 	if (rc != 0) {
-		call_fail(call,
-			  rc); /* the new connection's thresholds are too small for its header */
+		call_fail(call, rc); /* the header exceeds the thresholds of the new connection */
 		return RESEND_OTHER;
 	}
 	call->needs_header = false;
 	return RESEND_NOW;
 }
 
-/* When the first call of the queue may be sent, if it was lost, needs a header or several
- * transmissions. */
+/* Returns when the first queued call may be sent. The call was in flight on a lost connection,
+ * needs a header, or needs several transmissions. */
 static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
@@ -224,12 +228,13 @@ void requester_pump(struct weir_conn *conn)
 			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
 					     call_sges_max(call)))
 				break;
-			/* Making room may have ended calls, and this one been sent from there. */
+			/* conn_tx_reserve() may have ended calls, whose callbacks may have sent
+			 * this call. */
 			if (call != TAILQ_FIRST(&req->queue) ||
 			    credit_available(&req->credits) <= call->more)
 				continue;
 			if (!transmit(call))
-				break; /* for windows, the next tick tries again */
+				break; /* if it waits for windows, the next tick tries again */
 		}
 		TAILQ_REMOVE(&req->queue, call, queue);
 		if (unlikely(call->retransmits > 0))
@@ -270,14 +275,15 @@ int call_submit_any(struct weir_call *call)
 	if (is_shaped) {
 		if (likely(may_send && transmit_shape(conn, req, call)))
 			return 0;
-		call_close_piece(call); /* as transmit() wants it */
+		call_close_piece(call); /* transmit() requires it */
 		call->is_contiguous = true;
 	}
 	if (engine_is_forked(conn->ep.engine)) {
 		req->nactive--;
 		return engine_fork_refuse();
 	}
-	/* Making room may end calls, whose callbacks take credits: looked at again behind it. */
+	/* conn_tx_reserve() may end calls, whose callbacks take credits and queue calls. Therefore
+	 * queue and credits are checked after it. */
 	if (may_send &&
 	    conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, call_sges_max(call)) &&
 	    TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > call->more &&
@@ -287,11 +293,11 @@ int call_submit_any(struct weir_call *call)
 	conn->ep.engine->stats.calls_queued++;
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
 	if (!conn_can_send(conn))
-		call_drop_header(call); /* its connection is remade, which may take long */
+		call_drop_header(call); /* a reconnect may take long */
 	return 0;
 }
 
-/* A reply that need not wait. */
+/* Handles a reply that need not wait. */
 static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 			 const struct mem_buf *buf, uint32_t len)
 {
@@ -313,15 +319,16 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 	requester_go_on(req);
 }
 
-/* The application gets its memory back with 'done': not while the device may read it for the Send,
- * nor while the peer has a key for it. */
+/* Returns whether a reply must wait. The application gets its memory back with 'done'. Therefore
+ * the reply waits while the device may read memory for the Send, or the peer has a key for it. */
 static bool must_wait(const struct weir_call *call)
 {
 	return call->state != CALL_ZOMBIE &&
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-/* The reply came, and it may have to wait: then it is kept, and the call's keys are invalidated. */
+/* Keeps a reply that must wait, and invalidates the keys of its call. Returns false if the reply
+ * need not wait. */
 static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_chain)
 {
 	bool is_new = call->state == CALL_SENT;
@@ -337,7 +344,7 @@ static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t b
 	return true;
 }
 
-/* A reply of several transmissions that need not wait. */
+/* Handles a reply of several transmissions that need not wait. */
 static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t bytes)
 {
 	struct weir_conn *conn = call->conn;
@@ -359,7 +366,7 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	} else if (is_last) {
 		call_complete(call, &result);
 	} else {
-		/* The responder has it none the less. */
+		/* The responder still has the call, so its credits stay taken. */
 		call->is_reply_chain = false;
 		req->credits.in_flight += 1 + call->more;
 	}
@@ -367,7 +374,8 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	requester_go_on(req);
 }
 
-/* It was refused, and the device is done with its Sends: it is sent again by the base. */
+/* Queues a call that the responder refused. The device has completed its Sends. The call goes by
+ * the base protocol. */
 static void requeue_refused(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
@@ -381,7 +389,7 @@ static void requeue_refused(struct weir_call *call)
 	requester_pump(call->conn);
 }
 
-/* The responder has not carried it out, and says so. */
+/* Handles a message by which the responder says that it has not executed the call. */
 static void on_refused(struct weir_call *call)
 {
 	call->conn->got_message = true;
@@ -389,7 +397,7 @@ static void on_refused(struct weir_call *call)
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call_free_when_sent(call);
 	} else if (call->state == CALL_REVOKING) {
-		call->is_refused = true; /* call_give_up() then waits for no reply */
+		call->is_refused = true; /* call_give_up() then does not wait for a reply */
 	} else if (call->state == CALL_SENT && !call->is_refused) {
 		call_engine(call)->stats.fallbacks_refused++;
 		call->is_refused = true;
@@ -400,7 +408,7 @@ static void on_refused(struct weir_call *call)
 	}
 }
 
-/* A message that may be the reply to a call, by its header. */
+/* Handles a message whose header may make it the reply to a call. */
 static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
 		      const struct reply_in *in)
 {
@@ -420,8 +428,8 @@ static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 		if (!is_kept)
 			end_by_reply(call, &in->hdr, buf, len);
 	}
-	/* A key that is not of the call that was replied to: another call's, or none that was in
-	 * use (RFC 8797). */
+	/* A key that is not of the replied call belongs to another call, or was not in use (RFC
+	 * 8797). */
 	if (unlikely(inv_rkey != 0))
 		conn_fail(conn, -EPROTO);
 	if (!is_kept)
@@ -459,7 +467,7 @@ out_of_line void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf,
 	on_message(conn, buf, len, inv_rkey, false);
 }
 
-/* The reply that waited: look at it once more. */
+/* Handles a reply that waited. */
 static void take_reply(struct weir_call *call)
 {
 	call->state = CALL_SENT;
@@ -470,7 +478,7 @@ static void take_reply(struct weir_call *call)
 		on_message(call->conn, call->reply, call->reply_bytes, 0, true);
 }
 
-/* REPLIED, and something that it waited for has come: goes on when nothing is left to wait for. */
+/* Handles the reply of a REPLIED call if nothing is left for which it must wait. */
 static void resume(struct weir_call *call)
 {
 	if (call->state == CALL_REPLIED && !must_wait(call))
@@ -483,7 +491,7 @@ static void on_sent(struct conn_tx *tx, int error)
 
 	call->is_send_done = true;
 	if (unlikely(call->has_extra) && call_holds_sent(call))
-		call_release_sent(call); /* others may be waiting for it */
+		call_release_sent(call); /* other calls may wait for these buffers */
 	if (call->state == CALL_SENDING)
 		call_release(call);
 	else if (unlikely(call->is_refused) && call->state == CALL_SENT && call->nvalid == 0 &&
@@ -521,7 +529,7 @@ void call_deliver_kept(struct weir_call *call)
 void call_suspend(struct weir_call *call)
 {
 	if (call->state == CALL_REVOKING)
-		call->deadline_ns = 0; /* it was given up */
+		call->deadline_ns = 0; /* the call was given up */
 	if (call->state == CALL_SENT || call->state == CALL_REVOKING) {
 		call_requeue(call);
 		call->state = CALL_QUEUED;
@@ -535,14 +543,14 @@ void call_end_or_keep(struct weir_call *call, int error)
 	struct weir_engine *engine;
 	uint32_t resends;
 
-	/* Slots without a call have one that has no connection. */
+	/* A slot without a call has call_free_sentinel, which has no connection. */
 	if (call->state != CALL_QUEUED)
 		return;
 	engine = call->conn->ep.engine;
 	resends = engine->profile.resends;
 	if (engine->now_ns >= call->deadline_ns) {
 		engine->stats.calls_timed_out +=
-			call->deadline_ns != 0; /* else that was said before */
+			call->deadline_ns != 0; /* 0: cancelled, or counted before */
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else if (call->retransmits > resends) {
 		engine->stats.calls_given_up++;

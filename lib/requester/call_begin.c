@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Describing a call: a slot, a buffer, the RPC header, arguments and items. */
+/* Functions to describe a call: its slot, buffer, RPC header, arguments and items. */
 #include "requester.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "ulb_find.h"
 #include "wire.h"
 
-/* What a reply's verifier may add, for flavors whose verifiers are not empty (RFC 8166
- * section 8.2.2). */
+/* Returns the maximum length of a reply's verifier, for flavors whose verifiers are not empty (RFC
+ * 8166 section 8.2.2). */
 static uint32_t verifier_max(const struct weir_rpc_auth *cred)
 {
 	if (!cred || cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS)
@@ -25,8 +25,8 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 	return auth ? auth->len_bytes + weir_xdr_pad(auth->len_bytes) : 0;
 }
 
-/* The RPC header with AUTH_NONE twice, which most calls have: ten words, for which there is room.
- */
+/* Writes the RPC header with AUTH_NONE twice, which most calls have. It has ten words, for which
+ * there is room. */
 static inline void put_auth_none_header(struct weir_call *call,
 					const struct weir_call_params *params)
 {
@@ -43,7 +43,7 @@ static inline void put_auth_none_header(struct weir_call *call,
 	memset(at + 24, 0, WEIR_RPC_CALL_HEADER_MIN - 24);
 }
 
-/* Any other. */
+/* Writes any other RPC header. */
 static out_of_line int put_header(struct weir_call *call, const struct weir_call_params *params)
 {
 	struct weir_rpc_call_header hdr = {
@@ -75,8 +75,8 @@ static inline uint64_t timeout_of(const struct weir_call_params *params,
 	return timeout_ns < ENGINE_NEVER_NS ? timeout_ns : ENGINE_NEVER_NS;
 }
 
-/* The buffer that the message is written to. One that can only go as a Long Call is written to
- * memory that the peer may read from the start. */
+/* Takes the buffer to which the message is written. A message that can only go as a Long Call is
+ * written to memory that the peer may read. */
 static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
 						   uint64_t stream_bytes, uint64_t reply_bytes)
 {
@@ -99,7 +99,7 @@ static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
 	return buf;
 }
 
-/* The same of what is no longer than a message, as its reply is. */
+/* Does the same. This version is fast if call and reply are not longer than a message. */
 static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t stream_bytes,
 					  uint64_t reply_bytes)
 {
@@ -111,7 +111,7 @@ static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t s
 	return mem_pool_get_quick(pool);
 }
 
-/* A call of a free slot, of which there is one; NULL: there is no call left. */
+/* Takes a call for a free slot, of which there must be one. Returns NULL if no call is left. */
 static inline struct weir_call *take_slot(struct weir_conn *conn, struct requester *req)
 {
 	struct weir_call *call = call_pool_take(req->pool);
@@ -206,7 +206,7 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 	if (call->nitems == CALL_ITEMS_MAX)
 		return -E2BIG;
 	weir_xdr_put_u32(&call->out, len_bytes);
-	call->nitems++; /* an empty one counts: the next is not the binding's first */
+	call->nitems++; /* an empty item counts: the next one is not the binding's first */
 	if (len_bytes == 0)
 		return 0;
 	call_close_piece(call);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a call ends: 'done' once, then its slot and buffers, as soon as the device is out of them. */
+/* Ends calls: 'done' is called once. Slot and buffers are freed when the device does not use them
+ * any more. */
 #include "call_complete.h"
 
 #include <errno.h>
 
 #include "seeded_bugs.h"
 
-/* Of a call that holds more than its message, or whose Send is not done. */
+/* Completes a call that holds more than its message, or whose Send is not done. */
 static void complete_any(struct weir_call *call, const struct weir_result *result)
 {
 	struct requester *req = requester_of(call->conn);
@@ -14,8 +15,8 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_COMPLETING;
-	/* Before 'done', since a call that it makes may need the buffers; its pool
-	 * gives it 'args'. */
+	/* The buffers are released before 'done', because a call that it makes may need them. If it
+	 * also needs 'args', reclaim_args() takes that buffer. */
 	call_release_unread(call);
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
@@ -29,7 +30,8 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	struct weir_engine *engine = call->conn->ep.engine;
 	struct requester *req = requester_of(call->conn);
 	struct call_pool *pool = req->pool;
-	/* In the 'done' of one call another may end, where room is made for a Send. */
+	/* Inside the 'done' of one call another call may end, when conn_tx_reserve() makes room for
+	 * a Send. */
 	struct weir_call *outer = pool->ending;
 
 	engine->stats.calls_failed += result->status != 0;
@@ -50,8 +52,7 @@ void call_fail(struct weir_call *call, int status)
 	else if (call->state == CALL_SENT || call->state == CALL_REPLIED ||
 		 call->state == CALL_REVOKING)
 		credit_lost(&req->credits, 1 + call->more);
-	/* A call that was not sent has no Send to wait for; after the end of a connection none has.
-	 */
+	/* There is no Send to wait for if the call was not sent, or its connection has ended. */
 	if (call->state == CALL_QUEUED || !call->conn->qp)
 		call->is_send_done = true;
 	call_complete(call, &result);

@@ -5,8 +5,8 @@
 #include "call_pool.h"
 #include "compiler.h"
 
-/* call_complete() of a call whose Send is done, and that holds no buffer but its message's: 'done'
- * may reuse it. Most calls end so. */
+/* Does what call_complete() does, for a call that 'done' may reuse. The Send of such a call is
+ * done, and it holds no buffer except that of its message. Most calls end like this. */
 static hot_inline void call_complete_reusable(struct weir_engine *engine, struct requester *req,
 					      struct weir_call *call,
 					      const struct weir_result *result)
@@ -17,7 +17,7 @@ static hot_inline void call_complete_reusable(struct weir_engine *engine, struct
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
 	if (call->state < CALL_COMPLETING_REUSABLE)
-		return; /* it was had again */
+		return; /* 'done' has reused the call */
 	if (call->state == CALL_COMPLETING_REUSABLE) {
 		mem_pool_put(call->args);
 		call->args = NULL;

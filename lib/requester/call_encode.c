@@ -12,8 +12,8 @@
 #include "forked.h"
 #include "log.h"
 
-/* Memory for the Reply chunk, and for the private copy of what arrives in it where that is needed.
- */
+/* Takes memory for the Reply chunk. If the device can't revoke access, it also takes memory for a
+ * private copy of the chunk. */
 static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 {
 	struct weir_engine *engine = call_engine(call);
@@ -39,12 +39,12 @@ static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 	return 0;
 }
 
-/* The segments of a Long Call, as they are listed. */
+/* The segments of a Long Call, in the order of the list. */
 struct segment_list {
 	struct remote_buf segs[2 * CALL_PIECES_MAX];
 	uint8_t *base[2 * CALL_PIECES_MAX];
 	uint32_t n;
-	uint32_t copied; /* bytes of call->long_call in use */
+	uint32_t copied; /* bytes of call->long_call that are in use */
 };
 
 static void list_segment(struct segment_list *list, uint8_t *base, struct remote_buf seg)
@@ -53,7 +53,8 @@ static void list_segment(struct segment_list *list, uint8_t *base, struct remote
 	list->segs[list->n++] = seg;
 }
 
-/* Copy 'len' bytes (NULL: zeros) to memory that the peer may read. 0; -ENOBUFS; -EMSGSIZE. */
+/* Copies 'len' bytes to memory that the peer may read. If 'src' is NULL, the bytes are zeros.
+ * Returns 0, -ENOBUFS or -EMSGSIZE. */
 static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src,
 		       uint32_t len)
 {
@@ -83,7 +84,8 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 	return 0;
 }
 
-/* An item that is too long to be copied, in memory that peers can't be given. */
+/* Refuses an item that is too long to be copied, and lies in memory to which peers can't get
+ * access. */
 static cold_code int refuse_unexposed(const struct weir_engine *engine, const struct piece *piece)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -102,8 +104,8 @@ static cold_code int refuse_unexposed(const struct weir_engine *engine, const st
 	return -EOPNOTSUPP;
 }
 
-/* The Payload stream of a Long Call: data where they lie when the peer may read them there; what
- * lies in our private buffers, and padding, from a copy. */
+/* Lists the Payload stream of a Long Call. Data that the peer may read where they are need no copy.
+ * Data in private buffers, and padding, are copied. */
 static int list_segments(struct weir_call *call, struct segment_list *list)
 {
 	struct weir_engine *engine = call_engine(call);
@@ -191,15 +193,16 @@ static void count_forms(struct weir_call *call)
 
 #define COPIED_MAX 512u /* bytes */
 
-/* Copy a short item that goes inline to its place in the message, which then lies in one piece:
- * that takes less than gathering it. */
+/* Copies a short inline item to its position in the message, which is then contiguous. This costs
+ * less than to gather the item. */
 static out_of_line bool lay_out_copied(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct piece *item = &call->pieces[1];
 	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
 	size_t behind = weir_xdr_out_len(&call->out) - front;
-	/* If it is not, the call is refused in every form. */
+	/* If the parts around the item are not multiples of four bytes, the call is refused in
+	 * every form. */
 	bool is_xdr = ((front | (uint32_t)behind) & 3u) == 0;
 	uint8_t *at = call->out.start + front;
 
