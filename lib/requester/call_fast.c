@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path of a call: one pass, for calls of a shape (lib/proto/shape.h). Each function here
- * falls back to the general path, which would come to the same.
+ * The fast path of a call: one pass, for calls of a shape (lib/proto/shape.h). Each function falls
+ * back to the general path, whose result would be the same.
  *
- * Submission: the connection can send the call at once, no other call is queued, there is a credit,
- * and nothing else is to be done first. call.c does all other submissions.
+ * Submission needs all of these conditions. call.c does all other submissions.
  *
- * Replies: accepted, without chunks or with the Write chunk that the call offered. call.c takes all
- * other messages.
+ * - The connection can send the call at once.
+ * - No other call is queued.
+ * - There is a credit.
+ * - Nothing else has to be done first.
  *
- * Reuse: the call that ends has its slot still, and its buffer, with the RPC header: it begins anew
- * as it is, under another XID; on another connection in a slot of that. Where this can't be, as a
- * device is not out of the buffer, or as it holds more than that until 'done' returns, another call
- * gets a copy of the header.
+ * A reply must be accepted, and have no chunks or the Write chunk that the call offered. call.c
+ * handles all other messages.
+ *
+ * Reuse: while 'done' runs, the call that ends still has its slot, and its buffer with the RPC
+ * header. The next call is the same object with another XID. If the next call is on another
+ * connection, it gets a slot of that connection. Another object gets a copy of the header if the
+ * device still uses the buffer, or if the call holds more than its buffer until 'done' returns.
  */
 #include <errno.h>
 
@@ -23,7 +27,7 @@
 #include "compiler.h"
 #include "wire.h"
 
-/* Whether nothing stands in the way of a call that is about to be submitted. */
+/* Returns whether the call can be submitted by the fast path. */
 static inline bool may_submit_direct(const struct weir_call *call, const struct weir_conn *conn,
 				     const struct requester *req)
 {
@@ -32,7 +36,8 @@ static inline bool may_submit_direct(const struct weir_call *call, const struct 
 	       req->credits.granted > req->credits.in_flight;
 }
 
-/* The driver could not send the call, which was taken for granted. */
+/* Submits a call by the general path after the driver could not send it. The counters and the state
+ * assumed that it would. */
 static out_of_line int submit_after_all(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
@@ -48,8 +53,8 @@ static out_of_line int submit_after_all(struct weir_call *call)
 	return call_submit_any(call);
 }
 
-/* Everything is done before the driver's call, which most likely sends the message: nothing that is
- * known here is needed after it. */
+/* Submits a call of a shape. All state is set before the driver's call, which most likely sends the
+ * message. Thus no value has to be kept for the time after that call. */
 static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *conn,
 				   struct requester *req, enum shape shape)
 {
@@ -90,7 +95,7 @@ int weir_call_submit(struct weir_call *call)
 
 	if (unlikely(!may_submit_direct(call, conn, req)))
 		return call_submit_any(call);
-	/* Two loads: each of these was written by itself, a moment ago. */
+	/* These are two loads, because each member was just written by its own store. */
 	if (call->nitems != 0)
 		return submit_one_read(call, conn, req);
 	if (call->nresults != 0)
@@ -98,8 +103,9 @@ int weir_call_submit(struct weir_call *call)
 	return submit_shape(call, conn, req, SHAPE_INLINE);
 }
 
-/* Take a reply of a shape, to a call that expects just that and holds nothing else. False: it is
- * none, and nothing was done. The message has shape_reply_bytes(SHAPE_INLINE) or more. */
+/* Handles a reply of a shape to a call that expects this reply and holds nothing else. Returns
+ * false if the message is no such reply. Then nothing was done. The message has at least
+ * shape_reply_bytes(SHAPE_INLINE) bytes. */
 static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
 				  uint32_t len, enum shape shape)
 {
@@ -114,7 +120,7 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	xid = wire_get_u32(msg);
 	slot = call_slot_of(req, xid);
 	call = slot->call;
-	/* A call that expects a reply of a shape has no keys to end. */
+	/* A call that expects a reply of a shape has no valid keys. */
 	if (slot->xid != xid ||
 	    !call_expects(call, has_chunk ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE))
 		return false;
@@ -155,7 +161,7 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		requester_on_reply(conn, buf, len, inv_rkey);
 }
 
-/* Each shape is out of line: neither burdens the other with its stack frame. */
+/* The two functions are out of line, so that neither stack frame burdens the other shape. */
 static out_of_line bool deliver_inline(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				       const uint8_t *msg)
 {
@@ -170,8 +176,8 @@ static out_of_line bool deliver_one_write(struct weir_conn *conn, struct mem_buf
 	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 }
 
-/* The driver delivers a message by this call, and has its receive back when it returns true.
- * conn_can_deliver_direct() is true for version 1 only. */
+/* The driver calls this function to deliver a message. If it returns true, the driver has its
+ * receive back. conn_can_deliver_direct() is true for version 1 only. */
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
@@ -185,7 +191,7 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	return deliver_inline(conn, buf, len, msg);
 }
 
-/* It is BUILDING: behind the RPC header, which is there but for its XID. */
+/* Makes the call BUILDING, with its RPC header written. Only the XID of the header changes. */
 static inline void begin_anew(struct weir_call *call, uint32_t xid)
 {
 	uint8_t *start = call->out.start;
@@ -206,7 +212,7 @@ static inline struct weir_call *begin_same(struct weir_call *call, struct reques
 	return call;
 }
 
-/* The call itself, in a slot of another connection. */
+/* Begins the call itself again, in a slot of another connection. */
 static struct weir_call *begin_moved(struct weir_call *call, struct weir_conn *conn)
 {
 	struct requester *from = requester_of(call->conn), *to = requester_of(conn);
@@ -231,7 +237,7 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 		errno = EAGAIN;
 		return NULL;
 	}
-	/* Which may be the same one. */
+	/* The new buffer may be the same one, because mem_pool_get() may reclaim it. */
 	args = from ? mem_pool_get(from->pool) : NULL;
 	copy = args ? call_take(conn, args) : NULL;
 	if (!copy) {
@@ -255,7 +261,7 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 
 static out_of_line struct weir_call *again_otherwise(struct weir_call *call, struct weir_conn *conn)
 {
-	/* First its state: one that is over may have outlived its connection. */
+	/* The state is checked first: a call that is over may have outlived its connection. */
 	if (call->state < CALL_ZOMBIE || conn->ep.engine != call->conn->ep.engine) {
 		errno = EINVAL;
 		return NULL;

@@ -7,8 +7,8 @@
 
 struct weir_call call_free_sentinel;
 
-/* A call whose callback runs may have had its buffer taken (reclaim_args()), by one that the
- * callback has made. */
+/* The number of calls beyond the number of buffers. A call whose callback runs may have no buffer,
+ * because a call that the callback began has taken it (reclaim_args()). */
 #define CALLS_IN_CALLBACKS 64u
 
 static size_t calls_bytes(const struct call_pool *pool)
@@ -21,8 +21,8 @@ static size_t window_bindings_bytes(const struct call_pool *pool)
 	return (size_t)pool->ncalls * CALL_WINDOW_BINDINGS_MAX * sizeof(pool->window_bindings[0]);
 }
 
-/* The buffer of the call whose 'done' is being called, which can do without it: the application has
- * others for what it does there then. */
+/* Takes the buffer of the call whose 'done' is being called. That call does not need it, and the
+ * application may need it in 'done' for another call. */
 static struct mem_buf *reclaim_args(struct mem_pool *pool, void *arg)
 {
 	const struct call_pool *calls = arg;

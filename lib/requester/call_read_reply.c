@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What the peer says in a reply is checked against what the call offered; a reply that is not sound
- * is dropped and counted (RFC 8166 section 4.5). One with chunks where the call offered none ends
+ * Checks the contents of a reply against what the call offered. A reply that is not sound is
+ * dropped and counted (RFC 8166 section 4.5). A reply with chunks where the call offered none ends
  * the call with an error (section 6.1).
  */
 #include "call_read_reply.h"
@@ -16,8 +16,8 @@ static inline bool offers_one(const struct weir_call *call)
 	return call->nresults == 1 && call->results[0].target.len > 0;
 }
 
-/* The returned Write list against the offered one: as many chunks, the same segments, none longer.
- * A list that was left out is taken as unused chunks. */
+/* Checks the returned Write list against the offered list. It must have as many chunks, with the
+ * same segments, and no segment may be longer. If there is no list, the chunks count as unused. */
 static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
 			     uint32_t *item_bytes)
 {
@@ -31,7 +31,7 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		return call_is_one_offered(call, &one);
 	}
 	if (hdr->nwrite_chunks == 0) {
-		/* Where no chunks were offered, this says that no result was placed. */
+		/* A call that requested results without Write chunks has all of them inline. */
 		for (; i < offered; i++)
 			item_bytes[i] = call->asks_without_chunks ? WEIR_ITEM_INLINE : 0;
 		return true;
@@ -56,8 +56,8 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	return true;
 }
 
-/* The Payload stream of a Long Reply, in memory that the peer can't change any more; NULL when the
- * Reply chunk is not the one that was offered. */
+/* Returns the Payload stream of a Long Reply, in memory that the peer can't change any more.
+ * Returns NULL if the Reply chunk is not the one that was offered. */
 static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter segments;
@@ -76,8 +76,8 @@ static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdm
 	return call->reply_copy->data;
 }
 
-/* The reply's chunks against those that the call offered, and where its Payload stream is. False:
- * not sound, drop it. */
+/* Checks the chunks of the reply against those that the call offered, and finds the Payload stream.
+ * Returns false if the reply is not sound and must be dropped. */
 static bool find_content(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 			 uint32_t len, struct call_content *content)
 {
@@ -99,8 +99,8 @@ static bool find_content(struct weir_call *call, const struct rdma1_header *hdr,
 	return true;
 }
 
-/* The responder speaks other versions. It says so to each call, and here it is said to those who
- * can change it. */
+/* Logs that the responder speaks other versions. Each call fails with this error, and the log
+ * reports it to those who can change the profile. */
 static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -113,7 +113,7 @@ static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 		conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
 }
 
-/* Whether the reply has a Reply chunk or used Write chunks where the call offered none. */
+/* Returns whether the reply has a Reply chunk or used Write chunks where the call offered none. */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
 	bool offers_list = call->plan.use_write_list && !call->asks_without_chunks;
@@ -130,7 +130,7 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
 	return false;
 }
 
-/* Of a reply that is sound. */
+/* Sets the result of a call from a sound reply. */
 static void set_result(const struct weir_call *call, const struct rdma1_header *hdr,
 		       struct call_content *content, struct weir_result *result)
 {
@@ -155,9 +155,9 @@ static void set_result(const struct weir_call *call, const struct rdma1_header *
 
 /*
  * If the responder reduced what could not be reduced, the call ends with an error, because no other
- * reply is to come (RFC 8166 section 6.1). If the chunks are others than those that the call
- * offered, the header is in error: nothing that it says is taken, its credits neither, and the call
- * goes on to wait for a reply (section 4.5).
+ * reply will arrive (RFC 8166 section 6.1). If the chunks differ from those that the call offered,
+ * the header is in error. Then nothing of it is accepted, not even its credits, and the call still
+ * waits for a reply (section 4.5).
  */
 bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 		     uint32_t len, struct call_content *content, struct weir_result *result)
@@ -180,8 +180,8 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
 	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)
 		return -EBADMSG;
-	/* RFC 8166 section 6.1: an eligible result that was not put into the chunk that was there
-	 * for it ends the call with an error. */
+	/* If an eligible result is not in the chunk that was offered for it, the call ends with an
+	 * error (RFC 8166 section 6.1). */
 	if (count != result->item_bytes[item])
 		return -EBADMSG;
 	*data = call->results[item].data;

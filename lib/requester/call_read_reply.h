@@ -7,35 +7,36 @@
 #include "rpc_msg.h"
 #include "seeded_bugs.h"
 
-/* A message that conn_protocol.receive_reply() has looked at. */
+/* A message that conn_protocol.receive_reply() has examined. */
 struct reply_in {
 	/* MESSAGE: */
 	struct rdma1_header hdr;
 	enum rdma1_verdict verdict;
 	/* GROUP, REFUSED: */
 	struct weir_call *call;
-	/* GROUP: all transmissions, and how long the first one is */
+	/* GROUP: all transmissions, and the length of the first one */
 	struct mem_buf *chain;
 	uint32_t chain_bytes;
 };
 
-/* Transmissions of a reply, and its results with what lies between them. */
+/* The maximum number of parts of a reply: its transmissions, its results, and the parts between
+ * results. */
 #define CALL_REPLY_PARTS_MAX (16u + 2 * CALL_ITEMS_MAX)
 
-/* What a reply that is sound has for the application. */
+/* The contents of a sound reply for the application. */
 struct call_content {
 	struct weir_xdr_in in;
 	uint32_t item_bytes[CALL_ITEMS_MAX];
 	struct weir_rpc_reply_header reply;
-	struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX]; /* of a reply of several transmissions */
+	struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX]; /* for a reply of several transmissions */
 };
 
-/* What the call ends with by this reply: 'result' may point to 'content'. False: the reply is not
- * sound and is to be dropped. */
+/* Checks a reply, and sets the result with which the call ends. 'result' may point to 'content'.
+ * Returns false if the reply is not sound and must be dropped. */
 bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 		     uint32_t len, struct call_content *content, struct weir_result *result);
 
-/* Returns the credits of a call whose reply was accepted, and takes the new grant. */
+/* Gives back the credits of a call whose reply was accepted, and accepts the new grant. */
 static inline void call_take_credits(struct requester *req, const struct weir_call *call,
 				     const struct rdma1_header *hdr)
 {
@@ -46,8 +47,8 @@ static inline void call_take_credits(struct requester *req, const struct weir_ca
 		req->conn->ep.engine->stats.zero_grants++;
 }
 
-/* A call that offered one Write chunk of one segment: that is the one, and there is no more in it
- * than it can hold. */
+/* Returns whether 'seg' is the segment that the call offered, and is not longer. The call must have
+ * offered one Write chunk of one segment. */
 static inline bool call_is_one_offered(const struct weir_call *call,
 				       const struct rdma1_segment *seg)
 {

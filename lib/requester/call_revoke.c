@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of the keys of a call, before its windows are freed (call_windows.c describes their
- * life). The responder ends a key with its reply, this side ends those that are left with a work
- * request, and the end of the queue pair ends all of them.
+ * Ends the keys of a call, before its windows are freed (call_windows.c describes their life). The
+ * responder ends a key with its reply. This side ends the other keys with work requests. The end of
+ * the queue pair ends all keys.
  */
 #include "requester.h"
 
@@ -10,7 +10,7 @@
 
 static void all_ended(struct weir_call *call)
 {
-	call->is_exposed = false; /* a time-out need not end the connection for it */
+	call->is_exposed = false; /* a time-out need not end the connection to end the access */
 	call->is_revoking = false;
 	conn_wait_cancel(call->conn, &call->inv_waiter);
 }
@@ -46,7 +46,7 @@ void call_revoke(struct weir_call *call)
 	uint32_t left = call->nvalid;
 
 	if (call->is_revoking)
-		return; /* it was refused, and is given up now */
+		return; /* the call was refused, and is given up at present */
 	if (!conn_tx_reserve(conn, left, 0)) {
 		call->inv_waiter.on_room = on_room;
 		conn_wait_tx(conn, &call->inv_waiter, left);

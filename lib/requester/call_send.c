@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The Send of a call, gathered from where header, arguments and items lie. */
+/* Queues the Send of a call, which the device gathers from the header, the arguments and the items.
+ */
 #include "requester.h"
 
 #include "compiler.h"
@@ -41,7 +42,7 @@ bool call_gather(struct weir_call *call, struct call_message *msg)
 
 void call_send(struct weir_call *call, const struct call_message *msg)
 {
-	/* The copy was made before the windows were bound. So its header has no valid keys yet. */
+	/* The copy was made before the windows were bound, so its header has no valid keys yet. */
 	if (call->nwindow_bindings > 0 && call->spill)
 		memcpy(call->spill->data, call->header, call->header_bytes);
 	conn_send(call->conn, msg->sges, msg->nsges, msg->bytes, &call->tx, true);

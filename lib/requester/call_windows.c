@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exposure of a call's memory by windows (RFC 8166 section 8.1): each segment that its header lists
- * is one exposure.
+ * Exposure of a call's memory by windows (RFC 8166 section 8.1). Each segment that the header lists
+ * is one exposure, which passes these states:
  *
- *   planned  by call_header_expose() (call_header.c), when the call is submitted; the header has
+ *   planned  call_header_expose() (call_header.c), when the call is submitted. The header has
  *            placeholders for keys
- *   open     call_bind_windows(), when it is sent: windows are bound, and their keys written into
- *            the header. The binds go ahead of the Send, so the peer never has a key that does not
- *            hold yet
- *   ended    by the responder, with its reply, or by call_revoke.c: by a work request of ours,
- *            whose completion says so. Or by the end of the queue pair
- *   free     call_drop_windows(), when the call is over. One that is given up keeps its windows
- *            until the responder is done with it: a late access must not meet the key of another
+ *   open     call_bind_windows(), when the call is sent. Windows are bound, and their keys are
+ *            written into the header. The binds are queued before the Send, so the peer never has a
+ *            key that is not valid yet
+ *   ended    by the responder with its reply, by a work request of this side with its completion
+ *            (call_revoke.c), or by the end of the queue pair
+ *   free     call_drop_windows(), when the call is over. A call that is given up keeps its windows
+ *            until the responder is done with it: a late access must not use the key of another
  *            call
  *
- * A call is not completed while one of its keys holds (sections 4.4.1 and 4.5.4).
+ * A call is not completed while one of its keys is valid (sections 4.4.1 and 4.5.4).
  *
- * Where each connection is a protection domain, with the policy 'pool', the same plan serves to
- * write the connection's keys into the header. Nothing is bound then, and nothing ended.
+ * If each connection is a protection domain, with the policy 'pool', the same plan is used to write
+ * the connection's keys into the header. Nothing is bound then, and no key is ended.
  */
 #include "requester.h"
 
@@ -27,7 +27,7 @@
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 	       "a call must not wait for more windows than there are");
 
-/* Where the header has keys. */
+/* Finds the keys in the header. */
 static uint32_t find_handles(const struct weir_call *call,
 			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], uint8_t **inv_handle)
 {
@@ -36,7 +36,7 @@ static uint32_t find_handles(const struct weir_call *call,
 						  inv_handle);
 }
 
-/* The connection's keys, which hold as long as it does. */
+/* Writes the keys of the connection into the header. They are valid as long as the connection. */
 static void tell_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
@@ -99,7 +99,7 @@ void call_drop_windows(struct weir_call *call)
 		if (window_binding->copy)
 			*window_binding->copy =
 				window_binding
-					->lkey; /* as it was planned: it may be sent once more */
+					->lkey; /* the planned key: the call may be sent again */
 	}
 	call->nwindow_bindings = 0;
 	call->nvalid = 0;

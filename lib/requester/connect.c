@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection that calls go out on. */
+/* Creates and frees connections on which this side sends calls. */
 #include "requester.h"
 
 #include <errno.h>
@@ -62,7 +62,8 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	req->wait_queue.is_reserve = true;
 	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
-	/* Uses start at random: XIDs of an earlier connection are not soon met again. */
+	/* The uses of a slot are counted from a random number on, so XIDs of an earlier connection
+	 * are not soon used again. */
 	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = 0; slot <= slot_mask; slot++)
 		req->slots[slot].call = &call_free_sentinel;
@@ -110,7 +111,7 @@ int weir_connect(struct weir_engine *engine, const char *addr,
 	}
 	req->conn = conn;
 	conn->exposes = true;
-	/* Keys of the policy 'pool' are to live on: nobody else may end them. */
+	/* Keys of the policy 'pool' must stay valid, so the peer may not invalidate them. */
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
 	if (conn->srq)
 		requester_share_start(conn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where receives are shared: as many calls are under way as there are receives for their replies.
- */
+/* If receives are shared: limits the calls in flight to the receives that there are for their
+ * replies. */
 #include "requester.h"
 
 #include "compiler.h"
@@ -12,7 +12,7 @@ static void resize(struct weir_conn *conn, uint32_t wanted)
 	const struct requester *req = requester_of(conn);
 	struct credit_requester *credits = &requester_of(conn)->credits;
 	uint32_t least = credits->in_flight > 0 ? credits->in_flight : 1;
-	/* Besides what calls have reserved for replies. */
+	/* Calls have reserved these receives for replies, in addition to those for credits. */
 	uint32_t reserved = req->reply_reserved;
 
 	credits->wanted = credit_share_resize(&conn->srq->credits, &conn->share, wanted + reserved,
@@ -34,8 +34,8 @@ static void share_wake(struct weir_conn *conn)
 	if (requester_of(conn)->credits.wanted >= CREDIT_SHARE_START)
 		return;
 	requester_share_start(conn);
-	/* While unused it held no receives for what the peer had granted with its properties, which
-	 * is as good as ever. */
+	/* While the connection was unused, it had no receives for the grant that the peer gave with
+	 * its properties. That grant is still valid. */
 	if (!conn->got_message)
 		credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
 }
@@ -52,7 +52,8 @@ void requester_share_grow(struct weir_conn *conn)
 	const struct requester *req = requester_of(conn);
 	uint32_t twice = 2 * req->credits.wanted;
 
-	/* What was asked for is granted: it can be used at once. */
+	/* The share grows only when the peer has granted all requested credits. Calls can then use
+	 * the larger share soon. */
 	if (req->credits.granted == req->credits.wanted && req->credits.wanted < req->credits_max)
 		resize(conn, twice < req->credits_max ? twice : req->credits_max);
 }
@@ -63,14 +64,14 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (req->credits.in_flight > req->in_flight_peak)
 		req->in_flight_peak = req->credits.in_flight;
-	/* Opened and not used yet: thousands of them would keep the start's part from those that
-	 * are used. */
+	/* An open connection that was not used yet keeps a share of one. Thousands of such
+	 * connections would otherwise take the initial share from those that are used. */
 	if (!conn->got_message && req->nactive == 0 && req->credits.wanted > 1)
 		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;
-	/* Calls that wait for credits are demand. What was asked for comes with a reply, which may
-	 * take long. */
+	/* Calls that wait for credits are demand, even if few calls were in flight. Credits that
+	 * were requested arrive with a reply, which may take long. */
 	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted &&
 	    TAILQ_EMPTY(&req->queue))
 		resize(conn, req->in_flight_peak);
