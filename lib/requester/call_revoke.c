@@ -46,7 +46,7 @@ void call_revoke(struct weir_call *call)
 	uint32_t left = call->nvalid;
 
 	if (call->is_revoking)
-		return; /* the call was refused, and is given up at present */
+		return; /* the call was refused before, and is being given up */
 	if (!conn_tx_reserve(conn, left, 0)) {
 		call->inv_waiter.on_room = on_room;
 		conn_wait_tx(conn, &call->inv_waiter, left);

@@ -24,14 +24,14 @@ void requester_on_buffers(struct engine_waiter *waiter)
 	struct requester *req =
 		(struct requester *)((char *)waiter - offsetof(struct requester, buf_waiter));
 
-	if (!TAILQ_EMPTY(&req->queue)) /* nothing waits any more: no use for buffers */
+	if (!TAILQ_EMPTY(&req->queue)) /* otherwise the buffers are not needed */
 		requester_pump(TAILQ_FIRST(&req->queue)->conn);
 }
 
 void requester_on_open(struct weir_conn *conn)
 {
 	credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
-	/* Made for a connection that is no more. */
+	/* The headers were written for the previous connection. */
 	requester_drop_headers(requester_of(conn));
 	requester_pump(conn);
 }
@@ -69,8 +69,8 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 		call_suspend(req->slots[i].call);
 	credit_requester_init(&req->credits, req->credits.wanted);
 	conn->ep.blockers.has_probe = false;
-	/* Callbacks from here on: they may begin calls, and close the connection, which then ends
-	 * the others. */
+	/* From here on there are callbacks. They may begin calls. They may also close the
+	 * connection, which then ends the other calls. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		call_end_or_keep(req->slots[i].call, error);
 }

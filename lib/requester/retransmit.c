@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of a connection that is remade (lib/conn/reconnect.c). Its queue pair is gone, so that
- * nobody reads or writes their memory any more. A call that was SENT is QUEUED again, in front of
- * those that never were, in the order of the polls in which they were submitted: with its message,
- * which has been kept for this, and its XID. Its transport header, chunks and long buffers go: they
- * are made anew when it is sent, by what the new connection agreed on (call.c).
+ * Calls whose connection was lost and is established again (lib/conn/reconnect.c). The queue pair
+ * no longer exists, so nobody reads or writes the memory of the calls. A call that was SENT is
+ * QUEUED again, with its message, which was kept for this, and with its XID. Retransmitted calls
+ * are queued before calls that were never sent, in the order of the polls in which they were
+ * submitted. The transport header, chunks and long buffers of a call are released. When the call is
+ * sent, they are created again for the parameters of the new connection (call.c).
  *
- * A call may be what the connection broke on, each time (RFC 8166 section 4.5.3). One that was lost
- * twice is on trial: it is sent when nothing else is in flight, and what is queued waits for its
- * end, so that it takes no others with it. One that was lost more often than the profile's
- * 'resends' fails with -ENOTRECOVERABLE.
+ * A call may be the reason for which each connection fails (RFC 8166 section 4.5.3). Therefore a
+ * call that was in flight on two lost connections is a probe call: it is sent while nothing else is
+ * in flight, and queued calls wait for its end. If the connection is lost again, no other call is
+ * lost with it. If a call was in flight on more lost connections than the profile's 'resends', it
+ * fails with -ENOTRECOVERABLE.
  */
 #include "requester.h"
 
@@ -21,8 +23,8 @@
 
 #define RETRANSMITS_PROBE 2u
 
-/* When it was submitted. Time-outs differ from call to call, so the deadline alone does not tell. A
- * call that was cancelled ends at the next tick, whatever its place in the queue. */
+/* Returns when the call was submitted. The deadline alone does not say this, because calls have
+ * different time-outs. A cancelled call ends at the next tick, wherever it is in the queue. */
 static uint64_t submitted_ns(const struct weir_call *call)
 {
 	return call->is_cancelled ? 0 : call->deadline_ns - call->timeout_ns;
@@ -55,7 +57,7 @@ void call_requeue(struct weir_call *call)
 	struct requester *req = requester_of(call->conn);
 
 	credit_lost(&req->credits, 1 + call->more);
-	call_close_piece(call); /* one that went out by a short cut has none yet */
+	call_close_piece(call); /* a call that was sent by the fast path has no piece yet */
 	call_release_extra(call);
 	if (SEEDED_BUG(12)) {
 		uint32_t xid = htobe32(call->xid += req->slot_mask + 1);
@@ -66,7 +68,7 @@ void call_requeue(struct weir_call *call)
 	call->is_send_done = false;
 	call->is_refused = false;
 	call->sends_app_memory = false;
-	call->retransmits++; /* the profile's bound of 'resends' is below its own */
+	call->retransmits++; /* no overflow: the maximum of 'resends' is smaller */
 	note_stale(call);
 	put_behind_older(req, call);
 }

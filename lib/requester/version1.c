@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that speak version 1 alone. */
+/* The protocol of connections that speak only version 1. */
 #include "call_read_reply.h"
 #include "requester.h"
 

@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls by the extension of which something is placed directly
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 3.3, 7.3 and 7.4): what the base has in Read
- * chunks are items, what it has in Write chunks are directions, of a Transmit Request; in one
- * transmission, or with message continuation in several, as transmit_request.c has them, for data
- * or payload that one has no room for. Where header, message or reply are too long for that, or
- * what several take can't be had now, it is one; and where that can't be, the base.
+ * Calls by the extension with data that are placed directly (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * sections 3.3, 7.3 and 7.4). In a Transmit Request, items replace the Read chunks of the base
+ * protocol, and directions for results replace its Write chunks. The call goes in the first of
+ * these ways that is possible:
  *
- * Items are laid into targets of the responder's where all of them fit, and the message without
- * them in front of those; else they name memory, exposed as a chunk's is. Results are asked for in
- * targets of this side's where the longest of all of them fit there and the responder is known to
- * be able to; or, with memory named, by their size; or by explicit RDMA. One that would cost more
- * to copy than to write, by the profile, is written, and several transmissions that cost more than
- * the chunks that they save are not made. A result that is shorter than DIRECT_MIN comes in the
- * message, which is less work for the responder than a Write.
+ * - In as many transmissions as it needs. Message continuation (transmit_request.c) carries data or
+ *   payload for which one transmission has no room.
+ * - In one transmission, if header, message or reply are too long for the first way, if it costs
+ *   too much, or if a resource for several transmissions is not available.
+ * - By the base protocol.
+ *
+ * Items are placed in targets of the responder if all of them fit, and if the rest of the message
+ * fits before them. Otherwise the items name memory, which is exposed like that of a chunk. Results
+ * are requested in one of these ways:
+ *
+ * - In targets of this side. The longest possible results must all fit, and the responder must be
+ *   known to be able to place them.
+ * - By their size, with memory named.
+ * - By explicit RDMA.
+ *
+ * A result is written if a copy would cost more than a Write, by the profile. Several transmissions
+ * are not used if they cost more than the chunks that they save. A result that is shorter than
+ * DIRECT_MIN arrives in the message, which is less work for the responder than a Write.
  */
 #include "directions.h"
 
@@ -22,10 +31,10 @@
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
 	       "what a reply says goes to the application as it is");
 
-#define DIRECT_MIN 256u /* bytes: to copy them costs no more than to post a Write */
+#define DIRECT_MIN 256u /* bytes; to copy as many costs no more than to post a Write */
 #define PLACED_RESULTS_MAX                                                                         \
 	(ENGINE_PLACE_SGES /                                                                       \
-	 2) /* that are asked for by TBSN: with the rest, five gather elements */
+	 2) /* results that are requested by TBSN: with the rest, five gather elements */
 
 static const struct rtr_buffer *own_buffer(const struct call_directions *direct)
 {
@@ -37,7 +46,7 @@ static bool has_results(const struct call_directions *direct)
 	return direct->plan.use_write_list && direct->call->nresults > 0;
 }
 
-/* Where the first target begins; 0: there is none. */
+/* Returns the offset of the first target. Returns 0 if there is no target. */
 static uint32_t lead_bytes(const struct rtr_buffer *buffer)
 {
 	struct rtr_target first;
@@ -45,7 +54,7 @@ static uint32_t lead_bytes(const struct rtr_buffer *buffer)
 	return rtr_buffer_target(buffer, 0, &first) ? first.offset : 0;
 }
 
-/* All pieces that may be taken out, whether the peer may read them or not. */
+/* Returns all pieces that may be placed, whether the peer may read them or not. */
 static uint32_t choose_placed(const struct weir_call *call)
 {
 	uint32_t placed = 0;
@@ -58,8 +67,8 @@ static uint32_t choose_placed(const struct weir_call *call)
 	return placed;
 }
 
-/* Plan the call with those taken out of its payload, of which 'placed' are laid into targets: the
- * layout has yet to be found. */
+/* Plans the call without the pieces 'reduced' in its payload. The pieces 'placed' of these are
+ * placed in targets. The layout is not yet known. */
 static void take_out(struct call_directions *direct, uint32_t reduced, uint32_t placed)
 {
 	const struct weir_call *call = direct->call;
@@ -72,7 +81,8 @@ static void take_out(struct call_directions *direct, uint32_t reduced, uint32_t 
 		(uint32_t)piece_payload_bytes(call->pieces, call->npieces, reduced);
 }
 
-/* Header, and how many transmissions the items in targets and the payload take. */
+/* Finds the header, and the number of transmissions for the placed items and the payload. Returns
+ * false if there is no layout. */
 static bool lay_out(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
@@ -89,7 +99,7 @@ static bool lay_out(struct call_directions *direct)
 
 	direct->reduce.layout = NULL;
 	direct->plan.reduced = 0;
-	in.header_bytes = rtr_reduce_call_header(&direct->reduce); /* without the items */
+	in.header_bytes = rtr_reduce_call_header(&direct->reduce); /* without items */
 	direct->plan.reduced = direct->placed;
 	for (uint32_t i = 0; i < call->npieces; i++)
 		if (direct->placed & 1u << i)
@@ -117,7 +127,8 @@ static bool size_call(struct call_directions *direct)
 	return direct->count > 0 && direct->count <= direct->count_max;
 }
 
-/* Transmissions of the longest reply, with that minimum; 0: too many. */
+/* Returns the number of transmissions of the longest reply, if 'min_bytes' is the minimum of
+ * directions. Returns 0 if there would be too many. */
 static uint32_t size_reply(struct call_directions *direct, uint32_t min_bytes)
 {
 	struct rtr_split split = {.send_bytes_max = direct->lead};
@@ -136,8 +147,8 @@ static uint32_t size_reply(struct call_directions *direct, uint32_t min_bytes)
 	return count <= direct->reply_count_max ? count : 0;
 }
 
-/* With the minimum for results, where that needs no more transmissions than without. False: it does
- * not fit. */
+/* Finds the numbers of transmissions. The directions have a minimum if the reply then needs no more
+ * transmissions than without. Returns false if the call or its reply does not fit. */
 static bool size_up(struct call_directions *direct)
 {
 	uint32_t least = size_reply(direct, 0);
@@ -148,8 +159,8 @@ static bool size_up(struct call_directions *direct)
 	return direct->reply_count > 0 && size_call(direct);
 }
 
-/* Targets of this side's for the longest results that memory is offered for, up to so many bytes of
- * each. */
+/* Returns the number of targets of this side for the longest results with memory, with at most
+ * 'most' bytes of each. */
 static uint32_t count_targets(const struct call_directions *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -160,7 +171,8 @@ static uint32_t count_targets(const struct call_directions *direct, uint32_t mos
 
 		if (left > most)
 			left = most;
-		/* One more than there can be says that these are too few. */
+		/* If the number exceeds the maximum by one, the caller knows that there are too few
+		 * targets. */
 		while (left > 0 && n <= RTR_PLACE_TARGETS_MAX) {
 			struct rtr_target target;
 
@@ -171,7 +183,8 @@ static uint32_t count_targets(const struct call_directions *direct, uint32_t mos
 	return n;
 }
 
-/* Whether results are so few that any device gathers them, and none is longer than 'most'. */
+/* Returns whether no result is longer than 'most', and results are so few that any device gathers
+ * them. */
 static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 {
 	uint32_t n = 0;
@@ -186,7 +199,7 @@ static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 	return n <= PLACED_RESULTS_MAX;
 }
 
-/* What is to be asked for results: whether that can be, given all else. */
+/* Sets how results are requested. Returns whether this is possible, in view of everything else. */
 static bool ask(struct call_directions *direct, enum rtr_type results_by)
 {
 	const struct weir_conn *conn = direct->call->conn;
@@ -208,16 +221,16 @@ static bool ask(struct call_directions *direct, enum rtr_type results_by)
 			direct->reduce.own_targets = (uint32_t)room;
 		return true;
 	}
-	/* There is no way back from this: the peer is one that places data, in messages as long as
-	 * these. */
+	/* The responder can't choose another way. Therefore the peer must be known to place data,
+	 * in messages as long as the receives of this side. */
 	if (lead_bytes(own) < direct->lead)
 		direct->lead = lead_bytes(own);
 	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length &&
 	       direct->reduce.own_targets <= room && may_be_placed(direct, most);
 }
 
-/* Up to which length results come in targets, by their size: those of as many transmissions as the
- * reply may have. */
+/* Sets the maximum size of results in targets, for RTR_BYSIZE. All of them must fit into the
+ * transmissions that the reply may have. */
 static void set_size(struct call_directions *direct)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -229,7 +242,8 @@ static void set_size(struct call_directions *direct)
 		direct->reduce.dsdov = (uint32_t)room;
 }
 
-/* Bytes of items that don't come in one piece, as they take targets of several transmissions. */
+/* Returns the bytes of items that do not arrive in one piece, because they take targets of several
+ * transmissions. */
 static uint64_t apart_bytes(const struct call_directions *direct)
 {
 	uint64_t bytes = 0;
@@ -245,7 +259,7 @@ static uint64_t apart_bytes(const struct call_directions *direct)
 	return bytes;
 }
 
-/* Whether several transmissions cost no more than the chunks that they save. */
+/* Returns whether several transmissions cost no more than the chunks that they save. */
 static bool is_worth_it(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
@@ -284,7 +298,7 @@ static bool try(struct call_directions *direct, enum rtr_type results_by)
 	return true;
 }
 
-/* The best way that there is; false: none but the base. */
+/* Chooses the best way that is possible. Returns false if only the base protocol is possible. */
 static bool choose(struct call_directions *direct)
 {
 	static const enum rtr_type ways[] = {RTR_TBSN, RTR_BYSIZE, RTR_EXRW};
@@ -296,7 +310,7 @@ static bool choose(struct call_directions *direct)
 	for (uint32_t i = 0; placed && i < 3; i++)
 		if (try(direct, ways[i]))
 			return true;
-	/* A call that has nothing but payload goes by transmit_request.c. */
+	/* transmit_request.c handles a call that has only payload. */
 	if (!call->plan.reduced && !has_results(direct))
 		return false;
 	take_out(direct, call->plan.reduced, 0);

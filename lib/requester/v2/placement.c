@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls with data that their one Send lays into targets of the responder's receive
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3): header and what is left of the message,
- * zeros, then the data from where they lie.
+ * Calls with data that their only Send places in targets of the responder's receive
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3). The device gathers the header and the rest
+ * of the message, then zeros, then the data from where they are.
  */
 #include "placement.h"
 #include "call_ext.h"
@@ -11,7 +11,8 @@
 
 _Static_assert(CONN_MSG_SGES <= SGES_MAX, "what the device gathers fits");
 
-/* How many elements, or CONN_PLACE_NEVER: more than the device gathers. */
+/* Returns the number of gather elements. Returns CONN_PLACE_NEVER if the device can't gather as
+ * many. */
 static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES_MAX],
 		       uint32_t *bytes)
 {

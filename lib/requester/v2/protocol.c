@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may speak version 2, and which table a new connection has. */
+/* The protocol of connections that may speak version 2. This file also chooses the table of a new
+ * connection. */
 #include "call_shape.h"
 #include "compiler.h"
 #include "directions.h"
@@ -18,7 +19,7 @@ static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
 
 static void v2_on_suspend(struct weir_conn *conn)
 {
-	conn->v2->group_chain = NULL; /* its receives are the connection's again */
+	conn->v2->group_chain = NULL; /* its receives belong to the connection again */
 }
 
 static void finish_header(struct weir_call *call)
@@ -33,7 +34,7 @@ static bool v2_prepare_shape(struct weir_call *call)
 
 	if (call->conn->extra_bytes == 0) /* the peer speaks version 1 */
 		return call_prepare_shape(call);
-	/* A result that is asked for by a direction is not one for a Write chunk. */
+	/* A result that is requested by a direction does not go by a Write chunk. */
 	if (call->nitems > 0 || (has_results && call->conn->v2->asks))
 		return false;
 	if (has_results ? !call_lay_out_shape(call, SHAPE_ONE_WRITE, RDMA2_EXTRA)
@@ -43,8 +44,8 @@ static bool v2_prepare_shape(struct weir_call *call)
 	return true;
 }
 
-/* Prepares the call by the best way within so many transmissions. Returns NULL; or the counter of
- * what is wanting, and the call is as it was before. */
+/* Prepares the call in the best way within the given numbers of transmissions. Returns NULL. After
+ * a failure, returns the counter of what is missing, and the call is unchanged. */
 static uint64_t *try_directions(struct call_directions *direct, uint32_t count_max,
 				uint32_t reply_count_max)
 {
@@ -63,7 +64,8 @@ static uint64_t *try_directions(struct call_directions *direct, uint32_t count_m
 	return wanting;
 }
 
-/* Where several transmissions can't be had, one may do. */
+/* Prepares a call with directions. If several transmissions are not possible, one transmission may
+ * be. */
 static bool prepare_directions(struct weir_call *call, const struct reduce_call_in *in)
 {
 	const uint32_t count_max = call_count_max(call->conn),
@@ -164,7 +166,7 @@ static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint
 	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
 	in->hdr = full.lists;
 	in->verdict = RDMA1_V_DROP;
-	/* The extension's messages invalidate no key. A message that is read again belongs to no
+	/* Messages of the extension invalidate no key. A message that is read again belongs to no
 	 * group. */
 	if (!is_again && conn_has_extension(conn) &&
 	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
@@ -192,7 +194,7 @@ static out_of_line enum reply_kind v2_receive_reply(struct weir_conn *conn, stru
 	if (conn->vers == RDMA2_VERSION) {
 		enum reply_kind kind = receive(conn, buf, len, inv_rkey, is_again, in);
 
-		/* It goes by the base, if call.c sends it again. */
+		/* If call.c sends the call again, it goes by the base protocol. */
 		if (kind == REPLY_REFUSED)
 			in->call->avoids_extension |= in->call->state == CALL_SENT;
 		return kind;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What comes by the extension to a requester: Transmit Response with its continuations, and Report
- * Error (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). A reply's transmissions are
- * kept until the last of them is here, then read where they lie.
+ * Messages of the extension to a requester: Transmit Response with its continuations, and Report
+ * Error (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). The transmissions of a reply
+ * are kept until the last of them has arrived, and are then read where they are.
  */
 #include <errno.h>
 
@@ -23,8 +23,8 @@ void requester_drop_group(struct weir_conn *conn)
 	conn_chain_done(conn, chain);
 }
 
-/* What the reply's entries say of the results that were asked for. Where nothing was, there are
- * none. */
+/* Reads the entries of the reply for the results that were requested. If none were, there must be
+ * no entries. */
 static bool judge_items(const struct weir_call *call, const struct rtr_header *rtr,
 			uint32_t item_bytes[CALL_ITEMS_MAX], struct weir_result *result)
 {
@@ -36,9 +36,10 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 	return rtr_reduce_results(rtr, results, result->nitems, call->results_by, item_bytes);
 }
 
-/* A result that came in targets, where it lies; or, when that is in several runs of bytes, as a
- * copy: in the memory that was offered for it, or, where it is longer than that, in the buffer for
- * what crosses transmissions, of which *joined bytes are in use. NULL: in neither. */
+/* Finds a result that arrived in targets. If it is contiguous, returns where it is. Otherwise
+ * returns a copy, which is in the memory that was offered for the result. If the result is longer
+ * than that memory, the copy is in the buffer for data of several transmissions, of which *joined
+ * bytes are in use. Returns NULL if it fits into neither. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
 				  const struct mem_buf *chain, uint32_t *joined)
 {
@@ -53,7 +54,7 @@ static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item 
 			return NULL;
 		to = join->data + *joined;
 		*joined += item->length;
-		*joined += weir_xdr_pad(*joined); /* which its size is a multiple of */
+		*joined += weir_xdr_pad(*joined); /* the size of the buffer is a multiple of this */
 	}
 	conn_copy_placed(call->conn, item, chain, to);
 	return to;
@@ -71,9 +72,12 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
-/* The reply's stream with the results that came in targets. How many parts; or below 0: it is wrong
- * about them; -EAGAIN: which was reported, once a call, and the responder may send it again, or say
- * that it does not. */
+/* Builds the reply's stream with the results that arrived in targets. Returns the number of parts,
+ * or one of these errors:
+ *
+ * - -EAGAIN: the reply has errors about targets, which were reported to the responder. The
+ *   responder may send the reply again, or say that it does not. There is one report for each call.
+ * - another error: the reply has errors about targets. */
 static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 			 const struct mem_buf *chain,
 			 struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX], uint32_t *joined)
@@ -113,7 +117,7 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 	return rtr_stream_parts(sections, nsections, items, n, parts, CALL_REPLY_PARTS_MAX);
 }
 
-/* The call's results, for the application. False: another reply is to come. */
+/* Reads the call's results for the application. Returns false if another reply will arrive. */
 static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 			 const struct mem_buf *chain, struct call_content *content,
 			 struct weir_result *result)
@@ -123,8 +127,8 @@ static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 	int n;
 
 	*result = (struct weir_result){.status = -EBADMSG};
-	/* An entry that answers no direction of the call ends it (section 7.4): what was written is
-	 * not known. */
+	/* If an entry answers no direction, the call ends (section 7.4), because it is not known
+	 * what was written. */
 	if (!judge_items(call, rtr, content->item_bytes, result))
 		n = -EBADMSG;
 	else if (count_placed(rtr) > 0)
@@ -146,7 +150,8 @@ static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 	return true;
 }
 
-/* The header of a reply's first transmission, once more: it was accepted. */
+/* Decodes again the header of a reply's first transmission, which was accepted before. Returns its
+ * credits. */
 static uint32_t decode_again(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
 			     struct rtr_header *rtr)
 {
@@ -168,7 +173,7 @@ bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, u
 	return !content || read_results(call, &rtr, chain, content, result);
 }
 
-/* All of a reply is here. 'len': of its first transmission. */
+/* Handles a reply of which all transmissions have arrived. The first one has 'len' bytes. */
 static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain,
 				     uint32_t len, struct reply_in *in)
 {
@@ -186,7 +191,7 @@ static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struc
 	return REPLY_GROUP;
 }
 
-/* Transmissions that the reply to 'xid' may have. */
+/* Returns how many transmissions the reply to 'xid' may have. */
 static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 {
 	const struct weir_call *call = call_find(requester_of(conn), xid);
@@ -194,7 +199,7 @@ static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 	return call && call->extension && call_waits_for_reply(call) ? call->reply_count_max : 1;
 }
 
-/* True: it is about a call. */
+/* Returns whether the report is about a call. */
 static bool is_report_of_call(struct weir_conn *conn, const struct rtr_report *report,
 			      struct reply_in *in)
 {
@@ -206,7 +211,8 @@ static bool is_report_of_call(struct weir_conn *conn, const struct rtr_report *r
 	return false;
 }
 
-/* The operation that a message carries, where a requester has use for it. */
+/* Decodes the operation of a message. Returns false if the message has none that a requester can
+ * use. */
 static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_header *hdr,
 		   struct rtr_header *rtr)
 {
@@ -217,7 +223,7 @@ static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_h
 	       rtr->op != RTR_XMTREQ;
 }
 
-/* A transmission of a reply, which is kept. */
+/* Keeps a transmission of a reply. If it is the last one, the reply is handled. */
 static enum reply_kind keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			    const struct rtr_header *rtr, bool is_last, struct reply_in *in)
 {
@@ -246,7 +252,7 @@ enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *bu
 	struct rtr_step step;
 	bool has_op;
 
-	if (!hdr) { /* it can't be told from a transmission of the group */
+	if (!hdr) { /* the message may be a transmission of the group */
 		if (conn_group_break(conn))
 			requester_drop_group(conn);
 		return REPLY_MESSAGE;
@@ -271,7 +277,8 @@ enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *bu
 		break;
 	case RTR_TAKE_DISCARD:
 		conn->ep.engine->stats.dropped++;
-		/* More transmissions than receives are reserved for: they may meet none. */
+		/* The reply has more transmissions than receives are reserved, so some may find no
+		 * receive. */
 		if (rtr.op == RTR_XMTRESP && rtr.count > count_max(conn, rtr.xid))
 			conn_fail(conn, -EPROTO);
 		break;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to a requester that may speak version 2. Replies and errors go on as those of version 1
- * do; properties, and what the draft wants answered whoever receives it, are dealt with here. A
- * call in reverse direction is dropped: the properties that this side told say that it takes none.
+ * Messages to a requester that may speak version 2. Replies and errors are handled like those of
+ * version 1. This file handles properties, and messages that the draft requires every receiver to
+ * answer. A call in reverse direction is dropped: the properties of this side say that it accepts
+ * none.
  */
 #include "call_ext.h"
 
@@ -38,7 +39,8 @@ enum reply_kind requester_receive_other(struct weir_conn *conn, enum rdma2_verdi
 	return REPLY_NONE;
 }
 
-/* To the question whether the peer speaks version 2, when it was taken for one that does not. */
+/* Returns whether the message answers the question whether the peer speaks version 2. The answer is
+ * late: version 1 was already chosen. */
 static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len)
 {
 	struct rdma2_header hdr;
@@ -50,8 +52,9 @@ static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *b
 	       (hdr.lists.proc == RDMA2_CONNPROP || hdr.lists.proc == RDMA2_ERROR);
 }
 
-/* The responder does not know the operation that a call was sent with, or its number: that of the
- * draft's other table is tried (RTR sections 9.1 and 9.2), then no other. */
+/* Returns whether the message refuses a call, because the responder does not know the operation of
+ * the call, or its number. The number from the draft's other table is tried next (RTR sections 9.1
+ * and 9.2). If that is refused, too, the extension is no longer used. */
 bool requester_is_refusal(struct weir_conn *conn, struct reply_in *in)
 {
 	const struct rdma1_header *hdr = &in->hdr;

@@ -2,21 +2,24 @@
 /*
  * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
  *
- * Message continuation is for what the base protocol would have in a Position Zero Read chunk or a
- * Reply chunk; calls with items or directions, which directions.c makes, take here what several
- * transmissions need. The call goes out in as many as it takes, each of which takes a credit, as it
- * takes a receive of the responder's. For a reply that may not fit into one transmission, receives
- * of this side's are reserved until the call is done with, one more than the reply may have: the
- * draft leaves open whether optxrq_rsbuf counts the first. Where credits, the limits of either
- * side, receives or buffers are too few, the call goes by the base protocol at once: nothing waits
- * with half of what it needs (section 4.3).
+ * Message continuation replaces a Position Zero Read chunk or a Reply chunk of the base protocol.
+ * directions.c prepares calls with items or directions, and takes the resources for several
+ * transmissions from this file. A call goes in as many transmissions as it needs. Each of them
+ * takes a credit, because it takes a receive of the responder.
  *
- * What the responder refuses was not carried out, and goes by the base protocol, too (section 5.4).
+ * If a reply may not fit into one transmission, a receive of this side is reserved for each of its
+ * transmissions, until the call has ended. With the receive for the call's credit, this is one more
+ * than needed, because the draft leaves open whether optxrq_rsbuf counts the first transmission.
+ *
+ * If there are too few credits, receives or buffers, or if a limit of either side is exceeded, the
+ * call goes by the base protocol at once. No call waits with half of what it needs (section 4.3). A
+ * call that the responder refuses was not executed, and goes by the base protocol, too (section
+ * 5.4).
  */
 #include "call_ext.h"
 
-/* How a message of so many bytes is split, of which the headers of both operations leave the first
- * as much. */
+/* Returns the number of transmissions of a message, whose first transmission has a header of
+ * 'header_bytes'. Returns 0 if the payload is too long. */
 static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max)
 {
 	const struct rtr_split split = {(uint32_t)payload_bytes, header_bytes, send_bytes_max};
@@ -43,7 +46,7 @@ uint32_t call_reply_count_max(const struct weir_conn *conn)
 	return theirs < engine->group_max ? theirs : engine->group_max; /* 1 without continuation */
 }
 
-/* Of the longest reply, results that have no memory included. */
+/* Returns the payload of the longest reply, with the results that have no memory. */
 static uint64_t reply_payload(const struct weir_call *call)
 {
 	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
@@ -54,8 +57,8 @@ static uint64_t reply_payload(const struct weir_call *call)
 	return bytes;
 }
 
-/* Transmissions of a message, at most 'max': 0, there would be more. Of one that surely fits into
- * one message it is 1. */
+/* Returns the number of transmissions of a message, which is 1 if the message fits into one.
+ * Returns 0 if the number exceeds 'max'. */
 static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max,
 		     uint32_t max)
 {
@@ -64,7 +67,7 @@ static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t sen
 	return n <= max ? n : 0;
 }
 
-/* Whether explicit RDMA costs less, by the profile. */
+/* Returns whether explicit RDMA costs less, by the profile. */
 static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count,
 		      uint32_t reply_count)
 {
@@ -76,7 +79,8 @@ static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t cou
 	return !rtr_choose_continued(&costs, &request, &reply);
 }
 
-/* Credits that the call may count on: what is there, or is to come when others are done with. */
+/* Returns the credits on which the call can count. If other calls are queued, these are all granted
+ * credits, which return when the calls before it end. Otherwise they are the available credits. */
 static uint32_t credits_for(const struct requester *req)
 {
 	return TAILQ_EMPTY(&req->queue) ? credit_available(&req->credits) : req->credits.granted;
@@ -108,7 +112,7 @@ static struct conn_group_out group_of(struct weir_call *call)
 	};
 }
 
-/* Receives for its reply. */
+/* Reserves receives for the reply. */
 static bool take_receives(struct weir_call *call, uint32_t count)
 {
 	struct weir_conn *conn = call->conn;
@@ -166,8 +170,8 @@ bool call_prepare_group(struct weir_call *call)
 	if (!conn->v2->extends || call->avoids_extension ||
 	    !(engine->profile.extension & WEIR_EXTENSION_CONTINUATION))
 		return false;
-	/* What is placed directly goes with items and directions, or by explicit RDMA with all of
-	 * its call. */
+	/* Data that are placed directly go with items and directions. Otherwise the whole call goes
+	 * by explicit RDMA. */
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
 	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
 		return false;
@@ -205,7 +209,7 @@ static bool has_free(const struct mem_pool *pool, uint32_t count)
 	return pool->count - pool->in_use >= count;
 }
 
-/* Chunks for the call and for its reply. */
+/* Returns whether there are buffers for the chunks of a call and of its reply. */
 static bool has_chunks(const struct weir_engine *engine)
 {
 	return has_free(engine->long_pool, 2) &&
@@ -218,8 +222,8 @@ enum resend call_claim_credits(struct weir_call *call)
 
 	if (call->more == 0 || credit_available(credits) > call->more)
 		return RESEND_NOW;
-	/* What is in flight brings them, and the base may not find what it needs: this call has
-	 * what it needs else. */
+	/* Calls in flight will return credits. By the base protocol the call might not find the
+	 * buffers that it needs, whereas it has all other resources for several transmissions. */
 	if (credits->granted > call->more && !has_chunks(call_engine(call)))
 		return RESEND_LATER;
 	call_engine(call)->stats.fallbacks_credits++;
