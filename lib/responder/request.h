@@ -2,8 +2,10 @@
 #ifndef REQUEST_H
 #define REQUEST_H
 
-/* The functions of requests, by the file that has them. A step returns what it has come to (enum
- * request_next): request.c alone goes from one to the next. */
+/* Declares the functions of requests, grouped by the file that defines them. A step is a function
+ * that does one part of the work on a request and returns its result (enum request_next). Only
+ * request.c acts on results. The one exception is v2/protocol.c, which runs the steps that check a
+ * message of version 2. */
 
 #include <errno.h>
 
@@ -18,33 +20,37 @@ static inline bool request_can_reply_short(const struct weir_request *req)
 	return memcmp(&req->flags, &wanted, sizeof(wanted)) == 0;
 }
 
-/* What the binding says of the request's procedure. */
+/* Returns the properties that the binding gives the request's procedure. */
 static inline const struct weir_ulb_proc *request_ulb(const struct weir_request *req)
 {
 	return ulb_find(req->program->ulb, req->rpc.proc);
 }
 
-/* request.c: what a request does next */
+/* request.c: the state machine of a request */
 void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			  uint32_t inv_rkey);
-/* The same to a request that was taken for it. */
+/* Processes a message with a request object that was taken for it. */
 void request_receive(struct weir_request *req, struct weir_conn *conn, struct mem_buf *buf,
 		     uint32_t len);
-/* A call like the one before it, with 'seg' for its one Read chunk: its RPC header is taken, its
- * procedure is there. */
+/* Processes a call that matches the previous call of its request object and has 'seg' as its only
+ * Read chunk. The caller has decoded the RPC header and checked the procedure number. */
 void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segment *seg);
-/* The call ends without the program, or with an error. */
+/* Drops a request, or answers it with an error. 'next' is DROP, SEND_ERROR, or an error that
+ * request_put_error() encodes. */
 out_of_line void request_answer(struct weir_request *req, enum request_next next);
-/* The program's reply, where request_fast.c does not send it. 'conn' is NULL when it is gone. */
+/* Sends a reply that request_fast.c does not send. 'conn' is the connection of the request, or NULL
+ * if the connection has ended. */
 void request_reply(struct weir_request *req, struct weir_conn *conn);
-/* The reply's header is made: send it. */
+/* Sends a reply whose header is complete. */
 void request_send(struct weir_request *req);
-/* The bytes of an error are made: send it. Those of an RPC reply are kept as one, too. */
+/* Sends the error that is encoded in req->error. If the error is an RPC reply and the request has
+ * an entry in the duplicate request cache, the cache keeps the error as the reply. */
 void request_send_error(struct weir_request *req);
 void request_release(struct weir_request *req);
-/* Give back the messages of a group that is not complete. */
+/* Drops the open group of transmissions: releases its request, which returns the messages. */
 void request_drop_group(struct responder *responder);
-/* Requests are free: messages that wait get them, one a connection in turn. */
+/* Gives free request objects to messages that wait for one, round-robin: one message for each
+ * connection. */
 void request_pool_serve(struct request_pool *pool);
 
 /* Takes a request object that was never used, and sets the callbacks of its waiters. Returns NULL
@@ -82,24 +88,27 @@ static inline void request_put_free(struct weir_request *req)
 }
 
 /* request_pool.c: request objects, and messages that wait for them */
-/* The engine's, with the first connection, where receives are shared; else one for this connection.
- */
+/* Returns a pool and adds a reference to it. If receives are shared, all connections of the engine
+ * share one pool, which the first connection creates. Otherwise, each connection has its own pool.
+ * Returns NULL if there is no memory. */
 struct request_pool *request_pool_get(struct weir_engine *engine, uint32_t credits);
 void request_pool_put(struct request_pool *pool);
-/* A request that was never used; NULL: there is none left. */
+/* Returns a request object that was never used, or NULL if none is left. */
 struct weir_request *request_pool_next(struct request_pool *pool);
-/* Programs that are gone may have left templates behind, and others come where they were: these
- * have a higher serial than all that were there before. */
+/* Clears the templates of all requests of the pool if 'programs' is newer than all earlier tables
+ * of the pool. Templates may contain the address of a table that was freed, and a newer table may
+ * have the same address. The newer table has a higher serial. */
 void request_pool_forget_templates(struct request_pool *pool, const struct program_table *programs);
-/* The next responder in turn whose message may have a request. */
+/* Returns the next responder, round-robin, whose backlog may get a request object. Returns NULL if
+ * there is no such responder, or no object is free. */
 struct responder *request_pool_waiting(struct request_pool *pool);
-/* Behind those that wait already: their order is kept. */
+/* Appends a message to the backlog of its connection, so that messages keep their order. */
 void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len);
 struct mem_buf *responder_take_from_backlog(struct responder *responder);
 void responder_drop_backlog(struct responder *responder);
 
-/* request_recv.c: a step: the message is judged as one of version 1. BEGIN, SHAPED, or what answers
- * it. */
+/* request_recv.c: a step. Checks a message as one of version 1. Returns BEGIN, SHAPED, or what
+ * answers the message. */
 enum request_next request_judge(struct weir_request *req);
 /* Counts a call whose header was accepted. */
 static inline void request_count_call(struct weir_conn *conn)
@@ -116,7 +125,8 @@ static inline void request_count_refused(struct weir_engine *engine, uint32_t re
 		reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
 }
 
-/* request_quota.c: what a connection and its peer hold of each pool, and may hold (quota.h) */
+/* request_quota.c: quotas (quota.h). Returns whether a request of the responder may take 'need' of
+ * the 'free' units of a pool. A refusal is counted only if the pool has enough free units. */
 static inline bool request_may_take(const struct responder *responder, enum engine_quota quota,
 				    uint64_t free, uint64_t need)
 {
@@ -127,10 +137,9 @@ static inline bool request_may_take(const struct responder *responder, enum engi
 	return may;
 }
 
-/*
- * Whether its peer holds so much that it could not take 'need' of the pool's 'count' even if nobody
- * else held anything. It then waits for itself, and others need not wait behind it.
- */
+/* Returns whether the peer holds so much that it could not take 'need' of the pool's 'count' units
+ * even if nobody else held any. A request of such a peer waits for what the peer itself holds, so
+ * requests of other peers need not wait for it. */
 static inline bool request_exceeds_quota(const struct responder *responder, enum engine_quota quota,
 					 uint64_t count, uint64_t need)
 {
@@ -157,14 +166,16 @@ static inline void request_count(struct responder *responder, enum engine_quota 
 		responder->account->used.n[quota] += (uint64_t)change;
 }
 
-/* Count buffers of bulk_pool that a request took for its chunks; negative: that it gave back. */
+/* Counts buffers of bulk_pool that a request took for its chunks. If 'change' is negative, it
+ * counts buffers that the request returned. */
 static inline void request_count_bulk(struct weir_request *req, int64_t change)
 {
 	req->nbulk = (uint32_t)(req->nbulk + change);
 	request_count(req->responder, ENGINE_QUOTA_BULK, change);
 }
 
-/* Count one buffer that a request with an engine took. */
+/* Counts one buffer of bulk_pool that a request took for a chunk. The engine of the request must
+ * exist. */
 static inline void request_count_one_bulk(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -174,7 +185,8 @@ static inline void request_count_one_bulk(struct weir_request *req)
 	responder->account->used.n[ENGINE_QUOTA_BULK]++;
 }
 
-/* When it has no chunks any more: it has some that count, so that its engine is there. */
+/* Ends the count of all buffers that a request took for its chunks. At least one buffer must be
+ * counted, which implies that the engine of the request exists. */
 static inline void request_count_no_chunks(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -231,7 +243,8 @@ int request_list_read_chunks(struct weir_request *req);
 int request_place_item(struct weir_request *req, uint32_t i);
 /* Does the same for all items, if the program was not asked yet. Returns 0 or -EINVAL. */
 int request_place_items(struct weir_request *req);
-/* A binding says how many items are eligible; more is a violation (RFC 8166 section 6.1). */
+/* Returns whether the call has at most as many items as the binding says are eligible. More items
+ * are a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
 {
 	return req->nchunks - req->hdr.has_position_zero <= request_ulb(req)->arg_items_max;
@@ -245,11 +258,11 @@ static inline bool request_items_allowed(const struct weir_request *req)
 					  req->nchunks == req->hdr.has_position_zero);
 }
 
-/* request_pull.c: the pull of these chunks */
+/* request_pull.c: the pull of the listed chunks */
 /* A step. Returns GO_ON if the stage has nothing left to read, WAIT if the request waits for a
  * buffer, for the send queue or for its READs, or else what answers the call. */
 enum request_next request_read_stage(struct weir_request *req);
-/* Do what conn_protocol.reads_begin() and reads_next() do, for the Read list. */
+/* These functions do what conn_protocol.reads_begin() and reads_next() do, for the Read list. */
 void request_reads_begin(const struct weir_request *req, union request_reads *it);
 bool request_reads_next(const struct weir_request *req, union request_reads *it,
 			struct rdma1_read_segment *seg);
@@ -261,12 +274,12 @@ static inline enum request_next request_cant_pull(const struct weir_request *req
 								     : REQUEST_CANT_PULL;
 }
 
-/* request_args.c: the decoder over what was pulled */
-/* A step. Sets the decoder to the start of the Payload stream, which has arrived without its items.
- */
+/* request_args.c: the decoder of the data that were pulled */
+/* A step. Sets the decoder to the start of the Payload stream, which has arrived without its
+ * items. */
 void request_open_stream(struct weir_request *req);
-/* A step for when the items have arrived, too. Makes the list of parts of the unreduced Payload
- * stream, and sets the decoder to its start. Returns GO_ON, or what answers the call. */
+/* A step that runs when the items have arrived, too. Makes the list of parts of the unreduced
+ * Payload stream, and sets the decoder to its start. Returns GO_ON, or what answers the call. */
 enum request_next request_join_items(struct weir_request *req);
 /* Sets the decoder to the start of arguments that are in parts. */
 void request_read_parts(struct weir_request *req);
@@ -275,18 +288,27 @@ int request_collect_read_chunks(struct weir_request *req);
 /* Sets the decoder to the start of the message or of the parts. */
 void request_restart_args(struct weir_request *req);
 
-/* request_rpc_header.c: a step: decode the RPC header at the start of 'in' and find the program.
- * GO_ON, or what answers the call. */
+/* request_rpc_header.c: a step. Decodes the RPC header at the start of 'in' and finds the program.
+ * Returns GO_ON, or what answers the call. */
 enum request_next request_find_program(struct weir_request *req, struct weir_xdr_in *in);
-/* The same of a call that is all here, from the end of its transport header. '*is_shaped' becomes
- * false where the RPC header is one that request_fast.c does not know. */
+/* Does the same for a call that needs no pull: its RPC header follows the transport header. Sets
+ * '*is_shaped' to false if request_fast.c does not know RPC headers of this form. */
 enum request_next request_find_inline(struct weir_request *req, bool *is_shaped);
 
-/* request_drc.c: duplicates */
-/* A step: look the call up. GO_ON: the program is to get it, as no call like it came before.
- * WAIT_REPLAY, or what answers it. */
+/* request_drc.c: duplicates of calls */
+/*
+ * A step. Looks the call up in the duplicate request cache. Returns:
+ * - GO_ON if the program must get the call: it is new, or its procedure is idempotent
+ * - WAIT_REPLAY if the program is already processing the same call
+ * - otherwise, what answers or ends the call
+ */
 enum request_next request_look_up(struct weir_request *req);
-/* A step: the reply to a call like this one, which is in these pieces, is its reply, too. */
+/*
+ * A step. Answers a duplicate with the reply to the same call, which is in 'pieces'. Returns:
+ * - REPLY
+ * - SYSTEM_ERROR if the cache did not keep the reply ('npieces' is 0)
+ * - END if no buffer is available. The connection then ends.
+ */
 enum request_next request_replay(struct weir_request *req, const struct piece *pieces,
 				 uint32_t npieces);
 /* Takes one of the duplicates that wait for the reply of this entry. Returns NULL if none is left.
@@ -306,11 +328,18 @@ void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
 			const struct piece *pieces, uint32_t npieces);
 
 /* request_buffers.c */
-/* A buffer for a reply of 'bytes', headroom apart, and the encoder on it. */
+/* Takes a buffer for a reply of 'bytes' bytes in addition to the headroom, and initializes the
+ * encoder on it. Returns false if the reply cannot have such a buffer, at least at the moment. */
 bool request_take_buffer(struct weir_request *req, uint64_t bytes);
-/* Buffers of ours for the chunks in 'which', one bit each: all of them, or none and a place in the
- * queue, so that no two requests can each hold what the other waits for. 0; -EAGAIN: waits;
- * -ENOBUFS: too many do; -EFBIG: it can never have them. */
+/*
+ * Takes bulk buffers for the chunks in 'which', which has one bit for each chunk. The request gets
+ * all of these buffers, or it gets none and enters the wait queue. Therefore, no two requests can
+ * each hold what the other waits for. Returns:
+ * - 0
+ * - -EAGAIN if the request waits
+ * - -ENOBUFS if too many requests wait already
+ * - -EFBIG if the request can never have the buffers
+ */
 int request_own_buffers(struct weir_request *req, uint32_t which);
 static inline void request_begin_results(struct weir_request *req)
 {
@@ -321,8 +350,8 @@ static inline void request_begin_results(struct weir_request *req)
 	req->piece_start = 0;
 }
 
-/* The pieces of a reply. They are set field by field: a piece has no other fields, and what lies
- * there is not cleared first. */
+/* Sets a piece of a reply. The function sets each field of the piece, so that the piece need not be
+ * cleared before. */
 static inline void request_set_piece(struct piece *piece, uint8_t *base, uint32_t len,
 				     enum piece_kind kind, uint32_t lkey, uint32_t op)
 {
@@ -359,30 +388,34 @@ static inline void request_close_piece(struct weir_request *req)
 /* request_reply.c: steps of a reply */
 /* Returns what the reducer needs to know of the request and its reply. */
 struct reduce_reply_in request_reply_in(struct weir_request *req);
-/* Lay it out with the reducer. TRANSMIT; WAIT_RESERVE; or what answers the call. */
+/* Lays out the reply with the reducer. Returns TRANSMIT, WAIT_RESERVE, or what answers the call. */
 enum request_next request_plan(struct weir_request *req);
-/* Lays out a reply. One that has a shape (request_shape.h) is sent at once if the driver can do
- * that. Returns END if it is sent, or else as request_plan(). */
+/* Lays out a reply. If the reply has a shape (request_shape.h) and the driver can send it at once,
+ * it is sent at once. Returns END if the reply was sent, and otherwise what request_plan()
+ * returns. */
 enum request_next request_lay_out(struct weir_request *req, struct weir_conn *conn);
 /* Does what conn_protocol.plan_reply() does, for a reply whose header the reducer makes. */
 int request_reduce(struct weir_request *req);
-/* Do what conn_protocol.plan_shape() and reduce() do, for headers of version 1. */
+/* These functions do what conn_protocol.plan_shape() and reduce() do, for headers of version 1. */
 bool request_plan_base_shape(struct weir_request *req);
 int request_reduce_base(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
 			uint32_t size, struct reduce_xfer *xfers, struct reduce_reply_plan *plan);
-/* Returns the first key that the call names if the peer takes it as invalidated, or else 0. */
+/* Returns the first key that the call names, or 0 if there is none or the connection has no remote
+ * invalidation. */
 uint32_t request_key_to_end(const struct weir_request *req);
-/* Send what is laid out. GO_ON: it is on its way; WAIT; or END. */
+/* Sends a reply that is laid out. Returns GO_ON if its Send was queued, WAIT if the reply waits for
+ * room in the send queue or for a buffer, or END if the connection failed. */
 enum request_next request_transmit(struct weir_request *req);
-/* The connection is gone, or has ended: no reply is sent. */
+/* Returns whether no reply can be sent, because the request has no connection or the connection
+ * cannot send. */
 static inline bool request_is_gone(const struct weir_request *req)
 {
 	return !req->responder->conn || !conn_can_send(req->responder->conn);
 }
 
-/* The reply is made but for a buffer, which it waits for. */
+/* Enters the queue for a buffer of the reserve. The reply is complete except for this buffer. */
 void request_wait_reserve(struct weir_request *req);
-/* Note when a request began to wait for a buffer. responder_events.c ends the connection if the
+/* Notes when a request began to wait for a buffer. responder_events.c ends the connection if the
  * wait takes too long. */
 static inline void request_note_wait(struct weir_request *req)
 {
@@ -393,15 +426,15 @@ static inline void request_note_wait(struct weir_request *req)
 }
 
 /* request_error.c */
-/* Puts the bytes of an error to req->error: of what a step has come to, or of a reply of RPC. */
+/* These functions encode an error in req->error: the error of a step, or an RPC reply. */
 void request_put_error(struct weir_request *req, enum request_next which);
 void request_put_accept_stat(struct weir_request *req, enum weir_rpc_accept_stat stat);
 void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);
-/* Notes that req->error has so many bytes, which are a transport header and all of the answer. */
+/* Notes that req->error has 'bytes' bytes, which are a transport header and the entire answer. */
 static inline void request_note_error_header(struct weir_request *req, uint32_t bytes)
 {
-	/* A reply that could not be planned has left it: the error's header goes to the buffer of
-	 * the message. */
+	/* A reply that could not be planned may have left this buffer. The header of the error does
+	 * not need it, because it is copied to the buffer of the reply. */
 	if (req->header_buf)
 		mem_pool_put(req->header_buf);
 	req->header_buf = NULL;
@@ -409,19 +442,20 @@ static inline void request_note_error_header(struct weir_request *req, uint32_t 
 	req->error_is_header = true;
 }
 
-/* A step: make a message of them. REPLY, TRANSMIT or WAIT_RESERVE. */
+/* A step. Makes a message of the error. Returns REPLY, TRANSMIT or WAIT_RESERVE. */
 enum request_next request_lay_error(struct weir_request *req);
 
 /* request_release.c: what a request holds */
-/* Whatever it is, all of it goes back, and it waits for nothing. */
+/* Returns all that a request holds, and removes the request from all wait queues. */
 void request_give_back(struct weir_request *req);
-/* Its buffers, but for the message. */
+/* Returns the buffers of a request, except for the message. */
 void request_put_bufs(struct weir_request *req);
-/* Its receive, or receives, when there is no connection to give them back to. */
+/* Returns the receives of a request that has no connection. */
 void request_put_message(struct weir_request *req);
-/* They outlast the connection. */
+/* Keeps the receives of a request, which are needed after the end of the connection. */
 void request_keep_message(struct weir_request *req, struct weir_conn *conn);
-/* Whether it has nothing but what a request takes that is answered at once, and ends for nobody. */
+/* Returns whether a request holds only what each request takes that is answered at once, and no
+ * message waits for its request object. */
 static inline bool request_has_little(const struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
@@ -435,7 +469,8 @@ static inline bool request_has_little(const struct weir_request *req)
 	       req->state != REQUEST_REPLYING && responder->engine->waking != &req->buf_waiter;
 }
 
-/* It outlasts the upcall of its message. Until its end it is in its responder's list. */
+/* Adds a request that outlasts the upcall of its message to the list of its responder. The request
+ * is in this list until its end. */
 static inline void request_enlist(struct weir_request *req)
 {
 	if (!req->outstanding.le_prev)
@@ -456,7 +491,7 @@ static inline void request_put_buf(struct mem_buf **buf)
 	}
 }
 
-/* The buffers that its Read chunks were pulled to. */
+/* Returns the buffers that the Read chunks of a request were pulled to, and ends its pull. */
 static inline void request_put_chunks(struct weir_request *req)
 {
 	for (uint32_t i = 0; i < req->nchunks; i++)

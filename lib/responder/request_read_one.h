@@ -2,13 +2,13 @@
 #ifndef REQUEST_READ_ONE_H
 #define REQUEST_READ_ONE_H
 
-/* A step: a call with one Read chunk of one segment, which is neither empty nor at Position Zero,
- * is read in one pass where it has to wait for nothing. */
+/* A step that reads the item of a call in one pass, if the call has to wait for nothing. The call
+ * has one Read chunk of one segment, which is neither empty nor at Position Zero. */
 
 #include "request.h"
 #include "xdr_ref.h"
 
-/* request_list_chunks() of such a call. */
+/* Does what request_list_chunks() does, for such a call. */
 static inline void request_list_one(struct weir_request *req, const struct rdma1_read_segment *seg,
 				    uint32_t header_bytes)
 {
@@ -21,9 +21,9 @@ static inline void request_list_one(struct weir_request *req, const struct rdma1
 	req->stream_bytes = req->msg_bytes - header_bytes;
 }
 
-/* An item that could have come inline goes to a buffer for a message, of which there are many,
- * while half of them are free: programs that keep short calls for a while keep as many as when they
- * came inline. */
+/* Returns the pool of the buffer for the item. If the item could have been sent inline and half of
+ * the message buffers are free, the item gets one of these, because there are many. Therefore, a
+ * program that keeps short calls for a while can keep as many as with inline items. */
 static inline struct mem_pool *request_pool_for(const struct weir_engine *engine,
 						uint32_t len_bytes)
 {
@@ -35,8 +35,8 @@ static inline struct mem_pool *request_pool_for(const struct weir_engine *engine
 		       : engine->bulk_pool;
 }
 
-/* Where the one item goes, and it is admitted, as request_read_stage() would have it. 0; 1: that is
- * to see to it; -EINVAL. */
+/* Finds the memory for the item and admits the request, as request_read_stage() would do. Returns
+ * 0, 1 if request_read_stage() has to do this, or -EINVAL if the program's memory is not valid. */
 static inline int request_place_one(struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
@@ -64,16 +64,17 @@ static inline int request_place_one(struct weir_request *req)
 	return 0;
 }
 
-/* All of the item is here at once, if the driver can do that, and the arguments are as they have to
- * be. False: it is to be pulled. */
+/* Reads the item at once and sets the decoder to the arguments. Returns false if the item has to be
+ * pulled, because the driver cannot read it at once or because its position does not fit the
+ * arguments. */
 static inline bool request_read_direct(struct weir_request *req, const struct rdma1_segment *seg,
 				       const uint8_t *args)
 {
 	const struct reassemble_chunk *chunk = &req->chunks[0];
 	const struct fabric_sge sge = {chunk->dst, chunk->len_bytes, chunk->lkey};
 
-	/* The RPC header was decoded as if nothing had been taken out of it, nor had its count
-	 * word. */
+	/* The RPC header was decoded on the assumption that the item and the count word before it
+	 * are not part of the header. */
 	if (args > req->stream + chunk->position - WEIR_XDR_UNIT)
 		return false;
 	req->nparts = reassemble_one(req->stream, req->stream_bytes, chunk, req->parts);
@@ -84,12 +85,12 @@ static inline bool request_read_direct(struct weir_request *req, const struct rd
 	return true;
 }
 
-/* The request is PULL_ITEMS. GO_ON: all arguments are there. PULL_ON: request_read_stage() has to
- * read them, and 'pull_bytes' says how many bytes. Else what answers the call. */
+/* The state of the request is PULL_ITEMS. Returns GO_ON if all arguments have arrived, PULL_ON if
+ * request_read_stage() has to read the 'pull_bytes' of the item, or else what answers the call. */
 static hot_inline enum request_next request_read_one(struct weir_request *req,
 						     const struct rdma1_read_segment *seg)
 {
-	const uint8_t *args = req->args.p; /* which the program may read on from */
+	const uint8_t *args = req->args.p; /* saved, because arg_sink may move the decoder */
 	int rc = request_place_one(req);
 
 	if (unlikely(rc < 0))
@@ -99,7 +100,7 @@ static hot_inline enum request_next request_read_one(struct weir_request *req,
 		return REQUEST_GO_ON;
 	}
 	req->nparts = 0;
-	req->pull_bytes = seg->target.length; /* wherever it goes */
+	req->pull_bytes = seg->target.length; /* for any destination */
 	return REQUEST_PULL_ON;
 }
 

@@ -3,20 +3,22 @@
 #define REQUEST_SHAPE_H
 
 /*
- * Replies of a shape (lib/proto/shape.h): without chunks, or with one item that goes to the one
- * Write segment of the call. Such a reply needs no plan of the reducer, which would come to the
- * same.
+ * Replies that have a shape (lib/proto/shape.h). Such a reply has no chunks, or it has one item
+ * that is written to the only Write segment of the call. It needs no plan of the reducer, whose
+ * result would be the same.
  *
- * The shape is a constant in each use. So is 'extra', the bytes that are left in front of a header
- * of version 1 for a header of version 2 to be written over it: version 1 does not pay for it.
+ * The shape is a constant in each use. 'extra' is a constant, too. It is the number of bytes that
+ * remain free before a header of version 1, so that a header of version 2 can be written over it.
+ * With a constant, version 1 has no cost of that.
  *
- * 'conn' is the request's connection. It is passed, since it would be loaded again after each store
- * through a pointer to bytes.
+ * 'conn' is the connection of the request. It is an argument, because otherwise it would be loaded
+ * again after each store through a pointer to bytes.
  */
 
 #include "request.h"
 
-/* Where receives are shared, the grant is decided once, as it is accounted for. */
+/* Returns the grant of the reply if receives are shared. It is computed only once for each reply,
+ * because it is counted. */
 static inline uint32_t request_grant_share(struct weir_request *req, struct weir_conn *conn)
 {
 	if (req->credit == 0)
@@ -38,14 +40,14 @@ static inline uint32_t request_bytes_behind(const struct weir_request *req, uint
 	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 }
 
-/* The call offers no memory for results, and the reply has no item. */
+/* Returns whether the call offers no memory for results, and the reply has no item. */
 static inline bool request_has_no_chunks(const struct weir_request *req)
 {
 	return (req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0;
 }
 
-/* The reply has one item and nothing behind it, the call has one Write segment, and the item goes
- * there. */
+/* Returns whether the reply has one item and nothing after it, the call has only one Write segment,
+ * and the item can be written there. */
 static inline bool request_fills_chunk(const struct weir_request *req, const struct weir_conn *conn,
 				       uint32_t extra)
 {
@@ -60,7 +62,8 @@ static inline bool request_fills_chunk(const struct weir_request *req, const str
 		!rpc_auth_forbids_reduction(&req->rpc.cred));
 }
 
-/* The segment of the chunk as it goes back: with the bytes that were written. */
+/* Returns the segment of the chunk as the reply lists it, with the number of bytes that are
+ * written. */
 static inline struct rdma1_segment request_chunk(const struct weir_request *req, enum shape shape)
 {
 	struct rdma1_segment seg = {0};
@@ -72,8 +75,8 @@ static inline struct rdma1_segment request_chunk(const struct weir_request *req,
 	return seg;
 }
 
-/* Record the plan of a reply of a shape. Its item is written already, or is listed as a transfer.
- */
+/* Records the plan of a reply that has a shape. The caller has written its item already, or lists
+ * it as a transfer. */
 static inline void request_note_shape(struct weir_request *req, uint32_t header_bytes,
 				      bool has_chunk)
 {
@@ -101,7 +104,8 @@ static hot_inline void request_lay_out_shape(struct weir_request *req, struct we
 		     &seg);
 }
 
-/* Lay out a reply that may be queued. False: it has no shape, and nothing was done. */
+/* Lays out a reply that may be queued. If the reply has no shape, the function does nothing and
+ * returns false. */
 static hot_inline bool request_plan_shape(struct weir_request *req, struct weir_conn *conn,
 					  uint32_t extra)
 {
