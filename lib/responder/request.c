@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The owner of a request's state machine. Each step does its part and returns what it has come to
- * (enum request_next in lib/conn/protocol.h). This file alone stores the state, goes from one step
- * to the next, continues requests that have waited, and releases them.
+ * The state machine of a request. Each step does its part and returns its result (enum request_next
+ * in lib/conn/protocol.h). Only this file stores the state, calls the next step, continues requests
+ * that have waited, and releases requests.
  *
- * The steps of a call are request_recv.c, request_chunks.c, request_pull.c, request_args.c,
- * request_rpc_header.c and request_drc.c, those of its reply request_error.c and request_reply.c,
- * and the last one is request_release.c. Version 2 has steps of its own, which are reached through
- * conn_protocol. request_fast.c carries the most common requests through in one pass, stores their
- * state itself, and leaves all others to this file.
+ * The steps of a call are in request_recv.c, request_chunks.c, request_pull.c, request_args.c,
+ * request_rpc_header.c and request_drc.c. The steps of its reply are in request_error.c and
+ * request_reply.c, and the last step is in request_release.c. Version 2 has steps of its own, which
+ * are called through conn_protocol. request_fast.c completes the most common requests in one pass,
+ * stores their state itself, and passes all others to this file.
  */
 #include "request_read_one.h"
 
@@ -22,7 +22,7 @@ static void act(struct weir_request *req, enum request_next next);
 
 static void stage_done(struct weir_request *req);
 
-/* Its Send is done, or the last READ of a stage. */
+/* Runs when the Send of the reply or the last READ of a stage has completed. */
 static void on_tx(struct conn_tx *tx, int error)
 {
 	struct weir_request *req = (struct weir_request *)tx;
@@ -55,8 +55,8 @@ void request_pool_serve(struct request_pool *pool)
 {
 	struct responder *responder;
 
-	/* A request that is answered at once is released in here: a loop, so that the stack does
-	 * not grow with the backlog. */
+	/* If a request is answered at once, its release calls this function again. The loop ensures
+	 * that the stack does not grow with the backlog. */
 	if (pool->is_serving)
 		return;
 	pool->is_serving = true;
@@ -71,8 +71,9 @@ void request_pool_serve(struct request_pool *pool)
 
 /* ---- release ---- */
 
-/* With all that it may have, and what its release leads to. Callbacks may end other requests of the
- * responder here: without a connection, it lives as long as this one counts. */
+/* Releases all that a request may hold, and serves those who waited for it. Callbacks may end other
+ * requests of the responder here. A responder without a connection exists while this request counts
+ * in 'nbusy'. */
 static out_of_line void release_all(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -137,7 +138,8 @@ static out_of_line void reply_general(struct weir_request *req, struct weir_conn
 		act(req, next);
 }
 
-/* The reply of one that has an entry of the cache is made: keep it, and answer its duplicates. */
+/* Runs when the reply of a request with an entry of the cache is complete. Answers the duplicates
+ * of the call, and gives the reply to the cache. */
 static void keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
 	struct drc_entry *entry = req->replay;
@@ -145,7 +147,7 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 
 	req->replay = NULL;
 	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
-	/* An answer may bring one more duplicate. */
+	/* The answer to a duplicate may cause one more duplicate to be processed. */
 	while ((other = request_take_duplicate(entry))) {
 		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
@@ -153,7 +155,8 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 	request_keep_reply(req, entry, pieces, npieces);
 }
 
-/* The connection is gone, or there are no results, or the reply is to be kept. */
+/* Handles a reply if the connection has ended, there are no results, or the cache keeps the
+ * reply. */
 static out_of_line void reply_rare(struct weir_request *req)
 {
 	if (req->replay && req->reply && !req->out.failed) {
@@ -163,7 +166,8 @@ static out_of_line void reply_rare(struct weir_request *req)
 	if (request_is_gone(req) && !req->replay)
 		request_release(req);
 	else if (!req->reply || req->out.failed)
-		/* The program gave a bound and did not keep it, or made no results. */
+		/* The results are longer than the bound that the program gave, or there are
+		 * none. */
 		act(req, REQUEST_SYSTEM_ERROR);
 	else
 		reply_general(req, req->responder->conn);
@@ -189,7 +193,7 @@ void request_send_error(struct weir_request *req)
 		act(req, request_lay_error(req));
 }
 
-/* A buffer came back, and it is the turn of this reply. */
+/* Continues a reply that waited for a buffer. */
 static void resume_reply(struct weir_request *req)
 {
 	if (request_is_gone(req))
@@ -216,7 +220,8 @@ static out_of_line void dispatch_if_new(struct weir_request *req)
 		act(req, next);
 }
 
-/* 'shape' is what its template is then; 0: nothing of use. */
+/* Gives the call to the program. 'shape' is the shape in the template of the request, or 0 if the
+ * next call cannot use the template. */
 static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
 {
 	req->state = REQUEST_HANDLING;
@@ -228,7 +233,8 @@ static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
 	req->program->handle(req, req->program->arg);
 }
 
-/* A call that is all here, behind its header. */
+/* Gives a call that has arrived in full to the program. Its RPC header follows its transport
+ * header. */
 static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
 {
 	enum request_next next = request_find_inline(req, &is_shaped);
@@ -239,7 +245,7 @@ static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
 		dispatch(req, is_shaped ? request_judged_shape(req) : 0);
 }
 
-/* False: the call was answered. */
+/* Finds the program. Returns false if the call was answered instead. */
 static inline bool find_or_answer(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
@@ -250,12 +256,13 @@ static inline bool find_or_answer(struct weir_request *req)
 	return false;
 }
 
-/* The handler that waited for buffers is called again. */
+/* Calls a handler again that waited for buffers. */
 static void handle_again(struct weir_request *req)
 {
 	if (!req->args_released)
 		request_restart_args(req);
-	/* It was decoded before; without an engine there is nothing left to decode. */
+	/* The RPC header was decoded before. Without an engine, there are no arguments left to
+	 * decode. */
 	if (req->args_released || !req->msg || find_or_answer(req))
 		req->program->handle(req, req->program->arg);
 }
@@ -278,9 +285,9 @@ static bool begin_items(struct weir_request *req)
 	return false;
 }
 
-/* Runs when all items have arrived. The RPC header is decoded a second time: the first decoder
- * stood in the Payload stream without its items, where arg_sink may have read on. The program reads
- * its arguments from the parts, behind the same header. */
+/* Runs when all items have arrived. The RPC header is decoded a second time: the first decoder was
+ * in the Payload stream without its items, where arg_sink may have read more. The program reads its
+ * arguments from the parts, after the same header. */
 static void end_pull(struct weir_request *req)
 {
 	enum request_next next = request_join_items(req);
@@ -292,7 +299,7 @@ static void end_pull(struct weir_request *req)
 		dispatch(req, 0);
 }
 
-/* From where it is: its chunks are listed, or it has waited. */
+/* Reads a stage whose chunks are listed, or continues it after a wait. */
 static void pull_on(struct weir_request *req)
 {
 	enum request_next next = request_read_stage(req);
@@ -348,9 +355,9 @@ static hot_inline void read_one(struct weir_request *req, const struct rdma1_rea
 	act(req, next);
 }
 
-/* As pull(), of a call that has just come, with 'seg' for its one Read chunk, which is neither
- * empty nor at Position Zero: in one pass, where it is as most of them are and has to wait for
- * nothing. */
+/* Does what pull() does, for a call that has just arrived and has 'seg' as its only Read chunk,
+ * which is neither empty nor at Position Zero. In the common case, the call has to wait for nothing
+ * and is read in one pass. */
 static void pull_one(struct weir_request *req, const struct rdma1_read_segment *seg)
 {
 	struct weir_xdr_in in;
@@ -360,7 +367,8 @@ static void pull_one(struct weir_request *req, const struct rdma1_read_segment *
 	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 	if (!begin_items(req))
 		return;
-	/* For AUTH_NONE alone: the next call would be taken to have the same credential. */
+	/* Only with AUTH_NONE: a match of the next call with the template implies the same
+	 * credential. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, SHAPE_ONE_READ);
@@ -382,7 +390,8 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 
 /* ---- a call in several transmissions ---- */
 
-/* One without items waits for the buffer of what crosses from one to the next. */
+/* Waits for the buffer for data that cross from one transmission to the next. The call has no
+ * items. */
 static void join_group(struct weir_request *req)
 {
 	int rc = request_own_buffers(req, 1);
@@ -408,7 +417,7 @@ void request_drop_group(struct responder *responder)
 		request_release(req);
 }
 
-/* Its last transmission came, the message of 'last'. */
+/* Runs when the last transmission of the open group has arrived, which is the message of 'last'. */
 static void end_group(struct weir_request *last)
 {
 	struct responder *responder = last->responder;
@@ -422,7 +431,7 @@ static void end_group(struct weir_request *last)
 
 /* ---- what came, and what was waited for ---- */
 
-/* The header was accepted: on with what it lists. */
+/* Processes a call whose header was accepted, as its lists require. */
 static void begin(struct weir_request *req)
 {
 	struct rdma1_read_segment seg;
@@ -444,7 +453,7 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->template.shape = 0;
-	req->flags = (struct request_flags){0}; /* as its last one may have been */
+	req->flags = (struct request_flags){0}; /* the previous request may have set them */
 	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {
 		request_count_call(conn);
@@ -471,7 +480,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		request_receive(req, conn, buf, len);
 }
 
-/* There are places in the send queue. */
+/* Continues a request when the send queue has room. */
 static void on_room(struct conn_waiter *waiter)
 {
 	struct weir_request *req =

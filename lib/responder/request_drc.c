@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls of procedures that their program declares not to be idempotent: each is looked up in the
- * duplicate request cache before the program gets it (RFC 8166 section 4.5.3: a requester that has
- * lost its connection sends its calls again).
+ * Processes calls of procedures that their program declares not to be idempotent. Each such call is
+ * looked up in the duplicate request cache before the program gets it, because a requester that has
+ * lost its connection sends its calls again (RFC 8166 section 4.5.3).
  *
- * One that is new is carried out, and its reply kept when it is made, whether there is still a
- * connection to send it on or not. One that was carried out is answered from the cache: its reply
- * is laid out in a buffer of this request, whose own chunks say how it travels. One that is being
- * carried out waits (DUPLICATE) and is answered with the other.
+ * - A new call is carried out. Its reply is kept when it is complete, even if there is no
+ *   connection to send it on.
+ * - A call that was carried out is answered from the cache. The reply is laid out in a buffer of
+ *   the new request, whose own chunks determine how the reply is sent.
+ * - A call that is being carried out waits (DUPLICATE) and is answered together with the first one.
  */
 #include "request.h"
 
@@ -17,8 +18,8 @@
 
 #include "seeded_bugs.h"
 
-/* All arguments as one stream, however they came: an item with its padding is as it would have been
- * inline. */
+/* Hashes all arguments as one stream, whichever way they arrived. An item and its padding are
+ * hashed as if they had been inline. */
 static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in *args)
 {
 	static const uint8_t zeros[4];
@@ -34,11 +35,10 @@ static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in 
 	}
 }
 
-/*
- * Who calls by this connection, as the transport says. Over shm, programs trust the user and the
- * groups more than the credential, and what they allow goes by them. The address does not
- * distinguish users: processes of other PID namespaces share one, and each PID is assigned again.
- */
+/* Hashes the identity of the caller on this connection, as the transport reports it. Over shm,
+ * programs trust the user and the groups more than the credential, and base their decisions on
+ * them. The address does not distinguish users: processes of other PID namespaces share an address,
+ * and each PID is reused. */
 static void hash_caller(const struct responder *responder, uint8_t *hash)
 {
 	const struct weir_peer *who = &responder->conn->identity;
@@ -62,7 +62,7 @@ static void hash_caller(const struct responder *responder, uint8_t *hash)
 	crypto_generichash_final(&state, hash, DRC_HASH_BYTES);
 }
 
-/* Once for each connection. */
+/* Returns the caller on a connection. The hashes are computed only once for each connection. */
 static const struct request_caller *caller_of(struct responder *responder)
 {
 	struct request_caller *caller = &responder->caller;
@@ -81,7 +81,7 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 {
 	struct responder *responder = req->responder;
 	const struct weir_rpc_auth *cred = &req->rpc.cred;
-	/* What GSS puts there is new with each message (RFC 2203 section 5.3.1). */
+	/* The credential of GSS is different in each message (RFC 2203 section 5.3.1). */
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
 	const uint32_t words[] = {
 		req->rpc.prog,
@@ -103,8 +103,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
 }
 
-/* Lay the reply out in a buffer of the request: what was encoded, then the items. False: there is
- * no buffer. */
+/* Lays the reply out in a buffer of the request: first the encoded parts, then the items. Returns
+ * false if no buffer is free. */
 static bool copy_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
 	uint64_t bytes = 0;
@@ -141,18 +141,18 @@ enum request_next request_replay(struct weir_request *req, const struct piece *p
 				 uint32_t npieces)
 {
 	req->responder->engine->stats.replays++;
-	/* It was carried out, and nobody knows any more what came of it. */
+	/* The call was carried out, but its reply was not kept. */
 	if (npieces == 0)
 		return REQUEST_SYSTEM_ERROR;
 	if (copy_reply(req, pieces, npieces))
 		return REQUEST_REPLY;
-	/* To be asked for once more, on another connection, when there are buffers (RFC 8166
-	 * section 4.5.4). */
+	/* The requester can send the call again on another connection, when buffers are free (RFC
+	 * 8166 section 4.5.4). */
 	conn_fail(req->responder->conn, -ENOBUFS);
 	return REQUEST_END;
 }
 
-/* A call that did not come before. */
+/* Adds an entry for a new call. */
 static enum request_next note_new(struct weir_request *req, const struct drc_key *key)
 {
 	struct responder *responder = req->responder;
@@ -160,7 +160,7 @@ static enum request_next note_new(struct weir_request *req, const struct drc_key
 	req->op = 0;
 	if (request_may_take(responder, ENGINE_QUOTA_REPLAYS, drc_left(responder->drc), 1))
 		req->replay = drc_add(responder->drc, key, responder->caller.peer);
-	if (!req->replay) { /* it can't be seen to that it is carried out once */
+	if (!req->replay) { /* without an entry, the call might be carried out twice */
 		responder->engine->stats.replays_refused++;
 		return REQUEST_SYSTEM_ERROR;
 	}

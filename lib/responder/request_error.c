@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Replies that are errors, of RPC or of the transport. Each is a few words, made at once and kept
- * in the request until there is a buffer to send it in: a requester must learn that there will be
- * no other answer (RFC 8166 section 4.5.4), also where the send pool is dry.
- */
+/* Replies that are errors, of RPC or of the transport. An error is a few words. It is encoded at
+ * once and kept in the request until a buffer for its Send is free, even if the send pool is empty:
+ * a requester must learn that there will be no other answer (RFC 8166 section 4.5.4). */
 #include "request_shape.h"
 #include "reserve.h"
 
@@ -23,7 +21,7 @@ enum request_next request_lay_error(struct weir_request *req)
 	req->error_bytes = 0;
 	if (!req->error_is_header) {
 		req->flags.can_reply_fast =
-			false; /* it may have waited, which its release is to end */
+			false; /* the error may have waited, and the release must end the wait */
 		weir_xdr_put_opaque_fixed(&req->out, req->error, bytes);
 		return REQUEST_REPLY;
 	}
@@ -70,7 +68,7 @@ void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
 	put_rpc_error(req, &reply);
 }
 
-/* Of a version of RPC or of a program: the range that there is. */
+/* Encodes the supported range of versions of RPC or of the program. */
 static void put_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
 {
 	const struct weir_rpc_reply_header reply = {
@@ -107,8 +105,8 @@ static void put_not_found(struct weir_request *req)
 
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
 
-/* RDMA_ERROR (RFC 8166 section 4.5): header only. In a header of version 2, ERR_CHUNK is
- * RDMA2_ERR_BAD_XDR. */
+/* Encodes RDMA_ERROR (RFC 8166 section 4.5), which is only a header. In a header of version 2,
+ * ERR_CHUNK means RDMA2_ERR_BAD_XDR. */
 static void put_transport_error(struct weir_request *req, enum request_next which)
 {
 	struct weir_conn *conn = req->responder->conn;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path of a request: one pass from the delivery of its message to its reply. What is not
- * covered here takes the general path (request.c).
+ * The fast path of a request: one pass from the delivery of its message to its reply. Requests that
+ * this file does not cover take the general path (request.c).
  *
- * Calls: most have the shape (lib/proto/shape.h) and the program of the call that their request
- * object had before, and AUTH_NONE. All of that is compared. What is equal was checked and decoded
- * for the call before, and is not written again. request.c leaves behind what the next call is
- * compared with.
+ * Most calls have the same shape (lib/proto/shape.h) and the same program as the previous call of
+ * their request object, and AUTH_NONE. This file compares all of that. The parts of a call that are
+ * equal were checked and decoded for the previous call, and are not written again. request.c stores
+ * the data that the next call is compared with.
  *
- * Replies: the request has waited for nothing, the connection is clear (conn.h), and the reply has
- * a shape (request_shape.h).
+ * A reply is sent here if its request has waited for nothing, the connection is clear (conn.h), and
+ * the reply has a shape (request_shape.h).
  */
 #include "request_shape.h"
 
@@ -17,9 +17,14 @@
 
 /* ---- replies ---- */
 
-/* Whether the reply changes no account: it grants what the reply before it did, the driver is still
- * delivering the receive of its call (conn.h), and nobody waits for what its release gives back. In
- * most cases so it is, and only the Send and the release are left to do. */
+/*
+ * Returns whether the reply changes no account. This is true if all of these conditions hold:
+ * - the reply grants the same credits as the previous reply
+ * - the driver is still delivering the receive of the call (conn.h)
+ * - nobody waits for what the release of the request returns
+ *
+ * Most replies meet these conditions, and then only the Send and the release have to be done.
+ */
 static inline bool grant_unchanged(const struct weir_request *req,
 				   const struct responder *responder, const struct weir_conn *conn)
 {
@@ -30,8 +35,9 @@ static inline bool grant_unchanged(const struct weir_request *req,
 	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* request_release() of a request whose receive was given back. If 'is_short', the call came without
- * chunks. 'is_short' and 'grant_unchanged' are constants, here and below. */
+/* Does what request_release() does, for a request whose receive was returned. If 'is_short' is
+ * true, the call had no chunks. 'is_short' and 'grant_unchanged' are constants, here and in the
+ * functions below. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;
@@ -63,7 +69,7 @@ static inline uint32_t fast_reply_grant(const struct weir_request *req, struct r
 				  responder->credits.limit);
 }
 
-/* The driver can't send the reply now: it is queued. */
+/* Queues a reply that the driver cannot send at the moment. */
 static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, bool has_chunk)
 {
 	request_note_shape(req, header_bytes, has_chunk);
@@ -73,7 +79,8 @@ static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, b
 	request_send(req);
 }
 
-/* Write the item to its chunk. False: it can't be done now, and was not. */
+/* Writes the item to its chunk. If the driver cannot do that at the moment, the function does
+ * nothing and returns false. */
 static inline bool write_item(const struct weir_request *req, const struct weir_conn *conn,
 			      const struct rdma1_segment *seg)
 {
@@ -84,14 +91,15 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 }
 
 /*
- * Send a reply of a shape.
+ * Sends a reply that has a shape.
  *
- * The header is made before the item is written. The message is sent by loads that are wider than
- * the stores which made it, and these loads wait until the stores have reached the cache: behind
- * the stores of an item, which fill the store buffer of the processor, that takes a while.
+ * The header is made before the item is written. The driver reads the message with loads that are
+ * wider than the stores of the header, and these loads wait until the stores have reached the
+ * cache. If the header were stored after the item, whose stores fill the store buffer of the
+ * processor, that would take a while.
  *
- * After the driver's call as little as can be is needed again of what is known here: that would be
- * kept in a stack frame.
+ * After the call of the driver, the function uses as few of its earlier values as possible, because
+ * these would be kept in a stack frame.
  */
 static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *conn,
 				   enum shape shape, bool is_short, bool grant_unchanged)
@@ -105,7 +113,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 	shape_encode(header, shape, req->hdr.xid, granted, 0, &seg);
 	if (shape == SHAPE_ONE_WRITE && unlikely(!write_item(req, conn, &seg))) {
 		if (!grant_unchanged)
-			req->credit = granted; /* it is accounted for */
+			req->credit = granted; /* the grant was counted */
 		request_reply(req, conn);
 		return;
 	}
@@ -125,7 +133,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 		queue(req, header_bytes, shape == SHAPE_ONE_WRITE);
 }
 
-/* Each of these is out of line: none burdens another with its stack frame. */
+/* Each of these functions is out of line, so that none adds its stack frame to another. */
 static out_of_line void reply_inline_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	reply_shape(req, conn, SHAPE_INLINE, false, false);
@@ -136,7 +144,7 @@ static out_of_line void reply_one_write_regrant(struct weir_request *req, struct
 	reply_shape(req, conn, SHAPE_ONE_WRITE, false, false);
 }
 
-/* Without chunks: to a call with some, or where the grant changes. */
+/* Sends a reply without chunks if the call had some or the grant changes. */
 static out_of_line void reply_inline(struct weir_request *req, struct weir_conn *conn)
 {
 	if (request_bytes_behind(req, RDMA1_HEADER_MIN) > conn->send_inline)
@@ -162,7 +170,7 @@ static inline bool can_reply_direct(const struct weir_request *req, const struct
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
-/* Apart, so that what it needs does not burden the most common replies. */
+/* Is a separate function, so that its stack frame is no cost for the most common replies. */
 static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))
@@ -190,8 +198,8 @@ void weir_request_reply(struct weir_request *req)
 
 /* ---- messages that the device delivers ---- */
 
-/* Take a call that matches the one before it, as request_receive() would. Returns false if there is
- * no such procedure; the call was answered then. */
+/* Takes a call that matches the previous call of its request object, as request_receive() would do.
+ * Returns false if the procedure does not exist; the call was then answered. */
 static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
 					  const uint8_t *msg, uint32_t len, enum shape shape)
 {
@@ -200,7 +208,7 @@ static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_
 
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
-	/* Nobody looks at lists that are empty. */
+	/* The members of empty lists are not read. */
 	if (shape == SHAPE_ONE_WRITE) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
@@ -209,7 +217,7 @@ static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
 	req->args.end = msg + len;
 	req->args.is_item = req->args.failed = false;
-	req->args.nparts = 0; /* the program may have set it up with parts of its own */
+	req->args.nparts = 0; /* the program may have set the decoder to parts of its own */
 	req->args.later_bytes = 0;
 	req->flags =
 		(struct request_flags){.can_reply_fast = true, .is_short = shape == SHAPE_INLINE};
@@ -222,8 +230,8 @@ static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_
 	return true;
 }
 
-/* A call of the shape and the program of the one before it, of which nothing has to be read. False:
- * it is none, and nothing was done. */
+/* Processes a call that has the shape and the program of the previous call and no Read chunk. If
+ * the call is different, the function does nothing and returns false. */
 static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn *conn,
 				     const uint8_t *msg, uint32_t len, enum shape shape)
 {
@@ -254,7 +262,8 @@ static out_of_line bool receive_one_read(struct weir_request *req, struct weir_c
 	return true;
 }
 
-/* False: the call differs from the one before it, and nothing was done. */
+/* Processes a call that matches the previous one. If it differs, the function does nothing and
+ * returns false. */
 static hot_inline bool receive_repeat(struct weir_request *req, struct responder *responder,
 				      struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
@@ -277,7 +286,7 @@ static out_of_line void receive_first(struct weir_request *req)
 	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
 }
 
-/* The request is not done with its message. */
+/* Holds the delivered message, because the request still needs it. */
 static out_of_line bool hold_delivered(struct weir_conn *conn)
 {
 	struct weir_request *req = responder_of(conn)->pool->delivered;

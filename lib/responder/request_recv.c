@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A message came: it is judged once and in full (RFC 8166 section 4.5). */
+/* Checks a received message once and in full (RFC 8166 section 4.5). */
 #include "request.h"
 
 #include "compiler.h"
 
-/* One with chunks, or of another form. */
+/* Checks a message with chunks or of a form that the fast checks do not accept. */
 static out_of_line enum request_next judge_listed(struct weir_request *req,
 						  struct weir_engine *engine)
 {
@@ -23,7 +23,8 @@ static out_of_line enum request_next judge_listed(struct weir_request *req,
 	return verdict == RDMA1_V_ERR_VERS ? REQUEST_ERR_VERS : REQUEST_ERR_CHUNK;
 }
 
-/* The call of a READ has a Write chunk, and no Read list; that of a WRITE has one. */
+/* Checks a message that is not a short one. The call of a READ has a Write chunk and no Read list.
+ * The call of a WRITE has a Read list. */
 static out_of_line enum request_next judge_chunked(struct weir_request *req,
 						   struct weir_engine *engine)
 {

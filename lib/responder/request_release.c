@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a request holds is given back. Nothing is decided here: what follows from its release is
- * request.c's. */
+/* Returns what a request holds. This file decides nothing: request.c acts on the consequences of a
+ * release. */
 #include "request.h"
 
 #include "compiler.h"
 
-/* Those that only some requests have. */
+/* Returns the buffers that only some requests have. */
 static out_of_line void put_extra(struct weir_request *req)
 {
 	request_put_buf(&req->header_buf);
@@ -23,7 +23,7 @@ void request_put_bufs(struct weir_request *req)
 		put_extra(req);
 }
 
-/* Each receive of a message that is one of several, by 'fn'. */
+/* Calls 'fn' for each receive of a chain. */
 static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf),
 			 void *arg)
 {
@@ -63,7 +63,8 @@ void request_keep_message(struct weir_request *req, struct weir_conn *conn)
 		conn_keep_message(conn, req->msg);
 }
 
-/* What it waited for is another's by now, maybe of another connection. */
+/* Ends the wait of a duplicate or of a reply. A duplicate is in the list of an entry that belongs
+ * to another request, maybe of another connection. */
 static void end_wait(struct weir_request *req)
 {
 	if (req->state == REQUEST_DUPLICATE)
@@ -71,7 +72,8 @@ static void end_wait(struct weir_request *req)
 	req->wait_ns = 0;
 }
 
-/* What it was about to do may be left over: its object serves other connections. */
+/* Clears the state of an unfinished reply, because the request object will serve other
+ * connections. */
 static void forget_reply(struct weir_request *req)
 {
 	req->must_plan = false;
@@ -80,7 +82,8 @@ static void forget_reply(struct weir_request *req)
 	req->nparts = 0;
 }
 
-/* Before its reply: later there is no message to give back any more. */
+/* Returns the message of a request that is released before its reply. A reply returns the message
+ * when it is sent. */
 static out_of_line void release_message(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -94,7 +97,7 @@ static out_of_line void release_message(struct weir_request *req)
 	req->msg = NULL;
 }
 
-/* It waited for something. */
+/* Removes a request from all that it waits for. */
 static void stop_waiting(struct weir_request *req)
 {
 	struct responder *responder = req->responder;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Replies. The program has made its results and named its items (request_results.c); then the
- * reducer says what goes where: Writes first, the Send behind them, all in one post. The receive
- * goes back before, so that the credit that the reply grants is real (RFC 8166 section 3.3.1).
- */
+/* Sends replies. The program has encoded its results and named its items (request_results.c). The
+ * reducer then decides how each part is sent. The Writes are posted first and the Send after them,
+ * all in one post. The receive is returned before the post, so that a receive exists for the credit
+ * that the reply grants (RFC 8166 section 3.3.1). */
 #include "request_shape.h"
 
 #include <errno.h>
@@ -12,7 +11,7 @@
 #include "reserve.h"
 #include "wire.h"
 
-/* The elements of the Send; returns how many. */
+/* Lists the gather elements of the Send, and returns their number. */
 static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -39,7 +38,7 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 	if (!req->msg) {
 		if (conn->srq)
 			credit_share_goes(
-				&conn->share); /* it could not be sent when it was given back */
+				&conn->share); /* it was not sent when the receive was returned */
 		return;
 	}
 	if (unlikely(req->has_chain))
@@ -51,14 +50,14 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
-/* Send a reply of a shape at once, if the driver can: its Write, then the message, which lies in
- * one piece. False: what is left of it is to be queued. */
+/* Sends a reply that has a shape at once, if the driver can do that: its Write, then the message,
+ * which is contiguous. Returns false if the rest of the reply must be queued. */
 static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = request_bytes_behind(req, req->header_bytes);
 
 	if (unlikely(conn->remote_invalidation))
-		return false; /* the Send may be more than that */
+		return false; /* the Send may have to invalidate a key, too */
 	if (req->nxfers == 1) {
 		const struct reduce_xfer *xfer = &req->xfers[0];
 		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
@@ -109,9 +108,10 @@ static void post_writes(struct weir_request *req)
 	}
 }
 
-/* A requester may offer chunks of more segments than Writes are listed at a time: post them, list
- * the next, until those that are left go with the Send. WAIT: for places in the send queue. The
- * call's header, which the lists are made from, is there until the Send. */
+/* Posts Writes ahead of the Send. The chunks of a requester may have more segments than Writes are
+ * listed at a time. The function posts the listed Writes and lists the next ones, until the last
+ * list can be posted with the Send. Returns WAIT if the reply waits for room in the send queue. The
+ * header of the call, from which the lists are made, exists until the Send. */
 static enum request_next write_ahead(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -127,7 +127,8 @@ static enum request_next write_ahead(struct weir_request *req)
 		post_writes(req);
 		req->xfers_done += req->nxfers;
 		in.first_xfer = req->xfers_done;
-		/* As before, where the same header stands: it can't fail. */
+		/* This cannot fail: the same header was written at the same address when the reply
+		 * was laid out. */
 		if (conn->protocol->reduce(req, &in, req->header, req->header_bytes, req->xfers,
 					   &plan) != 0) {
 			conn_fail(conn, -EIO);
@@ -138,7 +139,7 @@ static enum request_next write_ahead(struct weir_request *req)
 	return REQUEST_GO_ON;
 }
 
-/* The call has no way to name the key (RFC 8797 section 4.1). */
+/* A call of version 1 cannot name the key (RFC 8797 section 4.1), so the first one is taken. */
 uint32_t request_key_to_end(const struct weir_request *req)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -169,7 +170,7 @@ void request_wait_reserve(struct weir_request *req)
 	engine_wait_unbounded(responder->engine, &responder->reserve_queue, &req->buf_waiter);
 }
 
-/* False: it waits for a buffer. */
+/* Reduces the number of gather elements. Returns false if the reply waits for a buffer. */
 static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uint32_t *nsges)
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
@@ -201,14 +202,14 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	}
 	if (unlikely(nsges + apart > conn->max_sge) && !coalesce_sges(req, sges, &nsges))
 		return REQUEST_WAIT;
-	if (places) /* that this can be was found out before */
+	if (places) /* the plan has made sure that this is possible */
 		nsges = conn->protocol->gather_placed(req, sges, nsges, &bytes);
-	rkey = conn->protocol->key_to_end(req); /* before its header may be overwritten */
+	rkey = conn->protocol->key_to_end(req); /* the call's header may be overwritten later */
 	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	if (places)
-		conn->protocol->on_placed(req); /* once, now that nothing is waited for */
+		conn->protocol->on_placed(req); /* only once, after all waits */
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
@@ -216,7 +217,7 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	return REQUEST_GO_ON;
 }
 
-/* A reply in several Sends, or with results that its Send places. */
+/* Sends a reply that has several Sends, or results that its Send places. */
 static out_of_line enum request_next send_apart(struct weir_request *req)
 {
 	const struct conn_protocol *protocol = req->responder->protocol;
@@ -258,7 +259,8 @@ int request_reduce(struct weir_request *req)
 	const struct conn_protocol *protocol = req->responder->protocol;
 	struct reduce_reply_plan plan;
 	struct reduce_reply_in in = request_reply_in(req);
-	/* Written to where it is on the safe side of its size, then moved up to the message. */
+	/* The header is written to a buffer that is large enough, and then moved so that it ends
+	 * where the message begins. */
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc = protocol->reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 
@@ -291,7 +293,7 @@ enum request_next request_plan(struct weir_request *req)
 	req->must_plan = rc == -ENOBUFS;
 	if (req->must_plan)
 		return REQUEST_WAIT_RESERVE;
-	/* NOSPC: entries of a header may be longer than what they answer. */
+	/* ENOSPC: entries of the header may be longer than the entries that they answer. */
 	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC))
 		return REQUEST_CANT_REPLY;
 	if (unlikely(rc != 0))
@@ -316,6 +318,6 @@ enum request_next request_lay_out(struct weir_request *req, struct weir_conn *co
 		if (likely(send_shape(req, conn)))
 			return REQUEST_END;
 	}
-	request_close_piece(req); /* as the steps that follow want it */
+	request_close_piece(req); /* the next steps expect it */
 	return has_shape ? REQUEST_TRANSMIT : request_plan(req);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results: the program encodes them behind an RPC header in one of our buffers, and names its
+/* Results. The program encodes them after an RPC header in a buffer of the engine, and names their
  * items. */
 #include "request.h"
 
@@ -9,7 +9,7 @@
 #include "forked.h"
 #include "wire.h"
 
-/* The buffer is there, and has room for that and more. */
+/* Encodes the RPC header. The buffer has room for more than that. */
 static inline struct weir_xdr_out *put_header(struct weir_request *req)
 {
 	uint8_t *at = req->out.p;
@@ -35,8 +35,8 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	const struct weir_engine *engine = req->responder->engine;
 	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
 
-	/* If it has as many pending replies as it may have, calls that were handled before then
-	 * wait with theirs. */
+	/* If the connection has as many pending replies as it may have, calls that the program got
+	 * before that also wait with their replies. */
 	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->deferred_by != 0 ||
 		     !mem_pool_is_quick(engine->send_pool)))
 		return results_in_other(req, bytes);
@@ -45,15 +45,16 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	return put_header(req);
 }
 
-/* Looked at first: most replies with items are to calls with a chunk, which are marked so already,
- * and whose marks are read soon, as one word (bench/micro/check_waits.py). */
+/* Marks that the reply has an item. The flag is read before it is written: most replies with items
+ * belong to calls with a chunk, which are marked already, and the flags are soon read as one word
+ * (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
 {
 	if (unlikely(req->flags.is_short))
 		req->flags.is_short = false;
 }
 
-/* One that is not the first. */
+/* Adds an item that is not the first one. */
 static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
 				uint32_t lkey)
 {
@@ -62,8 +63,9 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
+	/* The encoder has failed. The reply reports this as for any result that did not fit. */
 	if (weir_xdr_put_u32(&req->out, len) != 0)
-		return 0; /* which the reply tells, as of any other result that did not fit */
+		return 0;
 	mark_item(req);
 	request_close_piece_at(req, (uint32_t)weir_xdr_out_len(&req->out));
 	request_add_piece(req, base, len, kind, lkey, req->op);
@@ -71,8 +73,8 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 	return 0;
 }
 
-/* Out of line, so that a handler with results of both kinds makes its stack frame for those that
- * have items. */
+/* Names an item. This function is out of line, so that a handler with results of both kinds has a
+ * stack frame only for those with items. */
 out_of_line int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
 					 const void *data, uint32_t len_bytes)
 {
@@ -84,7 +86,8 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 		return -EINVAL;
 	if (unlikely(req->npieces > 0))
 		return add_item(req, base, len_bytes, keys->lkey);
-	/* The first, whose places are known, as most are. */
+	/* The first item, for which the indices of the pieces are known. Most items are the
+	 * first. */
 	if (unlikely(weir_xdr_put_u32(&req->out, len_bytes) != 0))
 		return 0;
 	end = (uint32_t)weir_xdr_out_len(&req->out);
@@ -104,11 +107,12 @@ int weir_request_result_absent(struct weir_request *req)
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
 	if (req->nitems >= request_ulb(req)->result_items_max)
-		return 0; /* it would have had no chunk */
+		return 0; /* the item would have no chunk */
 	request_close_piece(req);
 	mark_item(req);
 	req->nitems++;
-	/* An item of no bytes: the reducer gives it the chunk, and nothing to transfer. */
+	/* This is an item of 0 bytes: the reducer assigns the chunk to it, and transfers
+	 * nothing. */
 	request_add_piece(req, req->out.start, 0, PIECE_ITEM, 0, req->op);
 	return 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPC header of a call (RFC 5531 section 9), and which program is to have it. */
+/* Decodes the RPC header of a call (RFC 5531 section 9), and finds the program for the call. */
 #include "request.h"
 
 #include "compiler.h"
 
-/* The program and version that the call names; NULL: there is none. */
+/* Returns the program with the number and version in the call, or NULL if there is none. */
 static inline const struct weir_program *program_find(const struct program_table *table,
 						      const struct weir_rpc_call_header *rpc)
 {
@@ -18,7 +18,7 @@ static inline const struct weir_program *program_find(const struct program_table
 	return NULL;
 }
 
-/* Of the call whose RPC header is decoded. */
+/* Finds the program of a call whose RPC header is decoded. */
 static hot_inline enum request_next find_program(struct weir_request *req)
 {
 	if (unlikely(req->rpc.xid != req->hdr.xid))
@@ -30,8 +30,8 @@ static hot_inline enum request_next find_program(struct weir_request *req)
 	return REQUEST_GO_ON;
 }
 
-/* Whether the message is a reply, which came in a Read chunk or in several transmissions: only its
- * body shows it. */
+/* Returns whether the message is a reply. A reply that was sent in a Read chunk or in several
+ * transmissions can only be recognized by its body. */
 static bool is_reply(struct weir_xdr_in in)
 {
 	uint32_t xid, type;
@@ -40,7 +40,8 @@ static bool is_reply(struct weir_xdr_in in)
 	       type == WEIR_RPC_REPLY;
 }
 
-/* Any other call than a plain one; out of line, as it is the rarer kind. */
+/* Decodes a call that is not a plain one. The function is out of line, because such calls are
+ * rarer. */
 static out_of_line enum request_next find_other(struct weir_request *req, struct weir_xdr_in *in)
 {
 	const struct weir_xdr_in begin = *in;
@@ -48,11 +49,12 @@ static out_of_line enum request_next find_other(struct weir_request *req, struct
 
 	if (likely(rc == 0))
 		return find_program(req);
-	/* RFC 8167 section 4: it answers no call of this side, and an RDMA_ERROR would answer
+	/* RFC 8167 section 4: a reply answers no call of this side, and an RDMA_ERROR would answer
 	 * nothing. */
 	if (is_reply(begin))
 		return REQUEST_DROP;
-	/* No RPC reply can be made for what is not an RPC call (RFC 8166 section 4.5.2). */
+	/* No RPC reply can be made to a message that is not an RPC call (RFC 8166 section
+	 * 4.5.2). */
 	if (rc < 0 || req->rpc.xid != req->hdr.xid)
 		return REQUEST_ERR_CHUNK;
 	req->auth_stat = (uint32_t)rc;
