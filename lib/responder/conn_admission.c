@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests for connections at the engine that is to have them.
+ * Processes requests for connections on the engine that will have the connection. A connection
+ * needs room: the profile limits the number of connections, and a connection takes receives and
+ * descriptors.
  *
- * One peer must not keep the others out by holding every place. When no place is left, the
- * newcomer's peer is compared with the peer that holds the most connections. If the newcomer's
- * holds at least two fewer, the connection of the other that was idle for the longest time ends,
- * and the newcomer waits until that one is freed. (With one fewer, two peers would take the last
- * place from each other for ever.)
+ * One peer must not keep other peers out by using all of the room. If there is no room, the peer of
+ * the newcomer is compared with the peer that holds the most connections. If the newcomer's peer
+ * holds at least two connections fewer, the connection of the other peer that was idle for the
+ * longest time ends, and the newcomer waits until that connection is freed. (If one fewer were
+ * enough, two peers would take the last connection from each other for ever.)
  *
- * Many peers that hold one connection each must not keep the others out either: one user can have
- * many UIDs, and one host many addresses. A newcomer whose peer holds none therefore takes the
- * place of the connection that was idle longest of all, if no call came on it for IDLE_MIN_NS. Two
- * peers that want the same place can thus take it from each other once in that time only. Else the
- * newcomer is refused.
+ * Many peers that hold one connection each must not keep others out either: one user can have many
+ * UIDs, and one host many addresses. Therefore, a newcomer whose peer holds no connection replaces
+ * the connection that was idle for the longest time of all, if no call arrived on that connection
+ * for IDLE_MIN_NS. Two peers that compete for the last connection can thus take it from each other
+ * only once in that time. If neither rule applies, the newcomer is refused.
  */
 #include "responder.h"
 
@@ -25,34 +27,28 @@
 
 /* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
 #define PLACE_WAIT_NS 5000000000u
-/*
- * No shorter pause between two calls costs a peer its only connection. doc/limits.rst names this
- * time.
- */
+/* A peer does not lose its only connection because of a shorter pause between two calls.
+ * doc/limits.rst names this time. */
 #define IDLE_MIN_NS 10000000000u
-/*
- * Connections that are looked at for an idle one. Those that are busy are moved to the end of their
- * lists.
- */
+/* The maximum number of connections that a search for an idle one visits. The search moves busy
+ * connections to the end of their lists. */
 #define LOOKS_MAX 16u
 
-/*
- * A newcomer that waits for a place. Few can wait, and peers share their number: a peer that holds
- * fewer displaces another's.
- */
+/* A newcomer that waits for room. The number of waiting newcomers is limited and divided among
+ * peers: a newcomer whose peer holds fewer displaces a newcomer of another peer. */
 struct arrival {
 	struct engine_endpoint ep;
-	struct backlog_entry
-		waiting; /* in the engine's arrivals; its peer is the account's address */
+	/* member of the engine's arrivals; the peer is the account's address */
+	struct backlog_entry waiting;
 	struct responder_handover handover;
 	struct engine_peer *account;
 	uint64_t deadline_ns;
-	uint32_t nfreed; /* the engine's, when there was no place the last time */
-	int why;	 /* there was none at first */
+	uint32_t nfreed; /* nfreed of the engine at the latest attempt */
+	int why;	 /* the error of the first attempt */
 	bool is_over;	 /* accepted or refused */
 };
 
-/* Whether the end of another connection would help. */
+/* Returns whether the end of another connection would help. */
 static bool is_place_wanting(int rc)
 {
 	return rc == -EBUSY || rc == -ENOBUFS || rc == -EMFILE;
@@ -93,8 +89,14 @@ static void refuse_for(struct weir_engine *engine, const struct responder_handov
 	responder_refuse(engine, handover, why_refused(rc));
 }
 
-/* 0: the request has been dealt with. Else nothing was done about it: -EBUSY or -ENOBUFS, there is
- * no place; -ENOMEM; or what conn_create() said. */
+/*
+ * Accepts the request for a connection. Returns 0 if the request needs no further processing.
+ * Otherwise, nothing was done, and the result is:
+ * - -EBUSY or -ENOBUFS if there is no room
+ * - -EDQUOT if calls of the peer's earlier connections hold too much
+ * - -ENOMEM
+ * - any other error of conn_create()
+ */
 static int try_accept(struct weir_engine *engine, const struct responder_handover *handover,
 		      struct engine_peer *account)
 {
@@ -129,7 +131,8 @@ static struct weir_conn *conn_of(struct engine_peer_member *member)
 	return (struct weir_conn *)((uintptr_t)member - offsetof(struct weir_conn, member));
 }
 
-/* What came since the latest tick counts as well. */
+/* Returns whether a connection is idle. A message that arrived since the latest tick counts,
+ * too. */
 static bool conn_was_idle(struct weir_conn *conn)
 {
 	return !conn->got_message && conn->role->is_idle(conn);
@@ -147,10 +150,8 @@ static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_
 	return conn_of(TAILQ_FIRST(&peer->members));
 }
 
-/*
- * Of the connections of all peers, the one that was idle longest. NULL: none was idle for
- * IDLE_MIN_NS.
- */
+/* Returns the connection of all peers that was idle for the longest time, or NULL if none was idle
+ * for IDLE_MIN_NS. */
 static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
 {
 	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
@@ -165,7 +166,8 @@ static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
 	return NULL;
 }
 
-/* False: nobody has to make room for that peer. */
+/* Ends a connection to make room for the newcomer. Returns false if no connection has to end for
+ * this peer. */
 static bool evict_for(struct weir_engine *engine, const struct engine_peer *newcomer)
 {
 	struct engine_peer *largest = engine_peer_largest(engine);
@@ -199,7 +201,7 @@ static void arrival_end(struct arrival *arrival)
 	backlog_remove(&engine->arrivals, &arrival->waiting);
 }
 
-/* Those that have waited longer have their ticks first. */
+/* Arrivals that have waited longer have their ticks first. */
 static bool arrival_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct arrival *arrival = (struct arrival *)ep;
@@ -238,7 +240,7 @@ static void arrival_on_flush(struct engine_endpoint *ep)
 	(void)ep;
 }
 
-/* The engine may be ending. */
+/* Frees an arrival. If the engine ends, the arrival may still be waiting. */
 static void arrival_on_reap(struct engine_endpoint *ep)
 {
 	struct arrival *arrival = (struct arrival *)ep;
@@ -272,10 +274,8 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	}
 }
 
-/*
- * Of those that wait, when no more may, the one that gives way to a newcomer. NULL: none, as no
- * peer holds at least two more.
- */
+/* Returns the waiting newcomer that is displaced by another newcomer if no more may wait. Returns
+ * NULL if there is none, because no peer holds at least two connections more. */
 static struct arrival *find_displaced(const struct weir_engine *engine,
 				      const struct engine_peer *newcomer,
 				      const struct backlog_peer *key)
@@ -290,19 +290,18 @@ static struct arrival *find_displaced(const struct weir_engine *engine,
 										      : NULL;
 }
 
-/* Have it wait for a place that becomes free, or is made free. 0, or what stands against that. */
+/* Lets a newcomer wait for room. Another connection may end for it. Returns 0, or the reason why it
+ * cannot wait. */
 static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
 		       struct engine_peer *account, int why)
 {
 	const struct backlog_peer key = {{(uintptr_t)account}};
 	struct arrival *arrival, *displaced = NULL;
-	bool has_free =
-		engine->nending > engine->arrivals.n; /* soon, and not for those who wait already */
+	/* true if a connection ends soon that no other newcomer waits for */
+	bool has_free = engine->nending > engine->arrivals.n;
 
-	/*
-	 * Only where it came to, as it ends with the listener: on another engine it is refused, and
-	 * finds a place when its peer tries again.
-	 */
+	/* A newcomer waits only on the engine that received it, because its wait ends with the
+	 * listener. On another engine, it is refused, and finds room when its peer tries again. */
 	if (engine != handover->listening) {
 		if (!has_free)
 			(void)evict_for(engine, account);
@@ -312,8 +311,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 		displaced = find_displaced(engine, account, &key);
 		if (!displaced)
 			return why;
-		has_free =
-			engine->nending >= engine->arrivals.n; /* its turn becomes the newcomer's */
+		/* the newcomer replaces the displaced one */
+		has_free = engine->nending >= engine->arrivals.n;
 	}
 	arrival = mem_zalloc(sizeof(*arrival));
 	if (!arrival)
@@ -345,7 +344,8 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	return 0;
 }
 
-/* The request finds a place, or waits for one. 0, or what stands against that. */
+/* Accepts a newcomer, or lets it wait for room. Returns 0, or the reason why neither is
+ * possible. */
 static int arrival_place(struct weir_engine *engine, const struct responder_handover *handover,
 			 struct engine_peer *account)
 {
@@ -356,8 +356,8 @@ static int arrival_place(struct weir_engine *engine, const struct responder_hand
 
 	if (is_place_wanting(rc))
 		rc = await_place(engine, handover, account, rc);
-	/* A peer with none gets one of the last descriptors where no connection is to end for it.
-	 */
+	/* A peer without a connection gets one of the last descriptors if no connection has to end
+	 * for it. */
 	if (rc == -EMFILE && engine_peer_holds(account) == 0)
 		rc = try_accept(engine, handover, account);
 	return rc;
@@ -373,7 +373,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account && !conn_share_may_join(engine, account)) {
-		rc = -EDQUOT; /* before another connection is ended for it */
+		rc = -EDQUOT; /* checked before another connection ends for it */
 	} else if (account) {
 		rc = arrival_place(engine, handover, account);
 	}

@@ -8,12 +8,14 @@
 
 #define BLOCK_BYTES 64u
 #define NO_BLOCK    UINT32_MAX
-/* No reply takes more than this part of the bytes: one would push out too many others. */
+/* No reply takes more than this part of the bytes, because it would remove too many other
+ * replies. */
 #define REPLY_PART 8u
 
 _Static_assert(DRC_SECRET_BYTES == crypto_generichash_KEYBYTES, "the key of a hash");
 
-/* In the blocks of a reply: this, then for each piece its kind and length, then the bytes. */
+/* The blocks of a reply contain this header, then a struct stored_piece for each piece, then the
+ * bytes of the pieces. */
 struct reply {
 	uint32_t npieces; /* 0: not kept */
 	uint32_t total_bytes;
@@ -76,7 +78,7 @@ void drc_destroy(struct drc *drc)
 	mem_free(drc);
 }
 
-/* Take blocks off the list of free ones, of which there are enough. */
+/* Takes blocks from the list of free blocks, which has enough of them. */
 static void take_blocks(struct drc *drc, struct drc_entry *entry, uint32_t n)
 {
 	uint32_t last = drc->free_block;
@@ -106,7 +108,7 @@ static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
-/* False: no entry is DONE. */
+/* Removes the oldest reply of the peer that holds most. Returns false if no entry is DONE. */
 static bool push_out_oldest(struct drc *drc)
 {
 	struct drc_entry *entry = drc_peers_oldest(&drc->peers);
@@ -142,7 +144,7 @@ void drc_forget(struct drc *drc, struct drc_entry *entry)
 	drc_free_entry(drc, entry);
 }
 
-/* Where in the blocks of a reply its next byte is. */
+/* The position of the next byte in the blocks of a reply. */
 struct drc_cursor {
 	uint32_t block;
 	uint32_t at;

@@ -3,15 +3,16 @@
 #define DRC_H
 
 /*
- * A duplicate request cache: which calls were carried out, and what was replied, so that a call
- * that comes once more is not carried out once more. Kept are RPC replies, as pieces of the Payload
- * stream; never a transport header, which belongs to one message.
+ * A duplicate request cache. It records which calls were carried out and what the replies were, so
+ * that a call that arrives again is not carried out again. It keeps RPC replies, as pieces of the
+ * Payload stream. It never keeps transport headers, because these belong to one message.
  *
- * An entry is BUSY while its call is carried out, then DONE. It is found by the XID and a hash,
- * under a secret of the cache's own, of who calls what with which arguments: nobody can make calls
- * whose entries meet. Entries and bytes are taken at the start. When either runs out, the oldest
- * that is DONE goes, of the peer that holds most (drc_peers.h): a peer that makes many calls pushes
- * out its own replies first. One engine's; no locks.
+ * An entry is BUSY while its call is carried out, and then DONE. It is found by the XID and a hash
+ * of the caller, the procedure and the arguments. The hash uses a secret of the cache, so that
+ * nobody can make calls whose entries collide. Entries and bytes are allocated at the start. When
+ * one of the two runs out, the cache removes the oldest DONE entry of the peer that holds most
+ * (drc_peers.h). Therefore, a peer that makes many calls removes its own replies first. A cache
+ * belongs to one engine and has no locks.
  */
 
 #include <string.h>
@@ -21,26 +22,26 @@
 
 #define DRC_SECRET_BYTES 32u
 
-/* Users read what the functions below return. All else is for drc.c. */
+/* Only drc.c uses the members. Others use the functions below. */
 struct drc {
 	struct drc_list free;
 	struct drc_peers peers;
 	uint32_t bucket_mask;
 	uint32_t nleft;	     /* entries that are not BUSY */
-	uint32_t bytes_max;  /* of a reply */
-	uint32_t free_block; /* the first one; NO_BLOCK: none is */
+	uint32_t bytes_max;  /* maximum length of a reply */
+	uint32_t free_block; /* the first free block; NO_BLOCK: none */
 	uint32_t nfree_blocks;
 	uint64_t seq;
 	uint8_t *blocks;
-	uint32_t *next; /* of a block: that of the same reply, or of the free ones */
-	uint8_t *reply; /* one in one piece: drc_reply() */
+	uint32_t *next; /* the next block of the same reply, or of the list of free blocks */
+	uint8_t *reply; /* a contiguous copy of a reply: drc_reply() */
 	struct drc_bucket *buckets;
 	struct drc_entry *entries;
 	uint8_t secret[DRC_SECRET_BYTES];
 };
 
-/* For at most so many calls at a time, and replies of so many bytes, some for their bookkeeping.
- * NULL: no memory. */
+/* Creates a cache for at most 'nentries' calls and for replies of 'nbytes' bytes, which include
+ * some bytes for bookkeeping. Returns NULL if there is no memory. */
 struct drc *drc_create(uint32_t nentries, uint64_t nbytes);
 void drc_destroy(struct drc *drc); /* NULL is allowed */
 
@@ -78,17 +79,19 @@ static inline struct drc_entry *drc_find(const struct drc *drc, const struct drc
 	return NULL;
 }
 
-/* A new one, BUSY, of the peer that the hash 'peer', of DRC_HASH_BYTES, stands for. NULL: all are.
- */
+/* Adds an entry, which is BUSY, for a call of the peer with the hash 'peer' of DRC_HASH_BYTES.
+ * Returns NULL if all entries are BUSY. */
 struct drc_entry *drc_add(struct drc *drc, const struct drc_key *key, const uint8_t *peer);
-/* It is DONE: keep a copy of the reply. False: it is too long for the cache. */
+/* Makes an entry DONE and keeps a copy of the reply. Returns false if the reply is too long for the
+ * cache. */
 bool drc_done(struct drc *drc, struct drc_entry *entry, const struct piece *pieces,
 	      uint32_t npieces);
-/* It never was: the call, when it comes once more, is a new one. */
+/* Removes the entry of a call. If the call arrives again, it is a new call. */
 void drc_forget(struct drc *drc, struct drc_entry *entry);
 
-/* The reply of an entry that is DONE: its pieces, at most 'max', valid until the next call of this.
- * How many; 0: it was not kept. */
+/* Sets 'pieces' to the pieces of the reply of a DONE entry. They are valid until the next call of
+ * this function. Returns the number of pieces, or 0 if the reply was not kept or has more than
+ * 'max' pieces. */
 uint32_t drc_reply(struct drc *drc, const struct drc_entry *entry, struct piece *pieces,
 		   uint32_t max);
 

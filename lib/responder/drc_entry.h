@@ -23,12 +23,13 @@ struct drc_key {
 struct drc_entry {
 	struct drc_key key;
 	enum drc_state state;
-	struct drc_peer *peer;		   /* that made the call */
-	uint32_t first, last, nblocks;	   /* DONE: of the reply, in the cache's blocks */
-	uint64_t seq;			   /* DONE: counts up */
-	LIST_HEAD(, weir_request) waiting; /* BUSY: the same call, come once more */
+	struct drc_peer *peer;		   /* the peer that made the call */
+	uint32_t first, last, nblocks;	   /* DONE: blocks of the reply in the cache */
+	uint64_t seq;			   /* DONE: increases from reply to reply */
+	LIST_HEAD(, weir_request) waiting; /* BUSY: duplicates of the call */
 	LIST_ENTRY(drc_entry) bucket;
-	TAILQ_ENTRY(drc_entry) age; /* DONE: the peer's, oldest first; FREE */
+	/* DONE: list of the peer, oldest first; FREE: list of the cache */
+	TAILQ_ENTRY(drc_entry) age;
 };
 
 TAILQ_HEAD(drc_list, drc_entry);

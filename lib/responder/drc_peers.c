@@ -43,7 +43,7 @@ struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash)
 	if (memcmp(peer->hash, hash, sizeof(peer->hash)) == 0)
 		break;
 	if (!peer) {
-		peer = LIST_FIRST(&peers->free); /* there are as many as entries */
+		peer = LIST_FIRST(&peers->free); /* there are as many peers as entries */
 		LIST_REMOVE(peer, bucket);
 		memcpy(peer->hash, hash, sizeof(peer->hash));
 		TAILQ_INIT(&peer->done);
@@ -69,7 +69,7 @@ static uint64_t part_of(const struct drc_peers *peers, const struct drc_peer *pe
 	return entries > blocks ? entries : blocks;
 }
 
-/* Whether 'a' gives way before 'b' does. */
+/* Returns whether the replies of 'a' are removed before those of 'b'. */
 static bool goes_before(const struct drc_peers *peers, const struct drc_peer *a,
 			const struct drc_peer *b)
 {
@@ -86,7 +86,7 @@ static void heap_set(struct drc_peers *peers, uint32_t at, struct drc_peer *peer
 	peer->at = at;
 }
 
-/* Put the peer where it belongs, beginning at a place that is free. */
+/* Puts the peer at its position in the heap. Position 'at' is free, and the search begins there. */
 static void heap_place(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
 {
 	uint32_t child;

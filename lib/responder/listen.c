@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Listening. Requests for connections come to the engine that listens; each goes to one of the
- * engines in turn: by a call when that is the same engine, by its mailbox when not. The connection
- * is made there.
- */
+/* Listeners. The engine that listens receives the requests for connections. It assigns each request
+ * to one of the engines of the listener: round-robin, or by the hash of the peer if a program needs
+ * a duplicate request cache. It hands the request over with a function call if the assigned engine
+ * is its own, or else with a message to the mailbox of the other engine. The connection is created
+ * on the assigned engine. */
 #include "responder.h"
 
 #include <errno.h>
@@ -27,9 +27,9 @@ struct weir_listener {
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
 };
 
-static _Atomic uint64_t serials; /* the latest table's */
+static _Atomic uint64_t serials; /* serial of the latest table */
 
-/* The application's reason, where its number is one. */
+/* Returns the reason of the application, if its result is an error number. */
 static const char *why_not_taken(int rc)
 {
 	return rc < 0 && rc != -EACCES ? strerror(-rc)
@@ -96,7 +96,7 @@ static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_ev
 	which = listener->next_engine;
 	listener->next_engine = (which + 1) % listener->nengines;
 	if (programs->ndrcs > 0) {
-		/* What a peer sends again has to come to the engine that knows of it. */
+		/* Calls that a peer sends again must arrive at the engine whose cache has them. */
 		which = hash_of_peer(event->peer.address) % listener->nengines;
 		handover.drc = programs->drcs[which];
 	}

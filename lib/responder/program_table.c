@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The programs of a listener, which its connections share, live as long as any of them. */
+/* The programs of a listener. Its connections share them, and they exist until the listener and all
+ * connections are freed. */
 #include "alloc.h"
 #include "responder.h"
 

@@ -72,8 +72,8 @@ void request_pool_serve(struct request_pool *pool)
 /* ---- release ---- */
 
 /* Releases all that a request may hold, and serves those who waited for it. Callbacks may end other
- * requests of the responder here. A responder without a connection exists while this request counts
- * in 'nbusy'. */
+ * requests of the responder. A responder without a connection is freed with its last request, so
+ * this request counts until the end of the function. */
 static out_of_line void release_all(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -429,7 +429,7 @@ static void end_group(struct weir_request *last)
 	act(req, responder->protocol->begin_group(req));
 }
 
-/* ---- what came, and what was waited for ---- */
+/* ---- messages, and the ends of waits ---- */
 
 /* Processes a call whose header was accepted, as its lists require. */
 static void begin(struct weir_request *req)

@@ -73,7 +73,7 @@ static inline struct weir_request *request_take(struct responder *responder)
 	return req;
 }
 
-/* Returns a request object that holds nothing to its pool. */
+/* Returns a request object to its pool. The object must hold nothing. */
 static inline void request_put_free(struct weir_request *req)
 {
 	struct request_pool *pool = req->responder->pool;

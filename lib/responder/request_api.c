@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that a handler calls for its request, apart from those of its results. */
+/* Functions that a handler calls for its request, except those for its results. */
 #include "request.h"
 
 #include <errno.h>
@@ -17,14 +17,14 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 		return engine_fork_refuse();
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
-	/* It needs one of a kind, holds none, and goes past no one: others need not wait behind it.
-	 */
+	/* The waiter needs one buffer of a kind, holds none of that kind, and overtakes nobody.
+	 * Therefore, other waiters need not wait for it. */
 	req->buf_waiter.is_own = req->args_released || req->waits_for_quota;
 	if (req->args_released) {
 		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
 		return 0;
 	}
-	/* What it holds, others may be waiting for. */
+	/* Other requests may be waiting for the buffers that this request holds. */
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (req->chunk_bufs[i])
 			return -ENOBUFS;
@@ -35,7 +35,7 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 
 void weir_request_release_args(struct weir_request *req)
 {
-	/* All that a reply needs to know of them. */
+	/* The reply needs only this fact about the arguments and the credential. */
 	bool forbids = rpc_auth_forbids_reduction(&req->rpc.cred);
 
 	request_put_chunks(req);

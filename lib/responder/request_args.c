@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets the decoder of a call to what was pulled: first to the Payload stream without its items,
- * then to all arguments. */
+/* Sets the decoder of a call to the data that were pulled: first to the Payload stream without its
+ * items, and then to all arguments. */
 #include "request.h"
 
 #include "xdr_ref.h"
@@ -14,7 +14,7 @@ void request_open_stream(struct weir_request *req)
 		req->stream = req->msg->data + req->hdr.header_bytes;
 		req->stream_bytes = req->msg_bytes - req->hdr.header_bytes;
 	}
-	/* arg_sink reads the arguments up to the first item by this decoder. */
+	/* arg_sink reads the arguments before the first item with this decoder. */
 	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 }
 

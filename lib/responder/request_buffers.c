@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffers of a request: of its reply, and of what it pulls. */
+/* Buffers of a request: for its reply, and for the data that it pulls. */
 #include "request.h"
 
 #include <errno.h>
 
-/* Whether a request may take the buffer of a long reply. A request that holds such buffers already
- * cannot wait for one, as others may wait for what it holds. Its peer may have three quarters of
- * the pool for that. */
+/* Returns whether a request may take the buffer of a long reply. A request that already holds bulk
+ * buffers cannot wait for one, because others may wait for those that it holds. Its peer may
+ * therefore hold three quarters of the pool. */
 static bool may_take_reply(const struct weir_request *req, uint64_t free)
 {
 	const struct responder *responder = req->responder;
@@ -32,7 +32,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (req->reply && is_bulk) {
 		request_count(req->responder, ENGINE_QUOTA_BULK, 1);
 		req->is_bulk_reply = true;
-		req->flags.can_reply_fast = false; /* its release counts, too */
+		req->flags.can_reply_fast = false; /* the release must end the count */
 	}
 	return req->reply != NULL;
 }
@@ -59,7 +59,8 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	return true;
 }
 
-/* Else it is to wait: for others, or for its own quota. */
+/* Returns whether a request may take bulk buffers. Otherwise, it must wait for other requests or
+ * for its own quota. */
 static bool may_take_bulk(struct weir_request *req, uint32_t need)
 {
 	const struct weir_engine *engine = req->responder->engine;
@@ -68,7 +69,7 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 
 	req->buf_waiter.is_own = false;
 	if (need > left) {
-		/* If none is left, others have nothing to gain by going first. */
+		/* If no buffer is left, other waiters gain nothing from being first. */
 		req->buf_waiter.is_own =
 			left > 0 &&
 			request_exceeds_quota(req->responder, ENGINE_QUOTA_BULK, pool->count, need);
@@ -77,10 +78,11 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 	}
 	if (engine_has_waiters(engine, &req->responder->wait_queue, &req->buf_waiter)) {
 		req->buf_waiter.is_own =
-			engine->nblocking == 0; /* behind others of its connection */
+			engine->nblocking == 0; /* after others of its connection */
 		return false;
 	}
-	/* Alone, a message may take them all: otherwise none of that size could be pulled. */
+	/* If no buffer is in use, a message may take all of them. Otherwise, no message of that
+	 * size could be pulled. */
 	req->buf_waiter.is_own = pool->in_use > 0 &&
 				 !request_may_take(req->responder, ENGINE_QUOTA_BULK, left, need);
 	return !req->buf_waiter.is_own;

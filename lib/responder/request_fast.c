@@ -170,7 +170,7 @@ static inline bool can_reply_direct(const struct weir_request *req, const struct
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
-/* Is a separate function, so that its stack frame is no cost for the most common replies. */
+/* This function is separate, so that its stack frame is no cost for the most common replies. */
 static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))

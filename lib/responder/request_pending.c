@@ -8,7 +8,7 @@
  */
 #include "request.h"
 
-/* Returns how many more replies may be pending. The others leave a request for each receive, and
+/* Returns how many more replies may be pending. The limit reserves a request for each receive, and
  * some send buffers. */
 static uint64_t pending_left(const struct responder *responder)
 {
@@ -39,8 +39,8 @@ void request_begin_pending(struct weir_request *req)
 	responder->deferred_by |= RESPONDER_FULL;
 }
 
-/* Lets a connection continue. Its messages get requests when the request of the completed reply has
- * been released. */
+/* Lets a connection continue. Its messages get requests after the request of the completed reply
+ * was released. */
 static void go_on(struct responder *responder)
 {
 	responder->deferred_by &= ~(uint32_t)RESPONDER_FULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where request objects come from, and messages that wait for one. */
+/* Pools of request objects, and messages that wait for an object. */
 #include "request.h"
 
 #include "alloc.h"
 
-/* Requests for each receive: those whose replies are on their way no longer hold one. */
+/* Request objects for each receive. A request whose reply is being sent holds no receive. */
 #define REQUESTS_PER_RECEIVE 2u
 
 static struct request_pool *pool_create(uint32_t nrequests)
@@ -69,14 +69,14 @@ void request_pool_forget_templates(struct request_pool *pool, const struct progr
 
 /* ---- messages that have no request yet ---- */
 
-/* All requests wait for their Sends, or are other connections', or the peer has to take replies
- * first. The receive stays taken: this is bounded. */
+/* Runs when all request objects are in use, or when the peer must accept replies first. The message
+ * keeps its receive, which limits the length of the backlog. */
 out_of_line void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf,
 					  uint32_t len)
 {
 	struct mem_buf **end = &responder->backlog;
 
-	/* The message cannot be checked yet. The peer must not count as silent meanwhile. */
+	/* The message cannot be checked yet, but the peer must not be regarded as silent. */
 	responder->conn->got_message = true;
 	if (responder->deferred_by == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);

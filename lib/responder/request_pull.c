@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pull of Read chunks that are listed (request_chunks.c). A Long Call takes two stages: its
- * Position Zero chunk is pulled, then the RPC header in it says whose call it is; other calls start
- * with the second: each further chunk is pulled to where the program wants it. Each stage first
- * finds all its buffers, then posts its READs; it may have to wait for either. The last READ of a
- * stage carries the request's conn_tx: completions come in order, and with that one the stage is
- * here. request_args.c makes of it what the program reads.
+ * The pull of Read chunks that are listed (request_chunks.c). A Long Call has two stages. In the
+ * first stage, its Position Zero chunk is pulled, and the RPC header in that chunk identifies the
+ * program. Other calls begin with the second stage, in which each other chunk is pulled to the
+ * memory that the program wants.
+ *
+ * A stage first takes all its buffers and then posts its READs. It may have to wait for either. The
+ * last READ of a stage has the conn_tx of the request: completions arrive in order, so that the
+ * stage is complete with this READ. request_args.c then sets the decoder of the program.
  */
 #include "request.h"
 
@@ -16,7 +18,8 @@ static int find_buffers(struct weir_request *req)
 	uint32_t own = 0;
 	int rc;
 
-	/* A Long Call's program is not known yet: a buffer for each item that can fit one. */
+	/* The program of a Long Call is not known yet. The first stage takes a buffer for each item
+	 * that fits in one. */
 	if (req->state == REQUEST_PULL_CALL) {
 		own = 1;
 		for (uint32_t i = 1; i < req->nchunks; i++)
@@ -76,8 +79,8 @@ static struct reassemble_chunk *chunk_at(struct weir_request *req, uint32_t posi
 	return &req->chunks[i];
 }
 
-/* Carry out as many READs at once as the driver can, then post as many as there are places for.
- * True: all of the stage is here. */
+/* Performs as many READs at once as the driver can, and then posts as many as the send queue has
+ * room for. Returns true if the entire stage has been read. */
 static bool post_reads(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -111,8 +114,9 @@ static bool post_reads(struct weir_request *req)
 	return !req->has_posted;
 }
 
-/* Within what may be pulled at a time; one call alone always is. 0; -EAGAIN: waits; -ENOBUFS: too
- * many do. */
+/* Admits a call if the limit of bytes that are pulled at the same time allows it. If no other call
+ * is pulled, a call is always admitted. Returns 0, -EAGAIN if the call waits, or -ENOBUFS if too
+ * many calls wait. */
 static int admit(struct weir_request *req)
 {
 	struct responder *responder = req->responder;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A request gives back what it holds of quotas (quota.h). request.h has the functions that check
- * and count what it takes. Replies that can't be sent at once are counted by request_pending.c.
- */
+/* Returns what a request holds of quotas (quota.h). request.h has the functions that check and
+ * count what a request takes. request_pending.c counts replies that cannot be sent at once. */
 #include "request.h"
 
 void request_end_pull(struct weir_request *req)

@@ -65,8 +65,8 @@ static inline int request_place_one(struct weir_request *req)
 }
 
 /* Reads the item at once and sets the decoder to the arguments. Returns false if the item has to be
- * pulled, because the driver cannot read it at once or because its position does not fit the
- * arguments. */
+ * pulled, because the driver cannot read it at once, it is within the RPC header, or
+ * reassemble_one() does not list it. */
 static inline bool request_read_direct(struct weir_request *req, const struct rdma1_segment *seg,
 				       const uint8_t *args)
 {

@@ -63,7 +63,7 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
-	/* The encoder has failed. The reply reports this as for any result that did not fit. */
+	/* If the encoder fails, the reply reports this as for any result that does not fit. */
 	if (weir_xdr_put_u32(&req->out, len) != 0)
 		return 0;
 	mark_item(req);

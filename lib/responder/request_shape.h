@@ -9,7 +9,7 @@
  *
  * The shape is a constant in each use. 'extra' is a constant, too. It is the number of bytes that
  * remain free before a header of version 1, so that a header of version 2 can be written over it.
- * With a constant, version 1 has no cost of that.
+ * Because it is a constant, version 1 has no cost from it.
  *
  * 'conn' is the connection of the request. It is an argument, because otherwise it would be loaded
  * again after each store through a pointer to bytes.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Responders: created with their connection, and freed with the last of their requests, which may
- * be after the end of the connection and of the engine. */
+/* Creates and frees responders. A responder is created with its connection and freed with its last
+ * request, which may be after the end of the connection and of the engine. */
 #include "request.h"
 
 #include "alloc.h"
 
-/* Stands for an engine that is gone, so that who makes replies needs no check: it has no buffer for
- * any. */
+/* Replaces an engine that has ended, so that functions that make replies need no check. It has no
+ * buffers for replies. */
 static struct weir_engine no_engine;
 
 struct weir_engine *responder_engine(const struct responder *responder)
@@ -66,7 +66,7 @@ void responder_free(struct responder *responder)
 	mem_free(responder);
 }
 
-/* Handlers that wait for buffers are called once more, to end their requests. */
+/* Calls the handlers that wait for buffers once more, so that they end their requests. */
 static void end_waiting(struct responder *responder)
 {
 	struct weir_engine *engine = responder->engine;
@@ -74,7 +74,7 @@ static void end_waiting(struct responder *responder)
 
 	responder->engine = &no_engine;
 	responder->pool->engine = NULL;
-	responder->nbusy++; /* they may be the last ones */
+	responder->nbusy++; /* these requests may be the last ones */
 	while ((waiter = TAILQ_FIRST(&responder->wait_queue.waiters))) {
 		engine_wait_cancel(engine, waiter);
 		waiter->on_buffers(waiter);
@@ -83,7 +83,8 @@ static void end_waiting(struct responder *responder)
 		responder_free(responder);
 }
 
-/* The program still holds requests: all that they are made of is the engine's. */
+/* Runs when the engine ends while the program still holds requests. All memory that the requests
+ * use belongs to the engine. */
 static void on_engine_destroy(struct engine_orphan *orphan)
 {
 	struct responder *responder =

@@ -19,15 +19,17 @@
  *   request_args.c        the program's decoder of the data that were pulled
  *   request_rpc_header.c  the RPC header, and the search for the program
  *   request_drc.c         the use of the duplicate request cache (drc.[ch]), whose entries are in
- *                         drc_entry.h; drc_peers.[ch] decides which peer's replies are removed
- * first request_api.c         functions that a handler calls, apart from those for results and
- * replies request_results.c     results request_reply.c       the post of a reply: its Writes, its
- * Send, and the key that it invalidates; lib/proto/reduce_reply.c decides how each part is sent
+ *                         drc_entry.h; drc_peers.[ch] decides whose replies are removed first
+ *   request_api.c         functions that a handler calls, except for results and replies
+ *   request_results.c     results
+ *   request_reply.c       the post of a reply: its Writes, its Send, and the key that it
+ *                         invalidates; lib/proto/reduce_reply.c decides how each part is sent
  *   request_shape.h       the header of a reply that has a shape, and the credits that it grants
  *   request_error.c       replies that are errors
  *   request_release.c     the release of what a request holds
  *   request_quota.c       the release of what a request holds of quotas; request.h checks and
- * counts what it takes request_pending.c     the count of replies that cannot be sent at once
+ *                         counts what it takes
+ *   request_pending.c     the count of replies that cannot be sent at once
  *   request_buffers.c     buffers of a request
  *   request_pool.c        request objects, and messages that wait for one
  *   program_table.c       the programs of a listener
@@ -54,8 +56,8 @@
  *
  * - A call in several transmissions is in GATHER until its last transmission has arrived. If it has
  *   no items, it is then in JOIN while it waits for a buffer for data that cross from one
- *   transmission to the next. If it has items, the PULL states replace JOIN, and the request waits
- * in them for that buffer, too.
+ *   transmission to the next. If it has items, the PULL states replace JOIN, and the request
+ *   waits in them for that buffer, too.
  * - A duplicate of a call that the program is processing is in DUPLICATE until the program has
  *   replied to that call. It then gets the same reply.
  *

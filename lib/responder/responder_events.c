@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A responder as the role of a connection: what happens to it that is no message of its own. */
+/* The role of a responder: it processes the events of a connection that are not messages of one
+ * request. */
 #include "request.h"
 
 #include <errno.h>
 
-#define LINGER_NS 10000000u /* for Sends to arrive that nobody asked a completion of */
+#define LINGER_NS 10000000u /* for Sends without a completion to arrive */
 
 static void on_open(struct weir_conn *conn)
 {
@@ -32,7 +33,7 @@ static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *ke
 	conn_fail(conn, -ETIMEDOUT);
 }
 
-/* The connection ends when a call is pulled for too long. */
+/* Ends the connection if the pull of a call takes too long. */
 static void pull_tick(struct responder *responder, uint64_t now_ns)
 {
 	struct weir_engine *engine = responder->engine;
@@ -58,7 +59,7 @@ static void pull_tick(struct responder *responder, uint64_t now_ns)
 	}
 }
 
-/* The same of a reply that waits for a buffer for too long. */
+/* Ends the connection if a reply waits for a buffer for too long. */
 static void reserve_tick(struct responder *responder, uint64_t now_ns)
 {
 	struct weir_engine *engine = responder->engine;
@@ -73,8 +74,8 @@ static void reserve_tick(struct responder *responder, uint64_t now_ns)
 
 		if (timeout_ns == 0 || now_ns - req->wait_ns < timeout_ns)
 			continue;
-		/* A reply that can't be sent must not be lost in silence (RFC 8166 section 4.5.4).
-		 */
+		/* A reply that cannot be sent must not be dropped without notice (RFC 8166 section
+		 * 4.5.4). */
 		engine->stats.send_timeouts++;
 		engine_log_peer(engine, &engine->ends,
 				"connection to %s ends: a reply found no buffer for the profile's "
@@ -124,16 +125,17 @@ static void on_lost(struct weir_conn *conn, int error)
 		next = LIST_NEXT(req, outstanding);
 		req->flags.can_reply_fast = false;
 		if (req->state != REQUEST_HANDLING) {
-			req->msg = NULL; /* the connection gives it back */
+			req->msg = NULL; /* the connection returns it */
 			LIST_REMOVE(req, outstanding);
 			LIST_INSERT_HEAD(&ending, req, outstanding);
 		} else {
-			request_keep_message(req, conn); /* its arguments are in there */
+			request_keep_message(req, conn); /* it contains the arguments */
 		}
 	}
 	responder->conn = NULL;
 	conn->role_data = NULL;
-	responder->nbusy++; /* what is released in here may reply to what the program holds */
+	/* The program may reply to requests that it holds while others are released. */
+	responder->nbusy++;
 	while ((req = LIST_FIRST(&ending)))
 		request_release(req);
 	if (--responder->nbusy == 0) {
@@ -148,7 +150,7 @@ static void on_idle(struct weir_conn *conn)
 	credit_share_idle(&conn->srq->credits, &conn->share);
 }
 
-/* After weir_conn_shutdown(): a call that comes now is not taken. */
+/* Drops a call that arrives after weir_conn_shutdown(). */
 static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				uint32_t inv_rkey)
 {
@@ -157,8 +159,8 @@ static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uin
 	conn_recv_done(conn, buf);
 }
 
-/* All requests are answered and the answers are out. What was sent before the shutdown may have
- * asked for no completion: it is given time. */
+/* Returns whether all requests are answered and all replies have been sent. Replies that were
+ * posted before the shutdown without a completion get some time to arrive. */
 static bool is_drained(struct weir_conn *conn)
 {
 	struct responder *responder = responder_of(conn);

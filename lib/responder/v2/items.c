@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items of requests by the extension: those that are read or come in targets, and the arguments
- * that they are parts of. */
+/* Items of requests by the extension, which are read or were placed in targets, and the arguments
+ * that contain the items. */
 #include <errno.h>
 
 #include "request_ext.h"
@@ -17,7 +17,7 @@ int request_list_items(struct weir_request *req)
 		return -E2BIG;
 	if (req->has_chain)
 		req->chunks[n++] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
-	/* They are in their order. */
+	/* The items are in the order of their positions. */
 	rtr_items_begin(&rtr, &it);
 	while (rtr_items_next(&it, &item)) {
 		struct reassemble_chunk *chunk = &req->chunks[n++];
@@ -46,7 +46,7 @@ static int list_sections(struct weir_request *req)
 
 	nsections = conn_chain_parts(req->msg, sections, &bytes);
 	rtr_items_begin(&rtr, &it);
-	for (; rtr_items_next(&it, &item); n++) /* behind the payload's place in the list */
+	for (; rtr_items_next(&it, &item); n++) /* entry 0 of the list is the payload */
 		items[n] = (struct rtr_stream_item){item.disp, item.length, req->chunks[n + 1].dst};
 	return rtr_stream_parts(sections, nsections, items, n, req->parts, REQUEST_PARTS_MAX);
 }

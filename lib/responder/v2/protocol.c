@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may speak version 2, and which table a new connection has. */
+/* The protocol of connections that may use version 2, and the choice of the table of a new
+ * connection. */
 #include <errno.h>
 
 #include "request_ext.h"
@@ -13,14 +14,15 @@ static void v2_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		request_drop_group(responder_of(conn));
 }
 
-/* A call that has yet to come, in part. */
+/* Drops the open group, whose call has not arrived completely. */
 static void v2_on_drain(struct weir_conn *conn)
 {
 	if (conn_group_break(conn))
 		request_drop_group(responder_of(conn));
 }
 
-/* Lays a reply out once more. If it is not kept, the call of the report ends. */
+/* Lays a reply out once more. If the reply was not kept, the call of the report ends with an
+ * error. */
 static enum request_next resend(struct weir_request *req, const struct rdma2_header *hdr)
 {
 	if (request_resend(req))
@@ -29,7 +31,7 @@ static enum request_next resend(struct weir_request *req, const struct rdma2_hea
 	return REQUEST_END;
 }
 
-/* The steps of a message. */
+/* Runs the steps of a message. */
 static enum request_next v2_receive_call(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -44,7 +46,7 @@ static enum request_next v2_receive_call(struct weir_request *req)
 	if (next == REQUEST_RESEND)
 		next = resend(req, &hdr);
 	else if (next == REQUEST_REFUSED)
-		next = request_error_v2(req); /* it grants what it can while the group is there */
+		next = request_error_v2(req); /* it grants what it can while the group exists */
 	if (breaks_group)
 		request_drop_group(responder);
 	return next == REQUEST_BASE ? request_judge(req) : next;
@@ -59,7 +61,8 @@ static enum request_next v2_refuse(struct weir_request *req, enum request_next w
 		return req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK;
 	if (why != REQUEST_REFUSED && req->hdr.vers != RDMA2_VERSION)
 		return REQUEST_ERR_CHUNK;
-	if (why == REQUEST_CANT_PULL) /* its header can be parsed: it is no RDMA2_ERR_BAD_XDR */
+	/* The header of such a call can be parsed: the error is not RDMA2_ERR_BAD_XDR. */
+	if (why == REQUEST_CANT_PULL)
 		(void)request_refuse_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	if (why == REQUEST_CANT_REPLY) {
 		in = request_reply_in(req);
@@ -70,7 +73,8 @@ static enum request_next v2_refuse(struct weir_request *req, enum request_next w
 	return request_error_v2(req);
 }
 
-/* What it has by the extension; the next one may be of a connection without. */
+/* Releases what the request holds by the extension. The next request of the object may belong to a
+ * connection without the extension. */
 static void v2_release_request(struct weir_request *req)
 {
 	conn_group_put_bufs(&req->group_bufs);
@@ -140,7 +144,7 @@ static bool v2_plan_shape(struct weir_request *req)
 
 	if (req->hdr.vers != RDMA2_VERSION)
 		return request_plan_shape(req, conn, 0);
-	/* With a handle to invalidate the Send is more than that. */
+	/* If the Send invalidates a handle, it is not a plain Send. */
 	if (req->inv_handle != 0 || req->extension != 0 ||
 	    !request_plan_shape(req, conn, RDMA2_EXTRA))
 		return false;
@@ -168,7 +172,7 @@ static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in,
 	return 0;
 }
 
-/* Calls of version 2 name it (section 6.2.3 of its draft). */
+/* A call of version 2 names the key (section 6.2.3 of its draft). */
 static uint32_t v2_key_to_end(const struct weir_request *req)
 {
 	if (req->hdr.vers != RDMA2_VERSION)

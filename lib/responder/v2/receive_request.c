@@ -3,11 +3,12 @@
  * Requests by the extension: Transmit Request with its continuations
  * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4).
  *
- * The request object of a group's first transmission gathers the others (GATHER); those of the
- * others are given back at once. When the group is whole, its payload is read where it lies: the
- * decoder goes from one receive to the next. Only an opaque that crosses from one to the next and
- * is wanted in one piece is put together, in a bulk buffer, which the request may have to wait for
- * (JOIN). From there on it is a request like others, but for its reply.
+ * The request object of the first transmission of a group gathers the other transmissions (GATHER),
+ * whose own request objects are released at once. When the group is complete, its payload is read
+ * from the receives without a copy: the decoder continues from one receive to the next. Only an
+ * opaque that crosses from one receive to the next, and that must be contiguous, is copied to a
+ * bulk buffer. The request may have to wait for this buffer (JOIN). After that, it is processed
+ * like other requests, except for its reply.
  */
 #include <errno.h>
 
@@ -15,15 +16,16 @@
 #include "rtr_place.h"
 #include "xdr_ref.h"
 
-/* Where the arguments begin of a call with so many bytes of payload, of which that many are behind
- * its RPC header: nothing is taken out of that. Without any, at its last byte: a position behind
- * that is in no range, not even in that of the whole call. */
+/* Returns the offset of the arguments in a call with 'bytes' bytes of payload, of which 'left'
+ * bytes follow the RPC header. No item is taken out of the RPC header. If there are no arguments,
+ * the result is the offset of the last byte: a position after that is in no range, not even in that
+ * of the entire call. */
 static uint32_t args_at(uint32_t bytes, uint32_t left)
 {
 	return bytes - (left > 0 ? left : 1);
 }
 
-/* The same of a first transmission. What is no call finds its answer later. */
+/* Does the same for a first transmission. If it is not a call, a later step finds the answer. */
 static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 {
 	struct weir_rpc_call_header rpc;
@@ -35,7 +37,7 @@ static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 	return args_at(rtr->pslen, (uint32_t)weir_xdr_remaining(&in));
 }
 
-/* A first transmission: what the header says of the call. */
+/* Stores what the header of a first transmission says about the call. */
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
 	const struct weir_profile *profile = &req->responder->engine->profile;
@@ -52,12 +54,12 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->lists = (struct request_lists){
 		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, find_args(rtr, req->msg->data),
 	};
-	/* With items it is one to be pulled, even where nothing has to be read for that. */
+	/* A call with items is pulled, even if no item has to be read. */
 	req->hdr.nread_chunks = req->hdr.nread_segments = (uint16_t)rtr->nitems;
 }
 
-/* Whether items are not where the Sends of all transmissions, which are here, should have placed
- * them: then that is reported. */
+/* Returns whether items are not where the Sends of the transmissions should have placed them, and
+ * reports that to the requester. All transmissions have arrived. */
 static bool is_group_misplaced(const struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -89,11 +91,12 @@ enum request_next request_begin_group(struct weir_request *req)
 	responder->engine->stats.requests_received++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
 	if (req->lists.nitems > 0) {
-		req->hdr.has_position_zero =
-			true; /* the payload is no more contiguous than if it were one */
+		/* The payload is processed as if it were a Position Zero chunk, because it is not
+		 * contiguous either. */
+		req->hdr.has_position_zero = true;
 		return REQUEST_PULL;
 	}
-	req->nchunks = 1; /* the bulk buffer is held as one that a chunk is pulled to */
+	req->nchunks = 1; /* the bulk buffer is held like that of a chunk */
 	req->chunks[0] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
 	req->chunk_bufs[0] = NULL;
 	req->pull_bytes = 0;
@@ -113,7 +116,7 @@ void request_read_sections(struct weir_request *req)
 		req->lists.args_at = args_at(req->stream_bytes, (uint32_t)weir_xdr_remaining(&in));
 }
 
-/* Its buffer is the gathering request's from here on. */
+/* Gives the receive of a transmission to the request that gathers the group. */
 static void give_to_gathering(struct weir_request *req, const struct rtr_header *rtr)
 {
 	struct mem_buf *buf = req->msg;
@@ -137,8 +140,9 @@ static enum request_next take(struct weir_request *req, const struct rtr_header 
 	return REQUEST_GROUP_BEGUN;
 }
 
-/* The requester could not make sense of a reply: it is sent again where it is kept. One that was
- * continued has no Reply chunk to go to: that call ends (section 5.4). */
+/* Processes a report that the requester could not use a reply. The reply is sent again if it was
+ * kept. If the reply had several transmissions, there is no Reply chunk for it, and the call ends
+ * (section 5.4). */
 static enum request_next on_report(struct weir_request *req, const struct rdma2_header *hdr,
 				   const struct rtr_report *report)
 {
@@ -153,15 +157,16 @@ static enum request_next on_report(struct weir_request *req, const struct rdma2_
 	return REQUEST_END;
 }
 
-/* What is not done here: a whole call that is to be read. The requester is to go by the base
- * protocol. */
+/* Returns whether the extension does not support a call here: its entire payload would have to be
+ * read. The requester must use the base protocol instead. */
 static bool is_beyond(const struct rtr_header *rtr)
 {
 	return rtr->op == RTR_XMTREQ && rtr->is_whole;
 }
 
-/* Items of a request that are placed by Sends: in targets that this side has told of, and there;
- * the latter of the first of several transmissions is not known yet. */
+/* Returns whether items that Sends place are wrong: they must be in targets that this side has
+ * offered, and their data must have arrived there. The second condition is not checked for the
+ * first of several transmissions, because it is not known yet. */
 static bool is_misplaced(const struct weir_request *req, const struct rtr_header *rtr,
 			 struct rtr_report *report)
 {
@@ -173,7 +178,7 @@ static bool is_misplaced(const struct weir_request *req, const struct rtr_header
 			 NULL, 0, report) < 0;
 }
 
-/* What a call may list is bounded as chunks are. */
+/* Returns the limits of the lists of a call, which are those of chunks. */
 static struct rtr_limits limits_of(const struct weir_engine *engine)
 {
 	const struct rdma1_limits *base = &engine->limits;
@@ -225,7 +230,7 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 	if (rtr.op == RTR_REPTERR)
 		return on_report(req, hdr, &rtr.report);
 	if (is_beyond(&rtr)) {
-		(void)conn_group_break(conn); /* what follows is discarded */
+		(void)conn_group_break(conn); /* later transmissions are discarded */
 		return request_refuse_v2(req, RDMA2_ERR_INVAL_OPTION, 0, 0);
 	}
 	if (is_misplaced(req, &rtr, &report)) {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A message came to a responder that may speak version 2: judged as that version's draft says
- * (section 6.2), properties and operations dealt with; calls go on as those of version 1 do, with
- * what the header has more.
- */
+/* Checks a message that a responder which may use version 2 received, as the draft of version 2
+ * requires (section 6.2). It also processes properties and operations. Calls are then processed
+ * like those of version 1, with the additional contents of their headers. */
 #include "request_ext.h"
 
 #include "compiler.h"
@@ -63,10 +61,10 @@ enum request_next request_take_v2(struct weir_request *req, const struct rdma2_h
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
 		if (hdr->direction == RDMA1_REPLY)
-			return REQUEST_DROP; /* it made no call */
+			return REQUEST_DROP; /* this side made no call */
 		req->inv_handle = hdr->may_invalidate ? hdr->inv_handle : 0;
 		return REQUEST_BEGIN;
-	case RDMA2_OPTIONAL: /* where there is no extension */
+	case RDMA2_OPTIONAL: /* the connection has no extension */
 		return hdr->direction == RDMA1_REPLY ? REQUEST_DROP
 						     : reply_error(req, RDMA2_ERR_INVAL_OPTION);
 	case RDMA2_ERROR:

@@ -79,13 +79,14 @@ static inline struct rtr_header request_rtr_header(const struct weir_request *re
 /*
  * Lists the items of a call in req->chunks, as reassemble_chunks() lists Read chunks. Returns the
  * number of entries, or -E2BIG if there are too many items.
- * - An item that was placed in a target has its address there, if the data can be used there.
+ * - The entry of an item that was placed in a target has the address of the data if these are
+ *   contiguous.
  * - If the call has several transmissions, the first entry is the buffer for data that cross from
  *   one transmission to the next. It replaces a Position Zero chunk.
  * - If the call has items in targets, the program is not asked for the memory of the items.
  */
 int request_list_items(struct weir_request *req);
-/* Runs when all items have arrived. Copies the items in targets that could not be used there.
+/* Runs when all items have arrived. Copies the items in targets whose data are not contiguous.
  * Returns the number of parts of the arguments, like reassemble_parts(), and sets '*nread' to the
  * number of items that were read. */
 int request_collect_items(struct weir_request *req, uint32_t *nread);

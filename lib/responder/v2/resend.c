@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4): those
- * with results that are placed by Sends, of which a requester may report that it can't find them.
- * The base has but one way to answer a Transmit Request, one message with all of the reply in it,
- * as no field of that names a Reply chunk: so replies that have no room in one are not kept.
+ * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4). These
+ * are replies with results that Sends place, because a requester may report that it cannot find
+ * such results. The base protocol has only one way to answer a Transmit Request: one message with
+ * the entire reply. No field of a Transmit Request names a Reply chunk. Therefore, replies that do
+ * not fit in one message are not kept.
  *
- * What the results lie in is the application's again when the Send is done, so that they are
- * copied. The latest of an engine are kept, KEPT of them, until others take their place, one is
- * sent again, or its connection ends.
+ * The results are copied, because their memory belongs to the application again when the Send
+ * completes. Each engine keeps its latest replies, at most KEPT of them. A reply is kept until
+ * another one replaces it, it is sent again, or its connection ends.
  */
 #include <string.h>
 
@@ -17,17 +18,18 @@
 #define KEPT 32u
 
 struct kept {
-	const struct responder *responder; /* NULL: none is kept here */
+	const struct responder *responder; /* NULL: this entry keeps no reply */
 	uint32_t xid;
 	uint32_t bytes;
 };
 
 struct placed_replies {
 	uint32_t refs; /* responders */
-	uint32_t next; /* the one to be replaced */
+	uint32_t next; /* index of the entry that is replaced next */
 	uint32_t bytes_max;
 	struct kept kept[KEPT];
-	uint8_t *data; /* bytes_max for each; those that were never used are never touched */
+	/* bytes_max for each entry; the memory of entries that were never used is never touched */
+	uint8_t *data;
 };
 
 static uint32_t header_bytes(void)
@@ -120,8 +122,9 @@ bool request_resend(struct weir_request *req)
 	if (!kept || header_bytes() + kept->bytes > req->responder->conn->send_inline ||
 	    !request_take_buffer(req, kept->bytes))
 		return false;
-	kept->responder = NULL; /* once */
-	/* It had no RPC header of a call: an error in its place would have another call's. */
+	kept->responder = NULL; /* it is sent again only once */
+	/* A report has no RPC header, and req->rpc is that of an earlier call. It is cleared, so
+	 * that an error instead of the reply does not contain values of that call. */
 	memset(&req->rpc, 0, sizeof(req->rpc));
 	req->rpc.xid = req->hdr.xid;
 	weir_xdr_put_opaque_fixed(&req->out, data, kept->bytes);

@@ -6,7 +6,8 @@
 #include "request_ext.h"
 #include "rtr_reduce.h"
 
-/* A reply with directions has a header of its own, which is made with its plan. */
+/* Returns the description of the transmissions. A reply with directions has a header of its own,
+ * which was made with its plan. */
 static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 {
 	const struct mem_buf *header_buf = req->header_buf ? req->header_buf : req->reply;
@@ -61,9 +62,9 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	return request_take_group(req, credit);
 }
 
-/* Elements that the results in targets take, behind one for all else of their transmission, which
- * can be put into one buffer; or all elements of several transmissions. False: the device gathers
- * fewer. */
+/* Computes the gather elements of the results in targets, in addition to one for the rest of their
+ * transmission, which can be copied to one buffer. If the reply has several transmissions, it
+ * computes all their elements. Returns false if the device can gather only fewer. */
 static bool can_gather(struct weir_request *req, const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -82,8 +83,8 @@ static bool can_gather(struct weir_request *req, const struct reduce_reply_plan 
 	return n != CONN_PLACE_NEVER;
 }
 
-/* What the reducer has made of it; or, with rc other than 0, nothing. False: it can't be sent so.
- */
+/* Stores the form that the reducer chose, or no form if rc is not 0. Returns false if the reply
+ * cannot be sent in this form. */
 static bool note_form(struct weir_request *req, int rc, const struct reduce_reply_plan *plan,
 		      const struct rtr_reduce_form *form)
 {
@@ -119,7 +120,7 @@ int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *i
 
 	if (note_form(req, rc, plan, &form))
 		return rc;
-	/* Without results in targets a device gathers anything. */
+	/* Without results in targets, the device can gather any reply. */
 	reply.targets = NULL;
 	rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &form);
 	(void)note_form(req, rc, plan, &form);
@@ -132,7 +133,7 @@ int request_take_group(struct weir_request *req, uint32_t credit)
 
 	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter,
 				  &req->group_bufs)) {
-		/* Who waits holds none. */
+		/* A request that waits holds no buffer of this kind. */
 		if (req->header_buf)
 			mem_pool_put(req->header_buf);
 		req->header_buf = NULL;
