@@ -83,12 +83,11 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	const struct weir_rpc_auth *cred = &req->rpc.cred;
 	/* The credential of GSS is different in each message (RFC 2203 section 5.3.1). */
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
+	/* The XID is part of the hash, so that calls that differ in it alone lie in different
+	 * buckets. */
 	const uint32_t words[] = {
-		req->rpc.prog,
-		req->rpc.vers,
-		req->rpc.proc,
-		cred->flavor,
-		is_constant ? cred->len_bytes : 0,
+		req->rpc.xid,  req->rpc.prog, req->rpc.vers,
+		req->rpc.proc, cred->flavor,  is_constant ? cred->len_bytes : 0,
 	};
 	crypto_generichash_state state;
 
@@ -97,8 +96,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 				DRC_HASH_BYTES);
 	crypto_generichash_update(&state, caller_of(responder)->identity, DRC_HASH_BYTES);
 	crypto_generichash_update(&state, (const uint8_t *)words, sizeof(words));
-	if (words[4] > 0)
-		crypto_generichash_update(&state, cred->body, words[4]);
+	if (words[5] > 0)
+		crypto_generichash_update(&state, cred->body, words[5]);
 	hash_args(&state, &req->args);
 	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
 }

@@ -5,6 +5,8 @@
 
 void request_end_pull(struct weir_request *req)
 {
+	if (req->pull_since_ns == 0) /* a call that fails before it pulls */
+		return;
 	req->responder->npulling--;
 	req->pull_since_ns = 0;
 	if (!req->is_pulling)
