@@ -9,8 +9,8 @@
  *   op_run()     owner: passes the call to the back end
  *   back end     owner: fills 'res', at once or later, and calls op_done()
  *   op_done()    owner: passes the op back to its home
- *   op_reply()   home: encodes, replies and frees the op; if no buffer is free, op_handle() calls
- * it again later
+ *   op_reply()   home: encodes, replies and frees the op; if no buffer is free, op_handle()
+ *                calls it again later
  *
  * Home and owner are pollers, see poller.h. Usually they are the same poller. A call that ends
  * early (bad handle, bad name, read-only export) goes to op_done() at home, without a back end.

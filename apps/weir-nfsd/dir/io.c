@@ -2,11 +2,15 @@
 /*
  * READ, WRITE and COMMIT with io_uring.
  *
- *   dir_transfer()   uses the open file, or has a thread open it; checks rights; submits to the
- * ring READ             reads into a block of memory, from which the reply is sent; the block is
- * freed when the reply has been sent WRITE            writes from a block that the data were pulled
- * to, or from the message; a stable WRITE then asks for a sync, and its reply waits for that COMMIT
- * asks for a sync, see dir/sync.c
+ *   dir_transfer()   uses the open file, or has a thread open it; checks rights; then has
+ *                    dir/submit.c prepare an entry of the ring
+ *   dir_io_poll()    passes the entries to the kernel, and handles their completions
+ *
+ *   READ             reads into a block of memory, from which the reply is sent; the block is freed
+ *                    when the reply has been sent
+ *   WRITE            writes from a block that the data were pulled to, or from the message; a
+ *                    stable WRITE then asks for a sync, and its reply waits for that
+ *   COMMIT           asks for a sync, see dir/sync.c
  *
  * A call waits if there is no memory, or if the client has its share of calls in the kernel. Each
  * poll retries one call of each client.

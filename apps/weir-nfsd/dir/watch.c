@@ -8,7 +8,7 @@
  *   it waits           the call is taken back, whatever its procedure
  *   a thread has it    another struct op is answered in its place; the thread's results are dropped
  *   the kernel has it  its struct dir_io continues without it; the memory of a READ and the data of
- * a WRITE stay where they are
+ *                      a WRITE stay where they are
  *
  * Two kinds of calls that have begun are answered only at their end:
  *

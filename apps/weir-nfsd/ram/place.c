@@ -2,8 +2,9 @@
 /*
  * Pulls the data of a WRITE directly to their block. From then to the end of the request:
  *
- *   ram_place()            reserves the block, references it, and adds the WRITE to its inode's
- * list the handler            finds the data in the file's block and makes them part of the file:
+ *   ram_place()            reserves the block, references it, and adds the WRITE to the list of its
+ *                          inode
+ *   the handler            finds the data in the file's block and makes them part of the file:
  *                          ram_placement_done()
  *   on_sent                removes the WRITE from the list and drops the reference
  *

@@ -18,7 +18,8 @@
  *   ../block_pool.[ch]      the memory: blocks of pages, and which are free
  *   map.[ch]                the blocks of one file
  *   data.c                  the content of a file, by its map: chunks, holes, and the blocks that
- * it gets as it grows inode.c, dir.c, attr.c  inodes, names, and attributes with the rights to them
+ *                           it gets as it grows
+ *   inode.c, dir.c, attr.c  inodes, names, and attributes with the rights to them
  *   io.c, list.c            READ, WRITE, COMMIT, READLINK; READDIR, READDIRPLUS
  *   create.c, remove.c      procedures that make names; those that remove or move names
  *   place.c                 selects the memory that the data of a WRITE are pulled to
