@@ -14,8 +14,8 @@
  *   mapping.[ch]      mappings of memory that is shared with a peer
  *   sigbus_guard.[ch] handles the loss of pages of such memory
  *   unlocked.[ch]     maps such memory unlocked, even if the program locks its own memory
- *   poll.c            completions; it polls the turns of the users
- *   turn.[ch]         divides the polls among the users: the share of each, and its debt
+ *   poll.c            completions; gives the turn of each user its share of a poll
+ *   turn.[ch]         the rules for that, and the share and the debt of each user
  *   listen.c          listeners
  *   greet.c           new connections of a listener
  *   users.[ch]        the users with which the device connects

@@ -9,8 +9,8 @@
  *   qp.c              creates queue pairs
  *   post.c            work requests
  *   send.c            Sends
- *   rdma.c            requests that access the peer's memory, and the end of such accesses. keys.h
- *                     checks the rkeys, and a cache keeps the latest checked rkey.
+ *   rdma.c            checks the rkey of an RDMA Read or Write (a cache of one key first, then the
+ *                     peer's key table, keys.h), carries the request out, and ends such accesses
  *   copy.[ch]         copies the data of RDMA Reads and Writes
  *   domain.c          keys of one connection
  *   srq.c             queues of receives: of one queue pair, or shared

@@ -10,7 +10,8 @@
  * The files of this folder:
  *
  *   region.c       regions: mapped memory, and the keys that devices gave it
- *   pool.c         pools of buffers
+ *   pool.c         creates and frees pools of buffers; mem_pool_get() and mem_pool_put() are inline
+ *                  below
  *   maps.[ch]      checks how the memory that a program passes is mapped
  *   resize.[ch]    sets the length of a memfd
  *   eal.[ch]       uses DPDK's environment, or starts it

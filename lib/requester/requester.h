@@ -6,27 +6,29 @@
  * A requester has the calls of one connection. Its files, in the order from the file that decides
  * to the files that the others use:
  *
- *   call.c              decides what happens to a call next: at its submission, when its Send is
- *                       done, when its reply has arrived, at its time-out, and at the end of its
- *                       connection
- *   call_fast.c         does the same in one pass, for calls of a shape (call_shape.h)
- *   requester_events.c  passes the events of a connection to its calls
- *   call_begin.c        the program describes a call
- *   call_encode.c       chooses which data go by chunks (lib/proto/reduce_call.c), and writes the
- *                       transport header
- *   call_header.c       memory for the transport header, and the exposures that it lists
- *   call_send.c         the Send
- *   call_read_reply.c   checks a reply against what the call offered, and reads its result
- *   call_complete.c     calls 'done', and frees the call
- *   retransmit.c        calls whose connection is established again
- *   call_windows.c      keys for the memory of a call: binds memory windows, and frees them
- *   call_revoke.c       invalidates these keys
- *   call_pool.[ch]      slots and buffers of calls
- *   credits_wanted.c    the number of receives for replies, if receives are shared
- *   connect.c           creates and frees a requester
- *   version1.c          the operations of connections that speak version 1
- *   version1_only.c     gives each connection these operations, in a build without version 2
- *   v2/                 the same steps in version 2: call_ext.h lists its files
+ *   call.c                decides what happens to a call next: at its submission, when its Send is
+ *                         done, when its reply has arrived, at its time-out, and at the end of its
+ *                         connection
+ *   call_fast.c           does the same in one pass, for calls of a shape (call_shape.h)
+ *   requester_events.c    passes the events of a connection to its calls
+ *   call_begin.c          the program describes a call
+ *   call_encode.c         chooses which data go by chunks (lib/proto/reduce_call.c), and writes
+ *                         the transport header
+ *   call_header.c         memory for the transport header, and the exposures that it lists
+ *   call_send.c           the Send
+ *   call_read_reply.[ch]  checks a reply against what the call offered, and reads its result; the
+ *                         header has the parts that call.c and call_fast.c use, too
+ *   call_complete.[ch]    calls 'done', and frees the call when its Send is done; the header has
+ *                         the part for calls that 'done' may reuse, which call_fast.c uses, too
+ *   retransmit.c          calls whose connection is established again
+ *   call_windows.c        keys for the memory of a call: binds memory windows, and frees them
+ *   call_revoke.c         invalidates these keys
+ *   call_pool.[ch]        slots and buffers of calls
+ *   credits_wanted.c      the number of receives for replies, if receives are shared
+ *   connect.c             creates and frees a requester
+ *   version1.c            the operations of connections that speak version 1
+ *   version1_only.c       gives each connection these operations, in a build without version 2
+ *   v2/                   the same steps in version 2: call_ext.h lists its files
  *
  * call_find() finds the call of a reply.
  *

@@ -41,11 +41,11 @@
  *   users.c      clients: their files, and their calls that wait
  *   blocks.c     memory for data
  *   sync.c       requests for the sync of a file
- *   submit.c     submission of operations to the ring
+ *   submit.[ch]  prepares entries of the ring
  *   answer.c     start and answer of a call
  *   fds.c        open files; slots.c: how many of them a client may have
  *   ring.c       start and stop of the ring
- *   io.c         READ, WRITE and COMMIT
+ *   io.c         READ, WRITE and COMMIT; passes the entries to the kernel, and handles completions
  *   watch.c      calls that take too long
  *   call.c       the path of a call
  *   retry.c      calls that have waited

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submits operations to the ring. dir/io.c handles their completions. */
+/* Prepares entries of the ring. dir/io.c passes them to the kernel and handles completions. */
 #include "submit.h"
 
 /* Counts a call in the kernel, and charges its client, if there is one. */
@@ -26,7 +26,7 @@ bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op)
 	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
 }
 
-/* Submits a sync for all requests of the file. */
+/* Prepares a sync for all requests of the file. */
 void dir_submit_sync(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct io_uring_sqe *sqe;
@@ -53,7 +53,7 @@ static struct io_uring_sqe *next_sqe(struct dir_io *io)
 }
 
 /*
- * Submits a WRITE, which a thread of the kernel always carries out. Without IOSQE_ASYNC the kernel
+ * Prepares a WRITE, which a thread of the kernel always carries out. Without IOSQE_ASYNC the kernel
  * would try it on the poller's thread first. If it then passed it to a thread, it would put it in
  * one of 64 queues by the file's inode. Each queue is processed in order, for all exports, so a
  * file that stays locked would delay WRITEs of other files.
@@ -77,7 +77,7 @@ void dir_submit_write(struct dir_io *io)
 }
 
 /*
- * Submits a READ. Returns false if there is no memory at present. The kernel tries the READ on the
+ * Prepares a READ. Returns false if there is no memory at present. The kernel tries the READ on the
  * poller's thread first. That should not wait, but if the data are not in memory the kernel reads
  * their metadata from the disk, and a disk that hangs then blocks the thread. If that is likely,
  * IOSQE_ASYNC prevents the first try.

@@ -2,7 +2,10 @@
 #ifndef DIR_SUBMIT_H
 #define DIR_SUBMIT_H
 
-/* Submission of operations to the ring. Only the poller's thread calls these functions. */
+/*
+ * Prepares entries of the ring. dir_io_poll() in dir/io.c passes them to the kernel. Only the
+ * poller's thread calls these functions.
+ */
 
 #include "dir.h"
 
@@ -16,7 +19,10 @@
 bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op);
 void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file);
 void dir_submit_release_place(struct dir_io *io);
-/* These submit a WRITE or a READ. There must be room in the ring, see dir_submit_has_place(). */
+/*
+ * Prepare a WRITE or a READ. There must be room in the ring, see dir_submit_has_place().
+ * dir_submit_read() returns false if there is no memory at present.
+ */
 void dir_submit_write(struct dir_io *io);
 bool dir_submit_read(struct dir_io *io, uint32_t count);
 /* Asks for a sync of the file for 'io', and begins it if none is under way. */
