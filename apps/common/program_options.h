@@ -6,6 +6,19 @@
  * The options of every program that uses a profile: --driver, --driver-options, --profile, --help
  * and --version. Functions that return an int return 0, or -1 after they have printed the error on
  * standard error.
+ *
+ * The files of this folder:
+ *
+ *   program_options.[ch]  the options of every program that uses a profile
+ *   number.[ch]           numbers on a command line
+ *   std_io.h              standard input, output and error of a program
+ *   connect_hint.[ch]     a hint for the user about a refused connection
+ *   memory_room.[ch]      finds how much memory the process can still get
+ *   uaddr.[ch]            IP addresses in the forms of users and of rpcbind
+ *   tcp_listen.[ch]       creates sockets that listen for TCP connections
+ *   oncrpc_client.[ch]    a requester for ONC RPC over TCP
+ *   oncrpc_server.[ch]    a responder for ONC RPC over TCP
+ *   oncrpc_void.h         the XDR filter of empty arguments or results
  */
 
 #include <getopt.h>

@@ -7,6 +7,19 @@
  * procedure are a struct nfs3_<procedure>_args, and its results are a struct nfs3_<procedure>_res,
  * unless several procedures share a structure. Bulk data and paths of symbolic links are in none of
  * them. They are DDP-eligible, and weir has separate functions for them.
+ *
+ * The files of this folder:
+ *
+ *   nfs3_types.h      the types of NFS
+ *   nfs3_op.h         the arguments and the results of any procedure
+ *   nfs3_xdr.h        declares the functions that encode and decode these types; they are in these
+ *                     files:
+ *   nfs3_args.c       arguments
+ *   nfs3_results.c    results
+ *   nfs3_codec.[ch]   types that arguments and results share
+ *   nfs3_names.c      names of procedures, and texts and errnos of statuses
+ *   mount3.[ch]       MOUNT version 3
+ *   handle_text.[ch]  reads a file handle that a user gives to a program
  */
 
 #include <stdbool.h>

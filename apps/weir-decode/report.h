@@ -2,6 +2,20 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+/*
+ * Reports decoded messages. The files of this folder:
+ *
+ *   main.c          parses the options, reads one message, and has it reported
+ *   hex.[ch]        reads bytes in hex digits
+ *   emit.[ch]       writes a tree of named values as JSON or as indented text
+ *   report.[ch]     decodes a message, and reports the transport header of version 1
+ *   report_rpc.c    reports RPC headers
+ *   report_v2.[ch]  reports messages of version 2: the transport header
+ *   report_prop.c   reports property lists of version 2
+ *   report_rtr.c    reports operations of the extension of version 2
+ *   report_no_v2.c  replaces these three in a build without version 2
+ */
+
 #include "emit.h"
 #include "rdma1.h"
 

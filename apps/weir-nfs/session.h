@@ -16,6 +16,32 @@
  * Procedures that are not idempotent are retransmitted as well, as other NFS clients do. If the
  * error of the answer is one that their own first execution would cause (REMOVE: no such file), it
  * counts as success.
+ *
+ * The files of this folder:
+ *
+ *   main.c              the table of commands; runs one of them
+ *   options.[ch]        parses the options and arguments
+ *   commands.h          declares the commands, which are in these files:
+ *   cmd_list.c          ls, stat, readlink, df, ping and exports
+ *   cmd_copy.c          get, cat and put
+ *   cmd_modify.c        rm, rmdir, mkdir, mv, ln, chmod and truncate
+ *   cmd_bench.c         bench
+ *   cmd.[ch]            common parts of the commands: opens and ends a session, walks to a path
+ *   copy.[ch]           copies trees from the server, and removes trees there
+ *   copy_put.c          copies trees to the server
+ *   transfer.[ch]       slots for the transfer of whole files, and fetches
+ *   transfer_store.c    stores
+ *   progress.c          shows the progress of a transfer (transfer.h)
+ *   local.[ch]          local files
+ *   tree.[ch]           files and directories of the server by name
+ *   dir.[ch]            reads directories of the server
+ *   path.[ch]           paths on the server
+ *   session.[ch]        sends ops, waits, retransmits, and ends them
+ *   session_open.c      opens and closes a session: the port, MOUNT, the engine and its memory
+ *   op.[ch]             encodes and decodes NFS procedures
+ *   mount.[ch]          the MOUNT protocol
+ *   rpcbind_query.[ch]  asks a server's rpcbind for addresses
+ *   listener.[ch]       finds the user who listens on a TCP port of this host
  */
 
 #include <signal.h>

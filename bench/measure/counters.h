@@ -2,7 +2,21 @@
 #ifndef COUNTERS_H
 #define COUNTERS_H
 
-/* Sums and reports the counters and the round trip times of engines. */
+/*
+ * Sums and reports the counters and the round trip times of engines. The files of this folder:
+ *
+ *   counters.[ch]  sums and reports the counters and the round trip times of engines
+ *   cpu.[ch]       the CPU cost of polling threads: busy time, and instructions
+ *   hist.[ch]      a histogram of times
+ *   metric.[ch]    the figures of a run, and thresholds for them
+ *   range.[ch]     the values that an option takes one after the other
+ *   series.[ch]    the number of calls in each interval of a run
+ *   steady.[ch]    detects that a rate is steady
+ *   poll_timer.h   measures the rounds of a poll loop
+ *   clock.h        time from the CPU's time stamp counter
+ *   pattern.[ch]   the bytes that data consist of, so that each byte can be checked
+ *   output.[ch]    writes reports to files
+ */
 
 #include <jansson.h>
 

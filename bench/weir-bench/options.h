@@ -2,7 +2,39 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* The options of weir-bench. */
+/*
+ * The options of weir-bench. The files of this folder:
+ *
+ *   main.c          loops over the repetitions and the combinations of a sweep, and has each
+ *                   carried out (run_all()); then has the results reported
+ *   options.[ch]    parses the options
+ *   help.[ch]       the text of --help
+ *   sweep.c         counts the combinations of a sweep, and makes the options of each
+ *   buffers.c       adapts the profile's numbers and sizes of buffers to a load
+ *   memory.c        checks that the memory for a load is available
+ *   sides.[ch]      starts the requester's and the responder's side in this program, and has them
+ *                   carry out each run
+ *   shared.h        the memory in which both sides exchange information beside their RPCs
+ *   interrupt.[ch]  signals that end the bench
+ *   worker.[ch]     pins the threads that poll engines, and lets them idle
+ *   requester.[ch]  the requester's side: starts its clients, and sums their results
+ *   client.[ch]     one engine of that side: its memory and its connections
+ *   load.c          the load of a client: the warm-up, the measured time, and the end of calls in
+ *                   flight
+ *   load_slot.c     the calls of a slot: their arguments, and the check of their results
+ *   pace.[ch]       the times at which calls start
+ *   responder.[ch]  the responder's side: engines behind a listener, and the handlers of the
+ *                   program
+ *   program.[ch]    the bench's RPC program and its upper-layer binding
+ *   results.[ch]    the results of all runs, and their medians
+ *   report.[ch]     has the reports written that the options ask for
+ *   report_text.c   figures for users
+ *   report_json.c   figures for programs
+ *   report_csv.c    figures for a spreadsheet
+ *   report_html.c   a page for a browser: report.html with the figures; embed.py converts
+ *                   report.html to C
+ *   report_names.c  names and ratios that several of these reports use
+ */
 
 #include <weir/engine.h>
 

@@ -12,8 +12,22 @@
  * request is passed on from this position on. When all earlier work requests are done, the doomed
  * work request fails, and the connection below is ended.
  *
- * chance.c selects the faults, post.c posts work requests, and poll.c polls completions. The other
- * files have the parts that each driver has (lib/fabric/driver.h).
+ * The files of this driver. Files in which requests or events can fail call fault_fires() of
+ * chance.c:
+ *
+ *   fault.h   the interface for tests
+ *   chance.c  selects which occasions fail
+ *   dev.c     devices: their options, and the table of operations
+ *   memory.c  registrations and memory windows
+ *   domain.c  protection domains of queue pairs
+ *   qp.c      queue pairs, and room for completions and events
+ *   post.c    work requests: passes them on, and completes them in order
+ *   poll.c    converts completions of the driver below, and delivers those that are due
+ *   cq.c      the list of completions that wait until they are due
+ *   srq.c     receives, shared ones too
+ *   listen.c  listeners
+ *   cm.c      connecting, and the events of the driver below
+ *   end.c     the list of events that wait until they are due, and the end of connections
  */
 
 #include <sys/queue.h>
