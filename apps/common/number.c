@@ -8,8 +8,12 @@
 
 int option_bad(const char *option, const char *value, const char *expected)
 {
-	fprintf(stderr, "%s: --%s '%s': %s. See --help\n", program_invocation_short_name, option,
-		value, expected);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	if (option)
+		fprintf(stderr, value ? "--%s " : "--%s: ", option);
+	if (value)
+		fprintf(stderr, "'%s': ", value);
+	fprintf(stderr, "%s. See --help\n", expected);
 	return -1;
 }
 

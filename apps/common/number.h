@@ -10,7 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Prints "PROGRAM: --OPTION 'VALUE': EXPECTED. See --help" on standard error. Returns -1. */
+/* Prints "PROGRAM: --OPTION 'VALUE': EXPECTED. See --help" on standard error. If 'option' or
+ * 'value' is NULL, the message has no such part. Returns -1. */
 int option_bad(const char *option, const char *value, const char *expected);
 
 /* Parses a number from 'low' to 'high', with an optional suffix k, m or g. */

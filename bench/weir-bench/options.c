@@ -345,15 +345,15 @@ static int check_together(const struct bench_options *o)
 {
 	if (o->use_threads && o->side != SIDE_BOTH)
 		return option_bad(
-			"threads", "",
+			"threads", NULL,
 			"it needs both sides in this program: leave out --listen and --connect");
 	if (o->think_ns > 0 && o->sweep.rates.n > 0)
-		return option_bad("think", "",
+		return option_bad("think", NULL,
 				  "it contradicts --rate, which sets the times of calls: leave out "
 				  "one of them");
 	if ((o->has_read_size || o->has_write_size) && o->workload != WORKLOAD_MIXED)
 		return option_bad(
-			o->has_read_size ? "read-size" : "write-size", "",
+			o->has_read_size ? "read-size" : "write-size", NULL,
 			"it is only for --workload mixed: use --size for other workloads");
 	if (bench_output_is_one(o->json, o->csv))
 		return option_bad("csv", o->csv, "--json has the same file: give another one");
@@ -367,7 +367,7 @@ static int check_together(const struct bench_options *o)
 			"listen", o->addr,
 			"a responder takes one size and one depth: give the largest ones");
 	if (bench_options_points(o) > BENCH_POINTS_MAX)
-		return option_bad("size", "",
+		return option_bad("size", NULL,
 				  "more than 1000 combinations of sizes, depths, rates and "
 				  "connections: give fewer values");
 	return 0;
@@ -401,7 +401,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 			*lcores = optarg;
 	}
 	if (optind < argc)
-		return option_bad("", argv[optind], "an argument that is not an option");
+		return option_bad(NULL, argv[optind], "an argument that is not an option");
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)

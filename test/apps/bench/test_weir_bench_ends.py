@@ -256,7 +256,7 @@ class Mistakes(unittest.TestCase):
         self.expect(2, 'list', '--lcores', '')
         self.expect(2, 'window or pool', '--exposure', 'both')
         self.expect(2, 'only one', '--listen', 'a', '--connect', 'b')
-        self.expect(2, 'argument', 'stray')
+        self.expect(2, "weir-bench: 'stray': an argument", 'stray')
         self.expect(2, '/no/such.ini', '--profile', '/no/such.ini')
         self.expect(2, 'seconds', '--time', 'nan')
 

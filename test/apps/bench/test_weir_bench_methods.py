@@ -92,7 +92,7 @@ class ClosedLoop(Case):
                 self.assertLessEqual(result['cpu']['requester']['busy_ratio'], 1)
 
     def test_mistakes(self):
-        self.refuses('contradicts --rate', '--rate', '1k', '--think', '1us')
+        self.refuses('--think: it contradicts --rate', '--rate', '1k', '--think', '1us')
         self.refuses('unit', '--think', '5')
         self.refuses('from 1 to', '--rate', '0')
 
@@ -194,7 +194,7 @@ class Sweeps(Case):
     def test_mistakes(self):
         self.refuses('A:B:xFACTOR', '--size', '1:2')
         self.refuses('from 1 to 1024', '--depth', '1:2048:x2')
-        self.refuses('more than 1000 combinations', '--size', '1:64:+1', '--depth', '1:64:+1')
+        self.refuses('--size: more than 1000 combinations', '--size', '1:64:+1', '--depth', '1:64:+1')
         self.refuses('mixed', '--workload', 'read', '--read-size', '1k')
         self.refuses('one size', '--listen', 'x', '--size', '1k,2k')
         self.refuses('random or sequential', '--access', 'zigzag')
