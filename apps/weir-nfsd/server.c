@@ -84,8 +84,8 @@ static int open_exports(struct server *server)
 
 /*
  * Stops the server after the device was removed. A device that returns under the same name cannot
- * be used either: all engines and registrations would have to be created anew. That amounts to a
- * new start, which a supervisor tries until the device is back.
+ * be used either, because all engines and registrations belong to the removed device. A supervisor
+ * restarts the server until the device is back.
  */
 static void on_lost(struct weir_listener *listener, int error, void *arg)
 {

@@ -42,7 +42,7 @@ struct micro {
 	bool is_closed;
 	bool own_receives;
 	bool is_version2;
-	bool begins; /* begins each call anew instead of reusing the one that ended */
+	bool begins; /* uses weir_call_begin() for each call, not weir_call_reuse() */
 	struct bench_clock clock;
 	uint64_t ahead_ns; /* the engines' time is ahead of the clock by this */
 };

@@ -90,7 +90,7 @@ enum request_next {
 	REQUEST_DENIED,	      /* AUTH_ERROR with 'auth_stat' */
 	REQUEST_GARBAGE_ARGS, /* the RPC error of that name */
 	REQUEST_SYSTEM_ERROR, /* the same */
-	/* What the reply needs before it can be sent. */
+	/* The reply waits for one of these before it can be sent. */
 	REQUEST_WAIT_RESERVE, /* a buffer, possibly of the reserve: reserve.h */
 	REQUEST_WAIT_REPLAY,  /* the reply to the same call, which the program is executing */
 };

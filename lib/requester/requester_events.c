@@ -69,8 +69,8 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 		call_suspend(req->slots[i].call);
 	credit_requester_init(&req->credits, req->credits.wanted);
 	conn->ep.blockers.has_probe = false;
-	/* From here on there are callbacks. They may begin calls. They may also close the
-	 * connection, which then ends the other calls. */
+	/* The loop runs callbacks of the program. A callback may begin calls. It may also close the
+	 * connection, which ends the other calls and changes the state. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		call_end_or_keep(req->slots[i].call, error);
 }

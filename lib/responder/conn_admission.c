@@ -4,7 +4,7 @@
  * needs room: the profile limits the number of connections, and a connection takes receives and
  * descriptors.
  *
- * One peer must not keep other peers out by using all of the room. If there is no room, the peer of
+ * A peer that uses all of the room must not keep other peers out. If there is no room, the peer of
  * the newcomer is compared with the peer that holds the most connections. If the newcomer's peer
  * holds at least two connections fewer, the connection of the other peer that was idle for the
  * longest time ends, and the newcomer waits until that connection is freed. (If one fewer were

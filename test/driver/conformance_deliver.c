@@ -294,7 +294,7 @@ static void deliver__may_end_the_connection(void **state)
 	viewer.ends = true;
 	for (uint32_t i = 3; i < 3 + PLACES; i++)
 		send_number(&viewer, i, 0);
-	/* Messages that had arrived by then may still be delivered. */
+	/* Messages that arrived before the end of the connection may still be delivered. */
 	while (conf_round(c, true))
 		take_completed(&viewer);
 	assert_in_range(viewer.nseen, 3, 3 + PLACES);

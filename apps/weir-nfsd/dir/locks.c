@@ -10,9 +10,9 @@
  * threads work on the same file or directory. Further calls wait in the queue, where they are
  * answered NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
  *
- * One client could keep these few threads busy without any lock if it listed the directory again
- * and again. Therefore at most DIR_OF_CLIENT of them work for the same client. The rest is reserved
- * for other clients, even if none of them has a call for the directory.
+ * One client that lists the directory repeatedly could occupy all of these threads. It would need
+ * no lock for that. Therefore at most DIR_OF_CLIENT of them work for the same client. The rest is
+ * reserved for other clients, even if none of them has a call for the directory.
  *
  * A call that moves a name from one directory to another also takes a lock of the whole file
  * system, and waits for the directories while it holds that lock. Therefore all such calls of an

@@ -50,8 +50,8 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 	if (map_is_unused(&map->root, map->height))
 		return height;
 	/*
-	 * The result includes the levels above the present root, and a path from the new root down.
-	 * That path is only for this chunk, because no lower root could contain it.
+	 * The result includes the levels above the present root, and a path from the new root to
+	 * the chunk. The present tree has no part of this path, because the chunk lies beyond it.
 	 */
 	if (height > map->height)
 		return height - map->height + height - 1;

@@ -54,8 +54,9 @@ static void abandon(struct ram_inode *inode, const struct ram_placement *p)
 	 */
 	ram_data_trim(p->fs, inode);
 	/*
-	 * It is not known here whether any data came. The file may have another block by now, with
-	 * a copy of the data.
+	 * This function does not know whether the peer's data arrived in part. The file may have
+	 * got another block in the meantime, with a copy of the data. Therefore the file counts as
+	 * changed.
 	 */
 	if (p->offset < inode->attr.size)
 		ram_touch(inode, true);

@@ -166,8 +166,8 @@ void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enu
 	if (!control)
 		return;
 	conn_v2_versions(conn, &low, &high);
-	/* It grants one credit, the minimum, because this side accepts no calls in this direction.
-	 */
+	/* The message must grant at least one credit. This side accepts no calls in this direction
+	 * and therefore grants no more. */
 	at = weir_xdr_reserve(&out, RDMA2_ERROR_SIZE_MAX);
 	out.p = at + rdma2_encode_error(at, hdr->lists.xid, hdr->lists.vers, 1, err, low, high);
 	conn->ep.engine->stats.errors_sent++;

@@ -75,7 +75,7 @@ struct client {
 	bool is_anonymous; /* uses AUTH_NONE */
 	bool sends_inline; /* uses no chunks: data are inside the message */
 
-	/* Of the latest call: */
+	/* The arguments and the results of the latest call. */
 	union client_args args;
 	union client_res res;
 	int status;	      /* of the weir call */

@@ -3,9 +3,10 @@
 #define TABLE_H
 
 /*
- * One course of calls for every server: the two back ends of weir-nfsd, and with "kernel ADDR
- * HANDLE" Linux's nfsd, over verbs. The answers of all servers are in one place. If the two servers
- * differ, the reason follows. A course continues after a wrong answer.
+ * A test of tables makes the same calls to each server. The servers are the two back ends of
+ * weir-nfsd. With the arguments "kernel ADDR HANDLE", the server is Linux's nfsd, over verbs. The
+ * test has the expected answers of all servers, and a reason where those of weir-nfsd and of
+ * Linux's nfsd differ. It continues after a wrong answer.
  */
 #include <stdio.h>
 #include <unistd.h>

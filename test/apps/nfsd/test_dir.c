@@ -442,7 +442,7 @@ static void verifier__changes_when_data_were_lost(void **state)
 	/* A WRITE that must be stable. */
 	expect_told(&fh, write_for_good, &other);
 	expect_told(&fh, set_mode, &other);
-	/* By the close of an idle file. */
+	/* The close of an idle file reports the loss. */
 	lose_data(&fh, verf);
 	wait_until_closed();
 	expect_other_verf(&other, verf);

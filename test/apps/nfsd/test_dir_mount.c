@@ -338,7 +338,7 @@ static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 	assert_int_equal(client_mkdir(c, &root, "d", &dir), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &dir, "sub", &sub), NFS3_OK);
 	assert_int_equal(client_create(c, &sub, "f", &file), NFS3_OK);
-	/* It may be moved within the export. */
+	/* The directory may be moved within the export. */
 	assert_int_equal(rename(in_base("vol/d"), in_base("vol/e")), 0);
 	assert_int_equal(client_lookup(c, &sub, "f", NULL), NFS3_OK);
 	assert_int_equal(client_lookup(c, &sub, "..", NULL), NFS3_OK);

@@ -273,7 +273,7 @@ static void attributes__come_with_failures(void **state)
 	is("READLINK", readlink_of(&fhs[REG]), NFS3ERR_INVAL);
 	is("READLINK, its own", c->res.readlink.attr.is_set, true);
 	is("WRITE", client_write(c, &fhs[REG], UINT64_MAX, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
-	/* The kernel has not read the file's attributes by then. */
+	/* Linux's nfsd refuses the offset before it reads the file's attributes. */
 	differs("WRITE, its own", c->res.write.wcc.after.is_set, true, false);
 	as(2000);
 	is("SETATTR", set_mode(&fhs[REG], 0666), NFS3ERR_PERM);

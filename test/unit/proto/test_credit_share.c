@@ -162,8 +162,8 @@ static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state
 	assert_int_equal(credit_share_resize(&pool, &share, 64, 1), 14);
 	assert_int_equal(pool.shared, 15);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 1);
-	/* Other connections have too few credits. The share shrinks to what it asks for now, except
-	 * for credits in flight. */
+	/* Other connections have too few credits. The share shrinks to the number that it requests,
+	 * but not below its credits in flight. */
 	assert_int_equal(credit_share_resize(&pool, &share, 14, 10), 10);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 5);
 	assert_int_equal(credit_share_resize(&pool, &share, 0, 0), 1);
