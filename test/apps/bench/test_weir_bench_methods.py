@@ -194,7 +194,8 @@ class Sweeps(Case):
     def test_mistakes(self):
         self.refuses('A:B:xFACTOR', '--size', '1:2')
         self.refuses('from 1 to 1024', '--depth', '1:2048:x2')
-        self.refuses('--size: more than 1000 combinations', '--size', '1:64:+1', '--depth', '1:64:+1')
+        self.refuses('--size: more than 1000 combinations',
+                     '--size', '1:64:+1', '--depth', '1:64:+1')
         self.refuses('mixed', '--workload', 'read', '--read-size', '1k')
         self.refuses('one size', '--listen', 'x', '--size', '1k,2k')
         self.refuses('random or sequential', '--access', 'zigzag')
