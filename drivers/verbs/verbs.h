@@ -17,8 +17,10 @@
  *   post.c      posts work requests
  *   poll.c      polls completions
  *   listen.c    listens for connections
- *   cm.c        connection management on the engine's thread
- *   cm_event.c  connection management on the hub's thread
+ *   cm.c        the engine's calls: connects, checks and accepts or rejects a request,
+ *               disconnects, takes events
+ *   cm_event.c  the hub's thread: handles the events of librdmacm, which are the states of
+ *               connections and the resolved address of an outgoing one
  *   async.c     handles the asynchronous events of a device
  *   end.c       ends connections
  *   hub.c       the thread that waits for both kinds of events and reads them

@@ -7,7 +7,7 @@
  *
  *   conn.c          the state of the connection, which no other file stores
  *   create.c        creates the object, with its buffers and queues
- *   connect.c       set-up
+ *   connect.c       set-up, and what the private data of the peer say
  *   cm_events.c     events of the connection manager, and the tick
  *   receive.c       completions and deliveries
  *   send_queue.c    work requests, from the batch (batch.[ch]) to their completions

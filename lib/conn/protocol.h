@@ -23,7 +23,6 @@
 #include "rdma1.h"
 
 struct call_content;
-struct call_message;
 struct mem_buf;
 struct fabric_sge;
 struct rdma1_read_segment;
@@ -133,10 +132,9 @@ struct conn_protocol {
 	/* Chooses the form of a call with the plan 'in' and writes its header. Returns 0, or an
 	 * error that call_prepare() returns. */
 	int (*write_header)(struct weir_call *call, const struct reduce_call_in *in);
-	/* gather() collects the message of a call, before the call's windows are bound. It returns
-	 * false if the call waits for a buffer. send() then queues the Sends. */
-	bool (*gather)(struct weir_call *call, struct call_message *msg);
-	void (*send)(struct weir_call *call, const struct call_message *msg);
+	/* Queues the Sends of a call, after the binds of its windows. Returns false, and has queued
+	 * nothing, if the call must wait for a buffer. */
+	bool (*send)(struct weir_call *call);
 	/* Checks whether there are enough credits for a call, which may need several. Returns NOW,
 	 * LATER or ANEW. */
 	enum resend (*claim_credits)(struct weir_call *call);

@@ -4,7 +4,7 @@
  * result:
  *
  *   call_encode.c      chooses the form of a call and writes its transport header
- *   call_send.c        gathers its message, and queues the Send
+ *   call_send.c        gathers its message, binds its windows, and queues the Send
  *   call_read_reply.c  checks a reply against what the call offered
  *   call_complete.c    calls 'done' and frees the call
  *   retransmit.c       puts a call back into the queue
@@ -93,19 +93,13 @@ static inline void mark_sent(struct weir_call *call)
 /* Queues the Sends of a call. Returns false if the call must wait for a buffer or for windows. */
 static bool transmit(struct weir_call *call)
 {
-	const struct conn_protocol *protocol = call->conn->protocol;
-	struct call_message msg;
-
 	if (call_lacks_windows(call)) {
 		wait_windows(call);
 		return false;
 	}
 	call->tx.done = on_sent;
-	if (!protocol->gather(call, &msg))
+	if (!call->conn->protocol->send(call))
 		return false;
-	if (call->nwindow_bindings > 0)
-		call_bind_windows(call);
-	protocol->send(call, &msg);
 	mark_sent(call);
 	return true;
 }

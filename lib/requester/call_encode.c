@@ -222,13 +222,20 @@ static out_of_line bool lay_out_copied(struct weir_call *call)
 	return call_lay_out_shape(call, SHAPE_INLINE, 0);
 }
 
-bool call_prepare_shape(struct weir_call *call)
+/* The shapes with a chunk are out of line, so that their stack frame does not burden SHAPE_INLINE.
+ */
+static out_of_line bool lay_out_with_chunk(struct weir_call *call)
 {
-	if ((call->nitems | call->nresults) == 0)
-		return call_lay_out_shape(call, SHAPE_INLINE, 0);
 	if (call->nitems == 0)
 		return call_lay_out_shape(call, SHAPE_ONE_WRITE, 0);
 	return call_lay_out_shape(call, SHAPE_ONE_READ, 0) || lay_out_copied(call);
+}
+
+bool call_prepare_shape(struct weir_call *call)
+{
+	if (unlikely((call->nitems | call->nresults) != 0))
+		return lay_out_with_chunk(call);
+	return call_lay_out_shape(call, SHAPE_INLINE, 0);
 }
 
 int call_write_header(struct weir_call *call, const struct reduce_call_in *in)

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues the Send of a call, which the device gathers from the header, the arguments and the items.
- */
+ * The binds of the call's windows are queued before it. */
 #include "requester.h"
 
 #include "compiler.h"
 
-bool call_gather(struct weir_call *call, struct call_message *msg)
+/* The gather list of a call. */
+struct message {
+	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
+	uint32_t nsges;
+	uint32_t bytes;
+};
+
+/* Gathers the message of a call. Returns false if the call must wait for a buffer. */
+static inline bool gather_message(struct weir_call *call, struct message *msg)
 {
 	struct weir_conn *conn = call->conn;
 	struct weir_engine *engine = conn->ep.engine;
@@ -40,10 +48,18 @@ bool call_gather(struct weir_call *call, struct call_message *msg)
 	return true;
 }
 
-void call_send(struct weir_call *call, const struct call_message *msg)
+bool call_send(struct weir_call *call)
 {
-	/* The copy was made before the windows were bound, so its header has no valid keys yet. */
-	if (call->nwindow_bindings > 0 && call->spill)
-		memcpy(call->spill->data, call->header, call->header_bytes);
-	conn_send(call->conn, msg->sges, msg->nsges, msg->bytes, &call->tx, true);
+	struct message msg;
+
+	if (!gather_message(call, &msg))
+		return false;
+	if (call->nwindow_bindings > 0) {
+		call_bind_windows(call);
+		/* The copy was made before the keys were written into the header. */
+		if (call->spill)
+			memcpy(call->spill->data, call->header, call->header_bytes);
+	}
+	conn_send(call->conn, msg.sges, msg.nsges, msg.bytes, &call->tx, true);
+	return true;
 }

@@ -117,7 +117,7 @@ static hot_inline bool call_lay_out_shape(struct weir_call *call, enum shape sha
 	call->plan.form = shape == SHAPE_ONE_READ ? REDUCE_CHUNKED : REDUCE_SHORT;
 	call->plan.reduced = shape == SHAPE_ONE_READ ? 1u << 1 : 0;
 	call->plan.need_reply_chunk = false;
-	call_note_shape(call, call_engine(call), shape, call->state, false);
+	call_note_shape(call, call_engine(call), shape, CALL_BUILDING, false);
 	return true;
 }
 

@@ -9,13 +9,14 @@
  *   call.c                decides what happens to a call next: at its submission, when its Send is
  *                         done, when its reply has arrived, at its time-out, and at the end of its
  *                         connection
- *   call_fast.c           does the same in one pass, for calls of a shape (call_shape.h)
+ *   call_fast.c           does the same in one pass, for calls of a shape (call_shape.h); and
+ *                         weir_call_reuse(), by which 'done' begins its call again
  *   requester_events.c    passes the events of a connection to its calls
  *   call_begin.c          the program describes a call
  *   call_encode.c         chooses which data go by chunks (lib/proto/reduce_call.c), and writes
  *                         the transport header
  *   call_header.c         memory for the transport header, and the exposures that it lists
- *   call_send.c           the Send
+ *   call_send.c           gathers the message, and queues the binds of windows and the Send
  *   call_read_reply.[ch]  checks a reply against what the call offered, and reads its result; the
  *                         header has the parts that call.c and call_fast.c use, too
  *   call_complete.[ch]    calls 'done', and frees the call when its Send is done; the header has
@@ -275,13 +276,6 @@ static inline void call_close_piece(struct weir_call *call)
 	call->npieces++;
 }
 
-/* The gather list for the Send of a call. */
-struct call_message {
-	struct fabric_sge sges[2 * CALL_PIECES_MAX + 1];
-	uint32_t nsges;
-	uint32_t bytes;
-};
-
 TAILQ_HEAD(call_queue, weir_call);
 
 #define CALL_NO_SLOT UINT32_MAX
@@ -416,10 +410,9 @@ void call_header_expose(struct weir_call *call, uint8_t *base, uint32_t len, uin
 void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_results);
 
 /* call_send.c */
-/* Gathers the message of a call. Returns false if the call must wait for a buffer. */
-bool call_gather(struct weir_call *call, struct call_message *msg);
-/* Queues the Send of a call. All windows of the call must be bound. */
-void call_send(struct weir_call *call, const struct call_message *msg);
+/* Queues the Send of a call, after the binds of its windows. Returns false, and has queued nothing,
+ * if the call must wait for a buffer. */
+bool call_send(struct weir_call *call);
 
 /* retransmit.c */
 /* Puts a call that was in flight into the queue. The caller sets its state. */

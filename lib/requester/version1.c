@@ -50,7 +50,6 @@ const struct conn_protocol requester_version1 = {
 	.on_suspend = v1_on_suspend,
 	.prepare_shape = call_prepare_shape,
 	.write_header = call_write_header,
-	.gather = call_gather,
 	.send = call_send,
 	.claim_credits = v1_claim_credits,
 	.release_call = v1_release_call,

@@ -15,7 +15,8 @@
  *                         (request_shape.h)
  *   request_recv.c        the check of a received message
  *   request_chunks.c      the Read chunks that a call lists, and the memory for their data
- *   request_pull.c        the pull of these chunks (request_read_one.h: of one chunk, in one pass)
+ *   request_pull.c        the pull of these chunks, and which pulls must wait
+ *                         (request_read_one.h: of one chunk, in one pass)
  *   request_args.c        the program's decoder of the data that were pulled
  *   request_rpc_header.c  the RPC header, and the search for the program
  *   request_drc.c         the use of the duplicate request cache (drc.[ch]), whose entries are in

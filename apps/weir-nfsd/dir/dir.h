@@ -32,7 +32,9 @@
  * Code that runs on worker threads (dir/proc.h):
  *   made.c       keeps or removes what a call has made
  *   open.c       descriptors for data
- *   attr.c, create.c, remove.c, listing.c, list_sorted.c, list.c: the procedures
+ *   attr.c, create.c, remove.c, list.c: the procedures
+ *   listing.c    reads the entries of a directory, and encodes an entry for list.c
+ *   list_sorted.c  lists a directory whose file system has no steady offsets
  *   proc.c       the table of procedures
  *   locks.c      which jobs may begin; lines.c: which is next
  *   worker.c     the threads

@@ -25,7 +25,7 @@
 /* placement.c: data placed by Sends */
 /* Returns whether the device can gather the message, with the header before it. */
 bool call_can_place(const struct weir_call *call);
-/* Does what call_send() does, for a call with placed pieces. It never has to wait. */
+/* Queues the Send of a call with placed pieces, whose windows are bound. It never has to wait. */
 void call_transmit_placed(struct weir_call *call);
 
 /* transmit_request.c: message continuation */
@@ -47,7 +47,8 @@ bool call_prepare_group(struct weir_call *call);
  * - LATER: calls in flight have the credits.
  * - ANEW: the call must be prepared again, and then goes by the base protocol. */
 enum resend call_claim_credits(struct weir_call *call);
-/* Does what call_send() does, for a call in several transmissions. It never has to wait. */
+/* Queues the Sends of a call in several transmissions, whose windows are bound. It never has to
+ * wait. */
 void call_transmit_group(struct weir_call *call);
 
 static inline struct rtr_costs requester_costs(const struct weir_engine *engine)

@@ -4,8 +4,9 @@
 
 /*
  * The steps of a call that says for each result how it should be returned, and the search for the
- * best way to send the call. protocol.c calls them. Between them it calls the steps of other files
- * that the chosen way needs.
+ * best layout of the call's items and results. protocol.c calls them, and decides the order in
+ * which the forms of a call are tried. Between them it calls the steps of other files that the
+ * chosen form needs.
  */
 
 #include "call_ext.h"

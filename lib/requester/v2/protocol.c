@@ -99,20 +99,18 @@ static int v2_write_header(struct weir_call *call, const struct reduce_call_in *
 	return rc;
 }
 
-/* A call in several transmissions, or with data that are placed, is gathered when it is sent. */
-static bool v2_gather(struct weir_call *call, struct call_message *msg)
+/* A call in several transmissions, or with data that are placed, has its buffers already. */
+static bool v2_send(struct weir_call *call)
 {
-	return call->more > 0 || call->placed != 0 || call_gather(call, msg);
-}
-
-static void v2_send(struct weir_call *call, const struct call_message *msg)
-{
+	if (call->more == 0 && call->placed == 0)
+		return call_send(call);
+	if (call->nwindow_bindings > 0)
+		call_bind_windows(call);
 	if (call->more > 0)
 		call_transmit_group(call);
-	else if (call->placed != 0)
-		call_transmit_placed(call);
 	else
-		call_send(call, msg);
+		call_transmit_placed(call);
+	return true;
 }
 
 static void v2_put_buf(struct mem_buf **buf)
@@ -212,7 +210,6 @@ static const struct conn_protocol version2 = {
 	.on_suspend = v2_on_suspend,
 	.prepare_shape = v2_prepare_shape,
 	.write_header = v2_write_header,
-	.gather = v2_gather,
 	.send = v2_send,
 	.claim_credits = call_claim_credits,
 	.release_call = v2_release_call,
