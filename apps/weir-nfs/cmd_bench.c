@@ -13,6 +13,7 @@
 #include "cmd.h"
 #include "commands.h"
 #include "counters.h"
+#include "output.h"
 #include "pattern.h"
 #include "transfer.h"
 
@@ -356,7 +357,7 @@ static int report_json(const struct bench *bench)
 	json_object_set_new(root, "reconnections", json_integer(bench->session->reconnects));
 	json_object_set_new(root, "idle_poll_ratio", json_real(bench_idle_ratio(&bench->stats)));
 	json_object_set_new(root, "counters", bench_counters_json(&bench->stats, NULL));
-	return bench_json_write(root, bench->load->json);
+	return bench_output_write_json(root, bench->load->json);
 }
 
 static int report(const struct bench *bench)

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "counters.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "output.h"
 
 static const struct {
 	const char *name;
@@ -178,21 +175,4 @@ json_t *bench_counters_json(const struct weir_engine_stats *requester,
 			json_integer((json_int_t)((requester ? counter_get(requester, i) : 0) +
 						  (responder ? counter_get(responder, i) : 0))));
 	return object;
-}
-
-static int write_json(FILE *file, const void *arg)
-{
-	int rc = json_dumpf(arg, file, JSON_INDENT(2));
-
-	if (file == stdout)
-		putchar('\n');
-	return rc;
-}
-
-int bench_json_write(json_t *root, const char *path)
-{
-	int rc = bench_output_write(path, write_json, root);
-
-	json_decref(root);
-	return rc == 0 ? 0 : -EIO;
 }

@@ -46,10 +46,4 @@ json_t *bench_rtt_json(const struct hist *rtt);
 void bench_figures_print(const struct bench_figures *figures);
 json_t *bench_figures_rtt_json(const struct bench_figures *figures);
 
-/*
- * Writes 'root' to the file at 'path' and frees it. "-" is standard output. Returns 0, or -EIO
- * after it has printed the error on standard error.
- */
-int bench_json_write(json_t *root, const char *path);
-
 #endif

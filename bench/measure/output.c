@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,4 +138,21 @@ int bench_output_write(const char *path, int (*write)(FILE *file, const void *ar
 		return 0;
 	unlink(part);
 	return refuse(path, error);
+}
+
+static int write_json(FILE *file, const void *arg)
+{
+	int rc = json_dumpf(arg, file, JSON_INDENT(2));
+
+	if (file == stdout)
+		putchar('\n');
+	return rc;
+}
+
+int bench_output_write_json(json_t *root, const char *path)
+{
+	int rc = bench_output_write(path, write_json, root);
+
+	json_decref(root);
+	return rc == 0 ? 0 : -EIO;
 }

@@ -13,6 +13,7 @@
  * "-" is standard output.
  */
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -36,5 +37,11 @@ int bench_output_check(const char *path);
  */
 int bench_output_write(const char *path, int (*write)(FILE *file, const void *arg),
 		       const void *arg);
+
+/*
+ * Writes 'root' as JSON to the file at 'path', and frees it. Returns 0, or -EIO after it has
+ * printed the error.
+ */
+int bench_output_write_json(json_t *root, const char *path);
 
 #endif

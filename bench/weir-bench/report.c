@@ -44,7 +44,7 @@ int bench_report(const struct bench_results *results)
 	if (!is_stdout(options->json) && !is_stdout(options->csv))
 		rc |= bench_report_text(results);
 	if (options->json)
-		rc |= bench_json_write(bench_report_json(results), options->json);
+		rc |= bench_output_write_json(bench_report_json(results), options->json);
 	if (options->csv)
 		rc |= bench_output_write(options->csv, report_csv, results);
 	if (options->html)

@@ -61,11 +61,8 @@ static int domains_choose(struct weir_engine *engine)
 
 int engine_exposure_choose(struct weir_engine *engine)
 {
-	enum weir_exposure policy = engine->profile.exposure;
+	enum weir_exposure policy = exposure_policy(&engine->profile, &engine->dev->attr);
 
-	if (policy == WEIR_EXPOSURE_AUTO)
-		policy = engine->dev->attr.revokes_access ? WEIR_EXPOSURE_WINDOW
-							  : WEIR_EXPOSURE_POOL;
 	engine->uses_windows = policy == WEIR_EXPOSURE_WINDOW;
 	engine->revokes_access = engine->uses_windows && engine->dev->attr.revokes_access;
 	if (engine->profile.exposure == WEIR_EXPOSURE_POOL)

@@ -20,6 +20,16 @@
 
 #define ENGINE_WINDOWS_MIN 64u /* no call needs more */
 
+/* Returns the policy of the profile. For 'auto', the device decides: a call can have windows of its
+ * own only if the device revokes access. */
+static inline enum weir_exposure exposure_policy(const struct weir_profile *profile,
+						 const struct fabric_dev_attr *attr)
+{
+	if (profile->exposure != WEIR_EXPOSURE_AUTO)
+		return profile->exposure;
+	return attr->revokes_access ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+}
+
 /* Chooses the exposure policy, if the profile has 'auto', and the protection domains. Logs what the
  * policy means if it protects less than a user might expect. It is called before anything is
  * registered. Returns

@@ -2,7 +2,7 @@
 /* Checks for keys that exclude each other, and for values that the driver does not support. */
 #include <stdio.h>
 
-#include "engine.h"
+#include "exposure.h"
 #include "profile_keys.h"
 
 static const struct profile_key *few_receives(const struct weir_profile *profile, char *why,
@@ -92,9 +92,7 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 		return key;
 	if (ops->attr_max) {
 		attr = *ops->attr_max;
-		/* All devices of the driver are of the same kind. */
-		if (policy == WEIR_EXPOSURE_AUTO)
-			policy = attr.revokes_access ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
+		policy = exposure_policy(profile, &attr); /* the same for each of its devices */
 	}
 	if (profile->protection == WEIR_PROTECTION_CONNECTION && policy == WEIR_EXPOSURE_POOL &&
 	    profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {

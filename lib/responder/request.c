@@ -573,7 +573,19 @@ static void act(struct weir_request *req, enum request_next next)
 	case REQUEST_WAIT_REPLAY:
 		req->state = REQUEST_DUPLICATE;
 		return;
-	default:
+	case REQUEST_DROP:
+	case REQUEST_SEND_ERROR:
+	case REQUEST_ERR_VERS:
+	case REQUEST_ERR_CHUNK:
+	case REQUEST_NOT_FOUND:
+	case REQUEST_DENIED:
+	case REQUEST_GARBAGE_ARGS:
+	case REQUEST_SYSTEM_ERROR:
 		request_answer(req, next);
+		return;
+	case REQUEST_SHAPED: /* request_receive() and the tables handle these themselves */
+	case REQUEST_BASE:
+	case REQUEST_RESEND:
+		request_answer(req, REQUEST_DROP);
 	}
 }

@@ -41,8 +41,7 @@ bool placed_replies_join(struct weir_engine *engine)
 {
 	struct placed_replies *all = engine->placed_replies;
 
-	if (!(engine->profile.extension & WEIR_EXTENSION_PLACEMENT) ||
-	    engine->profile.protocol == WEIR_PROTOCOL_V1)
+	if (!version_extends(&engine->profile, WEIR_EXTENSION_PLACEMENT))
 		return true;
 	if (!all) {
 		all = mem_zalloc(sizeof(*all));
