@@ -13,7 +13,5 @@ const char *connect_hint(const char *driver, const char *addr, int rc)
 	if (strcmp(driver, "shm") != 0 || addr[0] == '/' || rc != -ECONNREFUSED)
 		return "";
 	return "; a name reaches only the same network namespace: across containers, let the other "
-	       "side "
-	       "listen at a "
-	       "path, such as /run/weir.sock";
+	       "side listen at a path, such as /run/weir.sock";
 }

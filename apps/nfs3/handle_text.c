@@ -74,8 +74,7 @@ const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_M
 	}
 	if (value[0] != '@')
 		return "a handle is a secret, and others can read this command line: expected "
-		       "@FILE, or the "
-		       "environment variable " HANDLE_TEXT_VARIABLE;
+		       "@FILE, or the environment variable " HANDLE_TEXT_VARIABLE;
 	len = read_file(value + 1, text);
 	return len < 0 ? strerror(errno) : parse(text, (size_t)len, data, len_bytes);
 }

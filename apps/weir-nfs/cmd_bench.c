@@ -320,8 +320,7 @@ static void report_text(const struct bench *bench)
 	       bench->load->verify ? "" : " (lengths only: --verify checks each byte)",
 	       bench->session->reconnects);
 	printf("  idle polls %.1f %%; since warm-up: %llu copies of bulk data, %llu allocations, "
-	       "%llu "
-	       "registrations\n",
+	       "%llu registrations\n",
 	       100 * bench_idle_ratio(stats), (unsigned long long)stats->bulk_copies,
 	       (unsigned long long)stats->allocations, (unsigned long long)stats->registrations);
 }

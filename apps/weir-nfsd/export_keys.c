@@ -84,11 +84,9 @@ int export_set(struct export *export, const char *key, const char *value, const 
 			return export_bad(where, key, value, "expected ro or rw");
 		return 0;
 	}
-	return export_bad(
-		where, "key", key,
-		"expected backend, size, clients, access, root_squash, all_squash, anonuid, "
-		"anongid or "
-		"secure_port");
+	return export_bad(where, "key", key,
+			  "expected backend, size, clients, access, root_squash, all_squash, "
+			  "anonuid, anongid or secure_port");
 }
 
 int export_add(struct exports *exports, const char *text)

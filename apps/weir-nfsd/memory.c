@@ -38,10 +38,8 @@ int memory_check(const struct options *options, const struct exports *exports)
 		return 0;
 	fprintf(stderr,
 		"weir-nfsd: the exports in memory take %llu MiB and buffers %llu MiB, and %llu MiB "
-		"are "
-		"available (%s): "
-		"export less (ram:SIZE), lower the counts in the profile's [memory], or raise that "
-		"limit\n",
+		"are available (%s): export less (ram:SIZE), lower the counts in the profile's "
+		"[memory], or raise that limit\n",
 		(unsigned long long)ram >> 20, (unsigned long long)others >> 20,
 		(unsigned long long)room.bytes >> 20, room.limited_by);
 	return -ENOMEM;

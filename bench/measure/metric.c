@@ -96,8 +96,7 @@ int option_threshold(const char *option, const char *text, struct bench_threshol
 	if (metric == METRICS || *at == '\0')
 		return option_bad(option, text,
 				  "expected p50, p90, p99, p999, p9999, min, mean, max, rate or "
-				  "bandwidth, then "
-				  "<, <=, > or >=, then a limit");
+				  "bandwidth, then <, <=, > or >=, then a limit");
 	threshold->text = text;
 	threshold->metric = (enum bench_metric)metric;
 	threshold->is_less = *at == '<';

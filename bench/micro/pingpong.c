@@ -155,8 +155,7 @@ int main(int argc, char **argv)
 	ask(lines, iters + WARMUP, &hist);
 	waitpid(child, &status, 0);
 	printf(json ? "{\"rounds\": %lu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu, "
-		      "\"p999_ns\": "
-		      "%llu}\n"
+		      "\"p999_ns\": %llu}\n"
 		    : "%lu round trips: min %llu, p50 %llu, p99 %llu, p99.9 %llu ns\n",
 	       iters, (unsigned long long)hist.min, (unsigned long long)hist_quantile(&hist, 0.5),
 	       (unsigned long long)hist_quantile(&hist, 0.99),

@@ -318,8 +318,7 @@ int main(int argc, char **argv)
 	waitpid(child, &status, 0);
 	printf(options.json
 		       ? "{\"round_trips\": %llu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": "
-			 "%llu, "
-			 "\"per_s\": %.0f}\n"
+			 "%llu, \"per_s\": %.0f}\n"
 		       : "%llu round trips: min %llu, p50 %llu, p99 %llu ns; in batches %.0f/s\n",
 	       (unsigned long long)hist.count, (unsigned long long)hist.min,
 	       (unsigned long long)hist_quantile(&hist, 0.5),

@@ -133,8 +133,7 @@ static void measure(const struct options *options, int fd)
 		before = now;
 	}
 	printf("{\"transport\": \"%s\", \"size\": %u, \"calls\": %lu, \"rpc_per_s\": %.1f, "
-	       "\"p50_ns\": %llu, "
-	       "\"p99_ns\": %llu}\n",
+	       "\"p50_ns\": %llu, \"p99_ns\": %llu}\n",
 	       options->is_unix ? "unix" : "tcp", size_bytes, options->calls,
 	       (double)options->calls * 1e9 / (double)(before - begin),
 	       (unsigned long long)hist_quantile(&hist, 0.5),

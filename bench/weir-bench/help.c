@@ -83,8 +83,7 @@ static const char *const lines[] = {
 	"                     window if the driver can restrict a peer, and pool over shm, which "
 	"can't",
 	"  --protocol P       v1, v2 (version 2 on both sides), or auto (version 2 if the "
-	"responder speaks "
-	"it);",
+	"responder speaks it);",
 	"                     default: the profile's, or v1",
 	"  --extension E      off, or with version 2: continuation (long messages are split, "
 	"instead of chunks),",
@@ -94,15 +93,13 @@ static const char *const lines[] = {
 	"",
 	"Output:",
 	"  --threshold T      METRIC<LIMIT, or with <=, > or >=; may be repeated. METRIC: p50, "
-	"p90, p99, "
-	"p999,",
+	"p90, p99, p999,",
 	"                     p9999, min, mean, max (5us, 1ms, ...), rate (500k), bandwidth "
 	"(10GB/s)",
 	"  --json FILE|-      all figures as JSON; '-' is standard output, instead of the table",
 	"  --csv FILE|-       a row for each run",
 	"  --html FILE        a page with round trips by percentile, their histogram, throughput "
-	"over time, "
-	"and",
+	"over time, and",
 	"                     curves of sweeps; it needs no other file and no network",
 	"  --quiet            no progress line",
 	"  --help, --version",

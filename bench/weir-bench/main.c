@@ -28,8 +28,7 @@ static const char *cure(const struct bench_options *options, int status)
 	switch (-status) {
 	case ENOBUFS:
 		return "raise send_buffers, long_buffers and bulk_buffers in the profile's "
-		       "[memory], or "
-		       "lower --depth or --connections";
+		       "[memory], or lower --depth or --connections";
 	case ETIMEDOUT:
 		return "the responder did not answer in time: check that it still runs, and that "
 		       "it has its own core";

@@ -28,10 +28,7 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 int bench_report_csv(FILE *file, const struct bench_results *results)
 {
 	fputs("workload,driver,exposure,size,read_size,write_size,depth,connections,active,in_turn,"
-	      "offered_"
-	      "rpc_per_s,think_"
-	      "ns,run,"
-	      "seconds,calls,rpc_per_s,bytes_per_s",
+	      "offered_rpc_per_s,think_ns,run,seconds,calls,rpc_per_s,bytes_per_s",
 	      file);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%s_ns", bench_metric_name((enum bench_metric)m));

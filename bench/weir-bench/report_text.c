@@ -108,8 +108,7 @@ static void print_counters(const struct bench_point *point)
 	if (point->responder.valid)
 		printf(", responder %.1f %%", 100 * bench_idle_ratio(rs));
 	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, "
-	       "%.2f "
-	       "doorbells per RPC\n",
+	       "%.2f doorbells per RPC\n",
 	       (ull)(rq->bulk_copies + rs->bulk_copies), (ull)(rq->allocations + rs->allocations),
 	       (ull)(rq->registrations + rs->registrations),
 	       bench_per_rpc(rq->doorbells + rs->doorbells, point->sum.calls));

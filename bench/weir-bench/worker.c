@@ -20,8 +20,7 @@ static int run_on(uint32_t cpu)
 	if (rc != 0)
 		fprintf(stderr,
 			"weir-bench: can't run on core %u: %s. Name cores that this process may "
-			"use "
-			"with --lcores, or --lcores any\n",
+			"use with --lcores, or --lcores any\n",
 			cpu, strerror(rc));
 	return -rc;
 }

@@ -212,8 +212,7 @@ struct fabric_dev *fault_inner(struct fabric_dev *dev)
 const struct fabric_ops fault_ops = {
 	.name = "fault",
 	.summary = "makes another driver fail, for tests: over, seed, kinds (joined by +), nth, "
-		   "rate, status; "
-		   "others are that driver's",
+		   "rate, status; others are that driver's",
 	.options_check = check_options,
 	.open = fault_open,
 	.stop = fault_stop,

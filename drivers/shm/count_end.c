@@ -21,19 +21,16 @@ static void count_unmapped(struct shm_sock *sock, int error)
 	if (error == -EDQUOT)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: user %u's memory would take more than "
-			"[limits] "
-			"map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
+			"[limits] map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
 			" allow; raise them if that is meant\n",
 			sock->who.address, sock->who.uid, dev->limits.map_bytes,
 			dev->limits.mappings);
 	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. "
-			"Raise the "
-			"limit of address space (ulimit -v), that of locked memory (ulimit -l) "
-			"where the "
-			"program calls mlockall(2), or vm.max_map_count, or serve fewer "
-			"connections\n",
+			"Raise the limit of address space (ulimit -v), that of locked memory "
+			"(ulimit -l) where the program calls mlockall(2), or vm.max_map_count, or "
+			"serve fewer connections\n",
 			sock->who.address,
 			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
 }
@@ -48,10 +45,8 @@ void shm_count_end(struct shm_sock *sock, int error)
 	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, shm_now_ns(), &left_out))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: its descriptors cannot be received. "
-			"Raise the "
-			"limit of open descriptors (ulimit -n), or let the security module of this "
-			"host "
-			"allow them\n",
+			"Raise the limit of open descriptors (ulimit -n), or let the security "
+			"module of this host allow them\n",
 			sock->who.address);
 	if (error == -EDQUOT || error == -ENOMEM || error == -ENOSPC)
 		count_unmapped(sock, error);

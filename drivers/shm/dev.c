@@ -161,13 +161,9 @@ const struct fabric_ops shm_ops = {
 	.name = "shm",
 	.attr_max = &attr,
 	.summary = "processes or threads of one host (options: ring_kib=N; rnr_retry=0..7, 7: wait "
-		   "for ever; "
-		   "peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, besides "
-		   "this user and "
-		   "root, or any; server_uid=N:N...: whose listeners to connect to, likewise; "
-		   "mode=0660: of "
-		   "socket "
-		   "files, 0600 otherwise)",
+		   "for ever; peer_uid=N:N..., peer_gid=N:N...: users and groups that may connect, "
+		   "besides this user and root, or any; server_uid=N:N...: whose listeners to "
+		   "connect to, likewise; mode=0660: of socket files, 0600 otherwise)",
 	.options_check = check_options,
 	.open = shm_open_dev,
 	.stop = shm_stop,

@@ -74,9 +74,7 @@ static int lock_path(struct path_lock *lock, const char *path)
 			return -errno;
 		if (fstat(lock->fd, &held) != 0 || held.st_uid != geteuid()) {
 			LISTEN_LOG("%s is another user's: remove it, or choose a directory that "
-				   "only this "
-				   "user can "
-				   "write to",
+				   "only this user can write to",
 				   lock->path);
 			close(lock->fd);
 			return -EACCES;
@@ -182,8 +180,7 @@ static int check_file(struct fabric_listener *listener, const char *path)
 		rc = -errno;
 	} else if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
 		LISTEN_LOG("%s was replaced by another user: choose a directory that only this "
-			   "user can "
-			   "write to",
+			   "user can write to",
 			   path);
 		rc = -EACCES;
 	} else {

@@ -38,12 +38,8 @@ static int for_readers(int fd)
 	if (st.st_mode & (S_IRWXG | S_IRWXO) && fchmod(fd, st.st_mode & S_IRWXU) != 0)
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
 			"weir: shm: peers of other users may open memory for writing that they are "
-			"to read: "
-			"its "
-			"memfd is another user's, and its mode is %#o. Give it the mode 0600 "
-			"(fchmod), or "
-			"the seal "
-			"F_SEAL_FUTURE_WRITE\n",
+			"to read: its memfd is another user's, and its mode is %#o. Give it the "
+			"mode 0600 (fchmod), or the seal F_SEAL_FUTURE_WRITE\n",
 			st.st_mode & 07777);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_CLOEXEC);
@@ -329,9 +325,7 @@ bool shm_own_has_lost(struct shm_dev *dev)
 	if (any)
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: a peer took pages out of this process's memory, and no others "
-			"are free: "
-			"all "
-			"connections end, and new ones need a new engine\n");
+			"are free: all connections end, and new ones need a new engine\n");
 	return any;
 }
 

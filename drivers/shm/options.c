@@ -18,9 +18,8 @@ static const char *const keys[] = {"ring_kib",	 "rnr_retry", "peer_uid", "peer_g
 				   "server_uid", "mode",      NULL};
 
 static const char *const expected =
-	"ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from "
-	"0600 to 0777; peer_uid, peer_gid and "
-	"server_uid are up to 32 numbers, separated by colons, or 'any'";
+	"ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from 0600 to 0777; "
+	"peer_uid, peer_gid and server_uid are up to 32 numbers, separated by colons, or 'any'";
 
 /* Parses one number, up to a character of 'ends' or the end of the text. Returns NULL if it is not
  * a number. */
@@ -104,9 +103,9 @@ int shm_options_parse(const char *text, struct shm_options *options)
 		return 0;
 	args = rte_kvargs_parse(text, keys);
 	if (!args)
-		return options_refuse(
-			text, "expected ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:N...,"
-			      "server_uid=N:N...,mode=0600");
+		return options_refuse(text, "expected "
+					    "ring_kib=N,rnr_retry=0..7,peer_uid=N:N...,peer_gid=N:"
+					    "N...,server_uid=N:N...,mode=0600");
 	for (uint32_t i = 0; keys[i] && rc == 0; i++)
 		rc = rte_kvargs_process(args, keys[i], values[i].parse, values[i].out);
 	has_ring = rte_kvargs_count(args, "ring_kib") > 0;

@@ -184,17 +184,14 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	if (who.has_credentials && who.uid == own.overflow.uid)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: connection refused: %s is of user %u, which stands for every "
-			"user that "
-			"this user namespace has no number for. Map its user in the namespace, or "
-			"run this "
-			"process outside of it\n",
+			"user that this user namespace has no number for. Map its user in the "
+			"namespace, or run this process outside of it\n",
 			who.address, who.uid);
 	else
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: connection refused: %s is of user %u and group %u, and only "
-			"this "
-			"process's user and "
-			"root may connect. Driver option peer_uid=%u or peer_gid=%u allows it\n",
+			"this process's user and root may connect. Driver option peer_uid=%u or "
+			"peer_gid=%u allows it\n",
 			who.address, who.uid, who.gid, who.uid, who.gid);
 	return false;
 }
@@ -213,18 +210,14 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 	if (who.has_credentials && who.uid == own.overflow.uid)
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: not connected to '%s': %s listens there, of user %u, which "
-			"stands for "
-			"every user that this user namespace has no number for. Map its user in "
-			"the "
-			"namespace, or run this process outside of it\n",
+			"stands for every user that this user namespace has no number for. Map its "
+			"user in the namespace, or run this process outside of it\n",
 			addr, who.address, who.uid);
 	else
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: not connected to '%s': %s listens there, of user %u, which is "
-			"neither "
-			"this process's "
-			"nor root. If that server may have this process's memory, driver option "
-			"server_uid=%u allows it\n",
+			"neither this process's nor root. If that server may have this process's "
+			"memory, driver option server_uid=%u allows it\n",
 			addr, who.address, who.uid, who.uid);
 	return false;
 }
@@ -234,8 +227,7 @@ static void log_behind(struct log_rate *rate, const char *what, const struct shm
 	if (may_log(rate))
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: %s: %u connections, files or mappings of user %u are still to "
-			"be "
-			"closed, and closing one takes long\n",
+			"be closed, and closing one takes long\n",
 			what, reap_queue_count(&account->queue), account->uid);
 }
 
@@ -273,9 +265,8 @@ void shm_users_warn(const struct shm_options *options)
 	if (options->peer_uids.any || options->peer_gids.any || options->server_uids.any)
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
 			"weir: shm: %s=any: connections are made with every user of this machine, "
-			"and each "
-			"peer can reach "
-			"memory that is shared with it. List numbers instead, such as 1000:1001\n",
+			"and each peer can reach memory that is shared with it. List numbers "
+			"instead, such as 1000:1001\n",
 			options->peer_uids.any	 ? "peer_uid"
 			: options->peer_gids.any ? "peer_gid"
 						 : "server_uid");
@@ -289,8 +280,7 @@ void shm_users_warn_of_mode(const struct shm_options *options, const char *path)
 	if (names_others && !(options->mode & 0022))
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
 			"weir: shm: %s has mode %#o, so that users named by peer_uid and peer_gid "
-			"cannot "
-			"open it: driver "
-			"option mode=0660 lets the file's group, mode=0666 everyone try\n",
+			"cannot open it: driver option mode=0660 lets the file's group, mode=0666 "
+			"everyone try\n",
 			path, options->mode);
 }

@@ -57,9 +57,8 @@ static int parse_options(const char *text, struct dev_options *options)
 	    (options->max_inline != NUMBER_ABSENT && options->max_inline > 65536) ||
 	    (options->max_rd_atomic != NUMBER_ABSENT &&
 	     (options->max_rd_atomic == 0 || options->max_rd_atomic > UINT32_MAX)))
-		return options_refuse(text,
-				      "all are numbers: rnr_retry 0 to 7, max_inline 0 to 65536, "
-				      "max_rd_atomic 1 or more");
+		return options_refuse(text, "all are numbers: rnr_retry 0 to 7, max_inline 0 to "
+					    "65536, max_rd_atomic 1 or more");
 	return 0;
 }
 
@@ -156,9 +155,7 @@ void sim_kill(struct sim_world *world, struct fabric_dev *fdev)
 const struct fabric_ops sim_ops = {
 	.name = "sim",
 	.summary = "simulated devices in one thread and virtual time, for tests: world, seed, "
-		   "rnr_retry, "
-		   "max_inline, "
-		   "max_rd_atomic",
+		   "rnr_retry, max_inline, max_rd_atomic",
 	.options_check = sim_options_check,
 	.open = sim_open,
 	.close = sim_close,

@@ -68,12 +68,10 @@ int verbs_addr_parse(const char *text, struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
 		return 0;
 	}
-	VERBS_LOG(
-		ERR,
-		"address '%s' is none: expected ADDR or ADDR:PORT in numbers, as 10.0.0.1:20049 or "
-		"[fd00::1]:20049; "
-		"without a port it is 20049\n",
-		text);
+	VERBS_LOG(ERR,
+		  "address '%s' is none: expected ADDR or ADDR:PORT in numbers, as 10.0.0.1:20049 "
+		  "or [fd00::1]:20049; without a port it is 20049\n",
+		  text);
 	return -EINVAL;
 }
 

@@ -115,8 +115,7 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 	} else if (link->id->verbs != dev->context) {
 		VERBS_LOG(ERR,
 			  "a request came by device %s, and %s was opened: choose it by driver "
-			  "option "
-			  "device=%s\n",
+			  "option device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		rc = -EXDEV;

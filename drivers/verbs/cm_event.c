@@ -119,8 +119,7 @@ static void on_address(struct verbs_link *link)
 	if (link->id->verbs != link->dev->context) {
 		VERBS_LOG(ERR,
 			  "the way to that address is by device %s, and %s was opened: choose it "
-			  "by driver "
-			  "option device=%s\n",
+			  "by driver option device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), link->dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		verbs_link_ended(link, -EXDEV);

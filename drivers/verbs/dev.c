@@ -154,8 +154,7 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 const struct fabric_ops verbs_ops = {
 	.name = "verbs",
 	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is "
-		   "active; "
-		   "rnr_retry=0..7, 7: wait for ever)",
+		   "active; rnr_retry=0..7, 7: wait for ever)",
 	.options_check = check_options,
 	.open = open_dev,
 	.close = close_dev,

@@ -165,11 +165,8 @@ static int no_devices(int error)
 {
 	VERBS_LOG(ERR,
 		  "no RDMA device on this machine (%s): for soft RoCE over a network interface, as "
-		  "root: "
-		  "modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev INTERFACE; "
-		  "within one "
-		  "machine, "
-		  "driver shm does without\n",
+		  "root: modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev "
+		  "INTERFACE; within one machine, driver shm does without\n",
 		  strerror(error));
 	return -ENODEV;
 }

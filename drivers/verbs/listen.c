@@ -36,9 +36,7 @@ static const char *what_to_do(int rc)
 	switch (rc) {
 	case -EADDRINUSE:
 		return ": 'rdma resource show cm_id' says who listens there (nfsd is the kernel's "
-		       "NFS "
-		       "server). End it, or "
-		       "name another port, as ADDR:PORT";
+		       "NFS server). End it, or name another port, as ADDR:PORT";
 	case -ENODEV:
 	case -EADDRNOTAVAIL:
 		return ": no RDMA device has that address";

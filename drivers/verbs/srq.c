@@ -239,11 +239,10 @@ static bool is_done_taking(struct verbs_qp *qp)
 		return true;
 	if (monotonic_ns() - qp->left_ns < LAST_WAIT_NS)
 		return false;
-	VERBS_LOG(
-		NOTICE,
-		"%s: it does not say when it is done with the last shared receive of a connection "
-		"(IBV_EVENT_QP_LAST_WQE_REACHED)\n",
-		dev->name);
+	VERBS_LOG(NOTICE,
+		  "%s: it does not say when it is done with the last shared receive of a "
+		  "connection (IBV_EVENT_QP_LAST_WQE_REACHED)\n",
+		  dev->name);
 	dev->is_silent = true;
 	return true;
 }

@@ -27,8 +27,7 @@ static int take_receives(struct weir_conn *conn, uint32_t count)
 		if (!buf) {
 			engine_log_peer(engine, &engine->refusals,
 					"no receive buffers left for another connection: raise "
-					"recv_buffers in the "
-					"profile's [memory], or lower credits");
+					"recv_buffers in the profile's [memory], or lower credits");
 			return -ENOBUFS;
 		}
 		conn->recvs[conn->nrecvs] = buf;

@@ -74,8 +74,7 @@ static int pool_create_aligned(struct weir_engine *engine, const char *what, uin
 	if (rc != 0)
 		LOG(ERR,
 		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the "
-		    "profile's "
-		    "[memory]",
+		    "profile's [memory]",
 		    count, what, options.buf_bytes, strerror(-rc));
 	return rc;
 }
@@ -189,9 +188,7 @@ static int size_receives(struct weir_engine *engine)
 		return 0;
 	LOG(ERR,
 	    "driver %s: messages have at most %u bytes, and those with targets would have %u: "
-	    "lower targets "
-	    "or "
-	    "target_bytes in the profile's [connection]",
+	    "lower targets or target_bytes in the profile's [connection]",
 	    engine->ops->name, engine->dev->attr.max_msg_bytes, engine->recv_bytes);
 	return -EINVAL;
 }

@@ -16,10 +16,8 @@ static void say_pool(const struct weir_engine *engine)
 		return;
 	LOG(WARNING,
 	    "exposure policy 'pool', as the profile asks: while it is connected, any peer of "
-	    "driver %s may "
-	    "read and "
-	    "write all memory of regions that are not private, at any time. Only for peers that "
-	    "are trusted",
+	    "driver %s may read and write all memory of regions that are not private, at any time. "
+	    "Only for peers that are trusted",
 	    engine->ops->name);
 }
 
@@ -31,10 +29,8 @@ static void say_auto(const struct weir_engine *engine)
 		return;
 	LOG(NOTICE,
 	    "driver %s can't take memory back from a peer that has mapped it: exposure policy "
-	    "'pool'. "
-	    "Connect only "
-	    "to processes that may see and change this one's data (policy = window: keys for one "
-	    "call)",
+	    "'pool'. Connect only to processes that may see and change this one's data (policy = "
+	    "window: keys for one call)",
 	    engine->ops->name);
 }
 
@@ -47,8 +43,8 @@ static int domains_choose(struct weir_engine *engine)
 		return 0;
 	if (engine->profile.shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		LOG(ERR, "a shared receive queue is of one protection domain: with shared_receives "
-			 "= on, either "
-			 "'protection = shared' or 'policy = window' in the profile's [exposure]");
+			 "= on, either 'protection = shared' or 'policy = window' in the profile's "
+			 "[exposure]");
 		return -EINVAL;
 	}
 	rc = engine->ops->own_domains(engine->dev);
@@ -99,12 +95,8 @@ int engine_windows_create(struct weir_engine *engine)
 	if (!engine->dev->attr.has_mw) {
 		LOG(ERR,
 		    "driver %s: this device has no memory windows, so that calls can't expose "
-		    "memory for "
-		    "their own time "
-		    "only. 'policy = pool' in the profile's [exposure] exposes it for as long as "
-		    "it is "
-		    "registered, to "
-		    "all peers",
+		    "memory for their own time only. 'policy = pool' in the profile's [exposure] "
+		    "exposes it for as long as it is registered, to all peers",
 		    engine->ops->name);
 		return -EOPNOTSUPP;
 	}

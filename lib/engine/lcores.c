@@ -130,15 +130,13 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 		else if (!is_online(cpus[i]))
 			snprintf(err, err_bytes,
 				 "lcores: CPU %u is offline; name some of %s, or any, or as root: "
-				 "echo 1 > "
-				 "/sys/devices/system/cpu/cpu%u/online",
+				 "echo 1 > /sys/devices/system/cpu/cpu%u/online",
 				 cpus[i], usable, cpus[i]);
 		else
 			snprintf(err, err_bytes,
 				 "lcores: this process may not use CPU %u; name some of %s, or "
-				 "any, or allow "
-				 "it by "
-				 "taskset, or by the cpuset of its cgroup or container",
+				 "any, or allow it by taskset, or by the cpuset of its cgroup or "
+				 "container",
 				 cpus[i], usable);
 		return -ENODEV;
 	}

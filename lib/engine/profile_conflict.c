@@ -47,8 +47,7 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 	    receive > attr->max_msg_bytes) {
 		snprintf(why, why_bytes,
 			 "with lead_bytes and %u targets a message has %u bytes, and driver %s "
-			 "takes %u at "
-			 "most",
+			 "takes %u at most",
 			 profile->targets, receive, driver, attr->max_msg_bytes);
 		return profile_key_find("connection", "target_bytes");
 	}
@@ -98,9 +97,7 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 	    profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		snprintf(why, why_bytes,
 			 "'connection' does not go with shared receives, which are of one domain, "
-			 "unless "
-			 "policy is "
-			 "window");
+			 "unless policy is window");
 		return profile_key_find("exposure", "protection");
 	}
 	return over_driver(profile, &attr, ops->name, why, why_bytes);

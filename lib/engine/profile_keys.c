@@ -92,27 +92,25 @@ const struct profile_key profile_keys[] = {
 	{"engine", "lcores", PROFILE_TEXT, FIELD(lcores), .is_valid = is_lcores,
 	 .allowed = "CPUs such as 0,1 or 0-3, each once; any; or empty", .initial = "",
 	 .example = "0,1",
-	 .help = "CPUs to which weir pins its threads, in the order of its engines. any: "
-		 "threads are not pinned. empty: the program chooses"},
+	 .help = "CPUs to which weir pins its threads, in the order of its engines. any: threads "
+		 "are not pinned. empty: the program chooses"},
 	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",
-	 .help = "what a thread does when a poll finds no work. auto: spin on a CPU of its "
-		 "own, otherwise yield"},
+	 .help = "what a thread does when a poll finds no work. auto: spin on a CPU of its own, "
+		 "otherwise yield"},
 	{"engine", "driver", PROFILE_TEXT, FIELD(driver), .is_valid = is_name,
 	 .allowed = "the name of a driver, in lower case", .initial = "shm",
-	 .help = "how messages and data are transferred. weir-bench --help lists the "
-		 "drivers"},
+	 .help = "how messages and data are transferred. weir-bench --help lists the drivers"},
 	{"engine", "driver_options", PROFILE_TEXT, FIELD(driver_options), .is_valid = is_any,
 	 .allowed = "key=value,... or empty", .initial = "", .example = "rnr_retry=7",
 	 .help = "options of the driver"},
 	{"engine", "poll_budget", PROFILE_NUMBER, FIELD(poll_budget), .min = 1, .max = 4096,
 	 .step = 1, .unit = "completions", .initial = "64",
-	 .help = "maximum number of completions that one poll processes before it sends "
-		 "what is queued"},
+	 .help = "maximum number of completions that one poll processes before it sends what is "
+		 "queued"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
-	 .help = "largest page size to use. If there are too few hugepages, weir uses "
-		 "ordinary pages. thp: ordinary pages, which the kernel may join to "
-		 "transparent hugepages"},
+	 .help = "largest page size to use. If there are too few hugepages, weir uses ordinary "
+		 "pages. thp: ordinary pages, which the kernel may join to transparent hugepages"},
 	{"memory", "send_buffers", PROFILE_NUMBER, FIELD(send_buffers), .min = 16, .max = 1u << 20,
 	 .step = 1, .unit = "buffers", .initial = "2048",
 	 .help = "buffers per engine for outgoing messages. Each has inline_bytes"},
@@ -120,71 +118,69 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .unit = "buffers", .initial = "2048",
 	 .help = "buffers per engine for incoming messages. Each has inline_bytes or, with "
 		 "placement, lead_bytes and the targets. Connections share them, or each "
-		 "connection takes its credits, one eighth more, and 2. With continuation "
-		 "a connection takes as many again, or transmissions if that is more"},
+		 "connection takes its credits, one eighth more, and 2. With continuation a "
+		 "connection takes as many again, or transmissions if that is more"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16,
 	 .step = 1, .unit = "buffers", .initial = "64",
-	 .help = "buffers per engine for calls and replies that do not fit inline, at "
-		 "their requester"},
+	 .help = "buffers per engine for calls and replies that do not fit inline, at their "
+		 "requester"},
 	{"memory", "long_buffer_bytes", PROFILE_BYTES, FIELD(long_buffer_bytes), .min = 4 * KIB,
 	 .max = GIB, .step = 64, .initial = "128k",
 	 .help = "size of a long buffer: the longest such call or reply"},
 	{"memory", "bulk_buffers", PROFILE_NUMBER, FIELD(bulk_buffers), .min = 1, .max = 1u << 16,
 	 .step = 1, .unit = "buffers", .initial = "32",
-	 .help = "buffers per engine for Read chunks that a responder pulls, and for long "
-		 "results. Short chunks use send_buffers while these are free"},
+	 .help = "buffers per engine for Read chunks that a responder pulls, and for long results. "
+		 "Short chunks use send_buffers while these are free"},
 	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB,
 	 .max = GIB, .step = 64, .initial = "1088k",
-	 .help = "size of a bulk buffer: the longest such chunk or result. At least "
-		 "inline_bytes"},
+	 .help = "size of a bulk buffer: the longest such chunk or result. At least inline_bytes"},
 
 	{"connection", "protocol", PROFILE_CHOICE, FIELD(protocol), .choices = protocols,
 	 .initial = "v1",
-	 .help = "version of RPC-over-RDMA. auto: version 2 if the peer supports it, which "
-		 "each connection determines first, otherwise version 1"},
+	 .help = "version of RPC-over-RDMA. auto: version 2 if the peer supports it, which each "
+		 "connection determines first, otherwise version 1"},
 	{"connection", "extension", PROFILE_CHOICE, FIELD(extension), .choices = extensions,
 	 .initial = "off", .example = "continuation",
 	 .help = "parts of version 2's extension to use if the peer supports them, too. "
-		 "continuation: long calls and replies travel in several messages instead "
-		 "of chunks. direction: calls say which results are to be placed, and that "
-		 "short ones are not. placement: data travel in segments of the receiver's "
-		 "buffers instead of chunks"},
+		 "continuation: long calls and replies travel in several messages instead of "
+		 "chunks. direction: calls say which results are to be placed, and that short ones "
+		 "are not. placement: data travel in segments of the receiver's buffers instead of "
+		 "chunks"},
 	{"connection", "transmissions", PROFILE_NUMBER, FIELD(transmissions), .min = 2,
 	 .max = ENGINE_TRANSMISSIONS_MAX, .step = 1, .unit = "messages", .initial = "8",
-	 .help = "maximum number of messages per call or reply with continuation. A "
-		 "requester then has twice as many receives"},
+	 .help = "maximum number of messages per call or reply with continuation. A requester then "
+		 "has twice as many receives"},
 	{"connection", "lead_bytes", PROFILE_BYTES, FIELD(lead_bytes), .min = 512, .max = 64 * KIB,
 	 .step = 512, .initial = "1k",
-	 .help = "with placement: bytes of a receive before the targets, for the message "
-		 "without its data"},
+	 .help = "with placement: bytes of a receive before the targets, for the message without "
+		 "its data"},
 	{"connection", "targets", PROFILE_NUMBER, FIELD(targets), .min = 1, .max = 64, .step = 1,
 	 .unit = "segments", .initial = "2",
-	 .help = "with placement: number of segments of a receive for data. Each item "
-		 "starts in a segment of its own"},
+	 .help = "with placement: number of segments of a receive for data. Each item starts in a "
+		 "segment of its own"},
 	{"connection", "target_bytes", PROFILE_BYTES, FIELD(target_bytes), .min = 512, .max = MIB,
 	 .step = 512, .initial = "4k",
-	 .help = "with placement: size of a segment. It is aligned to the largest power of "
-		 "two that divides its size, up to 4096"},
+	 .help = "with placement: size of a segment. It is aligned to the largest power of two "
+		 "that divides its size, up to 4096"},
 	{"connection", "credits", PROFILE_NUMBER, FIELD(credits), .min = 1, .max = 1024, .step = 1,
 	 .unit = "calls", .initial = "64",
-	 .help = "number of calls in flight on one connection that this side requests and "
-		 "grants (RFC 8166 section 3.3.1)"},
+	 .help = "number of calls in flight on one connection that this side requests and grants "
+		 "(RFC 8166 section 3.3.1)"},
 	{"connection", "shared_receives", PROFILE_CHOICE, FIELD(shared_receives),
 	 .choices = sharings, .initial = "auto", .example = "off",
 	 .help = "on: all connections of an engine take their receives from one queue of "
-		 "recv_buffers, and credits adapt to load, so that an idle connection "
-		 "takes one. off: each connection has receives for all of its credits. "
-		 "auto: on over shm if recv_buffers is large enough, otherwise off"},
+		 "recv_buffers, and credits adapt to load, so that an idle connection takes one. "
+		 "off: each connection has receives for all of its credits. auto: on over shm if "
+		 "recv_buffers is large enough, otherwise off"},
 	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB,
 	 .max = 64 * KIB, .step = KIB, .initial = "4k",
-	 .help = "inline threshold: the longest message that travels without chunks (RFC "
-		 "8166 section 3.3.2)"},
+	 .help = "inline threshold: the longest message that travels without chunks (RFC 8166 "
+		 "section 3.3.2)"},
 	{"connection", "chunk_bytes", PROFILE_BYTES, FIELD(chunk_bytes), .min = 0, .max = 64 * KIB,
 	 .step = 4, .initial = "0", .example = "512",
-	 .help = "version 1: the longest argument item becomes a Read chunk from this size "
-		 "on, even if the message fits inline. 0: the driver's choice, which is "
-		 "512 over shm with the exposure policy pool, and none otherwise. 64k: "
-		 "none"},
+	 .help = "version 1: the longest argument item becomes a Read chunk from this size on, "
+		 "even if the message fits inline. 0: the driver's choice, which is 512 over shm "
+		 "with the exposure policy pool, and none otherwise. 64k: none"},
 	{"connection", "call_timeout_ms", PROFILE_NUMBER, FIELD(call_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "60000",
 	 .help = "a call without a reply fails after this time. 0: never"},
@@ -193,13 +189,13 @@ const struct profile_key profile_keys[] = {
 	 .help = "a connection that is not established after this time fails"},
 	{"connection", "reconnect", PROFILE_CHOICE, FIELD(reconnect), .choices = reconnects,
 	 .initial = "off",
-	 .help = "on: a requester re-establishes a lost connection and retransmits the "
-		 "calls that were in flight, with their XIDs. A responder without a "
-		 "duplicate request cache may execute them twice"},
+	 .help = "on: a requester re-establishes a lost connection and retransmits the calls that "
+		 "were in flight, with their XIDs. A responder without a duplicate request cache "
+		 "may execute them twice"},
 	{"connection", "reconnect_delay_ms", PROFILE_NUMBER, FIELD(reconnect_delay_ms), .min = 1,
 	 .max = 3600000, .step = 1, .unit = "ms", .initial = "50",
-	 .help = "pause before the first attempt to reconnect. It doubles with each "
-		 "attempt. Half of each pause is random"},
+	 .help = "pause before the first attempt to reconnect. It doubles with each attempt. Half "
+		 "of each pause is random"},
 	{"connection", "reconnect_delay_max_ms", PROFILE_NUMBER, FIELD(reconnect_delay_max_ms),
 	 .min = 1, .max = 3600000, .step = 1, .unit = "ms", .initial = "10000",
 	 .help = "longest pause between attempts to reconnect"},
@@ -208,86 +204,85 @@ const struct profile_key profile_keys[] = {
 	 .help = "a lost connection closes if no attempt succeeds for this time. 0: never"},
 	{"connection", "resends", PROFILE_NUMBER, FIELD(resends), .max = 1000, .step = 1,
 	 .unit = "times", .initial = "5",
-	 .help = "a call fails if it was in flight on more lost connections than this (RFC "
-		 "8166 section 4.5.3)"},
+	 .help = "a call fails if it was in flight on more lost connections than this (RFC 8166 "
+		 "section 4.5.3)"},
 
 	{"costs", "round_trip_ns", PROFILE_NUMBER, FIELD(round_trip_ns), .max = 1000000000,
 	 .step = 1, .unit = "ns", .initial = "3000",
-	 .help = "network round trip. By the four costs, weir decides whether a long call "
-		 "of version 2's extension travels in several messages or by chunks. All "
-		 "0: in several messages wherever that is possible"},
+	 .help = "network round trip. By the four costs, weir decides whether a long call of "
+		 "version 2's extension travels in several messages or by chunks. All 0: in "
+		 "several messages wherever that is possible"},
 	{"costs", "operation_ns", PROFILE_NUMBER, FIELD(operation_ns), .max = 1000000000, .step = 1,
 	 .unit = "ns", .initial = "600",
-	 .help = "a work request with its completion. A chunk takes three: to expose "
-		 "memory, to read or write it, and to end the access"},
+	 .help = "a work request with its completion. A chunk takes three: to expose memory, to "
+		 "read or write it, and to end the access"},
 	{"costs", "message_ns", PROFILE_NUMBER, FIELD(message_ns), .max = 1000000000, .step = 1,
 	 .unit = "ns", .initial = "250",
 	 .help = "one more message of a call or a reply, on both sides together"},
 	{"costs", "copy_ns", PROFILE_NUMBER, FIELD(copy_ns), .max = 1000000000, .step = 1,
 	 .unit = "ns", .initial = "40",
-	 .help = "copying 1024 bytes, which a receiver does with data that arrive in "
-		 "several messages"},
+	 .help = "copying 1024 bytes, which a receiver does with data that arrive in several "
+		 "messages"},
 
 	{"limits", "connections", PROFILE_NUMBER, FIELD(connections), .min = 1, .max = 65536,
 	 .step = 1, .unit = "connections", .initial = "64",
-	 .help = "maximum number of connections per engine. If all are in use, a new "
-		 "connection replaces the longest idle one of the peer with the most "
-		 "connections, provided that its own peer has at least two fewer. If its "
-		 "own peer has none, it replaces the longest idle connection of all, after "
-		 "at least 10 s without a call"},
+	 .help = "maximum number of connections per engine. If all are in use, a new connection "
+		 "replaces the longest idle one of the peer with the most connections, provided "
+		 "that its own peer has at least two fewer. If its own peer has none, it replaces "
+		 "the longest idle connection of all, after at least 10 s without a call"},
 	{"limits", "connections_peer", PROFILE_NUMBER, FIELD(connections_peer), .max = 65536,
 	 .step = 1, .unit = "connections", .initial = "0", .example = "16",
-	 .help = "maximum number of connections that one peer opens: an address or, over "
-		 "shm, a user. 0: no fixed limit"},
+	 .help = "maximum number of connections that one peer opens: an address or, over shm, a "
+		 "user. 0: no fixed limit"},
 	{"limits", "waiting_requests", PROFILE_NUMBER, FIELD(waiting_requests), .min = 1,
 	 .max = 1u << 20, .step = 1, .unit = "requests", .initial = "4096",
-	 .help = "maximum number of requests per engine that wait for buffers. weir "
-		 "answers further requests with an error"},
+	 .help = "maximum number of requests per engine that wait for buffers. weir answers "
+		 "further requests with an error"},
 	{"limits", "map_bytes_peer", PROFILE_BYTES, FIELD(map_bytes_peer), .min = MIB,
 	 .max = 65536 * GIB, .step = 1, .initial = "8192g",
-	 .help = "shm only: maximum number of bytes of one peer's memory that this process "
-		 "maps, for all of its connections. A connection that needs more closes"},
+	 .help = "shm only: maximum number of bytes of one peer's memory that this process maps, "
+		 "for all of its connections. A connection that needs more closes"},
 	{"limits", "mappings_peer", PROFILE_NUMBER, FIELD(mappings_peer), .min = 8, .max = 65536,
 	 .step = 1, .unit = "mappings", .initial = "32768",
-	 .help = "shm only: maximum number of mappings of one peer's memory. A connection "
-		 "has 3 or more"},
+	 .help = "shm only: maximum number of mappings of one peer's memory. A connection has 3 or "
+		 "more"},
 	{"limits", "pull_bytes_connection", PROFILE_BYTES, FIELD(pull_bytes_connection),
 	 .min = 4 * KIB, .max = 1024 * GIB, .step = 1, .initial = "256m",
-	 .help = "maximum number of bytes in Read chunks that are pulled for one "
-		 "connection at a time. Further calls wait. One call may always be pulled"},
+	 .help = "maximum number of bytes in Read chunks that are pulled for one connection at a "
+		 "time. Further calls wait. One call may always be pulled"},
 	{"limits", "pull_bytes", PROFILE_BYTES, FIELD(pull_bytes), .min = 4 * KIB,
 	 .max = 1024 * GIB, .step = 1, .initial = "1g",
-	 .help = "maximum number of bytes in Read chunks that are pulled for all "
-		 "connections of an engine at a time"},
+	 .help = "maximum number of bytes in Read chunks that are pulled for all connections of an "
+		 "engine at a time"},
 	{"limits", "first_call_timeout_ms", PROFILE_NUMBER, FIELD(first_call_timeout_ms),
 	 .max = 86400000, .step = 1, .unit = "ms", .initial = "300000",
-	 .help = "a responder closes a connection if no call arrives for this time after "
-		 "it opened. 0: never"},
+	 .help = "a responder closes a connection if no call arrives for this time after it "
+		 "opened. 0: never"},
 	{"limits", "idle_timeout_ms", PROFILE_NUMBER, FIELD(idle_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "3600000",
-	 .help = "a responder closes a connection if no further call arrives for this "
-		 "time. A requester with reconnect = on re-establishes it. 0: never"},
+	 .help = "a responder closes a connection if no further call arrives for this time. A "
+		 "requester with reconnect = on re-establishes it. 0: never"},
 	{"limits", "pull_timeout_ms", PROFILE_NUMBER, FIELD(pull_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "120000",
-	 .help = "a responder closes a connection if the Read chunks of a call are not "
-		 "pulled after this time. 0: never"},
+	 .help = "a responder closes a connection if the Read chunks of a call are not pulled "
+		 "after this time. 0: never"},
 	{"limits", "close_timeout_ms", PROFILE_NUMBER, FIELD(close_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "120000",
-	 .help = "an orderly shutdown that takes longer than this closes the connection at "
-		 "once. 0: never"},
+	 .help = "an orderly shutdown that takes longer than this closes the connection at once. "
+		 "0: never"},
 	{"limits", "send_timeout_ms", PROFILE_NUMBER, FIELD(send_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "5000",
-	 .help = "a connection closes if no posted message completes for this time, "
-		 "because the peer takes no messages while they hold buffers. It also "
-		 "closes if a reply finds no buffer for this time. 0: never"},
+	 .help = "a connection closes if no posted message completes for this time, because the "
+		 "peer takes no messages while they hold buffers. It also closes if a reply finds "
+		 "no buffer for this time. 0: never"},
 	{"limits", "group_timeout_ms", PROFILE_NUMBER, FIELD(group_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "10000",
 	 .help = "a message in several transmissions that is incomplete after this time is "
 		 "dropped. 0: never"},
 	{"limits", "read_segments", PROFILE_NUMBER, FIELD(read_segments), .min = 1, .max = 65535,
 	 .step = 1, .unit = "segments", .initial = "256",
-	 .help = "maximum number of segments in the Read list of one message. weir answers "
-		 "more with ERR_CHUNK"},
+	 .help = "maximum number of segments in the Read list of one message. weir answers more "
+		 "with ERR_CHUNK"},
 	{"limits", "read_chunks", PROFILE_NUMBER, FIELD(read_chunks), .min = 1, .max = 64,
 	 .step = 1, .unit = "chunks", .initial = "16",
 	 .help = "maximum number of Read chunks, that is, of positions, in one message"},
@@ -299,41 +294,38 @@ const struct profile_key profile_keys[] = {
 	 .help = "maximum number of segments in a Write chunk and in the Reply chunk"},
 	{"limits", "read_bytes", PROFILE_BYTES, FIELD(read_bytes), .min = 4 * KIB,
 	 .max = 1024 * GIB, .step = 1, .initial = "64m",
-	 .help = "maximum total length of the Read list of one message. At least "
-		 "inline_bytes"},
+	 .help = "maximum total length of the Read list of one message. At least inline_bytes"},
 	{"limits", "write_bytes", PROFILE_BYTES, FIELD(write_bytes), .min = 4 * KIB,
 	 .max = 1024 * GIB, .step = 1, .initial = "64m",
-	 .help = "maximum total length of the Write list and the Reply chunk of one "
-		 "message"},
+	 .help = "maximum total length of the Write list and the Reply chunk of one message"},
 	{"limits", "replay_entries", PROFILE_NUMBER, FIELD(replay_entries), .min = 1,
 	 .max = 1u << 20, .step = 1, .unit = "calls", .initial = "4096",
-	 .help = "duplicate request cache, per listener and engine: maximum number of "
-		 "executing calls and kept replies of procedures that are not idempotent"},
+	 .help = "duplicate request cache, per listener and engine: maximum number of executing "
+		 "calls and kept replies of procedures that are not idempotent"},
 	{"limits", "replay_bytes", PROFILE_BYTES, FIELD(replay_bytes), .min = 4 * KIB, .max = GIB,
 	 .step = 8, .initial = "1m",
-	 .help = "duplicate request cache: total size of the kept replies. A reply longer "
-		 "than one eighth of it is not kept"},
+	 .help = "duplicate request cache: total size of the kept replies. A reply longer than one "
+		 "eighth of it is not kept"},
 
 	{"exposure", "policy", PROFILE_CHOICE, FIELD(exposure), .choices = exposures,
 	 .initial = "auto",
-	 .help = "which memory peers can access, and when. window: what a call names, "
-		 "until the call ends. pool: all regions that are not private, at any "
-		 "time, so only for trusted peers. auto: pool over shm, otherwise window"},
+	 .help = "which memory peers can access, and when. window: what a call names, until the "
+		 "call ends. pool: all regions that are not private, at any time, so only for "
+		 "trusted peers. auto: pool over shm, otherwise window"},
 	{"exposure", "protection", PROFILE_CHOICE, FIELD(protection), .choices = protections,
 	 .initial = "shared",
 	 .help = "with policy pool: the connections on which a key is valid. shared: all "
-		 "connections of the engine. connection: the connection to which it was "
-		 "given, because each connection has a protection domain. With policy "
-		 "window a key is always valid on one connection only"},
+		 "connections of the engine. connection: the connection to which it was given, "
+		 "because each connection has a protection domain. With policy window a key is "
+		 "always valid on one connection only"},
 	{"exposure", "remote_invalidation", PROFILE_CHOICE, FIELD(remote_invalidation),
 	 .choices = yes_no, .initial = "yes",
-	 .help = "whether a responder may invalidate a key of a call with its reply (RFC "
-		 "8797). It takes effect with policy window, if the device and the peer "
-		 "support it"},
+	 .help = "whether a responder may invalidate a key of a call with its reply (RFC 8797). It "
+		 "takes effect with policy window, if the device and the peer support it"},
 	{"exposure", "windows", PROFILE_NUMBER, FIELD(windows), .min = 64, .max = 1u << 20,
 	 .step = 1, .unit = "windows", .initial = "512",
-	 .help = "memory windows per engine that makes calls, with policy window. A call "
-		 "needs one per segment that it names, and waits if too few are free"},
+	 .help = "memory windows per engine that makes calls, with policy window. A call needs one "
+		 "per segment that it names, and waits if too few are free"},
 };
 
 const uint32_t profile_nkeys = sizeof(profile_keys) / sizeof(profile_keys[0]);

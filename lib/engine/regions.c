@@ -51,20 +51,15 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "
-		    "be placed "
-		    "there, and arguments are copied, up to the profile's long_buffer_bytes. Use "
-		    "weir_region_create(), or adopt a shared mapping of a whole memfd that has "
-		    "F_SEAL_SHRINK "
-		    "and F_SEAL_GROW, and no seal against writing (fcntl, F_ADD_SEALS), where "
-		    "/proc is "
-		    "mounted",
+		    "be placed there, and arguments are copied, up to the profile's "
+		    "long_buffer_bytes. Use weir_region_create(), or adopt a shared mapping of a "
+		    "whole memfd that has F_SEAL_SHRINK and F_SEAL_GROW, and no seal against "
+		    "writing (fcntl, F_ADD_SEALS), where /proc is mounted",
 		    base, engine->ops->name,
 		    fd < 0 ? "not of a memfd, or /proc is not there to find that out"
 			   : "of a memfd that lacks F_SEAL_SHRINK or F_SEAL_GROW, that is larger "
-			     "than "
-			     "the region (peers would be given all of it), or that they cannot "
-			     "write "
-			     "to");
+			     "than the region (peers would be given all of it), or that they "
+			     "cannot write to");
 	if (rc == -EOPNOTSUPP)
 		rc = engine->ops->mr_register(engine->dev, base, len, access, fd, fd_offset, &mr);
 	if (rc != 0)

@@ -182,9 +182,8 @@ static int eal_start(const struct mem_eal_options *options)
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
 	if (!finds_cpus()) {
 		MEM_LOG(ERR, "there is no /sys/devices/system/cpu, by which DPDK finds the CPUs: "
-			     "mount /sys "
-			     "(as root: mount -t "
-			     "sysfs -o ro sysfs /sys), or have the container's engine do so");
+			     "mount /sys (as root: mount -t sysfs -o ro sysfs /sys), or have the "
+			     "container's engine do so");
 		return -ENOENT;
 	}
 	if (!options || !options->lcores)

@@ -27,8 +27,7 @@ static void explain_descriptors(void)
 	if (is_limited(RLIMIT_NOFILE, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
 			"this process may have %llu descriptors open (RLIMIT_NOFILE), and has no "
-			"more: "
-			"'ulimit -n', or LimitNOFILE= of a systemd unit, raises that",
+			"more: 'ulimit -n', or LimitNOFILE= of a systemd unit, raises that",
 			value);
 }
 
@@ -41,10 +40,8 @@ static void explain_memory(void)
 	if (is_limited(RLIMIT_AS, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
 			"the address space of this process is limited to %llu MiB (RLIMIT_AS), "
-			"which may be "
-			"too "
-			"little: 'ulimit -v unlimited', or LimitAS=infinity of a systemd unit, "
-			"lifts that",
+			"which may be too little: 'ulimit -v unlimited', or LimitAS=infinity of a "
+			"systemd unit, lifts that",
 			value >> 20);
 }
 
@@ -56,8 +53,8 @@ static void explain_threads(void)
 	if (is_limited(RLIMIT_NPROC, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
 			"this process's user may have %llu threads (RLIMIT_NPROC), which may be "
-			"too few: "
-			"'ulimit -u', or LimitNPROC= and TasksMax= of a systemd unit, raises that",
+			"too few: 'ulimit -u', or LimitNPROC= and TasksMax= of a systemd unit, "
+			"raises that",
 			value);
 }
 

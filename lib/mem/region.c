@@ -222,9 +222,7 @@ static void notice_ordinary(size_t len)
 		return;
 	MEM_LOG(NOTICE,
 		"no hugepages free for %zu MiB, ordinary pages serve instead (slower). To have "
-		"hugepages, as "
-		"root: "
-		"echo %" PRIu64
+		"hugepages, as root: echo %" PRIu64
 		" > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
 		len >> 20, hugepages_now() + pages);
 }

@@ -17,8 +17,7 @@ static void say_limit(size_t len)
 	getrlimit(RLIMIT_FSIZE, &limit);
 	MEM_LOG(ERR,
 		"memory of %zu bytes is longer than this process's files may be: RLIMIT_FSIZE is "
-		"%llu. "
-		"'ulimit -f unlimited', or LimitFSIZE=infinity of a systemd unit, lifts that",
+		"%llu. 'ulimit -f unlimited', or LimitFSIZE=infinity of a systemd unit, lifts that",
 		len, (unsigned long long)limit.rlim_cur);
 }
 

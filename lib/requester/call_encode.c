@@ -93,12 +93,9 @@ static cold_code int refuse_unexposed(const struct weir_engine *engine, const st
 	if (!atomic_flag_test_and_set(&said))
 		LOG(ERR,
 		    "an argument of %u bytes is in memory that driver %s can't expose to peers, "
-		    "and too long "
-		    "to be copied: "
-		    "use a region of weir_region_create() without WEIR_REGION_PRIVATE, or of a "
-		    "memfd with "
-		    "F_SEAL_SHRINK; or "
-		    "raise long_buffer_bytes (%llu) in the profile's [memory]",
+		    "and too long to be copied: use a region of weir_region_create() without "
+		    "WEIR_REGION_PRIVATE, or of a memfd with F_SEAL_SHRINK; or raise "
+		    "long_buffer_bytes (%llu) in the profile's [memory]",
 		    piece->len, engine->ops->name,
 		    (unsigned long long)engine->profile.long_buffer_bytes);
 	return -EOPNOTSUPP;

@@ -105,12 +105,10 @@ static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
-	engine_log_peer(
-		engine, &engine->ends,
-		"%s speaks versions %u to %u of RPC-over-RDMA, and was called by version %u: set "
-		"protocol to auto "
-		"in [connection] of the profile on either side",
-		conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
+	engine_log_peer(engine, &engine->ends,
+			"%s speaks versions %u to %u of RPC-over-RDMA, and was called by version "
+			"%u: set protocol to auto in [connection] of the profile on either side",
+			conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
 }
 
 /* Returns whether the reply has a Reply chunk or used Write chunks where the call offered none. */

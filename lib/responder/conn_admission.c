@@ -180,12 +180,11 @@ static bool evict_for(struct weir_engine *engine, const struct engine_peer *newc
 	if (!conn)
 		return false;
 	engine->stats.connections_evicted++;
-	engine_log_peer(
-		engine, &engine->ends,
-		"connection to %s ends: it makes room for a peer that has fewer, as no place is "
-		"left (see "
-		"connections and recv_buffers in the profile, and the limit of open descriptors)",
-		conn->peer);
+	engine_log_peer(engine, &engine->ends,
+			"connection to %s ends: it makes room for a peer that has fewer, as no "
+			"place is left (see connections and recv_buffers in the profile, and the "
+			"limit of open descriptors)",
+			conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
 	return true;
 }

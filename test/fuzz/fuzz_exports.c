@@ -187,8 +187,7 @@ static void write_export(FILE *file, const struct export *export)
 		export->ops == &dir_ops ? export->path : "");
 	fprintf(file,
 		"access = %s\nroot_squash = %s\nall_squash = %s\nsecure_port = %s\nanonuid = "
-		"%u\nanongid = "
-		"%u\n",
+		"%u\nanongid = %u\n",
 		export->rules.is_read_only ? "ro" : "rw",
 		export->rules.squashes_root ? "yes" : "no",
 		export->rules.squashes_all ? "yes" : "no",

@@ -324,8 +324,7 @@ const struct hostile_case requester_cases_v2[] = {
 
 	/* ---- results in targets ---- */
 	{"v2-placed-number-beyond", "RTR 9.5",
-	 "A target by the number that it would have if the segment before the targets "
-	 "counted.",
+	 "A target by the number that it would have if the segment before the targets counted.",
 	 RESPONSE "n:1 pos:28 cl p:2 l:0 n:1 tn " ONE "results to:-1 ans:0x1000",
 	 REPORT("BADTBSN")},
 	{"v2-placed-number-max", "RTR 9.5", "Target 4294967295.",

@@ -267,8 +267,7 @@ const struct hostile_case responder_cases[] = {
 	{"private-full", "RFC 8797 5", "As much private data as there can be, without sense.",
 	 HEAD "none null", GOT_REPLY, ONCE,
 	 "f6f6abf6ab0ef6ab0e18f6ab0e1800f6ab0e18ff00f6ab0e180200f6ab0e1803fffffffffffffffffffffffff"
-	 "fffff"
-	 "ffffffffffffff"},
+	 "fffffffffffffffffff"},
 
 	/* ---- ends: at the end of the list, because some responders die of them ---- */
 	{"vanish", "", "Connections that are closed as soon as they are open.", "", GOT_CLOSED,

@@ -234,8 +234,7 @@ const struct hostile_case responder_cases_v2[] = {
 
 	/* ---- items in targets ---- */
 	{"placed-number-beyond", "RTR 9.5",
-	 "A target by the number that it would have if the segment before the targets "
-	 "counted.",
+	 "A target by the number that it would have if the segment before the targets counted.",
 	 ITEM "item l:64 p:2 l:0 n:1 tn " NO_RESULTS "write:64 to:-1 fill:64", REPORT("BADTBSN")},
 	{"placed-number-max", "RTR 9.5", "Target 4294967295.",
 	 ITEM "item l:64 p:2 l:0 n:1 n:0xffffffff " NO_RESULTS LAID, REPORT("BADTBSN")},

@@ -24,8 +24,7 @@ static const char usage[] =
 	"  --connect ADDR       be a requester, of a responder at ADDR\n"
 	"  --listen ADDR        be a responder: requesters connect to ADDR\n"
 	"  --run COMMAND        with --listen: a shell command that is a requester, started for "
-	"each case; "
-	"it\n"
+	"each case; it\n"
 	"                       may end with status 0 or 1; with v2 its WEIR_HOSTILE_CALL says "
 	"what to call\n"
 	"  --driver NAME        shm (default) or verbs\n"
@@ -292,8 +291,7 @@ static void run_mutations(struct settings *s)
 		s->outcomes[__builtin_ctz(result.got)] += n;
 		if (!(result.got & GOT_SURVIVED)) {
 			printf("FAILED  mutation %llu, of %s: %s%s%s\n        again: --seed %llu "
-			       "--count "
-			       "%u\n",
+			       "--count %u\n",
 			       (unsigned long long)seed, result.c->name, outcome_name(result.got),
 			       result.detail[0] ? ": " : "", result.detail,
 			       (unsigned long long)seed, n ? n : 1);

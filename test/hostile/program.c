@@ -25,8 +25,7 @@ const struct program programs[] = {
 		.write = "call w:7 cred w:0 w:0 fh w:0 w:0 arg w:0 arg",
 		/* CREATE of "weir-hostile", UNCHECKED, mode 0600. */
 		.create = "call w:8 cred w:0 w:0 root w:12 w:0x77656972 w:0x2d686f73 w:0x74696c65 "
-			  "w:0 "
-			  "w:1 w:0x180 w:0 w:0 w:0 w:0 w:0",
+			  "w:0 w:1 w:0x180 w:0 w:0 w:0 w:0 w:0",
 	},
 	{.name = NULL},
 };

@@ -219,8 +219,8 @@ static const char *const introduction =
 	"\n"
 	"   test/hostile/results build out\n"
 	"   test/guest/run test/guest/scripts/hostile.sh\n"
-	"   build/test/hostile/weir-hostile --table out/*.json "
-	"build/guest-logs/*.json > doc/conformance.rst\n";
+	"   build/test/hostile/weir-hostile --table out/*.json build/guest-logs/*.json > "
+	"doc/conformance.rst\n";
 
 /* Checks the parts of the output of --json that the table needs. */
 static bool is_results(const json_t *run)

@@ -35,8 +35,7 @@ static const char usage[] =
 	"                    3: and refused posts and resources, killed processes, much more often "
 	"(default)\n"
 	"  --protocol P      v1 (default), v2, or mixed: requesters that speak either version, "
-	"responders "
-	"that\n"
+	"responders that\n"
 	"                    do, or speak version 1 alone\n"
 	"  --extension E     off (default), continuation, direction, placement or all: what is "
 	"used of the\n"
@@ -46,8 +45,7 @@ static const char usage[] =
 	"  --json            a JSON object for each seed, a line each\n"
 	"\n"
 	"Ends with status 1 at the first seed for which something did not hold, and says how to "
-	"have it "
-	"again.\n";
+	"have it again.\n";
 
 static struct wsim_run run;
 
@@ -316,8 +314,7 @@ static int run_file(struct settings *settings)
 		if (!has_its_extension(&one.options)) {
 			fprintf(stderr,
 				"weir-sim: %s:%u: version 1 has no extension '%s': give the line "
-				"v2 or "
-				"mixed\n",
+				"v2 or mixed\n",
 				settings->file, number, extensions[one.options.extension]);
 			rc = 2;
 			break;

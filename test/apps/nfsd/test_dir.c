@@ -125,10 +125,8 @@ static void tell_what_is_open(void)
 
 	snprintf(command, sizeof(command),
 		 "cd /proc/%d; ls -l fd; grep -H . fdinfo/* | grep -v -e mnt_id -e Personalities | "
-		 "tail -80; "
-		 "for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State $t/status; "
-		 "done; "
-		 "uptime; dmesg | tail -20",
+		 "tail -80; for t in task/*; do grep -H . $t/comm $t/wchan $t/stack; grep State "
+		 "$t/status; done; uptime; dmesg | tail -20",
 		 (int)c->server);
 	if (system(command) != 0)
 		print_message("nothing more is known of it\n");
@@ -335,9 +333,9 @@ static int setup_disk(void **state)
 	snprintf(memory, sizeof(memory), "%s/memory", client_dir);
 	make_directory();
 	snprintf(command, sizeof(command),
-		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 200M %s/disk && "
-		 "mkfs.ext4 -q -O ^has_journal -E lazy_itable_init=1 %s/disk && mount -o "
-		 "loop,errors=continue %s/disk %s",
+		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 200M %s/disk && mkfs.ext4 -q -O "
+		 "^has_journal -E lazy_itable_init=1 %s/disk && mount -o loop,errors=continue "
+		 "%s/disk %s",
 		 memory, memory, memory, exported);
 	has_disk = mkdir(memory, 0700) == 0 && unshare(CLONE_NEWNS) == 0 &&
 		   mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -457,8 +455,7 @@ static int setup_small_disk(const char *features, const char *options)
 	make_directory();
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/sbin:/usr/sbin; truncate -s 64M %s.disk && mkfs.ext4 -q -m 25 -O %s "
-		 "%s.disk && "
-		 "mount -o loop%s %s.disk %s",
+		 "%s.disk && mount -o loop%s %s.disk %s",
 		 exported, features, exported, options, exported, exported);
 	has_disk = unshare(CLONE_NEWNS) == 0 &&
 		   mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 && system(command) == 0;

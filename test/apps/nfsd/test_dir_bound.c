@@ -255,10 +255,8 @@ static void use_two_disks(const char *mkfs, unsigned mib)
 	snprintf(command, sizeof(command),
 		 "PATH=$PATH:/sbin:/usr/sbin; cd %s && mkdir disk disk2 && for i in 1 2; do "
 		 "truncate -s %uM $i.img && %s $i.img >mkfs.log 2>&1 && mount -o loop $i.img disk "
-		 "&& "
-		 "mkdir -m 777 disk/sub && touch disk/top disk/sub/in && chmod 666 disk/top "
-		 "disk/sub/in && "
-		 "umount disk || exit 1; done; mount -o loop 1.img disk",
+		 "&& mkdir -m 777 disk/sub && touch disk/top disk/sub/in && chmod 666 disk/top "
+		 "disk/sub/in && umount disk || exit 1; done; mount -o loop 1.img disk",
 		 base, mib, mkfs);
 	if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    system(command) != 0) {

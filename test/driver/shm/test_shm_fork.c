@@ -257,8 +257,7 @@ static void list_inherited(char *text, size_t size)
 		 * inherited. */
 		execl("/bin/sh", "sh", "-c",
 		      "i=3; while [ $i -lt 400 ]; do [ -e /proc/self/fd/$i ] && readlink "
-		      "/proc/$$/fd/$i; "
-		      "i=$((i+1)); done; true",
+		      "/proc/$$/fd/$i; i=$((i+1)); done; true",
 		      NULL);
 		_exit(1);
 	}

@@ -247,10 +247,10 @@ static void adopt__among_thousands_of_mappings(void **state)
  * /proc/self/maps. */
 static void adopt__a_file_with_an_odd_name(void **state)
 {
-	char path[] = "weir-adopt\n00000000-ffffffffffff rw-s 00000000 00:01 1 "
-		      "............................................................................"
-		      "............................................................................"
-		      "XXXXXX";
+	char path[] =
+		"weir-adopt\n00000000-ffffffffffff rw-s 00000000 00:01 1 "
+		".................................................................................."
+		"......................................................................XXXXXX";
 	struct space space = space_new();
 	int fd = mkstemp(path), other = file_new(PAGES);
 

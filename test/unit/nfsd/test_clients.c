@@ -127,8 +127,8 @@ static void clients__precedence(void **state)
 		"*(anonuid=1) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) 192.0.2.7(anonuid=4)",
 		"192.0.2.7(anonuid=4) 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) *(anonuid=1)",
 		"192.0.2.0/24(anonuid=2) 192.0.2.7(anonuid=4) *(anonuid=1) 192.0.0.0/16(anonuid=3)",
-		("192.0.2.7(anonuid=4) 192.0.2.7 192.0.2.0/24(anonuid=2) "
-		 "192.0.0.0/16(anonuid=3) *(anonuid=1)"),
+		("192.0.2.7(anonuid=4) 192.0.2.7 192.0.2.0/24(anonuid=2) 192.0.0.0/16(anonuid=3) "
+		 "*(anonuid=1)"),
 	};
 
 	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++) {

@@ -112,8 +112,8 @@ static void rpcbind_advice__names_both_ports(void **state)
 		 "[2001:db8::1]:/EXPORT DIRECTORY"},
 		{"0.0.0.0", "0.0.0.0", 33329,
 		 "mount -t nfs -o "
-		 "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 "
-		 "HOST:/EXPORT DIRECTORY"},
+		 "vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=33329 HOST:/EXPORT "
+		 "DIRECTORY"},
 		{"192.0.2.1", "192.0.2.1", 0, "weir-nfs --server 192.0.2.1:20049 --handle @FILE"},
 		{NULL, "127.0.0.1", 33329, "weir-nfs --mount-port 33329"},
 	};
