@@ -219,11 +219,11 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
  * wait. */
 static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
-	uint32_t place = msg->region.id % SHM_REGIONS_MAX;
+	uint32_t index = msg->region.id % SHM_REGIONS_MAX;
 
 	if (nfds != 0 || msg->region.id == 0)
 		return -EPROTO;
-	sock->due |= 1ull << place;
+	sock->due |= 1ull << index;
 	shm_sock_flush(sock);
 	return 0;
 }
@@ -432,19 +432,19 @@ static int send_want(struct shm_sock *sock)
 static int send_region(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
-	uint32_t place = (uint32_t)__builtin_ctzll(sock->due);
+	uint32_t index = (uint32_t)__builtin_ctzll(sock->due);
 	const struct shm_exposed *exposed = NULL;
 	int rc = 0;
 
 	shm_lock(sock->dev);
 	if (sock->qp && sock->qp->exposes)
-		exposed = shm_exposed_find(sock->dev, place, &msg);
+		exposed = shm_exposed_find(sock->dev, index, &msg);
 	shm_unlock(sock->dev);
 	/* The engine's thread may hide it from here on, but only this thread closes it. */
 	if (exposed)
 		rc = shm_sock_send(sock, &msg, &exposed->fd, 1);
 	if (rc == 0)
-		sock->due &= ~(1ull << place);
+		sock->due &= ~(1ull << index);
 	return rc;
 }
 

@@ -20,16 +20,16 @@ int shm_own_domains(struct fabric_dev *fdev)
 	return 0;
 }
 
-static int add(struct shm_qp *qp, uint32_t place)
+static int add(struct shm_qp *qp, uint32_t index)
 {
-	const struct shm_mr *m = &shm_dev_of(qp)->mrs[place];
-	struct shm_own_key *own = &qp->own_keys[place];
+	const struct shm_mr *m = &shm_dev_of(qp)->mrs[index];
+	struct shm_own_key *own = &qp->own_keys[index];
 	struct key_table *keys = &shm_dev_of(qp)->keys;
 	const struct key_range range = {.access = m->access,
 					.is_lasting = true,
 					.conn_id = qp->conn_id,
 					.region = m->id,
-					.raddr = shm_region_raddr(place),
+					.raddr = shm_region_raddr(index),
 					.len = m->len};
 
 	if (!m->in_use || !(m->access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)))
@@ -46,10 +46,10 @@ static int add(struct shm_qp *qp, uint32_t place)
 	return 0;
 }
 
-static void drop(struct shm_qp *qp, uint32_t place)
+static void drop(struct shm_qp *qp, uint32_t index)
 {
-	key_put(&shm_dev_of(qp)->keys, &qp->own_keys[place].ref);
-	qp->own_keys[place].key = 0;
+	key_put(&shm_dev_of(qp)->keys, &qp->own_keys[index].ref);
+	qp->own_keys[index].key = 0;
 }
 
 int shm_domain_create(struct shm_qp *qp)
@@ -62,8 +62,8 @@ int shm_domain_create(struct shm_qp *qp)
 	if (!qp->own_keys)
 		return -ENOMEM;
 	LIST_INSERT_HEAD(&shm_dev_of(qp)->own, qp, owner);
-	for (uint32_t place = 0; place < SHM_REGIONS_MAX && rc == 0; place++)
-		rc = add(qp, place);
+	for (uint32_t index = 0; index < SHM_REGIONS_MAX && rc == 0; index++)
+		rc = add(qp, index);
 	return rc;
 }
 
@@ -71,30 +71,30 @@ void shm_domain_destroy(struct shm_qp *qp)
 {
 	if (!qp->own_keys)
 		return;
-	for (uint32_t place = 0; place < SHM_REGIONS_MAX; place++)
-		drop(qp, place);
+	for (uint32_t index = 0; index < SHM_REGIONS_MAX; index++)
+		drop(qp, index);
 	LIST_REMOVE(qp, owner);
 	mem_free(qp->own_keys);
 	qp->own_keys = NULL;
 }
 
-int shm_domain_add(struct shm_dev *dev, uint32_t place)
+int shm_domain_add(struct shm_dev *dev, uint32_t index)
 {
 	struct shm_qp *qp;
 	int rc = 0;
 
 	LIST_FOREACH(qp, &dev->own, owner)
 	if (rc == 0)
-		rc = add(qp, place);
+		rc = add(qp, index);
 	return rc;
 }
 
-void shm_domain_remove(struct shm_dev *dev, uint32_t place)
+void shm_domain_remove(struct shm_dev *dev, uint32_t index)
 {
 	struct shm_qp *qp;
 
 	LIST_FOREACH(qp, &dev->own, owner)
-	drop(qp, place);
+	drop(qp, index);
 }
 
 /* Returns the rkey of a registration in this domain. The device's rkey is the lkey here, which has

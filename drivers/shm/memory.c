@@ -226,20 +226,20 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 }
 
 /* Makes room for an index. */
-static int make_place(struct shm_imports *imports, uint32_t place)
+static int imports_reach(struct shm_imports *imports, uint32_t index)
 {
 	struct shm_import *at;
 
-	if (place < imports->n)
+	if (index < imports->n)
 		return 0;
-	at = mem_zalloc((place + 1) * sizeof(*at));
+	at = mem_zalloc((index + 1) * sizeof(*at));
 	if (!at)
 		return -ENOMEM;
 	if (imports->n > 0)
 		memcpy(at, imports->at, imports->n * sizeof(*at));
 	mem_free(imports->at);
 	imports->at = at;
-	imports->n = place + 1;
+	imports->n = index + 1;
 	return 0;
 }
 
@@ -268,13 +268,13 @@ static struct shm_import *take_fresh(struct shm_qp *qp, uint32_t id)
 {
 	struct shm_imports *imports = &qp->peer->imports;
 	struct shm_sock *sock = qp->sock;
-	uint32_t place = id % SHM_REGIONS_MAX;
+	uint32_t index = id % SHM_REGIONS_MAX;
 	struct shm_import *import = NULL;
 
-	if (sock->fresh.id == id && make_place(imports, place) == 0) {
-		struct shm_import old = imports->at[place];
+	if (sock->fresh.id == id && imports_reach(imports, index) == 0) {
+		struct shm_import old = imports->at[index];
 
-		import = &imports->at[place];
+		import = &imports->at[index];
 		*import = sock->fresh;
 		sock->fresh = old;
 	}
@@ -339,10 +339,10 @@ void shm_peer_release(struct shm_peer *peer)
 	peer->keys.entries = NULL;
 }
 
-const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
+const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t index,
 					   struct shm_msg *msg)
 {
-	const struct shm_mr *m = &dev->mrs[place];
+	const struct shm_mr *m = &dev->mrs[index];
 
 	if (!m->in_use || !m->exposed)
 		return NULL;

@@ -54,18 +54,18 @@ void shm_stall_begin(struct shm_qp *qp)
 		return;
 	qp->is_stalled = true;
 	qp->stalled_since = rte_rdtsc();
-	qp->stall_place = stalls->n++;
-	stalls->at[qp->stall_place] = (struct shm_stall){.qp = qp};
+	qp->stall_index = stalls->n++;
+	stalls->at[qp->stall_index] = (struct shm_stall){.qp = qp};
 }
 
 void shm_stall_end(struct shm_qp *qp)
 {
 	struct shm_stalls *stalls = &shm_dev_of(qp)->stalls;
-	uint32_t place = qp->stall_place;
+	uint32_t index = qp->stall_index;
 
 	if (!qp->is_stalled)
 		return;
 	qp->is_stalled = false;
-	stalls->at[place] = stalls->at[--stalls->n];
-	stalls->at[place].qp->stall_place = place;
+	stalls->at[index] = stalls->at[--stalls->n];
+	stalls->at[index].qp->stall_index = index;
 }

@@ -129,7 +129,7 @@ bool shm_run_pending(struct shm_qp *qp)
  * number of requests. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
-	uint32_t place = (qp->pending_first + qp->npending) % qp->max_send_wr;
+	uint32_t index = (qp->pending_first + qp->npending) % qp->max_send_wr;
 	struct shm_pending *pending;
 
 	if (!qp->pending)
@@ -139,10 +139,10 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 			mem_zalloc((size_t)qp->max_send_wr * qp->fabric.max_inline + 1);
 	if (!qp->pending || (wr->flags & FABRIC_INLINE && !qp->pending_inlines))
 		return false;
-	pending = &qp->pending[place];
+	pending = &qp->pending[index];
 	pending->wr = *wr;
 	if (wr->flags & FABRIC_INLINE) {
-		uint8_t *copy = qp->pending_inlines + (size_t)place * qp->fabric.max_inline,
+		uint8_t *copy = qp->pending_inlines + (size_t)index * qp->fabric.max_inline,
 			*at = copy;
 
 		for (uint32_t i = 0; i < wr->nsge; i++) {

@@ -243,10 +243,10 @@ void shm_peer_release(struct shm_peer *peer);
 /* Maps a region that the peer has sent. Returns the same values as mapping_peer(). Called on the
  * control thread. */
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
-/* Finds the registration at index 'place' for a peer that asks for it, and describes the
+/* Finds the registration 'index' for a peer that asks for it, and describes the
  * registration in *msg. Returns NULL if no such registration may be mapped by peers. The caller
  * holds the lock. */
-const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
+const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t index,
 					   struct shm_msg *msg);
 void shm_exposed_free(struct shm_exposed *exposed);
 /* Ends the registrations whose memory has lost its pages. Returns whether there are any. Called on
@@ -257,8 +257,8 @@ bool shm_own_has_lost(struct shm_dev *dev);
 int shm_own_domains(struct fabric_dev *dev);
 /* Adds the keys of a registration to all queue pairs. If the device is one domain, it adds nothing.
  * Returns 0, or logs and returns -ENOMEM or -ENOSPC. */
-int shm_domain_add(struct shm_dev *dev, uint32_t place);
-void shm_domain_remove(struct shm_dev *dev, uint32_t place);
+int shm_domain_add(struct shm_dev *dev, uint32_t index);
+void shm_domain_remove(struct shm_dev *dev, uint32_t index);
 
 /* rdma.c */
 void shm_rdma_init(struct shm_dev *dev);

@@ -125,7 +125,7 @@ struct shm_qp {
 	struct shm_turn *turn; /* the turn that polls it, and that has the debt of its copies */
 
 	_Alignas(64) uint32_t empty_polls;
-	uint32_t cold_place; /* index in its turn's list of cold queue pairs */
+	uint32_t cold_index; /* index in its turn's list of cold queue pairs */
 	uint64_t rnr_since;  /* ticks; valid if is_rnr */
 	/* Start of the wait for a region that the peer has not sent yet, in ticks. 0: no request
 	 * waits for one. */
@@ -140,7 +140,7 @@ struct shm_qp {
 	bool is_unseen;
 	bool is_disconnected;	/* this side has disconnected */
 	bool is_stalled;	/* it waits for its peer, and is in the device's list of stalls */
-	uint32_t stall_place;	/* index in that list */
+	uint32_t stall_index;	/* index in that list */
 	uint64_t stalled_since; /* ticks of its latest progress, or of the start of the stall */
 	/* After the peer has left, rx is read up to this position. 0: the peer has not left. */
 	uint64_t drain_end;

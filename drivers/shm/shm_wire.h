@@ -70,11 +70,11 @@ struct key_entry {
 	_Atomic uint64_t offset; /* position of the first byte in the region */
 };
 
-/* Returns the address by which peers name the first byte of the region with index 'place'. This
+/* Returns the address by which peers name the first byte of the region 'index'. This
  * address reveals nothing of the owner's address space. */
-static inline uint64_t shm_region_raddr(uint32_t place)
+static inline uint64_t shm_region_raddr(uint32_t index)
 {
-	return (uint64_t)(place + 1) << 44;
+	return (uint64_t)(index + 1) << 44;
 }
 
 /* Muxes (mux.h). */

@@ -47,9 +47,9 @@ struct shm_imports {
 static inline const struct shm_import *shm_import_find(const struct shm_imports *imports,
 						       uint32_t id)
 {
-	uint32_t place = id % SHM_REGIONS_MAX;
+	uint32_t index = id % SHM_REGIONS_MAX;
 
-	return place < imports->n && imports->at[place].id == id ? &imports->at[place] : NULL;
+	return index < imports->n && imports->at[index].id == id ? &imports->at[index] : NULL;
 }
 
 /* A peer after its introduction was checked and its key table was mapped. */

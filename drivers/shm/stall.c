@@ -43,7 +43,7 @@ bool shm_stall_try(struct shm_qp *qp)
 	pause = (now - qp->stalled_since) / PAUSE_PART;
 	if (pause > longest)
 		pause = longest;
-	shm_dev_of(qp)->stalls.at[qp->stall_place].retry_at = now + pause;
+	shm_dev_of(qp)->stalls.at[qp->stall_index].retry_at = now + pause;
 	return goes_on;
 }
 

@@ -166,17 +166,17 @@ void shm_turn_add_cold(struct shm_turns *turns, struct shm_turn *turn, const str
 	if (colds->n == 0)
 		TAILQ_INSERT_TAIL(&turns->cooled, turn, cooled);
 	turns->ncold++;
-	cold->qp->cold_place = colds->n;
+	cold->qp->cold_index = colds->n;
 	colds->at[colds->n++] = *cold;
 }
 
 void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp)
 {
 	struct shm_colds *colds = &turn->cold;
-	uint32_t place = qp->cold_place;
+	uint32_t index = qp->cold_index;
 
-	colds->at[place] = colds->at[--colds->n];
-	colds->at[place].qp->cold_place = place;
+	colds->at[index] = colds->at[--colds->n];
+	colds->at[index].qp->cold_index = index;
 	turns->ncold--;
 	if (colds->n == 0)
 		TAILQ_REMOVE(&turns->cooled, turn, cooled);
