@@ -361,7 +361,7 @@ uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 
 /* If the next message has arrived, prefetches what its receiver will access. Where many receivers
  * alternate, the caches have dropped the data of each receiver since its latest message. */
-static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
+static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_cursor *next)
 {
 	const struct shm_qp *qp;
 
@@ -384,7 +384,7 @@ static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_m
 {
 	const uint32_t skip = mux ? RING_TAG : 0;
 	struct ring_reader *rx = mux ? &mux->rx : &own->rx;
-	struct ring_place next = ring_place_of(rx);
+	struct ring_cursor next = ring_cursor_of(rx);
 	struct shm_qp *qp = own;
 	uint32_t left;
 
@@ -412,7 +412,7 @@ static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_m
 			else
 				ring_take_wrap(rx, wr->addr, (uint32_t)len);
 			shm_turn_add_message(qp->turn, (uint32_t)len);
-			next = ring_place_of(rx);
+			next = ring_cursor_of(rx);
 		} else {
 			break;
 		}

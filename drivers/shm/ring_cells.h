@@ -76,44 +76,44 @@ static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged
 }
 
 /* The position of the next message in a ring. */
-struct ring_place {
+struct ring_cursor {
 	const uint8_t *cell;
 	uint64_t at;
 	uint64_t header; /* ring_first_header() of that position */
 };
 
-static inline struct ring_place ring_place_of(const struct ring_reader *ring)
+static inline struct ring_cursor ring_cursor_of(const struct ring_reader *ring)
 {
-	return (struct ring_place){ring_cell_at(&ring->cells, ring->head), ring->head,
-				   ring_first_header(ring->head)};
+	return (struct ring_cursor){ring_cell_at(&ring->cells, ring->head), ring->head,
+				    ring_first_header(ring->head)};
 }
 
-static inline void ring_step(struct ring_place *place, uint32_t n)
+static inline void ring_step(struct ring_cursor *cursor, uint32_t n)
 {
-	place->cell += n * RING_CELL;
-	place->at += n * RING_CELL;
-	place->header += n * RING_NUMBER_STEP;
+	cursor->cell += n * RING_CELL;
+	cursor->at += n * RING_CELL;
+	cursor->header += n * RING_NUMBER_STEP;
 }
 
 /* Takes a message of a few contiguous cells, and moves *place after it. 'skipped', a constant, is
  * the number of bytes before the message in its first cell. */
-static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
+static hot_inline void ring_take_small(struct ring_cursor *cursor, uint32_t skipped, uint8_t *dst,
 				       uint32_t len)
 {
 	const uint32_t first = RING_DATA - skipped;
 
-	memcpy(dst, place->cell + RING_HEADER + skipped, first);
+	memcpy(dst, cursor->cell + RING_HEADER + skipped, first);
 	if (len <= first) {
-		ring_step(place, 1);
+		ring_step(cursor, 1);
 		return;
 	}
-	memcpy(dst + first, place->cell + RING_CELL + RING_HEADER, RING_DATA);
+	memcpy(dst + first, cursor->cell + RING_CELL + RING_HEADER, RING_DATA);
 	if (len <= first + RING_DATA) {
-		ring_step(place, 2);
+		ring_step(cursor, 2);
 		return;
 	}
-	memcpy(dst + first + RING_DATA, place->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
-	ring_step(place, 3);
+	memcpy(dst + first + RING_DATA, cursor->cell + 2 * RING_CELL + RING_HEADER, RING_DATA);
+	ring_step(cursor, 3);
 }
 
 /* Copies out the message of 'len' bytes whose first cell is at the reader's head, with all bytes of
@@ -130,10 +130,10 @@ static hot_inline uint64_t ring_copy_out(const struct ring_reader *ring, uint32_
 
 	if (likely(len <= RING_SMALL_MAX - skip &&
 		   (at & cells.mask) + RING_SMALL_CELLS * RING_CELL <= ring_size(&cells))) {
-		struct ring_place place = {.cell = ring_cell_at(&cells, at), .at = at};
+		struct ring_cursor cursor = {.cell = ring_cell_at(&cells, at), .at = at};
 
-		ring_take_small(&place, skip, dst, len);
-		return place.at;
+		ring_take_small(&cursor, skip, dst, len);
+		return cursor.at;
 	}
 	memcpy(dst, ring_cell_at(&cells, at) + RING_HEADER + skip, RING_DATA - skip);
 	at += RING_CELL;

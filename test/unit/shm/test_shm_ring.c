@@ -124,16 +124,16 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 }
 
 /* Sends messages of a few cells one after the other, of all lengths, through many laps. */
-static void place__is_that_of_the_next_message(void **state)
+static void cursor__is_that_of_the_next_message(void **state)
 {
 	uint8_t data[RING_SMALL_MAX], got[RING_SMALL_MAX];
 	uint32_t nfew = 0, nturns = 0;
-	struct ring_place next;
+	struct ring_cursor next;
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(data); i++)
 		data[i] = (uint8_t)(i * 7 + 1);
-	next = ring_place_of(&reader);
+	next = ring_cursor_of(&reader);
 	for (uint32_t i = 0; i < 20000; i++) {
 		uint32_t len = i * 13 % (RING_SMALL_MAX + 1);
 
@@ -148,7 +148,7 @@ static void place__is_that_of_the_next_message(void **state)
 			nfew++;
 		} else {
 			ring_take_wrap(&reader, got, len);
-			next = ring_place_of(&reader);
+			next = ring_cursor_of(&reader);
 			nturns++;
 		}
 		assert_memory_equal(got, data, len);
@@ -280,7 +280,7 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(put__tagged_of_any_length_at_any_place_arrives,
 						setup, teardown),
-		cmocka_unit_test_setup_teardown(place__is_that_of_the_next_message, setup,
+		cmocka_unit_test_setup_teardown(cursor__is_that_of_the_next_message, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(put__numbers_come_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(put__stale_payload_is_never_a_header, setup,
