@@ -13,7 +13,7 @@
 #include "shm_qp.h"
 #include "sigbus_guard.h"
 
-_Static_assert(MUX_SLOTS <= 1u << MUX_KIND_SHIFT, "a place is 16 bits of a tag");
+_Static_assert(MUX_SLOTS <= 1u << MUX_KIND_SHIFT, "a slot is 16 bits of a tag");
 
 static _Atomic uint32_t numbers;
 
@@ -54,13 +54,13 @@ static struct shm_mux_set *mux_set_new(struct shm_account *account)
 	return mux_set;
 }
 
-static bool add_places(struct shm_mux_set *mux_set)
+static bool add_slot_array(struct shm_mux_set *mux_set)
 {
-	struct shm_qp **places = mem_reserve(MUX_SLOTS * sizeof(*places));
+	struct shm_qp **slots = mem_reserve(MUX_SLOTS * sizeof(*slots));
 
-	if (places)
-		mux_set->places[mux_set->nplaces++] = places;
-	return places != NULL;
+	if (slots)
+		mux_set->slot_arrays[mux_set->nslot_arrays++] = slots;
+	return slots != NULL;
 }
 
 /* Frees a mux that no queue pair uses, so that its slot array is empty. */
@@ -71,7 +71,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 	mux_set->muxes[number] = NULL;
 	shm_turn_remove_mux(&dev->turns, mux);
 	dev->nmuxes--;
-	mux_set->places[mux_set->nplaces++] = mux->qps;
+	mux_set->slot_arrays[mux_set->nslot_arrays++] = mux->qps;
 	mem_free(mux);
 }
 
@@ -81,8 +81,9 @@ static void mux_set_free(struct reap_job *job)
 	struct shm_mux_set *mux_set = (struct shm_mux_set *)job;
 
 	mapping_release(&mux_set->mapping);
-	for (uint32_t i = 0; i < mux_set->nplaces; i++)
-		mem_unreserve(mux_set->places[i], MUX_SLOTS * sizeof(*mux_set->places[i]));
+	for (uint32_t i = 0; i < mux_set->nslot_arrays; i++)
+		mem_unreserve(mux_set->slot_arrays[i],
+			      MUX_SLOTS * sizeof(*mux_set->slot_arrays[i]));
 	if (mux_set->fd >= 0)
 		close(mux_set->fd);
 	mem_free(mux_set);
@@ -162,7 +163,7 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 
 	/* Only a connector may need this system call: muxes_map() has made the slot array of an
 	 * acceptor. */
-	if (mux_set->nplaces == 0 && !add_places(mux_set))
+	if (mux_set->nslot_arrays == 0 && !add_slot_array(mux_set))
 		return NULL;
 	mux = mem_zalloc(sizeof(*mux));
 	turn = mux ? shm_turn_get(&dev->turns, mux_set->account) : NULL;
@@ -170,7 +171,7 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 		mem_free(mux);
 		return NULL;
 	}
-	mux->qps = mux_set->places[--mux_set->nplaces];
+	mux->qps = mux_set->slot_arrays[--mux_set->nslot_arrays];
 	mux->start = start;
 	mux->is_connector = is_connector;
 	ring_writer_init(&mux->tx, is_connector ? to_acceptor : to_connector, MUX_BYTES);
@@ -251,7 +252,7 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 		return -ENOMEM;
 	owner.tag = mux_set->tag;
 	rc = mapping_peer(&mux_set->mapping, &owner, fd, 0, sizeof(*mux_set->memory), true, false);
-	if (rc == 0 && !add_places(mux_set))
+	if (rc == 0 && !add_slot_array(mux_set))
 		rc = -ENOMEM;
 	if (rc == 0 && fstat(fd, &st) != 0)
 		rc = -EPROTO;

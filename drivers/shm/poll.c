@@ -74,7 +74,7 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 			.status = (enum fabric_status)done->status,
 			.byte_len = done->bytes,
 		};
-		qp->sq_used -= done->places;
+		qp->sq_used -= done->entries;
 	}
 	shm_qp_update_limits(qp);
 	return n;

@@ -21,7 +21,7 @@ static void post_complete(struct shm_qp *qp, const struct fabric_wr *wr, enum fa
 	qp->done[qp->done_tail++ & qp->done_mask] = (struct shm_done){
 		.wr_id = wr->wr_id,
 		.bytes = bytes,
-		.places = qp->unsignalled,
+		.entries = qp->unsignalled,
 		.op = (uint8_t)wr->op,
 		.status = (uint8_t)status,
 	};

@@ -185,8 +185,8 @@ static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
 	mux->is_broken = true;
 	dev->fabric.stats.protocol_errors++;
-	for (uint32_t place = 0, left = mux->nqps; place < MUX_SLOTS && left > 0; place++)
-		for (struct shm_qp *qp = mux->qps[place]; qp; qp = qp->older, left--)
+	for (uint32_t slot = 0, left = mux->nqps; slot < MUX_SLOTS && left > 0; slot++)
+		for (struct shm_qp *qp = mux->qps[slot]; qp; qp = qp->older, left--)
 			shm_qp_lose(qp, -EPROTO);
 }
 

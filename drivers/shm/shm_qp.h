@@ -53,7 +53,7 @@ struct shm_pending {
 struct shm_done {
 	uint64_t wr_id;
 	uint32_t bytes;
-	uint32_t places; /* number of send queue entries that it frees */
+	uint32_t entries; /* number of send queue entries that it frees */
 	uint8_t op;
 	uint8_t status;
 };

@@ -71,7 +71,7 @@ static bool replace_all(const struct span *span)
 
 /* A lock would count in RLIMIT_MEMLOCK, although it allocates no page: the kernel could refuse the
  * next part. */
-static bool place_spare(uintptr_t at, size_t len)
+static bool map_spare(uintptr_t at, size_t len)
 {
 	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
 	    MAP_FAILED)
@@ -94,10 +94,10 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	memset(spare, 0, SPARE_BYTES);
 	/* The kernel replaces a hugepage only as a whole. The part after the end of the reserve
 	 * memory is lost as well, until the loop reaches it. */
-	if (unit > SPARE_BYTES && !place_spare(from, to - from))
+	if (unit > SPARE_BYTES && !map_spare(from, to - from))
 		return false;
 	for (; from < to; from += SPARE_BYTES)
-		if (!place_spare(from, to - from < SPARE_BYTES ? to - from : SPARE_BYTES))
+		if (!map_spare(from, to - from < SPARE_BYTES ? to - from : SPARE_BYTES))
 			return false;
 	return true;
 }

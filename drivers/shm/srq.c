@@ -42,13 +42,13 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 		     const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	uint32_t tail = recvs->tail, mask = recvs->mask, room = recvs->max - (tail - recvs->head);
-	struct fabric_recv_wr *places = recvs->wrs;
+	struct fabric_recv_wr *queue = recvs->wrs;
 	uint64_t base = 0, len = 0; /* of the registration of 'lkey' */
 	uint32_t lkey = SHM_NO_LKEY;
 
 	n = n < room ? n : room;
 	for (uint32_t i = 0; i < n; i++) {
-		struct fabric_recv_wr *wr = &places[tail++ & mask];
+		struct fabric_recv_wr *wr = &queue[tail++ & mask];
 		uint64_t at;
 
 		*wr = wrs[i];
@@ -89,13 +89,13 @@ uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *
 uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n)
 {
 	struct shm_recvs *recvs = &((struct shm_srq *)srq)->recvs;
-	const struct fabric_recv_wr *place = recvs->wrs + recvs->tail;
+	const struct fabric_recv_wr *wr = recvs->wrs + recvs->tail;
 	const uint64_t *id = wr_ids + n, *end;
 	uint32_t room = recvs->max - recvs->tail;
 
 	end = id - (n < room ? n : room);
-	while (id != end && place->wr_id == id[-1]) {
-		place++;
+	while (id != end && wr->wr_id == id[-1]) {
+		wr++;
 		id--;
 	}
 	n = (uint32_t)(wr_ids + n - id);

@@ -71,16 +71,16 @@ void raw_offer_mux(struct raw *raw)
 
 void raw_begin_mux(struct raw *raw)
 {
-	const struct mux_slot *place = &raw->answer.slot;
-	struct mux_ring *out = &raw->muxes->muxes[place->mux].to_acceptor,
-			*in = &raw->muxes->muxes[place->mux].to_connector;
+	const struct mux_slot *slot = &raw->answer.slot;
+	struct mux_ring *out = &raw->muxes->muxes[slot->mux].to_acceptor,
+			*in = &raw->muxes->muxes[slot->mux].to_connector;
 
 	assert_true(raw->answer.has_mux);
-	raw->mux_tag = mux_tag(RAW_CONN_ID, raw->answer.conn_id, place->slot);
+	raw->mux_tag = mux_tag(RAW_CONN_ID, raw->answer.conn_id, slot->slot);
 	ring_writer_init(&raw->mux_tx, out, MUX_BYTES);
-	ring_writer_start(&raw->mux_tx, place->start);
+	ring_writer_start(&raw->mux_tx, slot->start);
 	ring_reader_init(&raw->mux_rx, in, MUX_BYTES, SHM_MSG_MAX + RING_TAG);
-	ring_reader_start(&raw->mux_rx, place->start);
+	ring_reader_start(&raw->mux_rx, slot->start);
 }
 
 void raw_fini(struct raw *raw)
