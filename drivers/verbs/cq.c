@@ -11,17 +11,18 @@
 
 #define CQ_MIN 1024u
 
-static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **out)
+static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
+		     struct verbs_cq **out)
 {
 	uint32_t max = (uint32_t)dev->device.max_cqe;
-	uint64_t size = (uint64_t)places * dev->max_connections + shared;
+	uint64_t size = (uint64_t)entries * dev->max_connections + shared;
 	struct verbs_cq *cq;
 
-	if ((uint64_t)places + shared > max) {
+	if ((uint64_t)entries + shared > max) {
 		VERBS_LOG(ERR,
 			  "%s: queues of %u places in all, where a completion queue has %u: lower "
 			  "credits\n",
-			  dev->name, places + shared, max);
+			  dev->name, entries + shared, max);
 		return -EINVAL;
 	}
 	if (size < CQ_MIN)
@@ -46,16 +47,16 @@ static int cq_create(struct verbs_dev *dev, uint32_t places, uint32_t shared, st
 	return 0;
 }
 
-int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **out)
+int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struct verbs_cq **out)
 {
 	struct verbs_cq *cq;
 	int rc;
 
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
-	if (cq->size - cq->used >= places + (cq->has_shared ? 0 : shared))
+	if (cq->size - cq->used >= entries + (cq->has_shared ? 0 : shared))
 		break;
 	if (!cq) {
-		rc = cq_create(dev, places, shared, &cq);
+		rc = cq_create(dev, entries, shared, &cq);
 		if (rc != 0)
 			return rc;
 	}
@@ -63,18 +64,18 @@ int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct
 		cq->has_shared = true;
 		cq->used += shared;
 	}
-	cq->used += places;
+	cq->used += entries;
 	*out = cq;
 	return 0;
 }
 
-void verbs_cq_put(struct verbs_cq *cq, uint32_t places)
+void verbs_cq_put(struct verbs_cq *cq, uint32_t entries)
 {
 	/*
 	 * The entries are released when a poll finds the queue empty, because completions of a
 	 * destroyed queue pair may stay in the queue.
 	 */
-	cq->stale += places;
+	cq->stale += entries;
 }
 
 void verbs_cq_destroy_all(struct verbs_dev *dev)

@@ -123,7 +123,7 @@ static void close_dev(struct fabric_dev *fdev)
 	if (dev->pd)
 		ibv_dealloc_pd(dev->pd);
 	verbs_hub_leave(dev);
-	mem_free(dev->own_places);
+	mem_free(dev->own_mrs);
 	mem_free(dev->own_sges);
 	mem_free(dev->by_num);
 	mem_free(dev->table);
@@ -195,7 +195,7 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 		return -ENOMEM;
 	dev->fabric.ops = &verbs_ops;
 	dev->rnr_retry = options.rnr_retry;
-	dev->max_places = config->max_regions ? config->max_regions : 1;
+	dev->max_mrs = config->max_regions ? config->max_regions : 1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
 	TAILQ_INIT(&dev->cqs);
 	TAILQ_INIT(&dev->mrs);

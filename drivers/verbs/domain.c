@@ -16,13 +16,13 @@ int verbs_own_domains(struct fabric_dev *fdev)
 
 	if (dev->own_sges || !TAILQ_EMPTY(&dev->mrs) || !TAILQ_EMPTY(&dev->links) || dev->srq)
 		return -EBUSY;
-	dev->own_places = mem_zalloc(dev->max_places * sizeof(dev->own_places[0]));
+	dev->own_mrs = mem_zalloc(dev->max_mrs * sizeof(dev->own_mrs[0]));
 	dev->own_sges = mem_zalloc(VERBS_CHAIN * FABRIC_SGE_MAX * sizeof(dev->own_sges[0]));
-	if (dev->own_places && dev->own_sges)
+	if (dev->own_mrs && dev->own_sges)
 		return 0;
-	mem_free(dev->own_places);
+	mem_free(dev->own_mrs);
 	mem_free(dev->own_sges);
-	dev->own_places = NULL;
+	dev->own_mrs = NULL;
 	dev->own_sges = NULL;
 	return -ENOMEM;
 }
@@ -32,20 +32,20 @@ static int add(struct verbs_qp *qp, const struct verbs_mr *m)
 	uint32_t access = qp->exposes ? m->access : m->access & FABRIC_LOCAL_WRITE;
 	int rc;
 
-	qp->mrs[m->place] =
+	qp->mrs[m->index] =
 		ibv_reg_mr(qp->pd, m->addr, m->len, verbs_access_flags(qp->dev, access));
-	if (qp->mrs[m->place])
+	if (qp->mrs[m->index])
 		return 0;
 	rc = -errno;
 	verbs_mr_explain(qp->dev, m->len, rc);
 	return rc;
 }
 
-static void drop(struct verbs_qp *qp, uint32_t place)
+static void drop(struct verbs_qp *qp, uint32_t index)
 {
-	if (qp->mrs[place])
-		ibv_dereg_mr(qp->mrs[place]);
-	qp->mrs[place] = NULL;
+	if (qp->mrs[index])
+		ibv_dereg_mr(qp->mrs[index]);
+	qp->mrs[index] = NULL;
 }
 
 int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m)
@@ -53,11 +53,11 @@ int verbs_domain_register(struct verbs_dev *dev, struct verbs_mr *m)
 	struct verbs_qp *qp;
 	int rc = 0;
 
-	while (m->place < dev->max_places && dev->own_places[m->place])
-		m->place++;
-	if (m->place == dev->max_places)
+	while (m->index < dev->max_mrs && dev->own_mrs[m->index])
+		m->index++;
+	if (m->index == dev->max_mrs)
 		return -ENOSPC;
-	dev->own_places[m->place] = m;
+	dev->own_mrs[m->index] = m;
 	TAILQ_FOREACH(qp, &dev->own, own)
 	if (rc == 0)
 		rc = add(qp, m);
@@ -71,8 +71,8 @@ void verbs_domain_deregister(struct verbs_dev *dev, const struct verbs_mr *m)
 	struct verbs_qp *qp;
 
 	TAILQ_FOREACH(qp, &dev->own, own)
-	drop(qp, m->place);
-	dev->own_places[m->place] = NULL;
+	drop(qp, m->index);
+	dev->own_mrs[m->index] = NULL;
 }
 
 int verbs_domain_create(struct verbs_qp *qp)
@@ -80,16 +80,16 @@ int verbs_domain_create(struct verbs_qp *qp)
 	struct verbs_dev *dev = qp->dev;
 	int rc = 0;
 
-	qp->mrs = mem_zalloc(dev->max_places * sizeof(qp->mrs[0]));
+	qp->mrs = mem_zalloc(dev->max_mrs * sizeof(qp->mrs[0]));
 	if (!qp->mrs)
 		return -ENOMEM;
 	TAILQ_INSERT_TAIL(&dev->own, qp, own);
 	qp->pd = ibv_alloc_pd(dev->context);
 	if (!qp->pd)
 		return -errno;
-	for (uint32_t place = 0; place < dev->max_places && rc == 0; place++)
-		if (dev->own_places[place])
-			rc = add(qp, dev->own_places[place]);
+	for (uint32_t index = 0; index < dev->max_mrs && rc == 0; index++)
+		if (dev->own_mrs[index])
+			rc = add(qp, dev->own_mrs[index]);
 	return rc;
 }
 
@@ -98,8 +98,8 @@ void verbs_domain_destroy(struct verbs_qp *qp)
 	if (!qp->mrs)
 		return;
 	TAILQ_REMOVE(&qp->dev->own, qp, own);
-	for (uint32_t place = 0; place < qp->dev->max_places; place++)
-		drop(qp, place);
+	for (uint32_t index = 0; index < qp->dev->max_mrs; index++)
+		drop(qp, index);
 	if (qp->pd)
 		ibv_dealloc_pd(qp->pd);
 	mem_free(qp->mrs);
@@ -121,7 +121,7 @@ uint32_t verbs_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 {
 	const struct verbs_qp *qp = (const struct verbs_qp *)fqp;
 
-	if (!qp->exposes || !qp->mrs || rkey - 1 >= qp->dev->max_places || !qp->mrs[rkey - 1])
+	if (!qp->exposes || !qp->mrs || rkey - 1 >= qp->dev->max_mrs || !qp->mrs[rkey - 1])
 		return 0;
 	return qp->mrs[rkey - 1]->rkey;
 }

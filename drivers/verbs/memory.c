@@ -63,8 +63,8 @@ int verbs_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t 
 		return rc;
 	}
 	TAILQ_INSERT_TAIL(&dev->mrs, m, entry);
-	mr->lkey = m->ibv ? m->ibv->lkey : m->place + 1;
-	mr->rkey = m->ibv ? m->ibv->rkey : m->place + 1;
+	mr->lkey = m->ibv ? m->ibv->lkey : m->index + 1;
+	mr->rkey = m->ibv ? m->ibv->rkey : m->index + 1;
 	if (!(access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)))
 		mr->rkey = 0;
 	mr->raddr = (uintptr_t)addr;

@@ -96,7 +96,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	uint32_t id = (uint32_t)(raw->wr_id >> 32);
 	struct verbs_qp *qp = dev->table[id & dev->table_mask];
 	struct verbs_queue *queue;
-	const struct verbs_place *place;
+	const struct verbs_wr *wr;
 	uint32_t ahead;
 
 	if (unlikely(!qp || qp->id != id))
@@ -105,20 +105,20 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (unlikely(ahead >= queue->posted - queue->retired))
 		return 0; /* it was retired already */
-	place = &queue->places[(queue->retired + ahead) & queue->mask];
+	wr = &queue->wrs[(queue->retired + ahead) & queue->mask];
 	*wc = (struct fabric_wc){
-		.wr_id = place->wr_id,
+		.wr_id = wr->wr_id,
 		.qp_ctx = qp->fabric.ctx,
-		.op = place->op,
-		.status = status_of(raw, place->op),
+		.op = wr->op,
+		.status = status_of(raw, wr->op),
 	};
 	queue->retired += ahead + 1;
 	if (unlikely(wc->status != FABRIC_OK)) {
 		failed(qp, wc->status);
-	} else if (place->op == FABRIC_RECV) {
+	} else if (wr->op == FABRIC_RECV) {
 		received(dev, raw, wc);
-	} else if (place->op == FABRIC_READ) {
-		wc->byte_len = place->len;
+	} else if (wr->op == FABRIC_READ) {
+		wc->byte_len = wr->len;
 	}
 	return 1;
 }
@@ -152,12 +152,12 @@ static uint32_t flush(const struct verbs_qp *qp, struct verbs_queue *queue, stru
 	if ((int32_t)(queue->retired - queue->kept) < 0)
 		return 0;
 	while (n < max && queue->retired != queue->posted) {
-		const struct verbs_place *place = &queue->places[queue->retired++ & queue->mask];
+		const struct verbs_wr *wr = &queue->wrs[queue->retired++ & queue->mask];
 
 		wcs[n++] = (struct fabric_wc){
-			.wr_id = place->wr_id,
+			.wr_id = wr->wr_id,
 			.qp_ctx = qp->fabric.ctx,
-			.op = place->op,
+			.op = wr->op,
 			.status = FABRIC_ERR_FLUSHED,
 		};
 	}

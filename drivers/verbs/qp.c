@@ -19,8 +19,8 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 {
 	queue->max = max ? max : 1;
 	queue->mask = power_of_two(queue->max) - 1;
-	queue->places = mem_zalloc((queue->mask + 1) * sizeof(queue->places[0]));
-	return queue->places ? 0 : -ENOMEM;
+	queue->wrs = mem_zalloc((queue->mask + 1) * sizeof(queue->wrs[0]));
+	return queue->wrs ? 0 : -ENOMEM;
 }
 
 /*
@@ -170,8 +170,8 @@ void verbs_qp_free(struct verbs_qp *qp)
 		verbs_cq_put(qp->cq, qp->sq.max + qp->rq.max);
 	if (dev->table[qp->id & dev->table_mask] == qp)
 		dev->table[qp->id & dev->table_mask] = NULL;
-	mem_free(qp->sq.places);
-	mem_free(qp->rq.places);
+	mem_free(qp->sq.wrs);
+	mem_free(qp->rq.wrs);
 	mem_free(qp);
 }
 

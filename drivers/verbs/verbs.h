@@ -82,7 +82,7 @@ struct verbs_cq {
 };
 
 /* A posted work request. */
-struct verbs_place {
+struct verbs_wr {
 	uint64_t wr_id;
 	uint32_t len; /* length of a READ */
 	enum fabric_op op;
@@ -93,7 +93,7 @@ struct verbs_place {
  * work request is places[position & mask].
  */
 struct verbs_queue {
-	struct verbs_place *places;
+	struct verbs_wr *wrs;
 	uint32_t mask;
 	uint32_t max; /* maximum number outstanding */
 	uint32_t posted;
@@ -114,8 +114,8 @@ static inline uint32_t verbs_queue_room(const struct verbs_queue *queue, uint32_
 static inline void verbs_queue_take(struct verbs_queue *queue, uint64_t wr_id, enum fabric_op op,
 				    uint32_t len)
 {
-	queue->places[queue->posted++ & queue->mask] =
-		(struct verbs_place){.wr_id = wr_id, .op = op, .len = len};
+	queue->wrs[queue->posted++ & queue->mask] =
+		(struct verbs_wr){.wr_id = wr_id, .op = op, .len = len};
 }
 
 /*
@@ -158,7 +158,7 @@ struct verbs_qp {
 	struct ibv_qp *ibv;
 	struct verbs_cq *cq;
 	struct ibv_pd *pd;	   /* its own protection domain; NULL: the device's is used */
-	struct ibv_mr **mrs;	   /* registrations in 'pd', by verbs_mr.place */
+	struct ibv_mr **mrs;	   /* registrations in 'pd', by verbs_mr.index */
 	bool exposes;		   /* the peer may access registered memory */
 	TAILQ_ENTRY(verbs_qp) own; /* in dev->own, when it has a protection domain */
 	uint32_t id; /* carried by completions; id & dev->table_mask is its index in the table */
@@ -232,7 +232,7 @@ struct fabric_listener {
 struct verbs_mr {
 	struct ibv_mr *ibv; /* NULL: each queue pair has its own registration */
 	TAILQ_ENTRY(verbs_mr) entry;
-	uint32_t place; /* index of each queue pair's registration in verbs_qp.mrs */
+	uint32_t index; /* index of each queue pair's registration in verbs_qp.mrs */
 	void *addr;
 	size_t len;
 	uint32_t access; /* enum fabric_access */
@@ -245,10 +245,10 @@ struct verbs_dev {
 	struct ibv_context *context; /* owned by librdmacm */
 	const char *name;
 	struct ibv_pd *pd;
-	struct ibv_sge *own_sges;     /* elements of a chain with the keys of a queue pair's domain;
-					 NULL: there is one domain */
-	struct verbs_mr **own_places; /* registrations, by verbs_mr.place; max_places entries */
-	uint32_t max_places;
+	struct ibv_sge *own_sges;  /* elements of a chain with the keys of a queue pair's domain;
+				      NULL: there is one domain */
+	struct verbs_mr **own_mrs; /* registrations, by verbs_mr.index; max_mrs entries */
+	uint32_t max_mrs;
 	TAILQ_HEAD(, verbs_qp) own;
 	struct ibv_device_attr device;
 	uint8_t port;
@@ -315,7 +315,7 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access);
 void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc);
 
 /*
- * domain.c. A registration has an index ('place') in each domain. The lkey and the rkey that the
+ * domain.c. A registration has an index in each domain. The lkey and the rkey that the
  * user sees are index + 1.
  */
 int verbs_own_domains(struct fabric_dev *dev);
@@ -334,7 +334,7 @@ static inline uint32_t verbs_local_key(const struct verbs_qp *qp, uint32_t lkey)
 {
 	if (likely(!qp->mrs))
 		return lkey;
-	return lkey - 1 < qp->dev->max_places && qp->mrs[lkey - 1] ? qp->mrs[lkey - 1]->lkey : 0;
+	return lkey - 1 < qp->dev->max_mrs && qp->mrs[lkey - 1] ? qp->mrs[lkey - 1]->lkey : 0;
 }
 
 /* Returns the elements of a work request, the i-th of a chain, with such lkeys. */
@@ -342,9 +342,9 @@ struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric
 				  uint32_t i);
 
 /* cq.c */
-/* Reserves 'places' entries, and 'shared' entries for all shared receives. */
-int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **cq);
-void verbs_cq_put(struct verbs_cq *cq, uint32_t places);
+/* Reserves 'entries', and 'shared' entries for all shared receives. */
+int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struct verbs_cq **cq);
+void verbs_cq_put(struct verbs_cq *cq, uint32_t entries);
 void verbs_cq_destroy_all(struct verbs_dev *dev);
 
 /* qp.c */

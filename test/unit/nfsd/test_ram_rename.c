@@ -140,19 +140,19 @@ static void rename__over_a_name_takes_no_memory(void **state)
 	struct ram_inode *dir = make(deep[0], NFS3_DIR, "to");
 	struct ram_inode *file = make(deep[0], NFS3_REG, "file"),
 			 *empty = make(deep[0], NFS3_DIR, "empty");
-	uint32_t nplaces, links, ninodes;
+	uint32_t ncookies, links, ninodes;
 
 	(void)state;
 	make(dir, NFS3_REG, "target");
 	make(dir, NFS3_DIR, "sub");
-	nplaces = dir->dir.nplaces;
+	ncookies = dir->dir.ncookies;
 	links = dir->attr.nlink;
 	ninodes = fs.ninodes;
 	fs.nentries_max = fs.nentries;
 	assert_int_equal(do_rename(deep[0], "file", dir, "new"), NFS3ERR_NOSPC);
 	assert_int_equal(do_rename(deep[0], "file", dir, "target"), NFS3_OK);
 	assert_int_equal(do_rename(deep[0], "empty", dir, "sub"), NFS3_OK);
-	assert_int_equal(dir->dir.nplaces, nplaces);
+	assert_int_equal(dir->dir.ncookies, ncookies);
 	assert_int_equal(dir->attr.nlink, links);
 	assert_int_equal(fs.ninodes, ninodes - 2);
 	assert_int_equal(file->attr.nlink, 1);
