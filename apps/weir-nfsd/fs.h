@@ -55,12 +55,12 @@ struct fs_ops {
 	bool walk_waits;
 	/*
 	 * Chooses the memory that the data of a WRITE by 'cred' are pulled to. All 'len_bytes' of
-	 * them are data. Returns 0 with *place set, or -1 to have the data pulled to a buffer of
+	 * them are data. Returns 0 with *sink set, or -1 to have the data pulled to a buffer of
 	 * weir. After 0, the request's user pointer and on_sent callback belong to the back end.
 	 */
 	int (*place)(struct fs *fs, struct weir_request *req, const struct handle_id *id,
 		     const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-		     struct weir_arg_sink *place);
+		     struct weir_arg_sink *sink);
 	/*
 	 * Processes completions and returns the amount of work done. NULL if there are no
 	 * completions.

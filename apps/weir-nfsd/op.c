@@ -210,7 +210,7 @@ void op_handle(struct weir_request *req, void *arg)
 }
 
 int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
-	     struct weir_arg_sink *place, void *arg)
+	     struct weir_arg_sink *sink, void *arg)
 {
 	const struct weir_rpc_call_header *header = weir_request_header(req);
 	struct weir_xdr_in in = *weir_request_args(req);
@@ -248,5 +248,5 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 		return -1;
 	if (cred_of(&header->cred, client, rules, &cred) != WEIR_RPC_AUTH_OK)
 		return -1;
-	return export->ops->place(export->fs, req, &id, &cred, args.offset, len_bytes, place);
+	return export->ops->place(export->fs, req, &id, &cred, args.offset, len_bytes, sink);
 }

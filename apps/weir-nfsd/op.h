@@ -106,7 +106,7 @@ void op_handle(struct weir_request *req, void *arg);
 /* Releases what is known of the client when its connection ends. */
 void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg);
 int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
-	     struct weir_arg_sink *place, void *arg);
+	     struct weir_arg_sink *sink, void *arg);
 
 /*
  * Ends a call. The back end has filled op->res, which was zero before, and the other members of

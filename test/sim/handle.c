@@ -190,7 +190,7 @@ void wsim_handle(struct weir_request *req, void *arg)
 
 /* Provides the application's memory for an argument. All of it belongs to the call until the reply.
  * Scratch memory is used, because nobody may change the table. */
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place,
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink,
 	       void *arg)
 {
 	struct wsim_run *run = arg;
@@ -208,9 +208,9 @@ int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct wei
 	if (!(plan->place >> item & 1))
 		return -1;
 	/* After the slots there is memory for each item of each call that may be active. */
-	place->region = side->region;
-	place->data = side->mem + WSIM_SLOTS * WSIM_SLOT_BYTES +
-		      ((size_t)(id % WSIM_PLACED) * WSIM_ITEMS + item) * 8192u;
+	sink->region = side->region;
+	sink->data = side->mem + WSIM_SLOTS * WSIM_SLOT_BYTES +
+		     ((size_t)(id % WSIM_PLACED) * WSIM_ITEMS + item) * 8192u;
 	return 0;
 }
 

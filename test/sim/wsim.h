@@ -253,7 +253,7 @@ uint32_t wsim_marker(uint32_t call, uint32_t item);
 
 /* handle.c */
 void wsim_handle(struct weir_request *req, void *arg);
-int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *place,
+int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink,
 	       void *arg);
 /* Replies to the requests that are due by then. */
 void wsim_reply_due(struct wsim_run *run, uint64_t now_ns);

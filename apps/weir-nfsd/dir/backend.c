@@ -70,7 +70,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->holds);
 	LIST_INIT(&fs->running);
 	LIST_INIT(&fs->locks);
-	LIST_INIT(&fs->places);
+	LIST_INIT(&fs->client_calls);
 	TAILQ_INIT(&fs->pending_syncs);
 	dir_fds_start(fs);
 	umask(0); /* clients decide on modes */

@@ -69,7 +69,7 @@ bool dir_keep_data(struct dir_io *io, struct op *op)
 
 int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id,
 	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-	      struct weir_arg_sink *place)
+	      struct weir_arg_sink *sink)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
 	struct dir_io *io;
@@ -92,8 +92,8 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	}
 	weir_request_set_user(req, io);
 	weir_request_on_sent(req, dir_io_release, io);
-	*place = (struct weir_arg_sink){.region = fs->region,
-					.data = block_pool_data(&fs->pool, io->block)};
+	*sink = (struct weir_arg_sink){.region = fs->region,
+				       .data = block_pool_data(&fs->pool, io->block)};
 	return 0;
 }
 

@@ -73,7 +73,7 @@
 #define DIR_FDS	      256u /* files per export, if the process may open so many */
 #define DIR_BUCKETS   256u
 #define DIR_RING      256u
-#define DIR_PLACES    512u /* calls in the kernel; 204 for one connection, 256 for one client */
+#define DIR_CALLS_MAX 512u /* calls in the kernel; 204 for one connection, 256 for one client */
 #define DIR_MEMORY    (64u << 20)
 
 /*
@@ -161,12 +161,12 @@ struct dir_io {
 	struct op *op; /* NULL for a WRITE whose data are being pulled, for the sync of a file that
 			  will be closed, and for a call that was answered before its end */
 	struct dir_fd *file;
-	struct hold place; /* the client's hold of one call in the kernel; n is 0 if no client is
-			      charged */
-	bool is_writing;   /* a WRITE whose data the kernel may read at any time */
-	uint32_t block;	   /* BLOCK_POOL_NONE if there is none */
-	struct hold hold;  /* the client's hold of the block's pages, if there is a block */
-	int result;	   /* bytes, or -errno */
+	struct hold call_hold; /* the client's hold of one call in the kernel; n is 0 if no client
+			      is charged */
+	bool is_writing;       /* a WRITE whose data the kernel may read at any time */
+	uint32_t block;	       /* BLOCK_POOL_NONE if there is none */
+	struct hold hold;      /* the client's hold of the block's pages, if there is a block */
+	int result;	       /* bytes, or -errno */
 	int sync_result;
 	bool is_second;		       /* COMMIT: waits for a sync of the file's other descriptor */
 	uint32_t nlost;		       /* the file's 'nlost' at the start */
@@ -217,9 +217,9 @@ struct dir_fs {
 	bool has_room;	    /* a resource that calls may wait for was released */
 	struct io_uring ring;
 	bool has_ring;
-	uint16_t personality; /* the ring's credentials for WRITEs by all users but root */
-	uint32_t nios;	      /* calls in the kernel */
-	struct holds places;  /* of these, the calls of clients, up to DIR_PLACES */
+	uint16_t personality;	   /* the ring's credentials for WRITEs by all users but root */
+	uint32_t nios;		   /* calls in the kernel */
+	struct holds client_calls; /* of these, the calls of clients, up to DIR_CALLS_MAX */
 	LIST_HEAD(, dir_io) free_ios;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* verifier that dir_verf() returns */
 	atomic_bool has_lost;		     /* a sync has reported the loss of written data */
@@ -524,7 +524,7 @@ bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t byt
 bool dir_keep_data(struct dir_io *io, struct op *op);
 int dir_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
 	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-	      struct weir_arg_sink *place);
+	      struct weir_arg_sink *sink);
 /* Allocates memory for a READLINK's path, before the call goes to a thread. */
 bool dir_link_begin(struct dir_fs *fs, struct op *op);
 

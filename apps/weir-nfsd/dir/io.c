@@ -127,7 +127,7 @@ static void end_silently(struct dir_io *io)
 		io->file->is_dirty |= io->result > 0;
 	}
 	dir_fd_put(io->fs, io->file);
-	dir_submit_release_place(io);
+	dir_submit_remove(io);
 	dir_io_release(io);
 }
 
@@ -149,7 +149,7 @@ static void finish(struct dir_io *io)
 		memcpy(op->res.commit.verf, dir_verf(io->fs), NFS3_VERF_BYTES);
 	op->res.status = dir_status(error < 0 ? error : 0);
 	dir_fd_put(io->fs, io->file);
-	dir_submit_release_place(io);
+	dir_submit_remove(io);
 	io->file = NULL;
 	io->op = NULL;
 	/*
@@ -247,7 +247,7 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		TAILQ_INSERT_TAIL(&file->behind, op, entry);
 		return;
 	}
-	io = !dir_submit_has_place(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
+	io = !dir_submit_may_add(fs, op) ? NULL : placed ? placed : dir_io_take(fs);
 	if (!io) {
 		put_off(fs, op, file);
 		return;
@@ -261,7 +261,7 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		put_off(fs, op, file);
 		return;
 	}
-	dir_submit_take_place(io, op, file);
+	dir_submit_add(io, op, file);
 	io->nlost = file->nlost;
 	memcpy(io->verf, dir_verf(fs), sizeof(io->verf));
 	op->fs_data = io;
@@ -273,7 +273,7 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	} else if (op->proc == NFS3_WRITE || read_bytes(op, &st) == 0) {
 		finish(io);
 	} else if (!dir_submit_read(io, read_bytes(op, &st))) {
-		dir_submit_release_place(io);
+		dir_submit_remove(io);
 		op->fs_data = NULL;
 		LIST_INSERT_HEAD(&fs->free_ios, io, entry);
 		put_off(fs, op, file);
@@ -339,7 +339,7 @@ void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 		dir_done(fs, op);
 		return;
 	}
-	dir_submit_take_place(io, op, file);
+	dir_submit_add(io, op, file);
 	dir_submit_sync_for(io);
 }
 

@@ -63,7 +63,7 @@ static int register_writer(struct dir_fs *fs)
  */
 static int limit_threads(struct dir_fs *fs)
 {
-	unsigned limit = DIR_PLACES * fs->server->exports.n;
+	unsigned limit = DIR_CALLS_MAX * fs->server->exports.n;
 	unsigned limits[2] = {limit, limit};
 
 	return io_uring_register_iowq_max_workers(&fs->ring, limits);

@@ -3,27 +3,28 @@
 #include "submit.h"
 
 /* Counts a call in the kernel, and charges its client, if there is one. */
-void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file)
+void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file)
 {
 	io->op = op;
 	io->file = file;
 	io->fs->nios++;
 	if (op)
-		holds_add(&io->fs->places, &io->place, &op->holder, 1);
+		holds_add(&io->fs->client_calls, &io->call_hold, &op->holder, 1);
 }
 
-void dir_submit_release_place(struct dir_io *io)
+void dir_submit_remove(struct dir_io *io)
 {
 	io->fs->nios--;
-	if (io->place.n > 0)
-		holds_remove(&io->place);
-	io->place.n = 0;
+	if (io->call_hold.n > 0)
+		holds_remove(&io->call_hold);
+	io->call_hold.n = 0;
 }
 
-bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op)
+bool dir_submit_may_add(const struct dir_fs *fs, const struct op *op)
 {
-	return io_uring_sq_space_left(&fs->ring) > 0 && fs->nios < DIR_PLACES &&
-	       holds_allow(&fs->places, &op->holder, DIR_PLACES, DIR_PLACES - fs->nios, 1);
+	return io_uring_sq_space_left(&fs->ring) > 0 && fs->nios < DIR_CALLS_MAX &&
+	       holds_allow(&fs->client_calls, &op->holder, DIR_CALLS_MAX, DIR_CALLS_MAX - fs->nios,
+			   1);
 }
 
 /* Prepares a sync for all requests of the file. */
@@ -46,7 +47,7 @@ void dir_submit_sync_for(struct dir_io *io)
 		dir_submit_sync(io->fs, io->file);
 }
 
-/* There is room in the ring, because dir_submit_has_place() has checked that. */
+/* There is room in the ring, because dir_submit_may_add() has checked that. */
 static struct io_uring_sqe *next_sqe(struct dir_io *io)
 {
 	return io_uring_get_sqe(&io->fs->ring);
@@ -115,7 +116,7 @@ bool dir_submit_sync_and_close(struct dir_fs *fs, struct dir_fd *file)
 		return false;
 	file->is_forgotten = true;
 	file->refs++;
-	dir_submit_take_place(io, NULL, file);
+	dir_submit_add(io, NULL, file);
 	dir_submit_sync_for(io);
 	return true;
 }

@@ -16,11 +16,11 @@
 #define DIR_CQE_SYNC 1u
 
 /* Returns true if the client may have one more call in the kernel. */
-bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op);
-void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file);
-void dir_submit_release_place(struct dir_io *io);
+bool dir_submit_may_add(const struct dir_fs *fs, const struct op *op);
+void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file);
+void dir_submit_remove(struct dir_io *io);
 /*
- * Prepare a WRITE or a READ. There must be room in the ring, see dir_submit_has_place().
+ * Prepare a WRITE or a READ. There must be room in the ring, see dir_submit_may_add().
  * dir_submit_read() returns false if there is no memory at present.
  */
 void dir_submit_write(struct dir_io *io);

@@ -41,16 +41,16 @@ struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *n
 /* Makes room for one more element. */
 static bool ram_dir_make_room(struct ram_dir *dir)
 {
-	struct ram_place *places;
+	struct ram_cookie *cookies;
 	uint32_t capacity;
 
-	if (dir->nplaces < dir->capacity)
+	if (dir->ncookies < dir->capacity)
 		return true;
 	capacity = dir->capacity ? 2 * dir->capacity : CAPACITY_MIN;
-	places = realloc(dir->places, capacity * sizeof(places[0]));
-	if (!places)
+	cookies = realloc(dir->cookies, capacity * sizeof(cookies[0]));
+	if (!cookies)
 		return false;
-	dir->places = places;
+	dir->cookies = cookies;
 	dir->capacity = capacity;
 	return true;
 }
@@ -59,22 +59,22 @@ static bool ram_dir_make_room(struct ram_dir *dir)
 static void shrink(struct ram_dir *dir)
 {
 	uint32_t capacity = dir->capacity;
-	struct ram_place *places;
+	struct ram_cookie *cookies;
 
-	if (dir->nplaces == 0) {
-		free(dir->places);
-		dir->places = NULL;
+	if (dir->ncookies == 0) {
+		free(dir->cookies);
+		dir->cookies = NULL;
 		dir->capacity = 0;
 		return;
 	}
-	while (capacity > CAPACITY_MIN && dir->nplaces <= capacity / 4)
+	while (capacity > CAPACITY_MIN && dir->ncookies <= capacity / 4)
 		capacity /= 2;
 	if (capacity == dir->capacity)
 		return;
-	places = realloc(dir->places, capacity * sizeof(places[0]));
-	if (!places)
+	cookies = realloc(dir->cookies, capacity * sizeof(cookies[0]));
+	if (!cookies)
 		return; /* the longer array works as well */
-	dir->places = places;
+	dir->cookies = cookies;
 	dir->capacity = capacity;
 }
 
@@ -87,12 +87,12 @@ static void compact(struct ram_dir *dir)
 {
 	uint32_t n = 0;
 
-	if (dir->nplaces - dir->nlive <= dir->nlive)
+	if (dir->ncookies - dir->nlive <= dir->nlive)
 		return;
-	for (uint32_t i = 0; i < dir->nplaces; i++)
-		if (!dir->places[i].is_gap)
-			dir->places[n++] = dir->places[i];
-	dir->nplaces = n;
+	for (uint32_t i = 0; i < dir->ncookies; i++)
+		if (!dir->cookies[i].is_gap)
+			dir->cookies[n++] = dir->cookies[i];
+	dir->ncookies = n;
 	shrink(dir);
 }
 
@@ -115,7 +115,7 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 	entry->len_bytes = len_bytes;
 	memcpy(entry->name, name, len_bytes);
 	*bucket = entry;
-	parent->dir.places[parent->dir.nplaces++] = (struct ram_place){
+	parent->dir.cookies[parent->dir.ncookies++] = (struct ram_cookie){
 		.cookie = entry->cookie & RAM_COOKIE_MAX,
 		.entry = entry,
 	};
@@ -131,12 +131,12 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 
 uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie)
 {
-	uint32_t low = 0, high = dir->nplaces;
+	uint32_t low = 0, high = dir->ncookies;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (dir->places[middle].cookie <= cookie)
+		if (dir->cookies[middle].cookie <= cookie)
 			low = middle + 1;
 		else
 			high = middle;
@@ -148,11 +148,11 @@ uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i)
 {
 	uint32_t live = i, next;
 
-	while (live < dir->nplaces && dir->places[live].is_gap)
-		live += dir->places[live].nskip;
+	while (live < dir->ncookies && dir->cookies[live].is_gap)
+		live += dir->cookies[live].nskip;
 	for (; i < live; i = next) {
-		next = i + dir->places[i].nskip;
-		dir->places[i].nskip = live - i;
+		next = i + dir->cookies[i].nskip;
+		dir->cookies[i].nskip = live - i;
 	}
 	return live;
 }
@@ -169,14 +169,14 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 {
 	struct ram_dirent **at = ram_bucket_of(fs, entry->dir, entry->name, entry->len_bytes);
 	struct ram_inode *parent = &fs->inodes[entry->dir];
-	struct ram_place *place =
-		&parent->dir.places[ram_dir_seek(&parent->dir, entry->cookie - 1)];
+	struct ram_cookie *gap =
+		&parent->dir.cookies[ram_dir_seek(&parent->dir, entry->cookie - 1)];
 
 	while (*at != entry)
 		at = &(*at)->next;
 	*at = entry->next;
-	place->is_gap = true;
-	place->nskip = 1;
+	gap->is_gap = true;
+	gap->nskip = 1;
 	parent->dir.nlive--;
 	compact(&parent->dir);
 	fs->nentries--;
@@ -189,9 +189,9 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 void ram_dir_fini(struct ram_dir *dir)
 {
 	/* All entries were removed earlier, or the whole back end is being closed. */
-	for (uint32_t i = 0; i < dir->nplaces; i++)
-		if (!dir->places[i].is_gap)
-			free(dir->places[i].entry);
-	free(dir->places);
+	for (uint32_t i = 0; i < dir->ncookies; i++)
+		if (!dir->cookies[i].is_gap)
+			free(dir->cookies[i].entry);
+	free(dir->cookies);
 	*dir = (struct ram_dir){0};
 }

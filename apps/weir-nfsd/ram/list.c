@@ -49,8 +49,8 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 	if (cookie < 2 && !ram_list_put(fs, op, 2, dir->dir.parent, "..", 2, with_fh))
 		return;
 	for (uint32_t i = ram_dir_live(entries, ram_dir_seek(entries, cookie));
-	     i < entries->nplaces; i = ram_dir_live(entries, i + 1)) {
-		const struct ram_dirent *entry = entries->places[i].entry;
+	     i < entries->ncookies; i = ram_dir_live(entries, i + 1)) {
+		const struct ram_dirent *entry = entries->cookies[i].entry;
 
 		if (!ram_list_put(fs, op, entry->cookie, entry->slot, entry->name, entry->len_bytes,
 				  with_fh))

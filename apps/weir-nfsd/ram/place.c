@@ -100,7 +100,7 @@ static bool may_place(const struct ram_inode *inode, const struct cred *cred)
 
 int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *id,
 	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-	      struct weir_arg_sink *place)
+	      struct weir_arg_sink *sink)
 {
 	struct ram_fs *fs = (struct ram_fs *)fs_;
 	struct ram_inode *inode = ram_inode_of(fs, id);
@@ -131,6 +131,6 @@ int ram_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	LIST_INSERT_HEAD(&inode->placements, p, entry);
 	weir_request_set_user(req, p);
 	weir_request_on_sent(req, on_sent, p);
-	*place = (struct weir_arg_sink){.region = fs->region, .data = data};
+	*sink = (struct weir_arg_sink){.region = fs->region, .data = data};
 	return 0;
 }

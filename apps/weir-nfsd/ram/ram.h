@@ -64,7 +64,7 @@ struct ram_dirent {
  * A directory's entries by cookie. Cookies only grow and are never used again. A removed entry
  * leaves a gap. A directory never has more gaps than entries.
  */
-struct ram_place {
+struct ram_cookie {
 	uint64_t cookie : 63; /* up to RAM_COOKIE_MAX, which no directory reaches in practice */
 	uint64_t is_gap : 1;
 	union {
@@ -77,10 +77,10 @@ struct ram_place {
 struct ram_dir {
 	uint32_t parent;   /* slot; the root is its own parent */
 	uint32_t nlive;	   /* number of entries */
-	uint32_t nplaces;  /* number of entries and gaps */
-	uint32_t capacity; /* of 'places': at most 8 times 'nlive', or 8 */
+	uint32_t ncookies; /* number of entries and gaps */
+	uint32_t capacity; /* of 'cookies': at most 8 times 'nlive', or 8 */
 	uint64_t next_cookie;
-	struct ram_place *places;
+	struct ram_cookie *cookies;
 };
 
 /* A WRITE whose data are being pulled to a block. */
@@ -244,7 +244,7 @@ void ram_placements_fini(struct ram_fs *fs);
 /* ram/place.c: pulls the data of WRITEs directly to their blocks */
 int ram_place(struct fs *fs, struct weir_request *req, const struct handle_id *id,
 	      const struct cred *cred, uint64_t offset, uint32_t len_bytes,
-	      struct weir_arg_sink *place);
+	      struct weir_arg_sink *sink);
 /*
  * Diverts WRITEs that are being pulled: the rest of their data comes to memory that is not the
  * file's, and their handlers write it to the file. Returns false if there is no memory; some data

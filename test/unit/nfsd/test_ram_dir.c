@@ -66,11 +66,11 @@ static void take(struct ram_inode *dir, uint32_t n)
 
 static void expect_bounds(const struct ram_dir *dir)
 {
-	assert_true(dir->nplaces <= 2 * dir->nlive);
-	assert_true(dir->nplaces <= dir->capacity);
+	assert_true(dir->ncookies <= 2 * dir->nlive);
+	assert_true(dir->ncookies <= dir->capacity);
 	if (dir->nlive == 0) {
 		assert_int_equal(dir->capacity, 0);
-		assert_null(dir->places);
+		assert_null(dir->cookies);
 	} else {
 		assert_true(dir->capacity <= CAPACITY_MIN || dir->capacity <= 8 * dir->nlive);
 	}
@@ -81,8 +81,9 @@ static uint32_t steps_from(const struct ram_dir *dir, uint64_t cookie)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = ram_dir_seek(dir, cookie); i < dir->nplaces && dir->places[i].is_gap; n++)
-		i += dir->places[i].nskip;
+	for (uint32_t i = ram_dir_seek(dir, cookie); i < dir->ncookies && dir->cookies[i].is_gap;
+	     n++)
+		i += dir->cookies[i].nskip;
 	return n;
 }
 
@@ -124,20 +125,20 @@ static void ram_entry_remove__is_constant_on_average(void **state)
 		if (round < NFILES || round % 2) {
 			add(root, file, end++);
 		} else {
-			uint32_t before = root->dir.nplaces;
+			uint32_t before = root->dir.ncookies;
 
 			take(root, first++);
 			nremoved++;
-			if (root->dir.nplaces < before)
+			if (root->dir.ncookies < before)
 				nsteps += before;
 		}
 	}
 	while (first < end) {
-		uint32_t before = root->dir.nplaces;
+		uint32_t before = root->dir.ncookies;
 
 		take(root, first++);
 		nremoved++;
-		if (root->dir.nplaces < before)
+		if (root->dir.ncookies < before)
 			nsteps += before;
 	}
 	assert_in_range(nsteps, 1, 2 * nremoved);
@@ -178,7 +179,7 @@ static void listing__over_gaps_takes_few_steps(void **state)
 		add(root, file, i);
 	for (uint32_t i = 0; i < ngaps; i++)
 		take(root, i);
-	assert_int_equal(dir->nplaces - dir->nlive, ngaps);
+	assert_int_equal(dir->ncookies - dir->nlive, ngaps);
 	/* From the start, and from the cookie of each removed entry, the last one first. */
 	for (uint64_t cookie = 2 + ngaps; cookie >= 2; cookie--, ncalls++) {
 		nsteps += steps_from(dir, cookie);
@@ -215,11 +216,11 @@ static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 	for (uint32_t n = 0; n < 7; n++) {
 		uint32_t i = ram_dir_live(dir, ram_dir_seek(dir, cookie));
 
-		if (i == dir->nplaces)
+		if (i == dir->ncookies)
 			return 0;
-		assert_true(dir->places[i].cookie > cookie);
-		cookie = dir->places[i].cookie;
-		ntold[number_of(dir->places[i].entry)]++;
+		assert_true(dir->cookies[i].cookie > cookie);
+		cookie = dir->cookies[i].cookie;
+		ntold[number_of(dir->cookies[i].entry)]++;
 	}
 	return cookie;
 }
@@ -243,11 +244,11 @@ static void listing__goes_on_while_the_directory_is_compacted(void **state)
 			 * 7 has no factor in common with NFILES, so that this reaches each name,
 			 * all over the directory.
 			 */
-			uint32_t before = root->dir.nplaces, name = i * 7 % NFILES;
+			uint32_t before = root->dir.ncookies, name = i * 7 % NFILES;
 
 			if (!stays(name))
 				take(root, name);
-			ncompacted += root->dir.nplaces < before;
+			ncompacted += root->dir.ncookies < before;
 		}
 		if (nadded < NFILES / 10)
 			add(root, file, NFILES + nadded++);
