@@ -237,11 +237,11 @@ void conn_on_flush(struct engine_endpoint *ep)
 void conn_retire(struct weir_conn *conn, uint64_t position, int error)
 {
 	while (conn->sq_retired <= position && conn->sq_retired < conn->sq_posted) {
-		struct conn_tx **place = &conn->sq[conn->sq_retired++ % conn->sq_size];
-		struct conn_tx *tx = *place;
+		struct conn_tx **entry = &conn->sq[conn->sq_retired++ % conn->sq_size];
+		struct conn_tx *tx = *entry;
 
 		if (tx) {
-			*place = NULL;
+			*entry = NULL;
 			tx->done(tx, error);
 		}
 	}

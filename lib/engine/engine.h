@@ -253,7 +253,7 @@ struct weir_engine {
 	struct request_pool *requests; /* used by lib/responder, if receives are shared */
 	/* used by lib/responder, if Sends place results */
 	struct placed_replies *placed_replies;
-	/* Used by lib/responder: connection requests that wait for a place. */
+	/* Used by lib/responder: connection requests that wait for room. */
 	struct backlog arrivals;
 	bool is_ending; /* weir_engine_destroy() was called: nothing new may begin */
 	bool is_forked; /* this process is a child of the one that created the engine: forked.h */

@@ -58,7 +58,7 @@ struct engine_peer {
 	struct engine_peer_key key;
 	uint32_t refs;
 	uint32_t nconnections;		    /* number of 'members' */
-	uint32_t narriving;		    /* connection requests that wait for a place */
+	uint32_t narriving;		    /* connection requests that wait for room */
 	struct engine_peer_members members; /* the one that was idle longest first */
 	struct engine_quota_use used;
 	struct credit_group receives; /* if receives are not shared, only 'behind' is used */

@@ -6,7 +6,7 @@
 #include "wire.h"
 
 /* Returns the index of 'position' in the sorted list, or the index at which to insert it. */
-static uint32_t find_place(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
+static uint32_t find_position(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
 {
 	while (n > 0 && chunks[n - 1].position >= position)
 		n--;
@@ -22,7 +22,7 @@ int reassemble_chunks(const struct rdma1_header *hdr, struct reassemble_chunk *c
 
 	rdma1_reads_begin(hdr, &it);
 	while (rdma1_reads_next(&it, &seg)) {
-		uint32_t at = find_place(chunks, n, seg.position);
+		uint32_t at = find_position(chunks, n, seg.position);
 
 		if (at == n || chunks[at].position != seg.position) {
 			if (n == max_chunks)

@@ -165,7 +165,7 @@ static int write_header(struct weir_call *call, const struct reduce_call_in *in)
 	if (call->plan.need_reply_chunk)
 		rc = offer_reply_chunk(call, &reply);
 	if (rc == 0)
-		rc = call_place_header(call, call->plan.header_bytes + call->conn->extra_bytes);
+		rc = call_reserve_header(call, call->plan.header_bytes + call->conn->extra_bytes);
 	if (rc != 0)
 		return rc;
 	rc = reduce_call_encode(in, &call->plan, call->xid,

@@ -11,7 +11,7 @@
 #include "reserve.h"
 
 /* A header that fits is put directly before the message. A longer one needs a buffer. */
-int call_place_header(struct weir_call *call, uint32_t bytes)
+int call_reserve_header(struct weir_call *call, uint32_t bytes)
 {
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;

@@ -400,7 +400,7 @@ int call_write_header(struct weir_call *call, const struct reduce_call_in *in);
 
 /* call_header.c */
 /* Finds room for a transport header of 'bytes'. Returns 0 or -ENOBUFS. */
-int call_place_header(struct weir_call *call, uint32_t bytes);
+int call_reserve_header(struct weir_call *call, uint32_t bytes);
 /* Plans a window for the next segment in the call's header. 'copy' is a second location where its
  * key is stored, or NULL. */
 void call_header_expose(struct weir_call *call, uint8_t *base, uint32_t len, uint32_t lkey,

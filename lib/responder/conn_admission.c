@@ -26,7 +26,7 @@
 #include "limit.h"
 
 /* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
-#define PLACE_WAIT_NS 5000000000u
+#define ARRIVAL_WAIT_NS 5000000000u
 /* A peer does not lose its only connection because of a shorter pause between two calls.
  * doc/limits.rst names this time. */
 #define IDLE_MIN_NS 10000000000u
@@ -49,7 +49,7 @@ struct arrival {
 };
 
 /* Returns whether the end of another connection would help. */
-static bool is_place_wanting(int rc)
+static bool lacks_room(int rc)
 {
 	return rc == -EBUSY || rc == -ENOBUFS || rc == -EMFILE;
 }
@@ -215,7 +215,7 @@ static bool arrival_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	}
 	if (rc == 0) {
 		arrival_end(arrival);
-	} else if (!is_place_wanting(rc) || now_ns >= arrival->deadline_ns) {
+	} else if (!lacks_room(rc) || now_ns >= arrival->deadline_ns) {
 		refuse_for(engine, &arrival->handover, rc);
 		arrival_end(arrival);
 	}
@@ -291,8 +291,8 @@ static struct arrival *find_displaced(const struct weir_engine *engine,
 
 /* Lets a newcomer wait for room. Another connection may end for it. Returns 0, or the reason why it
  * cannot wait. */
-static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
-		       struct engine_peer *account, int why)
+static int arrival_wait(struct weir_engine *engine, const struct responder_handover *handover,
+			struct engine_peer *account, int why)
 {
 	const struct backlog_peer key = {{(uintptr_t)account}};
 	struct arrival *arrival, *displaced = NULL;
@@ -338,14 +338,14 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 	backlog_add(&engine->arrivals, &arrival->waiting, &key);
 	arrival->nfreed = engine->nfreed;
 	arrival->why = why;
-	arrival->deadline_ns = engine->now_ns + PLACE_WAIT_NS;
+	arrival->deadline_ns = engine->now_ns + ARRIVAL_WAIT_NS;
 	engine_add(engine, &arrival->ep);
 	return 0;
 }
 
 /* Accepts a newcomer, or lets it wait for room. Returns 0, or the reason why neither is
  * possible. */
-static int arrival_place(struct weir_engine *engine, const struct responder_handover *handover,
+static int arrival_admit(struct weir_engine *engine, const struct responder_handover *handover,
 			 struct engine_peer *account)
 {
 	bool is_crowded = handover->event.is_crowded;
@@ -353,8 +353,8 @@ static int arrival_place(struct weir_engine *engine, const struct responder_hand
 		 : is_crowded		? -EMFILE
 					: try_accept(engine, handover, account);
 
-	if (is_place_wanting(rc))
-		rc = await_place(engine, handover, account, rc);
+	if (lacks_room(rc))
+		rc = arrival_wait(engine, handover, account, rc);
 	/* A peer without a connection gets one of the last descriptors if no connection has to end
 	 * for it. */
 	if (rc == -EMFILE && engine_peer_holds(account) == 0)
@@ -374,7 +374,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 	} else if (account && !conn_share_may_join(engine, account)) {
 		rc = -EDQUOT; /* checked before another connection ends for it */
 	} else if (account) {
-		rc = arrival_place(engine, handover, account);
+		rc = arrival_admit(engine, handover, account);
 	}
 	if (rc != 0)
 		refuse_for(engine, handover, rc);

@@ -87,7 +87,7 @@ static void heap_set(struct drc_peers *peers, uint32_t at, struct drc_peer *peer
 }
 
 /* Puts the peer at its position in the heap. Position 'at' is free, and the search begins there. */
-static void heap_place(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
+static void heap_put(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
 {
 	uint32_t child;
 
@@ -110,7 +110,7 @@ void drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry)
 
 	TAILQ_INSERT_TAIL(&peer->done, entry, age);
 	peer->nblocks += entry->nblocks;
-	heap_place(peers, peer->ndone++ == 0 ? peers->nheap++ : peer->at, peer);
+	heap_put(peers, peer->ndone++ == 0 ? peers->nheap++ : peer->at, peer);
 }
 
 void drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry)
@@ -120,12 +120,12 @@ void drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry)
 	TAILQ_REMOVE(&peer->done, entry, age);
 	peer->nblocks -= entry->nblocks;
 	if (--peer->ndone > 0) {
-		heap_place(peers, peer->at, peer);
+		heap_put(peers, peer->at, peer);
 		return;
 	}
 	last = peers->heap[--peers->nheap];
 	if (last != peer)
-		heap_place(peers, peer->at, last);
+		heap_put(peers, peer->at, last);
 }
 
 struct drc_entry *drc_peers_oldest(const struct drc_peers *peers)

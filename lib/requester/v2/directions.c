@@ -359,7 +359,7 @@ uint64_t *call_directions_take(const struct call_directions *direct)
 {
 	struct weir_call *call = direct->call;
 
-	if (call_place_header(call, direct->bytes) != 0)
+	if (call_reserve_header(call, direct->bytes) != 0)
 		return &call_engine(call)->stats.fallbacks_buffers;
 	call->header_bytes = direct->bytes;
 	call->lead_bytes = direct->split.send_bytes_max;
