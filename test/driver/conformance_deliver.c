@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define PLACES 4u
+#define RECVS 4u
 /* of a receive: a driver may deliver only messages that it can store there in whole pieces */
 #define ROOM 512u
 #define LEN  200u /* of the longest message */
@@ -40,7 +40,7 @@ static void post(const struct viewer *viewer, uint64_t wr_id)
 
 static void post_held(struct viewer *viewer)
 {
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		if (viewer->held >> i & 1)
 			post(viewer, i);
 	viewer->held = 0;
@@ -49,7 +49,7 @@ static void post_held(struct viewer *viewer)
 /* Checks a message. Messages are numbered, and their number determines their length. */
 static void look(struct viewer *viewer, uint64_t wr_id, uint32_t len)
 {
-	assert_in_range(wr_id, 0, PLACES - 1);
+	assert_in_range(wr_id, 0, RECVS - 1);
 	assert_false(viewer->held >> wr_id & 1);
 	assert_int_equal(len, 1 + viewer->nseen % LEN);
 	assert_true(conf_filled(viewer->c->b.mem + wr_id * ROOM, len, viewer->nseen));
@@ -87,7 +87,7 @@ static bool show(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 	if (viewer->answers) {
 		post_held(viewer);
 		conf_send(c, viewer->qp[1], viewer->nseen, viewer->flags,
-			  conf_sge(&c->b, PLACES * ROOM, 8));
+			  conf_sge(&c->b, RECVS * ROOM, 8));
 	}
 	if (viewer->builds)
 		build(c);
@@ -118,14 +118,14 @@ static void connect_viewer(struct viewer *viewer)
 
 static struct viewer *viewer_open(struct conf *c, struct viewer *viewer)
 {
-	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = viewer};
+	const struct fabric_srq_attr attr = {.max_wr = RECVS, .ctx = viewer};
 
 	*viewer = (struct viewer){.receiver = {show}, .c = c};
 	c->b.dev->may_deliver = true;
 	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &viewer->srq), 0);
 	conf_listen(c);
 	connect_viewer(viewer);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		post(viewer, i);
 	return viewer;
 }
@@ -190,7 +190,7 @@ static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool eac
 		} while (viewer->nseen <= i && conf_round(c, false));
 		take_completed(viewer);
 		assert_int_equal(viewer->nseen, i + 1);
-		if (each || viewer->held == (1u << PLACES) - 1)
+		if (each || viewer->held == (1u << RECVS) - 1)
 			post_held(viewer);
 	}
 }
@@ -265,7 +265,7 @@ static void deliver__may_post(void **state)
 		take_completed(&viewer);
 		assert_int_equal(viewer.nseen, i + 1);
 		assert_int_equal(c->a.nwcs, viewer.ndelivered); /* the answers */
-		if (viewer.held == (1u << PLACES) - 1)
+		if (viewer.held == (1u << RECVS) - 1)
 			post_held(&viewer);
 	}
 	viewer_close(&viewer);
@@ -292,12 +292,12 @@ static void deliver__may_end_the_connection(void **state)
 	viewer_open(c, &viewer);
 	exchange(&viewer, 0, 3, true);
 	viewer.ends = true;
-	for (uint32_t i = 3; i < 3 + PLACES; i++)
+	for (uint32_t i = 3; i < 3 + RECVS; i++)
 		send_number(&viewer, i, 0);
 	/* Messages that arrived before the end of the connection may still be delivered. */
 	while (conf_round(c, true))
 		take_completed(&viewer);
-	assert_in_range(viewer.nseen, 3, 3 + PLACES);
+	assert_in_range(viewer.nseen, 3, 3 + RECVS);
 	c->a.nwcs = 0;
 	viewer_close(&viewer);
 }
@@ -310,17 +310,17 @@ static void deliver__counts_as_a_completion(void **state)
 	uint32_t before = 0;
 
 	viewer_open(c, &viewer);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		send_number(&viewer, i, 0);
 	conf_look_away(c);
-	for (uint32_t polls = 0; viewer.nseen < PLACES && polls < 10000; polls++) {
+	for (uint32_t polls = 0; viewer.nseen < RECVS && polls < 10000; polls++) {
 		c->b.nwcs = c->ops->poll(c->b.dev, c->b.wcs, 1);
 		take_completed(&viewer);
 		assert_in_range(viewer.nseen - before, 0, 1);
 		before = viewer.nseen;
 		c->harness->progress(c->harness, polls, true);
 	}
-	assert_int_equal(viewer.nseen, PLACES);
+	assert_int_equal(viewer.nseen, RECVS);
 	viewer_close(&viewer);
 }
 
@@ -378,7 +378,7 @@ static void deliver__is_behind_completions(void **state)
 		uint32_t before = viewer.nseen;
 
 		conf_recv(c, viewer.qp[0], &c->a, 7, 0, 8);
-		conf_send(c, viewer.qp[1], 100 + i, SIGNAL, conf_sge(&c->b, PLACES * ROOM, 8));
+		conf_send(c, viewer.qp[1], 100 + i, SIGNAL, conf_sge(&c->b, RECVS * ROOM, 8));
 		/* Only a is polled. */
 		for (uint32_t idle = 0; c->a.nwcs == 0; idle++) {
 			c->a.nwcs = c->ops->poll(c->a.dev, c->a.wcs, 1);

@@ -5,17 +5,17 @@
 #include <errno.h>
 #include <string.h>
 
-#define PLACES 8u
-#define LEN    64u
+#define RECVS 8u
+#define LEN   64u
 
 static int shared_ctx;
 
 static struct fabric_srq *shared_open(struct conf *c)
 {
-	const struct fabric_srq_attr attr = {.max_wr = PLACES, .ctx = &shared_ctx};
+	const struct fabric_srq_attr attr = {.max_wr = RECVS, .ctx = &shared_ctx};
 	struct fabric_srq *srq;
 
-	assert_true(c->b.dev->attr.max_srq_wr >= PLACES);
+	assert_true(c->b.dev->attr.max_srq_wr >= RECVS);
 	assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &srq), 0);
 	return srq;
 }
@@ -65,7 +65,7 @@ static struct fabric_wc expect_one_of(struct conf *c, uint32_t *posted, enum fab
 
 	assert_int_equal(wc.status, status);
 	assert_int_equal(wc.op, FABRIC_RECV);
-	assert_in_range(wc.wr_id, 0, PLACES - 1);
+	assert_in_range(wc.wr_id, 0, RECVS - 1);
 	assert_true(*posted >> wc.wr_id & 1);
 	*posted &= ~(1u << wc.wr_id);
 	return wc;
@@ -81,17 +81,17 @@ static void srq__each_message_takes_one_that_is_posted(void **state)
 
 	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
 	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
-	for (uint32_t i = 0; i < 4 * PLACES; i++) {
+	for (uint32_t i = 0; i < 4 * RECVS; i++) {
 		uint32_t from = i / 3 % 2; /* three of one connection, then three of the other */
 		struct fabric_wc wc;
 
 		/* Receives are used until one is left, then all are posted again. This wraps the
 		 * queue in any order of receives. */
-		for (uint32_t j = 0; j < PLACES && i % (PLACES - 1) == 0; j++)
+		for (uint32_t j = 0; j < RECVS && i % (RECVS - 1) == 0; j++)
 			if (!(posted >> j & 1))
 				post_shared(c, srq, j);
-		if (i % (PLACES - 1) == 0)
-			posted = (1u << PLACES) - 1;
+		if (i % (RECVS - 1) == 0)
+			posted = (1u << RECVS) - 1;
 		send_to(c, qp[from][0], 1 + i, i);
 		wc = expect_one_of(c, &posted, FABRIC_OK);
 		assert_ptr_equal(wc.qp_ctx, &ctx[2 * from + 1]);
@@ -107,12 +107,12 @@ static void srq__takes_what_fits(void **state)
 	struct fabric_srq *srq = shared_open(c), *another;
 	const struct fabric_srq_attr one = {.max_wr = 1}, none = {.max_wr = 0},
 				     many = {.max_wr = c->b.dev->attr.max_srq_wr + 1};
-	struct fabric_recv_wr wrs[PLACES + 1];
-	uint32_t posted = (1u << PLACES) - 1;
+	struct fabric_recv_wr wrs[RECVS + 1];
+	uint32_t posted = (1u << RECVS) - 1;
 	struct fabric_qp *qp[2];
 	int ctx[2];
 
-	for (uint32_t i = 0; i <= PLACES; i++)
+	for (uint32_t i = 0; i <= RECVS; i++)
 		wrs[i] =
 			(struct fabric_recv_wr){i, c->b.mem + (uint64_t)i * LEN, LEN, c->b.mr.lkey};
 	assert_int_equal(c->ops->srq_create(c->b.dev, &one, &another), -EBUSY);
@@ -121,7 +121,7 @@ static void srq__takes_what_fits(void **state)
 	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
 	/* it has no receive queue of its own */
 	assert_int_equal(c->ops->post_recv(qp[1], wrs, 1), 0);
-	assert_int_equal(c->ops->srq_post_recv(srq, wrs, PLACES + 1), PLACES);
+	assert_int_equal(c->ops->srq_post_recv(srq, wrs, RECVS + 1), RECVS);
 	assert_int_equal(c->ops->srq_post_recv(srq, wrs, 1), 0);
 	send_to(c, qp[0], LEN, 0);
 	expect_one_of(c, &posted, FABRIC_OK);
@@ -135,9 +135,9 @@ static void srq__posts_again_what_was_taken(void **state)
 {
 	struct conf *c = *state;
 	struct fabric_srq *srq;
-	uint64_t ids[PLACES + 1] = {0}, never = PLACES;
+	uint64_t ids[RECVS + 1] = {0}, never = RECVS;
 	struct fabric_qp *qp[2];
-	uint32_t posted = (1u << PLACES) - 1, n;
+	uint32_t posted = (1u << RECVS) - 1, n;
 	int ctx[2];
 
 	if (!c->ops->srq_post_again)
@@ -145,21 +145,21 @@ static void srq__posts_again_what_was_taken(void **state)
 	srq = shared_open(c);
 	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
 	assert_int_equal(c->ops->srq_post_again(srq, &never, 1), 0);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		post_shared(c, srq, i);
 	/* all receives are still posted */
 	assert_int_equal(c->ops->srq_post_again(srq, ids, 1), 0);
 	for (uint32_t round = 0; round < 5; round++) {
 		for (n = 0; n < 1 + round; n++) {
-			send_to(c, qp[0], LEN - n, round * PLACES + n);
+			send_to(c, qp[0], LEN - n, round * RECVS + n);
 			ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
 			assert_true(
-				conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * PLACES + n));
+				conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * RECVS + n));
 		}
 		ids[n] = never; /* the first one to be posted */
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n + 1), 0);
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n), n);
-		posted = (1u << PLACES) - 1;
+		posted = (1u << RECVS) - 1;
 	}
 	/* Out of order: the function posts the receives up to one that is not the next. */
 	for (n = 0; n < 4; n++) {
@@ -172,14 +172,14 @@ static void srq__posts_again_what_was_taken(void **state)
 	assert_int_equal(c->ops->srq_post_again(srq, ids, 4), 2);
 	post_shared(c, srq, ids[1]);
 	post_shared(c, srq, ids[0]);
-	posted = (1u << PLACES) - 1;
-	for (n = 0; n < PLACES; n++) {
+	posted = (1u << RECVS) - 1;
+	for (n = 0; n < RECVS; n++) {
 		send_to(c, qp[0], LEN, 100 + n);
 		ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
 		assert_true(conf_filled(c->b.mem + ids[n] * LEN, LEN, 100 + n));
 	}
 	assert_int_equal(posted, 0);
-	assert_int_equal(c->ops->srq_post_again(srq, ids, PLACES), PLACES);
+	assert_int_equal(c->ops->srq_post_again(srq, ids, RECVS), RECVS);
 	shared_close(c, srq);
 }
 
@@ -214,9 +214,9 @@ static void srq__the_end_of_one_loses_no_receive(void **state)
 
 	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
 	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		post_shared(c, srq, i);
-	for (uint32_t i = 0; i < PLACES / 2; i++)
+	for (uint32_t i = 0; i < RECVS / 2; i++)
 		conf_send(c, qp[0][0], i, 0, conf_sge(&c->a, 0, LEN));
 	conf_look_away(c);
 	conf_destroy(c, qp[0][1]);
@@ -225,15 +225,15 @@ static void srq__the_end_of_one_loses_no_receive(void **state)
 		assert_ptr_equal(c->b.wcs[back].qp_ctx, &shared_ctx);
 		assert_int_equal(c->b.wcs[back].op, FABRIC_RECV);
 		assert_int_equal(c->b.wcs[back].status, FABRIC_ERR_FLUSHED);
-		assert_in_range(c->b.wcs[back].wr_id, 0, PLACES - 1);
+		assert_in_range(c->b.wcs[back].wr_id, 0, RECVS - 1);
 	}
-	assert_in_range(back, 0, PLACES / 2);
+	assert_in_range(back, 0, RECVS / 2);
 	c->b.nwcs = 0;
 	c->a.nwcs = 0;
 	c->a.nevents = 0;
 	for (uint32_t i = 0; i < back; i++)
 		post_shared(c, srq, i);
-	for (uint32_t i = 0; i < PLACES; i++) {
+	for (uint32_t i = 0; i < RECVS; i++) {
 		send_to(c, qp[1][0], LEN, 100 + i);
 		assert_ptr_equal(conf_wc(c, &c->b).qp_ctx, &ctx[3]);
 	}
@@ -245,13 +245,13 @@ static void srq__a_message_too_long_ends_one_connection_only(void **state)
 	struct conf *c = *state;
 	struct fabric_srq *srq = shared_open(c);
 	struct fabric_qp *qp[2][2];
-	uint32_t posted = (1u << PLACES) - 1;
+	uint32_t posted = (1u << RECVS) - 1;
 	struct fabric_wc wc;
 	int ctx[4];
 
 	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
 	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		post_shared(c, srq, i);
 	conf_send(c, qp[0][0], 1, 0, conf_sge(&c->a, 0, LEN + 1));
 	wc = expect_one_of(c, &posted, FABRIC_ERR_LOCAL_LEN);
@@ -259,7 +259,7 @@ static void srq__a_message_too_long_ends_one_connection_only(void **state)
 	conf_settle(c);
 	assert_int_equal(c->b.nwcs, 0); /* no receive of the shared queue is flushed */
 	c->a.nwcs = 0;
-	for (uint32_t i = 1; i < PLACES; i++) {
+	for (uint32_t i = 1; i < RECVS; i++) {
 		send_to(c, qp[1][0], LEN, 100 + i);
 		assert_ptr_equal(expect_one_of(c, &posted, FABRIC_OK).qp_ctx, &ctx[3]);
 	}
@@ -272,7 +272,7 @@ static void srq__what_waits_is_dropped_with_it(void **state)
 	struct conf *c = *state;
 	struct fabric_srq *srq = shared_open(c);
 
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < RECVS; i++)
 		post_shared(c, srq, i);
 	shared_close(c, srq);
 	conf_settle(c);

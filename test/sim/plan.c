@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define TABLE_BYTES  (1u << 17)
-#define PLACES	     (TABLE_BYTES - WSIM_ITEM_BYTES)
+#define POSITIONS    (TABLE_BYTES - WSIM_ITEM_BYTES)
 #define INLINE_SMALL 200u
 
 static _Alignas(4096) uint8_t table[TABLE_BYTES];
@@ -53,7 +53,7 @@ const uint8_t *wsim_content(uint32_t call, uint32_t item, bool is_result)
 	uint64_t z = call * 0x9e3779b97f4a7c15ull + item * 2 + is_result;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	return table + (z ^ (z >> 27)) % PLACES;
+	return table + (z ^ (z >> 27)) % POSITIONS;
 }
 
 static uint32_t length(struct wsim_run *run)

@@ -14,7 +14,7 @@
 #define MS	1000000ull
 #define SECOND	1000000000ull
 #define IDLE_MS 50u
-#define PLACES	4u
+#define CONNS	4u
 #define STEP_NS 50000u
 
 /* A connection of one of the peers, and its events. */
@@ -54,7 +54,7 @@ static int setup(void **state)
 	memset(ends, 0, sizeof(ends));
 	pair_start(&pair, low);
 	assert_int_equal(weir_engine_create(&pair.profile, &other), 0);
-	pair.server->profile.connections = PLACES;
+	pair.server->profile.connections = CONNS;
 	return 0;
 }
 
@@ -158,9 +158,9 @@ static void use(struct end *end)
 
 static void fill(void)
 {
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < CONNS; i++)
 		connect_one(pair.client, &ends[i]);
-	assert_int_equal(pair.server->nconnections, PLACES);
+	assert_int_equal(pair.server->nconnections, CONNS);
 }
 
 static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **state)
@@ -178,18 +178,18 @@ static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **s
 	assert_int_equal(ends[0].closed + ends[1].closed + ends[3].closed, 0);
 	assert_int_equal(stats().connections_evicted, 1);
 	assert_int_equal(stats().connections_refused, 0);
-	assert_int_equal(pair.server->nconnections, PLACES);
+	assert_int_equal(pair.server->nconnections, CONNS);
 	use(&ends[0]);
 }
 
 /* Even constant use does not keep a connection if a peer has none. */
 static void arrive__finds_a_place_where_all_are_busy(void **state)
 {
-	struct outcome outcomes[PLACES];
+	struct outcome outcomes[CONNS];
 
 	(void)state;
 	fill();
-	for (uint32_t i = 0; i < PLACES; i++) {
+	for (uint32_t i = 0; i < CONNS; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;
 		const uint32_t word = i;
@@ -201,7 +201,7 @@ static void arrive__finds_a_place_where_all_are_busy(void **state)
 		weir_xdr_put_u32(weir_call_args(call), word);
 		assert_int_equal(weir_call_submit(call), 0);
 	}
-	while (pair.nlater < PLACES)
+	while (pair.nlater < CONNS)
 		poll_all();
 	connect_one(other, &ends[4]);
 	use(&ends[4]);
@@ -469,7 +469,7 @@ static void become_crowded(void)
 static void arrive__gives_way_where_descriptors_run_out(void **state)
 {
 	(void)state;
-	pair.server->profile.connections = 2 * PLACES;
+	pair.server->profile.connections = 2 * CONNS;
 	fill();
 	become_crowded();
 	use(&ends[2]);
@@ -481,7 +481,7 @@ static void arrive__gives_way_where_descriptors_run_out(void **state)
 	assert_int_equal(ends[2].closed, 1);
 	assert_int_equal(stats().connections_evicted, 1);
 	is_refused(pair.client, &ends[5]);
-	assert_int_equal(pair.server->nconnections, PLACES);
+	assert_int_equal(pair.server->nconnections, CONNS);
 	use(&ends[0]);
 }
 

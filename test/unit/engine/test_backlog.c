@@ -12,7 +12,7 @@
 
 #include "backlog.h"
 
-#define PLACES	 8u
+#define BACKLOG	 8u
 #define REQUESTS 4096u
 
 static struct backlog backlog;
@@ -22,7 +22,7 @@ static uint32_t nentries, ndisplaced, nrefused;
 static int setup(void **state)
 {
 	(void)state;
-	backlog_init(&backlog, PLACES);
+	backlog_init(&backlog, BACKLOG);
 	nentries = ndisplaced = nrefused = 0;
 	return 0;
 }
@@ -44,7 +44,7 @@ static struct backlog_entry *request(uint64_t who, struct backlog_entry **displa
 		backlog_remove(&backlog, *displaced);
 	}
 	backlog_add(&backlog, &entries[nentries], &peer);
-	assert_true(backlog.n <= PLACES);
+	assert_true(backlog.n <= BACKLOG);
 	return &entries[nentries++];
 }
 
@@ -73,11 +73,11 @@ static void displaced__of_one_peer_alone_is_its_own_oldest(void **state)
 
 	(void)state;
 	first = waits(1);
-	for (uint32_t i = 1; i < PLACES; i++)
+	for (uint32_t i = 1; i < BACKLOG; i++)
 		waits(1);
 	assert_non_null(request(1, &displaced));
 	assert_ptr_equal(displaced, first);
-	assert_int_equal(count(1), PLACES);
+	assert_int_equal(count(1), BACKLOG);
 }
 
 static void displaced__the_oldest_of_the_largest_peer(void **state)
@@ -104,9 +104,9 @@ static void displaced__until_peers_have_the_same(void **state)
 	struct backlog_entry *displaced;
 
 	(void)state;
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < BACKLOG; i++)
 		waits(1);
-	for (uint32_t i = 0; i < PLACES / 2; i++) {
+	for (uint32_t i = 0; i < BACKLOG / 2; i++) {
 		assert_non_null(request(2, &displaced));
 		assert_int_equal(displaced->peer.id[1], 1);
 	}
@@ -116,8 +116,8 @@ static void displaced__until_peers_have_the_same(void **state)
 		assert_non_null(request(who, &displaced));
 		assert_int_equal(displaced->peer.id[1], who);
 	}
-	assert_int_equal(count(1), PLACES / 2);
-	assert_int_equal(count(2), PLACES / 2);
+	assert_int_equal(count(1), BACKLOG / 2);
+	assert_int_equal(count(2), BACKLOG / 2);
 	assert_int_equal(nrefused, 0);
 }
 
@@ -142,14 +142,14 @@ static void displaced__none_where_all_have_one(void **state)
 	struct backlog_entry *displaced;
 
 	(void)state;
-	for (uint64_t who = 1; who <= PLACES; who++)
+	for (uint64_t who = 1; who <= BACKLOG; who++)
 		waits(who);
-	assert_null(request(PLACES + 1, &displaced));
+	assert_null(request(BACKLOG + 1, &displaced));
 	assert_int_equal(nrefused, 1);
-	assert_int_equal(backlog.n, PLACES);
+	assert_int_equal(backlog.n, BACKLOG);
 	backlog_remove(&backlog, &entries[3]);
 	backlog_remove(&backlog, &entries[3]); /* a second removal is allowed */
-	waits(PLACES + 1);
+	waits(BACKLOG + 1);
 }
 
 /* A flood of requests from few peers does not displace the request of a peer that makes few. */
@@ -166,10 +166,10 @@ static void displaced__a_flood_displaces_itself(void **state)
 		request(1 + i % 3, &displaced);
 		assert_true(mine->waits);
 	}
-	assert_int_equal(ndisplaced, 100 + 1 + 1000 - PLACES);
+	assert_int_equal(ndisplaced, 100 + 1 + 1000 - BACKLOG);
 }
 
-static void displaced__a_single_place(void **state)
+static void displaced__a_single_entry(void **state)
 {
 	struct backlog_entry *first, *displaced;
 
@@ -190,7 +190,7 @@ int main(void)
 		cmocka_unit_test_setup(displaced__two_peers_do_not_displace_each_other, setup),
 		cmocka_unit_test_setup(displaced__none_where_all_have_one, setup),
 		cmocka_unit_test_setup(displaced__a_flood_displaces_itself, setup),
-		cmocka_unit_test_setup(displaced__a_single_place, setup),
+		cmocka_unit_test_setup(displaced__a_single_entry, setup),
 	};
 
 	return cmocka_run_group_tests_name("backlog", tests, NULL, NULL);

@@ -17,8 +17,8 @@
 
 #include "verbs.h"
 
-#define PLACES 8u
-#define IDS    64u
+#define BACKLOG 8u
+#define IDS	64u
 
 static struct verbs_dev dev;
 static struct fabric_listener listener;
@@ -72,7 +72,7 @@ static int setup(void **state)
 	listener.is_listener = true;
 	listener.dev = &dev;
 	listener.ctx = &listener;
-	backlog_init(&listener.backlog, PLACES);
+	backlog_init(&listener.backlog, BACKLOG);
 	listens.context = &listener;
 	return 0;
 }
@@ -80,8 +80,8 @@ static int setup(void **state)
 /* Polls all requests. The engine rejects them. */
 static uint32_t poll_all(void)
 {
-	struct fabric_cm_event events[PLACES];
-	uint32_t n = verbs_cm_poll(&dev.fabric, events, PLACES);
+	struct fabric_cm_event events[BACKLOG];
+	uint32_t n = verbs_cm_poll(&dev.fabric, events, BACKLOG);
 
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(events[i].kind, FABRIC_CM_REQUEST);
@@ -135,37 +135,37 @@ static bool is_gone(const struct rdma_cm_id *id)
 /*
  * A flood from one address displaces its own requests, and not those of an address that makes few.
  */
-static void request__one_address_does_not_hold_all_places(void **state)
+static void request__one_address_does_not_hold_all_entries(void **state)
 {
 	const struct rdma_cm_id *mine;
 
 	(void)state;
 	for (uint32_t i = 0; i < 20; i++)
 		request("192.0.2.1");
-	assert_int_equal(ndestroyed, 20 - PLACES);
+	assert_int_equal(ndestroyed, 20 - BACKLOG);
 	for (uint32_t i = 0; i < 20; i++)
-		assert_int_equal(is_gone(&ids[i]), i < 20 - PLACES);
+		assert_int_equal(is_gone(&ids[i]), i < 20 - BACKLOG);
 	mine = request("192.0.2.2");
-	assert_true(is_gone(&ids[20 - PLACES]));
+	assert_true(is_gone(&ids[20 - BACKLOG]));
 	for (uint32_t i = 0; i < 20; i++)
 		request("192.0.2.1");
 	assert_false(is_gone(mine));
-	assert_int_equal(ndestroyed, 41 - PLACES);
-	assert_int_equal(poll_all(), PLACES);
-	assert_int_equal(dev.fabric.stats.requests_displaced, 41 - PLACES);
+	assert_int_equal(ndestroyed, 41 - BACKLOG);
+	assert_int_equal(poll_all(), BACKLOG);
+	assert_int_equal(dev.fabric.stats.requests_displaced, 41 - BACKLOG);
 }
 
 static void request__an_address_is_the_same_in_either_form(void **state)
 {
 	(void)state;
-	for (uint32_t i = 0; i < PLACES / 2; i++)
+	for (uint32_t i = 0; i < BACKLOG / 2; i++)
 		request("192.0.2.1");
-	for (uint32_t i = 0; i < PLACES / 2; i++)
+	for (uint32_t i = 0; i < BACKLOG / 2; i++)
 		request("2001:db8::1");
 	request("::ffff:192.0.2.1");
 	assert_true(is_gone(&ids[0]));
 	request("2001:db8::1");
-	assert_true(is_gone(&ids[PLACES / 2]));
+	assert_true(is_gone(&ids[BACKLOG / 2]));
 	request("2001:db8::2");
 	assert_true(is_gone(&ids[1]));
 	assert_int_equal(ndestroyed, 3);
@@ -176,13 +176,13 @@ static void request__refused_where_no_other_address_has_more(void **state)
 	char host[32];
 
 	(void)state;
-	for (uint32_t i = 0; i < PLACES; i++) {
+	for (uint32_t i = 0; i < BACKLOG; i++) {
 		snprintf(host, sizeof(host), "192.0.2.%u", i);
 		request(host);
 	}
 	assert_true(is_gone(request("198.51.100.1")));
 	assert_int_equal(ndestroyed, 1);
-	assert_int_equal(poll_all(), PLACES);
+	assert_int_equal(poll_all(), BACKLOG);
 	assert_int_equal(dev.fabric.stats.requests_displaced, 1);
 	assert_false(is_gone(request("198.51.100.1")));
 }
@@ -199,7 +199,7 @@ static void request__displaced_after_its_peer_has_left(void **state)
 	event.id = request("192.0.2.1");
 	verbs_cm_event(&event);
 	nacked--;
-	for (uint32_t i = 0; i < PLACES; i++)
+	for (uint32_t i = 0; i < BACKLOG; i++)
 		request("192.0.2.1");
 	assert_true(is_gone(&ids[0]));
 	/* Further events for the request reach no user. */
@@ -212,7 +212,7 @@ static void request__displaced_after_its_peer_has_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(request__one_address_does_not_hold_all_places),
+		TEST(request__one_address_does_not_hold_all_entries),
 		TEST(request__an_address_is_the_same_in_either_form),
 		TEST(request__refused_where_no_other_address_has_more),
 		TEST(request__displaced_after_its_peer_has_left),
