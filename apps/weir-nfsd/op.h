@@ -83,10 +83,10 @@ struct op {
 			      */
 	bool eof;
 
-	void *fs_data;	 /* This member and all later ones belong to the back end. */
-	bool is_decided; /* a thread has decided whether the caller has the right to make the call
-			  */
-	bool is_settled; /* the file had not changed shortly before that decision */
+	void *fs_data;	   /* This member and all later ones belong to the back end. */
+	bool is_decided;   /* a thread has decided whether the caller has the right to make the call
+			    */
+	bool is_cacheable; /* the file had not changed shortly before that decision */
 	struct timespec decided_ctime; /* the file's ctime at that decision */
 	bool is_begun;	       /* a thread has taken it; the threads' lock guards it and 'line' */
 	struct dir_line *line; /* the queue in which it waits for a thread */

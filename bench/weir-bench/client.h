@@ -46,7 +46,7 @@ struct client {
 	const struct bench_options *options;
 	struct bench_shared *shared;
 	/* number of clients, of 'nclients', whose warm-up is over; shared by all clients */
-	_Atomic uint32_t *nsettled;
+	_Atomic uint32_t *nsteady;
 	uint32_t nclients;
 	uint32_t number;
 	struct weir_engine *engine;

@@ -134,35 +134,35 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 	struct client *client = loop->client;
 	uint64_t now = rte_rdtsc();
 
-	atomic_fetch_add(client->nsettled, 1);
-	while (atomic_load(client->nsettled) < client->nclients && now < until_ticks &&
+	atomic_fetch_add(client->nsteady, 1);
+	while (atomic_load(client->nsteady) < client->nclients && now < until_ticks &&
 	       !is_over(client)) {
 		run_until(loop, now + bench_ns_to_ticks(TOGETHER_NS));
 		now = rte_rdtsc();
 	}
 }
 
-/* Polls until the rate has settled, for at most --steady-time. */
-static void settle(struct loop *loop)
+/* Polls until the rate is steady, for at most --steady-time. */
+static void wait_until_steady(struct loop *loop)
 {
 	struct client *client = loop->client;
 	const struct bench_options *options = client->options;
 	uint64_t begin = rte_rdtsc(), end = begin + ticks_of(options->steady_seconds), now = begin;
 	struct steady steady;
-	bool settled = false;
+	bool is_steady = false;
 
 	steady_init(&steady, options->steady_percent / 100);
-	while (!settled && now < end && !is_over(client)) {
+	while (!is_steady && now < end && !is_over(client)) {
 		uint64_t from = client->completed, from_ticks = now;
 
 		run_until(loop, now + bench_ns_to_ticks(STEADY_INTERVAL_NS));
 		now = rte_rdtsc();
-		settled = steady_add(&steady, (double)(client->completed - from) /
-						      seconds_of(now - from_ticks));
+		is_steady = steady_add(&steady, (double)(client->completed - from) /
+							seconds_of(now - from_ticks));
 	}
-	client->result.settled = settled;
-	client->result.settle_spread = steady_spread(&steady);
-	client->result.settle_seconds = seconds_of(now - begin);
+	client->result.is_steady = is_steady;
+	client->result.rate_spread = steady_spread(&steady);
+	client->result.steady_after_seconds = seconds_of(now - begin);
 	wait_for_others(loop, end);
 }
 
@@ -263,7 +263,7 @@ void client_load(struct client *client, bool shows_progress)
 		start_slots(client);
 		run_until(&loop, rte_rdtsc() + ticks_of(options->warmup_seconds));
 		if (options->steady_percent > 0)
-			settle(&loop);
+			wait_until_steady(&loop);
 		client->shared->warm = 1;
 	} else {
 		wait_for_others(&loop, UINT64_MAX);

@@ -91,9 +91,9 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 	json_object_set_new(object, "rtt_ns", bench_figures_rtt_json(&point->figures[number]));
 	if (point->options.steady_percent > 0 && point->options.calls_max == 0)
 		json_object_set_new(object, "steady",
-				    json_pack("{s:b, s:f, s:f}", "reached", run->settled,
-					      "spread_percent", 100 * run->settle_spread, "seconds",
-					      run->settle_seconds));
+				    json_pack("{s:b, s:f, s:f}", "reached", run->is_steady,
+					      "spread_percent", 100 * run->rate_spread, "seconds",
+					      run->steady_after_seconds));
 	for (uint32_t i = 0; i < run->series.n; i++)
 		json_array_append_new(rates, json_real((double)run->series.counts[i] * scale));
 	json_object_set_new(object, "throughput",

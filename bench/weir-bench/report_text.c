@@ -59,15 +59,15 @@ static void print_steady(const struct bench_point *point)
 	for (uint32_t i = 0; i < point->nruns; i++) {
 		const struct bench_run *run = &point->runs[i];
 
-		if (run->settled)
+		if (run->is_steady)
 			printf("  steady       within %.1f %% after %.1f s of warm-up\n",
-			       100 * run->settle_spread,
-			       options->warmup_seconds + run->settle_seconds);
+			       100 * run->rate_spread,
+			       options->warmup_seconds + run->steady_after_seconds);
 		else
 			printf("  NOT STEADY   rates still vary by %.1f %% after %.1f s; the limit "
 			       "is %.1f %%\n",
-			       100 * run->settle_spread,
-			       options->warmup_seconds + run->settle_seconds,
+			       100 * run->rate_spread,
+			       options->warmup_seconds + run->steady_after_seconds,
 			       options->steady_percent);
 	}
 }
@@ -149,7 +149,7 @@ static void print_row(const struct bench_point *point)
 	const struct bench_options *options = &point->options;
 	struct bench_figures medians = bench_point_medians(point);
 	struct bench_spread rates = bench_figures_spread(point->figures, point->nruns, METRIC_RATE);
-	uint32_t unsettled = 0;
+	uint32_t nunsteady = 0;
 
 	printf("%9u %6u %6u %10llu %12.0f", bench_largest_bytes(options), options->depth,
 	       options->connections, (ull)options->rate, medians.values[METRIC_RATE]);
@@ -159,9 +159,9 @@ static void print_row(const struct bench_point *point)
 	       medians.values[METRIC_P50], medians.values[METRIC_P99], medians.values[METRIC_P999],
 	       medians.values[METRIC_MAX], (ull)point->sum.late, (ull)point->sum.errors);
 	for (uint32_t i = 0; i < point->nruns; i++)
-		unsettled += options->steady_percent > 0 && options->calls_max == 0 &&
-			     !point->runs[i].settled;
-	printf("%s\n", unsettled > 0 ? "  NOT STEADY" : "");
+		nunsteady += options->steady_percent > 0 && options->calls_max == 0 &&
+			     !point->runs[i].is_steady;
+	printf("%s\n", nunsteady > 0 ? "  NOT STEADY" : "");
 }
 
 static void print_table(const struct bench_results *results)

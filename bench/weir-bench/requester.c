@@ -17,7 +17,7 @@ static void *run(void *arg)
 
 	client->rc = bench_worker_start(client->lcore);
 	if (client->rc != 0) {
-		atomic_fetch_add(client->nsettled, 1);
+		atomic_fetch_add(client->nsteady, 1);
 		return NULL;
 	}
 	bench_clock_init(&client->clock);
@@ -32,8 +32,7 @@ static void *run(void *arg)
 			fprintf(stderr, "\r%70s\r", "");
 		client_disconnect(client);
 	} else {
-		atomic_fetch_add(client->nsettled,
-				 1); /* the others must not wait for this client */
+		atomic_fetch_add(client->nsteady, 1); /* the others must not wait for this client */
 	}
 	bench_worker_stop();
 	return NULL;
@@ -85,11 +84,11 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	bench_cpu_add(&sum->cpu, &r->cpu);
 	sum->late += r->late;
 	sum->untaken += r->untaken;
-	sum->settled = (client->number == 0 || sum->settled) && r->settled;
-	if (r->settle_spread > sum->settle_spread)
-		sum->settle_spread = r->settle_spread;
-	if (r->settle_seconds > sum->settle_seconds)
-		sum->settle_seconds = r->settle_seconds;
+	sum->is_steady = (client->number == 0 || sum->is_steady) && r->is_steady;
+	if (r->rate_spread > sum->rate_spread)
+		sum->rate_spread = r->rate_spread;
+	if (r->steady_after_seconds > sum->steady_after_seconds)
+		sum->steady_after_seconds = r->steady_after_seconds;
 	bench_counters_add_difference(&sum->stats, &r->stats, &none);
 	sum->exposure = r->exposure;
 }
@@ -98,7 +97,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result)
 {
 	uint32_t n = nlcores ? nlcores : 1, active = bench_active(options), ready = 0, started = 0;
-	_Atomic uint32_t nsettled = 0;
+	_Atomic uint32_t nsteady = 0;
 	struct client *clients;
 	int rc = 0;
 
@@ -119,7 +118,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		client->lcore = nlcores ? lcores[ready] : UINT32_MAX;
 		client->nlinks = options->connections / n + (ready < options->connections % n);
 		client->nactive = active / n + (ready < active % n);
-		client->nsettled = &nsettled;
+		client->nsteady = &nsteady;
 		client->nclients = n;
 		client->number = ready;
 		client->random = ready + 1;
@@ -132,7 +131,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		if (rc == 0)
 			run(&clients[0]);
 		else /* the others must not wait for clients that do not run */
-			atomic_fetch_add(&nsettled, n - started);
+			atomic_fetch_add(&nsteady, n - started);
 	}
 	for (uint32_t i = 0; i < started; i++)
 		pthread_join(clients[i + 1].thread, NULL);

@@ -22,9 +22,9 @@ struct bench_result {
 	struct hist rtt;
 	struct series series;
 	struct bench_cpu cpu;
-	bool settled;	       /* with --steady: the rate settled in time */
-	double settle_spread;  /* with --steady: spread of the latest rates, of the worst client */
-	double settle_seconds; /* with --steady: time after the warm-up */
+	bool is_steady;	    /* with --steady: the rate became steady in time */
+	double rate_spread; /* with --steady: spread of the latest rates, of the worst client */
+	double steady_after_seconds;	/* with --steady: time after the warm-up */
 	struct weir_engine_stats stats; /* counted from the end of the warm-up */
 	enum weir_exposure exposure;	/* the effective policy */
 	bool connected;

@@ -63,10 +63,10 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		.errors = r->errors,
 		.late = r->late,
 		.untaken = r->untaken,
-		.settled = r->settled,
+		.is_steady = r->is_steady,
 		.is_cut_short = r->is_cut_short,
-		.settle_spread = r->settle_spread,
-		.settle_seconds = r->settle_seconds,
+		.rate_spread = r->rate_spread,
+		.steady_after_seconds = r->steady_after_seconds,
 		.series = r->series,
 	};
 	sum->seconds += r->seconds;

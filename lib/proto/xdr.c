@@ -37,7 +37,7 @@ static void enter_next_part(struct weir_xdr_in *in)
 
 /* Moves to the part that holds the next byte, or to an item that was not yet taken, even if the
  * item is empty. */
-static void xdr_in_settle(struct weir_xdr_in *in)
+static void xdr_in_skip_empty(struct weir_xdr_in *in)
 {
 	while (in->p == in->end && !in->is_item && in->nparts > 0)
 		enter_next_part(in);
@@ -52,7 +52,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 	in->join = in->join_end = NULL;
 	for (uint32_t i = 0; i < nparts; i++)
 		in->later_bytes += parts[i].len_bytes;
-	xdr_in_settle(in);
+	xdr_in_skip_empty(in);
 }
 
 /* Returns whether 'len_bytes' can be taken without bytes of an item. */
@@ -76,7 +76,7 @@ int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_byte
 	while (len_bytes > 0) {
 		uint32_t n = len_bytes;
 
-		xdr_in_settle(in);
+		xdr_in_skip_empty(in);
 		if ((size_t)(in->end - in->p) < n)
 			n = (uint32_t)(in->end - in->p);
 		if (to) {
@@ -153,7 +153,7 @@ static int get_ref(struct weir_xdr_in *in, const void **data, uint32_t max_bytes
 
 	if (weir_xdr_get_u32(in, &count) != 0)
 		return -EBADMSG;
-	xdr_in_settle(in);
+	xdr_in_skip_empty(in);
 	at = in->p;
 	if (count > max_bytes)
 		return fail(in);

@@ -22,7 +22,7 @@ _Static_assert(MAY_READ == R_OK && MAY_WRITE == W_OK && MAY_EXEC == X_OK,
  * ctime, because the clock ticks every 10 ms, or because the file system stores whole seconds. If a
  * ctime is older than this, no later change gets the same one.
  */
-#define SETTLED_S 2
+#define UNCHANGED_S 2
 
 int dir_ask(int fd, uint32_t want)
 {
@@ -64,7 +64,7 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 	 */
 	clock_gettime(CLOCK_REALTIME, &now);
 	op->is_decided = true;
-	op->is_settled = now.tv_sec - st->st_ctim.tv_sec > SETTLED_S;
+	op->is_cacheable = now.tv_sec - st->st_ctim.tv_sec > UNCHANGED_S;
 	op->decided_ctime = st->st_ctim;
 	if (!dir_is_exempt(op, st))
 		rc = dir_check(&op->cred, fd, want);
@@ -99,7 +99,7 @@ bool dir_is_granted(const struct dir_fd *file, const struct op *op, const struct
 
 void dir_grant(struct dir_fd *file, const struct op *op)
 {
-	if (!op->is_settled)
+	if (!op->is_cacheable)
 		return;
 	if (file->ngrants < DIR_GRANTS)
 		file->ngrants++;

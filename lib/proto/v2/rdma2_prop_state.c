@@ -16,7 +16,7 @@ static uint32_t at_most(uint64_t max, uint32_t value)
 
 /* Sets the values for use from the receive buffer size and structure. If the two do not agree, the
  * values are safe for both (rtrext section 8.3). */
-static void properties_settle(struct rdma2_properties *props)
+static void properties_derive(struct rdma2_properties *props)
 {
 	uint32_t bytes = props->rbsiz > 0 ? props->rbsiz : RDMA2_RBSIZ_DEFAULT;
 
@@ -42,7 +42,7 @@ void rdma2_properties_init(struct rdma2_properties *props)
 		.request_count_max = 1,
 		.response_count_max = 1,
 	};
-	properties_settle(props);
+	properties_derive(props);
 }
 
 static void set_buffer(struct rdma2_properties *props, const struct rdma2_propval *value)
@@ -104,7 +104,7 @@ void rdma2_properties_start(struct rdma2_properties *props, const struct rdma2_p
 		    !rdma2_propsubset_has(nochg, n))
 			props->fixed &= ~BIT(value.which);
 	}
-	properties_settle(props);
+	properties_derive(props);
 }
 
 uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rdma2_propset *now)
@@ -121,6 +121,6 @@ uint32_t rdma2_properties_update(struct rdma2_properties *props, const struct rd
 		else
 			set(props, &value);
 	}
-	properties_settle(props);
+	properties_derive(props);
 	return refused;
 }

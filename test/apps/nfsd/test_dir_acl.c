@@ -21,7 +21,7 @@
 #define NAMED 4000u /* a user that lists name; also the number of its group */
 #define OTHER 5000u
 
-#define SETTLED_S 4 /* longer than the server waits before it caches a decision */
+#define UNCHANGED_S 4 /* longer than the server waits before it caches a decision */
 
 /* Copied from <linux/posix_acl_xattr.h>, which needs the kernel's types. */
 enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, GROUP_NAMED = 8, MASK = 16, OTHERS = 32 };
@@ -214,7 +214,7 @@ static void acl__that_names_a_user(void **state)
 	expect_nothing(&fh);
 }
 
-static void wait_until_settled(const char *name)
+static void wait_until_cacheable(const char *name)
 {
 	struct timespec now;
 	struct stat st;
@@ -223,7 +223,7 @@ static void wait_until_settled(const char *name)
 	do {
 		usleep(100000);
 		clock_gettime(CLOCK_REALTIME, &now);
-	} while (now.tv_sec - st.st_ctim.tv_sec <= SETTLED_S);
+	} while (now.tv_sec - st.st_ctim.tv_sec <= UNCHANGED_S);
 }
 
 /* Rights of a caller that the server has cached are dropped when they change. */
@@ -235,7 +235,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	make("f", false, 0600);
 	need_acl("f");
 	find("f", &fh);
-	wait_until_settled("f");
+	wait_until_cacheable("f");
 	for (int i = 0; i < 3; i++) {
 		be(NAMED, NAMED);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
@@ -247,7 +247,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	}
 	/* A decision is valid for one purpose only: COMMIT uses a file that is open for reading. */
 	assert_int_equal(set_acl("f", false, 6, 4, 0, 6, 0), 0);
-	wait_until_settled("f");
+	wait_until_cacheable("f");
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(commit(&fh), NFS3ERR_ACCES);
@@ -256,7 +256,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	/* The mode bits work in the same way. */
 	assert_int_equal(removexattr(path_of("f"), "system.posix_acl_access"), 0);
 	assert_int_equal(chmod(path_of("f"), 0644), 0);
-	wait_until_settled("f");
+	wait_until_cacheable("f");
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(chmod(path_of("f"), 0600), 0);

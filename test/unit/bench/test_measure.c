@@ -165,7 +165,7 @@ static void hist__buckets_cover_all_times(void **state)
 	assert_true(hist_mean(&hist) == 0);
 }
 
-static void steady__settles_when_the_latest_lie_together(void **state)
+static void steady__is_reached_when_the_latest_lie_together(void **state)
 {
 	static const double rates[] = {10, 50, 90, 100, 101, 99, 100};
 	struct steady steady;
@@ -331,7 +331,7 @@ int main(void)
 		cmocka_unit_test(threshold__mistakes_are_refused),
 		cmocka_unit_test(figures__median_and_spread),
 		cmocka_unit_test(hist__buckets_cover_all_times),
-		cmocka_unit_test(steady__settles_when_the_latest_lie_together),
+		cmocka_unit_test(steady__is_reached_when_the_latest_lie_together),
 		cmocka_unit_test(steady__nothing_at_all_is_not_steady),
 		cmocka_unit_test(series__intervals_double_when_there_are_many),
 		cmocka_unit_test(series__of_several_threads_add_up),

@@ -137,7 +137,7 @@ static void start__values_that_make_no_sense_are_bounded(void **state)
 	assert_int_equal(props.response_count_max, 1);
 }
 
-static void settle__8_3_structure_derives_from_size(void **state)
+static void derive__8_3_structure_from_size(void **state)
 {
 	struct rdma2_properties props;
 	struct told t;
@@ -153,7 +153,7 @@ static void settle__8_3_structure_derives_from_size(void **state)
 	assert_int_equal(props.buffer.groups[0].flags, 0);
 }
 
-static void settle__8_3_size_derives_from_structure(void **state)
+static void derive__8_3_size_from_structure(void **state)
 {
 	struct rdma2_properties props;
 	struct told t;
@@ -166,7 +166,7 @@ static void settle__8_3_size_derives_from_structure(void **state)
 	assert_int_equal(rtr_buffer_targets(&props.buffer), 3);
 }
 
-static void settle__smaller_of_size_and_structure_bounds_sends(void **state)
+static void derive__smaller_of_size_and_structure_bounds_sends(void **state)
 {
 	struct rdma2_properties props;
 	struct told t;
@@ -184,7 +184,7 @@ static void settle__smaller_of_size_and_structure_bounds_sends(void **state)
 
 /* The sums differ, segments are empty, or a sum is beyond 32 or 64 bits. Sends stay within every
  * length that was stated, and place nothing. */
-static void settle__contradicting_structures_have_no_targets(void **state)
+static void derive__contradicting_structures_have_no_targets(void **state)
 {
 	static const struct {
 		uint32_t length, first, ntargets, size, send_bytes_max;
@@ -272,10 +272,10 @@ int main(void)
 		cmocka_unit_test(init__8_1_defaults_of_a_peer_that_tells_nothing),
 		cmocka_unit_test(start__takes_what_is_told),
 		cmocka_unit_test(start__values_that_make_no_sense_are_bounded),
-		cmocka_unit_test(settle__8_3_structure_derives_from_size),
-		cmocka_unit_test(settle__8_3_size_derives_from_structure),
-		cmocka_unit_test(settle__smaller_of_size_and_structure_bounds_sends),
-		cmocka_unit_test(settle__contradicting_structures_have_no_targets),
+		cmocka_unit_test(derive__8_3_structure_from_size),
+		cmocka_unit_test(derive__8_3_size_from_structure),
+		cmocka_unit_test(derive__smaller_of_size_and_structure_bounds_sends),
+		cmocka_unit_test(derive__contradicting_structures_have_no_targets),
 		cmocka_unit_test(update__5_3_1_what_was_left_out_may_not_change),
 		cmocka_unit_test(update__structure_never_changes),
 		cmocka_unit_test(update__is_taken_where_nothing_was_told_at_first),
