@@ -31,7 +31,7 @@
 
 #define OPS_MAX 8192u /* ops of a poller */
 
-struct dir_line;
+struct dir_queue;
 struct dir_user;
 struct op;
 struct poller;
@@ -84,14 +84,13 @@ struct op {
 	bool eof;
 
 	void *fs_data;	   /* This member and all later ones belong to the back end. */
-	bool is_decided;   /* a thread has decided whether the caller has the right to make the call
-			    */
+	bool is_decided;   /* a thread has decided whether the caller may make the call */
 	bool is_cacheable; /* the file had not changed shortly before that decision */
 	struct timespec decided_ctime; /* the file's ctime at that decision */
-	bool is_begun;	       /* a thread has taken it; the threads' lock guards it and 'line' */
-	struct dir_line *line; /* the queue in which it waits for a thread */
-	struct dir_user *user; /* the client, while the op waits or 'has_slot' is set */
-	bool has_slot;	       /* it may open one more file */
+	bool is_begun; /* a thread has taken it; the threads' lock guards it and 'queue' */
+	struct dir_queue *queue; /* the queue in which it waits for a thread */
+	struct dir_user *user;	 /* the client, while the op waits or 'has_slot' is set */
+	bool has_slot;		 /* it may open one more file */
 	uint32_t fs_state;
 	bool is_watched;
 	uint64_t started_ns;

@@ -57,7 +57,7 @@ static int dir_open(struct export *export, struct server *server)
 	memcpy(fs->write_verf, server->write_verf, sizeof(fs->write_verf));
 	dir_users_init(fs);
 	TAILQ_INIT(&fs->watched);
-	dir_lines_init(fs);
+	dir_queues_init(fs);
 	if (geteuid() != 0) {
 		fprintf(stderr,
 			"weir-nfsd: export %s: only root may open files by their handles: start "

@@ -36,7 +36,7 @@
  *   listing.c    reads the entries of a directory, and encodes an entry for list.c
  *   list_sorted.c  lists a directory whose file system has no steady offsets
  *   proc.c       the table of procedures
- *   locks.c      which jobs may begin; lines.c: which is next
+ *   locks.c      which jobs may begin; queues.c: which is next
  *   worker.c     the threads
  *
  * The poller:
@@ -67,7 +67,7 @@
 #define DIR_TOGETHER                                                                               \
 	3u /* the threads that may wait for one file or directory at a time: dir/locks.c */
 #define DIR_OF_CLIENT 2u   /* of DIR_TOGETHER, for one client */
-#define DIR_LINES     64u  /* queues of clients that wait for threads: dir/lines.c */
+#define DIR_QUEUES    64u  /* queues of clients that wait for threads: dir/queues.c */
 #define DIR_LOOK      256u /* calls of a queue that a thread examines to find one that can begin */
 #define DIR_GRANTS    4u   /* callers of an open file whose rights are known */
 #define DIR_FDS	      256u /* files per export, if the process may open so many */
@@ -188,14 +188,14 @@ struct dir_locks {
 };
 
 /* The jobs of a client that wait for a thread. */
-struct dir_line {
-	TAILQ_ENTRY(dir_line) entry;
+struct dir_queue {
+	TAILQ_ENTRY(dir_queue) entry;
 	struct client_key client;
 	struct op_list calls;
 	struct dir_fd_list closes;
 };
 
-TAILQ_HEAD(dir_line_list, dir_line);
+TAILQ_HEAD(dir_queue_list, dir_queue);
 
 struct dir_fs {
 	struct server *server;
@@ -238,10 +238,10 @@ struct dir_fs {
 
 	pthread_mutex_t lock; /* guards all members below */
 	pthread_cond_t wake;
-	struct dir_line lines[DIR_LINES];
-	struct dir_line_list by_turn; /* all queues, the least recently served first */
-	uint32_t nqueued;	      /* jobs in the queues */
-	struct holds running;	      /* one hold for each call or close that a thread has */
+	struct dir_queue queues[DIR_QUEUES];
+	struct dir_queue_list by_turn; /* all queues, the least recently served first */
+	uint32_t nqueued;	       /* jobs in the queues */
+	struct holds running;	       /* one hold for each call or close that a thread has */
 	uint32_t nrunning;
 	LIST_HEAD(, dir_locks) locks; /* locks of the same calls and closes */
 	uint32_t nclosing;	      /* closes in the queues and those that threads have */
@@ -310,19 +310,20 @@ uint32_t dir_work_nclosing(struct dir_fs *fs);
 void dir_work_close(struct dir_fs *fs, struct dir_fd *file);
 
 /*
- * dir/lines.c: a queue per client of jobs that wait for a thread. For any thread that holds
- * fs->lock. dir_lines_init() does not need the lock.
+ * dir/queues.c: a queue per client of jobs that wait for a thread. For any thread that holds
+ * fs->lock. dir_queues_init() does not need the lock.
  */
-void dir_lines_init(struct dir_fs *fs);
-void dir_lines_add_call(struct dir_fs *fs, struct op *op);
-void dir_lines_add_close(struct dir_fs *fs, struct dir_fd *file);
+void dir_queues_init(struct dir_fs *fs);
+void dir_queues_add_call(struct dir_fs *fs, struct op *op);
+void dir_queues_add_close(struct dir_fs *fs, struct dir_fd *file);
 /* The call must be in a queue. */
-void dir_lines_remove_call(struct dir_fs *fs, struct op *op);
+void dir_queues_remove_call(struct dir_fs *fs, struct op *op);
 /*
  * Removes a call, or the close of 'file' if 'op' is NULL, because a thread begins it. All other
  * queues are served before this one again.
  */
-void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file);
+void dir_queues_serve(struct dir_fs *fs, struct dir_queue *queue, struct op *op,
+		      struct dir_fd *file);
 
 /*
  * dir/locks.c: limits the threads that may wait for one file or directory, in total and for one

@@ -36,8 +36,8 @@ static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder
 struct job {
 	struct op *op;
 	struct dir_fd *file;
-	struct dir_line *line; /* queue in which the job waits */
-	struct hold hold;      /* hold of a thread by the client of the call or the file */
+	struct dir_queue *queue; /* queue in which the job waits */
+	struct hold hold;	 /* hold of a thread by the client of the call or the file */
 	struct dir_locks locks;
 };
 
@@ -54,16 +54,16 @@ static bool may_begin_close(const struct dir_fs *fs, const struct dir_fd *file)
 /*
  * Finds a job in a queue. Closes are first, because they make room for the files that calls open.
  */
-static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct job *job)
+static bool find_job_in(const struct dir_fs *fs, struct dir_queue *queue, struct job *job)
 {
 	uint32_t n = 0;
 
-	job->line = line;
+	job->queue = queue;
 	job->op = NULL;
-	TAILQ_FOREACH(job->file, &line->closes, age)
+	TAILQ_FOREACH(job->file, &queue->closes, age)
 	if (may_begin_close(fs, job->file))
 		return true;
-	TAILQ_FOREACH(job->op, &line->calls, entry)
+	TAILQ_FOREACH(job->op, &queue->calls, entry)
 	{
 		if (n++ == DIR_LOOK)
 			break;
@@ -80,21 +80,21 @@ static bool find_job_in(const struct dir_fs *fs, struct dir_line *line, struct j
  */
 static bool find_job(struct dir_fs *fs, struct job *job)
 {
-	struct dir_line *line;
+	struct dir_queue *queue;
 
 	job->op = NULL;
 	job->file = NULL;
 	if (fs->nrunning == DIR_THREADS || fs->nqueued == 0)
 		return false;
-	TAILQ_FOREACH(line, &fs->by_turn, entry)
-	if (find_job_in(fs, line, job))
+	TAILQ_FOREACH(queue, &fs->by_turn, entry)
+	if (find_job_in(fs, queue, job))
 		return true;
 	return false;
 }
 
 static void begin_job(struct dir_fs *fs, struct job *job)
 {
-	dir_lines_serve(fs, job->line, job->op, job->file);
+	dir_queues_serve(fs, job->queue, job->op, job->file);
 	if (job->op)
 		job->op->is_begun = true;
 	holds_add(&fs->running, &job->hold, job->file ? &job->file->holder : &job->op->holder, 1);
@@ -194,7 +194,7 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 	/* If the job cannot begin yet, a thread that ends another job will find it. */
 	if (may_begin_close(fs, file))
 		pthread_cond_signal(&fs->wake);
-	dir_lines_add_close(fs, file);
+	dir_queues_add_close(fs, file);
 	fs->nclosing++;
 	pthread_mutex_unlock(&fs->lock);
 }
@@ -207,7 +207,7 @@ void dir_work(struct dir_fs *fs, struct op *op)
 	pthread_mutex_lock(&fs->lock);
 	if (may_begin_call(fs, op))
 		pthread_cond_signal(&fs->wake);
-	dir_lines_add_call(fs, op);
+	dir_queues_add_call(fs, op);
 	pthread_mutex_unlock(&fs->lock);
 }
 
@@ -218,7 +218,7 @@ bool dir_work_cancel(struct dir_fs *fs, struct op *op)
 	pthread_mutex_lock(&fs->lock);
 	is_queued = !op->is_begun;
 	if (is_queued) {
-		dir_lines_remove_call(fs, op);
+		dir_queues_remove_call(fs, op);
 		/*
 		 * A thread can look further into the queue, because one entry less is in the way.
 		 */

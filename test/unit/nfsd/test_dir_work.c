@@ -109,7 +109,7 @@ static int setup(void **state)
 	(void)state;
 	fs = (struct dir_fs){.export = &export};
 	export.owner = &owner;
-	dir_lines_init(&fs);
+	dir_queues_init(&fs);
 	TAILQ_INIT(&fs.watched);
 	LIST_INIT(&fs.running);
 	LIST_INIT(&fs.locks);
@@ -488,16 +488,16 @@ static void turns__of_closes_and_calls_for_the_only_thread(void **state)
 }
 
 /* Each of many clients has a call, and all calls are carried out. */
-static void turns__of_more_clients_than_lines(void **state)
+static void turns__of_more_clients_than_queues(void **state)
 {
 	(void)state;
 	hold_threads();
 	begin_call(0, 1, 1);
 	wait_for(&begun, 1);
-	for (uint32_t i = 0; i < 3 * DIR_LINES; i++)
+	for (uint32_t i = 0; i < 3 * DIR_QUEUES; i++)
 		begin(&crowd[i], 1000 + i, 1000 + i);
 	sem_post(&go_on);
-	wait_for(&done, 1 + 3 * DIR_LINES);
+	wait_for(&done, 1 + 3 * DIR_QUEUES);
 	release_threads();
 }
 
@@ -581,7 +581,7 @@ int main(void)
 			threads__closes_and_calls_of_one_client_leave_the_file_to_others),
 		cmocka_unit_test_with_export(turns__of_clients_for_the_only_thread),
 		cmocka_unit_test_with_export(turns__of_closes_and_calls_for_the_only_thread),
-		cmocka_unit_test_with_export(turns__of_more_clients_than_lines),
+		cmocka_unit_test_with_export(turns__of_more_clients_than_queues),
 		cmocka_unit_test_with_export(turns__of_a_client_that_has_to_wait_take_few_looks),
 		cmocka_unit_test_with_export(stop__closes_all),
 		cmocka_unit_test(threads__have_a_lower_priority),
