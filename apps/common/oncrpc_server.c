@@ -36,7 +36,7 @@ struct conn {
 	int fd;
 	bool is_ended;	   /* the peer has closed its sending side */
 	uint64_t since_ms; /* time of the latest complete call, connect, or later reply */
-	uint64_t turn;	   /* order number of the latest complete call, or of the connect */
+	uint64_t order;	   /* order number of the latest complete call, or of the connect */
 	uint64_t later;	   /* id of a call that is answered later, or 0 */
 	uint32_t xid;	   /* XID of that call */
 	struct oncrpc_server_peer peer;
@@ -51,7 +51,7 @@ struct oncrpc_server {
 	int fd;
 	int wake_fd; /* an eventfd */
 	uint32_t port;
-	uint64_t turns, calls;
+	uint64_t norders, calls;
 	uint32_t n;
 	struct conn *conns[ONCRPC_SERVER_CONNS_MAX];
 	char reply[MARK_BYTES + ONCRPC_SERVER_REPLY_MAX];
@@ -223,10 +223,10 @@ static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, stru
 
 /* ---- connections ---- */
 
-static void take_turn(struct oncrpc_server *tcp, struct conn *conn)
+static void note_use(struct oncrpc_server *tcp, struct conn *conn)
 {
 	conn->since_ms = now_ms();
-	conn->turn = ++tcp->turns;
+	conn->order = ++tcp->norders;
 }
 
 static void close_conn(struct oncrpc_server *tcp, uint32_t i)
@@ -315,7 +315,7 @@ static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t 
 		return false;
 	conn->have -= bytes;
 	memmove(conn->in, conn->in + bytes, conn->have);
-	take_turn(tcp, conn);
+	note_use(tcp, conn);
 	if (conn->later) {
 		conn->xid = reply.rm_xid;
 		return true;
@@ -366,7 +366,7 @@ static uint32_t count_of(const struct oncrpc_server *tcp, const char *host)
 static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
 		       const struct conn *b)
 {
-	return a_count != b_count ? a_count > b_count : a->turn < b->turn;
+	return a_count != b_count ? a_count > b_count : a->order < b->order;
 }
 
 /*
@@ -399,7 +399,7 @@ static void close_quietest_of(struct oncrpc_server *tcp, const char *host)
 
 	for (uint32_t i = 0; i < tcp->n; i++)
 		if (is_of(tcp->conns[i], host) &&
-		    (quietest == tcp->n || tcp->conns[i]->turn < tcp->conns[quietest]->turn))
+		    (quietest == tcp->n || tcp->conns[i]->order < tcp->conns[quietest]->order))
 			quietest = i;
 	close_conn(tcp, quietest);
 }
@@ -469,7 +469,7 @@ static bool accept_one(struct oncrpc_server *tcp)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	conn->fd = fd;
 	conn->peer = peer;
-	take_turn(tcp, conn);
+	note_use(tcp, conn);
 	tcp->conns[tcp->n++] = conn;
 	return true;
 }

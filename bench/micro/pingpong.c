@@ -32,11 +32,11 @@
 struct lines {
 	_Alignas(256) struct {
 		uint64_t payload[7];
-		_Atomic uint64_t turn;
+		_Atomic uint64_t round;
 	} there;
 	_Alignas(256) struct {
 		uint64_t payload[7];
-		_Atomic uint64_t turn;
+		_Atomic uint64_t round;
 	} back;
 };
 
@@ -54,11 +54,11 @@ static void pin(unsigned long core)
 
 static void answer(struct lines *lines, uint64_t rounds)
 {
-	for (uint64_t turn = 1; turn <= rounds; turn++) {
-		while (atomic_load_explicit(&lines->there.turn, memory_order_acquire) != turn)
+	for (uint64_t round = 1; round <= rounds; round++) {
+		while (atomic_load_explicit(&lines->there.round, memory_order_acquire) != round)
 			;
 		memcpy(lines->back.payload, lines->there.payload, sizeof(lines->back.payload));
-		atomic_store_explicit(&lines->back.turn, turn, memory_order_release);
+		atomic_store_explicit(&lines->back.round, round, memory_order_release);
 	}
 }
 
@@ -81,14 +81,14 @@ static void ask(struct lines *lines, uint64_t rounds, struct hist *hist)
 {
 	double scale = ticks_per_ns();
 
-	for (uint64_t turn = 1; turn <= rounds; turn++) {
+	for (uint64_t round = 1; round <= rounds; round++) {
 		uint64_t begin = rte_rdtsc();
 
-		lines->there.payload[0] = turn;
-		atomic_store_explicit(&lines->there.turn, turn, memory_order_release);
-		while (atomic_load_explicit(&lines->back.turn, memory_order_acquire) != turn)
+		lines->there.payload[0] = round;
+		atomic_store_explicit(&lines->there.round, round, memory_order_release);
+		while (atomic_load_explicit(&lines->back.round, memory_order_acquire) != round)
 			;
-		if (turn > WARMUP)
+		if (round > WARMUP)
 			hist_add(hist, (uint64_t)((double)(rte_rdtsc() - begin) / scale + 0.5));
 	}
 }

@@ -67,7 +67,7 @@ static void sample(struct loop *loop, uint64_t now)
 }
 
 /* Ends the previous round of the loop and begins the next one. Returns the approximate time. */
-static inline uint64_t begin_turn(struct loop *loop)
+static inline uint64_t begin_round(struct loop *loop)
 {
 	if (bench_poll_timer_look(&loop->timer)) {
 		bench_poll_timer_at(&loop->timer, rte_rdtsc());
@@ -93,7 +93,7 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 
 	bench_poll_timer_resume(&loop->timer, rte_rdtsc());
 	for (;;) {
-		uint64_t now = begin_turn(loop);
+		uint64_t now = begin_round(loop);
 
 		if (now >= until_ticks || is_over(client))
 			return;
@@ -118,7 +118,7 @@ static void run_out(struct loop *loop)
 		loop->timer.work =
 			weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
 		bench_idle(&loop->idle, loop->timer.work);
-		now = begin_turn(loop);
+		now = begin_round(loop);
 	}
 	/*
 	 * The kernel may have suspended this thread for all that time, so one more poll looks for

@@ -249,7 +249,7 @@ static void cpu__instructions_are_known_only_of_all(void **state)
 }
 
 /* Ends a poll that did so much work at that time. Returns whether the clock was read. */
-static bool turn_ends(struct bench_poll_timer *timer, uint32_t work, uint64_t at)
+static bool poll_ends(struct bench_poll_timer *timer, uint32_t work, uint64_t at)
 {
 	timer->work = work;
 	if (!bench_poll_timer_look(timer))
@@ -266,14 +266,14 @@ static void poll_timer__one_idle_in_four_looks_and_each_busy_one(void **state)
 	bench_poll_timer_init(&timer, false);
 	bench_poll_timer_resume(&timer, 1000);
 	for (uint64_t at = 1010; at < 1040; at += 10)
-		assert_false(turn_ends(&timer, 0, at));
+		assert_false(poll_ends(&timer, 0, at));
 	assert_int_equal(timer.now_ticks, 1000);
-	assert_true(turn_ends(&timer, 0, 1040));
+	assert_true(poll_ends(&timer, 0, 1040));
 	assert_int_equal(timer.now_ticks, 1040);
-	assert_true(turn_ends(&timer, 1, 1140));
-	assert_true(turn_ends(&timer, 2, 1200));
+	assert_true(poll_ends(&timer, 1, 1140));
+	assert_true(poll_ends(&timer, 2, 1200));
 	assert_int_equal(timer.busy_ticks, 160);
-	assert_false(turn_ends(&timer, 0, 1210));
+	assert_false(poll_ends(&timer, 0, 1210));
 }
 
 static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **state)
@@ -284,39 +284,39 @@ static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **stat
 	bench_poll_timer_init(&timer, false);
 	bench_poll_timer_resume(&timer, 0);
 	/* As long as no empty poll was measured, the empty polls count as busy time. */
-	assert_false(turn_ends(&timer, 0, 10));
-	assert_true(turn_ends(&timer, 1, 110));
+	assert_false(poll_ends(&timer, 0, 10));
+	assert_true(poll_ends(&timer, 1, 110));
 	assert_int_equal(timer.busy_ticks, 110);
 	for (uint64_t at = 120; at <= 150; at += 10)
-		turn_ends(&timer, 0, at);
+		poll_ends(&timer, 0, at);
 	/* A few empty polls that took long because another process had the CPU do not change the
 	 * estimate. */
 	for (uint64_t at = 1000; at <= 4000; at += 1000)
-		turn_ends(&timer, 0, at);
+		poll_ends(&timer, 0, at);
 	assert_int_equal(timer.now_ticks, 4000);
-	turn_ends(&timer, 0, 4010);
-	turn_ends(&timer, 0, 4020);
-	turn_ends(&timer, 0, 4030);
-	assert_true(turn_ends(&timer, 1, 4130));
+	poll_ends(&timer, 0, 4010);
+	poll_ends(&timer, 0, 4020);
+	poll_ends(&timer, 0, 4030);
+	assert_true(poll_ends(&timer, 1, 4130));
 	assert_int_equal(timer.busy_ticks, 110 + 100);
 	/* A clock of coarse steps may show less time than the empty polls took. */
-	turn_ends(&timer, 0, 4140);
-	assert_true(turn_ends(&timer, 1, 4132));
+	poll_ends(&timer, 0, 4140);
+	assert_true(poll_ends(&timer, 1, 4132));
 	assert_int_equal(timer.busy_ticks, 110 + 100);
 }
 
-static void poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns(void **state)
+static void poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_polls(void **state)
 {
 	struct bench_poll_timer timer;
 
 	(void)state;
 	bench_poll_timer_init(&timer, true);
 	bench_poll_timer_resume(&timer, 0);
-	assert_true(turn_ends(&timer, 0, 50000));
-	assert_true(turn_ends(&timer, 1, 50100));
+	assert_true(poll_ends(&timer, 0, 50000));
+	assert_true(poll_ends(&timer, 1, 50100));
 	assert_int_equal(timer.busy_ticks, 100);
 	bench_poll_timer_resume(&timer, 90000);
-	assert_true(turn_ends(&timer, 1, 90100));
+	assert_true(poll_ends(&timer, 1, 90100));
 	assert_int_equal(timer.busy_ticks, 200);
 }
 
@@ -339,7 +339,7 @@ int main(void)
 		cmocka_unit_test(poll_timer__one_idle_in_four_looks_and_each_busy_one),
 		cmocka_unit_test(poll_timer__idle_ones_before_a_busy_one_are_not_its_time),
 		cmocka_unit_test(
-			poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_turns),
+			poll_timer__each_looks_where_one_may_sleep_and_time_elsewhere_is_no_polls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,14 +56,14 @@ static void leave_behind(void)
 	static const uint8_t bytes[24];
 	static const struct weir_xdr_part parts[3] = {
 		{bytes, 8, 0}, {bytes + 8, 8, 1}, {bytes + 16, 8, 0}};
-	static uint32_t turn;
+	static uint32_t count;
 	uint32_t word;
 
-	if (turn++ % 2 == 0)
-		weir_xdr_in_init_parts(&in, parts, 1 + turn / 2 % 3);
-	for (uint32_t i = 0; i < turn % 5 && weir_xdr_get_u32(&in, &word) == 0; i++)
+	if (count++ % 2 == 0)
+		weir_xdr_in_init_parts(&in, parts, 1 + count / 2 % 3);
+	for (uint32_t i = 0; i < count % 5 && weir_xdr_get_u32(&in, &word) == 0; i++)
 		;
-	if (turn % 3 == 0)
+	if (count % 3 == 0)
 		while (weir_xdr_get_u32(&in, &word) == 0)
 			;
 }
