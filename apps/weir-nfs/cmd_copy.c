@@ -121,11 +121,11 @@ int cmd_cat(const struct nfs_options *options)
 }
 
 /*
- * Finds the target. If 'remote' is a directory, the target is the local name in it. Otherwise it is
- * 'remote' itself.
+ * Finds the destination. If 'remote' is a directory, the destination is the local name in it.
+ * Otherwise it is 'remote' itself.
  */
-static int find_target(struct session *session, const char *local, const char *remote,
-		       struct node *dir, char name[NAME_BYTES_MAX + 1])
+static int find_destination(struct session *session, const char *local, const char *remote,
+			    struct node *dir, char name[NAME_BYTES_MAX + 1])
 {
 	const char *slash = strrchr(local, '/');
 	struct path path, last;
@@ -139,7 +139,8 @@ static int find_target(struct session *session, const char *local, const char *r
 		*dir = node;
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", slash ? slash + 1 : local);
 		/*
-		 * "." and "..", "DIR/" and standard input have no name that the target could get.
+		 * "." and "..", "DIR/" and standard input have no name that the destination could
+		 * get.
 		 */
 		if (strcmp(local, "-") != 0 &&
 		    (name[0] == '\0' || name_is_safe(name, strlen(name))))
@@ -172,7 +173,7 @@ static int put(const struct nfs_options *options, struct transfer *transfer, con
 	}
 	if (strcmp(local, "-") != 0 && access(local, R_OK) != 0)
 		return local_complain(local, -errno);
-	status = find_target(transfer->session, local, remote, &dir, name);
+	status = find_destination(transfer->session, local, remote, &dir, name);
 	if (status != EXIT_OK)
 		return status;
 	if (strcmp(local, "-") == 0)

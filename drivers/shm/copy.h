@@ -43,12 +43,12 @@ static out_of_line maybe_unused void shm_copy_apart(uint8_t *to, const uint8_t *
 /*
  * Copies 'len' bytes. The two ranges must not overlap.
  *
- * A long copy is one string instruction in the C library. That instruction is slow if the target is
- * a little above the source in the low 12 bits of their addresses, as with blocks in pages of which
- * one follows a header. Its speed was measured as a hundredth for up to 16 bytes, and in hugepages
- * as a quarter for up to 128 bytes: compare 'weir-micro-memcpy --size 4096 --offset 8 --by memcpy'
- * with '--by shm'. Only in this case, the copy is made in pieces, for which the library uses vector
- * registers.
+ * A long copy is one string instruction in the C library. That instruction is slow if the
+ * destination is a little above the source in the low 12 bits of their addresses, as with blocks in
+ * pages of which one follows a header. Its speed was measured as a hundredth for up to 16 bytes,
+ * and in hugepages as a quarter for up to 128 bytes: compare 'weir-micro-memcpy --size 4096
+ * --offset 8 --by memcpy' with '--by shm'. Only in this case, the copy is made in pieces, for which
+ * the library uses vector registers.
  */
 static inline void shm_copy(void *dst, const void *src, size_t len)
 {

@@ -46,8 +46,8 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 					      fd_offset, &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
-	/* Memory that cannot be shared with another process can still be a local source or target.
-	 * Pools fail instead. */
+	/* Memory that cannot be shared with another process can still be a local source or
+	 * destination. Pools fail instead. */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "

@@ -216,8 +216,8 @@ static void write_results(struct rdma1_writer *w, const struct reduce_call_in *i
 	for (uint32_t i = 0; i < in->nresults && plan->use_write_list; i++) {
 		rdma1_write_chunk(w, in->results[i].nsegments);
 		for (uint32_t j = 0; j < in->results[i].nsegments; j++) {
-			const struct remote_buf *target = &in->results[i].segments[j];
-			const struct rdma1_segment seg = {target->rkey, target->len, target->raddr};
+			const struct remote_buf *remote = &in->results[i].segments[j];
+			const struct rdma1_segment seg = {remote->rkey, remote->len, remote->raddr};
 
 			rdma1_write_segment(w, &seg);
 		}

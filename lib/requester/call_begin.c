@@ -254,14 +254,14 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	result->max_bytes = max_bytes;
 	result->begin = call->op_at;
 	result->data = data;
-	result->target.len = 0;
+	result->remote.len = 0;
 	if (data) {
 		const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 
 		if (keys->rkey == 0 || max_bytes == 0 ||
 		    !mem_region_covers(region, data, max_bytes))
 			return keys->lkey != 0 && keys->rkey == 0 ? -EOPNOTSUPP : -EINVAL;
-		result->target = (struct remote_buf){
+		result->remote = (struct remote_buf){
 			.rkey = keys->rkey,
 			.len = max_bytes,
 			.raddr = keys->raddr + (uint64_t)((uint8_t *)data - region->base),

@@ -44,9 +44,9 @@ void call_plan_chunks(struct weir_call *call, uint32_t reduced, bool writes_resu
 	for (uint32_t i = 0; i < call->nresults && writes_results; i++) {
 		struct call_result *result = &call->results[i];
 
-		if (result->target.len > 0)
-			call_header_expose(call, result->data, result->target.len,
-					   result->target.rkey, FABRIC_REMOTE_WRITE,
-					   &result->target.rkey);
+		if (result->remote.len > 0)
+			call_header_expose(call, result->data, result->remote.len,
+					   result->remote.rkey, FABRIC_REMOTE_WRITE,
+					   &result->remote.rkey);
 	}
 }

@@ -13,7 +13,7 @@
 
 static inline bool offers_one(const struct weir_call *call)
 {
-	return call->nresults == 1 && call->results[0].target.len > 0;
+	return call->nresults == 1 && call->results[0].remote.len > 0;
 }
 
 /* Checks the returned Write list against the offered list. It must have as many chunks, with the
@@ -43,12 +43,12 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 		struct rdma1_segment seg;
 
 		item_bytes[i] = 0;
-		if (segments.left != (call->results[i].target.len > 0))
+		if (segments.left != (call->results[i].remote.len > 0))
 			return false;
 		while (rdma1_segments_next(&segments, &seg)) {
-			if (seg.handle != call->results[i].target.rkey ||
-			    seg.offset != call->results[i].target.raddr + item_bytes[i] ||
-			    seg.length > call->results[i].target.len - item_bytes[i])
+			if (seg.handle != call->results[i].remote.rkey ||
+			    seg.offset != call->results[i].remote.raddr + item_bytes[i] ||
+			    seg.length > call->results[i].remote.len - item_bytes[i])
 				return false;
 			item_bytes[i] += seg.length;
 		}
@@ -123,7 +123,7 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
 		return true;
 	rdma1_writes_begin(hdr, &chunks);
 	for (; rdma1_writes_next(&chunks, &segments); i++)
-		if (call->results[i].target.len == 0 && segments.left > 0)
+		if (call->results[i].remote.len == 0 && segments.left > 0)
 			return true;
 	return false;
 }
@@ -173,7 +173,7 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 {
 	uint32_t count;
 
-	if (item >= result->nitems || call->results[item].target.len == 0 ||
+	if (item >= result->nitems || call->results[item].remote.len == 0 ||
 	    result->item_bytes[item] == WEIR_ITEM_INLINE)
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);
 	if (weir_xdr_get_u32(result->results, &count) != 0 || count > max_bytes)

@@ -52,9 +52,9 @@ static inline void call_take_credits(struct requester *req, const struct weir_ca
 static inline bool call_is_one_offered(const struct weir_call *call,
 				       const struct rdma1_segment *seg)
 {
-	return seg->handle == call->results[0].target.rkey &&
-	       seg->offset == call->results[0].target.raddr &&
-	       seg->length <= call->results[0].target.len;
+	return seg->handle == call->results[0].remote.rkey &&
+	       seg->offset == call->results[0].remote.raddr &&
+	       seg->length <= call->results[0].remote.len;
 }
 
 #endif

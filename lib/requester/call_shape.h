@@ -34,7 +34,7 @@ static inline bool call_fits(const struct weir_call *call, const struct weir_con
 
 static inline bool call_writes_one(const struct weir_call *call)
 {
-	return call->nresults == 1 && call->results[0].target.len != 0 && call->may_reduce &&
+	return call->nresults == 1 && call->results[0].remote.len != 0 && call->may_reduce &&
 	       !call->window_bindings;
 }
 
@@ -65,13 +65,13 @@ static hot_inline bool call_has_shape(const struct weir_call *call, const struct
 
 static inline struct rdma1_segment call_chunk(const struct weir_call *call, enum shape shape)
 {
-	const struct remote_buf *target = &call->results[0].target;
+	const struct remote_buf *remote = &call->results[0].remote;
 	const struct piece *item = &call->pieces[1];
 
 	if (shape == SHAPE_INLINE)
 		return (struct rdma1_segment){0};
 	return shape == SHAPE_ONE_WRITE
-		       ? (struct rdma1_segment){target->rkey, target->len, target->raddr}
+		       ? (struct rdma1_segment){remote->rkey, remote->len, remote->raddr}
 		       : (struct rdma1_segment){item->rkey, item->len, item->raddr};
 }
 

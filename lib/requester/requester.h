@@ -135,7 +135,7 @@ struct window_binding {
 
 /* A DDP-eligible result that the call can accept. */
 struct call_result {
-	struct remote_buf target; /* len 0: it is requested inline */
+	struct remote_buf remote; /* len 0: it is requested inline */
 	void *data;
 	uint32_t max_bytes;
 	uint32_t begin; /* offset in the whole call of the operation that returns the result; 0:
@@ -327,7 +327,7 @@ static inline void call_list_results(const struct weir_call *call, struct reduce
 		const struct call_result *result = &call->results[i];
 
 		list[i] = (struct reduce_result){
-			&result->target, result->target.len > 0, result->max_bytes, result->begin,
+			&result->remote, result->remote.len > 0, result->max_bytes, result->begin,
 			result->begin < call->op_at ? call->op_ends[i] : 0};
 	}
 }

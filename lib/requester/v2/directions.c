@@ -167,7 +167,7 @@ static uint32_t count_targets(const struct call_directions *direct, uint32_t mos
 	uint32_t targets = rtr_buffer_targets(own), n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
-		uint32_t left = direct->call->results[i].target.len;
+		uint32_t left = direct->call->results[i].remote.len;
 
 		if (left > most)
 			left = most;
@@ -190,7 +190,7 @@ static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < direct->call->nresults; i++) {
-		if (direct->call->results[i].target.len == 0)
+		if (direct->call->results[i].remote.len == 0)
 			continue;
 		if (direct->call->results[i].max_bytes > most)
 			return false;
@@ -278,9 +278,9 @@ static bool is_worth_it(struct call_directions *direct)
 		request.bytes += direct->split.payload_bytes;
 	for (uint32_t i = 0; i < call->nresults; i++) {
 		bool is_placed =
-			direct->reduce.results_by == RTR_TBSN && call->results[i].target.len > 0;
+			direct->reduce.results_by == RTR_TBSN && call->results[i].remote.len > 0;
 
-		if (is_placed || !call->plan.use_write_list || call->results[i].target.len == 0)
+		if (is_placed || !call->plan.use_write_list || call->results[i].remote.len == 0)
 			reply.bytes += call->results[i].max_bytes;
 		reply.nchunks += is_placed;
 	}

@@ -35,7 +35,7 @@ static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which
 
 /* The part that the process changes: everything at random, or one part of valid messages while the
  * reader reads it. */
-enum target { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, TARGETS };
+enum area { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, AREAS };
 
 static const struct key_entry good = {.key = KEY,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
@@ -116,7 +116,7 @@ static void serve_socket(void)
 }
 
 /* Runs in the other process until it is killed. */
-static void run_scribbler(enum target target, uint32_t seed)
+static void run_scribbler(enum area area, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
 	struct ring_reader rx;
@@ -127,9 +127,9 @@ static void run_scribbler(enum target target, uint32_t seed)
 	ring_reader_init(&rx, second, RAW_RING_BYTES, 2048);
 	for (;; atomic_fetch_add(loops, 1)) {
 		serve_socket();
-		if (target != EVERYTHING && target != MUXES)
+		if (area != EVERYTHING && area != MUXES)
 			serve_ring(&rx, &xid);
-		switch (target) {
+		switch (area) {
 		case MESSAGES: /* after the first header, which stays unchanged */
 			raw_scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
 			break;
@@ -204,7 +204,7 @@ static void ask_for_theirs(void)
 }
 
 /* Starts a process that connects to the pair's responder and attacks it. */
-static pid_t attack(enum target target, uint32_t seed)
+static pid_t attack(enum area area, uint32_t seed)
 {
 	int opened = pair.server_opened;
 	pid_t pid;
@@ -222,7 +222,7 @@ static pid_t attack(enum target target, uint32_t seed)
 	atomic_store(loops, 0);
 	pid = fork();
 	if (pid == 0)
-		run_scribbler(target, seed);
+		run_scribbler(area, seed);
 	assert_true(pid > 0);
 	return pid;
 }
@@ -252,7 +252,7 @@ static uint32_t held(void)
 
 static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 {
-	uint32_t before, nclosed[TARGETS] = {0};
+	uint32_t before, nclosed[AREAS] = {0};
 
 	(void)state;
 	pair_start(&pair, NULL);
@@ -263,14 +263,14 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 		     -1, 0);
 	assert_ptr_not_equal(loops, MAP_FAILED);
 	ngiven = loops + 1;
-	/* Detection depends on chance. A target that was not detected gets more rounds. */
+	/* Detection depends on chance. An area that was not detected gets more rounds. */
 	for (uint32_t round = 0; round < 3 * ROUNDS; round++) {
 		int closed = pair.server_closed;
 		pid_t pid;
 
-		if (round >= ROUNDS && nclosed[round % TARGETS] > 0)
+		if (round >= ROUNDS && nclosed[round % AREAS] > 0)
 			continue;
-		pid = attack(round % TARGETS, round);
+		pid = attack(round % AREAS, round);
 
 		/* On a busy machine, the other process may make many rounds before this thread
 		 * reads again. */
@@ -280,7 +280,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 			call_honestly();
 			sched_yield();
 		}
-		nclosed[round % TARGETS] += pair.server_closed > closed;
+		nclosed[round % AREAS] += pair.server_closed > closed;
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		raw_fini(&raw);
@@ -292,8 +292,8 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 	}
 	assert_int_equal(atomic_load(ngiven), 0);
 	/* These were closed by the engine, and not because the process ended. */
-	for (uint32_t target = 0; target < TARGETS; target++)
-		print_message("target %u: closed in %u rounds\n", target, nclosed[target]);
+	for (uint32_t area = 0; area < AREAS; area++)
+		print_message("area %u: closed in %u rounds\n", area, nclosed[area]);
 	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 &&
 		    nclosed[MUXES] > 0);
 	pair_stop(&pair);
