@@ -60,7 +60,7 @@ void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 		LIST_INSERT_HEAD(&conn->kept, msg, held);
 		return;
 	}
-	conn->ep.engine->nrecvs_behind++;
+	conn->ep.engine->nrecvs_orphaned++;
 	conn->peer_account->receives.behind++;
 	for (uint32_t i = 0; i < conn->nrecvs; i++) {
 		if (conn->recvs[i] == msg) {
@@ -73,7 +73,7 @@ void conn_keep_message(struct weir_conn *conn, struct mem_buf *msg)
 void conn_put_kept(struct weir_engine *engine, struct engine_peer *account, struct mem_buf *msg)
 {
 	if (!engine->srq) {
-		engine->nrecvs_behind--;
+		engine->nrecvs_orphaned--;
 		account->receives.behind--;
 		mem_pool_put(msg);
 		return;
@@ -95,5 +95,5 @@ bool conn_share_may_join(const struct weir_engine *engine, const struct engine_p
 		return false;
 	if (engine->srq)
 		return credit_group_may_join(&engine->srq->credits, &account->receives);
-	return behind + engine->nrecvs_behind <= count || behind <= count / CREDIT_BEHIND_PART;
+	return behind + engine->nrecvs_orphaned <= count || behind <= count / CREDIT_BEHIND_PART;
 }

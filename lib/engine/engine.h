@@ -186,7 +186,7 @@ struct weir_engine {
 	bool blockers_rest;	/* these waiters block nobody at present */
 	uint32_t npending;	/* replies that are queued or posted */
 	/* Receives that are used by calls whose connection was freed. */
-	uint32_t nrecvs_behind;
+	uint32_t nrecvs_orphaned;
 	struct engine_waiter *waking; /* the waiter that is being called */
 	bool waits_again;	      /* the called waiter waits again */
 	bool reserve_turn;	      /* the called waiter may take a reserve buffer */

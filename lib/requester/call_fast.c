@@ -59,7 +59,7 @@ static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *con
 				   struct requester *req, enum shape shape)
 {
 	const uint8_t *msg = call->out.start - shape_header_bytes(shape);
-	uint32_t bytes = call_bytes_behind(call, shape_header_bytes(shape));
+	uint32_t bytes = call_message_bytes(call, shape_header_bytes(shape));
 	struct weir_engine *engine = conn->ep.engine;
 
 	if (unlikely(!call_encode_shape(call, conn, shape, 0)))

@@ -20,7 +20,7 @@
 #include "requester.h"
 #include "shape.h"
 
-static inline uint32_t call_bytes_behind(const struct weir_call *call, uint32_t header_bytes)
+static inline uint32_t call_message_bytes(const struct weir_call *call, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 }
@@ -28,7 +28,7 @@ static inline uint32_t call_bytes_behind(const struct weir_call *call, uint32_t 
 static inline bool call_fits(const struct weir_call *call, const struct weir_conn *conn,
 			     uint32_t header_bytes)
 {
-	return call_bytes_behind(call, header_bytes) <= conn->send_inline &&
+	return call_message_bytes(call, header_bytes) <= conn->send_inline &&
 	       header_bytes + call->reply_max_bytes <= conn->recv_inline;
 }
 

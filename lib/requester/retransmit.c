@@ -30,7 +30,7 @@ static uint64_t submitted_ns(const struct weir_call *call)
 	return call->is_cancelled ? 0 : call->deadline_ns - call->timeout_ns;
 }
 
-static void put_behind_older(struct requester *req, struct weir_call *call)
+static void insert_after_older(struct requester *req, struct weir_call *call)
 {
 	struct weir_call *other;
 
@@ -70,7 +70,7 @@ void call_requeue(struct weir_call *call)
 	call->sends_app_memory = false;
 	call->retransmits++; /* no overflow: the maximum of 'resends' is smaller */
 	note_stale(call);
-	put_behind_older(req, call);
+	insert_after_older(req, call);
 }
 
 void call_drop_header(struct weir_call *call)

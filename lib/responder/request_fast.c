@@ -105,7 +105,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 				   enum shape shape, bool is_short, bool grant_unchanged)
 {
 	uint32_t header_bytes = shape_header_bytes(shape);
-	uint32_t bytes = request_bytes_behind(req, header_bytes);
+	uint32_t bytes = request_message_bytes(req, header_bytes);
 	uint8_t *header = req->out.start - header_bytes;
 	uint32_t granted = fast_reply_grant(req, req->responder, conn, grant_unchanged);
 	struct rdma1_segment seg = request_chunk(req, shape);
@@ -147,7 +147,7 @@ static out_of_line void reply_one_write_regrant(struct weir_request *req, struct
 /* Sends a reply without chunks if the call had some or the grant changes. */
 static out_of_line void reply_inline(struct weir_request *req, struct weir_conn *conn)
 {
-	if (request_bytes_behind(req, RDMA1_HEADER_MIN) > conn->send_inline)
+	if (request_message_bytes(req, RDMA1_HEADER_MIN) > conn->send_inline)
 		request_reply(req, conn);
 	else if (grant_unchanged(req, req->responder, conn))
 		reply_shape(req, conn, SHAPE_INLINE, false, true);
@@ -189,7 +189,7 @@ void weir_request_reply(struct weir_request *req)
 	struct weir_conn *conn = responder->conn;
 
 	if (likely(request_can_reply_short(req) && can_reply_direct(req, conn) &&
-		   request_bytes_behind(req, RDMA1_HEADER_MIN) <= conn->send_inline &&
+		   request_message_bytes(req, RDMA1_HEADER_MIN) <= conn->send_inline &&
 		   grant_unchanged(req, responder, conn)))
 		reply_shape(req, conn, SHAPE_INLINE, true, true);
 	else

@@ -54,7 +54,7 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
  * which is contiguous. Returns false if the rest of the reply must be queued. */
 static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 {
-	uint32_t bytes = request_bytes_behind(req, req->header_bytes);
+	uint32_t bytes = request_message_bytes(req, req->header_bytes);
 
 	if (unlikely(conn->remote_invalidation))
 		return false; /* the Send may have to invalidate a key, too */

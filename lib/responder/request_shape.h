@@ -35,7 +35,7 @@ static inline uint32_t request_grant_of(struct weir_request *req, struct weir_co
 	return credit_grant(&req->responder->credits, req->hdr.credit);
 }
 
-static inline uint32_t request_bytes_behind(const struct weir_request *req, uint32_t header_bytes)
+static inline uint32_t request_message_bytes(const struct weir_request *req, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 }
@@ -56,7 +56,7 @@ static inline bool request_fills_chunk(const struct weir_request *req, const str
 
 	return req->npieces == 2 && item->kind == PIECE_ITEM && item->len > 0 &&
 	       weir_xdr_out_len(&req->out) == req->pieces[0].len &&
-	       request_bytes_behind(req, RDMA1_ONE_WRITE_SIZE + extra) <= conn->send_inline &&
+	       request_message_bytes(req, RDMA1_ONE_WRITE_SIZE + extra) <= conn->send_inline &&
 	       rdma1_is_one_write(&req->hdr, &seg) && item->len <= seg.length &&
 	       (req->rpc.cred.flavor == WEIR_RPC_AUTH_NONE ||
 		!rpc_auth_forbids_reduction(&req->rpc.cred));
@@ -110,7 +110,7 @@ static hot_inline bool request_plan_shape(struct weir_request *req, struct weir_
 					  uint32_t extra)
 {
 	if (request_has_no_chunks(req) &&
-	    request_bytes_behind(req, RDMA1_HEADER_MIN + extra) <= conn->send_inline)
+	    request_message_bytes(req, RDMA1_HEADER_MIN + extra) <= conn->send_inline)
 		request_lay_out_shape(req, conn, SHAPE_INLINE, extra);
 	else if (request_fills_chunk(req, conn, extra))
 		request_lay_out_shape(req, conn, SHAPE_ONE_WRITE, extra);

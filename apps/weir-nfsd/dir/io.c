@@ -406,7 +406,7 @@ static void on_transferred(struct dir_io *io)
  * Starts WRITEs that waited for others of the same file. Each one that starts here is counted,
  * waits elsewhere, or is refused, so the loop ends.
  */
-static void begin_behind(struct dir_fs *fs, struct dir_fd *file)
+static void begin_deferred(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct op *op;
 
@@ -434,7 +434,7 @@ static void on_cqe(struct dir_fs *fs, uint64_t data, int result)
 	}
 	on_transferred(io);
 	if (file) {
-		begin_behind(fs, file);
+		begin_deferred(fs, file);
 		dir_fd_put(fs, file);
 	}
 }

@@ -203,7 +203,7 @@ static void is_admitted_again(void)
 	assert_true(connects(other, &end));
 	weir_conn_close(end.conn);
 	poll_all(SETTLE);
-	assert_int_equal(pair.server->nrecvs_behind, 0);
+	assert_int_equal(pair.server->nrecvs_orphaned, 0);
 }
 
 static void left__calls_hold_part_of_the_shared_receives(void **state)
@@ -227,7 +227,7 @@ static void left__calls_hold_part_of_the_receives(void **state)
 	before = pair.server->recv_pool->in_use;
 	/* Half of the pool, within the calls of the latest connection. */
 	assert_in_range(leave_behind(), RECVS / 2 - CREDITS, RECVS / 2 + CREDITS);
-	assert_int_equal(pair.server->recv_pool->in_use, before + pair.server->nrecvs_behind);
+	assert_int_equal(pair.server->recv_pool->in_use, before + pair.server->nrecvs_orphaned);
 	others_go_on();
 	is_admitted_again();
 }
@@ -312,7 +312,7 @@ static void left__last_call_ends_while_another_is_released(void **state)
 	poll_all(SETTLE);
 	assert_int_equal(outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
-	assert_int_equal(pair.server->nrecvs_behind, 0);
+	assert_int_equal(pair.server->nrecvs_orphaned, 0);
 }
 
 /* The arguments of each call are read into a buffer, which the program holds. */
