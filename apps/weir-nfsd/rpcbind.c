@@ -155,7 +155,7 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
  * of the host can register any text. rpcinfo cannot name rdma and rdma6, which are not in the
  * system's table of netids.
  */
-static void say_kept(const struct rpcbind_entry *entry, const char *uaddr)
+static void log_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
 	char text[128];
 
@@ -179,7 +179,7 @@ static bool register_one(struct session *session, rpcblist *list, struct rpcbind
 	const char *uaddr = rpcbind_find_entry(list, entry);
 
 	if (uaddr && is_anothers(entry, uaddr)) {
-		say_kept(entry, uaddr);
+		log_kept(entry, uaddr);
 		return true;
 	}
 	if (uaddr)

@@ -230,7 +230,7 @@ static bool is_busy(const struct server *server)
 	return false;
 }
 
-static void say_what_hangs(const struct server *server)
+static void log_hanging(const struct server *server)
 {
 	for (uint32_t i = 0; i < server->exports.n; i++) {
 		const struct export *export = &server->exports.all[i];
@@ -257,7 +257,7 @@ static bool drain(struct server *server)
 
 	while (is_busy(server)) {
 		if (server_now_ns() >= end_ns) {
-			say_what_hangs(server);
+			log_hanging(server);
 			return false;
 		}
 		server_poll(server);

@@ -244,7 +244,7 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 
 /* Enters ACCEPTED and sends ACCEPT. The socket is watched before that, so that READY is read before
  * what the peer then sends on another socket. */
-static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
+static int send_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
 	int rc = shm_sock_watch(sock);
@@ -290,7 +290,7 @@ int shm_accept(struct fabric_dev *fdev, struct fabric_conn_req *sock,
 		rc = take_turn(dev, qp, sock);
 	if (rc == 0) {
 		prepare_accept(sock, qp, private_data, private_len, &msg);
-		rc = say_accept(sock, qp, &msg);
+		rc = send_accept(sock, qp, &msg);
 	}
 	if (rc != 0) {
 		shm_sock_release(sock);

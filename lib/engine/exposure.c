@@ -8,7 +8,7 @@
 #include "alloc.h"
 #include "log.h"
 
-static void say_pool(const struct weir_engine *engine)
+static void log_pool(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -21,7 +21,7 @@ static void say_pool(const struct weir_engine *engine)
 	    engine->ops->name);
 }
 
-static void say_auto(const struct weir_engine *engine)
+static void log_auto(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -62,9 +62,9 @@ int engine_exposure_choose(struct weir_engine *engine)
 	engine->uses_windows = policy == WEIR_EXPOSURE_WINDOW;
 	engine->revokes_access = engine->uses_windows && engine->dev->attr.revokes_access;
 	if (engine->profile.exposure == WEIR_EXPOSURE_POOL)
-		say_pool(engine);
+		log_pool(engine);
 	else if (!engine->uses_windows)
-		say_auto(engine);
+		log_auto(engine);
 	return domains_choose(engine);
 }
 

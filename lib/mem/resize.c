@@ -10,7 +10,7 @@
 
 #include "mem_log.h"
 
-static void say_limit(size_t len)
+static void log_limit(size_t len)
 {
 	struct rlimit limit = {0};
 
@@ -40,6 +40,6 @@ int mem_file_resize(int fd, size_t len)
 		(void)sigtimedwait(&xfsz, NULL, &now);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc == -EFBIG)
-		say_limit(len);
+		log_limit(len);
 	return rc;
 }

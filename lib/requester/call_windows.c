@@ -37,7 +37,7 @@ static uint32_t find_handles(const struct weir_call *call,
 }
 
 /* Writes the keys of the connection into the header. They are valid as long as the connection. */
-static void tell_keys(struct weir_call *call)
+static void write_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], *inv_handle;
@@ -60,7 +60,7 @@ void call_bind_windows(struct weir_call *call)
 	uint32_t n;
 
 	if (engine->own_domains) {
-		tell_keys(call);
+		write_keys(call);
 		return;
 	}
 	n = find_handles(call, handles, &inv_handle);

@@ -43,7 +43,7 @@ static uint32_t link_max(int root_fd)
 }
 
 /* Reports RLIMIT_FSIZE. FSINFO does not include it, because longer files can be read. */
-static void say_process_limit(const struct dir_fs *fs)
+static void log_process_limit(const struct dir_fs *fs)
 {
 	struct rlimit limit;
 
@@ -59,5 +59,5 @@ void dir_limits_find(struct dir_fs *fs)
 {
 	fs->file_max = file_max(fs->root_fd);
 	fs->link_max = link_max(fs->root_fd);
-	say_process_limit(fs);
+	log_process_limit(fs);
 }

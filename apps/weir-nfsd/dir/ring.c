@@ -73,13 +73,13 @@ static int limit_threads(struct dir_fs *fs)
  * Returns true if the kernel is too old for a registration, to which it answers -EINVAL. The
  * message is printed once, not for each export.
  */
-static bool is_unknown(int rc, bool *is_said, const char *consequence)
+static bool is_unknown(int rc, bool *is_logged, const char *consequence)
 {
 	if (rc != -EINVAL)
 		return false;
-	if (!*is_said)
+	if (!*is_logged)
 		fprintf(stderr, "weir-nfsd: %s\n", consequence);
-	*is_said = true;
+	*is_logged = true;
 	return true;
 }
 
@@ -120,10 +120,10 @@ static int make_restricted(struct io_uring *ring)
 
 static int make_ring(struct dir_fs *fs)
 {
-	static bool is_said;
+	static bool is_logged;
 	int rc = make_restricted(&fs->ring);
 
-	if (is_unknown(rc, &is_said,
+	if (is_unknown(rc, &is_logged,
 		       "this kernel can't restrict io_uring to the operations that exports need, "
 		       "so the sandbox does not cover io_uring. Use Linux 5.10 or later"))
 		rc = io_uring_queue_init(DIR_RING, &fs->ring, 0);
@@ -141,7 +141,7 @@ int dir_io_start(struct dir_fs *fs)
 
 int dir_ring_start(struct dir_fs *fs)
 {
-	static bool is_said;
+	static bool is_logged;
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct iovec memory;
 	int rc = make_ring(fs);
@@ -153,7 +153,7 @@ int dir_ring_start(struct dir_fs *fs)
 	rc = io_uring_register_buffers(&fs->ring, &memory, 1);
 	if (rc == 0)
 		rc = limit_threads(fs);
-	if (is_unknown(rc, &is_said,
+	if (is_unknown(rc, &is_logged,
 		       "this kernel can't set the number of io_uring's threads, so calls that hang "
 		       "may delay those of all exports. Use Linux 5.15 or later"))
 		rc = 0;

@@ -30,8 +30,8 @@ struct conn_v2 {
 	struct rdma2_properties peer; /* the peer's properties, or their defaults */
 	uint32_t xid;		      /* XID of the RDMA2_CONNPROP with which this side asks */
 	uint32_t granted;	      /* credits in the RDMA2_CONNPROP of the answer; 0: none */
-	bool has_told;		      /* this side's properties were sent */
-	bool was_told;		      /* the peer's properties have arrived */
+	bool has_sent_properties;     /* this side's properties were sent */
+	bool has_peer_properties;     /* the peer's properties have arrived */
 	bool has_no_properties;	      /* the peer speaks version 2, but has no properties */
 	bool is_late; /* version 1 is used because the peer did not answer in time */
 	bool is_off;  /* the peer is not asked after a reconnect, unless protocol = v2 */

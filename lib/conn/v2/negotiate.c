@@ -96,7 +96,8 @@ void conn_v2_reset(struct weir_conn *conn)
 
 	rdma2_properties_init(&v2->peer);
 	v2->granted = 0;
-	v2->has_told = v2->was_told = v2->has_no_properties = v2->is_late = false;
+	v2->has_sent_properties = v2->has_peer_properties = v2->has_no_properties = v2->is_late =
+		false;
 	v2->is_extension_refused = false;
 	v2->rtr_base = RTR_BASE_TABLE;
 	rtr_group_init(&v2->group);

@@ -90,8 +90,8 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 	if (has_targets)
 		rdma2_put_prop_buffer(&out, &conn->v2->mine);
 	rdma2_put_subset_first(&out, nprops); /* none of these properties changes */
-	conn->v2->has_told = send(conn, control, &out);
-	return conn->v2->has_told;
+	conn->v2->has_sent_properties = send(conn, control, &out);
+	return conn->v2->has_sent_properties;
 }
 
 /* If receives are shared, only replies grant more than the one credit that each connection has. */
@@ -123,14 +123,14 @@ static void on_connprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	struct conn_v2 *v2 = conn->v2;
 
-	if (v2->was_told) {
+	if (v2->has_peer_properties) {
 		conn->ep.engine->stats.dropped++; /* only the first one is valid */
 		return;
 	}
-	v2->was_told = true;
+	v2->has_peer_properties = true;
 	v2->has_no_properties = false;
 	rdma2_properties_start(&v2->peer, &hdr->set, &hdr->subset);
-	if (!v2->has_told)
+	if (!v2->has_sent_properties)
 		conn_send_connprop(conn, hdr->lists.xid, conn_first_grant(conn, hdr->lists.credit));
 }
 

@@ -404,9 +404,9 @@ static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_
  * synced before, as happens when nobody used it for three seconds. On so slow a machine the
  * verifier has reported the loss, and everything is repeated.
  */
-static void expect_told(const struct nfs3_fh *fh,
-			enum nfs3_status (*call)(const struct nfs3_fh *fh),
-			const struct nfs3_fh *other)
+static void expect_loss_reported(const struct nfs3_fh *fh,
+				 enum nfs3_status (*call)(const struct nfs3_fh *fh),
+				 const struct nfs3_fh *other)
 {
 	uint8_t verf[NFS3_VERF_BYTES];
 
@@ -436,10 +436,10 @@ static void verifier__changes_when_data_were_lost(void **state)
 	}
 	assert_int_equal(client_create(c, &root, "other", &other), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
-	expect_told(&fh, commit, &other);
+	expect_loss_reported(&fh, commit, &other);
 	/* A WRITE that must be stable. */
-	expect_told(&fh, write_for_good, &other);
-	expect_told(&fh, set_mode, &other);
+	expect_loss_reported(&fh, write_for_good, &other);
+	expect_loss_reported(&fh, set_mode, &other);
 	/* The close of an idle file reports the loss. */
 	lose_data(&fh, verf);
 	wait_until_closed();
