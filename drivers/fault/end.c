@@ -116,9 +116,9 @@ bool fault_has_left(const struct fabric_qp *fqp)
 	return qp->dev->ops->has_left && !qp->is_ended && qp->dev->ops->has_left(qp->inner);
 }
 
-bool fault_is_quiet(struct fabric_qp *fqp)
+bool fault_writes_have_ended(struct fabric_qp *fqp)
 {
 	struct fault_qp *qp = (struct fault_qp *)fqp;
 
-	return !qp->dev->ops->is_quiet || qp->dev->ops->is_quiet(qp->inner);
+	return !qp->dev->ops->writes_have_ended || qp->dev->ops->writes_have_ended(qp->inner);
 }

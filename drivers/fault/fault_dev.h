@@ -219,7 +219,7 @@ void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
 void fault_goodbye(struct fabric_qp *qp);
 bool fault_has_left(const struct fabric_qp *qp);
 void fault_disconnect(struct fabric_qp *qp);
-bool fault_is_quiet(struct fabric_qp *qp);
+bool fault_writes_have_ended(struct fabric_qp *qp);
 void fault_qp_destroy(struct fabric_qp *qp);
 void fault_event_drop(struct fault_dev *dev, uint32_t i); /* drops the i-th waiting event */
 /*

@@ -101,7 +101,7 @@ void shm_end(struct shm_qp *qp)
 	shm_wait_begin(qp);
 }
 
-bool shm_is_quiet(struct fabric_qp *fqp)
+bool shm_writes_have_ended(struct fabric_qp *fqp)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 	enum shm_wait wait;

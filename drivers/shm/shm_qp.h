@@ -322,9 +322,10 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 
 /* end.c */
 /* Enters ERROR. From then on, the peer may not begin to access memory by this queue pair.
- * shm_is_quiet() returns whether the RDMA Writes that the peer began earlier have ended. */
+ * shm_writes_have_ended() returns whether the RDMA Writes that the peer began earlier have ended.
+ */
 void shm_end(struct shm_qp *qp);
-bool shm_is_quiet(struct fabric_qp *qp);
+bool shm_writes_have_ended(struct fabric_qp *qp);
 void shm_goodbye(struct fabric_qp *qp);
 void shm_qp_destroy(struct fabric_qp *qp);
 void shm_disconnect(struct fabric_qp *qp);

@@ -18,7 +18,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define QUIET_LOOK_US 100
+#define WRITES_LOOK_US 100
 
 /* Ends the work requests of the batch, which will not be posted. */
 static void drop_batch(struct weir_conn *conn)
@@ -65,13 +65,13 @@ static bool disconnect_is_done(const struct weir_conn *conn)
 	if (conn->ops->goodbye && leaves_in_order(conn))
 		conn->ops->goodbye(conn->qp);
 	conn->ops->disconnect(conn->qp);
-	return !conn->ops->is_quiet || conn->ops->is_quiet(conn->qp);
+	return !conn->ops->writes_have_ended || conn->ops->writes_have_ended(conn->qp);
 }
 
 /* Waits until the peer has finished. The engine is being destroyed, so nothing else is delayed. All
  * of its connections are disconnected first: then the waiting times of the peers overlap instead of
  * adding up. */
-static void wait_quiet(const struct weir_conn *conn)
+static void wait_for_writes(const struct weir_conn *conn)
 {
 	struct engine_endpoint *ep;
 
@@ -79,7 +79,7 @@ static void wait_quiet(const struct weir_conn *conn)
 	if (ep->on_reap == conn_on_reap)
 		disconnect_is_done((const struct weir_conn *)ep);
 	while (!disconnect_is_done(conn))
-		usleep(QUIET_LOOK_US);
+		usleep(WRITES_LOOK_US);
 }
 
 void conn_on_reap(struct engine_endpoint *ep)
@@ -91,7 +91,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 			engine_reap_retry(ep);
 			return;
 		}
-		wait_quiet(conn);
+		wait_for_writes(conn);
 	}
 
 	/* In any other state, the connection is reaped because its engine is being destroyed. */

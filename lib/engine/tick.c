@@ -13,7 +13,7 @@
 #include "shared_recv.h"
 #include "wait_queue.h"
 
-#define QUIET_FEW    16u
+#define IDLE_FEW     16u
 #define TICKING_MOST 128u
 #define LATE_FEW     16u
 
@@ -30,8 +30,7 @@ static void tick_idle(struct weir_engine *engine)
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
 	struct engine_endpoint *ep = NULL;
 
-	for (uint32_t i = 0; i < QUIET_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle));
-	     i++) {
+	for (uint32_t i = 0; i < IDLE_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle)); i++) {
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
 		if (!ep->blockers.is_idle)

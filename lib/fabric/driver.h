@@ -214,7 +214,7 @@ struct fabric_ops {
 	 * progress. Until then, memory that the peer could name by this queue pair must not be used
 	 * for anything else. The result becomes true soon, whatever the peer does. NULL: these
 	 * writes have ended when disconnect() returns. */
-	bool (*is_quiet)(struct fabric_qp *qp);
+	bool (*writes_have_ended)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
 	/* With a protection domain per queue pair: returns the key that the peer of 'qp' must use
 	 * for the registration with this rkey. 0: the peer has no key for it. */

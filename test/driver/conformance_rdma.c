@@ -465,7 +465,7 @@ static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
 	conf_write(c, c->qp[0], 1, SIGNAL, local, c->b.mr.rkey, c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	c->ops->disconnect(c->qp[1]);
-	WAIT_FOR(c, !c->ops->is_quiet || c->ops->is_quiet(c->qp[1]));
+	WAIT_FOR(c, !c->ops->writes_have_ended || c->ops->writes_have_ended(c->qp[1]));
 	if (destroys)
 		conf_destroy(c, c->qp[1]);
 	conf_fill(c->b.mem, 4096, 2); /* new data of another user */

@@ -150,7 +150,7 @@ static bool read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t 
 	return inner && sim_read_direct(inner, local, rkey, raddr);
 }
 
-static void add_short_cuts(struct weir_engine *engine)
+static void add_direct_ops(struct weir_engine *engine)
 {
 	ops_now = *engine->dev->ops;
 	ops_now.send_direct = send_direct;
@@ -240,7 +240,7 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 	side->life++;
 	side->ncancelled = 0;
 	if (run->has_now)
-		add_short_cuts(side->engine);
+		add_direct_ops(side->engine);
 	rc = regions_create(side);
 	if (rc == 0 && !side->is_requester && !run->hands_over)
 		rc = listen(side);

@@ -13,7 +13,7 @@ PARTS = {
     'memory.c': 'mr_register mr_deregister mw_alloc mw_free',
     'listen.c': 'listen unlisten',
     'cm.c': 'connect accept reject cm_poll',
-    'end.c': 'goodbye has_left disconnect is_quiet qp_destroy',
+    'end.c': 'goodbye has_left disconnect writes_have_ended qp_destroy',
     'post.c': 'post_send',
     'poll.c': 'poll',
     'srq.c': 'post_recv srq_create srq_destroy srq_post_recv srq_post_again',

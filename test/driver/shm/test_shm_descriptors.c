@@ -565,11 +565,11 @@ static void disconnect__again_makes_no_system_call(void **state)
 	nshutdowns = 0;
 	for (uint32_t i = 0; i < 100; i++) {
 		b.ops->disconnect(b.qp);
-		assert_false(b.ops->is_quiet(b.qp));
+		assert_false(b.ops->writes_have_ended(b.qp));
 	}
 	assert_int_equal(nshutdowns, 1);
 	atomic_store(&raw.mark->busy, 0);
-	END_WAIT(&b, NULL, b.ops->is_quiet(b.qp));
+	END_WAIT(&b, NULL, b.ops->writes_have_ended(b.qp));
 	raw_fini(&raw);
 }
 

@@ -50,7 +50,7 @@ static void wait_quiet(void)
 {
 	uint64_t until = end_now_ns() + END_WAIT_NS;
 
-	while (!b.ops->is_quiet(b.qp)) {
+	while (!b.ops->writes_have_ended(b.qp)) {
 		assert_true(end_now_ns() < until);
 		usleep(50);
 	}
@@ -60,16 +60,16 @@ static void disconnect__tells_and_waits_for_a_write_under_way(void **state)
 {
 	(void)state;
 	atomic_store(&raw.mark->busy, KEY);
-	assert_false(b.ops->is_quiet(b.qp)); /* the connection has not even ended */
+	assert_false(b.ops->writes_have_ended(b.qp)); /* the connection has not even ended */
 	assert_int_equal(said()->is_over, 0);
 	b.ops->disconnect(b.qp);
 	assert_int_equal(said()->is_over, 1);
 	for (int i = 0; i < 100; i++)
-		assert_false(b.ops->is_quiet(b.qp));
+		assert_false(b.ops->writes_have_ended(b.qp));
 	atomic_store(&raw.mark->busy, 0);
 	wait_quiet();
 	atomic_store(&raw.mark->busy, KEY); /* another key is in use */
-	assert_true(b.ops->is_quiet(b.qp));
+	assert_true(b.ops->writes_have_ended(b.qp));
 	assert_int_equal(b.dev->stats.protocol_errors, 0);
 }
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "short_cuts.h"
+#include "direct_ops.h"
 
 #define VERS	   3u
 #define NPROCS	   3u
@@ -31,7 +31,7 @@ static int setup(void **state)
 	(void)state;
 	nopen = nclosed = 0;
 	pair_start(&pair, NULL);
-	short_cuts_add(&pair);
+	direct_ops_add(&pair);
 	return 0;
 }
 

@@ -7,8 +7,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "direct_ops.h"
 #include "raw.h"
-#include "short_cuts.h"
 
 #define SHORT_PAYLOAD 7u
 #define SHORT_WORDS   21u
@@ -30,7 +30,7 @@ static int setup(void **state)
 {
 	(void)state;
 	pair_start(&pair, NULL);
-	short_cuts_add(&pair);
+	direct_ops_add(&pair);
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	return 0;

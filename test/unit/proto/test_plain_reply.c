@@ -69,7 +69,7 @@ static void leave_behind(void)
 }
 
 /* Reads the reply like call_read_reply.c. */
-static struct seen by_the_short_cut(const uint8_t *msg, uint32_t len)
+static struct seen by_the_fast_path(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};
 
@@ -161,7 +161,7 @@ static struct seen by_the_decoders(const uint8_t *msg, uint32_t len)
 /* Returns true if both paths take the message as a plain reply. */
 static bool check_same(const uint8_t *msg, uint32_t len)
 {
-	const struct seen quick = by_the_short_cut(msg, len), full = by_the_decoders(msg, len);
+	const struct seen quick = by_the_fast_path(msg, len), full = by_the_decoders(msg, len);
 
 	assert_int_equal(quick.is_plain, full.is_plain);
 	assert_int_equal(quick.header_bytes, full.header_bytes);

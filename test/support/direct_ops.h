@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SHORT_CUTS_H
-#define SHORT_CUTS_H
+#ifndef DIRECT_OPS_H
+#define DIRECT_OPS_H
 
 /* Gives a pair over sim the direct operations of the driver contract (driver.h), which its own
  * driver lacks. Call it before the pair connects. If the driver has delivery upcalls, direct
@@ -12,7 +12,7 @@
 #include "pair.h"
 #include "sim.h"
 
-static inline void short_cuts_add(struct pair *pair)
+static inline void direct_ops_add(struct pair *pair)
 {
 	static struct fabric_ops ops;
 
