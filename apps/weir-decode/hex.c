@@ -57,7 +57,7 @@ static int complain(const struct reader *r, char *error, size_t error_size)
 	return -1;
 }
 
-static int take_digit(struct reader *r)
+static int parse_digit(struct reader *r)
 {
 	int value = digit_value(r->c);
 
@@ -67,15 +67,15 @@ static int take_digit(struct reader *r)
 }
 
 /* Reads two digits. 0x may precede the first ones of a word. Returns the byte, or -1. */
-static int take_byte(struct reader *r, bool starts_word)
+static int parse_byte(struct reader *r, bool starts_word)
 {
-	int high = take_digit(r), low;
+	int high = parse_digit(r), low;
 
 	if (starts_word && high == 0 && (r->c == 'x' || r->c == 'X')) {
 		advance(r);
-		high = take_digit(r);
+		high = parse_digit(r);
 	}
-	low = high < 0 ? -1 : take_digit(r);
+	low = high < 0 ? -1 : parse_digit(r);
 	return low < 0 ? -1 : high * 16 + low;
 }
 
@@ -88,7 +88,7 @@ int hex_read(FILE *from, uint8_t *buf, size_t size, size_t *len, char *error, si
 		bool starts_word = true;
 
 		do {
-			int byte = take_byte(&r, starts_word);
+			int byte = parse_byte(&r, starts_word);
 
 			if (byte < 0)
 				return complain(&r, error, error_size);

@@ -46,7 +46,7 @@ struct section {
 	char keys[EXPORT_KEYS][16];
 };
 
-static int take_key(struct section *section, const char *key, const char *value, const char *where)
+static int parse_key(struct section *section, const char *key, const char *value, const char *where)
 {
 	for (uint32_t i = 0; i < section->nkeys; i++)
 		if (strcmp(section->keys[i], key) == 0)
@@ -58,8 +58,8 @@ static int take_key(struct section *section, const char *key, const char *value,
 	return 0;
 }
 
-static int take_line(struct exports *exports, struct section *section, char *line,
-		     const char *where)
+static int parse_line(struct exports *exports, struct section *section, char *line,
+		      const char *where)
 {
 	size_t n = strlen(line);
 	char *equals;
@@ -82,7 +82,7 @@ static int take_line(struct exports *exports, struct section *section, char *lin
 	if (!section->export)
 		return bad_line(where, "expected [/NAME] before the first key");
 	*equals = '\0';
-	return take_key(section, trim(line), trim(equals + 1), where);
+	return parse_key(section, trim(line), trim(equals + 1), where);
 }
 
 /*
@@ -128,7 +128,7 @@ int export_file_load(struct exports *exports, const char *path)
 		if ((size_t)n != strlen(line))
 			rc = bad_line(where, "the line contains a NUL byte");
 		else
-			rc = take_line(exports, &section, trim(line), where);
+			rc = parse_line(exports, &section, trim(line), where);
 	}
 	if (rc == 0 && ferror(file))
 		rc = bad_line(path, "can't be read");

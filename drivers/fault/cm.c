@@ -132,7 +132,7 @@ static void lose_listeners(struct fault_dev *dev)
 	}
 }
 
-static void take_event(struct fault_dev *dev, const struct fabric_cm_event *event)
+static void handle_event(struct fault_dev *dev, const struct fabric_cm_event *event)
 {
 	struct fabric_listener *listener = event->listener_ctx;
 	struct fault_qp *qp = event->qp_ctx;
@@ -169,7 +169,7 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 		room = FAULT_REQUESTS_MAX - dev->nrequests;
 	room = room > 0 ? dev->ops->cm_poll(dev->inner, its, room) : 0;
 	for (uint32_t i = 0; i < room; i++)
-		take_event(dev, &its[i]);
+		handle_event(dev, &its[i]);
 	lose_listeners(dev);
 	fault_sync(dev);
 	for (uint32_t i = 0; i < dev->nevents && n < max;) {

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-static void take_send(struct fault_qp *qp, const struct fabric_wc *wc)
+static void handle_send(struct fault_qp *qp, const struct fabric_wc *wc)
 {
 	struct fault_swr *swr = fault_sq_at(qp, wc->wr_id);
 
@@ -27,7 +27,7 @@ static void take_send(struct fault_qp *qp, const struct fabric_wc *wc)
 	fault_sq_advance(qp);
 }
 
-static void take_recv(struct fault_qp *qp, const struct fabric_wc *wc)
+static void handle_recv(struct fault_qp *qp, const struct fabric_wc *wc)
 {
 	struct fabric_wc its = *wc;
 	bool is_fault = false;
@@ -50,7 +50,7 @@ static void take_recv(struct fault_qp *qp, const struct fabric_wc *wc)
 		fault_fail(qp);
 }
 
-static void take(struct fault_dev *dev, const struct fabric_wc *wc)
+static void handle_wc(struct fault_dev *dev, const struct fabric_wc *wc)
 {
 	struct fault_qp *qp = wc->qp_ctx;
 	int how;
@@ -60,9 +60,9 @@ static void take(struct fault_dev *dev, const struct fabric_wc *wc)
 		return;
 	}
 	if (wc->op == FABRIC_RECV)
-		take_recv(qp, wc);
+		handle_recv(qp, wc);
 	else
-		take_send(qp, wc);
+		handle_send(qp, wc);
 	if (wc->status == FABRIC_OK && qp->is_up && !qp->is_ended &&
 	    fault_fires(dev, FAULT_DROP, &how))
 		fault_break(qp, ECONNRESET);
@@ -138,7 +138,7 @@ uint32_t fault_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 
 	dev->polls++;
 	for (uint32_t i = 0; i < n; i++)
-		take(dev, &its[i]);
+		handle_wc(dev, &its[i]);
 	fault_sync(dev);
 	reorder(dev);
 	while (delivered < max && dev->ncq > 0 && deliver_first(dev))

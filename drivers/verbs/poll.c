@@ -67,7 +67,7 @@ static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 }
 
 /* Handles the completion of a shared receive. Returns the number of completions for the user. */
-static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	struct verbs_qp *qp;
 	uint64_t wr_id;
@@ -91,7 +91,7 @@ static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, str
  * Handles one completion of the device. Returns the number of completions for the user, which is 0
  * when the queue pair is destroyed.
  */
-static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	uint32_t id = (uint32_t)(raw->wr_id >> 32);
 	struct verbs_qp *qp = dev->table[id & dev->table_mask];
@@ -100,7 +100,7 @@ static uint32_t take(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	uint32_t ahead;
 
 	if (unlikely(!qp || qp->id != id))
-		return id == 0 ? take_shared(dev, raw, wc) : 0;
+		return id == 0 ? handle_shared(dev, raw, wc) : 0;
 	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (unlikely(ahead >= queue->posted - queue->retired))
@@ -131,7 +131,7 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 	int got = ibv_poll_cq(cq->ibv, (int)want, raw);
 
 	for (int i = 0; i < got; i++)
-		n += take(dev, &raw[i], &wcs[n]);
+		n += handle_wc(dev, &raw[i], &wcs[n]);
 	cq->is_empty = got >= 0 && (uint32_t)got < want;
 	if (unlikely(cq->stale > 0) && cq->is_empty) {
 		cq->used -= cq->stale;

@@ -68,7 +68,7 @@ static void encode_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRI
 	cm_private_encode(&mine, buf);
 }
 
-static void take_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
+static void decode_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
 {
 	cm_private_decode(data, len, &conn->theirs);
 	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;
@@ -79,7 +79,7 @@ void conn_set_peer(struct weir_conn *conn, const struct fabric_cm_event *event)
 {
 	set_identity(conn, event);
 	if (event->private_len > 0)
-		take_private_data(conn, event->private_data, event->private_len);
+		decode_private_data(conn, event->private_data, event->private_len);
 }
 
 int conn_connect(struct weir_conn *conn, const char *addr)
@@ -111,7 +111,7 @@ int conn_accept(struct weir_conn *conn, struct fabric_conn_req *req,
 
 	memcpy(conn->peer, event->peer.address, sizeof(conn->peer));
 	set_identity(conn, event);
-	take_private_data(conn, event->private_data, event->private_len);
+	decode_private_data(conn, event->private_data, event->private_len);
 	qp_attr(conn, &attr);
 	encode_private_data(conn, private_data);
 	rc = conn->ops->accept(conn->ep.engine->dev, req, &attr, private_data, sizeof(private_data),

@@ -232,8 +232,8 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
 }
 
-static int take_values(const struct load *load, struct rte_cfgfile *cfg,
-		       struct weir_profile *profile)
+static int parse_values(const struct load *load, struct rte_cfgfile *cfg,
+			struct weir_profile *profile)
 {
 	const struct profile_key *key;
 	char why[192];
@@ -274,7 +274,7 @@ static int load_file(struct load *load, FILE *file, struct weir_profile *profile
 	if (!cfg)
 		return fail(load, 0, "can't be read");
 	weir_profile_defaults(&loaded);
-	rc = take_values(load, cfg, &loaded);
+	rc = parse_values(load, cfg, &loaded);
 	rte_cfgfile_close(cfg);
 	if (rc == 0)
 		*profile = loaded;

@@ -180,7 +180,7 @@ static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_d
 }
 
 /* Fills in *hdr as rdma1_decode() does for a message for which rdma1_is_short() is true. */
-static inline void rdma1_take_short(const uint8_t *msg, struct rdma1_header *hdr)
+static inline void rdma1_decode_short(const uint8_t *msg, struct rdma1_header *hdr)
 {
 	hdr->xid = wire_get_u32(msg);
 	hdr->vers = RDMA1_VERSION;
@@ -227,15 +227,15 @@ static inline struct rdma1_segment rdma1_segment_at(const uint8_t *at)
 }
 
 /* Returns the segment of a message for which rdma1_is_one_write_msg() is true. */
-static inline struct rdma1_segment rdma1_take_one_write(const uint8_t *msg)
+static inline struct rdma1_segment rdma1_decode_one_write(const uint8_t *msg)
 {
 	return rdma1_segment_at(msg + 28);
 }
 
 /* Fills in *hdr as rdma1_decode() does for a message for which rdma1_is_one_write_msg() is true. */
-static inline void rdma1_take_one_write_msg(const uint8_t *msg, struct rdma1_header *hdr)
+static inline void rdma1_decode_one_write_msg(const uint8_t *msg, struct rdma1_header *hdr)
 {
-	rdma1_take_short(msg, hdr);
+	rdma1_decode_short(msg, hdr);
 	hdr->header_bytes = RDMA1_ONE_WRITE_SIZE;
 	hdr->nwrite_chunks = 1;
 	hdr->write_bytes = wire_get_u32(msg + 32);
@@ -271,7 +271,7 @@ static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 {
 	if (!rdma1_is_short(msg, len, direction))
 		return rdma1_decode_chunked(msg, len, direction, limits, hdr, reason);
-	rdma1_take_short(msg, hdr);
+	rdma1_decode_short(msg, hdr);
 	*reason = RDMA1_R_NONE;
 	return RDMA1_V_OK;
 }

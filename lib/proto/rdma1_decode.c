@@ -424,7 +424,7 @@ static inline bool is_one_read_message(const uint8_t *msg, uint32_t len,
 static enum rdma1_verdict decode_one_read(const uint8_t *msg, struct rdma1_header *hdr,
 					  enum rdma1_reason *reason)
 {
-	rdma1_take_short(msg, hdr);
+	rdma1_decode_short(msg, hdr);
 	hdr->header_bytes = RDMA1_ONE_READ_SIZE;
 	hdr->nread_segments = 1;
 	hdr->nread_chunks = 1;
@@ -443,7 +443,7 @@ out_of_line enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t
 	bool has_reads = len >= RDMA1_HEADER_MIN && wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0;
 
 	if (!has_reads && rdma1_is_one_write_msg(msg, len, direction, limits)) {
-		rdma1_take_one_write_msg(msg, hdr);
+		rdma1_decode_one_write_msg(msg, hdr);
 		*reason = RDMA1_R_NONE;
 		return RDMA1_V_OK;
 	}

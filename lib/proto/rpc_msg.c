@@ -101,7 +101,7 @@ int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	if (!rpc_is_plain_call(in))
 		return decode_call(in, hdr);
-	rpc_take_plain_call(in, hdr);
+	rpc_decode_plain_call(in, hdr);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_REPLY_HEADER_MIN ||
 	    !rpc_is_plain_reply(in->p))
 		return decode_reply(in, hdr);
-	rpc_take_plain_reply(in, hdr);
+	rpc_decode_plain_reply(in, hdr);
 	return 0;
 }
 

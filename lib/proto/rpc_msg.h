@@ -37,7 +37,7 @@ static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
 		wire_raw_u64(in->p + 24) | wire_raw_u64(in->p + 32)) == 0;
 }
 
-static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+static inline void rpc_decode_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	hdr->xid = wire_get_u32(in->p);
 	hdr->rpcvers = WEIR_RPC_VERSION;
@@ -76,7 +76,7 @@ static inline bool rpc_is_plain_reply(const uint8_t *at)
 		wire_raw_u64(at + 12) | wire_raw_u32(at + 20)) == 0;
 }
 
-static inline void rpc_take_plain_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
+static inline void rpc_decode_plain_reply(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
 	*hdr = (struct weir_rpc_reply_header){.xid = wire_get_u32(in->p), .verf.body = in->p + 20};
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;

@@ -148,7 +148,7 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 	struct weir_call *call;
 	struct mem_buf *args;
 
-	if (unlikely(conn->state != CONN_OPEN) && !conn_takes_calls(conn)) {
+	if (unlikely(conn->state != CONN_OPEN) && !conn_accepts_calls(conn)) {
 		errno = ENOTCONN;
 		return NULL;
 	}

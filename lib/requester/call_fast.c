@@ -125,7 +125,7 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	    !call_expects(call, has_chunk ? EXPECTED_REPLY_ONE_WRITE : EXPECTED_REPLY_INLINE))
 		return false;
 	if (has_chunk) {
-		struct rdma1_segment seg = rdma1_take_one_write(msg);
+		struct rdma1_segment seg = rdma1_decode_one_write(msg);
 
 		if (!call_is_one_offered(call, &seg))
 			return false;
@@ -266,7 +266,7 @@ static out_of_line struct weir_call *again_otherwise(struct weir_call *call, str
 		errno = EINVAL;
 		return NULL;
 	}
-	if (!conn_takes_calls(conn)) {
+	if (!conn_accepts_calls(conn)) {
 		errno = ENOTCONN;
 		return NULL;
 	}

@@ -200,8 +200,8 @@ void weir_request_reply(struct weir_request *req)
 
 /* Takes a call that matches the previous call of its request object, as request_receive() would do.
  * Returns false if the procedure does not exist; the call was then answered. */
-static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
-					  const uint8_t *msg, uint32_t len, enum shape shape)
+static hot_inline bool accept_call_of_shape(struct weir_request *req, struct weir_conn *conn,
+					    const uint8_t *msg, uint32_t len, enum shape shape)
 {
 	const uint8_t *call = msg + shape_header_bytes(shape);
 	uint32_t proc = wire_get_u32(call + 20);
@@ -239,7 +239,7 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 
 	if (!shape_match_call(msg, len, shape, &conn->ep.engine->limits, req->template.prog_vers))
 		return false;
-	if (take_call_of_shape(req, conn, msg, len, shape)) {
+	if (accept_call_of_shape(req, conn, msg, len, shape)) {
 		req->state = REQUEST_HANDLING;
 		program->handle(req, program->arg);
 	}
@@ -257,7 +257,7 @@ static out_of_line bool receive_one_read(struct weir_request *req, struct weir_c
 		return false;
 	req->hdr.reads = msg + RDMA1_FIXED_SIZE;
 	req->hdr.read_bytes = seg.target.length;
-	if (take_call_of_shape(req, conn, msg, len, SHAPE_ONE_READ))
+	if (accept_call_of_shape(req, conn, msg, len, SHAPE_ONE_READ))
 		request_pull_repeat(req, &seg);
 	return true;
 }

@@ -33,7 +33,7 @@ static out_of_line enum request_next judge_chunked(struct weir_request *req,
 	if (req->msg_bytes < RDMA1_HEADER_MIN || wire_raw_u32(msg + RDMA1_FIXED_SIZE) != 0 ||
 	    !rdma1_is_one_write_msg(msg, req->msg_bytes, RDMA1_CALL, &engine->limits))
 		return judge_listed(req, engine);
-	rdma1_take_one_write_msg(msg, &req->hdr);
+	rdma1_decode_one_write_msg(msg, &req->hdr);
 	req->flags.can_reply_fast = true;
 	return REQUEST_SHAPED;
 }
@@ -44,7 +44,7 @@ enum request_next request_judge(struct weir_request *req)
 
 	if (unlikely(!rdma1_is_short(msg, req->msg_bytes, RDMA1_CALL)))
 		return judge_chunked(req, req->responder->engine);
-	rdma1_take_short(msg, &req->hdr);
+	rdma1_decode_short(msg, &req->hdr);
 	req->flags = (struct request_flags){.can_reply_fast = true, .is_short = true};
 	return REQUEST_SHAPED;
 }

@@ -65,7 +65,7 @@ enum request_next request_find_program(struct weir_request *req, struct weir_xdr
 {
 	if (unlikely(!rpc_is_plain_call(in)))
 		return find_other(req, in);
-	rpc_take_plain_call(in, &req->rpc);
+	rpc_decode_plain_call(in, &req->rpc);
 	return find_program(req);
 }
 
@@ -83,6 +83,6 @@ enum request_next request_find_inline(struct weir_request *req, bool *is_shaped)
 	if (unlikely(!rpc_is_plain_call(&req->args)))
 		return find_unshaped(req, is_shaped);
 	req->template.prog_vers = rpc_prog_vers(req->args.p);
-	rpc_take_plain_call(&req->args, &req->rpc);
+	rpc_decode_plain_call(&req->args, &req->rpc);
 	return find_program(req);
 }

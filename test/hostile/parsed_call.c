@@ -100,8 +100,8 @@ static void end(struct stream *s)
 
 /* ---- RDMA2_MSG and RDMA2_NOMSG, and those of version 1 ---- */
 
-static bool take_lists(struct hostile *h, struct parsed_call *parsed_call,
-		       const struct rdma1_header *hdr, const struct peer_message *message)
+static bool parse_lists(struct hostile *h, struct parsed_call *parsed_call,
+			const struct rdma1_header *hdr, const struct peer_message *message)
 {
 	struct stream s = {h, parsed_call, message->bytes + hdr->header_bytes,
 			   message->len - hdr->header_bytes, false};
@@ -141,7 +141,7 @@ static void add_placed(struct stream *s, const struct rtr_item *item, const stru
 		add(s, parsing->parts[piece.transmission].message.bytes + piece.at, piece.len);
 }
 
-static void take_directions(struct parsed_call *parsed_call, const struct rtr_header *rtr)
+static void parse_directions(struct parsed_call *parsed_call, const struct rtr_header *rtr)
 {
 	struct rtr_rsditem item;
 	struct rtr_iter sets;
@@ -187,7 +187,7 @@ static uint32_t join_payload(const struct parsing *parsing, uint8_t *payload)
 }
 
 /* Takes a call that has arrived in full. */
-static enum came take_whole(struct hostile *h, struct parsing *parsing, char detail[48])
+static enum came parse_whole(struct hostile *h, struct parsing *parsing, char detail[48])
 {
 	static uint8_t payload[RTR_TRANSMISSIONS_MAX * PEER_RECV_BYTES];
 	struct rtr_received received[RTR_TRANSMISSIONS_MAX];
@@ -229,7 +229,7 @@ static enum came take_whole(struct hostile *h, struct parsing *parsing, char det
 		add_padding(&s);
 	}
 	end(&s);
-	take_directions(parsed_call, &rtr);
+	parse_directions(parsed_call, &rtr);
 	return s.has_failed ? unsound(detail, "items that make no message") : CAME_CALL;
 }
 
@@ -258,7 +258,7 @@ static uint32_t get(struct weir_xdr_in *in)
 }
 
 /* Takes the data that the call brings. */
-static bool take_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
+static bool parse_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	const void *data;
 
@@ -269,19 +269,19 @@ static bool take_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 }
 
 /* Takes the data of a WRITE, which must be those that its seed determines. */
-static bool take_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
+static bool parse_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	uint64_t seed = 0;
 	bool is_known;
 
 	(void)weir_xdr_get_u64(in, &seed);
 	is_known = get(in);
-	return take_data(parsed_call, in) &&
+	return parse_data(parsed_call, in) &&
 	       (!is_known ||
 		bench_pattern_matches(parsed_call->answer, seed, parsed_call->answer_bytes));
 }
 
-static bool take_read(struct parsed_call *parsed_call, struct weir_xdr_in *in)
+static bool parse_read(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	uint64_t offset = 0;
 
@@ -293,7 +293,7 @@ static bool take_read(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 	return true;
 }
 
-static enum came take_rpc(struct parsed_call *parsed_call, char detail[48])
+static enum came parse_rpc(struct parsed_call *parsed_call, char detail[48])
 {
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in in;
@@ -306,13 +306,13 @@ static enum came take_rpc(struct parsed_call *parsed_call, char detail[48])
 	parsed_call->answer_bytes = 0;
 	switch (rpc.proc) {
 	case BENCH_ECHO:
-		is_good = take_data(parsed_call, &in);
+		is_good = parse_data(parsed_call, &in);
 		break;
 	case BENCH_READ:
-		is_good = take_read(parsed_call, &in);
+		is_good = parse_read(parsed_call, &in);
 		break;
 	case BENCH_WRITE:
-		is_good = take_write(parsed_call, &in);
+		is_good = parse_write(parsed_call, &in);
 		break;
 	default:
 		return CAME_CALL;
@@ -324,8 +324,8 @@ static enum came take_rpc(struct parsed_call *parsed_call, char detail[48])
 
 /* ---- messages ---- */
 
-static enum came take_v1(struct hostile *h, struct parsed_call *parsed_call,
-			 const struct peer_message *message, char detail[48])
+static enum came parse_v1(struct hostile *h, struct parsed_call *parsed_call,
+			  const struct peer_message *message, char detail[48])
 {
 	struct rdma1_header hdr;
 	enum rdma1_reason reason;
@@ -337,14 +337,14 @@ static enum came take_v1(struct hostile *h, struct parsed_call *parsed_call,
 	parsed_call->base = parsed_call->rpc_bytes = parsed_call->ndirections = parsed_call->count =
 		parsed_call->reply_count = 0;
 	parsed_call->xid = hdr.xid;
-	if (!take_lists(h, parsed_call, &hdr, message))
+	if (!parse_lists(h, parsed_call, &hdr, message))
 		return unsound(detail, "chunks that make no message");
-	return take_rpc(parsed_call, detail);
+	return parse_rpc(parsed_call, detail);
 }
 
-static enum came take_operation(struct hostile *h, struct parsing *parsing,
-				const struct rdma2_header *hdr, const struct peer_message *message,
-				char detail[48])
+static enum came parse_operation(struct hostile *h, struct parsing *parsing,
+				 const struct rdma2_header *hdr, const struct peer_message *message,
+				 char detail[48])
 {
 	static const char *const names[] = {"",	      "BADHMT", "BADOMT",  "BADCONT", "BADSEQ",
 					    "BADXID", "BADOFF", "BADTBSN", "BADPL"};
@@ -370,13 +370,13 @@ static enum came take_operation(struct hostile *h, struct parsing *parsing,
 	if (step.has_report)
 		return unsound(detail, names[step.report.err]);
 	keep_part(parsing, &rtr, message);
-	if (step.take != RTR_TAKE_LAST)
+	if (step.action != RTR_ACTION_LAST)
 		return CAME_PART;
-	came = take_whole(h, parsing, detail);
-	return came == CAME_CALL ? take_rpc(parsing->parsed_call, detail) : came;
+	came = parse_whole(h, parsing, detail);
+	return came == CAME_CALL ? parse_rpc(parsing->parsed_call, detail) : came;
 }
 
-static enum came take_error(const struct rdma2_header *hdr, char detail[48])
+static enum came parse_error(const struct rdma2_header *hdr, char detail[48])
 {
 	static const char *const names[] = {
 		"", "VERS", "BAD_XDR", "REPLY_RESOURCE", "INVAL_PROC", "INVAL_OPTION", "SYSTEM"};
@@ -385,16 +385,17 @@ static enum came take_error(const struct rdma2_header *hdr, char detail[48])
 	return CAME_ERROR;
 }
 
-static enum came take_v2(struct hostile *h, struct parsing *parsing, const struct rdma2_header *hdr,
-			 const struct peer_message *message, char detail[48])
+static enum came parse_v2(struct hostile *h, struct parsing *parsing,
+			  const struct rdma2_header *hdr, const struct peer_message *message,
+			  char detail[48])
 {
 	struct parsed_call *parsed_call = parsing->parsed_call;
 
 	switch (hdr->lists.proc) {
 	case RDMA2_ERROR:
-		return take_error(hdr, detail);
+		return parse_error(hdr, detail);
 	case RDMA2_OPTIONAL:
-		return take_operation(h, parsing, hdr, message, detail);
+		return parse_operation(h, parsing, hdr, message, detail);
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
 		if (hdr->direction != RDMA1_CALL)
@@ -403,9 +404,9 @@ static enum came take_v2(struct hostile *h, struct parsing *parsing, const struc
 		parsed_call->base = parsed_call->rpc_bytes = parsed_call->ndirections =
 			parsed_call->count = parsed_call->reply_count = 0;
 		parsed_call->xid = hdr->lists.xid;
-		if (!take_lists(h, parsed_call, &hdr->lists, message))
+		if (!parse_lists(h, parsed_call, &hdr->lists, message))
 			return unsound(detail, "chunks that make no message");
-		return take_rpc(parsed_call, detail);
+		return parse_rpc(parsed_call, detail);
 	default:
 		parsing->xid = hdr->lists.xid;
 		snprintf(detail, 48, "%s",
@@ -423,7 +424,7 @@ enum came parsing_take(struct hostile *h, struct parsing *parsing,
 	/* ERR_VERS has the version of the message that it answers. */
 	if (message->len >= 16 && wire_get_u32(message->bytes + 4) == RDMA1_VERSION &&
 	    wire_get_u32(message->bytes + 12) != RDMA2_ERROR)
-		return take_v1(h, parsing->parsed_call, message, detail);
+		return parse_v1(h, parsing->parsed_call, message, detail);
 	if (rdma2_decode(message->bytes, message->len, &judge_no_limits, &hdr, &reason) !=
 	    RDMA2_V_OK)
 		return unsound(detail, rdma2_reason_name(reason));
@@ -431,5 +432,5 @@ enum came parsing_take(struct hostile *h, struct parsing *parsing,
 		return unsound(detail, "a request for no credits");
 	if (message->len > parsing->told.send_bytes_max)
 		return unsound(detail, "a message longer than the receive");
-	return take_v2(h, parsing, &hdr, message, detail);
+	return parse_v2(h, parsing, &hdr, message, detail);
 }

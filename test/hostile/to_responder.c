@@ -324,7 +324,7 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 
 /* Reads the handle from the results of CREATE (RFC 1813 section 3.3.8), after the status and the
  * word that says that the handle is present. */
-static int take_handle(struct hostile *h, const struct peer_message *answer)
+static int parse_handle(struct hostile *h, const struct peer_message *answer)
 {
 	const uint32_t at = (h->is_v2 ? 36 : 28) + 24 + 8;
 	uint32_t len;
@@ -359,7 +359,7 @@ int to_responder_prepare(struct hostile *h)
 	if (is_ready && h->parse.program->create)
 		is_ready = call(h, h->is_v2 ? HEAD_V2 "none create" : HEAD "none create",
 				&answer) == GOT_REPLY &&
-			   take_handle(h, &answer) == 0 &&
+			   parse_handle(h, &answer) == 0 &&
 			   call(h, h->is_v2 ? HEAD_V2 FILL : HEAD FILL, &answer) == GOT_REPLY;
 	peer_disconnect(&h->peer);
 	if (is_ready)

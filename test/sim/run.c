@@ -155,7 +155,7 @@ static void connect_or_call(struct wsim_run *run, struct wsim_link *link)
 		return;
 	}
 	/* Calls of a connection that reconnects wait. */
-	while (link->conn && (link->is_open || conn_takes_calls(link->conn)) && burst-- > 0)
+	while (link->conn && (link->is_open || conn_accepts_calls(link->conn)) && burst-- > 0)
 		wsim_call_make(link, false);
 }
 

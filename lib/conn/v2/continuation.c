@@ -58,9 +58,9 @@ void conn_group_receive(struct weir_conn *conn, const struct rdma2_header *hdr,
 	uint32_t base = conn->v2->group.opttype < RTR_BASE_TABLE ? RTR_BASE_XDR : RTR_BASE_TABLE;
 
 	rtr_group_receive(&conn->v2->group, hdr, rtr, count_max, step);
-	if (step->take == RTR_TAKE_FIRST)
+	if (step->action == RTR_ACTION_FIRST)
 		conn->v2->group_since_ns = engine->now_ns;
-	engine->stats.groups_received += step->take == RTR_TAKE_LAST && rtr->op == RTR_XMTCONT;
+	engine->stats.groups_received += step->action == RTR_ACTION_LAST && rtr->op == RTR_XMTCONT;
 	engine->stats.groups_broken += step->drops_group;
 	if (step->has_report)
 		(void)conn_send_report(conn, &step->report, rtr ? rtr->base : base, credit);

@@ -94,9 +94,9 @@ static void receive_first(struct rtr_group *group, const struct rdma2_header *hd
 		.payload_bytes = is_good ? rtr->pslen : 0,
 	};
 	if (!is_good)
-		step->take = RTR_TAKE_DISCARD;
+		step->action = RTR_ACTION_DISCARD;
 	else
-		step->take = group->is_open ? RTR_TAKE_FIRST : RTR_TAKE_LAST;
+		step->action = group->is_open ? RTR_ACTION_FIRST : RTR_ACTION_LAST;
 }
 
 /* ---- continuations ---- */
@@ -124,14 +124,14 @@ static void receive_next(struct rtr_group *group, const struct rdma2_header *hdr
 			 const struct rtr_header *rtr, struct rtr_step *step)
 {
 	if (!check_next(group, hdr, rtr, step)) {
-		step->take = RTR_TAKE_DISCARD;
+		step->action = RTR_ACTION_DISCARD;
 		fail_open(group, step);
 		return;
 	}
 	group->payload_bytes += rtr->pslen;
 	group->next++;
 	group->is_open = group->next < group->count;
-	step->take = group->is_open ? RTR_TAKE_NEXT : RTR_TAKE_LAST;
+	step->action = group->is_open ? RTR_ACTION_NEXT : RTR_ACTION_LAST;
 }
 
 /* Processes a continuation without an open group. It may belong to the rest of a failed group, or
@@ -139,7 +139,7 @@ static void receive_next(struct rtr_group *group, const struct rdma2_header *hdr
 static void receive_stray(const struct rtr_group *group, const struct rdma2_header *hdr,
 			  const struct rtr_header *rtr, struct rtr_step *step)
 {
-	step->take = RTR_TAKE_DISCARD;
+	step->action = RTR_ACTION_DISCARD;
 	if (!group->has_failed || rtr->xid != group->xid || rtr->direction != group->direction)
 		set_bad(step, hdr, rtr->xnum, RTR_BADCONT);
 }
@@ -182,7 +182,7 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
 	bool is_cont = rtr && rtr->op == RTR_XMTCONT;
 	struct rtr_step first;
 
-	*step = (struct rtr_step){.take = RTR_TAKE_ALONE};
+	*step = (struct rtr_step){.action = RTR_ACTION_ALONE};
 	if (is_cont) {
 		if (group->is_open)
 			receive_next(group, hdr, rtr, step);
@@ -198,9 +198,9 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
 		return;
 	/* This is a first transmission. If it arrived inside another group, a report about that is
 	 * more useful than a report about its own content. */
-	first = (struct rtr_step){.take = RTR_TAKE_ALONE};
+	first = (struct rtr_step){.action = RTR_ACTION_ALONE};
 	receive_first(group, hdr, rtr, count_max, &first);
-	step->take = first.take;
+	step->action = first.action;
 	if (!step->has_report && first.has_report) {
 		step->has_report = true;
 		step->report = first.report;

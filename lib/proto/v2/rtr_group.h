@@ -32,16 +32,16 @@ struct rtr_group {
 	uint64_t payload_bytes; /* payload received so far */
 };
 
-enum rtr_take {
-	RTR_TAKE_ALONE,	  /* no part of a group; process the message as if there were no groups */
-	RTR_TAKE_FIRST,	  /* keep the buffer; the group is open */
-	RTR_TAKE_NEXT,	  /* keep the buffer */
-	RTR_TAKE_LAST,	  /* keep the buffer; the group is complete */
-	RTR_TAKE_DISCARD, /* return the buffer */
+enum rtr_action {
+	RTR_ACTION_ALONE,   /* no part of a group; process the message as if there were no groups */
+	RTR_ACTION_FIRST,   /* keep the buffer; the group is open */
+	RTR_ACTION_NEXT,    /* keep the buffer */
+	RTR_ACTION_LAST,    /* keep the buffer; the group is complete */
+	RTR_ACTION_DISCARD, /* return the buffer */
 };
 
 struct rtr_step {
-	enum rtr_take take;
+	enum rtr_action action;
 	bool drops_group; /* return the buffers that were kept before */
 	bool has_report;  /* send 'report' to the peer */
 	struct rtr_report report;

@@ -264,18 +264,18 @@ enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *bu
 			   requester_of(conn)->credits.wanted, &step);
 	if (step.drops_group)
 		requester_drop_group(conn);
-	switch (step.take) {
-	case RTR_TAKE_FIRST:
-	case RTR_TAKE_NEXT:
-	case RTR_TAKE_LAST:
-		return keep(conn, buf, len, &rtr, step.take == RTR_TAKE_LAST, in);
-	case RTR_TAKE_ALONE:
+	switch (step.action) {
+	case RTR_ACTION_FIRST:
+	case RTR_ACTION_NEXT:
+	case RTR_ACTION_LAST:
+		return keep(conn, buf, len, &rtr, step.action == RTR_ACTION_LAST, in);
+	case RTR_ACTION_ALONE:
 		if (!has_op)
 			return REPLY_MESSAGE;
 		if (is_report_of_call(conn, &rtr.report, in))
 			return REPLY_REFUSED;
 		break;
-	case RTR_TAKE_DISCARD:
+	case RTR_ACTION_DISCARD:
 		conn->ep.engine->stats.dropped++;
 		/* The reply has more transmissions than receives are reserved, so some may find no
 		 * receive. */

@@ -42,7 +42,7 @@ static enum request_next v2_receive_call(struct weir_request *req)
 	if (next == REQUEST_GO_ON && conn_has_extension(responder->conn))
 		next = request_receive_rtr(req, &hdr, &breaks_group);
 	if (next == REQUEST_GO_ON)
-		next = request_take_v2(req, &hdr);
+		next = request_accept_v2(req, &hdr);
 	if (next == REQUEST_RESEND)
 		next = resend(req, &hdr);
 	else if (next == REQUEST_REFUSED)

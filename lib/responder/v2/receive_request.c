@@ -127,14 +127,14 @@ static void give_to_gathering(struct weir_request *req, const struct rtr_header 
 }
 
 static enum request_next take(struct weir_request *req, const struct rtr_header *rtr,
-			      enum rtr_take how)
+			      enum rtr_action how)
 {
 	if (rtr->op != RTR_XMTREQ) {
 		give_to_gathering(req, rtr);
-		return how == RTR_TAKE_LAST ? REQUEST_GROUP_DONE : REQUEST_END;
+		return how == RTR_ACTION_LAST ? REQUEST_GROUP_DONE : REQUEST_END;
 	}
 	note_first(req, rtr);
-	if (how == RTR_TAKE_LAST)
+	if (how == RTR_ACTION_LAST)
 		return REQUEST_BEGIN;
 	req->has_chain = true;
 	return REQUEST_GROUP_BEGUN;
@@ -218,7 +218,7 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 	conn_group_receive(conn, hdr, has_op ? &rtr : NULL, count_max,
 			   conn_first_grant(conn, hdr->lists.credit), &step);
 	*breaks_group |= step.drops_group;
-	if (step.take == RTR_TAKE_DISCARD || (verdict == RDMA2_V_OK && rtr.op == RTR_XMTRESP) ||
+	if (step.action == RTR_ACTION_DISCARD || (verdict == RDMA2_V_OK && rtr.op == RTR_XMTRESP) ||
 	    verdict == RDMA2_V_DROP)
 		return REQUEST_DROP;
 	if (hdr->lists.proc != RDMA2_OPTIONAL)
@@ -239,5 +239,5 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 				       conn_first_grant(conn, hdr->lists.credit));
 		return REQUEST_END;
 	}
-	return take(req, &rtr, step.take);
+	return take(req, &rtr, step.action);
 }

@@ -55,7 +55,7 @@ enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header
 	return reply_error(req, rdma2_verdict_err(verdict));
 }
 
-enum request_next request_take_v2(struct weir_request *req, const struct rdma2_header *hdr)
+enum request_next request_accept_v2(struct weir_request *req, const struct rdma2_header *hdr)
 {
 	switch (hdr->lists.proc) {
 	case RDMA2_MSG:

@@ -46,7 +46,7 @@ static inline void request_count_refused_v2(struct weir_engine *engine, uint32_t
 enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header *hdr,
 				   bool *breaks_group);
 /* Takes an accepted message of the base of version 2. Returns BEGIN, REFUSED, DROP or END. */
-enum request_next request_take_v2(struct weir_request *req, const struct rdma2_header *hdr);
+enum request_next request_accept_v2(struct weir_request *req, const struct rdma2_header *hdr);
 
 /* receive_request.c: requests by the extension */
 /* A step. Takes an accepted message of version 2. Returns GO_ON if the message has nothing to do

@@ -79,7 +79,7 @@ static struct seen by_the_fast_path(const uint8_t *msg, uint32_t len)
 		seen.header_bytes = RDMA1_HEADER_MIN;
 	} else if (shape_match_reply(msg, len, SHAPE_ONE_WRITE, limits)) {
 		seen.header_bytes = RDMA1_ONE_WRITE_SIZE;
-		seen.seg = rdma1_take_one_write(msg);
+		seen.seg = rdma1_decode_one_write(msg);
 	} else {
 		return (struct seen){0};
 	}

@@ -29,7 +29,7 @@ static void decode__short_message_is_as_its_lists_say(void **state)
 		nshort += is_short;
 		memset(&hdr, 0xee, sizeof(hdr));
 		if (is_short)
-			rdma1_take_short(m.buf, &hdr);
+			rdma1_decode_short(m.buf, &hdr);
 		if (m.len < RDMA1_HEADER_MIN || m.buf[7] != 1 || m.buf[15] != RDMA1_MSG) {
 			assert_false(is_short);
 			continue;

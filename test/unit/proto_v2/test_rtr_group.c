@@ -57,23 +57,23 @@ static struct rtr_step receive(struct rtr_group *group, const struct msg *m)
 	return step;
 }
 
-static void assert_taken(struct rtr_group *group, const struct msg *m, enum rtr_take take)
+static void assert_taken(struct rtr_group *group, const struct msg *m, enum rtr_action take)
 {
 	struct rtr_step step = receive(group, m);
 
-	assert_int_equal(step.take, take);
+	assert_int_equal(step.action, take);
 	assert_false(step.drops_group || step.has_report);
 }
 
 /* Checks that the message is discarded, or treated as 'take' says, and that it is reported. */
 static struct rtr_report assert_reported(struct rtr_group *group, const struct msg *m,
-					 enum rtr_take take, enum rtr_err err, uint32_t a,
+					 enum rtr_action take, enum rtr_err err, uint32_t a,
 					 uint32_t b, uint32_t c)
 {
 	bool was_open = group->is_open;
 	struct rtr_step step = receive(group, m);
 
-	assert_int_equal(step.take, take);
+	assert_int_equal(step.action, take);
 	assert_true(step.has_report);
 	assert_int_equal(step.drops_group, was_open);
 	assert_int_equal(step.report.has_lead, was_open);
@@ -91,7 +91,7 @@ static void open_group(struct rtr_group *group)
 
 	rtr_group_init(group);
 	first(&m, 7, 3, 40, 40);
-	assert_taken(group, &m, RTR_TAKE_FIRST);
+	assert_taken(group, &m, RTR_ACTION_FIRST);
 	assert_true(group->is_open);
 }
 
@@ -104,12 +104,12 @@ static void assert_recovers(struct rtr_group *group)
 	assert_false(group->is_open);
 	for (uint32_t xnum = 1; xnum < 4; xnum++) {
 		cont(&m, 7, xnum, 8, 8);
-		assert_taken(group, &m, RTR_TAKE_DISCARD);
+		assert_taken(group, &m, RTR_ACTION_DISCARD);
 	}
 	first(&m, 7, 2, 40, 40);
-	assert_taken(group, &m, RTR_TAKE_FIRST);
+	assert_taken(group, &m, RTR_ACTION_FIRST);
 	cont(&m, 7, 1, 8, 8);
-	assert_taken(group, &m, RTR_TAKE_LAST);
+	assert_taken(group, &m, RTR_ACTION_LAST);
 }
 
 static void receive__4_2_a_group_in_order_is_taken(void **state)
@@ -120,13 +120,13 @@ static void receive__4_2_a_group_in_order_is_taken(void **state)
 	(void)state;
 	rtr_group_init(&group);
 	first(&m, 7, 4, 40, 44);
-	assert_taken(&group, &m, RTR_TAKE_FIRST);
+	assert_taken(&group, &m, RTR_ACTION_FIRST);
 	cont(&m, 7, 1, 400, 400);
-	assert_taken(&group, &m, RTR_TAKE_NEXT);
+	assert_taken(&group, &m, RTR_ACTION_NEXT);
 	cont(&m, 7, 2, 0, 100); /* bulk data only (9.4) */
-	assert_taken(&group, &m, RTR_TAKE_NEXT);
+	assert_taken(&group, &m, RTR_ACTION_NEXT);
 	cont(&m, 7, 3, 4, 4);
-	assert_taken(&group, &m, RTR_TAKE_LAST);
+	assert_taken(&group, &m, RTR_ACTION_LAST);
 	assert_false(group.is_open);
 	assert_int_equal(group.payload_bytes, 444);
 }
@@ -139,11 +139,11 @@ static void receive__one_transmission_is_whole(void **state)
 	(void)state;
 	rtr_group_init(&group);
 	first(&m, 7, 1, 40, 40);
-	assert_taken(&group, &m, RTR_TAKE_LAST);
+	assert_taken(&group, &m, RTR_ACTION_LAST);
 	vector_read("K", &m);
-	assert_taken(&group, &m, RTR_TAKE_ALONE);
+	assert_taken(&group, &m, RTR_ACTION_ALONE);
 	vector_read("H", &m);
-	assert_taken(&group, &m, RTR_TAKE_ALONE);
+	assert_taken(&group, &m, RTR_ACTION_ALONE);
 }
 
 static void receive__badcont_of_no_group(void **state)
@@ -155,7 +155,7 @@ static void receive__badcont_of_no_group(void **state)
 	(void)state;
 	rtr_group_init(&group);
 	cont(&m, 0x16, 1, 8, 8);
-	report = assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADCONT, 0, 0, 0);
+	report = assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADCONT, 0, 0, 0);
 	assert_int_equal(report.bad.xid, 0x16);
 	assert_int_equal(report.bad.direction, RDMA1_CALL);
 	assert_int_equal(report.bad.seq, 1);
@@ -170,11 +170,11 @@ static void receive__extra_transmission_after_the_last(void **state)
 	(void)state;
 	open_group(&group);
 	cont(&m, 7, 1, 8, 8);
-	assert_taken(&group, &m, RTR_TAKE_NEXT);
+	assert_taken(&group, &m, RTR_ACTION_NEXT);
 	cont(&m, 7, 2, 8, 8);
-	assert_taken(&group, &m, RTR_TAKE_LAST);
+	assert_taken(&group, &m, RTR_ACTION_LAST);
 	cont(&m, 7, 3, 8, 8);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADCONT, 0, 0, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADCONT, 0, 0, 0);
 }
 
 static void receive__badseq_of_gaps_and_repeats(void **state)
@@ -188,8 +188,8 @@ static void receive__badseq_of_gaps_and_repeats(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		open_group(&group);
 		cont(&m, 7, numbers[i], 8, 8);
-		report =
-			assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADSEQ, 1, numbers[i], 0);
+		report = assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADSEQ, 1, numbers[i],
+					 0);
 		assert_int_equal(report.lead.xid, 7);
 		assert_int_equal(report.lead.seq, 0);
 		assert_int_equal(report.bad.seq, numbers[i]);
@@ -205,7 +205,7 @@ static void receive__badxid_of_another_continuation(void **state)
 	(void)state;
 	open_group(&group);
 	cont(&m, 8, 1, 8, 8);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADXID, 7, 8, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADXID, 7, 8, 0);
 	assert_recovers(&group);
 }
 
@@ -218,7 +218,7 @@ static void receive__badcont_of_the_other_direction(void **state)
 	open_group(&group);
 	cont(&m, 7, 1, 8, 8);
 	msg_set_u32(&m, 16, RDMA1_REPLY);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADCONT, 0, 0, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADCONT, 0, 0, 0);
 	assert_recovers(&group);
 }
 
@@ -231,7 +231,7 @@ static void receive__badomt_of_another_first_type(void **state)
 	open_group(&group);
 	cont(&m, 7, 1, 8, 8);
 	msg_set_u32(&m, 32, XMTRESP);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADOMT, XMTREQ, XMTRESP, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADOMT, XMTREQ, XMTRESP, 0);
 	assert_recovers(&group);
 }
 
@@ -245,17 +245,17 @@ static void receive__badpl_beyond_the_transmission(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		open_group(&group);
 		cont(&m, 7, 1, lengths[i], 8);
-		(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADPL, lengths[i], 0, 8);
+		(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADPL, lengths[i], 0, 8);
 		assert_recovers(&group);
 
 		rtr_group_init(&group);
 		first(&m, 7, 3, lengths[i], 8);
-		(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADPL, lengths[i], 8, 8);
+		(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADPL, lengths[i], 8, 8);
 		assert_recovers(&group);
 	}
 	rtr_group_init(&group);
 	first(&m, 7, 1, 4, 40); /* no room for the first words of an RPC message */
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADPL, 4, 8, 40);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADPL, 4, 8, 40);
 }
 
 /* The payload of such a call is fetched by explicit RDMA (5.2), so that none of it is sent. */
@@ -281,9 +281,9 @@ static void receive__badpl_of_a_call_that_is_fetched_too(void **state)
 		rtr_msg_end(&m);
 		rtr_msg_payload(&m, RDMA1_CALL, pslen);
 		if (pslen == 0)
-			assert_taken(&group, &m, RTR_TAKE_LAST);
+			assert_taken(&group, &m, RTR_ACTION_LAST);
 		else
-			(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADPL, 8, 0, 0);
+			(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADPL, 8, 0, 0);
 	}
 }
 
@@ -297,10 +297,10 @@ static void receive__badcont_next_to_what_is_left_of_a_group(void **state)
 	open_group(&group);
 	assert_true(rtr_group_abandon(&group));
 	cont(&m, 8, 1, 8, 8);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADCONT, 0, 0, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADCONT, 0, 0, 0);
 	cont(&m, 7, 1, 8, 8);
 	msg_set_u32(&m, 16, RDMA1_REPLY);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADCONT, 0, 0, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADCONT, 0, 0, 0);
 	assert_recovers(&group);
 }
 
@@ -318,9 +318,9 @@ static void report_direction__is_against_that_of_the_group(void **state)
 	msg_set_u32(&m, m.len - 4, 8);
 	msg_u32(&m, 0x14);
 	msg_u32(&m, RDMA1_REPLY);
-	assert_taken(&group, &m, RTR_TAKE_FIRST);
+	assert_taken(&group, &m, RTR_ACTION_FIRST);
 	vector_read("H", &m);
-	report = assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADOMT, XMTCONT, REPTERR, 0);
+	report = assert_reported(&group, &m, RTR_ACTION_ALONE, RTR_BADOMT, XMTCONT, REPTERR, 0);
 	assert_int_equal(report.lead.direction, RDMA1_REPLY);
 	report.bad.direction = RDMA1_REPLY;
 	assert_int_equal(rtr_report_direction(&report), RDMA1_CALL);
@@ -338,7 +338,7 @@ static void receive__badhmt_of_a_message_between(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		open_group(&group);
 		vector_read(names[i], &m);
-		(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADHMT, RDMA2_OPTIONAL,
+		(void)assert_reported(&group, &m, RTR_ACTION_ALONE, RTR_BADHMT, RDMA2_OPTIONAL,
 				      procs[i], 0);
 		assert_recovers(&group);
 	}
@@ -352,14 +352,14 @@ static void receive__badomt_of_an_operation_between(void **state)
 	(void)state;
 	open_group(&group);
 	vector_read("H", &m);
-	(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADOMT, XMTCONT, REPTERR, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_ALONE, RTR_BADOMT, XMTCONT, REPTERR, 0);
 	assert_recovers(&group);
 	open_group(&group);
 	first(&m, 9, 1, 40, 40);
-	(void)assert_reported(&group, &m, RTR_TAKE_LAST, RTR_BADOMT, XMTCONT, XMTREQ, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_LAST, RTR_BADOMT, XMTCONT, XMTREQ, 0);
 	open_group(&group);
 	msg_set_u32(&m, 20, 99); /* an unknown one */
-	(void)assert_reported(&group, &m, RTR_TAKE_ALONE, RTR_BADOMT, XMTCONT, 99, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_ALONE, RTR_BADOMT, XMTCONT, 99, 0);
 }
 
 /* The caller answers with RDMA2_ERR_BAD_XDR. A report would add nothing to that. */
@@ -374,7 +374,7 @@ static void receive__continuation_that_cannot_be_decoded_ends_the_group(void **s
 	cont(&m, 7, 1, 8, 8);
 	msg_set_u32(&m, 24, 16);
 	step = receive(&group, &m);
-	assert_int_equal(step.take, RTR_TAKE_ALONE);
+	assert_int_equal(step.action, RTR_ACTION_ALONE);
 	assert_true(step.drops_group);
 	assert_false(step.has_report);
 	assert_false(group.is_open);
@@ -388,11 +388,11 @@ static void receive__interleaved_groups_are_both_judged(void **state)
 	(void)state;
 	open_group(&group);
 	first(&m, 8, 2, 40, 40);
-	(void)assert_reported(&group, &m, RTR_TAKE_FIRST, RTR_BADOMT, XMTCONT, XMTREQ, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_FIRST, RTR_BADOMT, XMTCONT, XMTREQ, 0);
 	cont(&m, 7, 1, 8, 8);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADXID, 8, 7, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADXID, 8, 7, 0);
 	cont(&m, 8, 1, 8, 8);
-	assert_taken(&group, &m, RTR_TAKE_DISCARD);
+	assert_taken(&group, &m, RTR_ACTION_DISCARD);
 }
 
 static void receive__badseq_of_counts_out_of_bounds(void **state)
@@ -403,12 +403,12 @@ static void receive__badseq_of_counts_out_of_bounds(void **state)
 	(void)state;
 	rtr_group_init(&group);
 	first(&m, 7, 0, 40, 40);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADSEQ, 1, 0, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADSEQ, 1, 0, 0);
 	first(&m, 7, MAX + 1, 40, 40);
-	(void)assert_reported(&group, &m, RTR_TAKE_DISCARD, RTR_BADSEQ, MAX, MAX + 1, 0);
+	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADSEQ, MAX, MAX + 1, 0);
 	assert_recovers(&group);
 	first(&m, 7, MAX, 40, 40);
-	assert_taken(&group, &m, RTR_TAKE_FIRST);
+	assert_taken(&group, &m, RTR_ACTION_FIRST);
 }
 
 static void abandon__a_group_that_never_ends(void **state)
