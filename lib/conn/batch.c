@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Creates and destroys the pool of batches of an engine. The memory of the batches is reserved, and
+ * is first touched when a batch is taken. */
 #include "batch.h"
 
 #include <errno.h>

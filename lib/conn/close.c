@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a connection. conn_fail() or conn_end() marked it (conn.c). The reaper comes at the
- * end of the poll, when nothing that was polled can refer to the connection any more. It performs
- * these steps:
+ * The end of a connection, and the loss of a connection that will be established again. conn_fail()
+ * or conn_end() has marked the connection (conn.c). The reaper, conn_on_reap(), is called at the
+ * end of the poll, when no completion or event of that poll refers to the connection any more. It
+ * performs these steps:
  *
- * - Disconnect, so that neither this side nor the peer accesses a buffer any more. This may take
- *   until a later poll.
- * - Retire all posted work requests, and end the queued ones and the waiters.
- * - Let the role end each call, once.
- * - Report the end to the application.
- * - Free the memory.
+ * - It disconnects, so that neither this side nor the peer accesses a buffer any more. This can
+ *   last until a later poll.
+ * - It destroys the queue pair, retires all posted work requests, and ends the queued work requests
+ *   and the waiters.
+ * - It lets the role end each call, once.
+ * - It reports the end to the application.
+ * - It frees the memory.
  *
- * If the connection will be established again, reconnect.c suspends it after the second step.
+ * If the connection will be established again, conn_suspend() (reconnect.c) is called after the
+ * second step instead of the other steps.
  */
 #include "conn.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#define WRITES_LOOK_US 100
+#define QUIET_LOOK_US 100 /* pause between two checks of wait_quiet() */
 
-/* Ends the work requests of the batch, which will not be posted. */
+/* Ends the work requests in the batch, because they will not be posted. */
 static void drop_batch(struct weir_conn *conn)
 {
 	for (uint32_t i = 0; i < conn->ep.blockers.nbatched; i++)
@@ -48,8 +51,8 @@ static void detach(struct weir_conn *conn)
 	conn->counted = false;
 }
 
-/* Returns whether this side ends the connection in order: by a close, a shutdown, or the end of the
- * engine. */
+/* Returns whether this side ends the connection in order: by weir_conn_close(),
+ * weir_conn_shutdown() or weir_engine_destroy(). */
 static bool leaves_in_order(const struct weir_conn *conn)
 {
 	if (conn->state < CONN_LOST)
@@ -57,7 +60,8 @@ static bool leaves_in_order(const struct weir_conn *conn)
 	return conn->state == CONN_CLOSED && (conn->error == 0 || conn->error == -ECONNABORTED);
 }
 
-/* Disconnects. Returns whether the peer cannot access memory by this connection any more. */
+/* Disconnects. Returns true if the peer cannot access memory by this connection any more. Returns
+ * false if the function must be called again later. */
 static bool disconnect_is_done(const struct weir_conn *conn)
 {
 	if (!conn->qp)
@@ -68,10 +72,10 @@ static bool disconnect_is_done(const struct weir_conn *conn)
 	return !conn->ops->writes_have_ended || conn->ops->writes_have_ended(conn->qp);
 }
 
-/* Waits until the peer has finished. The engine is being destroyed, so nothing else is delayed. All
- * of its connections are disconnected first: then the waiting times of the peers overlap instead of
- * adding up. */
-static void wait_for_writes(const struct weir_conn *conn)
+/* Waits until the peer cannot access memory by this connection any more. The engine is being
+ * destroyed, so the wait delays nothing else. All connections of the engine are disconnected first,
+ * because the waiting times of their peers then overlap instead of adding up. */
+static void wait_quiet(const struct weir_conn *conn)
 {
 	struct engine_endpoint *ep;
 

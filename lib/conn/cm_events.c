@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The events of a connection: those of its set-up and its end, and ticks. */
+/* The events of the connection manager for a connection, which report its set-up and its end, and
+ * the ticks, at which the deadlines of the connection are checked. */
 #include "conn.h"
 
 #include <errno.h>
 
+/* Handles the event ESTABLISHED: negotiates the version of the protocol, or opens the connection.
+ */
 static void established(struct weir_conn *conn, const struct fabric_cm_event *event)
 {
 	if (conn->state != CONN_CONNECTING)
@@ -36,7 +39,8 @@ void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 	}
 }
 
-/* Ends a connection that drains for too long. Returns whether it did. */
+/* Ends a connection that has been draining for longer than the profile's close_timeout_ms. Returns
+ * whether the connection was ended. */
 static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.close_timeout_ms * 1000000ull;
@@ -54,10 +58,10 @@ static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 	return true;
 }
 
-/* Fails a connection if posted work requests do not complete in time: a peer that receives nothing
- * would hold the buffers of everything that is queued for it. Returns whether it failed.
- * Unsignalled messages after the last signalled work request hold no buffers, and are not checked.
- */
+/* Fails a connection if posted work requests do not complete within the profile's send_timeout_ms,
+ * because a peer that receives nothing would hold the buffers of all messages that are queued for
+ * it. Returns whether the connection was failed. Unsignalled messages after the last signalled work
+ * request hold no buffers, and are not checked. */
 static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 {
 	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
@@ -66,7 +70,8 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 		conn->sq_waits = false;
 		return false;
 	}
-	/* The time starts at the first tick that notices an incomplete work request. */
+	/* The time-out starts at the first tick that finds an incomplete work request. It starts
+	 * again whenever a work request has completed since the latest tick. */
 	if (!conn->sq_waits || conn->sq_retired != conn->sq_seen) {
 		conn->sq_waits = true;
 		conn->sq_seen = conn->sq_retired;
@@ -85,7 +90,7 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 }
 
 /* Returns whether the connection is open and nothing is outstanding. In this state, only limits on
- * idle time can expire, and it does not matter if they are noticed late. */
+ * idle time can expire. It does not matter if a tick finds their end late. */
 static bool is_open_and_idle(struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN && !conn->drains &&

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The state of a connection. No other file stores it. A connection opens, may be lost and connect
- * again, and ends; reconnect.c decides when it connects again. Any code that finds a reason for the
- * end calls conn_fail(), which marks the connection. The reaper does the rest (close.c). Messages
- * that arrive before the connection is open wait here.
+ * Stores the state of a connection. No other file stores the state. A connection opens, can be lost
+ * and established again, and ends. reconnect.c decides when it connects again. Any code that finds
+ * a reason for the end of a connection calls conn_fail(), which marks the connection. The reaper
+ * does the rest (close.c). This file also keeps the messages that arrive before the connection is
+ * open, and has the functions by which the application reads or ends a connection.
  */
 #include "conn.h"
 
@@ -14,8 +15,9 @@
 #include "seeded_bugs.h"
 #include "sized.h"
 
-/* Stores a message that arrived before the connection is open. The accepting side may receive the
- * first call before the event that reports the connection as established. */
+/* Handles a message that arrived before the connection is open. While the version is negotiated,
+ * the protocol processes the message. Otherwise the message waits until the connection opens: the
+ * accepting side can receive the first call before the event ESTABLISHED. */
 out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			       uint32_t inv_rkey)
 {
@@ -32,6 +34,7 @@ out_of_line void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint
 	*end = buf;
 }
 
+/* Passes the messages that arrived early to the role, in the order of their arrival. */
 static void deliver_early(struct weir_conn *conn)
 {
 	struct mem_buf *buf;
@@ -82,7 +85,7 @@ void conn_connecting(struct weir_conn *conn)
 	conn->state = CONN_CONNECTING;
 }
 
-/* Stores the state of a connection that must not send any more. */
+/* Sets the state to LOST or CLOSED. In these states, the connection must not send any more. */
 static void stop(struct weir_conn *conn, enum conn_state state, int error)
 {
 	conn->state = state;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The share of a connection in the receives that all connections of its engine share. The share
- * limits the messages of the peer (lib/proto/credit_share.h). If the peer sends more, its messages
- * take receives from other connections. Therefore that ends the connection.
+ * limits the messages that the peer may have outstanding (lib/proto/credit_share.h). If the peer
+ * sends more, its messages take receives that other connections need. Therefore the connection then
+ * ends. This file also handles messages that are in use after the end of their connection.
  */
 #include <errno.h>
 
 #include "compiler.h"
 #include "conn.h"
 
-/* If no message arrives for this long, the peer has received everything that was sent to it. */
+/* If no message arrives for this long, it is assumed that the peer has received all messages that
+ * were sent to it. */
 #define SHARE_IDLE_NS 1000000000u
 
 out_of_line void conn_share_exceeded(struct weir_conn *conn)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up. The states of a connecting side:
+ * Set-up of connections. A connecting side passes these states:
  *
  *   conn_connect() -> CONNECTING -> [NEGOTIATING] -> OPEN
- *                                -> CLOSED   REJECTED, FAILED, or the deadline
+ *                                -> CLOSED   after the event REJECTED or FAILED, or at the deadline
  *
- * The event ESTABLISHED ends CONNECTING and has the peer's private data. NEGOTIATING follows if the
- * protocol must ask the peer for its version. An accepting side has the peer's private data from
- * the connection request, and waits for ESTABLISHED as well. Messages that arrive earlier are kept
- * until then. Receives are posted before either side can send.
+ * The event ESTABLISHED ends the state CONNECTING, and carries the peer's private data. NEGOTIATING
+ * follows if the protocol must ask the peer for its version. An accepting side has the peer's
+ * private data from the connection request, and also waits for the event ESTABLISHED. Messages that
+ * arrive before this event are kept until the event. Receives are posted before either side can
+ * send.
  */
 #include "conn.h"
 
@@ -25,12 +26,14 @@ void conn_set_deadline(struct weir_conn *conn)
 			engine->now_ns + engine->profile.connect_timeout_ms * 1000000ull;
 }
 
+/* Stores who the peer is: weir_conn_peer() returns it. */
 static void set_identity(struct weir_conn *conn, const struct fabric_cm_event *event)
 {
 	conn->identity = event->peer;
 	conn->has_identity = true;
 }
 
+/* Sets *attr to the attributes with which the queue pair of a connection is created. */
 static void qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 {
 	const struct weir_engine *engine = conn->ep.engine;
@@ -48,12 +51,13 @@ static void qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
 	};
 }
 
-/* Assigns the queue pair, and posts the receives. */
+/* Assigns the queue pair to the connection, and posts the receives. Returns 0, or a negative errno
+ * if the receives could not be posted. */
 static int attach(struct weir_conn *conn, struct fabric_qp *qp)
 {
 	conn->qp = qp;
 	conn->max_inline = qp->max_inline;
-	conn_post_recvs(conn); /* the peer may send as soon as it is established */
+	conn_post_recvs(conn); /* the peer can send as soon as the connection is established */
 	return conn->state >= CONN_LOST ? conn->error : 0;
 }
 
@@ -68,7 +72,8 @@ static void encode_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRI
 	cm_private_encode(&mine, buf);
 }
 
-static void decode_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
+/* Decodes the peer's private data, and sets the values that depend on them. */
+static void take_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
 {
 	cm_private_decode(data, len, &conn->theirs);
 	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates the connection object, with its buffers and queues, whose sizes do not change. */
+/* Creates the object of a connection, with its buffers and queues. Their sizes do not change until
+ * the object is freed. */
 #include "conn.h"
 
 #include <errno.h>
@@ -8,11 +9,13 @@
 #include "alloc.h"
 #include "log.h"
 
-/* Entries in the send queue per credit. A request may need several READs and WRITEs. If the queue
- * is full, the request waits. */
+/* Entries in the send queue per credit, and the minimum for a connection. A request can need
+ * several RDMA Reads and Writes. If the send queue is full, the request waits. */
 #define SQ_PER_CREDIT 4u
 #define SQ_MIN	      64u
 
+/* Takes 'count' receives of the connection from the pool of the engine. Returns 0, -ENOMEM or
+ * -ENOBUFS. After an error, the connection keeps the receives that were taken. */
 static int take_receives(struct weir_conn *conn, uint32_t count)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -77,8 +80,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	TAILQ_INIT(&conn->tx_waiters);
 	engine_add(engine, &conn->ep);
 
-	/* A side that makes calls determines itself how many messages are outstanding.
-	 * Therefore it belongs to no group of connections. */
+	/* A requester determines itself how many messages its peer sends. Therefore its connection
+	 * belongs to no credit group, which would limit the connections of one peer together. */
 	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
 	if (engine->srq && credit_share_join(&engine->srq->credits, &conn->share, receives))
 		conn->srq = engine->srq;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Frees the memory of a connection. */
+/* Frees the memory of a connection, and removes the connection from its engine. */
 #include "conn.h"
 
 #include "alloc.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions and deliveries of the device. Messages go to the role, and completions of work
- * requests to those that wait for them. */
+/* Handles completions of the device, and messages that the device delivers without a completion.
+ * Messages are passed to the role. The completion of a work request calls 'done' of the conn_tx
+ * that waits for it. */
 #include "conn.h"
 
 #include <errno.h>
@@ -26,18 +27,20 @@ static const char *status_text(enum fabric_status status)
 									       : "unknown";
 }
 
-/* This is rare and therefore out of line. The common paths then need no stack frame. */
+/* Handles a completion with an error: fails the connection. The function is rare and therefore out
+ * of line, so that the common paths need no stack frame. */
 static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_wc *wc)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
 	if (conn->srq && wc->op == FABRIC_RECV)
 		engine_srq_put(conn->srq, (struct mem_buf *)(uintptr_t)wc->wr_id);
-	/* An event with the reason for which the connection was not established follows, or the
-	 * time-out of the set-up. */
+	/* The connection was not established. An event with the reason follows, or the set-up times
+	 * out. */
 	if (wc->status == FABRIC_ERR_FLUSHED && conn->state == CONN_CONNECTING)
 		return;
-	/* A failure with the reason precedes the flushed work requests. */
+	/* The flushed work requests follow a completion that has the reason of the failure, unless
+	 * the connection was disconnected. Only that completion is logged. */
 	if (wc->status != FABRIC_ERR_FLUSHED)
 		engine_log_peer(engine, &engine->ends, "connection to %s ends: %s", conn->peer,
 				status_text(wc->status));
@@ -49,8 +52,8 @@ static out_of_line void on_failure(struct weir_conn *conn, const struct fabric_w
 		conn_fail(conn, -ECONNRESET);
 }
 
-/* Adds a message to those that the connection holds, if receives are shared. Returns false if the
- * connection then holds too many. */
+/* Adds a message to those that the connection holds. Receives must be shared. Returns false if the
+ * connection then holds more messages than it may. */
 static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 {
 	LIST_INSERT_HEAD(&conn->held, buf, held);
@@ -58,7 +61,8 @@ static inline bool take_shared(struct weir_conn *conn, struct mem_buf *buf)
 	return ++conn->ep.blockers.nrecv_held <= conn_held_max(conn);
 }
 
-/* This function is out of line, too, so that its callers in the fast path need no stack frame. */
+/* conn.h describes this function. It is out of line, too, so that its callers in the fast path need
+ * no stack frame. */
 out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 {
 	struct mem_buf *buf = conn->srq->delivering;
@@ -69,7 +73,8 @@ out_of_line bool conn_hold_delivered(struct weir_conn *conn)
 	return false;
 }
 
-/* This function is out of line, too. The fast paths of the roles do not need it. */
+/* conn.h describes this function. It is out of line, too, because the fast paths of the roles do
+ * not need it. */
 out_of_line bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;

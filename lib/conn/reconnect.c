@@ -2,21 +2,24 @@
 /*
  * Establishes lost connections again (RFC 8166 section 4.5.3; RFC 8167 section 2.2).
  *
- *   OPEN -> LOST        conn_fail(): the peer left, a work request failed, or the memory of a call
- *                       had to be revoked
+ *   OPEN -> LOST        conn_fail(): the peer disconnected, a work request failed, or the peer's
+ *                       access to the memory of a call had to end
  *        -> WAITING     The reaper has destroyed the queue pair. Neither the device nor the peer
  *                       uses a buffer any more. The role keeps its calls, and the connection keeps
  *                       its receives.
- *        -> CONNECTING  The pause is over. A queue pair is created in the same way as the first.
- *        -> OPEN        The role retransmits the calls that it kept. If the attempt fails, the
- *                       connection is LOST or WAITING again, or CLOSED if it gives up.
+ *        -> CONNECTING  The pause is over. A queue pair is created in the same way as the first
+ *                       one.
+ *        -> OPEN        The role retransmits the calls that it kept.
  *
- * Pauses double from the profile's reconnect_delay_ms to reconnect_delay_max_ms. A random part of
- * up to one half is subtracted from each, so that many requesters do not connect at the same
- * moment. After a useful connection, the pauses start at the minimum again. A connection was useful
- * if it received a reply or stayed open for longer than the longest pause. A connection that opens
- * and is soon lost without a reply counts as one more failed attempt. After reconnect_give_up_ms of
- * failed attempts, the connection ends.
+ * If the attempt to connect fails, the connection is LOST or WAITING again. If it gives up, it is
+ * CLOSED.
+ *
+ * The pauses between attempts double, from the profile's reconnect_delay_ms to
+ * reconnect_delay_max_ms. A random part of up to one half is subtracted from each pause, so that
+ * many requesters do not connect at the same moment. An open connection was useful if it received a
+ * reply, or stayed open for at least reconnect_delay_max_ms. After a useful connection, the pauses
+ * start at the minimum again. A connection that opens and is lost without being useful counts as
+ * one more failed attempt. When attempts have failed for reconnect_give_up_ms, the connection ends.
  */
 #include "conn.h"
 
@@ -29,6 +32,8 @@
 
 #define NS_PER_MS 1000000ull
 
+/* Returns the length of the pause before an attempt to connect. 'attempt' is the number of attempts
+ * since the connection was last useful. */
 static uint64_t pause_ns(const struct weir_profile *profile, uint32_t attempt)
 {
 	uint64_t max_ns = profile->reconnect_delay_max_ms * NS_PER_MS;
@@ -41,7 +46,8 @@ static uint64_t pause_ns(const struct weir_profile *profile, uint32_t attempt)
 	return ns / 2 + rte_rand_max(ns / 2 + 1);
 }
 
-/* Determines the time of the next attempt. Returns false if no attempt may follow. */
+/* Determines the time of the next attempt to connect. Returns false if no attempt may follow,
+ * because it would be later than reconnect_give_up_ms after the loss. */
 static bool plan_attempt(struct weir_conn *conn)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -64,7 +70,7 @@ static void pause_or_give_up(struct weir_conn *conn)
 	conn_end(conn, conn->error);
 }
 
-/* Restores the state after conn_create(). */
+/* Restores the state that conn_create() set for the send queue, the batch and the receives. */
 static void reset(struct weir_conn *conn)
 {
 	conn->sq_posted = conn->sq_retired = conn->sq_signalled = 0;
@@ -79,6 +85,7 @@ static void reset(struct weir_conn *conn)
 	conn->nrecv_free = conn->nrecvs;
 }
 
+/* Returns whether the connection was useful since it opened: the head of this file defines it. */
 static bool was_of_use(const struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
@@ -101,7 +108,7 @@ void conn_suspend(struct weir_conn *conn)
 	conn->is_up = false;
 	conn->role->on_suspend(conn, conn->error);
 	reset(conn);
-	if (conn->state == CONN_LOST) /* otherwise, a callback has closed it */
+	if (conn->state == CONN_LOST) /* otherwise, a callback has closed the connection */
 		conn_waiting(conn, conn->error);
 	if (was_up && conn->state == CONN_WAITING && conn->on_event)
 		conn->on_event(conn, WEIR_CONN_LOST, conn->error, conn->arg);
@@ -115,7 +122,7 @@ void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (now_ns < conn->retry_at_ns)
 		return;
-	/* These values are negotiated for each connection. */
+	/* The set-up negotiates these values again. */
 	cm_private_decode(NULL, 0, &conn->theirs);
 	conn->remote_invalidation = false;
 	conn->protocol->reset(conn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Work requests: they are queued in the batch, posted by the flush, and retired in order by their
- * completions. */
+/* The work requests of a connection. They are queued in the batch, posted by conn_on_flush(), and
+ * retired in the order of the posts when completions arrive. This file also posts receives. */
 #include "conn.h"
 
 #include <errno.h>
@@ -18,14 +18,15 @@ static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsg
 
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
-	/* A loop is necessary: callbacks during the flush may queue new work requests. */
+	/* A loop is necessary: callbacks during the flush can queue new work requests. */
 	while (unlikely(!fits_batch(conn, nwrs, nsges)) && conn->ep.blockers.nbatched > 0 &&
 	       conn_can_send(conn))
 		conn_on_flush(&conn->ep);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }
 
-/* Appends a work request to the batch. Copies its elements. */
+/* Appends a work request to the batch, and copies its gather elements. Returns the work request,
+ * whose other members the caller sets. */
 static struct fabric_wr *batch_add(struct weir_conn *conn, enum fabric_op op,
 				   const struct fabric_sge *sges, uint32_t nsges,
 				   struct conn_tx *tx)
@@ -158,11 +159,14 @@ void conn_post_recvs(struct weir_conn *conn)
 	}
 }
 
-/* Chooses the work requests of the batch that are signalled. The last one with a conn_tx is
- * signalled, because its completion also reports all earlier ones. A Send that is done when it
- * is posted needs no completion. In addition, the device frees entries only by completions.
- * Therefore less than a quarter of the queue follows the last signalled work request, so that a
- * waiter for up to three quarters of the queue is woken. */
+/* Chooses the work requests of the batch that are signalled:
+ *
+ * - The last work request with a conn_tx is signalled, because its completion also reports that all
+ *   earlier ones are complete. A Send whose conn_tx is done when the Send is posted does not count,
+ *   because it needs no completion.
+ * - The device frees entries of the send queue only by completions. Therefore less than a quarter
+ *   of the send queue may follow the last signalled work request. A waiter for up to three quarters
+ *   of the send queue is thus woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;
@@ -175,11 +179,13 @@ static void choose_signals(struct weir_conn *conn)
 			break;
 		}
 	}
-	/* If the connection drains, it waits for the last work requests before it ends. */
+	/* A connection that drains ends only when its last work requests are complete. */
 	if (unsignalled >= conn->sq_size / 4 || conn->state == CONN_DRAINING)
 		batch->wrs[conn->ep.blockers.nbatched - 1].flags |= FABRIC_SIGNALED;
 }
 
+/* Posts all work requests of the batch, and gives the batch back. Then calls 'done' for the Sends
+ * that need no completion. */
 static void post_batch(struct weir_conn *conn)
 {
 	struct conn_tx *inline_done[CONN_BATCH];

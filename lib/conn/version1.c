@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that speak only version 1. They negotiate nothing and have no further state. */
+/* The operations for connections that speak only version 1 (protocol.h). Such a connection
+ * negotiates no version, and has no state in addition to struct weir_conn. */
 #include "conn.h"
 
 #include "rdma1.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Message continuation: chains of receives, and the Sends of a message in several transmissions
+ * (continuation.h). */
 #include "continuation.h"
 
 #include <string.h>
@@ -106,6 +108,8 @@ uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_
 	return rtr_put_end(&xdr);
 }
 
+/* Encodes the header of transmission 'n', which is not the first one, into 'buf'. Returns the
+ * length of the header. */
 static uint32_t put_next(const struct conn_group_out *out, uint32_t n, uint32_t pslen, uint8_t *buf)
 {
 	uint32_t first = out->base + (out->direction == RDMA1_CALL ? RTR_XMTREQ : RTR_XMTRESP);
@@ -117,14 +121,17 @@ static uint32_t put_next(const struct conn_group_out *out, uint32_t n, uint32_t 
 	return rtr_put_end(&xdr);
 }
 
-/* A section of a payload. It is gathered from the runs of bytes that form the payload, in order. */
+/* The section of a payload that one transmission carries, while it is gathered. The payload
+ * consists of runs of contiguous bytes, which add_run() visits in order. */
 struct section {
 	uint64_t begin, end; /* offsets in the payload */
 	uint64_t at;	     /* offset in the payload of the next run of bytes */
 	struct fabric_sge *sges;
-	uint32_t n;
+	uint32_t n; /* elements in 'sges' */
 };
 
+/* Visits the next run of bytes of the payload, and gathers the part of it that is in the section.
+ */
 static void add_run(struct section *s, uint8_t *base, uint32_t len, uint32_t lkey)
 {
 	uint64_t begin = s->at < s->begin ? s->begin : s->at;
@@ -136,6 +143,8 @@ static void add_run(struct section *s, uint8_t *base, uint32_t len, uint32_t lke
 	s->at += len;
 }
 
+/* Gathers 'len' bytes of the payload from 'offset' on. 'sges' has 'n' elements before. Returns the
+ * new number of elements. */
 static uint32_t gather_section(const struct weir_conn *conn, const struct conn_group_out *out,
 			       uint32_t offset, uint32_t len, struct fabric_sge *sges, uint32_t n)
 {
@@ -154,16 +163,18 @@ static uint32_t gather_section(const struct weir_conn *conn, const struct conn_g
 	return s.n;
 }
 
-/* The elements of one transmission. */
+/* The gather elements of one transmission. */
 struct gathered {
 	struct fabric_sge sges[CONN_BATCH_SGES];
-	uint32_t nfront; /* elements of header and payload; element 0 is the header, set later */
-	uint32_t n;	 /* all elements */
+	uint32_t nfront; /* elements of header and payload; element 0 is the header, which
+			    conn_send_group() sets */
+	uint32_t n;	 /* all elements; those of the placed data follow header and payload */
 	uint32_t payload_bytes;
-	uint32_t bytes; /* of header, payload and placed data */
+	uint32_t bytes; /* length of header, payload and placed data with the gaps between them */
 };
 
-/* Returns false if the placed data have more elements than the device gathers. */
+/* Lists the gather elements of transmission 'n' in *g. Returns false if the placed data have more
+ * elements than the device gathers, or need more targets than the peer has. */
 static bool gather(const struct weir_conn *conn, const struct conn_group_out *out, uint32_t n,
 		   struct gathered *g)
 {
@@ -186,8 +197,8 @@ static bool gather(const struct weir_conn *conn, const struct conn_group_out *ou
 	return true;
 }
 
-/* Returns whether the transmission has more elements than the device gathers. If so, header and
- * payload are copied into one element. */
+/* Returns whether the transmission has more elements than the device gathers. Its header and
+ * payload are then copied into one buffer, and become one element. */
 static bool is_spilled(const struct weir_conn *conn, const struct gathered *g)
 {
 	return g->n > conn->max_sge;
@@ -240,7 +251,7 @@ void conn_group_put_bufs(struct mem_buf **bufs)
 	}
 }
 
-/* Copies header and payload into one element. */
+/* Copies header and payload of a transmission into 'buf', so that they are one element. */
 static void coalesce_sges(struct weir_conn *conn, struct mem_buf *buf, struct gathered *g)
 {
 	uint32_t bytes = 0, n = 1;

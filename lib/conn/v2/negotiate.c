@@ -2,20 +2,25 @@
 /*
  * Negotiation of the protocol version (draft-cel-nfsv4-rpcrdma-version-two-03 section 7).
  *
- * A requester that may speak version 2 first sends an RDMA2_CONNPROP, which is shorter than any
- * threshold. It makes no call until the answer arrives, so that the question can lose no call.
+ * A requester that may speak version 2 first asks the peer for it: it sends an RDMA2_CONNPROP,
+ * which is shorter than any inline threshold. The requester makes no call until the answer arrives.
+ * If the peer disconnects because of the RDMA2_CONNPROP, no call is lost.
  *
  *   NEGOTIATING -> OPEN, version 2   The answer is RDMA2_CONNPROP, which grants the first credits,
  *                                    or an RDMA2_ERROR of version 2 from a peer without properties.
- *               -> OPEN, version 1   The answer is RDMA2_ERR_VERS, or there is none within a
- *                                    quarter of the time for the set-up.
+ *               -> OPEN, version 1   The answer is RDMA2_ERR_VERS, or there is no answer within a
+ *                                    quarter of the profile's connect_timeout_ms.
  *               -> LOST or CLOSED    The peer speaks no version that the profile allows, or the
  *                                    profile has protocol = v2 and the peer does not answer. With
- *                                    protocol = v2, the requester waits for all of the time,
- *                                    because a slow responder is better than none.
+ *                                    protocol = v2, the requester waits for the whole time of
+ *                                    connect_timeout_ms, because a slow responder is better than
+ *                                    none.
  *
- * When a connection is established again, it does not ask if it was lost before an answer arrived,
- * or if the peer refused version 2 (section 7.2). With protocol = v2, it always asks.
+ * When a lost connection is established again, the requester does not ask in these cases, unless
+ * the profile has protocol = v2:
+ *
+ * - The connection was lost while the requester waited for an answer.
+ * - The peer refused version 2 (section 7.2), or did not answer in time.
  *
  * A responder accepts each call in any version that its profile allows.
  */
@@ -37,8 +42,9 @@ static void control_done(struct conn_tx *tx, int error)
 _Static_assert(ENGINE_TRANSMISSIONS_MAX == RTR_TRANSMISSIONS_MAX, "transmissions of a message");
 _Static_assert(ENGINE_LONGER_MSG_BYTES == RDMA2_INLINE_DEFAULT, "what any receiver takes");
 
-/* Sets the structure of this side's receives: the lead, the targets, and the rest up to the usual
- * length of a message. */
+/* Sets the structure of this side's receives. If Sends place data, a receive has lead_bytes for
+ * header and payload, then the targets, then the rest up to the length of a receive. Otherwise it
+ * has no targets. */
 static void conn_structure_receives(const struct weir_engine *engine, struct rtr_buffer *buffer)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -120,17 +126,19 @@ bool conn_v2_negotiate(struct weir_conn *conn)
 		conn->deadline_ns = engine->now_ns + timeout_ns;
 	v2->xid = (uint32_t)rte_rand();
 	if (!conn_send_connprop(conn, v2->xid, conn->credits))
-		conn_fail(conn, -EIO); /* the queue is empty, so the driver refused the Send */
+		conn_fail(conn, -EIO); /* the send queue is empty, so the driver refused the Send */
 	return true;
 }
 
+/* Opens a connection whose peer speaks version 2. */
 static void negotiated(struct weir_conn *conn)
 {
 	conn_set_version(conn, RDMA2_VERSION);
 	conn_opened(conn);
 }
 
-/* Handles a peer that does not speak version 2. */
+/* Handles a peer that does not speak version 2, or does not answer. If the profile allows version 1
+ * and the peer speaks it, opens the connection with version 1. Otherwise fails the connection. */
 static void refused(struct weir_conn *conn, bool speaks_v1)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -146,7 +154,7 @@ static void refused(struct weir_conn *conn, bool speaks_v1)
 	conn_fail(conn, -EPROTONOSUPPORT);
 }
 
-/* Handles an RDMA2_ERROR that answers the question. */
+/* Handles an RDMA2_ERROR that answers this side's RDMA2_CONNPROP. */
 static void on_error(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	if (hdr->err == RDMA2_ERR_VERS) {
@@ -173,8 +181,8 @@ void conn_v2_on_answer(struct weir_conn *conn, struct mem_buf *buf, uint32_t len
 		conn_on_properties(conn, &hdr);
 		negotiated(conn);
 	} else {
-		/* An invalid message of version 2 is answered by an error. A valid one may follow.
-		 */
+		/* An invalid message of version 2 is answered by an error. The valid answer might
+		 * still arrive. */
 		if (hdr.lists.vers == RDMA2_VERSION && verdict != RDMA2_V_OK &&
 		    verdict != RDMA2_V_DROP)
 			conn_send_error(conn, &hdr, rdma2_verdict_err(verdict));

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Gathers data that a Send places in targets of the peer's receives, and finds data that the peer
+ * placed in receives of this side (placement.h). */
 #include "placement.h"
 
 #include <string.h>
 
 #include "continuation.h"
 
+/* The gather list of a transmission. */
 struct gather {
 	struct fabric_sge *sges;
-	uint32_t n;
-	uint32_t max;
-	uint32_t bytes;
+	uint32_t n;	/* elements in the list */
+	uint32_t max;	/* maximum number of elements */
+	uint32_t bytes; /* length of all elements */
 };
 
-/* Adds memory to the gather list. Returns false if the list is full. */
+/* Adds memory to the gather list, which is not empty. Returns false if the list is full. */
 static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 {
-	const struct fabric_sge *last = &g->sges[g->n - 1]; /* there is a header */
+	const struct fabric_sge *last = &g->sges[g->n - 1]; /* exists: the header is an element */
 	bool joins = last->lkey == lkey && (uint8_t *)last->addr + last->len == base;
 
 	if (g->n == g->max && !joins)
@@ -25,13 +28,17 @@ static bool add(struct gather *g, uint8_t *base, uint32_t len, uint32_t lkey)
 	return true;
 }
 
+/* Adds zeros of the buffer 'gap' until the transmission has 'end' bytes. Returns false if the list
+ * is full, or if the transmission is already longer. */
 static bool add_zeros(struct gather *g, const struct mem_buf *gap, uint32_t end)
 {
-	/* If the message is already longer, zeros cannot extend it to 'end'. */
 	return g->bytes == end || (g->bytes < end && add(g, gap->data, end - g->bytes, gap->lkey));
 }
 
-/* Adds those parts of a piece that are in this transmission. The piece starts in target *tbsn. */
+/* Adds those parts of a piece that are in transmission 'transmission', after zeros up to their
+ * targets. Each receive of the peer has 'per_buffer' targets. The piece starts in target *tbsn,
+ * which counts the targets of all transmissions. Sets *tbsn to the target after the piece. Returns
+ * false if the list is full, or already extends beyond the start of a target. */
 static bool add_piece(struct gather *g, const struct weir_conn *conn, const struct piece *piece,
 		      uint32_t per_buffer, uint32_t transmission, uint32_t *tbsn)
 {
@@ -74,7 +81,8 @@ uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sge
 
 /* ---- receiving ---- */
 
-/* Lists the receives of a message. Returns their number. */
+/* Lists the receives of a chain in 'bufs', by the number of their transmission. Returns how many
+ * there are. */
 static uint32_t list_receives(const struct mem_buf *chain,
 			      const struct mem_buf *bufs[RTR_TRANSMISSIONS_MAX])
 {

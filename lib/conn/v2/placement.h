@@ -3,12 +3,13 @@
 #define PLACEMENT_H
 
 /*
- * Data that are placed by the Sends of their own message
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3).
+ * Data that are placed by the Sends of their own message (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * section 3.3).
  *
- * The sender places the data in targets of the peer's receive buffers, as planned by
- * rtr_layout_plan(). It gathers the data from where they are, and fills the gaps before and between
- * them with zeros. The receiver finds such data in its own receives.
+ * A target is a part of a receive buffer whose position the receiver announces. The sender places
+ * the data in targets of the peer's receive buffers, as planned by rtr_layout_plan(). Its device
+ * gathers the data from the memory of the application. The gaps before and between the data are
+ * filled with zeros. The receiver finds such data in its own receives.
  */
 
 #include "conn_v2.h"
@@ -19,31 +20,34 @@
 
 /* ---- sending ---- */
 
+/* The data of a message that its Sends place. */
 struct conn_placed {
-	const struct piece *pieces;
+	const struct piece *pieces; /* the pieces of the RPC message */
 	uint32_t npieces;
 	uint32_t which; /* bit i: piece i is placed */
-	uint32_t count; /* transmissions */
+	uint32_t count; /* number of transmissions of the message */
 };
 
-/* Adds the placed data of one transmission to a gather list, which has 'n' elements with *bytes in
- * total. Returns the new number of elements, and updates *bytes. Returns CONN_PLACE_NEVER in these
- * cases:
+/* Adds the placed data of transmission 'transmission' to a gather list, which has 'n' elements with
+ * *bytes bytes in total. Returns the new number of elements, and updates *bytes. Returns
+ * CONN_PLACE_NEVER in these cases:
  *
  * - The list would have more than 'max' elements.
- * - The data need more targets than the transmissions have.
- * - The list already extends beyond the start of the first target. */
+ * - The peer's receives have no targets, or the data of all transmissions need more targets than
+ *   these transmissions have.
+ * - The list already extends beyond the start of the first target that is needed. */
 uint32_t conn_gather_placed(const struct weir_conn *conn, struct fabric_sge *sges, uint32_t n,
 			    uint32_t max, const struct conn_placed *placed, uint32_t transmission,
 			    uint32_t *bytes);
 
 /* ---- receiving ---- */
 
-/* Returns where the item is, in the receives of 'chain' (continuation.h). rtr_place() must have
- * accepted the item. NULL: the item is not contiguous. */
+/* Returns the address of an item in the receives of 'chain' (continuation.h), or NULL if the item
+ * is not contiguous. rtr_place() must have accepted the item. */
 uint8_t *conn_find_placed(const struct weir_conn *conn, const struct rtr_item *item,
 			  const struct mem_buf *chain);
-/* Copies the item to 'to', which must have room for it. */
+/* Copies an item from the receives of 'chain' to 'to', which must have item->length bytes.
+ * rtr_place() must have accepted the item. */
 void conn_copy_placed(struct weir_conn *conn, const struct rtr_item *item,
 		      const struct mem_buf *chain, uint8_t *to);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of version 2 that belong to no call: properties (draft-cel-nfsv4-rpcrdma-version-two-03
- * section 5.3) and errors. They use no credit. Each side has receives for a few of them, in
- * addition to the receives for its credits. Therefore each side sends only a few: the properties
- * once, and one answer to each message that requests one. If a peer requests more than
- * ENGINE_CONTROLS answers at a time, the others get no answer.
+ * section 5.3) and errors. These messages use no credit. Each side has receives for a few of them,
+ * in addition to the receives for its credits. Therefore each side sends only a few of them: its
+ * properties once, and one answer to each message that requires an answer. At most ENGINE_CONTROLS
+ * of these messages are being sent at a time. If a peer sends more messages that require an answer,
+ * some of these messages get no answer.
  *
- * These messages do not use the batch, because one of them is sent before the connection is open.
+ * These messages are posted at once, without the batch, because the first RDMA2_CONNPROP is sent
+ * before the connection is open.
  */
 #include <weir/xdr.h>
 
@@ -20,8 +22,8 @@ static struct conn_control *find_free(const struct weir_conn *conn)
 	return NULL;
 }
 
-/* Begins a message. Returns NULL, and counts a dropped message, if it cannot be sent at the moment.
- */
+/* Begins a message in a free buffer, to which 'out' is set. Returns NULL, and counts a dropped
+ * message, if the message cannot be sent at the moment. */
 static struct conn_control *begin(struct weir_conn *conn, struct weir_xdr_out *out)
 {
 	struct conn_control *control = find_free(conn);
@@ -34,6 +36,8 @@ static struct conn_control *begin(struct weir_conn *conn, struct weir_xdr_out *o
 	return control;
 }
 
+/* Posts the message that was encoded in the buffer of 'control'. Returns false if it did not fit
+ * into the buffer, or if the driver refused the Send, which fails the connection. */
 static bool send(struct weir_conn *conn, struct conn_control *control,
 		 const struct weir_xdr_out *out)
 {
@@ -46,7 +50,7 @@ static bool send(struct weir_conn *conn, struct conn_control *control,
 				     .sge = &sge,
 				     .nsge = 1};
 
-	if (out->failed) { /* it answers a set with more properties than could exist */
+	if (out->failed) { /* an answer to a message with more properties than could exist */
 		conn->ep.engine->stats.dropped++;
 		return false;
 	}
@@ -94,7 +98,7 @@ bool conn_send_connprop(struct weir_conn *conn, uint32_t xid, uint32_t credit)
 	return conn->v2->has_sent_properties;
 }
 
-/* If receives are shared, only replies grant more than the one credit that each connection has. */
+/* If receives are shared, each connection has at least one credit, and only replies grant more. */
 uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
 {
 	if (conn->srq || wanted == 0)
@@ -102,7 +106,8 @@ uint32_t conn_first_grant(const struct weir_conn *conn, uint32_t wanted)
 	return wanted < conn->credits ? wanted : conn->credits;
 }
 
-/* Refuses all requested changes, because no property of this side changes (section 5.3.3). */
+/* Answers an RDMA2_REQPROP. The answer refuses all requested changes, because no property of this
+ * side changes (section 5.3.3). */
 static void send_resprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	struct weir_xdr_out out;
@@ -119,6 +124,7 @@ static void send_resprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 	send(conn, control, &out);
 }
 
+/* Processes the peer's RDMA2_CONNPROP. Sends that of this side if it was not sent before. */
 static void on_connprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	struct conn_v2 *v2 = conn->v2;
@@ -153,7 +159,7 @@ void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
 		return;
 	}
 	if (conn->vers == RDMA2_VERSION)
-		conn_set_version(conn, RDMA2_VERSION); /* the thresholds may have changed */
+		conn_set_version(conn, RDMA2_VERSION); /* the thresholds can have changed */
 }
 
 void conn_send_error(struct weir_conn *conn, const struct rdma2_header *hdr, enum rdma2_err err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The versions that a connection may speak, the inline thresholds of the version in use, and the
- * parts of the extension that are used. */
+/* Sets the version in use of a connection that may speak version 2. The inline thresholds and the
+ * parts of the extension that are in use follow from the version, the profile and the peer's
+ * properties. Section numbers are those of draft-cel-nfsv4-rpcrdma-version-two-03. */
 #include "conn_v2.h"
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -8,9 +9,14 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Returns the maximum length of replies that is certain to arrive inline. The peer announces in its
- * private data how much it sends, and it sends at least the default. A peer without properties does
- * not learn how much this side receives, and sends no more than the default (section 2.3). */
+/* Returns the length up to which a reply is certain to arrive inline. This is the smaller of two
+ * lengths:
+ *
+ * - the longest message for which the receives of this side are made
+ * - the longest message that the peer sends. The peer announces this length in its private data,
+ *   but any peer with version 2 sends at least RDMA2_INLINE_DEFAULT. A peer without properties has
+ *   not learnt how much this side receives. Therefore it sends no more than RDMA2_INLINE_DEFAULT
+ *   (section 2.3). */
 static uint32_t receives(const struct weir_conn *conn)
 {
 	uint32_t theirs = conn->theirs.send_bytes;
@@ -20,8 +26,13 @@ static uint32_t receives(const struct weir_conn *conn)
 	return min_u32(conn->ep.engine->msg_bytes, theirs);
 }
 
-/* Returns whether data can be placed in the peer's targets. The longest Send must fill a buffer of
- * the peer, so that the TBSNs have no gaps. */
+/* Returns whether this side can place data in the peer's targets. All of these conditions must be
+ * met:
+ *
+ * - The profile has the extension "placement".
+ * - The peer's receives have targets.
+ * - This side can send a message that fills a whole receive of the peer. The targets that a message
+ *   can use, which are numbered by TBSNs, then have no gaps. */
 static bool can_place(const struct weir_conn *conn)
 {
 	const struct weir_engine *engine = conn->ep.engine;
@@ -39,8 +50,8 @@ void conn_set_version(struct weir_conn *conn, uint32_t vers)
 	if (vers == RDMA2_VERSION) {
 		conn->vers = vers;
 		conn->extra_bytes = RDMA2_EXTRA;
-		/* Only with version 1 do responders have a fast path for chunks that replace inline
-		 * data. */
+		/* A Read chunk instead of inline data is only useful if the responder has a fast
+		 * path for it, and responders have that only for version 1. */
 		conn->chunk_bytes = 0;
 		conn->send_inline = min_u32(engine->msg_bytes, conn->v2->peer.send_bytes_max);
 		conn->recv_inline = receives(conn);
