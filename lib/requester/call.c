@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Decides what happens to a call next. The files of the steps carry out one step each, and return a
- * result:
+ * result to this file:
  *
  *   call_encode.c      chooses the form of a call and writes its transport header
  *   call_send.c        gathers its message, binds its windows, and queues the Send
@@ -10,10 +10,10 @@
  *   retransmit.c       puts a call back into the queue
  *
  * Steps that differ between versions of the protocol are operations of the connection's table
- * (lib/conn/protocol.h), which version1.c or v2/protocol.c has. Steps take and give back what a
- * call owns by call_pool.c, call_header.c, call_windows.c and call_revoke.c. requester_events.c
- * passes the events of a connection to its calls. call_fast.c does at once what most calls need,
- * and leaves any other call to this file.
+ * (lib/conn/protocol.h). version1.c and v2/protocol.c define these tables. The steps take and give
+ * back slots, buffers, windows and keys by call_pool.c, call_header.c, call_windows.c and
+ * call_revoke.c. requester_events.c passes the events of a connection to its calls. call_fast.c
+ * submits and completes most calls itself, and leaves the others to this file.
  */
 #include "call_complete.h"
 
@@ -30,16 +30,17 @@
 static void on_revoked(struct conn_tx *tx, int error);
 static void on_sent(struct conn_tx *tx, int error);
 
-/* Invalidates the keys of a call. on_revoked() is called later. */
+/* Begins to invalidate the keys of a call. on_revoked() is called when none of them is valid. */
 static void revoke(struct weir_call *call)
 {
 	call->inv_tx.done = on_revoked;
 	call_revoke(call);
 }
 
-/* Ends a call whose time is over, or that was cancelled. If the responder may still read or write
- * memory of the application, the application gets it back only after the access has ended: the keys
- * are invalidated first, or the connection is ended (RFC 8166 sections 4.4.1 and 4.5.4). */
+/* Ends a call that timed out or was cancelled. If the responder can still read or write memory of
+ * the application, that access must end before the application gets the memory back (RFC 8166
+ * sections 4.4.1 and 4.5.4). Therefore the keys of the call are invalidated first, or the
+ * connection is failed. */
 void call_time_out(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -68,7 +69,8 @@ void call_time_out(struct weir_call *call)
 	}
 }
 
-/* Counts that the first queued call waits because there are too few free windows. */
+/* Handles the first queued call if there are too few free windows for it: counts the wait, and
+ * gives the reserve buffer back if the call has it. */
 static out_of_line void wait_windows(struct weir_call *call)
 {
 	const struct mem_buf *header_buf = call->header_buf ? call->header_buf : call->args;
@@ -78,7 +80,7 @@ static out_of_line void wait_windows(struct weir_call *call)
 		call_drop_header(call); /* meanwhile other connections need the reserve buffer */
 }
 
-/* Notes that the Sends of a call are queued. */
+/* Makes a call SENT, because its Sends are queued, and takes its credits. */
 static inline void mark_sent(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
@@ -104,8 +106,9 @@ static bool transmit(struct weir_call *call)
 	return true;
 }
 
-/* Sends a call of a shape at once, if the driver can. The driver does not need the message after
- * that. */
+/* Sends a call at once if the driver can, and makes it SENT. Header and message of the call must be
+ * contiguous. The driver does not need the message after that. Returns false, and has done nothing,
+ * if the driver can't. */
 static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 				  struct weir_call *call)
 {
@@ -120,8 +123,9 @@ static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 	return true;
 }
 
-/* Makes the queue wait for buffers: the next tick tries again. If the send pool is empty, the
- * connection also waits for its turn, at which it may get the reserve buffer. */
+/* Makes the queue wait for buffers. The next tick tries again. If the send pool is empty, the
+ * requester also waits for its turn in the round-robin order, in which it can get the reserve
+ * buffer. Always returns RESEND_LATER. */
 static enum resend later(struct weir_conn *conn)
 {
 	const struct mem_pool *pool = conn->ep.engine->send_pool;
@@ -131,15 +135,18 @@ static enum resend later(struct weir_conn *conn)
 	return RESEND_LATER;
 }
 
-/* Handles the first queued call, for which there are too few buffers. The calls of the queue were
- * sent before, or could have been sent, so each of them once had the buffers that it needs. Other
- * calls may have these buffers at present, even calls that are later in the queue.
+/* Handles the first queued call if there are too few buffers for it. Each call of the queue was
+ * sent before, or could have been sent, so each of them once had the buffers that it needs. At
+ * present, other calls hold these buffers, and some of them can be calls that are later in the
+ * queue.
  *
- * - While a call is in flight, its end returns buffers: the queue waits.
+ * - While a call is in flight, the queue waits, because the end of that call gives buffers back.
+ *   Returns LATER.
  * - Otherwise all later calls release their headers, and the first call that finds enough buffers
- *   overtakes the others.
- * - If no call does, other connections of the engine may return buffers. The queue waits for them
- *   for a limited time. After that the first call fails. */
+ *   overtakes the others. Returns OTHER.
+ * - If no call finds enough buffers, other connections of the engine hold them. The queue waits for
+ *   at most reconnect_delay_max_ms of the profile, and LATER is returned. After that the first call
+ *   fails with -ENOBUFS, and OTHER is returned. */
 static enum resend without_buffers(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;
@@ -168,8 +175,12 @@ static enum resend without_buffers(struct weir_call *call)
 	return RESEND_OTHER;
 }
 
-/* Prepares the first queued call, which was in flight on a lost connection or needs a header. If
- * OTHER is returned, another call, or none, is first. */
+/* Prepares the first queued call, which was in flight on a lost connection or needs a header.
+ * Returns one of these results:
+ *
+ * - NOW: the call has its header, and can be sent.
+ * - LATER: the call waits for buffers, or is a probe call that waits until no call is in flight.
+ * - OTHER: another call is first, or the queue is empty. */
 static enum resend resend(struct weir_call *call)
 {
 	int rc;
@@ -189,8 +200,9 @@ static enum resend resend(struct weir_call *call)
 	return RESEND_NOW;
 }
 
-/* Returns when the first queued call may be sent. The call was in flight on a lost connection,
- * needs a header, or needs several transmissions. */
+/* Prepares the first queued call if necessary, and returns when it can be sent: NOW, LATER or
+ * OTHER. The call was in flight on a lost connection, needs a header, or needs several
+ * transmissions. */
 static out_of_line enum resend when_to_send(struct weir_call *call)
 {
 	enum resend when = call->needs_header || call->retransmits > 0 ? resend(call) : RESEND_NOW;
@@ -222,7 +234,7 @@ void requester_pump(struct weir_conn *conn)
 			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
 					     call_sges_max(call)))
 				break;
-			/* conn_tx_reserve() may have ended calls, whose callbacks may have sent
+			/* conn_tx_reserve() can have ended calls, whose callbacks can have sent
 			 * this call. */
 			if (call != TAILQ_FIRST(&req->queue) ||
 			    credit_available(&req->credits) <= call->more)
@@ -276,7 +288,7 @@ int call_submit_any(struct weir_call *call)
 		req->nactive--;
 		return engine_fork_refuse();
 	}
-	/* conn_tx_reserve() may end calls, whose callbacks take credits and queue calls. Therefore
+	/* conn_tx_reserve() can end calls, whose callbacks take credits and queue calls. Therefore
 	 * queue and credits are checked after it. */
 	if (may_send &&
 	    conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings, call_sges_max(call)) &&
@@ -287,11 +299,12 @@ int call_submit_any(struct weir_call *call)
 	conn->ep.engine->stats.calls_queued++;
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
 	if (!conn_can_send(conn))
-		call_drop_header(call); /* a reconnect may take long */
+		call_drop_header(call); /* a reconnect can take long */
 	return 0;
 }
 
-/* Handles a reply that need not wait. */
+/* Ends a call by a reply in one message, which need not wait. If the reply must be dropped, counts
+ * it, and the call waits for another reply. */
 static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 			 const struct mem_buf *buf, uint32_t len)
 {
@@ -313,16 +326,17 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 	requester_go_on(req);
 }
 
-/* Returns whether a reply must wait. The application gets its memory back with 'done'. Therefore
- * the reply waits while the device may read memory for the Send, or the peer has a key for it. */
+/* Returns whether the reply to a call must wait. The application gets its memory back with 'done'.
+ * Therefore the reply waits while the device might read that memory for the Send, or the peer has a
+ * valid key for it. */
 static bool must_wait(const struct weir_call *call)
 {
 	return call->state != CALL_ZOMBIE &&
 	       ((call->sends_app_memory && !call->is_send_done) || call->nvalid > 0);
 }
 
-/* Keeps a reply that must wait, and invalidates the keys of its call. Returns false if the reply
- * need not wait. */
+/* Keeps a reply that must wait, and begins to invalidate the keys of its call. The call becomes
+ * REPLIED. Returns false, and does nothing, if the reply need not wait. */
 static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t bytes, bool is_chain)
 {
 	bool is_new = call->state == CALL_SENT;
@@ -338,7 +352,9 @@ static bool keep_reply(struct weir_call *call, struct mem_buf *reply, uint32_t b
 	return true;
 }
 
-/* Handles a reply of several transmissions that need not wait. */
+/* Ends a call by a reply of the extension, which need not wait. 'chain' has the transmissions of
+ * the reply, and the first of them has 'bytes' bytes. The call goes on if the responder will send
+ * another reply. */
 static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t bytes)
 {
 	struct weir_conn *conn = call->conn;
@@ -360,7 +376,8 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	} else if (is_last) {
 		call_complete(call, &result);
 	} else {
-		/* The responder still has the call, so its credits stay taken. */
+		/* The responder still has the call. Therefore the credits that were given back
+		 * above are taken again. */
 		call->is_reply_chain = false;
 		req->credits.in_flight += 1 + call->more;
 	}
@@ -368,8 +385,8 @@ static void end_by_group(struct weir_call *call, struct mem_buf *chain, uint32_t
 	requester_go_on(req);
 }
 
-/* Queues a call that the responder refused. The device has completed its Sends. The call goes by
- * the base protocol. */
+/* Queues a call that the responder refused, so that it is sent again by the base protocol. The
+ * device must have completed the Sends of the call. */
 static void requeue_refused(struct weir_call *call)
 {
 	struct requester *req = requester_of(call->conn);
@@ -383,7 +400,7 @@ static void requeue_refused(struct weir_call *call)
 	requester_pump(call->conn);
 }
 
-/* Handles a message by which the responder says that it has not executed the call. */
+/* Handles a message by which the responder refuses a call, which it has not executed. */
 static void on_refused(struct weir_call *call)
 {
 	call->conn->got_message = true;
@@ -402,7 +419,8 @@ static void on_refused(struct weir_call *call)
 	}
 }
 
-/* Handles a message whose header may make it the reply to a call. */
+/* Handles a message that is a reply if its header is valid and names a call that waits for a reply.
+ * Any other message is dropped and counted. */
 static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
 		      const struct reply_in *in)
 {
@@ -422,7 +440,7 @@ static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 		if (!is_kept)
 			end_by_reply(call, &in->hdr, buf, len);
 	}
-	/* A key that is not of the replied call belongs to another call, or was not in use (RFC
+	/* The peer must not invalidate a key that does not belong to the call of the reply (RFC
 	 * 8797). */
 	if (unlikely(inv_rkey != 0))
 		conn_fail(conn, -EPROTO);
@@ -430,6 +448,8 @@ static void on_header(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 		conn_recv_done(conn, buf);
 }
 
+/* Handles any message. 'is_again' means that the message is the reply of a call that was REPLIED.
+ */
 static void on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey,
 		       bool is_again)
 {
@@ -461,7 +481,7 @@ out_of_line void requester_on_reply(struct weir_conn *conn, struct mem_buf *buf,
 	on_message(conn, buf, len, inv_rkey, false);
 }
 
-/* Handles a reply that waited. */
+/* Ends a REPLIED call by the reply that waited. */
 static void take_reply(struct weir_call *call)
 {
 	call->state = CALL_SENT;
@@ -472,20 +492,21 @@ static void take_reply(struct weir_call *call)
 		on_message(call->conn, call->reply, call->reply_bytes, 0, true);
 }
 
-/* Handles the reply of a REPLIED call if nothing is left for which it must wait. */
+/* Ends a call by its reply if the call is REPLIED and the reply need not wait any more. */
 static void resume(struct weir_call *call)
 {
 	if (call->state == CALL_REPLIED && !must_wait(call))
 		take_reply(call);
 }
 
+/* Is called when the device does not need the buffers of a call's Sends any more. */
 static void on_sent(struct conn_tx *tx, int error)
 {
 	struct weir_call *call = (struct weir_call *)tx;
 
 	call->is_send_done = true;
 	if (unlikely(call->has_extra) && call_holds_sent(call))
-		call_release_sent(call); /* other calls may wait for these buffers */
+		call_release_sent(call); /* other calls might wait for these buffers */
 	if (call->state == CALL_SENDING)
 		call_release(call);
 	else if (unlikely(call->is_refused) && call->state == CALL_SENT && call->nvalid == 0 &&
@@ -495,6 +516,7 @@ static void on_sent(struct conn_tx *tx, int error)
 		resume(call);
 }
 
+/* Is called when the invalidations of a call's keys are complete. */
 static void on_revoked(struct conn_tx *tx, int error)
 {
 	struct weir_call *call =
@@ -544,7 +566,7 @@ void call_end_or_keep(struct weir_call *call, int error)
 	resends = engine->profile.resends;
 	if (engine->now_ns >= call->deadline_ns) {
 		engine->stats.calls_timed_out +=
-			call->deadline_ns != 0; /* 0: cancelled, or counted before */
+			call->deadline_ns != 0; /* 0: the call was cancelled, or counted before */
 		call_fail(call, call->is_cancelled ? -ECANCELED : -ETIMEDOUT);
 	} else if (call->retransmits > resends) {
 		engine->stats.calls_given_up++;

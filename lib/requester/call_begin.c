@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions to describe a call: its slot, buffer, RPC header, arguments and items. */
+/* Functions by which the program begins and describes a call. They take the slot and the buffer of
+ * the call, write the RPC header, and record the items and the memory for results. */
 #include "requester.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include "ulb_find.h"
 #include "wire.h"
 
-/* Returns the maximum length of a reply's verifier, for flavors whose verifiers are not empty (RFC
- * 8166 section 8.2.2). */
+/* Returns the maximum length of the verifier in the reply to a call with this credential. It is 0
+ * for the flavors whose verifiers are empty (RFC 8166 section 8.2.2). */
 static uint32_t verifier_max(const struct weir_rpc_auth *cred)
 {
 	if (!cred || cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS)
@@ -25,8 +26,8 @@ static uint32_t auth_bytes(const struct weir_rpc_auth *auth)
 	return auth ? auth->len_bytes + weir_xdr_pad(auth->len_bytes) : 0;
 }
 
-/* Writes the RPC header with AUTH_NONE twice, which most calls have. It has ten words, for which
- * there is room. */
+/* Writes the RPC header with AUTH_NONE as credential and verifier, which most calls have. The
+ * header has ten words, and always fits into the buffer. */
 static inline void put_auth_none_header(struct weir_call *call,
 					const struct weir_call_params *params)
 {
@@ -43,7 +44,7 @@ static inline void put_auth_none_header(struct weir_call *call,
 	memset(at + 24, 0, WEIR_RPC_CALL_HEADER_MIN - 24);
 }
 
-/* Writes any other RPC header. */
+/* Writes any other RPC header. Returns 0, or -EINVAL if the header can't be encoded. */
 static out_of_line int put_header(struct weir_call *call, const struct weir_call_params *params)
 {
 	struct weir_rpc_call_header hdr = {
@@ -75,8 +76,10 @@ static inline uint64_t timeout_of(const struct weir_call_params *params,
 	return timeout_ns < ENGINE_NEVER_NS ? timeout_ns : ENGINE_NEVER_NS;
 }
 
-/* Takes the buffer to which the message is written. A message that can only go as a Long Call is
- * written to memory that the peer may read. */
+/* Takes the buffer to which the message will be written. 'stream_bytes' and 'reply_bytes' are the
+ * maximum lengths of the message and of its reply. A message that can only be sent as a Long Call
+ * is written to memory that the peer can read. Returns NULL and sets errno if there is no buffer,
+ * if a length exceeds long_buffer_bytes, or in a child of fork(). */
 static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
 						   uint64_t stream_bytes, uint64_t reply_bytes)
 {
@@ -99,7 +102,8 @@ static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
 	return buf;
 }
 
-/* Does the same. This version is fast if call and reply are not longer than a message. */
+/* Takes a buffer like take_any_buffer(). It is faster if neither message nor reply is longer than
+ * small_bytes of the engine. */
 static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t stream_bytes,
 					  uint64_t reply_bytes)
 {
@@ -111,7 +115,8 @@ static inline struct mem_buf *take_buffer(struct weir_engine *engine, uint64_t s
 	return mem_pool_get_quick(pool);
 }
 
-/* Takes a call for a free slot, of which there must be one. Returns NULL if no call is left. */
+/* Takes a call, and assigns a free slot to it. The connection must have a free slot. Returns NULL
+ * if the pool has no free call. */
 static inline struct weir_call *take_slot(struct weir_conn *conn, struct requester *req)
 {
 	struct weir_call *call = call_pool_take(req->pool);
@@ -206,7 +211,7 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 	if (call->nitems == CALL_ITEMS_MAX)
 		return -E2BIG;
 	weir_xdr_put_u32(&call->out, len_bytes);
-	call->nitems++; /* an empty item counts: the next one is not the binding's first */
+	call->nitems++; /* an empty item counts as one of the binding's eligible items, too */
 	if (len_bytes == 0)
 		return 0;
 	call_close_piece(call);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends calls: 'done' is called once. Slot and buffers are freed when the device does not use them
- * any more. */
+/* Ends calls: calls 'done' of each call once, and frees the slot and the buffers of the call when
+ * the device does not use them any more. */
 #include "call_complete.h"
 
 #include <errno.h>
 
 #include "seeded_bugs.h"
 
-/* Completes a call that holds more than its message, or whose Send is not done. */
+/* Completes a call that holds more than its slot and 'args', or whose Send is not done. */
 static void complete_any(struct weir_call *call, const struct weir_result *result)
 {
 	struct requester *req = requester_of(call->conn);
@@ -15,8 +15,8 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	call->conn->ep.engine->stats.calls_completed++;
 	req->nactive--;
 	call->state = CALL_COMPLETING;
-	/* The buffers are released before 'done', because a call that it makes may need them. If it
-	 * also needs 'args', reclaim_args() takes that buffer. */
+	/* The buffers are released before 'done', because a call that begins in 'done' might need
+	 * them. If that call also needs the buffer 'args', reclaim_args() takes it. */
 	call_release_unread(call);
 	req->pool->ending = call;
 	call->done(call, result, call->arg);
@@ -30,8 +30,8 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	struct weir_engine *engine = call->conn->ep.engine;
 	struct requester *req = requester_of(call->conn);
 	struct call_pool *pool = req->pool;
-	/* Inside the 'done' of one call another call may end, when conn_tx_reserve() makes room for
-	 * a Send. */
+	/* While 'done' of one call runs, another call can end, because conn_tx_reserve() processes
+	 * completions. pool->ending is set to the outer call again after that. */
 	struct weir_call *outer = pool->ending;
 
 	engine->stats.calls_failed += result->status != 0;
@@ -52,7 +52,7 @@ void call_fail(struct weir_call *call, int status)
 	else if (call->state == CALL_SENT || call->state == CALL_REPLIED ||
 		 call->state == CALL_REVOKING)
 		credit_lost(&req->credits, 1 + call->more);
-	/* There is no Send to wait for if the call was not sent, or its connection has ended. */
+	/* If the call was not sent, or its queue pair was destroyed, the device reads nothing. */
 	if (call->state == CALL_QUEUED || !call->conn->qp)
 		call->is_send_done = true;
 	call_complete(call, &result);

@@ -2,11 +2,16 @@
 #ifndef CALL_COMPLETE_H
 #define CALL_COMPLETE_H
 
+/* The completion of most calls. It is inline, so that call_fast.c can do it without a call of
+ * call_complete(). */
+
 #include "call_pool.h"
 #include "compiler.h"
 
-/* Does what call_complete() does, for a call that 'done' may reuse. The Send of such a call is
- * done, and it holds no buffer except that of its message. Most calls end like this. */
+/* Completes a call that 'done' may reuse by weir_call_reuse(): calls 'done', and then frees the
+ * call unless 'done' has reused it. The Send of the call must be done, and the call must hold
+ * nothing except its slot and 'args'. Unlike call_complete(), this function does not count failed
+ * calls, and leaves the call in pool->ending. */
 static hot_inline void call_complete_reusable(struct weir_engine *engine, struct requester *req,
 					      struct weir_call *call,
 					      const struct weir_result *result)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes the transport header of a call: that of a shape (call_shape.h), or one with the chunks
- * that the reducer planned (lib/proto/reduce_call.c).
+ * Writes the transport header of a call, in the form of version 1. The header is that of a shape
+ * (call_shape.h), or lists the chunks that the reducer planned (lib/proto/reduce_call.c).
  */
 #include "call_shape.h"
 
@@ -12,8 +12,10 @@
 #include "forked.h"
 #include "log.h"
 
-/* Takes memory for the Reply chunk. If the device can't revoke access, it also takes memory for a
- * private copy of the chunk. */
+/* Takes a buffer for the Reply chunk, and describes it in *reply. If the device can't revoke
+ * access, also takes a buffer for a private copy of the chunk. Returns 0, -ENOBUFS if there is no
+ * buffer, or -EMSGSIZE if the buffers are too short. After an error, the call keeps what was taken.
+ */
 static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 {
 	struct weir_engine *engine = call_engine(call);
@@ -39,12 +41,12 @@ static int offer_reply_chunk(struct weir_call *call, struct remote_buf *reply)
 	return 0;
 }
 
-/* The segments of a Long Call, in the order of the list. */
+/* The segments of the Position Zero Read chunk of a Long Call, in their order. */
 struct segment_list {
 	struct remote_buf segs[2 * CALL_PIECES_MAX];
-	uint8_t *base[2 * CALL_PIECES_MAX];
-	uint32_t n;
-	uint32_t copied; /* bytes of call->long_call that are in use */
+	uint8_t *base[2 * CALL_PIECES_MAX]; /* addresses of the segments on this side */
+	uint32_t n;			    /* number of segments */
+	uint32_t copied;		    /* bytes of call->long_call that are in use */
 };
 
 static void list_segment(struct segment_list *list, uint8_t *base, struct remote_buf seg)
@@ -53,8 +55,10 @@ static void list_segment(struct segment_list *list, uint8_t *base, struct remote
 	list->segs[list->n++] = seg;
 }
 
-/* Copies 'len' bytes to memory that the peer may read. If 'src' is NULL, the bytes are zeros.
- * Returns 0, -ENOBUFS or -EMSGSIZE. */
+/* Copies 'len' bytes from 'src' to the buffer call->long_call, which the peer can read, and appends
+ * them to the list. If 'src' is NULL, the bytes are zeros. If the last segment of the list ends
+ * where the copy begins, that segment is extended. The buffer is taken for the first copy. Returns
+ * 0, -ENOBUFS if there is no buffer, or -EMSGSIZE if the rest of the buffer is too short. */
 static int list_copied(struct weir_call *call, struct segment_list *list, const uint8_t *src,
 		       uint32_t len)
 {
@@ -84,8 +88,8 @@ static int list_copied(struct weir_call *call, struct segment_list *list, const 
 	return 0;
 }
 
-/* Refuses an item that is too long to be copied, and lies in memory to which peers can't get
- * access. */
+/* Returns -EOPNOTSUPP, the error for an item that is too long to be copied and is in memory to
+ * which peers can't get access. Logs the error once. */
 static cold_code int refuse_unexposed(const struct weir_engine *engine, const struct piece *piece)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
@@ -101,8 +105,9 @@ static cold_code int refuse_unexposed(const struct weir_engine *engine, const st
 	return -EOPNOTSUPP;
 }
 
-/* Lists the Payload stream of a Long Call. Data that the peer may read where they are need no copy.
- * Data in private buffers, and padding, are copied. */
+/* Lists the Payload stream of a Long Call as segments. Data with a remote key are listed where they
+ * are. Other data, and padding, are copied. Returns 0, or an error of list_copied() or
+ * refuse_unexposed(). */
 static int list_segments(struct weir_call *call, struct segment_list *list)
 {
 	struct weir_engine *engine = call_engine(call);
@@ -131,8 +136,8 @@ static int list_segments(struct weir_call *call, struct segment_list *list)
 	return rc;
 }
 
-/* Plans a window for each segment that the header names, in the order of the header. Until a window
- * is bound, the header has the key of the region that the window will cover. */
+/* Plans a window for each segment that the header names, in the order of the header. Until the
+ * window is bound, the header has the key of the region that contains the memory. */
 static void plan_window_bindings(struct weir_call *call, const struct segment_list *list)
 {
 	for (uint32_t i = 0; i < list->n; i++)
@@ -145,6 +150,8 @@ static void plan_window_bindings(struct weir_call *call, const struct segment_li
 				   &call->reply_handle);
 }
 
+/* Takes the buffers of a planned call and writes its header. Returns 0, or an error of
+ * call_prepare(). */
 static int write_header(struct weir_call *call, const struct reduce_call_in *in)
 {
 	uint32_t extra = call->conn->extra_bytes;
@@ -188,18 +195,19 @@ static void count_forms(struct weir_call *call)
 		stats->write_chunks += call->nresults;
 }
 
-#define COPIED_MAX 512u /* bytes */
+#define COPIED_MAX 512u /* maximum length in bytes of an item that lay_out_copied() copies */
 
-/* Copies a short inline item to its position in the message, which is then contiguous. This costs
- * less than to gather the item. */
+/* If the only item of a call is short and will be inline, copies it to its position in the message,
+ * and writes the header of SHAPE_INLINE. The message is then contiguous. This costs less than to
+ * gather the item. Returns false, and does nothing, if the call is different or too long. */
 static out_of_line bool lay_out_copied(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	const struct piece *item = &call->pieces[1];
 	uint32_t bytes = item->len + weir_xdr_pad(item->len), front = call->piece_start;
 	size_t behind = weir_xdr_out_len(&call->out) - front;
-	/* If the parts around the item are not multiples of four bytes, the call is refused in
-	 * every form. */
+	/* If the parts before and after the item are not multiples of four bytes, the call is not
+	 * XDR. call_prepare() then refuses it. */
 	bool is_xdr = ((front | (uint32_t)behind) & 3u) == 0;
 	uint8_t *at = call->out.start + front;
 
@@ -219,8 +227,8 @@ static out_of_line bool lay_out_copied(struct weir_call *call)
 	return call_lay_out_shape(call, SHAPE_INLINE, 0);
 }
 
-/* The shapes with a chunk are out of line, so that their stack frame does not burden SHAPE_INLINE.
- */
+/* Writes the header of a call with items or results, if it has a shape. The function is out of
+ * line, so that calls without them need no stack frame. */
 static out_of_line bool lay_out_with_chunk(struct weir_call *call)
 {
 	if (call->nitems == 0)
@@ -247,6 +255,8 @@ int call_write_header(struct weir_call *call, const struct reduce_call_in *in)
 	return 0;
 }
 
+/* Plans a call for the base protocol, and lets the protocol choose its form and write its header.
+ * Returns 0, or an error of call_prepare(). */
 static int prepare_message(struct weir_call *call)
 {
 	struct weir_conn *conn = call->conn;

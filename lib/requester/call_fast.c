@@ -1,22 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The fast path of a call: one pass, for calls of a shape (lib/proto/shape.h). Each function falls
- * back to the general path, whose result would be the same.
+ * The fast path of a call, for calls of a shape (lib/proto/shape.h): each event is handled in one
+ * pass. If a function can't handle an event, it calls the general path, which can handle any event
+ * and has the same effect.
  *
- * Submission needs all of these conditions. call.c does all other submissions.
+ * Submission. The fast path submits a call if all of these conditions are met. call.c does all
+ * other submissions.
  *
  * - The connection can send the call at once.
  * - No other call is queued.
  * - There is a credit.
- * - Nothing else has to be done first.
+ * - There are not so many free receives that they must be posted first.
  *
- * A reply must be accepted, and have no chunks or the Write chunk that the call offered. call.c
- * handles all other messages.
+ * Reply. The fast path handles a reply that is accepted, and has no chunks or the Write chunk that
+ * the call offered. call.c handles all other messages.
  *
- * Reuse: while 'done' runs, the call that ends still has its slot, and its buffer with the RPC
- * header. The next call is the same object with another XID. If the next call is on another
- * connection, it gets a slot of that connection. Another object gets a copy of the header if the
- * device still uses the buffer, or if the call holds more than its buffer until 'done' returns.
+ * Reuse. While 'done' runs, the call that ends still has its slot, and its buffer with the RPC
+ * header. weir_call_reuse() therefore only gives the same object another XID. If the next call is
+ * on another connection, the object gets a slot of that connection. In these cases the next call is
+ * another object, to which the RPC header is copied:
+ *
+ * - The device still reads the buffer of the call that ends.
+ * - The call that ends holds other buffers until 'done' returns.
+ *
+ * If another call that began in 'done' has taken the buffer of the call that ends, the reuse fails
+ * with ENOBUFS.
  */
 #include <errno.h>
 
@@ -36,8 +44,9 @@ static inline bool may_submit_direct(const struct weir_call *call, const struct 
 	       req->credits.granted > req->credits.in_flight;
 }
 
-/* Submits a call by the general path after the driver could not send it. The counters and the state
- * assumed that it would. */
+/* Submits a call by the general path, because the driver could not send it at once. First undoes
+ * the changes that submit_shape() has made to the state and the counters. Returns what
+ * weir_call_submit() returns. */
 static out_of_line int submit_after_all(struct weir_call *call)
 {
 	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
@@ -53,8 +62,9 @@ static out_of_line int submit_after_all(struct weir_call *call)
 	return call_submit_any(call);
 }
 
-/* Submits a call of a shape. All state is set before the driver's call, which most likely sends the
- * message. Thus no value has to be kept for the time after that call. */
+/* Submits a call as 'shape', or by the general path. Returns what weir_call_submit() returns. All
+ * state is set before send_direct() of the driver, which most likely sends the message. Thus no
+ * value has to be kept until send_direct() returns. */
 static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *conn,
 				   struct requester *req, enum shape shape)
 {
@@ -74,8 +84,8 @@ static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *con
 	return submit_after_all(call);
 }
 
-/* The shapes with a chunk are out of line, so that their stack frames do not burden SHAPE_INLINE.
- */
+/* The functions for the shapes with a chunk are out of line, so that the code for SHAPE_INLINE
+ * needs no stack frame. */
 static out_of_line int submit_one_write(struct weir_call *call, struct weir_conn *conn,
 					struct requester *req)
 {
@@ -95,7 +105,8 @@ int weir_call_submit(struct weir_call *call)
 
 	if (unlikely(!may_submit_direct(call, conn, req)))
 		return call_submit_any(call);
-	/* These are two loads, because each member was just written by its own store. */
+	/* Each member is tested by its own load, because it was just written by its own store. One
+	 * load of both would wait for the two stores. */
 	if (call->nitems != 0)
 		return submit_one_read(call, conn, req);
 	if (call->nresults != 0)
@@ -103,9 +114,9 @@ int weir_call_submit(struct weir_call *call)
 	return submit_shape(call, conn, req, SHAPE_INLINE);
 }
 
-/* Handles a reply of a shape to a call that expects this reply and holds nothing else. Returns
- * false if the message is no such reply. Then nothing was done. The message has at least
- * shape_reply_bytes(SHAPE_INLINE) bytes. */
+/* Ends a call by its reply, if the message is a reply of 'shape' to a call that expects this reply
+ * (enum expected_reply). Returns false, and has done nothing, if it is not. The message must have
+ * at least shape_reply_bytes(SHAPE_INLINE) bytes. */
 static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
 				  uint32_t len, enum shape shape)
 {
@@ -142,6 +153,7 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	return true;
 }
 
+/* Ends a call by its reply, like take_shape(), if the message has any of the shapes of a reply. */
 static inline bool take_any_shape(struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
 	struct requester *req = requester_of(conn);
@@ -161,7 +173,9 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		requester_on_reply(conn, buf, len, inv_rkey);
 }
 
-/* The two functions are out of line, so that neither stack frame burdens the other shape. */
+/* These functions handle a delivered message of one shape each. They return what
+ * requester_deliver() returns. They are out of line, so that the code for one shape does not need
+ * the stack frame of the other. */
 static out_of_line bool deliver_inline(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				       const uint8_t *msg)
 {
@@ -176,8 +190,9 @@ static out_of_line bool deliver_one_write(struct weir_conn *conn, struct mem_buf
 	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 }
 
-/* The driver calls this function to deliver a message. If it returns true, the driver has its
- * receive back. conn_can_deliver_direct() is true for version 1 only. */
+/* The driver calls this function to deliver a message. Returns true if the message was processed,
+ * and the driver has the receive back. conn_can_deliver_direct() is true only for a connection that
+ * speaks only version 1, so the version need not be checked. */
 bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 {
 	struct weir_conn *conn = (struct weir_conn *)receiver;
@@ -191,7 +206,8 @@ bool requester_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	return deliver_inline(conn, buf, len, msg);
 }
 
-/* Makes the call BUILDING, with its RPC header written. Only the XID of the header changes. */
+/* Makes a call BUILDING whose buffer has the RPC header of the previous call. Of the header, only
+ * the XID changes. */
 static inline void begin_anew(struct weir_call *call, uint32_t xid)
 {
 	uint8_t *start = call->out.start;
@@ -202,6 +218,7 @@ static inline void begin_anew(struct weir_call *call, uint32_t xid)
 	call_set_building(call);
 }
 
+/* Begins the call again in its slot. Returns the call. */
 static inline struct weir_call *begin_same(struct weir_call *call, struct requester *req)
 {
 	uint32_t xid = call->xid + req->slot_mask + 1;
@@ -212,7 +229,8 @@ static inline struct weir_call *begin_same(struct weir_call *call, struct reques
 	return call;
 }
 
-/* Begins the call itself again, in a slot of another connection. */
+/* Begins the call again in a slot of another connection. Returns the call, or NULL with EAGAIN if
+ * that connection has no free slot. */
 static struct weir_call *begin_moved(struct weir_call *call, struct weir_conn *conn)
 {
 	struct requester *from = requester_of(call->conn), *to = requester_of(conn);
@@ -227,6 +245,8 @@ static struct weir_call *begin_moved(struct weir_call *call, struct weir_conn *c
 	return call;
 }
 
+/* Begins another call with the parameters and the RPC header of 'call'. Returns that call, or NULL
+ * with EAGAIN if the connection has no free slot, or ENOBUFS if there is no buffer or no call. */
 static struct weir_call *begin_copy(const struct weir_call *call, struct weir_conn *conn)
 {
 	const struct mem_buf *from = call->args;
@@ -237,7 +257,8 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 		errno = EAGAIN;
 		return NULL;
 	}
-	/* The new buffer may be the same one, because mem_pool_get() may reclaim it. */
+	/* 'args' can be the buffer 'from', because mem_pool_get() calls reclaim_args() if the pool
+	 * is empty. Therefore the header is copied by memmove(). */
 	args = from ? mem_pool_get(from->pool) : NULL;
 	copy = args ? call_take(conn, args) : NULL;
 	if (!copy) {
@@ -259,9 +280,11 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 	return copy;
 }
 
+/* Does weir_call_reuse() for the cases that are rare or invalid. */
 static out_of_line struct weir_call *again_otherwise(struct weir_call *call, struct weir_conn *conn)
 {
-	/* The state is checked first: a call that is over may have outlived its connection. */
+	/* The state is checked first, because the connection of a call that is over might have been
+	 * freed. */
 	if (call->state < CALL_ZOMBIE || conn->ep.engine != call->conn->ep.engine) {
 		errno = EINVAL;
 		return NULL;

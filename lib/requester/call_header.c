@@ -2,7 +2,7 @@
 /*
  * Functions that the encoders of both versions share (call_encode.c, v2/directions.c). They find
  * memory for the transport header, and plan a window for each segment that the header lists.
- * call_windows.c then binds these windows. None of the functions is a step.
+ * call_windows.c later binds these windows. None of the functions is a step that call.c calls.
  */
 #include "requester.h"
 
@@ -10,14 +10,16 @@
 
 #include "reserve.h"
 
-/* A header that fits is put directly before the message. A longer one needs a buffer. */
-int call_reserve_header(struct weir_call *call, uint32_t bytes)
+/* A header that fits into the headroom is put directly before the message. A longer header needs a
+ * buffer. */
+int call_place_header(struct weir_call *call, uint32_t bytes)
 {
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;
 		return 0;
 	}
-	/* A retransmitted call may use a reserve buffer, because it is sent at once. */
+	/* A queued call whose header is written again may use the reserve buffer, because the call
+	 * is sent at once after that. */
 	call->header_buf = call->needs_header
 				   ? engine_reserve_get(call_engine(call),
 							&requester_of(call->conn)->buf_waiter)

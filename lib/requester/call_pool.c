@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The pool of calls of an engine (call_pool.h), and the functions that give back what a call holds.
+ */
 #include "call_pool.h"
 
 #include "alloc.h"
@@ -7,8 +9,8 @@
 
 struct weir_call call_free_sentinel;
 
-/* The number of calls beyond the number of buffers. A call whose callback runs may have no buffer,
- * because a call that the callback began has taken it (reclaim_args()). */
+/* The number of calls in addition to one for each buffer. A call whose 'done' runs can be without a
+ * buffer, because a call that began in 'done' has taken the buffer (reclaim_args()). */
 #define CALLS_IN_CALLBACKS 64u
 
 static size_t calls_bytes(const struct call_pool *pool)
@@ -21,8 +23,9 @@ static size_t window_bindings_bytes(const struct call_pool *pool)
 	return (size_t)pool->ncalls * CALL_WINDOW_BINDINGS_MAX * sizeof(pool->window_bindings[0]);
 }
 
-/* Takes the buffer of the call whose 'done' is being called. That call does not need it, and the
- * application may need it in 'done' for another call. */
+/* Takes the buffer of the call whose 'done' is running, for another call that begins in 'done'.
+ * mem_pool_get() calls this function if 'pool' is empty. Returns NULL if no 'done' is running, or
+ * if the buffer is still in use or belongs to another pool. */
 static struct mem_buf *reclaim_args(struct mem_pool *pool, void *arg)
 {
 	const struct call_pool *calls = arg;
@@ -39,6 +42,7 @@ static struct mem_buf *reclaim_args(struct mem_pool *pool, void *arg)
 	return buf;
 }
 
+/* Sets the function that the pools of message buffers call when they are empty. */
 static void set_reclaim(struct call_pool *pool,
 			struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg))
 {

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the contents of a reply against what the call offered. A reply that is not sound is
- * dropped and counted (RFC 8166 section 4.5). A reply with chunks where the call offered none ends
- * the call with an error (section 6.1).
+ * Checks the contents of a reply against what the call offered, and sets the result of the call:
+ *
+ * - If the chunks of the reply differ from those that the call offered, the reply is not sound. It
+ *   is dropped and counted, and the call waits for another reply (RFC 8166 section 4.5).
+ * - If the reply has chunks where the call offered none, the call ends with an error (RFC 8166
+ *   section 6.1).
  */
 #include "call_read_reply.h"
 
@@ -11,13 +14,16 @@
 #include "compiler.h"
 #include "seeded_bugs.h"
 
+/* Returns whether the call has exactly one result, with memory for it. */
 static inline bool offers_one(const struct weir_call *call)
 {
 	return call->nresults == 1 && call->results[0].remote.len > 0;
 }
 
-/* Checks the returned Write list against the offered list. It must have as many chunks, with the
- * same segments, and no segment may be longer. If there is no list, the chunks count as unused. */
+/* Checks the Write list of a reply against the Write list that the call offered. The former must
+ * have as many chunks, with the same segments, and no segment may be longer. If the reply has no
+ * Write list, all chunks count as unused. Sets item_bytes[i] to the number of bytes that were
+ * written for result i. Returns false if the lists do not match. */
 static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
 			     uint32_t *item_bytes)
 {
@@ -56,8 +62,9 @@ static bool check_write_list(const struct weir_call *call, const struct rdma1_he
 	return true;
 }
 
-/* Returns the Payload stream of a Long Reply, in memory that the peer can't change any more.
- * Returns NULL if the Reply chunk is not the one that was offered. */
+/* Returns the Payload stream of a Long Reply, in memory that the peer can't change any more. This
+ * is a copy if the device can't revoke access. Returns NULL if the Reply chunk is not the one that
+ * the call offered. */
 static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter segments;
@@ -76,8 +83,8 @@ static const uint8_t *long_reply_stream(struct weir_call *call, const struct rdm
 	return call->reply_copy->data;
 }
 
-/* Checks the chunks of the reply against those that the call offered, and finds the Payload stream.
- * Returns false if the reply is not sound and must be dropped. */
+/* Checks the chunks of a reply against those that the call offered, and sets the decoder of
+ * *content to the Payload stream. Returns false if the chunks do not match. */
 static bool find_content(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 			 uint32_t len, struct call_content *content)
 {
@@ -99,8 +106,8 @@ static bool find_content(struct weir_call *call, const struct rdma1_header *hdr,
 	return true;
 }
 
-/* Logs that the responder speaks other versions. Each call fails with this error, and the log
- * reports it to those who can change the profile. */
+/* Logs that the responder speaks other versions than that of the call. Each call then fails with
+ * ERR_VERS. The log line informs those who can change the profile. */
 static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -111,7 +118,8 @@ static void log_versions(struct weir_conn *conn, const struct rdma1_header *hdr)
 			conn->peer, hdr->vers_low, hdr->vers_high, conn->vers);
 }
 
-/* Returns whether the reply has a Reply chunk or used Write chunks where the call offered none. */
+/* Returns whether the reply has a Reply chunk although the call offered none, or a Write chunk with
+ * data where the call offered none. */
 static bool has_unoffered(const struct weir_call *call, const struct rdma1_header *hdr)
 {
 	bool offers_list = call->plan.use_write_list && !call->asks_without_chunks;
@@ -128,7 +136,7 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
 	return false;
 }
 
-/* Sets the result of a call from a sound reply. */
+/* Sets the result of a call from a sound reply or an error message. */
 static void set_result(const struct weir_call *call, const struct rdma1_header *hdr,
 		       struct call_content *content, struct weir_result *result)
 {
@@ -152,10 +160,10 @@ static void set_result(const struct weir_call *call, const struct rdma1_header *
 }
 
 /*
- * If the responder reduced what could not be reduced, the call ends with an error, because no other
- * reply will arrive (RFC 8166 section 6.1). If the chunks differ from those that the call offered,
- * the header is in error. Then nothing of it is accepted, not even its credits, and the call still
- * waits for a reply (section 4.5).
+ * If the responder used chunks that the call did not offer, the call ends with -EBADMSG, because no
+ * other reply will arrive (RFC 8166 section 6.1). If the chunks differ in another way from those
+ * that the call offered, the header is in error. Then nothing of the header is accepted, not even
+ * its credits, and the call still waits for a reply (RFC 8166 section 4.5).
  */
 bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, const uint8_t *msg,
 		     uint32_t len, struct call_content *content, struct weir_result *result)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ends the keys of a call, before its windows are freed (call_windows.c describes their life). The
- * responder ends a key with its reply. This side ends the other keys with work requests. The end of
- * the queue pair ends all keys.
+ * Ends the keys of a call, before its windows are freed. call_windows.c describes the states of a
+ * window. A key ends in one of these ways:
+ *
+ * - The responder invalidates it with its reply.
+ * - A work request of this side invalidates it.
+ * - The queue pair is destroyed.
  */
 #include "requester.h"
 
@@ -10,7 +13,8 @@
 
 static void all_ended(struct weir_call *call)
 {
-	call->is_exposed = false; /* a time-out need not end the connection to end the access */
+	/* A time-out of the call then need not fail the connection to end the peer's access. */
+	call->is_exposed = false;
 	call->is_revoking = false;
 	conn_wait_cancel(call->conn, &call->inv_waiter);
 }
@@ -22,8 +26,8 @@ bool call_key_ended(struct weir_call *call, uint32_t rkey)
 
 		if (!window_binding->mw || window_binding->mw->rkey != rkey)
 			continue;
-		/* Otherwise the call was given up, and both sides ended the key at the same time.
-		 */
+		/* If the key is being invalidated, the call was given up, and both sides end the
+		 * key at the same time. on_revoked() of call.c then counts it. */
 		if (window_binding->is_valid && !call->is_revoking) {
 			window_binding->is_valid = false;
 			call->conn->ep.engine->stats.keys_ended_remote++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues the Send of a call, which the device gathers from the header, the arguments and the items.
- * The binds of the call's windows are queued before it. */
+/* Queues the Send of a call in one message. The device gathers the message from the header, the
+ * arguments and the inline items. The binds of the call's windows are posted before the Send. */
 #include "requester.h"
 
 #include "compiler.h"
@@ -12,7 +12,8 @@ struct message {
 	uint32_t bytes;
 };
 
-/* Gathers the message of a call. Returns false if the call must wait for a buffer. */
+/* Lists the gather elements of the message of a call in *msg. If the device can't gather as many,
+ * copies the message into one buffer. Returns false if the call must wait for that buffer. */
 static inline bool gather_message(struct weir_call *call, struct message *msg)
 {
 	struct weir_conn *conn = call->conn;
@@ -56,7 +57,7 @@ bool call_send(struct weir_call *call)
 		return false;
 	if (call->nwindow_bindings > 0) {
 		call_bind_windows(call);
-		/* The copy was made before the keys were written into the header. */
+		/* If the message was copied, the copy of the header lacks the keys. */
 		if (call->spill)
 			memcpy(call->spill->data, call->header, call->header_bytes);
 	}

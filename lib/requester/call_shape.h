@@ -5,26 +5,31 @@
 /*
  * Calls of a shape (lib/proto/shape.h). These calls have a shape:
  *
- * - short calls without chunks
- * - calls with one result for one Write segment
- * - calls with one item that the responder reads
+ * - SHAPE_INLINE: a call without chunks
+ * - SHAPE_ONE_WRITE: a call with one result, for which it offers a Write chunk of one segment
+ * - SHAPE_ONE_READ: a call with one item, which goes by a Read chunk of one segment
+ *
+ * The rest of the call, and the rest of the longest reply, must fit inline.
  *
  * All data that are not in the chunk are contiguous, after the header. Such a call needs no plan of
- * the reducer, whose result would be the same.
+ * the reducer (lib/proto/reduce_call.c), because the plan would have the same form.
  *
- * The shape is a constant in each use. So is 'extra', the bytes before a header of version 1 that
- * stay free for v2/protocol.c to write over. Version 1 thus has no cost for it.
+ * In these functions, 'extra' is the number of bytes that stay free before a header of version 1.
+ * v2/protocol.c writes a header of version 2 over them. The shape and 'extra' are constants in each
+ * use. Therefore 'extra' costs nothing in version 1, where it is 0.
  */
 
 #include "compiler.h"
 #include "requester.h"
 #include "shape.h"
 
-static inline uint32_t call_message_bytes(const struct weir_call *call, uint32_t header_bytes)
+/* Returns the length of the Send of a call: the header with 'header_bytes', and the message. */
+static inline uint32_t call_bytes_behind(const struct weir_call *call, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 }
 
+/* Returns whether the call, with a header of 'header_bytes', and its longest reply fit inline. */
 static inline bool call_fits(const struct weir_call *call, const struct weir_conn *conn,
 			     uint32_t header_bytes)
 {
@@ -32,17 +37,20 @@ static inline bool call_fits(const struct weir_call *call, const struct weir_con
 	       header_bytes + call->reply_max_bytes <= conn->recv_inline;
 }
 
+/* Returns whether the only result of the call goes by a Write chunk, without a window. */
 static inline bool call_writes_one(const struct weir_call *call)
 {
 	return call->nresults == 1 && call->results[0].remote.len != 0 && call->may_reduce &&
 	       !call->window_bindings;
 }
 
+/* Returns whether the call can be sent as SHAPE_ONE_READ: its only item goes by a Read chunk,
+ * without a window, and everything else fits inline. */
 static inline bool call_reads_one(const struct weir_call *call, const struct weir_conn *conn)
 {
 	const struct piece *item = &call->pieces[1];
 
-	/* An empty item is no piece. */
+	/* npieces is checked, too, because an empty item is not a piece. */
 	if (call->nitems != 1 || call->npieces != 2 || call->nresults > 0 ||
 	    item->kind != PIECE_ITEM || item->rkey == 0 || !call->may_reduce ||
 	    call->window_bindings || conn->via_protocol)
@@ -52,8 +60,11 @@ static inline bool call_reads_one(const struct weir_call *call, const struct wei
 				  call->reply_max_bytes, conn->recv_inline);
 }
 
-/* A call with neither items nor results may be INLINE, a call with results may be ONE_WRITE, and a
- * call with items may be ONE_READ. */
+/* Returns whether the call can be sent with the header of 'shape', after 'extra' free bytes. The
+ * caller must choose the shape by what the call has, which this function does not check:
+ *
+ * - SHAPE_INLINE only for a call with neither items nor results
+ * - SHAPE_ONE_WRITE only for a call without items */
 static hot_inline bool call_has_shape(const struct weir_call *call, const struct weir_conn *conn,
 				      enum shape shape, uint32_t extra)
 {
@@ -63,6 +74,7 @@ static hot_inline bool call_has_shape(const struct weir_call *call, const struct
 	       call_fits(call, conn, shape_header_bytes(shape) + extra);
 }
 
+/* Returns the segment in the header of a call of the shape. It is zero for SHAPE_INLINE. */
 static inline struct rdma1_segment call_chunk(const struct weir_call *call, enum shape shape)
 {
 	const struct remote_buf *remote = &call->results[0].remote;
@@ -75,8 +87,8 @@ static inline struct rdma1_segment call_chunk(const struct weir_call *call, enum
 		       : (struct rdma1_segment){item->rkey, item->len, item->raddr};
 }
 
-/* Writes the header before the message. Returns false if the call does not have the shape. Nothing
- * is then written. */
+/* Writes the header of the shape directly before the message. Returns false, and writes nothing, if
+ * the call can't be sent with that header (call_has_shape()). */
 static hot_inline bool call_encode_shape(const struct weir_call *call, const struct weir_conn *conn,
 					 enum shape shape, uint32_t extra)
 {
@@ -91,8 +103,9 @@ static hot_inline bool call_encode_shape(const struct weir_call *call, const str
 	return true;
 }
 
-/* Records what the reply and the end of a call need to know, and sets the call's state. The header
- * must be written. The members that are set are in one word, so that one store is enough. */
+/* Sets the state of a call of a shape, and the members that its reply and its end need. Counts its
+ * chunk. The header must be written. 'state' and the three members after it are in one word, so
+ * that the compiler can set them by one store. */
 static hot_inline void call_note_shape(struct weir_call *call, struct weir_engine *engine,
 				       enum shape shape, enum call_state state, bool is_send_done)
 {
@@ -106,8 +119,10 @@ static hot_inline void call_note_shape(struct weir_call *call, struct weir_engin
 	call->is_exposed = shape != SHAPE_INLINE;
 }
 
-/* Writes the header of a call that may be queued, and records what a plan would say. Returns the
- * same as call_encode_shape(). */
+/* Writes the header of a call for which the general path can be needed: the call might be queued.
+ * Therefore also sets call->header, call->header_bytes and call->plan as the reducer would. The
+ * call stays BUILDING. Returns false, and changes nothing, if the call can't be sent with the
+ * header of the shape (call_has_shape()). */
 static hot_inline bool call_lay_out_shape(struct weir_call *call, enum shape shape, uint32_t extra)
 {
 	if (!call_encode_shape(call, call->conn, shape, extra))
@@ -121,6 +136,7 @@ static hot_inline bool call_lay_out_shape(struct weir_call *call, enum shape sha
 	return true;
 }
 
+/* Sets the time at which the call times out. It is called at the submission. */
 static inline void call_set_deadline(struct weir_call *call, const struct weir_engine *engine)
 {
 	call->deadline_ns = engine->now_ns + call->timeout_ns;

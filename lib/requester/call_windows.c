@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Exposure of a call's memory by windows (RFC 8166 section 8.1). Each segment that the header lists
- * is one exposure, which passes these states:
+ * is one exposure (struct window_binding), which passes these states:
  *
- *   planned  call_header_expose() (call_header.c), when the call is submitted. The header has
- *            placeholders for keys
- *   open     call_bind_windows(), when the call is sent. Windows are bound, and their keys are
- *            written into the header. The binds are queued before the Send, so the peer never has a
- *            key that is not valid yet
- *   ended    by the responder with its reply, by a work request of this side with its completion
- *            (call_revoke.c), or by the end of the queue pair
- *   free     call_drop_windows(), when the call is over. A call that is given up keeps its windows
- *            until the responder is done with it: a late access must not use the key of another
- *            call
+ *   planned  by call_header_expose() (call_header.c), when the call is submitted. The header has
+ *            the key of the region instead of the key of a window.
+ *   bound    by call_bind_windows(), when the call is sent. A window is bound to the memory, and
+ *            the key of the window is written into the header. The binds are posted before the
+ *            Send, so that each key is valid when the peer receives it.
+ *   ended    when the responder invalidates the key with its reply, when a work request of this
+ *            side that invalidates the key is complete (call_revoke.c), or when the queue pair is
+ *            destroyed
+ *   free     by call_drop_windows(), when the call is over. A call that is given up keeps its
+ *            windows until the responder has replied, because a late access must not use a key that
+ *            then belongs to another call.
  *
- * A call is not completed while one of its keys is valid (sections 4.4.1 and 4.5.4).
+ * A call is not completed while one of its keys is valid (RFC 8166 sections 4.4.1 and 4.5.4).
  *
- * If each connection is a protection domain, with the policy 'pool', the same plan is used to write
- * the connection's keys into the header. Nothing is bound then, and no key is ended.
+ * If each connection is a protection domain, with the policy 'pool', the exposures are planned in
+ * the same way. call_bind_windows() then writes keys of the connection into the header. It binds no
+ * window, and these keys do not end before the connection.
  */
 #include "requester.h"
 
@@ -27,7 +29,8 @@
 _Static_assert(CALL_WINDOW_BINDINGS_MAX <= ENGINE_WINDOWS_MIN,
 	       "a call must not wait for more windows than there are");
 
-/* Finds the keys in the header. */
+/* Finds the fields of the header that hold keys, like conn_protocol.find_handles(). Returns their
+ * number. Sets *inv_handle to NULL if the header has no such field. */
 static uint32_t find_handles(const struct weir_call *call,
 			     uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], uint8_t **inv_handle)
 {
@@ -36,8 +39,9 @@ static uint32_t find_handles(const struct weir_call *call,
 						  inv_handle);
 }
 
-/* Writes the keys of the connection into the header. They are valid as long as the connection. */
-static void write_keys(struct weir_call *call)
+/* Writes keys of the connection into the header of a call. These keys are valid as long as the
+ * queue pair exists. */
+static void tell_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], *inv_handle;

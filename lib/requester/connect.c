@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates and frees connections on which this side sends calls. */
+/* Creates and frees requesters. weir_connect() creates a connection with its requester. */
 #include "requester.h"
 
 #include <errno.h>
@@ -41,6 +41,8 @@ static const struct conn_role requester_role = {
 	.on_lost = requester_on_lost,
 };
 
+/* Creates a requester whose calls request at most 'credits' credits. Returns NULL if there is no
+ * memory. */
 static struct requester *requester_create(struct weir_engine *engine, uint32_t credits)
 {
 	uint32_t nslots = credits * CALL_SLOTS_PER_CREDIT, slot_mask = rte_align32pow2(nslots) - 1;
@@ -62,8 +64,8 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	req->wait_queue.is_reserve = true;
 	req->credits_max = credits;
 	credit_requester_init(&req->credits, credits);
-	/* The uses of a slot are counted from a random number on, so XIDs of an earlier connection
-	 * are not soon used again. */
+	/* The high bits of the XIDs of a slot start at a random number, so that XIDs of an earlier
+	 * connection are not soon used again. */
 	req->free_slot = CALL_NO_SLOT;
 	for (uint32_t slot = 0; slot <= slot_mask; slot++)
 		req->slots[slot].call = &call_free_sentinel;
@@ -111,7 +113,7 @@ int weir_connect(struct weir_engine *engine, const char *addr,
 	}
 	req->conn = conn;
 	conn->exposes = true;
-	/* Keys of the policy 'pool' must stay valid, so the peer may not invalidate them. */
+	/* Keys of the policy 'pool' must stay valid, so the peer must not invalidate them. */
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
 	if (conn->srq)
 		requester_share_start(conn);

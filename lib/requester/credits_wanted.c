@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* If receives are shared: limits the calls in flight to the receives that there are for their
- * replies. */
+/* Chooses how many credits the calls of a connection request, if receives are shared. Each credit
+ * needs a receive for the reply. Therefore the number of requested credits follows the share of the
+ * connection in the receives, and the share follows the number of calls (credit_share.h). */
 #include "requester.h"
 
 #include "compiler.h"
 
-#define SHARE_LOOK_NS 1000000000u
+#define SHARE_LOOK_NS 1000000000u /* interval at which unused credits are given back */
 
+/* Changes the share so that calls can request 'wanted' credits, or as many as there are receives
+ * for. They can request at least one, and at least as many as are in use. */
 static void resize(struct weir_conn *conn, uint32_t wanted)
 {
 	const struct requester *req = requester_of(conn);
@@ -29,13 +32,14 @@ void requester_share_start(struct weir_conn *conn)
 	resize(conn, req->credits_max < CREDIT_SHARE_START ? req->credits_max : CREDIT_SHARE_START);
 }
 
+/* Gives a connection that was idle its initial share again. */
 static void share_wake(struct weir_conn *conn)
 {
 	if (requester_of(conn)->credits.wanted >= CREDIT_SHARE_START)
 		return;
 	requester_share_start(conn);
-	/* While the connection was unused, it had no receives for the grant that the peer gave with
-	 * its properties. That grant is still valid. */
+	/* While the connection was not in use, it had too few receives to use the grant that the
+	 * peer gave with its properties. That grant is still valid until the first reply. */
 	if (!conn->got_message)
 		credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
 }
@@ -52,8 +56,8 @@ void requester_share_grow(struct weir_conn *conn)
 	const struct requester *req = requester_of(conn);
 	uint32_t twice = 2 * req->credits.wanted;
 
-	/* The share grows only when the peer has granted all requested credits. Calls can then use
-	 * the larger share soon. */
+	/* The share grows only if the peer has granted all requested credits. Otherwise calls could
+	 * not use a larger share. */
 	if (req->credits.granted == req->credits.wanted && req->credits.wanted < req->credits_max)
 		resize(conn, twice < req->credits_max ? twice : req->credits_max);
 }
@@ -64,14 +68,14 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns)
 
 	if (req->credits.in_flight > req->in_flight_peak)
 		req->in_flight_peak = req->credits.in_flight;
-	/* An open connection that was not used yet keeps a share of one. Thousands of such
-	 * connections would otherwise take the initial share from those that are used. */
+	/* An open connection without any reply and without calls keeps a share of one. Otherwise
+	 * thousands of such connections would take the receives that busy connections need. */
 	if (!conn->got_message && req->nactive == 0 && req->credits.wanted > 1)
 		resize(conn, 1);
 	if (now_ns < conn->share_tick_ns)
 		return;
-	/* Calls that wait for credits are demand, even if few calls were in flight. Credits that
-	 * were requested arrive with a reply, which may take long. */
+	/* The share does not shrink while calls wait for credits, even if few calls were in flight:
+	 * the requested credits arrive with a reply, which can take long. */
 	if (conn->share_tick_ns != 0 && req->in_flight_peak < req->credits.wanted &&
 	    TAILQ_EMPTY(&req->queue))
 		resize(conn, req->in_flight_peak);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Passes the events of a connection, and cancellations by the program, to the calls that they
- * concern. call.c decides what happens to each call. */
+/* Passes the events of a connection, and cancellations by the program, to the calls of the
+ * connection. call.c decides what happens to each call. */
 #include "requester.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ void requester_on_buffers(struct engine_waiter *waiter)
 void requester_on_open(struct weir_conn *conn)
 {
 	credit_first(&requester_of(conn)->credits, conn->protocol->first_credits(conn));
-	/* The headers were written for the previous connection. */
+	/* The headers of queued calls were written for the previous queue pair and its peer. */
 	requester_drop_headers(requester_of(conn));
 	requester_pump(conn);
 }
@@ -69,8 +69,8 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 		call_suspend(req->slots[i].call);
 	credit_requester_init(&req->credits, req->credits.wanted);
 	conn->ep.blockers.has_probe = false;
-	/* The loop runs callbacks of the program. A callback may begin calls. It may also close the
-	 * connection, which ends the other calls and changes the state. */
+	/* The loop runs callbacks of the program. A callback can begin calls. It can also close the
+	 * connection, which changes the state: the reaper then ends the other calls. */
 	for (uint32_t i = 0; i < req->nslots && conn->state == CONN_LOST; i++)
 		call_end_or_keep(req->slots[i].call, error);
 }

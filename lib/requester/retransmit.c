@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls whose connection was lost and is established again (lib/conn/reconnect.c). The queue pair
- * no longer exists, so nobody reads or writes the memory of the calls. A call that was SENT is
- * QUEUED again, with its message, which was kept for this, and with its XID. Retransmitted calls
- * are queued before calls that were never sent, in the order of the polls in which they were
- * submitted. The transport header, chunks and long buffers of a call are released. When the call is
- * sent, they are created again for the parameters of the new connection (call.c).
+ * Queues the calls of a lost connection, so that they are retransmitted when the connection is
+ * established again (lib/conn/reconnect.c). The queue pair was destroyed, so neither the device nor
+ * the peer reads or writes the memory of the calls. A call that was SENT is QUEUED again, with its
+ * XID and its message, whose buffer was kept for this purpose. Retransmitted calls are queued
+ * before calls that were never sent, in the order of the polls in which they were submitted. The
+ * transport header, chunks and long buffers of a call are released. Before the call is sent again,
+ * call.c creates them again for the parameters of the new connection.
  *
- * A call may be the reason for which each connection fails (RFC 8166 section 4.5.3). Therefore a
- * call that was in flight on two lost connections is a probe call: it is sent while nothing else is
- * in flight, and queued calls wait for its end. If the connection is lost again, no other call is
- * lost with it. If a call was in flight on more lost connections than the profile's 'resends', it
- * fails with -ENOTRECOVERABLE.
+ * A call can be the reason for which each connection fails (RFC 8166 section 4.5.3). Therefore a
+ * call that was in flight on two or more lost connections is a probe call: it is sent while no
+ * other call is in flight, and queued calls wait for its end. If the connection is lost again, no
+ * other call was in flight. If a call was in flight on more lost connections than the profile's
+ * 'resends' allows, it fails with -ENOTRECOVERABLE.
  */
 #include "requester.h"
 
@@ -21,16 +22,18 @@
 #include "compiler.h"
 #include "seeded_bugs.h"
 
-#define RETRANSMITS_PROBE 2u
+#define RETRANSMITS_PROBE 2u /* from this value of 'retransmits' on, a call is a probe call */
 
-/* Returns when the call was submitted. The deadline alone does not say this, because calls have
- * different time-outs. A cancelled call ends at the next tick, wherever it is in the queue. */
+/* Returns the time at which the call was submitted, as of the poll. It is computed from the
+ * deadline, because calls have different time-outs. The result for a cancelled call is 0. Such a
+ * call ends at the next tick, so its position in the queue does not matter. */
 static uint64_t submitted_ns(const struct weir_call *call)
 {
 	return call->is_cancelled ? 0 : call->deadline_ns - call->timeout_ns;
 }
 
-static void insert_after_older(struct requester *req, struct weir_call *call)
+/* Inserts a retransmitted call into the queue, after those that were submitted earlier. */
+static void put_behind_older(struct requester *req, struct weir_call *call)
 {
 	struct weir_call *other;
 
@@ -44,6 +47,7 @@ static void insert_after_older(struct requester *req, struct weir_call *call)
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
 }
 
+/* Notes that the header of a queued call must be written again, and since when. */
 static void note_stale(struct weir_call *call)
 {
 	if (call->needs_header)

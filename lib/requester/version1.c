@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that speak only version 1. */
+/* The operations of the requester for connections that speak only version 1 (lib/conn/protocol.h).
+ */
 #include "call_read_reply.h"
 #include "requester.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In a build without version 2, all connections have the same protocol. */
+/* Chooses the operations of a new connection in a build without version 2: those of version 1. */
 #include "requester.h"
 
 const struct conn_protocol *requester_protocol(const struct weir_engine *engine)

@@ -2,27 +2,29 @@
 /*
  * Calls by the extension with data that are placed directly (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
  * sections 3.3, 7.3 and 7.4). In a Transmit Request, items replace the Read chunks of the base
- * protocol, and directions for results replace its Write chunks. The call goes in the first of
+ * protocol, and directions for results replace its Write chunks. The call is sent in the first of
  * these ways that is possible:
  *
  * - In as many transmissions as it needs. Message continuation (transmit_request.c) carries data or
- *   payload for which one transmission has no room.
- * - In one transmission, if header, message or reply are too long for the first way, if it costs
- *   too much, or if a resource for several transmissions is not available.
+ *   payload that do not fit into one transmission.
+ * - In one transmission, with a reply in one transmission. This way is tried if the first way is
+ * not allowed by a limit, costs too much, or needs a resource that is not available.
  * - By the base protocol.
  *
  * Items are placed in targets of the responder if all of them fit, and if the rest of the message
- * fits before them. Otherwise the items name memory, which is exposed like that of a chunk. Results
- * are requested in one of these ways:
+ * fits before the targets. Otherwise the items name memory, which is exposed like that of a chunk.
+ * Results are requested in the first of these ways that is possible:
  *
- * - In targets of this side. The longest possible results must all fit, and the responder must be
- *   known to be able to place them.
- * - By their size, with memory named.
- * - By explicit RDMA.
+ * - RTR_TBSN: the responder places the results in targets of this side. The longest possible
+ * results must all fit, and the responder must be known to be able to place them.
+ * - RTR_BYSIZE: the directions name memory and a size. The responder places results up to this size
+ *   in targets, and writes longer results to the memory.
+ * - RTR_EXRW: the responder writes the results to memory by explicit RDMA.
  *
- * A result is written if a copy would cost more than a Write, by the profile. Several transmissions
- * are not used if they cost more than the chunks that they save. A result that is shorter than
- * DIRECT_MIN arrives in the message, which is less work for the responder than a Write.
+ * If the costs in the profile say that the copy of a result costs more than a Write, the result is
+ * written. Several transmissions are not used if they cost more than the chunks that they save. A
+ * result that is shorter than DIRECT_MIN arrives in the payload of the reply, which is less work
+ * for the responder than a Write.
  */
 #include "directions.h"
 
@@ -31,11 +33,14 @@
 _Static_assert(WEIR_ITEM_INLINE == RTR_REDUCE_INLINE,
 	       "what a reply says goes to the application as it is");
 
-#define DIRECT_MIN 256u /* bytes; to copy as many costs no more than to post a Write */
+/* Results with fewer bytes are returned in the payload. To copy this number of bytes costs no more
+ * than to post a Write. */
+#define DIRECT_MIN 256u
 #define PLACED_RESULTS_MAX                                                                         \
 	(ENGINE_PLACE_SGES /                                                                       \
-	 2) /* results that are requested by TBSN: with the rest, five gather elements */
+	 2) /* limit on results that are requested by RTR_TBSN: each needs two gather elements */
 
+/* Returns the structure of this side's receives. */
 static const struct rtr_buffer *own_buffer(const struct call_directions *direct)
 {
 	return &direct->call->conn->v2->mine;
@@ -46,7 +51,8 @@ static bool has_results(const struct call_directions *direct)
 	return direct->plan.use_write_list && direct->call->nresults > 0;
 }
 
-/* Returns the offset of the first target. Returns 0 if there is no target. */
+/* Returns the offset of the first target in a receive with this structure, or 0 if the receive has
+ * no target. */
 static uint32_t lead_bytes(const struct rtr_buffer *buffer)
 {
 	struct rtr_target first;
@@ -54,7 +60,9 @@ static uint32_t lead_bytes(const struct rtr_buffer *buffer)
 	return rtr_buffer_target(buffer, 0, &first) ? first.offset : 0;
 }
 
-/* Returns all pieces that may be placed, whether the peer may read them or not. */
+/* Returns the pieces that can be placed in targets, as bits. These are all DDP-eligible items, even
+ * those in memory that the peer can't read. Returns 0 if the call fits inline, or if nothing can be
+ * placed on the connection. */
 static uint32_t choose_placed(const struct weir_call *call)
 {
 	uint32_t placed = 0;
@@ -67,8 +75,8 @@ static uint32_t choose_placed(const struct weir_call *call)
 	return placed;
 }
 
-/* Plans the call without the pieces 'reduced' in its payload. The pieces 'placed' of these are
- * placed in targets. The layout is not yet known. */
+/* Changes the plan so that the payload of the call does not contain the pieces in 'reduced'. Those
+ * of them that are in 'placed' will be placed in targets. lay_out() finds the layout later. */
 static void take_out(struct call_directions *direct, uint32_t reduced, uint32_t placed)
 {
 	const struct weir_call *call = direct->call;
@@ -81,8 +89,8 @@ static void take_out(struct call_directions *direct, uint32_t reduced, uint32_t 
 		(uint32_t)piece_payload_bytes(call->pieces, call->npieces, reduced);
 }
 
-/* Finds the header, and the number of transmissions for the placed items and the payload. Returns
- * false if there is no layout. */
+/* Finds the layout of the placed items and the payload, and with it the length of the header and
+ * the number of transmissions. Returns false if there is no layout within the limits. */
 static bool lay_out(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
@@ -115,6 +123,8 @@ static bool lay_out(struct call_directions *direct)
 	return true;
 }
 
+/* Finds the length of the header and the number of transmissions of the call. Returns false if the
+ * call needs too many. */
 static bool size_call(struct call_directions *direct)
 {
 	if (direct->placed)
@@ -127,8 +137,8 @@ static bool size_call(struct call_directions *direct)
 	return direct->count > 0 && direct->count <= direct->count_max;
 }
 
-/* Returns the number of transmissions of the longest reply, if 'min_bytes' is the minimum of
- * directions. Returns 0 if there would be too many. */
+/* Returns the number of transmissions of the longest reply, if the directions say that results
+ * shorter than 'min_bytes' are returned in the payload. Returns 0 if there would be too many. */
 static uint32_t size_reply(struct call_directions *direct, uint32_t min_bytes)
 {
 	struct rtr_split split = {.send_bytes_max = direct->lead};
@@ -147,8 +157,9 @@ static uint32_t size_reply(struct call_directions *direct, uint32_t min_bytes)
 	return count <= direct->reply_count_max ? count : 0;
 }
 
-/* Finds the numbers of transmissions. The directions have a minimum if the reply then needs no more
- * transmissions than without. Returns false if the call or its reply does not fit. */
+/* Finds the numbers of transmissions of the call and of its longest reply. The directions get the
+ * minimum DIRECT_MIN if the reply needs no more transmissions with the minimum than without it.
+ * Returns false if the call or the reply does not fit into the allowed transmissions. */
 static bool size_up(struct call_directions *direct)
 {
 	uint32_t least = size_reply(direct, 0);
@@ -159,8 +170,8 @@ static bool size_up(struct call_directions *direct)
 	return direct->reply_count > 0 && size_call(direct);
 }
 
-/* Returns the number of targets of this side for the longest results with memory, with at most
- * 'most' bytes of each. */
+/* Returns how many targets of this side the longest results with memory need, if at most 'most'
+ * bytes of each result are placed. */
 static uint32_t count_targets(const struct call_directions *direct, uint32_t most)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -171,8 +182,8 @@ static uint32_t count_targets(const struct call_directions *direct, uint32_t mos
 
 		if (left > most)
 			left = most;
-		/* If the number exceeds the maximum by one, the caller knows that there are too few
-		 * targets. */
+		/* The loop ends when the number exceeds the maximum by one. The caller then knows
+		 * that there are too few targets. */
 		while (left > 0 && n <= RTR_PLACE_TARGETS_MAX) {
 			struct rtr_target target;
 
@@ -183,8 +194,8 @@ static uint32_t count_targets(const struct call_directions *direct, uint32_t mos
 	return n;
 }
 
-/* Returns whether no result is longer than 'most', and results are so few that any device gathers
- * them. */
+/* Returns whether no result with memory can be longer than 'most', and there are so few such
+ * results that the device of any responder that places data can gather them. */
 static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 {
 	uint32_t n = 0;
@@ -199,7 +210,8 @@ static bool may_be_placed(const struct call_directions *direct, uint32_t most)
 	return n <= PLACED_RESULTS_MAX;
 }
 
-/* Sets how results are requested. Returns whether this is possible, in view of everything else. */
+/* Sets the way in which results are requested to 'results_by'. Returns whether the limits of both
+ * sides allow this way. */
 static bool ask(struct call_directions *direct, enum rtr_type results_by)
 {
 	const struct weir_conn *conn = direct->call->conn;
@@ -221,16 +233,16 @@ static bool ask(struct call_directions *direct, enum rtr_type results_by)
 			direct->reduce.own_targets = (uint32_t)room;
 		return true;
 	}
-	/* The responder can't choose another way. Therefore the peer must be known to place data,
-	 * in messages as long as the receives of this side. */
+	/* With RTR_TBSN, the responder can't choose another way. Therefore the responder must be
+	 * known to place data, and to send messages as long as the receives of this side. */
 	if (lead_bytes(own) < direct->lead)
 		direct->lead = lead_bytes(own);
 	return conn->v2->places && conn->v2->peer.send_bytes_max >= own->length &&
 	       direct->reduce.own_targets <= room && may_be_placed(direct, most);
 }
 
-/* Sets the maximum size of results in targets, for RTR_BYSIZE. All of them must fit into the
- * transmissions that the reply may have. */
+/* Sets the maximum size of a result in targets, for RTR_BYSIZE. It is at most the number of bytes
+ * from the first target on, in all transmissions of the reply. */
 static void set_size(struct call_directions *direct)
 {
 	const struct rtr_buffer *own = own_buffer(direct);
@@ -242,8 +254,8 @@ static void set_size(struct call_directions *direct)
 		direct->reduce.dsdov = (uint32_t)room;
 }
 
-/* Returns the bytes of items that do not arrive in one piece, because they take targets of several
- * transmissions. */
+/* Returns the total length in bytes of the items that do not arrive in one piece, because they are
+ * in targets of several transmissions. The responder must copy them. */
 static uint64_t apart_bytes(const struct call_directions *direct)
 {
 	uint64_t bytes = 0;
@@ -259,7 +271,8 @@ static uint64_t apart_bytes(const struct call_directions *direct)
 	return bytes;
 }
 
-/* Returns whether several transmissions cost no more than the chunks that they save. */
+/* Returns whether the several transmissions of the call and its reply cost no more than the chunks
+ * that they save, by the costs in the profile. Returns true if both have one transmission. */
 static bool is_worth_it(struct call_directions *direct)
 {
 	const struct weir_call *call = direct->call;
@@ -290,6 +303,8 @@ static bool is_worth_it(struct call_directions *direct)
 	return false;
 }
 
+/* Tries to request the results in the way 'results_by'. Returns whether this is possible and does
+ * not cost too much. */
 static bool try(struct call_directions *direct, enum rtr_type results_by)
 {
 	if (!ask(direct, results_by) || !size_up(direct) || !is_worth_it(direct))
@@ -298,7 +313,9 @@ static bool try(struct call_directions *direct, enum rtr_type results_by)
 	return true;
 }
 
-/* Chooses the best way that is possible. Returns false if only the base protocol is possible. */
+/* Chooses the way of the items and of the results: placed items before items that name memory, and
+ * the ways for results in the order of the head of this file. Returns false if none is possible
+ * within the limits. */
 static bool choose(struct call_directions *direct)
 {
 	static const enum rtr_type ways[] = {RTR_TBSN, RTR_BYSIZE, RTR_EXRW};
@@ -310,7 +327,7 @@ static bool choose(struct call_directions *direct)
 	for (uint32_t i = 0; placed && i < 3; i++)
 		if (try(direct, ways[i]))
 			return true;
-	/* transmit_request.c handles a call that has only payload. */
+	/* transmit_request.c handles a call that has neither items nor results with memory. */
 	if (!call->plan.reduced && !has_results(direct))
 		return false;
 	take_out(direct, call->plan.reduced, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Calls with data that their only Send places in targets of the responder's receive
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3). The device gathers the header and the rest
- * of the message, then zeros, then the data from where they are.
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 3.3). The device gathers the header, the rest of
+ * the message, zeros up to the first target, and the data from the memory of the application.
  */
 #include "placement.h"
 #include "call_ext.h"
@@ -11,8 +11,9 @@
 
 _Static_assert(CONN_MSG_SGES <= SGES_MAX, "what the device gathers fits");
 
-/* Returns the number of gather elements. Returns CONN_PLACE_NEVER if the device can't gather as
- * many. */
+/* Lists the gather elements of the Send of a call, and sets *bytes to its length. Returns the
+ * number of elements. Returns CONN_PLACE_NEVER if the Send is not possible, for the reasons of
+ * call_can_place(). */
 static uint32_t gather(const struct weir_call *call, struct fabric_sge sges[SGES_MAX],
 		       uint32_t *bytes)
 {

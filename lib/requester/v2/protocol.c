@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may speak version 2. This file also chooses the table of a new
- * connection. */
+/* The operations of the requester for connections that may speak version 2 (lib/conn/protocol.h).
+ * They decide the order of the steps for a call and for a message. This file also chooses the
+ * operations of a new connection. */
 #include "call_shape.h"
 #include "compiler.h"
 #include "directions.h"
@@ -22,6 +23,8 @@ static void v2_on_suspend(struct weir_conn *conn)
 	conn->v2->group_chain = NULL; /* its receives belong to the connection again */
 }
 
+/* Writes the fields of version 2 over the bytes that were left free before a header of version 1,
+ * if the connection speaks version 2. */
 static void finish_header(struct weir_call *call)
 {
 	if (call->conn->extra_bytes > 0)
@@ -34,7 +37,7 @@ static bool v2_prepare_shape(struct weir_call *call)
 
 	if (call->conn->extra_bytes == 0) /* the peer speaks version 1 */
 		return call_prepare_shape(call);
-	/* A result that is requested by a direction does not go by a Write chunk. */
+	/* If requests can have directions, a result is not requested by a Write chunk. */
 	if (call->nitems > 0 || (has_results && call->conn->v2->asks))
 		return false;
 	if (has_results ? !call_lay_out_shape(call, SHAPE_ONE_WRITE, RDMA2_EXTRA)
@@ -44,8 +47,9 @@ static bool v2_prepare_shape(struct weir_call *call)
 	return true;
 }
 
-/* Prepares the call in the best way within the given numbers of transmissions. Returns NULL. After
- * a failure, returns the counter of what is missing, and the call is unchanged. */
+/* Prepares the call in the best way within the given maximum numbers of transmissions. Only the
+ * header is not yet written. Returns NULL on success. After a failure, the call is unchanged, and
+ * the function returns the statistics counter of the reason. */
 static uint64_t *try_directions(struct call_directions *direct, uint32_t count_max,
 				uint32_t reply_count_max)
 {
@@ -64,8 +68,9 @@ static uint64_t *try_directions(struct call_directions *direct, uint32_t count_m
 	return wanting;
 }
 
-/* Prepares a call with directions. If several transmissions are not possible, one transmission may
- * be. */
+/* Prepares a call with items or directions, in several transmissions if necessary. If that is not
+ * possible, tries to prepare the call in one transmission. Counts the reason for which the first
+ * way is not possible. Returns false if the call can't have items or directions. */
 static bool prepare_directions(struct weir_call *call, const struct reduce_call_in *in)
 {
 	const uint32_t count_max = call_count_max(call->conn),
@@ -99,7 +104,8 @@ static int v2_write_header(struct weir_call *call, const struct reduce_call_in *
 	return rc;
 }
 
-/* A call in several transmissions, or with data that are placed, has its buffers already. */
+/* A call in several transmissions, or with data that are placed, never waits, because it has taken
+ * its buffers already. */
 static bool v2_send(struct weir_call *call)
 {
 	if (call->more == 0 && call->placed == 0)
@@ -152,7 +158,8 @@ static uint32_t v2_find_handles(const struct weir_call *call, uint8_t **handles,
 	return rdma1_handles(call->header + conn->extra_bytes, handles, max);
 }
 
-/* Runs the steps for a message of version 2, until one of them has handled it. */
+/* Runs the steps for a message on a connection that speaks version 2, until one of the steps has
+ * handled the message. Returns the kind of the message. */
 static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			       uint32_t inv_rkey, bool is_again, struct reply_in *in)
 {
@@ -164,8 +171,8 @@ static enum reply_kind receive(struct weir_conn *conn, struct mem_buf *buf, uint
 	verdict = rdma2_decode(buf->data, len, &conn->ep.engine->limits, &full, &reason);
 	in->hdr = full.lists;
 	in->verdict = RDMA1_V_DROP;
-	/* Messages of the extension invalidate no key. A message that is read again belongs to no
-	 * group. */
+	/* Messages of the extension invalidate no key. A message that is decoded for the second
+	 * time is not a part of a group, because call.c reads groups by read_group(). */
 	if (!is_again && conn_has_extension(conn) &&
 	    (inv_rkey == 0 || full.lists.proc != RDMA2_OPTIONAL))
 		kind = requester_receive_rtr(conn, buf, len, verdict == RDMA2_V_OK ? &full : NULL,
@@ -192,7 +199,8 @@ static out_of_line enum reply_kind v2_receive_reply(struct weir_conn *conn, stru
 	if (conn->vers == RDMA2_VERSION) {
 		enum reply_kind kind = receive(conn, buf, len, inv_rkey, is_again, in);
 
-		/* If call.c sends the call again, it goes by the base protocol. */
+		/* If the call is SENT, call.c sends it again. It must then not use the extension.
+		 */
 		if (kind == REPLY_REFUSED)
 			in->call->avoids_extension |= in->call->state == CALL_SENT;
 		return kind;

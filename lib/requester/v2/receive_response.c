@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Messages of the extension to a requester: Transmit Response with its continuations, and Report
- * Error (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). The transmissions of a reply
- * are kept until the last of them has arrived, and are then read where they are.
+ * Error (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.3 to 9.5). The receives of the
+ * transmissions of a reply are kept until the last transmission has arrived. The reply is then read
+ * in these receives, without a copy. Section numbers in this file are those of this draft.
  */
 #include <errno.h>
 
@@ -23,8 +24,9 @@ void requester_drop_group(struct weir_conn *conn)
 	conn_chain_done(conn, chain);
 }
 
-/* Reads the entries of the reply for the results that were requested. If none were, there must be
- * no entries. */
+/* Reads the entries of a reply, which answer the directions of the call. Sets item_bytes to what
+ * weir_result.item_bytes will say, and *result accordingly. Returns false if the entries do not
+ * answer the directions. A call without directions must get no entries. */
 static bool judge_items(const struct weir_call *call, const struct rtr_header *rtr,
 			uint32_t item_bytes[CALL_ITEMS_MAX], struct weir_result *result)
 {
@@ -36,10 +38,10 @@ static bool judge_items(const struct weir_call *call, const struct rtr_header *r
 	return rtr_reduce_results(rtr, results, result->nitems, call->results_by, item_bytes);
 }
 
-/* Finds a result that arrived in targets. If it is contiguous, returns where it is. Otherwise
- * returns a copy, which is in the memory that was offered for the result. If the result is longer
- * than that memory, the copy is in the buffer for data of several transmissions, of which *joined
- * bytes are in use. Returns NULL if it fits into neither. */
+/* Finds result 'i', which arrived in targets. If the result is contiguous, returns its address in
+ * the receives. Otherwise copies the result to the memory that was offered for it. If the result is
+ * longer than that memory, copies it to the buffer call->reply_join instead, of which *joined bytes
+ * are in use. Returns the address of the copy, or NULL if the result fits into neither. */
 static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item *item, uint32_t i,
 				  const struct mem_buf *chain, uint32_t *joined)
 {
@@ -60,6 +62,7 @@ static const uint8_t *find_placed(struct weir_call *call, const struct rtr_item 
 	return to;
 }
 
+/* Returns the number of results that arrived in targets. */
 static uint32_t count_placed(const struct rtr_header *rtr)
 {
 	struct rtr_item item;
@@ -72,12 +75,13 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
-/* Builds the reply's stream with the results that arrived in targets. Returns the number of parts,
- * or one of these errors:
+/* Lists the parts of the RPC reply, with the results that arrived in targets at their positions.
+ * Returns the number of parts, or one of these errors:
  *
- * - -EAGAIN: the reply has errors about targets, which were reported to the responder. The
- *   responder may send the reply again, or say that it does not. There is one report for each call.
- * - another error: the reply has errors about targets. */
+ * - -EAGAIN: the targets in the reply are wrong, and a Report Error was sent to the responder. The
+ *   responder might send the reply again, or answer that it will not. At most one Report Error is
+ *   sent for each call.
+ * - another error: the targets or the parts in the reply are wrong. */
 static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 			 const struct mem_buf *chain,
 			 struct weir_xdr_part parts[CALL_REPLY_PARTS_MAX], uint32_t *joined)
@@ -117,7 +121,8 @@ static int place_results(struct weir_call *call, const struct rtr_header *rtr,
 	return rtr_stream_parts(sections, nsections, items, n, parts, CALL_REPLY_PARTS_MAX);
 }
 
-/* Reads the call's results for the application. Returns false if another reply will arrive. */
+/* Reads the reply of a call, and sets *content and *result, which 'done' gets. The status is
+ * -EBADMSG if the reply is not valid. Returns false if the call must wait for another reply. */
 static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 			 const struct mem_buf *chain, struct call_content *content,
 			 struct weir_result *result)
@@ -150,8 +155,8 @@ static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 	return true;
 }
 
-/* Decodes again the header of a reply's first transmission, which was accepted before. Returns its
- * credits. */
+/* Decodes the header of a reply's first transmission again, which was accepted before, into *rtr.
+ * Returns the credits that it grants. */
 static uint32_t decode_again(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len,
 			     struct rtr_header *rtr)
 {
@@ -173,7 +178,9 @@ bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, u
 	return !content || read_results(call, &rtr, chain, content, result);
 }
 
-/* Handles a reply of which all transmissions have arrived. The first one has 'len' bytes. */
+/* Handles a reply of which all transmissions have arrived. The first one has 'len' bytes. Returns
+ * REPLY_GROUP and sets *in if a call waits for the reply. Otherwise drops and counts the reply, and
+ * returns REPLY_NONE. */
 static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain,
 				     uint32_t len, struct reply_in *in)
 {
@@ -191,7 +198,7 @@ static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struc
 	return REPLY_GROUP;
 }
 
-/* Returns how many transmissions the reply to 'xid' may have. */
+/* Returns how many transmissions the reply with this XID may have. */
 static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 {
 	const struct weir_call *call = call_find(requester_of(conn), xid);
@@ -199,7 +206,8 @@ static uint32_t count_max(const struct weir_conn *conn, uint32_t xid)
 	return call && call->extension && call_waits_for_reply(call) ? call->reply_count_max : 1;
 }
 
-/* Returns whether the report is about a call. */
+/* Returns whether a Report Error is about a call by the extension. If so, sets in->call to that
+ * call. Counts the Report Error. */
 static bool is_report_of_call(struct weir_conn *conn, const struct rtr_report *report,
 			      struct reply_in *in)
 {
@@ -211,8 +219,8 @@ static bool is_report_of_call(struct weir_conn *conn, const struct rtr_report *r
 	return false;
 }
 
-/* Decodes the operation of a message. Returns false if the message has none that a requester can
- * use. */
+/* Decodes the operation of a message into *rtr. Returns false if the message has no valid
+ * operation, or has one that only a responder can handle. */
 static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_header *hdr,
 		   struct rtr_header *rtr)
 {
@@ -223,7 +231,8 @@ static bool get_op(const struct mem_buf *buf, uint32_t len, const struct rdma2_h
 	       rtr->op != RTR_XMTREQ;
 }
 
-/* Keeps a transmission of a reply. If it is the last one, the reply is handled. */
+/* Keeps a transmission of a reply. Returns REPLY_NONE, or, after the last transmission, the result
+ * of receive_group(). */
 static enum reply_kind keep(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 			    const struct rtr_header *rtr, bool is_last, struct reply_in *in)
 {
@@ -252,7 +261,7 @@ enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *bu
 	struct rtr_step step;
 	bool has_op;
 
-	if (!hdr) { /* the message may be a transmission of the group */
+	if (!hdr) { /* the invalid message might be a transmission of the open group */
 		if (conn_group_break(conn))
 			requester_drop_group(conn);
 		return REPLY_MESSAGE;
@@ -277,8 +286,8 @@ enum reply_kind requester_receive_rtr(struct weir_conn *conn, struct mem_buf *bu
 		break;
 	case RTR_ACTION_DISCARD:
 		conn->ep.engine->stats.dropped++;
-		/* The reply has more transmissions than receives are reserved, so some may find no
-		 * receive. */
+		/* If the reply has more transmissions than receives are reserved for it, some of
+		 * them might find no receive. */
 		if (rtr.op == RTR_XMTRESP && rtr.count > count_max(conn, rtr.xid))
 			conn_fail(conn, -EPROTO);
 		break;

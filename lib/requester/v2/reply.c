@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Messages to a requester that may speak version 2. Replies and errors are handled like those of
- * version 1. This file handles properties, and messages that the draft requires every receiver to
- * answer. A call in reverse direction is dropped: the properties of this side say that it accepts
- * none.
+ * Messages to a requester that may speak version 2, except those of the extension. call.c handles
+ * replies and errors like those of version 1. This file handles properties, and messages that
+ * draft-cel-nfsv4-rpcrdma-version-two-03 requires every receiver to answer. A call in reverse
+ * direction is dropped, because the properties of this side say that it accepts none.
  */
 #include "call_ext.h"
 
 #include "compiler.h"
 #include "rdma2.h"
 
+/* Processes properties of the peer. Returns REPLY_SHRUNK if the peer accepts only shorter messages
+ * than before, otherwise REPLY_NONE. */
 static enum reply_kind on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
 	uint32_t before = conn->send_inline;
@@ -39,8 +41,8 @@ enum reply_kind requester_receive_other(struct weir_conn *conn, enum rdma2_verdi
 	return REPLY_NONE;
 }
 
-/* Returns whether the message answers the question whether the peer speaks version 2. The answer is
- * late: version 1 was already chosen. */
+/* Returns whether the message is the answer to the RDMA2_CONNPROP by which this side asked for
+ * version 2. The answer is late, because version 1 was already chosen. */
 static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *buf, uint32_t len)
 {
 	struct rdma2_header hdr;
@@ -52,9 +54,10 @@ static bool is_late_answer(const struct weir_conn *conn, const struct mem_buf *b
 	       (hdr.lists.proc == RDMA2_CONNPROP || hdr.lists.proc == RDMA2_ERROR);
 }
 
-/* Returns whether the message refuses a call, because the responder does not know the operation of
- * the call, or its number. The number from the draft's other table is tried next (RTR sections 9.1
- * and 9.2). If that is refused, too, the extension is no longer used. */
+/* A responder refuses a call if it does not know the operation of the call, or knows it by another
+ * number: the draft has two tables of operation numbers (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * sections 9.1 and 9.2). Therefore later calls use the number of the other table. If the responder
+ * also refuses that number, the extension is no longer used. */
 bool requester_is_refusal(struct weir_conn *conn, struct reply_in *in)
 {
 	const struct rdma1_header *hdr = &in->hdr;

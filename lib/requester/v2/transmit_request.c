@@ -3,23 +3,26 @@
  * Calls by the extension: Transmit Request (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.2).
  *
  * Message continuation replaces a Position Zero Read chunk or a Reply chunk of the base protocol.
- * directions.c prepares calls with items or directions, and takes the resources for several
- * transmissions from this file. A call goes in as many transmissions as it needs. Each of them
- * takes a credit, because it takes a receive of the responder.
+ * This file prepares calls without items and directions. directions.c prepares the others, for
+ * which call_take_group() takes the resources for several transmissions. A call is sent in as many
+ * transmissions as it needs. Each transmission takes a credit, because it takes a receive of the
+ * responder.
  *
- * If a reply may not fit into one transmission, a receive of this side is reserved for each of its
- * transmissions, until the call has ended. With the receive for the call's credit, this is one more
- * than needed, because the draft leaves open whether optxrq_rsbuf counts the first transmission.
+ * If the longest reply does not fit into one transmission, a receive of this side is reserved for
+ * each of its transmissions, until the call has ended. With the receive for the call's credit, this
+ * is one receive more than needed, because the draft leaves open whether optxrq_rsbuf counts the
+ * first transmission.
  *
  * If there are too few credits, receives or buffers, or if a limit of either side is exceeded, the
- * call goes by the base protocol at once. No call waits with half of what it needs (section 4.3). A
- * call that the responder refuses was not executed, and goes by the base protocol, too (section
- * 5.4).
+ * call is sent by the base protocol at once. No call waits while it holds only a part of what it
+ * needs (section 4.3). A call that the responder refuses was not executed, and is sent again by the
+ * base protocol (section 5.4).
  */
 #include "call_ext.h"
 
-/* Returns the number of transmissions of a message, whose first transmission has a header of
- * 'header_bytes'. Returns 0 if the payload is too long. */
+/* Returns the number of transmissions of a message whose first transmission has a header of
+ * 'header_bytes', if no transmission is longer than 'send_bytes_max'. Returns 0 if the payload is
+ * too long. */
 static uint32_t count_of(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max)
 {
 	const struct rtr_split split = {(uint32_t)payload_bytes, header_bytes, send_bytes_max};
@@ -46,7 +49,8 @@ uint32_t call_reply_count_max(const struct weir_conn *conn)
 	return theirs < engine->group_max ? theirs : engine->group_max; /* 1 without continuation */
 }
 
-/* Returns the payload of the longest reply, with the results that have no memory. */
+/* Returns the length of the payload of the longest reply. Calls in this file have no memory for
+ * results, so all results are in the payload. */
 static uint64_t reply_payload(const struct weir_call *call)
 {
 	uint64_t bytes = (uint64_t)call->reply_max_bytes + weir_xdr_pad(call->reply_max_bytes);
@@ -57,8 +61,8 @@ static uint64_t reply_payload(const struct weir_call *call)
 	return bytes;
 }
 
-/* Returns the number of transmissions of a message, which is 1 if the message fits into one.
- * Returns 0 if the number exceeds 'max'. */
+/* Returns the number of transmissions of a message, like count_of(). Returns 0 if the number
+ * exceeds 'max'. */
 static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t send_bytes_max,
 		     uint32_t max)
 {
@@ -67,7 +71,8 @@ static uint32_t plan(uint64_t payload_bytes, uint32_t header_bytes, uint32_t sen
 	return n <= max ? n : 0;
 }
 
-/* Returns whether explicit RDMA costs less, by the profile. */
+/* Returns whether message continuation costs more than explicit RDMA, by the costs in the profile.
+ * The message of the call has 'bytes' bytes in 'count' transmissions. */
 static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t count,
 		      uint32_t reply_count)
 {
@@ -79,13 +84,15 @@ static bool is_dearer(const struct weir_call *call, uint64_t bytes, uint32_t cou
 	return !rtr_choose_continued(&costs, &request, &reply);
 }
 
-/* Returns the credits on which the call can count. If other calls are queued, these are all granted
- * credits, which return when the calls before it end. Otherwise they are the available credits. */
+/* Returns the number of credits that a new call can get. If other calls are queued, these are all
+ * granted credits, because the call can wait until the calls before it have given their credits
+ * back. Otherwise they are the credits that are free at present. */
 static uint32_t credits_for(const struct requester *req)
 {
 	return TAILQ_EMPTY(&req->queue) ? credit_available(&req->credits) : req->credits.granted;
 }
 
+/* Returns the description of a call's transmissions, by which lib/conn/v2 sends them. */
 static struct conn_group_out group_of(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
@@ -112,7 +119,7 @@ static struct conn_group_out group_of(struct weir_call *call)
 	};
 }
 
-/* Reserves receives for the reply. */
+/* Reserves 'count' receives for the reply of a call. Returns false if there are not as many. */
 static bool take_receives(struct weir_call *call, uint32_t count)
 {
 	struct weir_conn *conn = call->conn;
@@ -170,8 +177,8 @@ bool call_prepare_group(struct weir_call *call)
 	if (!conn->v2->extends || call->avoids_extension ||
 	    !(engine->profile.extension & WEIR_EXTENSION_CONTINUATION))
 		return false;
-	/* Data that are placed directly go with items and directions. Otherwise the whole call goes
-	 * by explicit RDMA. */
+	/* A call with data that are placed directly needs items or directions. If directions.c
+	 * could not prepare it, it is sent by the base protocol. */
 	if (call->plan.reduced || (call->plan.use_write_list && call->nresults > 0) ||
 	    (call->plan.form == REDUCE_SHORT && !call->plan.need_reply_chunk))
 		return false;
@@ -209,7 +216,8 @@ static bool has_free(const struct mem_pool *pool, uint32_t count)
 	return pool->count - pool->in_use >= count;
 }
 
-/* Returns whether there are buffers for the chunks of a call and of its reply. */
+/* Returns whether enough buffers are free to send a call by the base protocol, as a Long Call with
+ * a Reply chunk. */
 static bool has_chunks(const struct weir_engine *engine)
 {
 	return has_free(engine->long_pool, 2) &&
@@ -222,8 +230,8 @@ enum resend call_claim_credits(struct weir_call *call)
 
 	if (call->more == 0 || credit_available(credits) > call->more)
 		return RESEND_NOW;
-	/* Calls in flight will return credits. By the base protocol the call might not find the
-	 * buffers that it needs, whereas it has all other resources for several transmissions. */
+	/* The call waits if calls in flight will give enough credits back and the base protocol
+	 * would lack buffers. The call has all other resources for its transmissions. */
 	if (credits->granted > call->more && !has_chunks(call_engine(call)))
 		return RESEND_LATER;
 	call_engine(call)->stats.fallbacks_credits++;
