@@ -30,8 +30,9 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	struct weir_engine *engine = call->conn->ep.engine;
 	struct requester *req = requester_of(call->conn);
 	struct call_pool *pool = req->pool;
-	/* While 'done' of one call runs, another call can end, because conn_tx_reserve() processes
-	 * completions. pool->ending is set to the outer call again after that. */
+	/* While 'done' of one call runs, another call can end: conn_tx_reserve() can post Sends,
+	 * and a call whose reply has arrived ends when its Send is posted. pool->ending is set to
+	 * the outer call again after that. */
 	struct weir_call *outer = pool->ending;
 
 	engine->stats.calls_failed += result->status != 0;

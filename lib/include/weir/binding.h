@@ -15,17 +15,20 @@ WEIR_BEGIN_DECLS
 /** The rules of one procedure. */
 struct weir_ulb_proc {
 	uint32_t proc; /**< procedure number */
-	/** DDP-eligible arguments: Read chunks other than Position Zero chunks; 0 to 16. */
+	/**
+	 * Maximum number of DDP-eligible arguments, and thus of Read chunks other than Position
+	 * Zero Read chunks; 0 to 16.
+	 */
 	uint32_t arg_items_max;
-	/** DDP-eligible results: Write chunks; 0 to 16. */
+	/** Maximum number of DDP-eligible results, and thus of Write chunks; 0 to 16. */
 	uint32_t result_items_max;
 };
 
 /**
  * The binding of an RPC program, for a range of its versions.
  *
- * weir does not copy the table and does not write to it. It must exist as long as an engine uses
- * it.
+ * weir does not copy the table and does not write to it. The table must exist as long as a call
+ * names it, or a listener or one of its connections exists that uses it.
  */
 struct weir_ulb {
 	const char *name;   /**< name for messages, such as "NFS version 3" */

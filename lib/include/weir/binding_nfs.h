@@ -18,7 +18,7 @@
  *   weir_xdr_get_opaque_ref(), decoding fails. The program then answers GARBAGE_ARGS.
  * - If a result arrives in a way that the binding does not allow, the call ends with -EBADMSG.
  *
- * Thread of all functions: any. They have no side effects.
+ * Thread of all functions: any. The functions have no side effects.
  */
 
 #include <weir/binding.h>
@@ -76,21 +76,22 @@ WEIR_API const struct weir_ulb *weir_ulb_nfs_find(uint32_t prog, uint32_t vers);
  * @param vers version 2, 3 or 4. For COMPOUND of version 4 the size excludes the operations; see
  * weir_ulb_nfs4_op_results_max().
  * @param proc procedure number
- * @param count READDIR: its count. READDIRPLUS: its maxcount. Ignored for other procedures.
+ * @param count the argument 'count' of READDIR, or 'maxcount' of READDIRPLUS; ignored for other
+ * procedures
  * @return bytes of XDR, without eligible items; 0 if there is no such procedure
  */
 WEIR_API uint32_t weir_ulb_nfs_results_max(uint32_t vers, uint32_t proc, uint32_t count);
 
 /**
- * Returns the maximum size of the results of one operation of a COMPOUND. Add the sizes of all
- * operations.
+ * Returns the maximum size of the results of one operation of a COMPOUND. To find the size for the
+ * COMPOUND, add the sizes of its operations to that of weir_ulb_nfs_results_max().
  *
  * @param op operation number
- * @param count READDIR: its maxcount. Ignored for other operations.
- * @return bytes of XDR, with the operation's number and status and without eligible items; or
- * WEIR_NFS_UNBOUNDED for attributes, delegations, bodies of pNFS and unknown operations. The client
- * then needs another bound: an earlier reply or, from version 4.1 on, the session's
- * ca_maxresponsesize.
+ * @param count the argument 'maxcount' of READDIR; ignored for other operations
+ * @return bytes of XDR, with the operation's number and status and without eligible items. The
+ * function returns WEIR_NFS_UNBOUNDED for operations that return attributes, delegations or bodies
+ * of pNFS, and for unknown operations. The client then needs another bound: an earlier reply or,
+ * from version 4.1 on, the session's ca_maxresponsesize.
  */
 WEIR_API uint32_t weir_ulb_nfs4_op_results_max(uint32_t op, uint32_t count);
 
@@ -126,7 +127,7 @@ WEIR_API enum weir_nfs4_eligible weir_ulb_nfs4_op(uint32_t op);
  * @param nops entries of ops and chunk_of
  * @param nchunks chunks in the Write list
  * @param[out] chunk_of for each operation the index of its chunk, from 0; UINT32_MAX if the
- * operation has no eligible result, or if the Write list ends before it
+ * operation has no eligible result, or if earlier operations have all chunks
  * @return the number of chunks that have an operation
  */
 WEIR_API uint32_t weir_ulb_nfs4_pair(const uint32_t *ops, uint32_t nops, uint32_t nchunks,

@@ -14,8 +14,8 @@
  * A later weir_engine_poll() calls 'done' exactly once. In 'done', weir_call_reuse() starts the
  * next call of the same kind at less cost.
  *
- * weir_call_submit() may also run 'done' of other calls: when the send queue is full, it processes
- * completions to make room.
+ * weir_call_submit() can also run 'done' of other calls. If too many work requests are queued, it
+ * posts them first. A call whose reply has already arrived can then end.
  *
  * All functions of this header: the thread that owns the engine.
  */
@@ -31,7 +31,7 @@ struct weir_call;
 /**
  * How a call ended.
  *
- * The structure and everything that it points to is valid until the callback returns.
+ * The structure and everything that it points to are valid until 'done' returns.
  */
 struct weir_result {
 	/**
@@ -44,14 +44,15 @@ struct weir_result {
 	 * - -EBADMSG: the RPC header of the reply is malformed, or the reply has chunks although
 	 *   the call offered none (RFC 8166 section 6.1).
 	 *
-	 * The connection ended. The responder may have executed the call:
+	 * The connection ended. It is possible that the responder executed the call:
 	 * - -ECONNABORTED, -ESHUTDOWN, -ECONNRESET, -EPROTO and others: see weir_conn_event_fn.
 	 * - -ETIMEDOUT, -ECANCELED: the end of another call also ended the connection; see
 	 *   weir_call_cancel().
 	 *
 	 * The connection was lost and re-established, but weir could not retransmit the call:
 	 * - -ENOTRECOVERABLE: the call was in flight on more lost connections than the profile's
-	 *   'resends' allows (RFC 8166 section 4.5.3).
+	 *   'resends' allows (RFC 8166 section 4.5.3). If 'resends' is 0, the status is the reason
+	 *   for the loss instead.
 	 * - -ENOBUFS: other calls hold the buffers that the call needs.
 	 * - -EMSGSIZE: the new inline threshold is too small for the call's header.
 	 */
@@ -65,7 +66,7 @@ struct weir_result {
 	uint32_t rdma_err;
 	/** The RPC header of the reply. NULL unless status is 0. */
 	const struct weir_rpc_reply_header *reply;
-	/** Decoder that stands at the first byte of the results. NULL unless status is 0. */
+	/** Decoder whose next byte is the first byte of the results. NULL unless status is 0. */
 	struct weir_xdr_in *results;
 	/**
 	 * For each result, in the order of weir_call_result_item(): the number of bytes that the
@@ -76,32 +77,33 @@ struct weir_result {
 };
 
 /**
- * The result is in the message and not in the offered memory.
+ * Value of weir_result.item_bytes: the result is in the message and not in the offered memory.
  *
- * Only connections that use version 2's extension return it. There, the responder sends short
- * results in the message. It may also place a result in an aligned segment of the receive buffer.
+ * The value occurs only on connections that use version 2's extension. On these connections, the
+ * responder sends short results in the message, and it can place a result in an aligned segment of
+ * the receive buffer.
  */
 #define WEIR_ITEM_INLINE UINT32_MAX
 
 /**
  * Reports the end of a call.
  *
- * The memory that the call named belongs to the application again. The callback may begin and
- * submit calls, and it may close connections. The call keeps its slot and the buffer that 'result'
- * points into until the callback returns. To start the next call with this slot and buffer, pass
+ * The memory that the call named belongs to the application again. The callback is allowed to begin
+ * and submit calls, and to close connections. Until the callback returns, the call keeps its slot
+ * and the buffer to which 'result' points. To start the next call with this slot and buffer, pass
  * 'call' to weir_call_reuse().
  *
  * A call that timed out keeps its slot and its credit until its reply arrives or the connection
  * ends.
  *
- * @param call the call that ended; it is gone when the callback returns, unless it was reused
+ * @param call the call that ended; it does not exist after the callback, unless it was reused
  * @param result how the call ended; valid until the callback returns
  * @param arg weir_call_params.arg
  */
 typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_result *result,
 				  void *arg);
 
-/** Parameters of a call. Memory to which members point is copied, except 'ulb'. */
+/** Parameters of a call. weir copies the memory to which members point, except that of 'ulb'. */
 struct weir_call_params {
 	uint32_t prog; /**< RPC program number */
 	uint32_t vers; /**< version of the program */
@@ -109,8 +111,8 @@ struct weir_call_params {
 	/** Upper bound of the arguments' XDR in bytes, without items. 0: as much as fits inline. */
 	uint32_t args_max_bytes;
 	/**
-	 * Upper bound of the results' XDR in bytes, without items (RFC 8166 section 6.2). If the
-	 * reply may exceed the inline threshold, the call offers a Reply chunk.
+	 * Upper bound of the results' XDR in bytes, without items (RFC 8166 section 6.2). If a
+	 * reply with results of this length does not fit inline, the call offers a Reply chunk.
 	 */
 	uint32_t results_max_bytes;
 	/** Time-out in ns. 0: the profile's call_timeout_ms. UINT64_MAX: no time-out. */
@@ -129,16 +131,16 @@ struct weir_call_params {
 /**
  * Begins a call.
  *
- * The call takes a slot of the connection and a buffer. Encode the arguments next, with
- * weir_call_args() and weir_call_arg_item(). Then submit or abandon the call.
+ * The call takes a slot of the connection and a buffer. The caller then encodes the arguments, with
+ * weir_call_args() and weir_call_arg_item(), and submits or abandons the call.
  *
  * @param conn a connection that is open, or that is being re-established
  * @param params parameters of the call; copied
  * @return the call, or NULL with errno:
  * - ENOTCONN: the connection is neither open nor being re-established, or it is shut down.
  * - EINVAL: params->done is NULL, or a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX.
- * - EAGAIN: twice as many calls as the connection asks credits for have begun and not ended. Wait
- *   until one ends.
+ * - EAGAIN: no slot is free. The connection has twice as many slots as it requests credits, and
+ *   each call that has begun and not ended takes one. Wait until a call ends.
  * - ENOBUFS: the buffer pool is empty.
  * - EMSGSIZE: args_max_bytes or results_max_bytes exceeds the profile's long_buffer_bytes.
  * - ECHILD: the process is a child of fork(2); see weir/engine.h.
@@ -151,9 +153,9 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn,
 /**
  * Begins the next call with the parameters of a call that just ended.
  *
- * This is cheaper than weir_call_begin() in a closed loop: usually the result is 'call' itself,
- * with its buffer and RPC header intact and a new XID. Arguments and items must be described anew.
- * The credential and the verifier stay those of 'call'.
+ * If each call that ends begins the next one, this is cheaper than weir_call_begin(): usually the
+ * result is 'call' itself, with the same buffer and RPC header and a new XID. The caller must
+ * describe arguments and items anew. The credential and the verifier stay those of 'call'.
  *
  * 'result' of the ended call stays valid until 'done' returns. Read it with weir_result_opaque()
  * before you offer memory for the results of the next call.
@@ -161,7 +163,8 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn,
  * @param call a call whose 'done' is running; it can be reused once
  * @param conn weir_call_conn(call), or another connection of the same engine
  * @return the call, or NULL with errno: any error of weir_call_begin(), and
- * - ENOBUFS: the pool is empty, and another call that began in this 'done' took the buffer.
+ * - ENOBUFS: the pool is empty, and another call that began in this 'done' took the buffer of
+ *   'call'.
  * - EINVAL: 'done' is not running, the call was already reused, or 'conn' belongs to another
  *   engine. For a call that timed out, or whose Send has not completed, weir detects only the last
  *   of these errors. The caller must avoid the other two.
@@ -170,7 +173,7 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn,
 WEIR_API struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn);
 
 /**
- * Returns the encoder for the arguments. It stands after the RPC header.
+ * Returns the encoder for the arguments. It writes them directly after the RPC header.
  *
  * @param call a call that was not submitted
  * @return the encoder; never NULL
@@ -182,9 +185,10 @@ WEIR_API struct weir_xdr_out *weir_call_args(struct weir_call *call);
  * Appends variable-length opaque data to the arguments without copying them.
  *
  * The function encodes the length. The data stay where they are. If the binding declares the item
- * DDP-eligible, it can travel as a Read chunk. It does so in two cases:
+ * DDP-eligible, the item can travel as a Read chunk. It does so in two cases:
  * - The call does not fit inline.
- * - It is the longest item and has at least the profile's chunk_bytes.
+ * - The connection uses version 1, and the item is the longest one and has at least the profile's
+ *   chunk_bytes.
  *
  * If the device cannot expose the region to peers (see weir/memory.h), data that do not fit inline
  * are copied, up to the profile's long_buffer_bytes. The statistic bulk_copies counts these copies.
@@ -208,11 +212,12 @@ WEIR_API int weir_call_arg_item(struct weir_call *call, const struct weir_region
  *
  * @param call a call that was not submitted
  * @param region the region that contains the memory; added to the engine. Ignored if data is NULL.
- * @param data first byte. NULL offers an empty Write chunk, which asks for this result inline
- * (RFC 8166 section 4.3.2).
+ * @param data first byte. NULL offers an empty Write chunk, which asks for this result inline (RFC
+ * 8166 section 4.3.2).
  * @param max_bytes size of the memory; 1 to the end of the region
  * @retval 0 success
- * @retval -E2BIG the binding has no more DDP-eligible results for this procedure
+ * @retval -E2BIG the binding has no more DDP-eligible results for this procedure, or the call
+ * already has 8 results
  * @retval -EINVAL the call was submitted, the region was not added to the engine, the memory is not
  * within the region, or max_bytes is 0
  * @retval -EOPNOTSUPP the region is private, or the device cannot expose it (see weir/memory.h)
@@ -228,14 +233,16 @@ WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_reg
  *
  * Memory that is offered from here to the next mark is for the results of this operation. Memory
  * that was offered before the first mark is for results that precede the list. Without any mark,
- * all offers are for the call as a whole.
+ * all offered memory is for the call as a whole.
  *
- * Version 2's extension transmits the marks to the responder (rtrext-01 section 7.4):
- * - Results of an operation without an offer come in the message.
- * - Memory that an operation does not use is not used by later operations.
+ * Version 2's extension transmits the marks to the responder (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
+ * section 7.4):
+ * - If no memory is offered for an operation, its results arrive in the message.
+ * - If an operation does not use its memory, later operations do not use this memory, either.
  *
- * Otherwise the header does not say which operation owns a Write chunk. Results take the chunks in
- * order (RFC 8166 section 4.3.2). Offer an empty chunk for each result that should come inline.
+ * Without the extension, the header does not say to which operation a Write chunk belongs. Results
+ * take the chunks in order (RFC 8166 section 4.3.2). Therefore offer an empty chunk for each result
+ * that should arrive inline.
  *
  * @param call a call that was not submitted
  * @retval 0 success
@@ -245,14 +252,16 @@ WEIR_API int weir_call_result_item(struct weir_call *call, const struct weir_reg
 WEIR_API int weir_call_operation(struct weir_call *call);
 
 /**
- * Sends a call. If no credit is available, queues it until one is.
+ * Sends a call. If the call cannot be sent at once, for example because no credit is available, the
+ * function queues the call.
  *
- * After success, 'done' will be called. After an error, the call is unchanged: correct it and
+ * After success, 'done' will be called. After an error, the call is unchanged: correct the call and
  * submit it again, or abandon it.
  *
  * @param call a call that was not submitted
  * @retval 0 success
- * @retval -EINVAL the call was already submitted
+ * @retval -EINVAL the call was already submitted, or its arguments are not valid XDR: a part
+ * before, between or after items is not a multiple of 4 bytes long
  * @retval -ENOSPC the arguments exceed args_max_bytes
  * @retval -EMSGSIZE the transport header does not fit inline, or the call or its reply exceeds the
  * profile's long_buffer_bytes or bulk_buffer_bytes
@@ -275,17 +284,17 @@ WEIR_API int weir_call_submit(struct weir_call *call);
 WEIR_API void weir_call_abandon(struct weir_call *call);
 
 /**
- * Decodes a variable-length opaque result that may have been placed by a Write chunk.
+ * Decodes a variable-length opaque result, which can be in the offered memory or in the message.
  *
  * @param call the call whose 'done' is running
  * @param result the argument of 'done'
- * @param item index of the Write chunk, from 0, in the order of weir_call_result_item()
+ * @param item index of the result, from 0, in the order of weir_call_result_item()
  * @param[out] data the first byte: in the offered memory, or in the message
  * @param max_bytes largest length to accept
  * @param[out] len_bytes length of the data
  * @retval 0 success
- * @retval -EBADMSG the data exceed max_bytes, or the encoded length differs from the length of the
- * chunk
+ * @retval -EBADMSG the results end too early, the data exceed max_bytes, or the encoded length
+ * differs from the number of bytes that the responder placed in the offered memory
  * @owner the data in the message belong to weir and are valid until 'done' returns
  * @rfc 8166 section 4.3.2
  */
@@ -294,10 +303,11 @@ WEIR_API int weir_result_opaque(const struct weir_call *call, const struct weir_
 				uint32_t *len_bytes);
 
 /**
- * Returns how often the call was in flight on a connection that was lost and then retransmitted.
+ * Returns how often the connection was lost while the call was in flight. weir retransmits the call
+ * after each loss.
  *
- * If the result is above 0, the responder may have executed the call before the execution that the
- * reply reports.
+ * If the result is above 0, it is possible that the responder executed the call more than once. The
+ * reply is then that of a later execution.
  *
  * @param call the call whose 'done' is running
  * @return number of retransmissions
@@ -307,13 +317,13 @@ WEIR_API uint32_t weir_call_retransmits(const struct weir_call *call);
 /**
  * Ends a submitted call before its reply arrives.
  *
- * One of the next polls calls 'done'. The status is -ECANCELED, or the call's own status if it
- * ended first. weir first invalidates the keys of all memory that the call exposed. With the
- * exposure policy 'pool' that may be impossible. Then a call that exposed memory also ends its
- * connection (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
+ * One of the next polls calls 'done'. The status is -ECANCELED, or another status if the call ended
+ * for another reason before. weir first invalidates the keys of all memory that the call exposed.
+ * If weir cannot do this, as with the exposure policy 'pool', a call that exposed memory also ends
+ * its connection (RFC 8166 sections 4.4.1 and 4.5.4), as its time-out would.
  *
- * The responder may still execute the call. If it then uses a key that was invalidated, the
- * connection ends.
+ * It is possible that the responder still executes the call. If the responder then uses a key that
+ * was invalidated, the connection ends.
  *
  * @param call a submitted call
  * @retval 0 success

@@ -2,6 +2,9 @@
 #ifndef WEIR_COMMON_H
 #define WEIR_COMMON_H
 
+/* Definitions for all public headers: the mark of exported functions, and the rule for structures
+ * to which later versions append members. */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,16 +18,16 @@
 #define WEIR_API __attribute__((visibility("default")))
 
 /*
- * Structures that may grow. A later version of weir may append members to a structure that weir
+ * Structures that can grow. A later version of weir can append members to a structure that weir
  * fills in for the application. Such a structure begins with 'struct_bytes'. The application sets
- * it to the size of the structure before the call:
+ * this member to the size of the structure before it calls weir:
  *
  *     struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
  *     weir_engine_stats(engine, &stats);
  *
  * weir writes at most 'struct_bytes' bytes, whichever version the application was compiled with. It
  * sets members that the library does not know to 0. If 'struct_bytes' is 0, weir writes nothing. If
- * the application does not set it, weir may write past the structure.
+ * the application does not set 'struct_bytes', weir can write past the end of the structure.
  */
 
 /** Surrounds the declarations of each public header. In C++ they have C linkage. */

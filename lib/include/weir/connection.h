@@ -7,19 +7,20 @@
  * connection that weir_connect() returns. The side that listens is the responder: requests go to
  * the programs of its listener (weir/request.h).
  *
- * A connection ends once, with one CLOSED event. All of its calls have completed by then, and the
- * connection no longer exists when the callback returns.
+ * A connection ends once, with one CLOSED event. 'done' of all of its calls was called before that
+ * event. When the callback of the event returns, the connection does not exist any more.
  *
- * A requester can ask weir to re-establish a lost connection (weir_connect_options.reconnect).
- * The events of such a connection are
+ * A requester can ask weir to re-establish a lost connection (weir_connect_options.reconnect). The
+ * events of such a connection are
  *
  *     OPEN (LOST OPEN)* [LOST] CLOSED
  *
  * or CLOSED alone: weir does not repeat an attempt to connect that never succeeded.
  *
- * Between LOST and OPEN, calls wait and new calls can be begun. Their time-outs continue. After
- * OPEN, weir retransmits the calls that were in flight, with their XIDs, in the order of the polls
- * in which they were submitted. It builds their headers and chunks anew for the new connection.
+ * Between LOST and OPEN, calls wait, and new calls can begin. The time-outs of all of these calls
+ * continue. After OPEN, weir retransmits the calls that were in flight, with their XIDs, in the
+ * order of the polls in which they were submitted. It writes their headers and chunks anew for the
+ * new connection.
  *
  * weir re-establishes a connection after any loss, except in these cases:
  * - The application closed it.
@@ -40,8 +41,8 @@ struct weir_conn;
 enum weir_conn_event {
 	WEIR_CONN_OPEN, /**< calls can be made */
 	/**
-	 * The connection could not be established, was closed or was lost. It no longer exists
-	 * when the callback returns.
+	 * The connection could not be established, was closed, or was lost and will not be
+	 * re-established. It does not exist any more when the callback returns.
 	 */
 	WEIR_CONN_CLOSED,
 	/** The connection was lost, and weir re-establishes it. */
@@ -55,16 +56,17 @@ enum weir_conn_event {
  * @param event what happened
  * @param error the reason:
  * - OPEN: 0.
- * - LOST: as CLOSED; or -ETIMEDOUT if a call timed out and weir had to take back memory that the
- *   responder could access (RFC 8166 section 4.5.4).
+ * - LOST: a reason of CLOSED after the connection was open. Or -ETIMEDOUT, if a call timed out and
+ *   weir could not otherwise end the responder's access to the memory of the call (RFC 8166 section
+ *   4.5.4).
  * - CLOSED after an attempt to connect: -ECONNREFUSED, -ETIMEDOUT or -ENOENT; -EPROTONOSUPPORT if
  *   the profile demands version 2 and the peer does not support it.
  * - CLOSED after the connection was open:
  *   - 0: weir_conn_shutdown() finished.
  *   - -ECONNABORTED: this side closed it.
- *   - -ESHUTDOWN: the peer left in order, by weir_conn_shutdown(), weir_conn_close() or
- *     weir_engine_destroy(). Over RDMA, the kernel reports the death of the peer's process in the
- *     same way.
+ *   - -ESHUTDOWN: the peer ended the connection in order, by weir_conn_shutdown(),
+ *     weir_conn_close() or weir_engine_destroy(). Over RDMA, the kernel reports the death of the
+ *     peer's process in the same way.
  *   - -ECONNRESET: the peer's process died, or its device failed.
  *   - -EPROTO: the peer violated the protocol.
  * @param arg the 'arg' of the options of weir_connect() or weir_listen()
@@ -77,16 +79,16 @@ struct weir_connect_options {
 	weir_conn_event_fn on_event; /**< may be NULL */
 	void *arg;		     /**< passed to on_event */
 	/**
-	 * Number of calls that can be in flight at a time, and the number of credits that weir
-	 * requests. The same number of calls can wait for a credit. 0: the profile's credits,
+	 * Maximum number of calls that can be in flight at a time, which is the number of credits
+	 * that weir requests. As many calls again can wait for a credit. 0: the profile's credits,
 	 * which is also the maximum.
 	 */
 	uint32_t credits;
 	/**
-	 * ON: weir re-establishes a lost connection and retransmits its calls. A responder
-	 * without a duplicate request cache may then execute a call twice. Use ON only for
-	 * procedures that allow that, or with a responder that declares its non-idempotent
-	 * procedures (weir_program.non_idempotent).
+	 * ON: weir re-establishes a lost connection and retransmits its calls. A responder without
+	 * a duplicate request cache then executes some calls twice. Use ON only for procedures that
+	 * allow this, or with a responder that declares its non-idempotent procedures
+	 * (weir_program.non_idempotent).
 	 */
 	enum weir_reconnect reconnect;
 };
@@ -94,7 +96,8 @@ struct weir_connect_options {
 /**
  * Starts to connect to a responder.
  *
- * An event reports the outcome. An attempt fails after the profile's connect_timeout_ms.
+ * The event OPEN or CLOSED reports the outcome. An attempt fails if it takes longer than the
+ * profile's connect_timeout_ms.
  *
  * @param engine the engine that will own the connection
  * @param addr address in the driver's form: for shm a name, or a path that starts with '/'; for
@@ -117,8 +120,9 @@ WEIR_API int weir_connect(struct weir_engine *engine, const char *addr,
 /**
  * Closes a connection.
  *
- * Calls complete with -ECONNABORTED. The CLOSED event follows within the present or the next poll.
- * Over shm it is delayed while the peer writes to this side's memory, by at most two seconds.
+ * Its calls end with -ECONNABORTED. The CLOSED event follows within the present or the next poll.
+ * Over shm the event is delayed while the peer writes to this side's memory, by at most two
+ * seconds.
  *
  * @param conn the connection; nothing happens if it is already closing
  */
@@ -127,9 +131,10 @@ WEIR_API void weir_conn_close(struct weir_conn *conn);
 /**
  * Treats a connection as lost.
  *
- * If the connection reconnects, weir retransmits the calls in flight on the new connection.
- * Otherwise it closes. Use the function when a responder stops answering: in version 1, only a lost
- * connection permits retransmission.
+ * If weir_connect_options.reconnect or the profile says so, weir re-establishes the connection and
+ * retransmits the calls in flight. Otherwise the connection closes. Use the function when a
+ * responder stops answering, because in version 1 a call must not be retransmitted on the same
+ * connection.
  *
  * @param conn the connection; nothing happens if it is already being re-established
  */
@@ -138,16 +143,17 @@ WEIR_API void weir_conn_reset(struct weir_conn *conn);
 /**
  * Shuts a connection down in order: refuses new calls and closes when no call is in flight.
  *
- * Each accepted call ends as it would have ended otherwise. A responder discards calls that arrive
- * after this function. Version 1 cannot tell the requester so: at the requester, these calls end
- * with the connection.
+ * Each call that was accepted before ends as it would have ended without this function. At a
+ * responder, weir discards calls that arrive after this function. Version 1 has no message for
+ * this: at the requester, these calls end with the connection.
  *
  * @param conn the connection
  */
 WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 
 /**
- * Returns whether a connection is open. It is not while it is being re-established or shut down.
+ * Returns whether a connection is open. A connection that is being re-established or shut down is
+ * not open.
  *
  * @param conn the connection
  * @return true if calls can be sent
@@ -166,8 +172,8 @@ WEIR_API struct weir_engine *weir_conn_engine(const struct weir_conn *conn);
  * Returns the version of RPC-over-RDMA that a connection uses. The profile's 'protocol' limits it.
  *
  * @param conn the connection
- * @return 1 or 2. At a requester, it is final after the OPEN event. At a responder, it is the
- * version of the latest call.
+ * @return 1 or 2. At a requester, the version does not change after the OPEN event, until the
+ * connection is lost. At a responder, the result is the version of the latest call.
  */
 WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
 
@@ -194,7 +200,8 @@ WEIR_API uint32_t weir_conn_recv_inline(const struct weir_conn *conn);
 /**
  * Describes the peer: its address and, over shm, the credentials that the kernel reports.
  *
- * While a connection is being re-established, the function describes the previous peer.
+ * While a connection is being re-established, the function describes the peer of the lost
+ * connection.
  *
  * @param conn the connection
  * @param[out] peer set its struct_bytes first; see weir/common.h

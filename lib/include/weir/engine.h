@@ -3,18 +3,18 @@
 #define WEIR_ENGINE_H
 
 /*
- * Engines. An engine is one polling thread's share of weir: a device, connections, buffers and
- * keys. It works only inside weir_engine_poll() and has no thread of its own. The thread that owns
- * the engine calls that function in a loop; it can be a DPDK lcore, an SPDK reactor or any other
- * thread. Use everything that belongs to an engine on that thread only. Other threads reach it with
- * weir_engine_post().
+ * Engines. An engine has all objects of weir that one polling thread uses: a device, connections,
+ * buffers and keys. It has no thread of its own, and works only inside weir_engine_poll(). The
+ * thread that owns the engine calls that function in a loop. This can be a DPDK lcore, an SPDK
+ * reactor or any other thread. Use everything that belongs to an engine on that thread only.
+ * Another thread can run a function on it with weir_engine_post().
  *
  * fork(2). An engine belongs to the process that created it. In a child process:
  *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
  *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
  *     return nothing do nothing. weir_conn_is_open() returns false. weir_engine_stats() returns the
  *     counts at the time of the fork. weir_call_reuse(), weir_call_args() and the functions that
- *     describe a call or results may still work on the child's copy, but weir_call_submit() fails.
+ *     describe a call or results can still work on the child's copy, but weir_call_submit() fails.
  *     No callback runs. The first such use logs one line.
  *   - weir_engine_destroy() releases the child's copy of the engine's memory. It reports nothing to
  *     peers. It does not free connections and calls, which end with the process.
@@ -51,31 +51,35 @@ struct weir_engine_stats {
 	/* Messages. */
 	uint64_t calls_sent;	    /**< calls sent, including retransmissions */
 	uint64_t calls_completed;   /**< calls that ended, with or without error */
-	uint64_t calls_failed;	    /**< of these, calls that ended with an error */
-	uint64_t calls_timed_out;   /**< of these, calls that timed out */
+	uint64_t calls_failed;	    /**< of calls_completed: calls that ended with an error */
+	uint64_t calls_timed_out;   /**< of calls_failed: calls that timed out */
 	uint64_t requests_received; /**< requests that arrived */
 	uint64_t replies_sent;	    /**< replies sent */
 	uint64_t long_calls;	    /**< calls sent as Long Calls */
 	uint64_t long_replies;	    /**< Long Replies, sent or received */
-	uint64_t read_chunks;	    /**< Read chunks in calls sent, and pulled */
-	uint64_t write_chunks;	    /**< Write chunks in calls sent, and filled */
+	uint64_t read_chunks;	    /**< Read chunks listed in calls sent, or pulled for requests */
+	uint64_t write_chunks;	    /**< Write chunks listed in calls sent, or filled by replies */
 	uint64_t errors_sent;	    /**< RDMA_ERROR answers sent */
 	uint64_t errors_received;   /**< RDMA_ERROR answers received for calls */
 	uint64_t dropped;	    /**< messages discarded as RFC 8166 section 4.5 requires */
 	uint64_t replies_unmatched; /**< discarded replies whose XID no call waits for */
 	uint64_t zero_grants;	    /**< replies that granted 0 credits; treated as 1 */
-	uint64_t calls_queued;	    /**< calls that waited for a credit */
+	uint64_t calls_queued;	    /**< calls queued by weir_call_submit(), mostly for a credit */
 	uint64_t replays;	    /**< duplicates answered from the duplicate request cache */
 
 	/* Buffers, quotas and limits. */
-	/** Requests and messages that waited for a buffer, or behind others of their connection. */
+	/**
+	 * Times that a request or a message began to wait, for a buffer or until others of its
+	 * connection had got theirs.
+	 */
 	uint64_t buffer_waits;
 	/**
-	 * Times that a pool had free buffers but the connection or its peer had used up its quota;
-	 * and connections that were refused for that reason.
+	 * Times that a pool had free buffers, but the connection or its peer had used up its quota,
+	 * and connections that were refused because their peer had used up its quota.
 	 */
 	uint64_t quota_refusals;
-	uint64_t waits_rejected; /**< requests that could not wait; limit waiting_requests */
+	/** Requests that were not allowed to wait for a buffer, because of waiting_requests. */
+	uint64_t waits_rejected;
 	/** Calls not executed because executing calls occupied all of replay_entries. */
 	uint64_t replays_refused;
 	uint64_t replay_cache_overflows; /**< replies too long to keep in replay_bytes */
@@ -85,8 +89,10 @@ struct weir_engine_stats {
 	uint64_t bulk_pool_empty;	 /**< failed allocations from bulk_buffers */
 	/** Messages that exceeded the profile's limits on chunks, segments or bytes. */
 	uint64_t limits_exceeded;
-	/** Calls whose Read chunks waited for those of others; limits pull_bytes and
-	 * pull_bytes_connection. */
+	/**
+	 * Calls whose Read chunks waited until those of other calls were pulled, because of
+	 * pull_bytes or pull_bytes_connection.
+	 */
 	uint64_t pull_waits;
 	uint64_t connect_timeouts;    /**< connections ended by connect_timeout_ms */
 	uint64_t first_call_timeouts; /**< connections ended by first_call_timeout_ms */
@@ -94,19 +100,24 @@ struct weir_engine_stats {
 	uint64_t close_timeouts;      /**< connections ended by close_timeout_ms */
 	uint64_t send_timeouts;	      /**< connections ended by send_timeout_ms */
 	uint64_t connections_refused; /**< connections refused to peers */
-	uint64_t peer_limit_refused;  /**< of these, refused because of connections_peer */
+	uint64_t peer_limit_refused;  /**< of connections_refused: because of connections_peer */
 	/** Connections that ended to make room for those of peers with fewer connections. */
 	uint64_t connections_evicted;
-	/** Requests for a connection that ended, for the same reason, before the engine saw them.
+	/**
+	 * Connection requests that were displaced by newer ones before the engine processed them:
+	 * too many were waiting at a listener.
 	 */
 	uint64_t requests_displaced;
 	uint64_t idle_timeouts; /**< connections ended by idle_timeout_ms */
 	/**
 	 * Shm only: connections refused because the driver's options do not name the peer's user,
-	 * or because too many earlier descriptors of that user are still to be closed.
+	 * or because too many descriptors of that user's earlier connections are not closed yet.
 	 */
 	uint64_t users_refused;
-	/** Shm only: connections ended because their peer's memory cannot or may not be mapped. */
+	/**
+	 * Shm only: connections ended because memory of their peer cannot be mapped, or a limit
+	 * does not allow it.
+	 */
 	uint64_t maps_refused;
 	/** Connections ended because the peer sent more calls than it had credits. */
 	uint64_t credits_exceeded;
@@ -123,41 +134,45 @@ struct weir_engine_stats {
 	uint64_t connections_opened; /**< each reconnection counts */
 	uint64_t connections_lost;   /**< each loss counts */
 	uint64_t connections_v2;     /**< connections opened by this side that use version 2 */
-	uint64_t versions_refused;   /**< times that a peer did not support version 2 */
+	/** Times that a peer did not support version 2, or did not answer in time. */
+	uint64_t versions_refused;
 	/** Attempts of a peer to change a property that must not change. */
 	uint64_t properties_refused;
 
-	/* Version 2's extension (rtrext-01). */
+	/*
+	 * Version 2's extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01). A fallback is a call that
+	 * is sent by explicit RDMA (chunks) instead of the extension.
+	 */
 	uint64_t extended_calls;    /**< calls sent by Transmit Request */
-	uint64_t continued_calls;   /**< of these, calls in several transmissions */
-	uint64_t directed_calls;    /**< of these, calls with items or directions for results */
+	uint64_t continued_calls;   /**< of extended_calls: calls in several transmissions */
+	uint64_t directed_calls;    /**< of extended_calls: with items or directions for results */
 	uint64_t placed_sent;	    /**< items sent into targets of the peer's receives */
 	uint64_t placed_received;   /**< items received in targets of this side's receives */
 	uint64_t continued_replies; /**< replies sent in several transmissions */
 	uint64_t groups_received;   /**< calls and replies received in several transmissions */
-	uint64_t fallbacks_credits; /**< calls by explicit RDMA instead: too few credits */
-	uint64_t fallbacks_limits;  /**< calls by explicit RDMA instead: a limit of either side */
-	/** Calls by explicit RDMA instead: too few receives or buffers. */
-	uint64_t fallbacks_buffers;
-	/** Calls by explicit RDMA instead: that costs less, by the profile's [costs]. */
-	uint64_t fallbacks_costs;
-	uint64_t fallbacks_refused; /**< calls sent again by explicit RDMA: the peer refused */
-	uint64_t groups_broken;	    /**< malformed groups of transmissions that were dropped */
-	uint64_t group_timeouts;    /**< incomplete groups dropped by group_timeout_ms */
-	uint64_t reports_sent;	    /**< Report Error messages sent */
-	uint64_t reports_received;  /**< Report Error messages received */
+	uint64_t fallbacks_credits; /**< fallbacks: too few credits */
+	uint64_t fallbacks_limits;  /**< fallbacks: a limit of either side */
+	uint64_t fallbacks_buffers; /**< fallbacks: too few receives or buffers */
+	uint64_t fallbacks_costs;   /**< fallbacks: explicit RDMA costs less, by [costs] */
+	uint64_t fallbacks_refused; /**< fallbacks: sent again, because the peer refused the call */
+	/** Groups of transmissions that were dropped: malformed, interrupted or too late. */
+	uint64_t groups_broken;
+	uint64_t group_timeouts;   /**< of groups_broken: incomplete after group_timeout_ms */
+	uint64_t reports_sent;	   /**< Report Error messages sent */
+	uint64_t reports_received; /**< Report Error messages received */
 	/** Replies sent again by the base protocol after the requester reported an error. */
 	uint64_t replies_resent;
 
 	/* Reconnection. */
 	uint64_t reconnect_attempts;  /**< attempts to re-establish a lost connection */
-	uint64_t reconnects;	      /**< of these, successful ones */
+	uint64_t reconnects;	      /**< of reconnect_attempts: successful ones */
 	uint64_t reconnects_given_up; /**< connections ended by reconnect_give_up_ms */
 	uint64_t calls_resent;	      /**< calls retransmitted; calls_sent includes them */
-	uint64_t calls_given_up;      /**< calls ended by the profile's resends */
+	uint64_t calls_given_up;      /**< calls ended because of the profile's resends */
 
 	/* Work. */
-	/** Copies of DDP-eligible data by weir or its driver, beyond the one transfer. */
+	/** Copies of DDP-eligible data by weir or its driver, in addition to the transfer itself.
+	 */
 	uint64_t bulk_copies;
 	/** Long messages copied once before validation because the device cannot revoke access. */
 	uint64_t long_copies;
@@ -195,12 +210,13 @@ WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_
 /**
  * Destroys an engine.
  *
- * The function closes all connections and listeners; each call completes with -ECONNABORTED.
- * Callbacks run inside; in them weir_connect() and weir_listen() fail with -ECANCELED. Over shm the
- * function waits for peers that are writing to this side's memory: at most two seconds in total.
+ * The function closes all connections and listeners. Each call ends with -ECONNABORTED. Callbacks
+ * run inside the function. In these callbacks, weir_connect() and weir_listen() fail with
+ * -ECANCELED. Over shm the function waits for peers that are writing to this side's memory, for at
+ * most two seconds in total.
  *
- * Requests that handlers still hold remain valid, without arguments, until weir_request_reply(),
- * which only frees them. Regions that were added remain the caller's.
+ * Requests that have no reply yet remain valid, without arguments, until weir_request_reply(),
+ * which only frees them. The regions that were added are removed, and still belong to the caller.
  *
  * Do not call the function in a callback. In a child of fork(2), see the top of this header.
  *
@@ -209,15 +225,15 @@ WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_
 WEIR_API void weir_engine_destroy(struct weir_engine *engine);
 
 /**
- * Does pending work: completions, connection events, timers and posted functions. Then it sends
- * what was queued. Callbacks run inside.
+ * Does pending work: completions, connection events, timers and posted functions. Then it posts the
+ * messages that were queued. Callbacks run inside the function.
  *
  * Do not call the function in a callback. Thread: the owner.
  *
  * @param engine the engine
  * @param budget maximum number of completions; 0: the profile's poll_budget
- * @param now_ns the time in ns by a clock of the caller's that never goes back. All time-outs are
- * measured by it.
+ * @param now_ns the time in ns, by any clock that never goes back. All time-outs are measured by
+ * this clock.
  * @return the amount of work done; 0 if there was none, or, with errno ECHILD, in a child of
  * fork(2)
  */
@@ -272,11 +288,11 @@ WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_regi
 WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region);
 
 /**
- * Returns the exposure policy in force. Thread: the owner.
+ * Returns the exposure policy that is in effect. Thread: the owner.
  *
  * @param engine the engine
- * @return WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL; if the profile says 'auto', what weir chose
- * for the device
+ * @return WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL; if the profile says 'auto', the policy that
+ * weir chose for the device
  */
 WEIR_API enum weir_exposure weir_engine_exposure(const struct weir_engine *engine);
 

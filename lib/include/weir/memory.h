@@ -3,9 +3,9 @@
 #define WEIR_MEMORY_H
 
 /*
- * Regions: memory that weir sends from and receives into. Register a region with each engine that
- * uses it, with weir_engine_add_region(), before the first call. From then on calls and replies can
- * name any byte of it.
+ * Regions: memory of the application that weir sends from and receives into. Register a region with
+ * each engine that uses it, with weir_engine_add_region(), before the first call. From then on,
+ * calls and replies can name any byte of the region.
  *
  * Thread of all functions: any, but not two functions on the same region at a time.
  */
@@ -33,8 +33,9 @@ enum weir_region_flags {
 };
 
 /**
- * Value of weir_region_options.page_bytes: use ordinary pages instead of reserved hugepages. The
- * kernel may join them to transparent hugepages if no other process can be given them.
+ * Value of weir_region_options.page_bytes: use ordinary pages instead of reserved hugepages. If the
+ * memory cannot be passed to other processes, the kernel is allowed to join the pages to
+ * transparent hugepages.
  */
 #define WEIR_PAGES_THP 1u
 
@@ -44,7 +45,7 @@ struct weir_region_options {
 	size_t len_bytes;
 	/**
 	 * Page size in bytes. 0: the largest available. 4096, 2 MiB or 1 GiB: at most that size.
-	 * WEIR_PAGES_THP: see there.
+	 * WEIR_PAGES_THP: ordinary pages.
 	 */
 	uint64_t page_bytes;
 	uint32_t flags; /**< combination of enum weir_region_flags */
@@ -62,7 +63,8 @@ struct weir_region_info {
 };
 
 /**
- * Creates a region of zeroed memory that other processes can be given (a sealed memfd).
+ * Creates a region of zeroed memory, which weir can pass to other processes (a sealed memfd),
+ * unless the flags say otherwise.
  *
  * All pages are present when the function returns. weir uses hugepages if enough are free.
  * Otherwise it uses ordinary pages and logs once how to reserve hugepages.
@@ -89,9 +91,9 @@ WEIR_API int weir_region_create(const struct weir_region_options *options,
  *   F_SEAL_FUTURE_WRITE.
  *
  * If a condition does not hold, these drivers use the memory as a local source or destination only,
- * which weir_engine_add_region() logs. weir_call_result_item() then fails with -EOPNOTSUPP.
- * Arguments that do not fit inline are copied, up to the profile's long_buffer_bytes. Longer ones
- * make weir_call_submit() fail with -EOPNOTSUPP.
+ * and weir_engine_add_region() logs this. weir_call_result_item() then fails with -EOPNOTSUPP.
+ * Arguments that do not fit inline are copied, up to the profile's long_buffer_bytes. For longer
+ * arguments, weir_call_submit() fails with -EOPNOTSUPP.
  *
  * @param base first byte; aligned to a page. Adjacent mappings of one memfd count as one mapping.
  * @param len_bytes size; above 0
@@ -99,8 +101,9 @@ WEIR_API int weir_region_create(const struct weir_region_options *options,
  * @param fd_offset offset of base in the memfd
  * @param[out] region the region; set if the function returns 0
  * @retval 0 success
- * @retval -EINVAL the log says which condition does not hold: base is aligned, len_bytes is above 0
- * and within the file, and the memory is a shared, writable mapping of that file at that offset
+ * @retval -EINVAL one of these conditions does not hold, and the log names it: base is aligned,
+ * len_bytes is above 0 and within the file, and the memory is a shared, writable mapping of that
+ * file at that offset
  * @retval -ENOMEM memory is exhausted
  * @owner the application keeps the memory. It must not unmap or replace the memory while the region
  * exists.
@@ -109,7 +112,7 @@ WEIR_API int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd
 			       struct weir_region **region);
 
 /**
- * Frees a region. Adopted memory remains the application's.
+ * Frees a region. Memory that was adopted still belongs to the application.
  *
  * @param region a region that no engine has registered; NULL is allowed
  */

@@ -6,9 +6,9 @@
  * The identity of a peer: the process or host at the other end of a connection. The driver
  * determines it. Applications and limits use it.
  *
- * Over shm, the kernel reports the credentials (SO_PEERCRED, SO_PEERGROUPS). They are those that
- * the peer had when it connected or, if this side connected, when the peer began to listen. A
- * network address is as trustworthy as the network.
+ * Over shm, the kernel reports the credentials (SO_PEERCRED, SO_PEERGROUPS). These are the
+ * credentials that the peer had when it connected or, if this side connected, when the peer began
+ * to listen. A network address is only as trustworthy as the network.
  */
 
 #include <weir/common.h>
@@ -32,8 +32,9 @@ struct weir_peer {
 	uint32_t gid;	      /**< effective group ID */
 	int32_t pid;	      /**< process ID; 0 if it is not visible in this PID namespace */
 	/**
-	 * The peer has, or may have, supplementary groups that 'groups' does not list: they are too
-	 * many, they have no number in this user namespace, or the kernel did not report them.
+	 * True if the peer has, or might have, supplementary groups that 'groups' does not list,
+	 * because they are too many, they have no number in this user namespace, or the kernel did
+	 * not report them.
 	 */
 	bool has_more_groups;
 	uint32_t ngroups;		       /**< entries of groups in use */

@@ -3,8 +3,8 @@
 #define WEIR_PROFILE_H
 
 /*
- * Profiles. A profile contains everything that is configured once per machine, in one INI file.
- * config/ has examples.
+ * Profiles. A profile contains all settings of an engine, which are usually the same for all
+ * engines of a machine. It can be loaded from an INI file. The folder config/ has examples.
  *
  * Start with the defaults. Load a file over them, or set members directly. Then pass the profile to
  * weir_engine_create(). weir_profile_key_help() lists each key with its meaning, range and default.
@@ -22,35 +22,36 @@ enum weir_idle {
 	WEIR_IDLE_AUTO,	 /**< SPIN on pinned lcores, otherwise YIELD */
 	WEIR_IDLE_SPIN,	 /**< poll again at once; the core is reserved for weir */
 	WEIR_IDLE_YIELD, /**< give up the rest of the time slice (sched_yield) */
-	WEIR_IDLE_SLEEP, /**< sleep, for longer the longer there is no work */
+	WEIR_IDLE_SLEEP, /**< sleep; the longer there is no work, the longer is each sleep */
 };
 
 /**
- * The memory of this side that peers can access, and when (RFC 8166 section 8.1).
+ * The exposure policy: the memory of this side that peers can access, and when (RFC 8166 section
+ * 8.1).
  *
- * A responder never gives away access to its memory. With WINDOW its memory has no key at all.
+ * A responder never sends a key of its memory to a peer. With WINDOW its memory has no key at all.
  */
 enum weir_exposure {
 	/** POOL for the shm driver, which the log reports; WINDOW for all other drivers. */
 	WEIR_EXPOSURE_AUTO,
 	/**
-	 * Memory windows: a call gives its connection access to the memory that it names, either
-	 * for reading or for writing, until the call ends. All keys of a call are invalid before
-	 * its 'done' is called. Over shm, a process can still access what it has mapped, but weir
-	 * refuses keys that were invalidated.
+	 * Memory windows: the peer of a call's connection can access the memory that the call
+	 * names, either for reading or for writing, until the call ends. All keys of a call are
+	 * invalid before its 'done' is called. Over shm, the peer's process can still access the
+	 * memory that it has mapped, but the driver refuses keys that were invalidated.
 	 */
 	WEIR_EXPOSURE_WINDOW,
 	/**
-	 * Keys of registered regions, valid as long as the engine exists. Every peer can read and
-	 * write every region that is not WEIR_REGION_PRIVATE, at any time. Use it only with trusted
-	 * peers.
+	 * Keys of registered regions, which are valid until the region is removed. Every peer can
+	 * read and write every region that is not WEIR_REGION_PRIVATE, at any time. Use POOL only
+	 * with trusted peers.
 	 */
 	WEIR_EXPOSURE_POOL,
 };
 
 /**
- * On which connections of an engine a key is valid that a call gave away. With the exposure policy
- * 'window' it is always valid on the call's own connection only.
+ * The connections of an engine on which the keys that a call sends are valid. With the exposure
+ * policy 'window', such a key is always valid on the call's own connection only.
  */
 enum weir_protection {
 	/** On all connections: the engine has one protection domain. */
@@ -58,19 +59,19 @@ enum weir_protection {
 	/**
 	 * On the call's connection: each connection has its own protection domain, in which weir
 	 * registers all regions. A responder's connections have no keys at all. The combination
-	 * with 'pool' and shared receives is not possible; 'auto' then chooses own receives.
+	 * with the exposure policy 'pool' and 'shared_receives = on' is not possible.
 	 */
 	WEIR_PROTECTION_CONNECTION,
 };
 
-/** The fate of a lost connection. */
+/** Says whether a requester re-establishes a lost connection. */
 enum weir_reconnect {
-	WEIR_RECONNECT_DEFAULT, /**< as the profile says; only in weir_connect_options */
+	WEIR_RECONNECT_DEFAULT, /**< only in weir_connect_options: the value of the profile */
 	WEIR_RECONNECT_OFF,	/**< the connection closes, and its calls fail */
 	WEIR_RECONNECT_ON,	/**< weir connects again and retransmits the calls */
 };
 
-/** Versions of RPC-over-RDMA that connections use. */
+/** The versions of RPC-over-RDMA that connections are allowed to use. */
 enum weir_protocol {
 	/** Version 1 (RFC 8166). weir answers messages of version 2 with ERR_VERS. */
 	WEIR_PROTOCOL_V1,
@@ -87,19 +88,23 @@ enum weir_protocol {
 	WEIR_PROTOCOL_AUTO,
 };
 
-/** Where the receives of an engine's connections come from. */
+/** Says whether the connections of an engine share receives. */
 enum weir_shared_receives {
-	/** Each connection has its own receives, one per credit. */
+	/** Each connection has its own receives: one per credit, and some more. */
 	WEIR_SHARED_RECEIVES_OFF,
 	/**
 	 * All connections share one receive queue of recv_buffers, and credits adapt to load. The
-	 * combination with 'exposure = pool' and 'protection = connection' is not possible.
+	 * combination with the exposure policy 'pool' and 'protection = connection' is not
+	 * possible.
 	 */
 	WEIR_SHARED_RECEIVES_ON,
 	/**
-	 * ON for the shm driver if recv_buffers is large enough for one busy connection among all
-	 * connections; otherwise OFF. It is OFF on RDMA devices because the return of shared
-	 * receives at disconnect is untested on hardware.
+	 * ON if all of these conditions are met, otherwise OFF:
+	 * - The device is not an RDMA device. It is not tested on such hardware that all shared
+	 *   receives return when a connection ends.
+	 * - The device can have a receive queue of recv_buffers.
+	 * - recv_buffers, without a small reserve, is at least 'connections' + 2 * 'credits'.
+	 * - 'protection' is not WEIR_PROTECTION_CONNECTION.
 	 */
 	WEIR_SHARED_RECEIVES_AUTO,
 };
@@ -111,21 +116,21 @@ enum weir_shared_receives {
 enum weir_extension {
 	WEIR_EXTENSION_OFF = 0, /**< no part */
 	/**
-	 * Calls and replies that exceed one message and have no directly placed data travel in
-	 * several messages instead of a chunk (sections 4 and 5.2).
+	 * Calls and replies that do not fit into one message, and have no directly placed data,
+	 * travel in several messages instead of a chunk (sections 4 and 5.2 of the draft).
 	 */
 	WEIR_EXTENSION_CONTINUATION = 1,
 	/**
 	 * Calls with directly placed data say for each result whether the responder writes it to
-	 * the requester's memory or sends it in the message if it is short (section 7.4). A
-	 * responder follows such directions even if this part is off.
+	 * the requester's memory, or sends it in the message if it is short (section 7.4 of the
+	 * draft). A responder follows such directions even if this part is off.
 	 */
 	WEIR_EXTENSION_DIRECTION = 2,
 	/**
-	 * Data that could be placed directly travel in the message itself if they fit. The sender
-	 * puts them into aligned segments of the receiver's buffers, where they are used in place.
-	 * The transfer takes one round trip (sections 3.3 and 7). Receives become longer, by
-	 * lead_bytes and the targets.
+	 * DDP-eligible data travel in the message itself if they fit. The sender puts the data into
+	 * targets, which are aligned segments of the receiver's buffers, so that the receiver need
+	 * not copy them. The transfer takes one round trip (sections 3.3 and 7 of the draft). A
+	 * receive is then at least lead_bytes + targets * target_bytes long.
 	 */
 	WEIR_EXTENSION_PLACEMENT = 4,
 	WEIR_EXTENSION_ALL = 7, /**< all parts */
@@ -138,10 +143,12 @@ enum weir_extension {
  */
 struct weir_profile {
 	/* [engine] */
-	/** CPUs; see weir_profile_lcores(). "": the program chooses. "any": threads are not pinned.
+	/**
+	 * CPUs to which threads are pinned; see weir_profile_lcores(). "": the program chooses.
+	 * "any": threads are not pinned.
 	 */
 	char lcores[128];
-	enum weir_idle idle;	  /**< what a thread does without work */
+	enum weir_idle idle;	  /**< the action of a thread when a poll finds no work */
 	char driver[32];	  /**< name of the driver, such as "shm" or "verbs" */
 	char driver_options[256]; /**< options of the driver: "key=value,..." */
 	uint32_t poll_budget;	  /**< maximum number of completions per poll */
@@ -150,40 +157,43 @@ struct weir_profile {
 	uint64_t page_bytes;	    /**< see weir_region_options.page_bytes */
 	uint32_t send_buffers;	    /**< buffers for outgoing messages, per engine */
 	uint32_t recv_buffers;	    /**< buffers for incoming messages, per engine */
-	uint32_t long_buffers;	    /**< buffers for calls and replies that do not fit inline */
+	uint32_t long_buffers;	    /**< per engine: for calls and replies longer than a message */
 	uint64_t long_buffer_bytes; /**< size of a long buffer */
-	uint32_t bulk_buffers;	    /**< buffers for Read chunks and long results */
+	uint32_t bulk_buffers;	    /**< per engine: for pulled Read chunks and long results */
 	uint64_t bulk_buffer_bytes; /**< size of a bulk buffer */
 
 	/* [connection] */
-	enum weir_protocol protocol;   /**< version of RPC-over-RDMA */
-	enum weir_extension extension; /**< has no effect without version 2 */
-	uint32_t transmissions; /**< with the extension: maximum messages per call or reply */
+	enum weir_protocol protocol;   /**< allowed versions of RPC-over-RDMA */
+	enum weir_extension extension; /**< allowed parts of version 2's extension */
+	uint32_t transmissions;	       /**< with continuation: most messages per call or reply */
 	/* With WEIR_EXTENSION_PLACEMENT, the layout of a receive: */
-	uint32_t lead_bytes; /**< bytes before the targets */
+	uint32_t lead_bytes; /**< bytes before the targets, for the message without its data */
 	uint32_t targets;    /**< number of targets: aligned segments for placed data */
-	/** Size of a target. It is aligned to the largest power of two that divides it, up to 4096.
+	/**
+	 * Size of a target in bytes. A target is aligned to the largest power of two that divides
+	 * its size, up to 4096.
 	 */
 	uint32_t target_bytes;
-	uint32_t credits;			   /**< calls in flight per connection; 1 to 1024 */
+	/** Maximum number of credits that a connection requests or grants; 1 to 1024. */
+	uint32_t credits;
 	enum weir_shared_receives shared_receives; /**< whether connections share receives */
-	uint32_t inline_bytes;			   /**< inline threshold */
+	uint32_t inline_bytes; /**< inline threshold: longest message without chunks, in bytes */
 	/**
-	 * The longest argument item becomes a Read chunk from this size on, even if the message is
-	 * short. 0: the driver's choice.
+	 * Version 1: the longest DDP-eligible argument of a call becomes a Read chunk if it has at
+	 * least this number of bytes, even if the call would fit inline. 0: the driver's choice.
 	 */
 	uint32_t chunk_bytes;
-	uint32_t call_timeout_ms;	 /**< 0: no time-out */
-	uint32_t connect_timeout_ms;	 /**< limit for establishing a connection */
-	enum weir_reconnect reconnect;	 /**< what happens to a lost connection */
-	uint32_t reconnect_delay_ms;	 /**< pause before the first attempt */
-	uint32_t reconnect_delay_max_ms; /**< longest pause */
-	uint32_t reconnect_give_up_ms;	 /**< 0: weir never gives up */
-	uint32_t resends;		 /**< maximum retransmissions per call */
+	uint32_t call_timeout_ms;	 /**< time-out of a call without its own; 0: none */
+	uint32_t connect_timeout_ms;	 /**< time limit for establishing a connection */
+	enum weir_reconnect reconnect;	 /**< whether a lost connection is re-established */
+	uint32_t reconnect_delay_ms;	 /**< pause before the first attempt to reconnect */
+	uint32_t reconnect_delay_max_ms; /**< longest pause between attempts to reconnect */
+	uint32_t reconnect_give_up_ms;	 /**< time limit for all attempts to reconnect; 0: none */
+	uint32_t resends;		 /**< maximum number of retransmissions per call */
 
 	/*
-	 * [costs]: where both are possible, weir chooses between version 2's extension and explicit
-	 * RDMA by these costs. If all are 0, it chooses the extension.
+	 * [costs]: if both version 2's extension and explicit RDMA (chunks) can be used for a call,
+	 * weir chooses between them by these costs. If all costs are 0, it chooses the extension.
 	 */
 	uint32_t round_trip_ns; /**< network round trip */
 	uint32_t operation_ns;	/**< work request with its completion */
@@ -191,34 +201,38 @@ struct weir_profile {
 	uint32_t copy_ns;	/**< copy of 1024 bytes */
 
 	/* [limits] */
-	uint32_t connections;		/**< maximum per engine */
-	uint32_t connections_peer;	/**< maximum per peer; 0: no fixed limit */
-	uint32_t waiting_requests;	/**< maximum of requests that wait for buffers */
-	uint64_t map_bytes_peer;	/**< shm only: mapped bytes per peer */
-	uint32_t mappings_peer;		/**< shm only: mappings per peer */
-	uint64_t pull_bytes_connection; /**< maximum in Read chunks at a time, per connection */
-	uint64_t pull_bytes;		/**< maximum in Read chunks at a time, per engine */
-	uint32_t first_call_timeout_ms; /**< limit up to the first call; 0 here and in the next
-					   five: none */
-	uint32_t idle_timeout_ms;	/**< limit between calls */
-	uint32_t pull_timeout_ms;	/**< limit for pulling a call */
-	uint32_t close_timeout_ms;	/**< limit for an orderly shutdown */
-	uint32_t send_timeout_ms;	/**< limit for the completion of a Send */
-	uint32_t group_timeout_ms;	/**< limit for a message in several transmissions */
-	uint32_t read_segments;		/**< maximum in a Read list */
-	uint32_t read_chunks;		/**< maximum in a message */
-	uint32_t write_chunks;		/**< maximum in a Write list */
-	uint32_t segments_per_chunk;	/**< maximum in a Write or Reply chunk */
-	uint64_t read_bytes;		/**< maximum total of a Read list */
-	uint64_t write_bytes;		/**< maximum total of Write list and Reply chunk */
-	uint32_t replay_entries;	/**< duplicate request cache: calls and replies */
-	uint64_t replay_bytes;		/**< duplicate request cache: bytes of replies */
+	uint32_t connections;	   /**< maximum number of connections per engine */
+	uint32_t connections_peer; /**< maximum number of connections per peer; 0: no fixed limit */
+	/** Maximum number of requests that wait for buffers, per engine. */
+	uint32_t waiting_requests;
+	uint64_t map_bytes_peer; /**< shm only: maximum number of mapped bytes per peer */
+	uint32_t mappings_peer;	 /**< shm only: maximum number of mappings per peer */
+	/** Maximum number of bytes in Read chunks that are pulled at a time, per connection. */
+	uint64_t pull_bytes_connection;
+	uint64_t pull_bytes; /**< as pull_bytes_connection, per engine */
+	/* Time limits. 0 means that there is no limit. */
+	uint32_t first_call_timeout_ms; /**< from the opening of a connection to its first call */
+	uint32_t idle_timeout_ms;	/**< between two calls of a connection */
+	uint32_t pull_timeout_ms;	/**< for pulling the Read chunks of a call */
+	uint32_t close_timeout_ms;	/**< for an orderly shutdown */
+	uint32_t send_timeout_ms;	/**< for the completion of a Send */
+	uint32_t group_timeout_ms;	/**< for the arrival of all transmissions of a message */
+	/* Limits on the header of a message that arrives. */
+	uint32_t read_segments;	     /**< maximum number of segments in the Read list */
+	uint32_t read_chunks;	     /**< maximum number of Read chunks */
+	uint32_t write_chunks;	     /**< maximum number of chunks in the Write list */
+	uint32_t segments_per_chunk; /**< maximum number of segments in a Write or Reply chunk */
+	uint64_t read_bytes;	     /**< maximum total length of the Read list */
+	uint64_t write_bytes;	     /**< maximum total length of Write list and Reply chunk */
+	/* The duplicate request cache, per listener and engine. */
+	uint32_t replay_entries; /**< maximum number of executing calls and kept replies */
+	uint64_t replay_bytes;	 /**< total size of the kept replies */
 
 	/* [exposure] */
-	enum weir_exposure exposure;	 /**< key policy: what peers can access */
-	enum weir_protection protection; /**< on which connections keys are valid */
+	enum weir_exposure exposure;	 /**< exposure policy; the key is 'policy' */
+	enum weir_protection protection; /**< the connections on which keys are valid */
 	uint32_t remote_invalidation;	 /**< 1: replies may invalidate keys (RFC 8797); 0: not */
-	uint32_t windows; /**< memory windows per engine; a call needs one per segment */
+	uint32_t windows; /**< memory windows per engine; a call needs one for each segment */
 };
 
 /**
@@ -229,10 +243,11 @@ struct weir_profile {
 WEIR_API void weir_profile_defaults(struct weir_profile *profile);
 
 /**
- * Loads a file over a profile. Keys that the file does not name keep their values.
+ * Loads a file into a profile. Keys that the file does not name keep their values.
  *
  * @param path a regular file
- * @param[in,out] profile a profile with defaults; unchanged if the function fails
+ * @param[in,out] profile a profile that has values, such as the defaults; unchanged if the function
+ * fails
  * @param[out] err after an error: one line that says the file, line, section and key, what is
  * wrong, which values are allowed, and an example
  * @param err_bytes size of err; 400 bytes suffice
@@ -250,7 +265,7 @@ WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, c
  * a limit of the device.
  *
  * @param profile the profile
- * @param[out] err after an error: one line as of weir_profile_load(), without file and line
+ * @param[out] err after an error: one line like that of weir_profile_load(), without file and line
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 the profile is valid
  * @retval -EINVAL the profile is not valid
@@ -274,7 +289,7 @@ WEIR_API int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
  * Checks whether threads can be pinned to the CPUs of a list on this machine.
  *
  * Each CPU must exist, be online and be allowed for the calling thread by its affinity (taskset)
- * and the cpuset of its cgroup. weir_profile_check() does not check this, because a profile may be
+ * and the cpuset of its cgroup. weir_profile_check() does not check this, because a profile can be
  * for another machine.
  *
  * @param list the list, as in the key 'lcores'

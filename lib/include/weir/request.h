@@ -13,12 +13,14 @@
  *     weir_request_result_item(req, region, data, len);   a DDP-eligible result, by reference
  *     weir_request_reply(req);
  *
- * The handler may also return first and reply later. Other threads reach the owner's thread with
- * weir_engine_post().
+ * The handler can also return first, and the application replies later. If another thread computes
+ * the results, it can use weir_engine_post() to run the functions for the reply on the owner's
+ * thread.
  *
- * Each request ends with exactly one call of a weir_request_reply*() function, which frees it:
- * - If the connection no longer exists, nothing is sent.
- * - If the engine no longer exists, the request has no arguments and weir_request_results()
+ * For each request, the application must call exactly one weir_request_reply*() function, which
+ * frees the request:
+ * - If the connection does not exist any more, nothing is sent.
+ * - If the engine does not exist any more, the request has no arguments, and weir_request_results()
  *   returns NULL. The application must still call weir_request_reply().
  *
  * All functions of this header: the thread that owns the engine.
@@ -34,9 +36,9 @@ struct weir_request;
 struct weir_listener;
 
 /**
- * Handles a call.
+ * Handles a request.
  *
- * @param req the request; the handler or later code must reply to it
+ * @param req the request; the handler, or other code after the handler, must reply to it
  * @param arg weir_program.arg
  */
 typedef void (*weir_handler_fn)(struct weir_request *req, void *arg);
@@ -50,13 +52,14 @@ struct weir_arg_sink {
 /**
  * Chooses the memory for an argument before weir reads its Read chunk.
  *
- * weir_request_args() then contains the arguments that arrived inline, up to the first item. weir
- * does not call the function for calls whose items arrived in the receive buffer, by version 2's
- * extension.
+ * While the function runs, the decoder weir_request_args() contains only the inline arguments
+ * before the first item. weir does not call the function in these cases:
+ * - The items of the call arrived in the receive buffer, by version 2's extension.
+ * - The procedure is not idempotent (weir_program.non_idempotent).
  *
  * @param req the request
  * @param item index of the item, from 0
- * @param len_bytes length of the item; it may include up to 3 bytes of XDR padding
+ * @param len_bytes length of the item; it can include up to 3 bytes of XDR padding
  * @param[out] sink the memory
  * @param arg weir_program.arg
  * @retval 0 weir reads the item into *sink
@@ -68,25 +71,33 @@ typedef int (*weir_arg_sink_fn)(struct weir_request *req, uint32_t item, uint32_
 
 /** An RPC program that a listener serves. */
 struct weir_program {
-	uint32_t prog;		    /**< RPC program number */
-	uint32_t vers_low;	    /**< lowest version; weir answers others with PROG_MISMATCH */
-	uint32_t vers_high;	    /**< highest version */
-	uint32_t nprocs;	    /**< weir answers procedures from here on with PROC_UNAVAIL */
+	uint32_t prog;	    /**< RPC program number */
+	uint32_t vers_low;  /**< lowest version; weir answers other versions with PROG_MISMATCH */
+	uint32_t vers_high; /**< highest version */
+	/** Number of procedures; weir answers procedure numbers from nprocs on with PROC_UNAVAIL.
+	 */
+	uint32_t nprocs;
 	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none */
 	weir_handler_fn handle;	    /**< called for all procedures, including procedure 0 */
 	weir_arg_sink_fn arg_sink;  /**< may be NULL */
 	void *arg;		    /**< passed to handle and arg_sink */
 	/**
-	 * One flag per procedure: true if executing it twice differs from executing it once.
+	 * One flag per procedure: true if the procedure is not idempotent, which means that two
+	 * executions of a call have another effect than one.
 	 *
 	 * weir keeps the replies of such procedures in a duplicate request cache (profile keys
-	 * replay_entries and replay_bytes). It answers a duplicate from the cache, also on another
-	 * connection of the same peer. If the first execution has not ended, the duplicate waits
-	 * for its reply. A call is a duplicate if its XID, credential, arguments and source
-	 * address, without the port, are the same. weir does not call arg_sink for such
-	 * procedures.
+	 * replay_entries and replay_bytes). It answers a duplicate of a call from the cache, also
+	 * on another connection. If the execution of the first call has not ended, the duplicate
+	 * waits for its reply. A call is a duplicate if all of these are equal to those of an
+	 * earlier call:
+	 * - XID, program, version, procedure and arguments
+	 * - the flavor of the credential and, for AUTH_NONE and AUTH_SYS, its body
+	 * - the address of the peer, without the port
+	 * - over shm, the user, the group and the supplementary groups of the peer
 	 *
-	 * NULL: all procedures are idempotent. The array is not copied and must exist as long as
+	 * weir does not call arg_sink for such procedures.
+	 *
+	 * NULL: all procedures are idempotent. The array is not copied. It must exist as long as
 	 * the listener and its connections.
 	 */
 	const bool *non_idempotent;
@@ -95,9 +106,9 @@ struct weir_program {
 /**
  * Reports that a listener's device failed for good. Nobody can connect any more.
  *
- * weir calls the function at most once. Connections end by their own events. The application must
- * still call weir_listener_close(), in the callback or later. An engine cannot change its device:
- * create new engines, or exit.
+ * weir calls the function at most once. Each connection reports its own end by an event. The
+ * application must still call weir_listener_close(), in the callback or later. An engine cannot
+ * change its device. Therefore the application must create new engines or exit.
  *
  * Thread: the owner of the engine that listens.
  *
@@ -108,7 +119,7 @@ struct weir_program {
 typedef void (*weir_listener_lost_fn)(struct weir_listener *listener, int error, void *arg);
 
 /**
- * Decides whether to accept a connection, before weir takes any resource for it.
+ * Decides whether weir accepts a connection, before weir takes any resource for the connection.
  *
  * Thread: the owner of the engine that listens. The function must not block, destroy an engine or
  * close the listener.
@@ -128,10 +139,10 @@ struct weir_listen_options {
 	weir_conn_event_fn on_event;
 	void *arg; /**< passed to on_event, on_lost and accept */
 	/**
-	 * Engines that receive the connections in turn. They must be polled. If a program has
-	 * non-idempotent procedures, all connections from one address go to the same engine,
-	 * because each engine has its own duplicate request cache. NULL: the listening engine
-	 * receives all connections.
+	 * Engines to which weir assigns the connections, round-robin. All of them must be polled.
+	 * If a program has non-idempotent procedures, all connections from one address are assigned
+	 * to the same engine, because each engine has its own duplicate request cache. NULL: all
+	 * connections are assigned to the listening engine.
 	 */
 	struct weir_engine *const *engines;
 	uint32_t nengines;	       /**< entries of engines */
@@ -163,8 +174,9 @@ WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 /**
  * Stops listening. Established connections continue.
  *
- * Connections may still be on their way to the engines in weir_listen_options.engines. Poll each of
- * these engines once before you destroy it.
+ * It is possible that some connections were assigned to the engines in weir_listen_options.engines,
+ * and these engines have not processed them yet. Poll each of these engines once before you destroy
+ * it.
  *
  * @param listener the listener; NULL is allowed
  */
@@ -174,17 +186,18 @@ WEIR_API void weir_listener_close(struct weir_listener *listener);
  * Returns the RPC header of the call.
  *
  * @param req the request
- * @return the header; never NULL. Valid until the reply. weir_request_release_args() removes its
- * credential and verifier.
+ * @return the header; never NULL. It is valid until the reply. weir_request_release_args() removes
+ * its credential and verifier.
  * @owner weir
  */
 WEIR_API const struct weir_rpc_call_header *weir_request_header(const struct weir_request *req);
 
 /**
- * Returns the decoder for the arguments. Directly placed items appear as opaque data in place.
+ * Returns the decoder for the arguments. Directly placed items appear at their positions as opaque
+ * data.
  *
  * @param req the request
- * @return the decoder; never NULL. Valid until the reply, and empty after
+ * @return the decoder; never NULL. It is valid until the reply, and empty after
  * weir_request_release_args().
  * @owner weir
  */
@@ -225,13 +238,14 @@ WEIR_API void *weir_request_user(const struct weir_request *req);
 /**
  * Starts an accepted reply with the status SUCCESS.
  *
- * If the function is called again, the results start anew.
+ * If the function is called again, it discards the earlier results.
  *
  * @param req the request
- * @param max_bytes upper bound of the results' XDR, without items
- * @return the encoder for the results, or NULL: no buffer of that size is free, the engine was
- * destroyed or, with errno ECHILD, the process is a child of fork(2). See
- * weir_request_retry_when_buffers().
+ * @param max_bytes upper bound of the results' XDR in bytes, without items
+ * @return the encoder for the results, or NULL in these cases:
+ * - No buffer of that size is free; see weir_request_retry_when_buffers().
+ * - The engine was destroyed.
+ * - The process is a child of fork(2); errno is ECHILD.
  * @owner weir. The encoder is valid until the reply.
  */
 WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max_bytes);
@@ -239,13 +253,14 @@ WEIR_API struct weir_xdr_out *weir_request_results(struct weir_request *req, uin
 /**
  * Runs the handler again when a buffer is available.
  *
- * Call it after weir_request_results() returned NULL. On success the handler must return without a
- * reply; weir later calls it from the start with the same arguments. weir serves connections
- * round-robin. On error the handler must reply with an error.
+ * Call the function after weir_request_results() returned NULL. After success, the handler must
+ * return without a reply. weir later calls the handler again, with the same arguments. weir serves
+ * waiting connections round-robin. After an error, the handler must reply with an error.
  *
  * @param req the request
  * @retval 0 weir will call the handler again
- * @retval -EMSGSIZE no buffer is ever as large as that
+ * @retval -EMSGSIZE weir_request_results() did not return NULL, or no buffer is large enough for
+ * its max_bytes
  * @retval -ENOBUFS too many requests wait (profile key waiting_requests), or the request's own
  * arguments are in buffers for which others wait
  * @retval -ENOTCONN the engine was destroyed
@@ -256,16 +271,17 @@ WEIR_API int weir_request_retry_when_buffers(struct weir_request *req);
 /**
  * Releases the arguments of a request that was executed.
  *
- * weir takes back the buffers into which it read them. After that weir_request_args() is empty, and
- * the credential and the verifier are gone. weir_request_retry_when_buffers() no longer fails with
- * -ENOBUFS, because an error reply to an executed call would be wrong.
+ * weir takes back the buffers into which it read the arguments. After that, weir_request_args() is
+ * empty, and the RPC header has no credential and no verifier. weir_request_retry_when_buffers()
+ * then does not fail with -ENOBUFS, because an error reply to an executed call would be wrong.
  *
  * @param req the request
  */
 WEIR_API void weir_request_release_args(struct weir_request *req);
 
 /**
- * Returns whether weir_request_release_args() was called. If so, the handler runs only to reply.
+ * Returns whether weir_request_release_args() was called. If so, the call was executed, and the
+ * handler must only reply.
  *
  * @param req the request
  * @return true if the arguments were released
@@ -283,7 +299,8 @@ WEIR_API bool weir_request_args_released(const struct weir_request *req);
  * @param region the region that contains the data; added to the engine
  * @param data first byte
  * @param len_bytes length; 0 to the end of the region
- * @retval 0 success. If the length does not fit the encoder, the reply reports the error.
+ * @retval 0 success. If the length does not fit into the encoder's buffer, the reply will be an
+ * error.
  * @retval -EINVAL the region was not added to the engine, or the data are not within it
  * @retval -E2BIG the reply already has 8 items
  * @owner the caller. The data must not change until the function of weir_request_on_sent() is
@@ -295,9 +312,9 @@ WEIR_API int weir_request_result_item(struct weir_request *req, const struct wei
 /**
  * Leaves the next Write chunk unused.
  *
- * Use it instead of weir_request_result_item() if the binding assigns Write chunks to operations
- * and the operation returns a union arm without data (RFC 8267). The next item uses the next
- * chunk. The function encodes nothing.
+ * Use the function instead of weir_request_result_item() if the binding assigns Write chunks to
+ * operations, and an operation returns a union arm without data (RFC 8267). The next item uses the
+ * Write chunk after that. The function encodes nothing.
  *
  * @param req a request for which weir_request_results() returned an encoder
  * @retval 0 success
@@ -307,14 +324,16 @@ WEIR_API int weir_request_result_item(struct weir_request *req, const struct wei
 WEIR_API int weir_request_result_absent(struct weir_request *req);
 
 /**
- * Says which operation of a list, such as COMPOUND, the following results belong to.
+ * Names the operation to which the following results belong, for a procedure that carries a list of
+ * operations, such as NFSv4 COMPOUND.
  *
- * With version 2's extension the requester says for each operation where its results go (rtrext-01
- * section 7.4). Call it before the items of the operation. Without a call the offset is 0.
+ * With version 2's extension, the requester says for each operation how its results are returned
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 7.4). Call the function before the items of the
+ * operation. Without a call, the offset is 0.
  *
  * @param req the request
- * @param args_offset where the operation begins: bytes from the start of the arguments as they were
- * before reduction, that is, including the data of items
+ * @param args_offset offset in bytes of the operation from the start of the arguments. The data of
+ * items count as a part of the arguments.
  */
 WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_offset);
 
@@ -322,7 +341,7 @@ WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_off
  * Sets a function that reports when the memory named in the reply belongs to the application
  * again.
  *
- * weir calls the function once. It may do so before weir_request_reply() returns.
+ * weir calls the function once. This can happen before weir_request_reply() returns.
  *
  * @param req the request
  * @param fn the function
@@ -333,8 +352,8 @@ WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *ar
 /**
  * Keeps the reply out of the duplicate request cache.
  *
- * Use it for a non-idempotent procedure if the call had no effect, for example if the reply says
- * "try again later". A duplicate is then executed.
+ * Use the function for a non-idempotent procedure if the call had no effect, for example if the
+ * reply says "try again later". A duplicate of the call is then executed.
  *
  * @param req the request, before its reply
  */
@@ -346,7 +365,7 @@ WEIR_API void weir_request_skip_replay_cache(struct weir_request *req);
  * If the reply fits neither inline nor into the chunks that the requester offered, the requester
  * receives RDMA_ERROR with ERR_CHUNK.
  *
- * @param req the request; invalid after the call
+ * @param req the request; invalid after this function
  * @rfc 8166 section 4.5.3
  */
 WEIR_API void weir_request_reply(struct weir_request *req);
@@ -354,7 +373,7 @@ WEIR_API void weir_request_reply(struct weir_request *req);
 /**
  * Sends an accepted reply with an error status, and frees the request.
  *
- * @param req the request; invalid after the call
+ * @param req the request; invalid after this function
  * @param stat PROG_UNAVAIL, PROC_UNAVAIL, GARBAGE_ARGS or SYSTEM_ERR
  */
 WEIR_API void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat);
@@ -362,7 +381,7 @@ WEIR_API void weir_request_reply_error(struct weir_request *req, enum weir_rpc_a
 /**
  * Sends a denied reply (MSG_DENIED, AUTH_ERROR), and frees the request.
  *
- * @param req the request; invalid after the call
+ * @param req the request; invalid after this function
  * @param stat why authentication failed
  */
 WEIR_API void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat);

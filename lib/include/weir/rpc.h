@@ -4,7 +4,7 @@
 
 /*
  * ONC RPC message headers (RFC 5531 section 9): constants and structures. The library encodes and
- * decodes headers; applications see these structures.
+ * decodes the headers. Applications get decoded headers as these structures.
  *
  * Thread of all functions: any.
  */
@@ -13,12 +13,17 @@
 
 WEIR_BEGIN_DECLS
 
-#define WEIR_RPC_VERSION	  2u   /**< version of ONC RPC */
-#define WEIR_RPC_AUTH_BODY_MAX	  400u /**< RFC 5531 section 8.2 */
-#define WEIR_RPC_MACHINE_NAME_MAX 255u /**< RFC 5531 appendix A */
-#define WEIR_RPC_GIDS_MAX	  16u  /**< RFC 5531 appendix A */
-#define WEIR_RPC_CALL_HEADER_MIN  40u  /**< bytes: AUTH_NONE credential and verifier */
-#define WEIR_RPC_REPLY_HEADER_MIN 24u  /**< bytes: accepted, AUTH_NONE verifier */
+#define WEIR_RPC_VERSION 2u /**< version of ONC RPC */
+/** Maximum length in bytes of the body of a credential or verifier (RFC 5531 section 8.2). */
+#define WEIR_RPC_AUTH_BODY_MAX 400u
+/** Maximum length in bytes of the machine name in an AUTH_SYS credential (RFC 5531 appendix A). */
+#define WEIR_RPC_MACHINE_NAME_MAX 255u
+/** Maximum number of group IDs in an AUTH_SYS credential (RFC 5531 appendix A). */
+#define WEIR_RPC_GIDS_MAX 16u
+/** Length in bytes of the header of a call with AUTH_NONE as credential and verifier. */
+#define WEIR_RPC_CALL_HEADER_MIN 40u
+/** Length in bytes of the header of an accepted reply with AUTH_NONE as verifier. */
+#define WEIR_RPC_REPLY_HEADER_MIN 24u
 
 /** Message type: msg_type of RFC 5531 section 9. */
 enum weir_rpc_msg_type { WEIR_RPC_CALL = 0, WEIR_RPC_REPLY = 1 };
@@ -83,7 +88,7 @@ struct weir_rpc_auth {
 struct weir_rpc_auth_sys {
 	uint32_t stamp;			  /**< arbitrary ID that the caller generates */
 	uint32_t name_len_bytes;	  /**< 0 to WEIR_RPC_MACHINE_NAME_MAX */
-	const char *name;		  /**< not NUL-terminated */
+	const char *name;		  /**< name of the caller's machine, not NUL-terminated */
 	uint32_t uid;			  /**< effective user ID */
 	uint32_t gid;			  /**< effective group ID */
 	uint32_t ngids;			  /**< 0 to WEIR_RPC_GIDS_MAX */
@@ -131,7 +136,7 @@ WEIR_API int weir_rpc_auth_sys_decode(const struct weir_rpc_auth *auth,
  * Encodes the body of an AUTH_SYS credential.
  *
  * @param sys the body
- * @param[out] buf WEIR_RPC_AUTH_BODY_MAX bytes; it must exist as long as *auth is used
+ * @param[out] buf memory of WEIR_RPC_AUTH_BODY_MAX bytes; it must exist as long as *auth is in use
  * @param[out] auth the credential; its body points to buf
  * @retval 0 success
  * @retval -EINVAL the name or the number of groups exceeds its limit

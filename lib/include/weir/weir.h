@@ -3,20 +3,21 @@
 #define WEIR_WEIR_H
 
 /*
- * All of weir's public interface. A program may include the headers that it needs instead:
+ * Includes all public headers of weir. A program can include only the headers that it needs
+ * instead:
  *
  *  - weir/engine.h      engines: create, poll, statistics
- *  - weir/profile.h     what an engine is configured by
+ *  - weir/profile.h     the configuration of an engine
  *  - weir/memory.h      registered memory
- *  - weir/connection.h  connections of a requester, and what both sides do with connections
- *  - weir/peer.h        who a peer is
+ *  - weir/connection.h  connecting, as a requester; functions on connections, for both sides
+ *  - weir/peer.h        the identity of a peer
  *  - weir/call.h        calls: the requester
  *  - weir/request.h     programs, listeners and requests: the responder
  *  - weir/rpc.h         RPC headers
  *  - weir/xdr.h         encoding and decoding
- *  - weir/binding.h     which data of a program may be placed directly
+ *  - weir/binding.h     which data of a program are allowed to be placed directly
  *  - weir/binding_nfs.h the bindings of NFS
- *  - weir/common.h      what all of them use
+ *  - weir/common.h      definitions for all of these headers
  */
 
 #include <weir/binding.h>

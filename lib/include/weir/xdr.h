@@ -9,15 +9,15 @@
  * - A piece of the Payload stream that arrived inline or in a Long message.
  * - A directly placed item: the content of one Read chunk (RFC 8166 section 3.4.5).
  *
- * An item can be decoded only as the body of an opaque, in full and in place. Any other field that
- * overlaps an item is an error. Therefore a peer can reduce only what the procedure's decoder
- * accepts as DDP-eligible (RFC 8166 section 6.1).
+ * An item can be decoded only as the whole body of an opaque, by weir_xdr_get_opaque_ref(). A get
+ * of any other field that overlaps an item fails. Therefore a peer can send only those data as a
+ * chunk that the procedure's decoder accepts as DDP-eligible (RFC 8166 section 6.1).
  *
- * Errors persist, so that the caller may check once at the end:
+ * Errors persist, so that one check at the end is enough:
  * - After a get fails, all later gets of the decoder fail.
  * - After a put fails, 'failed' of the encoder stays true.
  *
- * Thread of all functions: any, but one decoder or encoder is used by one thread at a time. No
+ * Thread of all functions: any, but only one thread at a time may use a decoder or encoder. No
  * function allocates memory.
  */
 
@@ -46,8 +46,8 @@ static inline uint32_t weir_xdr_pad(uint32_t len)
 /** One part of a stream to decode. */
 struct weir_xdr_part {
 	const uint8_t *base; /**< first byte */
-	uint32_t len_bytes;  /**< length; of an item, without XDR padding */
-	uint32_t is_item;    /**< 1: a directly placed item */
+	uint32_t len_bytes;  /**< length in bytes; that of an item is without XDR padding */
+	uint32_t is_item;    /**< 1: a directly placed item; 0: a piece of the Payload stream */
 };
 
 /** Decoder. Initialise it with weir_xdr_in_init() or weir_xdr_in_init_parts(). Members are private.
@@ -57,20 +57,23 @@ struct weir_xdr_in {
 	const uint8_t *p;
 	const uint8_t *end;
 	const struct weir_xdr_part *next; /* parts after the current one */
-	/* These three share one 64-bit word, so that they are set and tested at once. */
+	/* The next three members share one 64-bit word, so that they are set and tested at once. */
 	uint32_t nparts;  /* number of parts after the current one */
 	uint16_t is_item; /* the current part is an item that was not decoded yet */
 	uint16_t failed;
 	uint64_t later_bytes; /* total length of the parts after the current one */
-	uint8_t *join;	      /* memory in which data that cross parts are joined; may be NULL */
+	uint8_t *join; /* free memory for copies of data that cross parts; NULL: there is none */
 	uint8_t *join_end;
 	/** @endcond */
 };
 
-/** Encoder into one buffer. Initialise it with weir_xdr_out_init(). Members may be read. */
+/**
+ * Encoder into one buffer. Initialise it with weir_xdr_out_init(). The application may read the
+ * members.
+ */
 struct weir_xdr_out {
-	uint8_t *p;	/**< where the next put writes */
-	uint8_t *end;	/**< end of the buffer */
+	uint8_t *p;	/**< the first byte that the next put will write */
+	uint8_t *end;	/**< the first byte after the buffer */
 	uint8_t *start; /**< first byte of the buffer */
 	bool failed;	/**< an earlier put did not fit */
 };
@@ -104,17 +107,18 @@ WEIR_API void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_x
 				     uint32_t nparts);
 
 /**
- * Returns the number of bytes that are left to decode.
+ * Returns the number of bytes that were not decoded yet.
  *
  * @param in the decoder
- * @return bytes; items count with the length of their data
+ * @return bytes; an item counts with the length of its data, without padding
  */
 static inline uint64_t weir_xdr_remaining(const struct weir_xdr_in *in)
 {
 	return (uint64_t)(in->end - in->p) + in->later_bytes;
 }
 
-/* The general path of each get, for data that cross parts. Applications do not call it. */
+/* Does weir_xdr_get_bytes() in the general case: the data can cross parts. Applications must not
+ * call this function. */
 WEIR_API int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
 
 /**
@@ -124,7 +128,7 @@ WEIR_API int weir_xdr_get_bytes_slow(struct weir_xdr_in *in, void *dst, uint32_t
  * @param[out] dst the bytes; NULL: skip them
  * @param len_bytes number of bytes
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, or an item is next
+ * @retval -EBADMSG the stream is too short, or the next part is an item
  */
 static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t len_bytes)
 {
@@ -142,7 +146,7 @@ static inline int weir_xdr_get_bytes(struct weir_xdr_in *in, void *dst, uint32_t
  * @param in the decoder
  * @param[out] value the value; unchanged on error
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, or an item is next
+ * @retval -EBADMSG the stream is too short, or the next part is an item
  * @rfc 4506 sections 4.1 and 4.2
  */
 static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
@@ -161,7 +165,7 @@ static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
  * @param in the decoder
  * @param[out] value the value; unchanged on error
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, or an item is next
+ * @retval -EBADMSG the stream is too short, or the next part is an item
  * @rfc 4506 section 4.5
  */
 static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
@@ -180,19 +184,19 @@ static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
  * @param in the decoder
  * @param[out] value the value; unchanged on error
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, an item is next, or the value is above 1
+ * @retval -EBADMSG the stream is too short, the next part is an item, or the value is above 1
  * @rfc 4506 section 4.4
  */
 WEIR_API int weir_xdr_get_bool(struct weir_xdr_in *in, bool *value);
 
 /**
- * Decodes fixed-length opaque data with their padding. The padding may have any value.
+ * Decodes fixed-length opaque data with their padding. The padding can have any value.
  *
  * @param in the decoder
  * @param[out] dst the data; NULL: skip them
  * @param len_bytes length of the data
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, or the data overlap an item
+ * @retval -EBADMSG the stream is too short, or the data overlap an item
  * @rfc 4506 section 4.9
  */
 WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32_t len_bytes);
@@ -205,7 +209,7 @@ WEIR_API int weir_xdr_get_opaque_fixed(struct weir_xdr_in *in, void *dst, uint32
  * @param max_bytes largest length to accept
  * @param[out] len_bytes length of the data
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, the length exceeds max_bytes, or the data overlap an
+ * @retval -EBADMSG the stream is too short, the length exceeds max_bytes, or the data overlap an
  * item; use weir_xdr_get_opaque_ref() for items
  * @rfc 4506 sections 4.10 and 4.11
  */
@@ -215,16 +219,17 @@ WEIR_API int weir_xdr_get_opaque(struct weir_xdr_in *in, void *dst, uint32_t max
 /**
  * Decodes variable-length opaque data in place.
  *
- * An item is always contiguous. Inline data are contiguous, too: if a message arrived in several
- * parts, weir provides memory to join them. Only a decoder that the caller initialised with
- * several parts cannot join them; use weir_xdr_get_opaque() there.
+ * The function returns the address of the data. An item is always contiguous. Inline data are
+ * contiguous, too: if a message arrived in several parts, weir provides memory to join the data.
+ * Only a decoder that the caller initialised with several parts cannot join data that cross parts.
+ * For such data, use weir_xdr_get_opaque().
  *
  * @param in the decoder
  * @param[out] data the first byte; valid as long as the buffers of the stream
  * @param max_bytes largest length to accept
  * @param[out] len_bytes length of the data
  * @retval 0 success
- * @retval -EBADMSG the stream ends before, the length exceeds max_bytes, the length of an item
+ * @retval -EBADMSG the stream is too short, the length exceeds max_bytes, the length of an item
  * differs from the encoded length, or the data cross parts that cannot be joined
  * @rfc 8166 section 3.4.5
  */
@@ -258,11 +263,11 @@ static inline size_t weir_xdr_out_len(const struct weir_xdr_out *out)
 }
 
 /**
- * Reserves bytes of the output, which the caller then fills.
+ * Reserves the next bytes of the output, which the caller then fills.
  *
  * @param out the encoder
  * @param len_bytes number of bytes
- * @return the first byte, or NULL if the bytes do not fit; the encoder has then failed
+ * @return the first byte; NULL if the bytes do not fit, and 'failed' is then set
  */
 static inline uint8_t *weir_xdr_reserve(struct weir_xdr_out *out, size_t len_bytes)
 {
