@@ -24,25 +24,26 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #endif
 
-/* Inlines the function into each caller on a fast path, for any size of the function. Write "static
- * hot_inline". */
+/* Inlines the function into each of its callers, whatever the size of the function. It is for
+ * functions on a fast path. Write "static hot_inline". */
 #define hot_inline inline __attribute__((always_inline))
 
 /* Never inlines the function, so that its code and its registers do not burden the fast path of the
  * caller. */
 #define out_of_line __attribute__((noinline))
 
-/* Inlines all calls in the function. */
+/* Inlines, into this function, all functions that it calls. */
 #define inline_callees __attribute__((flatten))
 
 /* Marks a function that is rarely called. It is compiled to small code, apart from other code. */
 #define cold_code __attribute__((cold))
 
-/* Marks a static function in a header that not every file calls. */
+/* Marks a static function in a header that not every file calls, so that the compiler does not
+ * warn. */
 #define maybe_unused __attribute__((unused))
 
-/* Makes the compiler check the arguments from number 'first' on against the format, which is
- * argument number 'format_at'. */
+/* Makes the compiler check a call against its printf format. The format is argument number
+ * 'format_at', and its values begin at argument number 'first'. Arguments are counted from 1. */
 #define printf_like(format_at, first) __attribute__((format(printf, format_at, first)))
 
 /* Sets the alignment of a type. For a member or a variable, use _Alignas. */

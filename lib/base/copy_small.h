@@ -2,8 +2,9 @@
 #ifndef COPY_SMALL_H
 #define COPY_SMALL_H
 
-/* Copies up to COPY_SMALL_MAX bytes by moves that may overlap, because a call to memcpy() costs
- * more than these moves. From 4 bytes on, all bytes are read before any byte is written. */
+/* Copies up to COPY_SMALL_MAX bytes by a few moves, because a call to memcpy() costs more than
+ * these moves. The moves of one copy overlap, so that they fit any length. If 'len' is at least 4,
+ * all bytes are read before any byte is written. */
 
 #include <stdint.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef LOG_RATE_H
 #define LOG_RATE_H
 
-/* Limits the log lines that a peer can cause to a few in each second, and counts the lines that
- * were left out. */
+/* Limits the log lines of one kind that a peer can cause to LOG_RATE_LINES per window of
+ * LOG_RATE_WINDOW_NS, and counts the lines that were left out. */
 
 #include <weir/common.h>
 
@@ -11,13 +11,14 @@
 #define LOG_RATE_WINDOW_NS 1000000000u
 
 struct log_rate {
-	uint64_t window_ns; /* start of the window */
-	uint32_t lines;	    /* lines in the window */
-	uint32_t left_out;  /* lines that were left out since the latest line */
+	uint64_t window_ns; /* time at which the current window started */
+	uint32_t lines;	    /* lines that were written in the current window */
+	uint32_t left_out;  /* lines that were left out since the latest written line */
 };
 
-/* Returns whether a line may be written. If it may, *left_out is the number of lines that were left
- * out since the previous line. */
+/* Returns true, and counts the line, if a line is allowed at the time now_ns. *left_out is then the
+ * number of lines that were left out since the previous written line. Returns false if the line
+ * must be left out. *left_out is then not set. */
 static inline bool log_rate_take(struct log_rate *rate, uint64_t now_ns, uint32_t *left_out)
 {
 	if (now_ns - rate->window_ns >= LOG_RATE_WINDOW_NS) {

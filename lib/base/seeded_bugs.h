@@ -4,8 +4,9 @@
 
 /*
  * Seeded bugs, which test that weir-sim finds bugs. SEEDED_BUG(k) is false at compile time, except
- * in a build with the option seeded_bugs. In such a build it is true for the bug that
- * seeded_bug_select() has selected.
+ * in a build with the option seeded_bugs. In such a build, SEEDED_BUG(k) is true if
+ * seeded_bug_select() has selected bug number k. seeded_bug_select() selects bug number k, or none
+ * if k is 0. It returns false if the build has no such bugs and k is not 0.
  */
 
 #include <stdbool.h>

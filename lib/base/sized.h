@@ -3,17 +3,18 @@
 #define SIZED_H
 
 /*
- * Structures of the public API that may grow and that weir fills in (weir/common.h). The structure
- * of the application may be shorter than that of weir if the application was built with older
- * headers. It may be longer if the application was built with newer headers.
+ * Structures of the public API that weir fills in, and to which later versions can add members
+ * (weir/common.h). The structure of the application is shorter than that of weir if the application
+ * was built with older headers. It is longer if the application was built with newer headers.
  */
 
 #include <stddef.h>
 #include <string.h>
 
-/* Fills in the structure of the application, whose first member is its size, from weir's own
- * structure. Nothing is written after the end of the application's structure. Members that only the
- * application's structure has become 0. */
+/* Fills in 'theirs', the structure of the application, from 'own', weir's structure of own_bytes.
+ * Each structure begins with a size_t, which holds the size of the structure in bytes, and which
+ * this function does not change. Nothing is written after the end of the application's structure.
+ * Members that only the application's structure has become 0. */
 static inline void sized_fill(void *theirs, const void *own, size_t own_bytes)
 {
 	const size_t first_bytes = sizeof(size_t);

@@ -3,7 +3,7 @@
 
 #include <weir/common.h>
 
-/* Ranges of code points that are replaced. Code points up to U+007F have one byte each in UTF-8. */
+/* Ranges of code points that terminal_text() replaces, in ascending order. */
 static const struct {
 	uint32_t first, last;
 } unsafe[] = {
@@ -40,6 +40,8 @@ static const struct {
 	{0xe0000, 0xe0fff}, /* tags and variation selectors */
 };
 
+/* Returns whether the code point is in none of these ranges, and is none of the two noncharacters
+ * at the end of a plane. */
 static bool is_safe(uint32_t c)
 {
 	if ((c & 0xfffe) == 0xfffe)
@@ -50,8 +52,9 @@ static bool is_safe(uint32_t c)
 	return true;
 }
 
-/* Decodes the character at 'at', in a text that ends with a NUL. Returns its length in bytes, and
- * *code is its code point. Returns 0 if the bytes are not a character. */
+/* Decodes the UTF-8 character at 'at', in a text that ends with a NUL. Returns the length of the
+ * character in bytes, and sets *code to its code point. Returns 0 if the bytes at 'at' are not a
+ * character. */
 static size_t take(const uint8_t *at, uint32_t *code)
 {
 	static const uint32_t lowest[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -9,8 +9,8 @@
 
 #include <stddef.h>
 
-/* Copies text. Each byte that could control a terminal, or change how adjacent text is displayed,
- * becomes '?'. These bytes are:
+/* Copies 'text' to 'out', and replaces what could control a terminal or change how adjacent text is
+ * displayed by '?'. Each replaced character becomes one '?' per byte. Replaced are:
  *
  * - control characters (C0, DEL and C1)
  * - line and paragraph separators
@@ -18,8 +18,8 @@
  * - noncharacters
  * - bytes that are not well-formed UTF-8 (RFC 3629)
  *
- * text: ends with a NUL. out: has out_bytes, at least 1. It may be the same buffer as text. The
- * result ends with a NUL. Text that does not fit is truncated, never inside a character. */
+ * 'text' ends with a NUL. 'out' has out_bytes, at least 1, and may be the same buffer as 'text'.
+ * The result ends with a NUL. Text that does not fit is truncated, never inside a character. */
 void terminal_text(const char *text, char *out, size_t out_bytes);
 
 #endif
