@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allocations that are counted: from the heap, and of address space for large tables. alloc.h
+ * describes the functions.
+ */
 #include "alloc.h"
 
 #include <stdatomic.h>

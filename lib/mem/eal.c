@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Starts DPDK's environment abstraction layer (EAL), if the process has not started it. The file
+ * also marks the descriptors that EAL opens as closed by exec, because EAL does not do that itself.
+ */
 #include "eal.h"
 
 #include <dirent.h>
@@ -18,18 +22,21 @@
 
 #include "mem_log.h"
 
-#define MEMORY_MB	256u /* address space; the kernel allocates each page when it is used */
+/* of EAL, as address space; the kernel allocates a page when it is first touched */
+#define MEMORY_MB	256u
 #define LCORES_BYTES	4096u
-#define EAL_DESCRIPTORS 8u /* EAL opens five at the start */
+#define EAL_DESCRIPTORS 8u /* that must be free; EAL opens five at the start */
 
-/* The descriptors that were open before EAL was started. */
+/* A list of the descriptors that were open before EAL was started. */
 struct descriptors {
 	int *fds;
 	uint32_t n, room;
 };
 
-/* Writes a list such as "0@(2-5,7)", which lets lcore 0 use all CPUs that this thread may use. EAL
- * then pins no thread to a single CPU. */
+/* Writes EAL's option for the lcores into 'arg', which has 'size' bytes. The option is a list such
+ * as "0@(2-5,7)". With this list, EAL has one lcore, whose thread may run on all CPUs that the
+ * calling thread may use. EAL then pins no thread to a single CPU. Returns 0, -errno if the CPUs
+ * cannot be read, or -E2BIG if the list does not fit. */
 static int lcore_unpinned(char *arg, size_t size)
 {
 	cpu_set_t set;
@@ -54,7 +61,8 @@ static int lcore_unpinned(char *arg, size_t size)
 	return used < size ? 0 : -E2BIG;
 }
 
-/* Returns whether EAL opens descriptors of this kind. */
+/* Returns whether EAL opens descriptors of the kind that 'target' names. 'target' is the text to
+ * which a link in /proc/self/fd points. */
 static bool is_eals(const char *target)
 {
 	static const char *const kinds[] = {"pipe:[", "anon_inode:[eventpoll]",
@@ -68,8 +76,8 @@ static bool is_eals(const char *target)
 }
 
 /*
- * Calls 'look' for each descriptor of this process. /proc lists all of them, whatever their number.
- * If /proc is not mounted, 'look' is not called.
+ * Calls 'look' for each open descriptor of this process, and passes 'before' to it. /proc lists all
+ * descriptors, whatever their number. If /proc is not mounted, 'look' is not called.
  */
 static void each_descriptor(void (*look)(int fd, struct descriptors *before),
 			    struct descriptors *before)
@@ -87,6 +95,7 @@ static void each_descriptor(void (*look)(int fd, struct descriptors *before),
 		closedir(dir);
 }
 
+/* Adds a descriptor to the list of the descriptors that were open before EAL was started. */
 static void note_descriptor(int fd, struct descriptors *open_before)
 {
 	int *fds;
@@ -95,8 +104,9 @@ static void note_descriptor(int fd, struct descriptors *open_before)
 		fds = realloc(open_before->fds,
 			      (2 * (size_t)open_before->room + 64) * sizeof(*fds));
 		if (!fds)
-			return; /* close_on_exec() then treats it as EAL's, if its kind is one of
-				 * EAL's */
+			/* close_on_exec() then treats this descriptor as one of EAL, if it is of a
+			 * kind that EAL opens */
+			return;
 		open_before->fds = fds;
 		open_before->room = 2 * open_before->room + 64;
 	}
@@ -111,8 +121,9 @@ static bool was_open(int fd, const struct descriptors *before)
 	return false;
 }
 
-/* Sets FD_CLOEXEC for a descriptor of EAL, which opens its descriptors without it. Otherwise a
- * program that is executed would keep EAL's memory. */
+/* Sets FD_CLOEXEC for 'fd', if EAL opened it: 'fd' is of a kind that EAL opens, and is not in the
+ * list of the descriptors that were open before. EAL opens its descriptors without this flag. A
+ * program that this process executes would then keep EAL's memory. */
 static void close_on_exec(int fd, struct descriptors *before)
 {
 	char path[32], target[64];
@@ -128,8 +139,8 @@ static void close_on_exec(int fd, struct descriptors *before)
 		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
-/* Returns whether EAL can find CPUs. EAL finds them only by /sys. If it finds none, it prints its
- * usage to standard output. */
+/* Returns whether EAL can find one of the CPUs that this thread may use. EAL looks for them in /sys
+ * only. If EAL finds no CPU, it prints its usage to standard output, which this check prevents. */
 static bool finds_cpus(void)
 {
 	cpu_set_t set;
@@ -148,8 +159,9 @@ static bool finds_cpus(void)
 }
 
 /*
- * Checks that EAL can open its descriptors. A thread of EAL ends the process if it cannot. Returns
- * 0. Returns -errno if that many descriptors cannot be opened.
+ * Checks that EAL_DESCRIPTORS more descriptors can be opened, because a thread of EAL ends the
+ * process if EAL cannot open its descriptors. Returns 0, or -errno of the first descriptor that
+ * could not be opened.
  */
 static int check_descriptors(void)
 {
@@ -166,10 +178,12 @@ static int check_descriptors(void)
 	return rc;
 }
 
+/* Starts EAL. Returns 0, -ENOENT if EAL would find no CPU, -E2BIG if the list of lcores is too
+ * long, or another -errno. */
 static int eal_start(const struct mem_eal_options *options)
 {
-	/* EAL permutes its arguments and may keep pointers to them. So they are writable and never
-	 * freed. */
+	/* EAL permutes its arguments and might keep pointers to them. Therefore the arguments are
+	 * writable and are never freed. */
 	static char fixed[][32] = {"weir",     "--no-huge",	 "--no-shconf",
 				   "--no-pci", "--no-telemetry", "--log-level=lib.*:warning"};
 	static char memory[16], lcores_option[] = "--lcores", lcores[LCORES_BYTES];
@@ -218,8 +232,8 @@ int mem_eal_start(const struct mem_eal_options *options)
 
 	pthread_mutex_lock(&lock);
 	if (!done) {
-		/* EAL has no function that returns whether it was initialized. Until then, it
-		 * counts no lcore. */
+		/* EAL has no function that returns whether EAL was initialized. Until it is, the
+		 * number of lcores is 0. */
 		if (rte_lcore_count() == 0)
 			result = eal_start(options);
 		done = true;

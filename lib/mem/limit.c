@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Logs which limit of the process an error comes from. Each explain function logs at most one line
+ * per process, and none if the process has no such limit.
+ */
 #include "limit.h"
 
 #include <errno.h>
@@ -8,6 +12,8 @@
 
 #include "mem_log.h"
 
+/* Returns whether the process has a limit for 'resource' (an RLIMIT_ constant). If it has, *value
+ * is that limit. */
 static bool is_limited(int resource, unsigned long long *value)
 {
 	struct rlimit limit;
@@ -31,7 +37,8 @@ static void explain_descriptors(void)
 			value);
 }
 
-/* The kernel counts address space, whether it is used or not. */
+/* RLIMIT_AS limits the address space, of which the kernel counts all that is mapped, also pages
+ * that were never touched. */
 static void explain_memory(void)
 {
 	static atomic_flag done = ATOMIC_FLAG_INIT;
@@ -64,8 +71,8 @@ void mem_explain_limit(int rc)
 	case -EMFILE:
 		explain_descriptors();
 		break;
-	case -EAGAIN: /* a thread could not be created: too many threads, or no memory for its
-		       * stack */
+	/* A thread could not be created. There are too many threads, or no memory for its stack. */
+	case -EAGAIN:
 		explain_threads();
 		explain_memory();
 		break;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Finds out from the kernel which file memory is mapped from.
+ * Finds out from the kernel which file a range of memory is mapped from.
  *
- * Files are distinguished by the device and the inode in /proc. Both sides of the comparison come
- * from there: one more page of the file is mapped, to find out its device and inode in /proc.
- * fstat() cannot be used for this. On btrfs and overlayfs, st_dev and st_ino differ from the
- * numbers in /proc, and a correct mapping would be refused.
+ * Files are distinguished by the device and the inode that /proc/thread-self/maps gives for each
+ * mapping. Those of the range are compared with those of the expected file. To find out the numbers
+ * of that file, one more page of it is mapped for a short time.
+ *
+ * fstat() cannot be used instead. On btrfs and overlayfs, st_dev and st_ino differ from the numbers
+ * in /proc, and a correct mapping would be refused.
  */
 #include "maps.h"
 
@@ -19,12 +21,13 @@
 
 #include "mem_log.h"
 
-/* /proc/self is the first thread. If that thread ended before the others, it has no memory. */
+/* The file that lists the mappings. In /proc/self it would be the list of the process's first
+ * thread, which is empty if that thread ended before the others. */
 #define PATH "/proc/thread-self/maps"
 
-#define LINE_BYTES 160u /* longer than all fields before the name */
+#define LINE_BYTES 160u /* of a line that are parsed: longer than all fields before the name */
 
-/* One mapping. */
+/* One line of the list: the mapping of [begin, end). */
 struct mapping {
 	uint64_t begin, end;
 	char access[5]; /* e.g. "rw-s" */
@@ -33,20 +36,23 @@ struct mapping {
 	uint64_t inode;
 };
 
-/* The requirements for a range. */
+/* The range that is checked, and the file from which it must be mapped. */
 struct wanted {
 	uint64_t begin, len;
 	uint64_t offset;       /* offset of 'begin' in the file */
-	struct mapping sample; /* a mapping of the same file */
+	struct mapping sample; /* a mapping of that file, for its device and inode */
 };
 
+/* Returns the error of mem_maps_check() for a PATH that could not be opened: -ENOMEM if memory or a
+ * descriptor is missing, otherwise -ENODATA. */
 static int open_error(void)
 {
 	return errno == ENOMEM || errno == EMFILE || errno == ENFILE ? -ENOMEM : -ENODATA;
 }
 
-/* Reads the next line. The kernel escapes newlines in names. A name may be longer than the buffer.
- * Returns 0, or -ENODATA if there is no further line or the line has an unknown format. */
+/* Reads the next line of the list into *m, and skips the name at its end. The name might be longer
+ * than the buffer. It contains no newline, because the kernel escapes newlines in names. Returns 0,
+ * or -ENODATA if there is no further line or the line has an unknown format. */
 static int read_line(FILE *file, struct mapping *m)
 {
 	char line[LINE_BYTES];
@@ -66,9 +72,12 @@ static int read_line(FILE *file, struct mapping *m)
 }
 
 /*
- * Finds the mapping that contains 'addr', or the next one above it. The lines are in the order of
- * the addresses. If other threads map and unmap memory at the same time, a line may be repeated,
- * but a mapping that exists during the whole time is never omitted.
+ * Reads on until the first mapping that ends above 'addr'. That mapping contains 'addr', or is the
+ * next one above it. Sets *m to this mapping, or to an empty one at the end of the address space if
+ * there is none. Returns 0, or -ENODATA if a line cannot be read.
+ *
+ * The lines are in the order of the addresses. If other threads map and unmap memory at the same
+ * time, a line might be repeated, but a mapping that exists during the whole time is never omitted.
  */
 static int find(FILE *file, uint64_t addr, struct mapping *m)
 {
@@ -85,7 +94,8 @@ static int find(FILE *file, uint64_t addr, struct mapping *m)
 	return rc;
 }
 
-/* Returns what is wrong with the memory at 'addr'. NULL: nothing. */
+/* Returns what is wrong with the memory at 'addr', as a phrase for the log, or NULL if nothing is
+ * wrong. 'm' is the mapping that find() returned for 'addr'. */
 static const char *fault_at(const struct wanted *wanted, uint64_t addr, const struct mapping *m)
 {
 	const struct mapping *sample = &wanted->sample;
@@ -103,6 +113,8 @@ static const char *fault_at(const struct wanted *wanted, uint64_t addr, const st
 	return NULL;
 }
 
+/* Checks each mapping of the range. Returns 0, -EINVAL after a message about the first wrong
+ * mapping, or -ENODATA if the list cannot be read. */
 static int check_range(FILE *file, const struct wanted *wanted)
 {
 	uint64_t addr = wanted->begin;
@@ -130,7 +142,9 @@ static int check_range(FILE *file, const struct wanted *wanted)
 	return 0;
 }
 
-/* Maps a page of the file, to find out its device and inode in /proc. */
+/* Sets wanted->sample: maps one page of the file, finds its line in the list, and unmaps the page.
+ * Returns 0, -ENOMEM if memory, address space or a descriptor is missing, or -ENODATA if the line
+ * cannot be found. */
 static int take_sample(int fd, size_t page, struct wanted *wanted)
 {
 	void *sample =
@@ -155,7 +169,7 @@ int mem_maps_check(void *base, size_t len, int fd, uint64_t offset, size_t page)
 	FILE *file;
 	int rc;
 
-	/* The driver of a device determines how its memory is mapped. */
+	/* If 'fd' is a device, the driver of the device determines how its memory is mapped. */
 	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
 		return -ENODATA;
 	rc = take_sample(fd, page, &wanted);

@@ -7,8 +7,9 @@
 
 /*
  * Checks that all of [base, base + len) is mapped from the file 'fd', beginning at 'offset', as a
- * shared mapping for reading and writing. The file has pages of 'page' bytes, and base and offset
- * are multiples of that. The range may consist of several mappings. Returns
+ * shared mapping for reading and writing. The file has pages of 'page' bytes. The caller ensures
+ * that 'base' and 'offset' are multiples of 'page'. The range may consist of several mappings.
+ * Returns
  *
  *    0         if all of the range is mapped so,
  *   -EINVAL    if it is not, after a message that names the address and the remedy,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Pools. The descriptors of a pool are in an rte_mempool. The data is in one region, which is
- * registered once.
+ * Creates and destroys pools of buffers. The descriptors of a pool's buffers (struct mem_buf) are
+ * in an rte_mempool. The data of the buffers is in one region, which is registered once.
  *
- * A pool belongs to one engine, not to an lcore. So the pool has a list of its own for the buffers
- * that were returned: the owner's thread need not be an lcore, and no buffer can stay in the cache
- * of another lcore.
+ * A pool belongs to one engine, not to an lcore. Therefore the pool has a list of its own for the
+ * buffers that were returned ('free' in struct mem_pool), instead of the rte_mempool's caches per
+ * lcore. With this list, the owner's thread need not be an lcore, and no buffer can stay in the
+ * cache of another lcore.
  *
  * Buffers are taken from that list first. Thus the memory of buffers that were never needed is
- * never touched, and the peak is the number of buffers that were taken from the rte_mempool.
+ * never touched, and in_use_peak is the number of buffers that were taken from the rte_mempool.
  */
 #include "mem.h"
 
@@ -21,14 +22,18 @@
 #define CACHE_LINE 64u
 #define PAGE	   4096u
 
+/* The arguments of buf_init(). */
 struct fill {
 	struct mem_pool *pool;
 	const struct mem_keys *keys;
-	uint32_t first; /* offset of the first buffer in the region */
+	uint32_t first; /* offset in bytes of the first buffer in the region */
 	uint32_t buf_bytes;
+	/* distance in bytes from one buffer to the next */
 	uint32_t stride;
 };
 
+/* Fills in the descriptor of buffer number 'index'. rte_mempool_create() calls this function for
+ * each buffer. */
 static void buf_init(struct rte_mempool *mp, void *arg, void *object, unsigned index)
 {
 	const struct fill *fill = arg;
@@ -70,7 +75,8 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 	fill.keys = &pool->region->keys[registrar->slot];
 
 	/*
-	 * NO_SPREAD: descriptors are next to each other, and not distributed over memory channels.
+	 * RTE_MEMPOOL_F_NO_SPREAD: the descriptors are next to each other, and not distributed over
+	 * memory channels.
 	 */
 	pool->mp =
 		rte_mempool_create(options->name, options->count, sizeof(struct mem_buf), 0, 0,

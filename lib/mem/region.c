@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Regions: mapped memory and its keys.
+ * Creates, adopts and registers regions: mapped memory and the keys by which devices access it.
  *
  * A region is mapped once, with a size that never changes. The seals of its file guarantee this for
  * other processes, too: nobody can truncate the file while a peer has mapped it. All pages are
  * allocated before the region is used, so that no page fault occurs on the data path. mmap reserves
- * hugepages, and MADV_POPULATE_WRITE allocates them. If there are too few, both return an error,
- * while a plain access would raise SIGBUS.
+ * hugepages, and MADV_POPULATE_WRITE allocates them. If there are too few hugepages, mmap and
+ * MADV_POPULATE_WRITE return an error. Without them, an access to the memory would raise SIGBUS.
  */
 #include "mem.h"
 
@@ -49,19 +49,22 @@ static size_t round_up(size_t len, uint64_t page)
 }
 
 /*
- * Returns whether a page size is suitable: at least half of the memory that it needs must be used.
+ * Returns whether pages of 'page' bytes are suitable for 'len' bytes: rounding 'len' up to such
+ * pages must at most double it.
  */
 static bool page_fits(size_t len, uint64_t page)
 {
 	return round_up(len, page) / 2 <= len;
 }
 
+/* Returns whether the machine has more than one NUMA node. */
 static bool has_nodes(void)
 {
 	return numa_available() >= 0 && numa_max_node() > 0;
 }
 
-/* Returns the node on which the calling thread runs, if the caller names none. */
+/* Returns numa_node if it is not negative. Otherwise returns the NUMA node on which the calling
+ * thread runs, or -1 if that is not known. */
 static int node_wanted(int numa_node)
 {
 	unsigned cpu, node;
@@ -71,9 +74,9 @@ static int node_wanted(int numa_node)
 	return getcpu(&cpu, &node) == 0 ? (int)node : -1;
 }
 
-/* Asks the kernel to prefer a node. The memory is not bound to the node: memory on another node is
- * slow, but better than none. With a strict binding, the kernel would start the OOM killer if the
- * node were full. */
+/* Requests that the kernel prefers a NUMA node for this memory. The memory is not bound to the
+ * node, because memory on another node is slow, but better than none. With a strict binding, the
+ * kernel would start the OOM killer if the node were full. */
 static void node_prefer(void *base, size_t len, int node)
 {
 	unsigned long mask[NODES_MAX / BITS_PER_LONG] = {0};
@@ -85,6 +88,7 @@ static void node_prefer(void *base, size_t len, int node)
 		MEM_LOG(INFO, "memory can't be placed on node %d", node);
 }
 
+/* Returns the NUMA node of the page at 'addr', or -1 if it is not known. */
 static int node_of(void *addr)
 {
 	int node;
@@ -94,7 +98,8 @@ static int node_of(void *addr)
 	return node;
 }
 
-/* Allocates every page. */
+/* Makes the kernel allocate every page of the memory. Returns 0, or -ENOMEM if there are too few
+ * pages. */
 static int fault_in(void *base, size_t len, uint64_t page)
 {
 	volatile uint8_t *p = base;
@@ -103,13 +108,15 @@ static int fault_in(void *base, size_t len, uint64_t page)
 		return 0;
 	if (errno != EINVAL)
 		return -ENOMEM;
-	/* Linux before 5.14 lacks MADV_POPULATE_WRITE. Hugepages cannot be used up here, because
-	 * mmap has reserved them. */
+	/* Linux before 5.14 lacks MADV_POPULATE_WRITE. The following writes cannot fail for lack of
+	 * hugepages, because mmap has reserved them. */
 	for (size_t at = 0; at < len; at += page)
 		p[at] = 0;
 	return 0;
 }
 
+/* Creates a memfd of 'len' bytes with pages of 'page' bytes, whose length is sealed. Returns its
+ * descriptor or -errno. */
 static int file_create(size_t len, uint64_t page)
 {
 	unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -123,8 +130,9 @@ static int file_create(size_t len, uint64_t page)
 	if (fd < 0)
 		return -errno;
 	rc = mem_file_resize(fd, len);
-	/* A peer that may write gets a descriptor for writing. The file's mode prevents other users
-	 * from opening the file again through /proc with more rights than their descriptor has. */
+	/* A peer to which the memory is exposed gets a descriptor of this file. The file's mode
+	 * prevents other users from opening the file again through /proc with more rights than
+	 * their descriptor has. */
 	if (rc == 0 && (fchmod(fd, S_IRUSR) != 0 ||
 			fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0))
 		rc = -errno;
@@ -145,16 +153,20 @@ static int anonymous_flags(uint64_t page)
 	return flags;
 }
 
-/* Asks the kernel to join ordinary pages, 512 at a time, to large ones, if it does so on request.
- * This saves work in the kernel and TLB misses. For shared memory the kernel joins pages only if an
- * administrator has enabled that, and then without a request. */
+/* Requests that the kernel joins ordinary pages, 512 at a time, to large pages. This saves work in
+ * the kernel and TLB misses. The kernel does this on request if its transparent hugepages allow it.
+ * For shared memory, the kernel joins pages only if an administrator has enabled that, and then
+ * without a request. Therefore this function is called only for anonymous memory. */
 static void join_pages(void *base, size_t len)
 {
-	(void)madvise(base, len, MADV_HUGEPAGE); /* pages that are not joined can be used as well */
+	/* an error is ignored, because pages that are not joined can be used as well */
+	(void)madvise(base, len, MADV_HUGEPAGE);
 }
 
 /*
- * Maps 'region' with pages of one size. Returns 0. Returns -errno after it has undone everything.
+ * Maps the memory of 'region', with pages of 'page' bytes, and allocates all pages. If may_join is
+ * true, ordinary pages of anonymous memory are joined to large ones. Returns 0, or -errno after it
+ * has undone everything.
  */
 static int region_map(struct weir_region *region, size_t len, uint64_t page, int node,
 		      bool may_join)
@@ -164,8 +176,8 @@ static int region_map(struct weir_region *region, size_t len, uint64_t page, int
 	void *base;
 	int rc;
 
-	/* All pages are joined only if the length is a multiple of the large page. Linux aligns
-	 * such mappings so that the pages can be joined. */
+	/* The kernel can join all pages only if the length is a multiple of the large page. Linux
+	 * aligns the start of such mappings so that the pages can be joined. */
 	len = round_up(len, is_joined ? PAGE_2M : page);
 	if (region->is_anonymous) {
 		region->fd = -1;
@@ -200,6 +212,7 @@ close_file:
 	return rc;
 }
 
+/* Returns how many hugepages of 2 MiB the machine has, or 0 if that cannot be read. */
 static uint64_t hugepages_now(void)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages", "re");
@@ -213,6 +226,8 @@ static uint64_t hugepages_now(void)
 	return count;
 }
 
+/* Logs once per process that a region of 'len' bytes has ordinary pages, and how to provide
+ * hugepages. */
 static void notice_ordinary(size_t len)
 {
 	static atomic_flag done = ATOMIC_FLAG_INIT;
@@ -227,7 +242,9 @@ static void notice_ordinary(size_t len)
 		len >> 20, hugepages_now() + pages);
 }
 
-/* Maps the region with the largest pages that are suitable and available. */
+/* Maps the region with the largest pages that the options allow, that are suitable for the length
+ * and that are available. Returns 0, or -errno if it cannot be mapped with ordinary pages
+ * either. */
 static int region_map_best(struct weir_region *region, const struct weir_region_options *options)
 {
 	static const uint64_t sizes[] = {PAGE_1G, PAGE_2M};
@@ -305,7 +322,8 @@ uint64_t mem_file_page_bytes(int fd)
 	return page_ordinary();
 }
 
-/* Checks the file of adopted memory, and finds out its page size. */
+/* Checks that the file 'fd' of adopted memory extends to the end of the memory, and sets *page to
+ * the size of its pages. Returns 0 or -EINVAL. */
 static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 {
 	struct stat st;
@@ -321,9 +339,10 @@ static int file_check(int fd, uint64_t offset, size_t len, uint64_t *page)
 	return 0;
 }
 
-/* Checks which file the memory is mapped from. Sets *kept to the file if the memory belongs to it,
- * or to -1 if this cannot be found out. If peers got another file, they would not see this memory,
- * and might see data that is not intended for them. */
+/* Checks whether the memory is mapped from the file 'fd'. Returns 0 and sets *kept to 'fd' if it
+ * is. Returns 0 and sets *kept to -1 if this cannot be found out, or if 'fd' is negative. Returns
+ * -EINVAL if the memory is mapped from another file, or -ENOMEM. If peers got another file, they
+ * would not see this memory, and might see data that is not intended for them. */
 static int mapping_check(void *base, size_t len, int fd, uint64_t offset, uint64_t page, int *kept)
 {
 	int rc;
@@ -363,7 +382,8 @@ int weir_region_adopt(void *base, size_t len_bytes, int fd, uint64_t fd_offset,
 	region->fd = -1;
 	region->is_adopted = true;
 	if (fd >= 0) {
-		/* A duplicate, so that the embedder may close its own descriptor. */
+		/* The region keeps a duplicate of the descriptor, so that the program is free to
+		 * close its own. */
 		region->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		region->fd_offset = fd_offset;
 		if (region->fd < 0) {
@@ -381,7 +401,8 @@ void weir_region_destroy(struct weir_region *region)
 		return;
 	for (uint32_t slot = 0; slot < MEM_SLOTS_MAX; slot++) {
 		if (region->keys[slot].lkey != 0) {
-			/* A device may still write there, so a leak is better than an unmap. */
+			/* A device might still write to this memory. A leak is better than memory
+			 * that is unmapped then. */
 			MEM_LOG(ERR,
 				"region %p is destroyed while it is registered with an engine: "
 				"kept mapped",

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Sets the length of a memfd, without SIGXFSZ for the host process if the length exceeds
+ * RLIMIT_FSIZE.
+ */
 #include "resize.h"
 
 #include <errno.h>
@@ -10,7 +14,8 @@
 
 #include "mem_log.h"
 
-static void log_limit(size_t len)
+/* Logs that 'len' bytes exceed RLIMIT_FSIZE, and how to raise that limit. */
+static void say_limit(size_t len)
 {
 	struct rlimit limit = {0};
 
@@ -34,8 +39,10 @@ int mem_file_resize(int fd, size_t len)
 	was_pending = sigismember(&pending, SIGXFSZ) == 1;
 	pthread_sigmask(SIG_BLOCK, &xfsz, &before);
 	rc = ftruncate(fd, (off_t)len) == 0 ? 0 : -errno;
-	/* The kernel sends the signal to this thread. A signal that was pending before belongs to
-	 * the host process. */
+	/* If the length exceeds the limit, ftruncate() fails with EFBIG, and the kernel sends
+	 * SIGXFSZ to this thread. The signal is blocked at this point, so that it is pending.
+	 * sigtimedwait() removes it. If a SIGXFSZ was pending before ftruncate(), that one belongs
+	 * to the host process and stays pending. */
 	if (rc == -EFBIG && !was_pending)
 		(void)sigtimedwait(&xfsz, NULL, &now);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

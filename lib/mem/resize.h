@@ -5,10 +5,12 @@
 #include <stddef.h>
 
 /*
- * Sets the length of a memfd. RLIMIT_FSIZE applies to memfds, too. If the length exceeds it, the
- * kernel sends SIGXFSZ, which would end the host process. This function blocks the signal during
- * the call and removes a signal that the call caused. It does not change the process's disposition
- * of the signal. Returns 0 or -errno. It returns -EFBIG after a message that names the limit.
+ * Sets the length of the memfd 'fd' to 'len' bytes. RLIMIT_FSIZE applies to memfds, too. If the
+ * length exceeds that limit, the kernel sends SIGXFSZ, which would end the host process. This
+ * function blocks SIGXFSZ while it changes the length, and removes the signal that the kernel sent
+ * for the change. It does not change what the process does on SIGXFSZ. Returns 0 or -errno. It
+ * returns -EFBIG if the length exceeds the limit, after it has logged a message that names the
+ * limit.
  */
 int mem_file_resize(int fd, size_t len);
 
