@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Connection requests that wait at a listener. backlog.h describes the rule by which they are
+ * displaced.
+ */
 #include "backlog.h"
 
 #include <stddef.h>
@@ -10,7 +14,8 @@ void backlog_init(struct backlog *backlog, uint32_t max)
 	backlog->max = max;
 }
 
-/* Returns how many requests of a peer wait, and sets *oldest to the oldest of them. */
+/* Returns how many requests of 'peer' wait, and sets *oldest to the oldest of these requests, or to
+ * NULL if there is none. */
 static uint32_t count(const struct backlog *backlog, const struct backlog_peer *peer,
 		      struct backlog_entry **oldest)
 {
@@ -28,7 +33,8 @@ static uint32_t count(const struct backlog *backlog, const struct backlog_peer *
 	return n;
 }
 
-/* Does the same for the peer that has the most waiting requests. */
+/* Returns the largest number of waiting requests that any peer has, and sets *oldest to the oldest
+ * request of that peer, or to NULL if no request waits. */
 static uint32_t count_largest(const struct backlog *backlog, struct backlog_entry **oldest)
 {
 	struct backlog_entry *entry, *first;

@@ -5,28 +5,29 @@
 /*
  * Connection requests that wait at a listener, divided among the peers that make them.
  *
- * A listener has a limited number of places. A peer can take all of them by making requests faster
- * than they are answered, but it cannot keep others out. When all places are taken, a new request
- * displaces an older one:
+ * A listener has a limited number of places for waiting requests. A peer can take all places by
+ * making requests faster than they are answered, but it cannot keep other peers out. When all
+ * places are taken, a new request displaces an older one:
  *
- * - If some peer holds at least two places more than the peer of the new request, the oldest
- *   request of the peer that holds the most is displaced.
+ * - If some peer has at least two requests more than the peer of the new request, the oldest
+ *   request of the peer that has the most is displaced.
  * - Otherwise the oldest request of the peer of the new request is displaced. If that peer has
- * none, the new request is refused.
+ *   none, the new request is refused.
  *
- * If a difference of one place were enough, two peers would displace each other for ever.
+ * If a difference of one request were enough, two peers would displace each other for ever.
  *
  * Thus a peer keeps no more than its share of the places when other peers want places, too.
  *
- * The backlog takes no lock and makes no system call. A search passes all of the backlog. It occurs
- * only when a request arrives, and the backlog is short.
+ * The backlog takes no lock and makes no system call. A search examines all entries of the backlog.
+ * A search occurs only when a request arrives, and the backlog is short.
  */
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-/* The peer that makes a request. Two peers are the same if all of 'id' is equal. */
+/* The identity of the peer that makes a request. Two peers are the same if both words of 'id' are
+ * equal. */
 struct backlog_peer {
 	uint64_t id[2];
 };

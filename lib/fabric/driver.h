@@ -3,7 +3,8 @@
 #define DRIVER_H
 
 /*
- * The contract between a driver and the engine: what each operation of a driver must do.
+ * The contract between a driver and the engine. It describes the task of each operation of a
+ * driver.
  *
  * Threads. The engine calls every operation on a device, and on the objects of that device, on the
  * thread that owns the engine. Exceptions are stated at the operation. No operation blocks, sleeps
@@ -20,16 +21,18 @@
  *
  * Connecting.
  *
- * - connect returns at once. It returns a queue pair to which receives may be posted.
+ * - connect does not wait for the peer. It provides a queue pair, to which receives may be posted
+ *   at once.
  * - Exactly one event reports the outcome: ESTABLISHED, REJECTED or FAILED.
  * - A driver may return a failure from connect or accept instead, without an event, if the failure
- *   is known at once. Examples: nobody listens at the address, or the requesting process has ended.
- * - A REQUEST event passes a conn_req to the engine. The engine ends it with exactly one accept or
- *   reject, on any device of the same driver in this process.
+ *   is known at once. For example, connect fails if nobody listens at the address, and accept fails
+ *   if the requesting process has ended.
+ * - A REQUEST event passes a conn_req to the engine. The engine ends the conn_req with exactly one
+ *   accept or reject, on any device of the same driver in this process.
  * - Receives may be posted between accept and the ESTABLISHED event that follows it.
- * - Sends may be posted after ESTABLISHED. Before that, post_send accepts no work request.
+ * - Sends may be posted after ESTABLISHED. Before that event, post_send accepts no work request.
  *
- * Order. It is that of a reliable connection:
+ * Order. A driver keeps the order of a reliable connection:
  *
  * - The work requests of a queue pair start in the order in which they were posted.
  * - Sends arrive in that order.
@@ -41,9 +44,9 @@
  *   earlier work requests are done, with or without SIGNALED.
  *
  * Queue space. Each posted work request occupies one entry of its queue. The entry is free again
- * when a completion of the same or a later work request was polled. A post operation refuses the
- * work requests that do not fit: it returns how many it accepted, which are the first ones of the
- * array.
+ * when the completion of this work request, or of a later one in the queue, was polled. A post
+ * operation accepts the first work requests of the array, as many as fit in the queue, and returns
+ * how many these are.
  *
  * Errors.
  *
@@ -54,14 +57,15 @@
  *   invalid data in any memory that the peer can write.
  * - After DISCONNECTED or disconnect(), every posted work request completes as FLUSHED.
  * - qp_destroy discards the completions that were not polled.
- * - A driver may complete a Send when it was transmitted, before the peer accepted it. If the Send
- *   then meets no receive or one that is too short, the sender gets DISCONNECTED instead of a
- *   failed completion.
- * - A side whose own work request failed may or may not get DISCONNECTED.
+ * - A driver may complete a Send when it was transmitted, before the peer accepted it. If the peer
+ *   then has no receive for the Send, or one that is too short, the sender gets DISCONNECTED
+ *   instead of a failed completion.
+ * - A side whose own work request failed does not always get DISCONNECTED.
  *
  * Receives. A message that finds no posted receive waits. If no receive is posted in time, the
- * sender's work request fails with RNR. The driver option 'rnr_retry' sets the time: 0 fails at
- * once, 1 to 6 is the number of tries, 7 tries without limit.
+ * sender's work request fails with RNR. The driver option 'rnr_retry' sets the time. 0: the work
+ * request fails at once. 1 to 6: the number of further tries. 7: the number of tries is not
+ * limited.
  *
  * Shared receives. A device has at most one shared receive queue (SRQ). It is created before, and
  * destroyed after, the queue pairs that use it.
@@ -70,8 +74,8 @@
  * - Each message takes a receive from the SRQ. The driver chooses which one. The completion has the
  *   ctx of the queue pair on which the message arrived.
  * - The end of a queue pair flushes no receive that is posted to the SRQ.
- * - If a queue pair had taken a receive, and is destroyed before the completion was polled, the
- *   receive completes as FLUSHED with the ctx of the SRQ.
+ * - If a message had taken a receive on a queue pair, and the queue pair is destroyed before the
+ *   completion was polled, the receive completes as FLUSHED with the ctx of the SRQ.
  * - Each receive occupies an entry of the SRQ until its completion is polled.
  *
  * Delivery. If may_deliver of the device is set, the ctx of each queue pair with shared receives is
@@ -80,34 +84,35 @@
  *
  * - The message must be complete in its receive, and all earlier completions of that queue pair
  *   must have been returned.
- * - Most messages are processed before the function returns. Their receive never leaves the queue,
- *   and this saves the work of posting it again.
+ * - Most messages are processed before the function returns. The receive of such a message never
+ *   leaves the queue. This saves the work of posting the receive again.
  * - The function may call any operation of the device except poll, cm_poll and close. It may call
  *   qp_destroy only for a queue pair that the function itself created.
- * - A delivered message increments 'ndelivered'. It also counts as one of the completions that poll
- *   may return.
+ * - A delivered message increments 'ndelivered' of the device. It also counts as one of the at most
+ *   'max' completions that poll may return.
  *
  * Memory. sge.lkey must be the key of a registration that covers the buffer, except with INLINE. If
- * the driver itself chooses the keys, a peer cannot guess them.
+ * the driver itself chooses the keys, it must choose keys that a peer cannot guess.
  *
  * Memory windows. All windows are of type 2.
  *
  * - A window is bound over a part of a registration that has FABRIC_BIND. If the peer may write,
  *   the registration also needs FABRIC_LOCAL_WRITE.
- * - The queue pair that binds the window is the one whose peer uses it. The window is valid for no
- *   other peer.
- * - Each bind creates a new key. The key is known when the bind was posted. It is valid from the
- *   execution of the bind until LOCAL_INV, SEND_INV of the peer, mw_free, or the end of the queue
- *   pair.
+ * - Only the peer of the queue pair that binds the window can use the window.
+ * - Each bind creates a new key. The key is known when the post of the bind returns. It is valid
+ *   from the execution of the bind until a LOCAL_INV of this side, a SEND_INV of the peer, mw_free,
+ *   or the end of the queue pair.
  * - A bind of a window that is already bound fails with LOCAL_PROT.
- * - If LOCAL_INV and the peer's SEND_INV name the same key, the later one may fail.
+ * - If a LOCAL_INV and the peer's SEND_INV name the same key, the one that is executed later might
+ *   fail.
  * - A byte in a window has the same raddr as in its registration.
  * - A registration with FABRIC_BIND and without remote rights has the rkey 0.
- * - The completion of a LOCAL_INV means that the peer does not access that memory any more. If the
- *   peer may be about to access it, the work request must have FABRIC_IN_USE.
+ * - The completion of a LOCAL_INV means that the peer does not access the memory of the window any
+ *   more. If it is possible that the peer still uses the key, the work request must have
+ *   FABRIC_IN_USE.
  *
  * Fork. Memory that a device shares with peers or with a child is mapped with MADV_DONTFORK. Each
- * descriptor is closed by exec. In a child, the only operation that is called is abandon.
+ * descriptor has FD_CLOEXEC. In a child, abandon is the only operation that is called.
  *
  * Protection domains. By default, a device is one protection domain: its keys are valid on all of
  * its connections. After own_domains(), each queue pair is a protection domain:
@@ -128,59 +133,66 @@
  *   listen.c  listen, unlisten                 poll.c  completions and deliveries
  *   cm.c      connect, accept, reject, events  qp.c    creating and freeing queue pairs
  *
- * send.c and rdma.c have the direct operations. The other files of a driver contain what these
- * files need.
+ * send.c and rdma.c have the direct operations. All other files of a driver contain functions for
+ * these files.
  */
 
 #include "fabric.h"
 
 struct fabric_dev_config {
-	const char *options; /* "key=value,..." of this driver (rte_kvargs); may be NULL or "" */
+	/* "key=value,..." of this driver (rte_kvargs); NULL and "" are allowed */
+	const char *options;
 	uint32_t max_connections;
-	/* Further room: connection requests of peers that wait for accept or reject. */
+	/* connection requests of peers that can wait for accept or reject, in addition to
+	 * max_connections */
 	uint32_t max_requests;
 	uint32_t max_regions;
 	int numa_node; /* node of the engine's core; -1: unknown */
-	/* Limits of the memory of one peer that a driver maps into this process: bytes, and number
-	 * of mappings. 0: the driver's own limit. */
+	/* Limits for the memory of one peer that a driver maps into this process: the number of
+	 * bytes, and the number of mappings. 0: the driver's own limit. */
 	uint64_t map_bytes_peer;
 	uint32_t mappings_peer;
 };
 
 struct fabric_ops {
 	const char *name;
-	const char *summary; /* one line for --help that lists the driver's options */
+	/* a list of the driver's options, as one line for the output of --help */
+	const char *summary;
 
 	/*
-	 * The maximum that any device of the driver reports. NULL: only an open device knows it.
+	 * The attributes of a device, each with the highest value that any device of the driver
+	 * reports. NULL: these values are known only for an open device.
 	 */
 	const struct fabric_dev_attr *attr_max;
 	/* Checks whether a device could have these options. Returns 0 or -EINVAL. Any thread. */
 	int (*options_check)(const char *options);
-	/* Returns 0 and sets *dev, with attr filled in. Returns -errno if it fails. */
+	/* Opens a device. Returns 0 and sets *dev, whose 'attr' is filled in. Returns -errno if it
+	 * fails. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	/*
-	 * Ends everything that abandon() would close in a child, except what peers do not notice.
-	 * close() is the only operation that is called after stop(). If the process forks during
-	 * this call, the child abandons the device. If it forks later, the child does not. NULL:
-	 * the driver has nothing to stop.
+	 * Ends everything of the device that abandon() would close in a child, except parts whose
+	 * end peers do not notice. close() is the only operation that is called after stop(). If
+	 * the process forks before stop() returns, abandon() is called in the child. If it forks
+	 * later, abandon() is not called. NULL: the driver has nothing to stop.
 	 */
 	void (*stop)(struct fabric_dev *dev);
 	void (*close)(struct fabric_dev *dev);
-	/* Is called in a child, inside fork(), at most once, instead of close(). It closes the
-	 * descriptors of the device and touches nothing else of it, because the memory, the threads
-	 * and the connections to peers belong to the parent. Other threads of the parent may have
-	 * been changing data when the process forked, and their locks stay locked in the child.
-	 * NULL: a child shares nothing with its parent. */
+	/* The engine calls abandon() in a child, inside fork(), at most once, instead of close().
+	 * abandon() closes the child's descriptors of the device and touches nothing else of the
+	 * device, because the memory, the threads and the connections to peers belong to the
+	 * parent. Other threads of the parent might have been changing data when the process
+	 * forked, and their locks stay locked in the child. NULL: a child shares nothing with its
+	 * parent. */
 	void (*abandon)(struct fabric_dev *dev);
 
-	/* Makes each queue pair a protection domain: see above. It is called before the first
-	 * registration and the first queue pair. Returns 0 or -errno. */
+	/* Makes each queue pair a protection domain, as "Protection domains" above describes. It is
+	 * called before the first registration and the first queue pair. Returns 0 or -errno. */
 	int (*own_domains)(struct fabric_dev *dev);
 
-	/* Registers memory. 'fd' is the memfd that the memory is mapped from, at fd_offset, which
-	 * is a multiple of the page size. 'fd' is -1 if there is none. A driver that must share the
-	 * memory with another process then refuses remote access and windows with -EOPNOTSUPP. */
+	/* Registers memory and fills in *mr. 'fd' is the memfd from which the memory is mapped, at
+	 * fd_offset, which is a multiple of the page size. 'fd' is -1 if there is no memfd. If the
+	 * driver must then share the memory with another process, it refuses remote access and
+	 * windows with -EOPNOTSUPP. Returns 0 or -errno. */
 	int (*mr_register)(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 			   uint64_t fd_offset, struct fabric_mr *mr);
 	void (*mr_deregister)(struct fabric_dev *dev, struct fabric_mr *mr);
@@ -197,27 +209,28 @@ struct fabric_ops {
 		      uint32_t private_len, struct fabric_qp **qp);
 	int (*reject)(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		      uint32_t private_len);
-	/* Returns up to 'max' events. If there are none, the call is cheap and makes no system
-	 * call. */
+	/* Returns up to 'max' events in the array, and their number. If there are no events, the
+	 * call is cheap and makes no system call. */
 	uint32_t (*cm_poll)(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);
 	/* Announces an orderly end to the peer, before disconnect(). The peer's DISCONNECTED event
 	 * then has the error -ESHUTDOWN. Idempotent. NULL: the driver's DISCONNECTED event does not
 	 * distinguish an orderly end. */
 	void (*goodbye)(struct fabric_qp *qp);
-	/* Returns whether the peer is known to have ended the connection in order. The engine asks
-	 * this if work requests were FLUSHED and the DISCONNECTED event has not arrived yet. NULL:
-	 * the event always arrives first. */
+	/* Returns whether the peer is known to have ended the connection in order. The engine calls
+	 * this when work requests were FLUSHED and the DISCONNECTED event has not arrived yet.
+	 * NULL: the DISCONNECTED event always arrives before the FLUSHED completions. */
 	bool (*has_left)(const struct fabric_qp *qp);
 	/* Ends the connection from this side. Idempotent. No DISCONNECTED event follows. */
 	void (*disconnect)(struct fabric_qp *qp);
-	/* Returns, after disconnect(), whether the peer has finished the writes that were in
-	 * progress. Until then, memory that the peer could name by this queue pair must not be used
-	 * for anything else. The result becomes true soon, whatever the peer does. NULL: these
-	 * writes have ended when disconnect() returns. */
-	bool (*writes_have_ended)(struct fabric_qp *qp);
+	/* Returns, after disconnect(), whether the RDMA Writes of the peer that were in progress
+	 * have ended. Until then, memory that the peer could name by this queue pair must not be
+	 * used for anything else. The result becomes true soon, whatever the peer does. NULL: these
+	 * Writes have ended when disconnect() returns. */
+	bool (*is_quiet)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
 	/* With a protection domain per queue pair: returns the key that the peer of 'qp' must use
-	 * for the registration with this rkey. 0: the peer has no key for it. */
+	 * for the registration that is identified by 'rkey'. Returns 0 if the peer has no key for
+	 * this registration. */
 	uint32_t (*qp_rkey)(const struct fabric_qp *qp, uint32_t rkey);
 
 	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -227,23 +240,27 @@ struct fabric_ops {
 	/* Shared receives, for devices with max_srq_wr > 0. */
 	int (*srq_create)(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 			  struct fabric_srq **srq);
-	/* Discards the receives that are posted to it. Accepts NULL. */
+	/* Destroys the SRQ, and discards the receives that are posted to it. Accepts NULL. */
 	void (*srq_destroy)(struct fabric_srq *srq);
 	uint32_t (*srq_post_recv)(struct fabric_srq *srq, const struct fabric_recv_wr *wrs,
 				  uint32_t n);
-	/* Posts receives again. 'wr_ids' names them; the last one is posted first. Each of these
-	 * receives was posted by srq_post_recv() before, and its registration has existed ever
-	 * since. Returns how many were posted: a driver posts only those that it still has in this
-	 * order. The caller posts the others by srq_post_recv(). NULL: the driver gains nothing by
-	 * this operation. */
+	/* Posts receives again. 'wr_ids' names them. The last receive of the array is posted first.
+	 * Each of these receives was posted by srq_post_recv() before, and its registration has
+	 * existed ever since. The driver posts the receives at the end of the array that it still
+	 * holds in this order, and returns how many these are. The caller posts the others by
+	 * srq_post_recv(). NULL: the driver gains nothing by this operation. */
 	uint32_t (*srq_post_again)(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n);
 
-	/* Direct operations. Each one carries out at once, and completely, what would otherwise be
-	 * posted, in order with the posted work requests. It needs no completion and no entry in
-	 * the send queue. When it returns, the caller may use the local memory again. It returns
-	 * false if this is not possible at the moment; then nothing happened, and the caller posts
-	 * a work request instead. If an error is the reason, the posted work request reports it.
-	 * All of them are NULL if the driver gains nothing by them. */
+	/* Direct operations. Each one carries out a Send, Write or Read at once and completely, in
+	 * order with the posted work requests. It creates no completion and occupies no entry of
+	 * the send queue. The result is
+	 *
+	 * - true if the operation was carried out. The caller may use the local memory again.
+	 * - false if the operation is not possible at the moment, or has an error. Nothing has
+	 *   happened. The caller posts a work request instead, which then reports the error if
+	 *   there is one.
+	 *
+	 * All three pointers are NULL if the driver gains nothing by direct operations. */
 	bool (*send_direct)(struct fabric_qp *qp, const void *data,
 			    uint32_t len); /* as with INLINE: no key is needed */
 	bool (*write_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
@@ -252,8 +269,10 @@ struct fabric_ops {
 			    uint64_t raddr);
 };
 
-/* The registry of the drivers that were built. Returns NULL if no driver has this name. */
+/* fabric_driver_find() returns the driver with this name, of the drivers that are in this build.
+ * Returns NULL if no driver has the name. */
 const struct fabric_ops *fabric_driver_find(const char *name);
-const struct fabric_ops *fabric_driver_at(uint32_t index); /* NULL after the last one */
+/* driver number 'index'; NULL after the last driver */
+const struct fabric_ops *fabric_driver_at(uint32_t index);
 
 #endif
