@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the operations of a COMPOUND that use chunks, and pairs them with the chunks (RFC 8267). */
+/* Finds the operations of an NFS version 4 COMPOUND that have DDP-eligible data, and pairs results
+ * with Write chunks (RFC 8267). */
 #include <weir/binding_nfs.h>
 
 /* RFC 7530 section 16.2.1 */

@@ -18,8 +18,8 @@ static const struct weir_ulb_proc nfs3_procs[] = {
 	{.proc = 10, .arg_items_max = 1},   /* SYMLINK */
 };
 
-/* The protocol sets no limit on the operations of a COMPOUND. These numbers are the limits of a
- * weir_request and a weir_call. */
+/* NFS version 4 sets no limit on the operations of a COMPOUND. Therefore these numbers are the most
+ * items that a weir_request and a weir_call can hold. */
 static const struct weir_ulb_proc nfs4_procs[] = {
 	{.proc = 1, .arg_items_max = 8, .result_items_max = 8}, /* COMPOUND */
 };

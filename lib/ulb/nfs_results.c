@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The largest sizes of results (RFC 8166 section 6.2, RFC 8267). They include the count words of
- * eligible items, but not the items. They are derived from the XDR of RFC 1094, RFC 1813, RFC 7530,
- * RFC 8881 and RFC 7862.
+ * The largest sizes of the results of NFS procedures in bytes (RFC 8166 section 6.2, RFC 8267). The
+ * sizes include the count words of DDP-eligible items, but not the items. They are derived from the
+ * XDR definitions in RFC 1094, RFC 1813, RFC 7530, RFC 8881 and RFC 7862.
  */
 #include <weir/binding_nfs.h>
 
@@ -85,7 +85,7 @@ static const uint32_t nfs3_max[] = {
 
 #define NFS4_COMPOUND 1u
 #define NFS4_TAG_MAX                                                                               \
-	1024u /* longest tag of weir's clients; the server returns the tag of a call unchanged */
+	1024u /* bytes of the longest tag of weir's clients; a server returns the tag unchanged */
 #define NFS4_COMPOUND_WORDS (4u + 4u + NFS4_TAG_MAX + 4u) /* status, tag, count of results */
 
 enum {
@@ -101,7 +101,7 @@ enum {
 
 struct op_max {
 	uint32_t op;
-	uint32_t bytes; /* without number and status */
+	uint32_t bytes; /* size of the result without the operation's number and status */
 };
 
 static const struct op_max nfs4_max[] = {
