@@ -23,12 +23,16 @@
 #include "sized.h"
 
 /*
- * The slots of regions' key tables that are in use. Each bit stands for an engine of this process.
+ * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for
+ * one slot, and thus for one engine of this process.
  */
 static _Atomic uint64_t slots_used;
 
 _Static_assert(MEM_SLOTS_MAX == 64, "slots_used has a bit for each");
 
+/*
+ * Takes the lowest free slot. Returns 0 and sets *slot, or returns -EBUSY if all slots are taken.
+ */
 static int slot_take(uint32_t *slot)
 {
 	uint64_t used = atomic_load(&slots_used);
@@ -48,7 +52,9 @@ static void slot_put(uint32_t slot)
 }
 
 /*
- * Creates a pool. Byte 'align_at' of each buffer is aligned to 'align'. 0: the default alignment.
+ * Creates a pool of 'count' buffers of buf_bytes, whose name contains 'what'. The byte at offset
+ * 'align_at' of each buffer is aligned to 'align'. If 'align' is 0, each buffer is aligned to a
+ * cache line. Returns 0 and sets *pool, or returns -errno after a log line.
  */
 static int pool_create_aligned(struct weir_engine *engine, const char *what, uint32_t count,
 			       uint64_t buf_bytes, uint32_t align, uint32_t align_at,
@@ -85,6 +91,8 @@ static int pool_create(struct weir_engine *engine, const char *what, uint32_t co
 	return pool_create_aligned(engine, what, count, buf_bytes, 0, 0, is_private, pool);
 }
 
+/* Creates the pool of receives. If Sends can place data, the first target of each receive is
+ * aligned. Returns 0 or -errno. */
 static int recv_pool_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -95,7 +103,8 @@ static int recv_pool_create(struct weir_engine *engine)
 				   has_targets ? p->lead_bytes : 0, true, &engine->recv_pool);
 }
 
-/* Takes a buffer from a pool into *buf and fills it with zeros. */
+/* Takes a buffer from a pool, fills it with zeros and sets *buf to it. Returns 0, or -ENOMEM if the
+ * pool is empty. */
 static int zeros_take(struct mem_pool *pool, struct mem_buf **buf)
 {
 	*buf = mem_pool_get(pool);
@@ -105,6 +114,7 @@ static int zeros_take(struct mem_pool *pool, struct mem_buf **buf)
 	return 0;
 }
 
+/* Creates the buffer engine->gap and its pool, if Sends can place data. Returns 0 or -errno. */
 static int gap_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -116,10 +126,13 @@ static int gap_create(struct weir_engine *engine)
 	return rc == 0 ? zeros_take(engine->gap_pool, &engine->gap) : rc;
 }
 
+/* Creates all pools of the engine, and takes engine->zeros. Returns 0 or -errno. If it fails,
+ * weir_engine_destroy() destroys the pools that were created. */
 static int pools_create(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
-	/* There is room for the transport header before a message of the largest inline size. */
+	/* A send buffer holds a message of the largest inline size, and before it the transport
+	 * header. */
 	uint64_t send_bytes = (uint64_t)engine->msg_bytes + ENGINE_HEADROOM;
 	uint32_t ncontrols = p->connections * version_needs(p)->controls;
 	int rc;
@@ -149,6 +162,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Returns the value of engine->small_bytes: the length of the longest message that fits inline, and
+ * that also fits in a long buffer after its headroom. */
 static uint32_t small_bytes(const struct weir_engine *engine)
 {
 	uint64_t long_bytes = engine->profile.long_buffer_bytes;
@@ -172,8 +187,9 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* Determines the length of receives. It is the length of the lead and the targets, if there are
- * targets, and at least the length of a message. */
+/* Sets engine->recv_bytes, the length of a receive: the length of a message or, if receives have
+ * targets, the length of the lead and the targets if that is more. Returns 0. Returns -EINVAL,
+ * after a log line, if the device cannot send or receive messages of this length. */
 static int size_receives(struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -193,8 +209,9 @@ static int size_receives(struct weir_engine *engine)
 	return -EINVAL;
 }
 
-/* Returns how many transmissions per message the engine accepts. A bulk buffer must hold them all,
- * because data that continues in the next transmission is joined in a bulk buffer. */
+/* Returns how many transmissions per message the engine accepts, at least 1. A bulk buffer must
+ * hold all transmissions of a message, because data that continues in the next transmission is
+ * joined in a bulk buffer. */
 static uint32_t group_max(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -205,6 +222,9 @@ static uint32_t group_max(const struct weir_engine *engine)
 	return fit < p->transmissions ? (uint32_t)fit : p->transmissions;
 }
 
+/* Returns the value of engine->chunk_bytes: that of the profile or, if the profile leaves the
+ * choice to the driver, that of the device. The device's value does not apply if each chunk needs a
+ * memory window, or if each connection is a protection domain. */
 static uint32_t chunk_bytes(const struct weir_engine *engine)
 {
 	if (engine->profile.chunk_bytes > 0)
@@ -212,6 +232,8 @@ static uint32_t chunk_bytes(const struct weir_engine *engine)
 	return engine->uses_windows || engine->own_domains ? 0 : engine->dev->attr.chunk_bytes;
 }
 
+/* Creates an engine. Returns 0 and sets *out. Returns -EINVAL, after a log line, if the profile is
+ * not valid, -EBUSY if the process has MEM_SLOTS_MAX engines, or another -errno. */
 static int create(const struct weir_profile *profile, struct weir_engine **out)
 {
 	struct weir_engine *engine;
@@ -221,7 +243,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		.max_requests = ENGINE_REQUESTS_MAX,
 		.map_bytes_peer = profile->map_bytes_peer,
 		.mappings_peer = profile->mappings_peer,
-		.max_regions = ENGINE_REGIONS_MAX + 7, /* 7 more for the pools */
+		/* those of the application, and one for each of the 7 pools */
+		.max_regions = ENGINE_REGIONS_MAX + 7,
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops;
@@ -232,7 +255,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		LOG(ERR, "%s", error);
 		return -EINVAL;
 	}
-	ops = fabric_driver_find(profile->driver); /* the check has found it */
+	/* not NULL, because weir_profile_check() has found the driver */
+	ops = fabric_driver_find(profile->driver);
 	rc = mem_eal_start(NULL);
 	if (rc != 0)
 		return rc;
@@ -251,7 +275,9 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		return rc;
 	}
 	engine->profile = *profile;
-	/* A peer may send by a chunk what it may send inline, and it does so if that is faster. */
+	/* A message that fits inline can also arrive as a chunk, because a peer uses a chunk if
+	 * that is faster. Therefore a bulk buffer is at least as long as the longest inline
+	 * message. */
 	engine->profile.bulk_buffer_bytes =
 		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
 	engine->msg_bytes =
@@ -308,9 +334,9 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 	return rc;
 }
 
-/* Ends an engine in a child of fork(2). Connections, calls and the engine itself remain allocated:
- * another thread may have been changing their lists when the process forked. The same is true for
- * the data of EAL. */
+/* Ends an engine in a child of fork(2): releases its regions and the memory of its pools.
+ * Connections, calls and the engine itself remain allocated, because another thread might have been
+ * changing their lists when the process forked. The data of EAL remain for the same reason. */
 static void abandon(struct weir_engine *engine)
 {
 	struct mem_pool **pools[] = {
@@ -337,12 +363,14 @@ void weir_engine_destroy(struct weir_engine *engine)
 		return;
 	}
 	engine->is_ending = true;
-	/* Runs the posted functions, because a connection that is being passed to this engine must
-	 * end, too. The number of rounds is limited, because a function may post another one. */
+	/* Runs the functions in the mailbox, because a connection that another engine passes to
+	 * this one must end, too. The number of rounds is limited, because each function can post
+	 * another one. */
 	for (uint32_t i = 0; engine->mailbox && i < MAILBOX_ROUNDS_MAX && mailbox_poll(engine) > 0;
 	     i++)
 		;
-	/* The end of an endpoint may end others, so the list is read again after each one. */
+	/* The end of an endpoint can end other endpoints, so the first element of the list is read
+	 * again each time. */
 	while ((ep = TAILQ_FIRST(&engine->all))) {
 		ep->is_reaping = true;
 		ep->on_reap(ep);
@@ -369,8 +397,9 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mailbox_destroy(engine);
 	engine_peers_destroy(engine);
 	/*
-	 * If the process forks meanwhile, the child must abandon the device. So the fork handler
-	 * knows the engine until the device is stopped, and not until the device is freed.
+	 * If the process forks while the device stops, the child must abandon the device. Therefore
+	 * the fork handler knows the engine until the device is stopped, but not until the device
+	 * is freed.
 	 */
 	if (engine->dev && engine->ops->stop)
 		engine->ops->stop(engine->dev);

@@ -38,22 +38,28 @@
 #include "rdma1.h"
 #include "version_needs.h"
 
-#define ENGINE_WC_BURST	    64u
-#define ENGINE_TICK_NS	    1000000u /* interval at which deadlines are checked */
-#define ENGINE_HEADROOM	    512u     /* bytes before a message, for its transport header */
-#define ENGINE_REGIONS_MAX  48u
-#define ENGINE_REQUESTS_MAX 64u /* connection requests that wait at a listener */
-#define ENGINE_ZEROS	    64u
-/* The number of elements from which a message with two results in targets is gathered: one for all
- * other data, and for each result one for zeros and one for the data. */
-#define ENGINE_PLACE_SGES	 5u
-#define ENGINE_TRANSMISSIONS_MAX 16u   /* limit per message, for sending and receiving */
-#define ENGINE_LONGER_MSG_BYTES	 4096u /* any receiver takes this, except with version 1 */
-#define ENGINE_TARGET_ALIGN_MAX	 4096u /* for targets in receives: a page */
-/* Receives in addition to the credits, for messages that use no credit. */
+#define ENGINE_WC_BURST 64u
+#define ENGINE_TICK_NS	1000000u /* interval in ns at which deadlines are checked */
+/* bytes of a send buffer before the message, for its transport header */
+#define ENGINE_HEADROOM	   512u
+#define ENGINE_REGIONS_MAX 48u
+/* connection requests that can wait at the listeners of an engine */
+#define ENGINE_REQUESTS_MAX 64u
+/* the length of engine->zeros in bytes, from which roundup padding is sent */
+#define ENGINE_ZEROS 64u
+/* The number of elements (SGEs) from which a message with two results in targets is gathered: one
+ * for all other data and, for each result, one for the zeros before it and one for its data. */
+#define ENGINE_PLACE_SGES 5u
+/* the most transmissions of one message, both sent and received */
+#define ENGINE_TRANSMISSIONS_MAX 16u
+/* with version 2, any receiver accepts messages of this length */
+#define ENGINE_LONGER_MSG_BYTES 4096u
+#define ENGINE_TARGET_ALIGN_MAX 4096u /* the largest alignment of targets in receives: a page */
+/* Receives of each connection in addition to its credits, for messages that use no credit. */
 #define ENGINE_RECV_RESERVE 2u
 
-/* Messages of a connection with version 2 that belong to no call: their number, and their size. */
+/* Messages of a connection with version 2 that belong to no call: how many buffers each connection
+ * has for them, and the size of a buffer in bytes. */
 #define ENGINE_CONTROLS	     4u
 #define ENGINE_CONTROL_BYTES 256u
 
@@ -67,9 +73,9 @@ struct batch_pool;
 struct call_pool;
 struct placed_replies;
 
-/* The conditions that exclude the shortest code path for a message. They are in one word, so that
- * one comparison checks all of them. Most of the time it is 0. The owner of the endpoint sets them,
- * except 'is_idle'. */
+/* The conditions that exclude the shortest code path for a message. All of them are in the one word
+ * 'any', so that one comparison checks all conditions. 'any' is 0 most of the time. The owner of
+ * the endpoint sets the members, except 'is_idle', which the engine sets. */
 struct engine_blockers {
 	union {
 		uint64_t any;
@@ -80,39 +86,43 @@ struct engine_blockers {
 					/* The endpoint is on the list 'idle', otherwise on the list
 					 * 'ticking'. */
 					bool is_idle;
+					/* Messages cannot be sent by send_direct() at present. */
 					bool no_direct_send;
 					/* The requester has sent a probe call. */
 					bool has_probe;
-					uint8_t nbatched; /* work requests that are queued before
-							   * the message */
+					/* work requests that are queued, and that must be posted
+					 * before the next message */
+					uint8_t nbatched;
 				};
 			};
-			uint32_t nrecv_held; /* received messages that still hold their receive */
+			/* number of received messages whose receive is still held */
+			uint32_t nrecv_held;
 		};
 	};
 };
 
-/* An object that the engine serves: a connection or a listener. It is the first member of its
- * owner. The functions are never NULL. The members that a completion needs come first, so that they
- * are in the first cache line. */
+/* An object that the engine serves: a connection, a listener or the SRQ. An endpoint is the first
+ * member of the structure of its owner. The engine calls the functions, which are never NULL. The
+ * members that a completion needs come first, so that they are in the first cache line. */
 struct engine_endpoint {
-	struct fabric_receiver receiver; /* of a connection: the device may deliver messages to
-					  * it */
+	/* for connections: the device may deliver messages to this receiver */
+	struct fabric_receiver receiver;
 	void (*on_wc)(struct engine_endpoint *ep, const struct fabric_wc *wc);
 	struct weir_engine *engine;
 	struct engine_blockers blockers;
 	bool is_flushing; /* on the list 'to_flush' */
-	bool is_reaping;  /* it ends, and receives nothing more */
+	bool is_reaping;  /* the endpoint ends, and gets no completion, event or tick any more */
 	bool is_to_reap;  /* on the list 'to_reap' */
-	bool is_late;	  /* on_reap was too early; on the list 'late' */
+	bool is_late;	  /* on_reap could not free the endpoint yet; on the list 'late' */
 	TAILQ_ENTRY(engine_endpoint) tick;
 	TAILQ_ENTRY(engine_endpoint) flush;
-	void (*on_flush)(struct engine_endpoint *ep); /* requested by engine_want_flush() */
+	/* Is called after engine_want_flush(). Posts what the endpoint has queued. */
+	void (*on_flush)(struct engine_endpoint *ep);
 	/* Returns whether the endpoint has a deadline: see engine_want_ticks(). */
 	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
 	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
 	void (*on_reap)(
-		struct engine_endpoint *ep); /* requested by engine_want_reap(): free yourself */
+		struct engine_endpoint *ep); /* after engine_want_reap(): frees the endpoint */
 	TAILQ_ENTRY(engine_endpoint) all;
 	TAILQ_ENTRY(engine_endpoint) reap;
 };
@@ -121,16 +131,19 @@ TAILQ_HEAD(engine_endpoints, engine_endpoint);
 
 struct engine_wait_queue;
 
-/* A waiter for buffers of a pool. */
+/* An object that waits for buffers, such as a request. The engine calls on_buffers when the waiter
+ * has its turn: see engine_wait_buffers(). */
 struct engine_waiter {
 	void (*on_buffers)(struct engine_waiter *waiter);
 	TAILQ_ENTRY(engine_waiter) entry;
 	struct engine_wait_queue *wait_queue;
 	bool is_waiting;
-	/* The waiter needs what its own connection or peer holds. Therefore other waiters need not
-	 * wait until this waiter is served. */
+	/* The waiter waits for something that its own connection or peer holds. Therefore other
+	 * waiters need not wait until this waiter is served. */
 	bool is_own;
-	bool blocks; /* it is waiting, and others may have to wait after it */
+	/* The waiter is waiting, and is counted in engine->nblockers: waiters that come later might
+	 * have to wait for it. */
+	bool blocks;
 };
 
 /* The waiters of one connection. Wait queues are served round-robin, so that a connection with many
@@ -138,19 +151,21 @@ struct engine_waiter {
 struct engine_wait_queue {
 	TAILQ_HEAD(, engine_waiter) waiters;
 	TAILQ_ENTRY(engine_wait_queue) entry;
-	bool is_reserve;	  /* for a reserve buffer: see reserve.h */
-	struct engine_peer *peer; /* the peer in whose account the waiters are counted; NULL:
-				   * none */
+	bool is_reserve; /* the waiters wait for a reserve buffer: see reserve.h */
+	/*
+	 * the peer in whose account the waiters are counted; NULL: they are counted in no account
+	 */
+	struct engine_peer *peer;
 	uint32_t nwaiting;
-	/* The number of the latest poll in which a waiter of this queue was called and still had to
-	 * wait. */
+	/* The latest poll, by the counter stats.polls, in which a waiter of this queue was called,
+	 * had to wait again, and was moved to the end of its queue. */
 	uint64_t failed_poll;
 };
 
 TAILQ_HEAD(engine_wait_queues, engine_wait_queue);
 
-/* An object of the application that may exist longer than its connection. on_destroy is called
- * before the engine's buffers are freed. */
+/* An object that the application holds, such as a request, and that can exist longer than its
+ * connection. weir_engine_destroy() calls on_destroy before it frees the engine's buffers. */
 struct engine_orphan {
 	void (*on_destroy)(struct engine_orphan *orphan);
 	TAILQ_ENTRY(engine_orphan) entry;
@@ -159,123 +174,153 @@ struct engine_orphan {
 TAILQ_HEAD(engine_orphans, engine_orphan);
 
 struct weir_engine {
-	/* used by the poll loop */
+	/* members for the poll loop */
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
+	/* the time that was passed to the current or latest poll */
 	uint64_t now_ns;
+	/* time of the next tick */
 	uint64_t next_tick_ns;
-	uint64_t call_timeout_ns; /* from the profile; ENGINE_NEVER_NS: none */
+	/* the profile's call_timeout_ms in ns; ENGINE_NEVER_NS: calls have no time limit */
+	uint64_t call_timeout_ns;
 	uint32_t poll_budget;
 	bool in_poll;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
-	/* Endpoints whose on_reap was too early. It is called again at a later tick. */
+	/* Endpoints that on_reap could not free yet. A later tick calls on_reap again. */
 	struct engine_endpoints late;
 	struct engine_wait_queues wait_queues; /* the wait queues that are not empty */
 	/* The wait queues for a reserve buffer that are not empty. */
 	struct engine_wait_queues reserve_queues;
-	uint64_t pulling_bytes; /* of Read chunks that are being pulled */
+	uint64_t pulling_bytes; /* total length of the Read chunks that responders are pulling */
 	/* Rates of log lines about connections that peers can cause. */
 	struct log_rate refusals, ends;
-	uint32_t nwaiting;	/* waiters in 'wait_queues' */
-	uint32_t nblockers;	/* of these, those that may block others: wait_queue.h */
-	uint32_t nblocking;	/* the waiters that block others: nblockers or 0 */
-	uint32_t ticks_blocked; /* grows by 3 per tick with blocking, shrinks by 1 per other
-				 * tick: wait_queue.h */
-	bool had_blockers;	/* since the latest tick there was such a waiter */
-	bool blockers_rest;	/* these waiters block nobody at present */
-	uint32_t npending;	/* replies that are queued or posted */
-	/* Receives that are used by calls whose connection was freed. */
-	uint32_t nrecvs_orphaned;
-	struct engine_waiter *waking; /* the waiter that is being called */
-	bool waits_again;	      /* the called waiter waits again */
-	bool reserve_turn;	      /* the called waiter may take a reserve buffer */
-	bool reserve_given;	      /* the called waiter got a buffer */
+	uint32_t nwaiting; /* waiters in 'wait_queues' */
+	/* of these waiters, those that are allowed to block others: wait_queue.h */
+	uint32_t nblockers;
+	/* the waiters that block others at present: nblockers, or 0 if blockers_rest */
+	uint32_t nblocking;
+	/* Measures how long waiters have blocked others: grows by 3 in each tick in which they do,
+	 * and shrinks by 1 in each other tick (wait_queue.h). */
+	uint32_t ticks_blocked;
+	/* since the latest tick, there was a waiter that is counted in nblockers */
+	bool had_blockers;
+	bool blockers_rest; /* the waiters in nblockers block nobody at present */
+	uint32_t npending;  /* replies that are queued or posted */
+	/* If receives are not shared: receives that requests still hold after their connection was
+	 * freed. */
+	uint32_t nrecvs_behind;
+	struct engine_waiter *waking; /* the waiter whose on_buffers is being called; NULL: none */
+	/* the waiter 'waking' has been queued again by its on_buffers */
+	bool waits_again;
+	/* the waiter 'waking' has its turn at the reserve, and may take a reserve buffer */
+	bool reserve_turn;
+	/* the waiter 'waking' got a buffer of the send pool or of the reserve */
+	bool reserve_given;
 	struct rte_ring *mailbox;
 	struct weir_engine_stats stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
-	/* used by the connections */
-	struct mem_pool *send_pool;    /* private: Sends of one message, with headroom */
-	struct mem_pool *reserve_pool; /* private: reserve buffers of the same size, see
-					* reserve.h */
-	struct mem_pool *recv_pool;    /* private: Receives */
+	/* members for the connections and listeners */
+	/* private: buffers for Sends. Each holds one message, with ENGINE_HEADROOM before it */
+	struct mem_pool *send_pool;
+	/* private: reserve buffers (reserve.h), of the size of send buffers */
+	struct mem_pool *reserve_pool;
+	struct mem_pool *recv_pool; /* private: buffers for receives */
 	/* The shared receives (shared_recv.h). NULL: each connection has its own receives. */
 	struct engine_srq *srq;
-	struct mem_pool *long_pool; /* exposed: Long Calls and Reply chunks of requesters */
+	/* exposed to peers: Long Calls and Reply chunks of requesters */
+	struct mem_pool *long_pool;
 	/* private: pulled chunks, long results, copies of Long Replies */
 	struct mem_pool *bulk_pool;
-	/* private: ENGINE_CONTROLS per connection; NULL: the versions need none */
+	/* Private: ENGINE_CONTROLS buffers per connection, for messages that belong to no call.
+	 * NULL: the protocol versions of the profile have no such messages. */
 	struct mem_pool *control_pool;
-	struct mem_buf *zeros; /* some zero bytes with a local key, for roundup padding */
-	/* If Sends may place data: one private buffer of zeros for the gaps between the data. It is
-	 * as long as the longest message, so that each gap needs one element. NULL: Sends do not
-	 * place data. */
+	/* a buffer of the send pool with at least ENGINE_ZEROS zero bytes, for roundup padding */
+	struct mem_buf *zeros;
+	/* If Sends can place data: a pool with the one buffer 'gap'. This private buffer holds
+	 * zeros for the gaps between the data. It is as long as the longest message, so that each
+	 * gap needs one element (SGE). NULL: Sends do not place data. */
 	struct mem_pool *gap_pool;
 	struct mem_buf *gap;
 	struct rdma1_limits limits;
 	struct weir_profile profile;
-	/* If the longest item has at least this length, it is sent as a Read chunk, even if the
-	 * message would fit inline. 0: the length is no reason for a Read chunk. */
+	/* If the longest argument item of a call has at least this length in bytes, the item is
+	 * sent as a Read chunk, even if the message would fit inline. 0: the length of an item is
+	 * no reason for a Read chunk. */
 	uint32_t chunk_bytes;
-	/* The length of the longest message that a buffer can hold: inline_bytes, or the 4096 bytes
-	 * of version 2 if that is more. */
+	/* The length in bytes of the longest message that fits in one Send: the profile's
+	 * inline_bytes, or the 4096 bytes of version 2 if that is more. */
 	uint32_t msg_bytes;
-	uint32_t small_bytes; /* a call or a reply of up to this length needs no long buffer */
-	/* The length of a receive. It is at least msg_bytes. It may be more if receives have
-	 * targets. The first target is at the profile's lead_bytes. */
+	/* a call or a reply of up to this length in bytes needs no long buffer */
+	uint32_t small_bytes;
+	/* The length of a receive in bytes. It is at least msg_bytes, and longer if receives have
+	 * targets that need more. The first target is at offset lead_bytes (profile). */
 	uint32_t recv_bytes;
-	/* Transmissions per message that this engine accepts, 1 to ENGINE_TRANSMISSIONS_MAX. */
+	/* The largest number of transmissions per message that this engine accepts, 1 to
+	 * ENGINE_TRANSMISSIONS_MAX. */
 	uint32_t group_max;
 	uint32_t slot;	   /* index in the key tables of regions */
-	bool uses_windows; /* the exposure policy: see exposure.h */
+	bool uses_windows; /* the exposure policy is 'window': see exposure.h */
 	bool own_domains;  /* each connection is a protection domain; not with memory windows */
-	/* When a call has ended, the peer cannot change the memory that the call exposed. No copy
-	 * is necessary. */
+	/* true: when a call has ended, the peer cannot change the memory that the call exposed, so
+	 * that no copy is necessary. */
 	bool revokes_access;
+	/* The memory windows of the engine, and a stack of those that are not bound: see
+	 * exposure.h. */
 	uint32_t nwindows;
 	uint32_t nwindows_free;
 	struct fabric_mw *windows;
 	struct fabric_mw **windows_free;
 	uint32_t nconnections;
-	uint32_t nending;	    /* of these, the connections that only wait to be freed */
-	uint32_t nfreed;	    /* number of freed connections; wraps */
+	uint32_t nending; /* of these connections, those that only wait to be freed */
+	/* number of connections that were freed since the start; wraps */
+	uint32_t nfreed;
 	struct engine_peers *peers; /* accounts of peers: peer.h */
 	struct mem_registrar registrar;
-	uint32_t nregions; /* regions of the application */
+	uint32_t nregions; /* number of 'regions', which are those of the application */
 	struct weir_region *regions[ENGINE_REGIONS_MAX];
 	struct engine_endpoints all;
-	struct engine_endpoints ticking, idle; /* each endpoint is in one of these */
+	/* each endpoint of 'all' is in one of these two lists */
+	struct engine_endpoints ticking, idle;
 	struct engine_orphans orphans;
-	struct batch_pool *batches;    /* used by lib/conn; NULL: there is no connection */
-	struct call_pool *calls;       /* used by lib/requester; NULL: this engine has no
-					* requester */
-	struct request_pool *requests; /* used by lib/responder, if receives are shared */
-	/* used by lib/responder, if Sends place results */
+	struct batch_pool *batches; /* belongs to lib/conn; NULL: there was no connection yet */
+	/* belongs to lib/requester; NULL: the engine had no requester yet */
+	struct call_pool *calls;
+	/* belongs to lib/responder; NULL if receives are not shared */
+	struct request_pool *requests;
+	/* belongs to lib/responder; NULL if Sends do not place results */
 	struct placed_replies *placed_replies;
-	/* Used by lib/responder: connection requests that wait for room. */
+	/* Belongs to lib/responder: connection requests that wait until a connection ends and they
+	 * can be accepted. */
 	struct backlog arrivals;
 	bool is_ending; /* weir_engine_destroy() was called: nothing new may begin */
-	bool is_forked; /* this process is a child of the one that created the engine: forked.h */
-	_Alignas(64) struct fabric_ops driver; /* the table to which 'ops' points */
+	/* this process is a child of the process that created the engine: forked.h */
+	bool is_forked;
+	/* the table of the driver's operations to which 'ops' points */
+	_Alignas(64) struct fabric_ops driver;
 };
 
+/* engine_add() adds an endpoint to an engine, as an active one. engine_remove() removes it from all
+ * lists of the engine. engine_tick_begin() makes an idle endpoint active; engine_want_ticks() calls
+ * it. */
 void engine_add(struct weir_engine *engine, struct engine_endpoint *ep);
 void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep);
 void engine_tick_begin(struct engine_endpoint *ep);
-/* Checks deadlines. The poll loop calls this when next_tick_ns is reached. */
+/* Does the work of one tick: checks deadlines of endpoints, and reaps endpoints that could not be
+ * freed before. The poll loop calls this function when next_tick_ns is reached. */
 void engine_tick(struct weir_engine *engine);
 
 /*
- * Requests on_tick at each tick, until on_tick returns that the endpoint has no deadline. Every
- * completion calls this function.
+ * Makes the engine call the endpoint's on_tick at each tick, until on_tick returns false because
+ * the endpoint has no deadline. This function is called for every completion.
  *
  * Each tick checks only a few of the idle endpoints, so that thousands of them cost as much as a
- * few. As a consequence, a deadline may be late:
- * - A deadline of an idle endpoint for which nobody called this function: by as many ticks as it
+ * few. As a consequence, a deadline can be noticed late:
+ * - A deadline of an idle endpoint, for which nobody called this function, by as many ticks as it
  *   takes to check all idle endpoints.
- * - A deadline of an active endpoint, if more than tick.c's TICKING_MOST endpoints are active: by
- *   as many ticks as it takes to check all of them.
+ * - A deadline of an active endpoint, if more endpoints are active than TICKING_MOST of tick.c, by
+ *   as many ticks as it takes to check all active endpoints.
  */
 static inline void engine_want_ticks(struct engine_endpoint *ep)
 {
@@ -283,7 +328,8 @@ static inline void engine_want_ticks(struct engine_endpoint *ep)
 		engine_tick_begin(ep);
 }
 
-/* Requests on_flush, before the current poll ends or in the next poll. */
+/* Makes the engine call the endpoint's on_flush once, before the current poll ends or in the next
+ * poll. */
 static inline void engine_want_flush(struct engine_endpoint *ep)
 {
 	if (!ep->is_flushing) {
@@ -292,25 +338,28 @@ static inline void engine_want_flush(struct engine_endpoint *ep)
 	}
 }
 
-/* Requests on_reap. It is called when the engine holds no completion of the endpoint any more. */
+/* Makes the engine call the endpoint's on_reap once, when the engine holds no completion of the
+ * endpoint any more. From this call on, the endpoint gets no completion and no event. */
 void engine_want_reap(struct engine_endpoint *ep);
-/* Is called by on_reap if the endpoint cannot be freed yet. Requests on_reap again at a later tick,
- * round-robin with other endpoints. */
+/* on_reap calls this function if the endpoint cannot be freed yet. The engine then calls on_reap
+ * again at a later tick, round-robin with other endpoints. */
 void engine_reap_retry(struct engine_endpoint *ep);
 
-/* Queues a waiter for buffers. on_buffers is called once, when buffers were returned. If on_buffers
- * queues the same waiter again, the waiter keeps its position. Returns false if the profile's
- * waiting_requests, as divided by quotas, does not allow one more waiter of this queue and its
- * peer. */
+/* Queues a waiter for buffers, at the end of the wait queue. on_buffers is called once, when
+ * buffers might be available. If on_buffers queues the same waiter again, the waiter keeps its
+ * position, unless others need not wait for it. Returns true if the waiter is queued. Returns false
+ * if the profile's waiting_requests, as divided by quotas (quota.h), allows no further waiter of
+ * this queue and its peer. */
 bool engine_wait_buffers(struct weir_engine *engine, struct engine_wait_queue *queue,
 			 struct engine_waiter *waiter);
-/* Does the same without that limit. It is for waiters that cannot be refused any more. Their number
- * is limited in another way: each request has one at most. */
+/* Queues a waiter as engine_wait_buffers() does, but without the limit waiting_requests. This
+ * function is for waiters that cannot be refused any more. Their number is limited in another way,
+ * because each request has at most one waiter. */
 void engine_wait_unbounded(struct weir_engine *engine, struct engine_wait_queue *queue,
 			   struct engine_waiter *waiter);
-/* Returns whether a new waiter has to wait, because others have been waiting for longer. It is
- * queued after them, and after all waiters of its own wait queue. The result is false for a waiter
- * that the engine is calling: pass it as 'but'. */
+/* Returns whether the waiter 'but' has to be queued even if there are buffers, because others have
+ * been waiting for longer: waiters that block others, or waiters of its own wait queue 'queue'.
+ * Returns false if the engine is calling 'but', because it is then the turn of this waiter. */
 static inline bool engine_has_waiters(const struct weir_engine *engine,
 				      const struct engine_wait_queue *queue,
 				      const struct engine_waiter *but)
@@ -318,25 +367,28 @@ static inline bool engine_has_waiters(const struct weir_engine *engine,
 	return (engine->nblocking | queue->nwaiting) > 0 && engine->waking != but;
 }
 
+/* Removes a waiter from its wait queue. Does nothing if the waiter does not wait. If the engine is
+ * calling the waiter, the waiter is not queued again. */
 void engine_wait_cancel(struct weir_engine *engine, struct engine_waiter *waiter);
 
-/* Returns how many free receives a connection may keep before it posts them. Receives are posted
- * several at a time. */
+/* Returns how many free receives a connection with this number of credits keeps before it posts
+ * them. Receives are posted several at a time. */
 static inline uint32_t engine_recv_slack(uint32_t credits)
 {
 	return credits / 8;
 }
 
-/* Returns how many receives a connection with this number of credits needs. As many receives as
- * credits are then always posted or in use. */
+/* Returns how many receives a connection with this number of credits needs. With so many, at least
+ * as many receives as credits are always posted or hold a message. */
 static inline uint32_t engine_recvs(uint32_t credits)
 {
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);
 }
 
-/* Returns the maximum number of receives that the calls of a requester may reserve for continued
- * replies. If receives are shared, each reservation is made from the shared ones, as far as enough
- * are left. Otherwise the connection has this many receives in addition to engine_recvs(). */
+/* Returns the maximum number of receives that the calls of a requester can reserve for continued
+ * replies, or 0 without continuation. If receives are shared, the reservations are made from the
+ * shared receives, as far as enough are left. Otherwise the connection has this many receives in
+ * addition to engine_recvs(). */
 static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, uint32_t credits)
 {
 	if (!version_extends(profile, WEIR_EXTENSION_CONTINUATION))
@@ -345,8 +397,9 @@ static inline uint32_t engine_reply_recvs(const struct weir_profile *profile, ui
 }
 
 /*
- * For an SRQ of 'nbufs' receives: engine_srq_slack() returns how many of them may be free before
- * they are posted. engine_srq_capacity() returns how many messages the SRQ can receive at any time.
+ * These functions are for an SRQ of 'nbufs' receives. engine_srq_slack() returns how many receives
+ * can be free before they are posted together. engine_srq_capacity() returns how many messages the
+ * SRQ can receive at any time, that is, how many receives are divided among connections.
  */
 static inline uint32_t engine_srq_slack(uint32_t nbufs)
 {
@@ -358,10 +411,14 @@ static inline uint32_t engine_srq_capacity(uint32_t nbufs)
 	return nbufs - engine_srq_slack(nbufs) - nbufs / 16 - ENGINE_RECV_RESERVE;
 }
 
-/* Returns whether a profile allows 'auto' to choose shared receives. There must be one receive for
- * each of the maximum number of connections, and in addition twice as many as the credits of one
- * connection, because one busy connection alone gets half of them. An SRQ belongs to one protection
- * domain, so a protection domain per connection excludes it. */
+/* Returns whether the profile allows that 'shared_receives = auto' chooses shared receives. The
+ * conditions are:
+ *
+ * - There are enough receives: one for each of the maximum number of connections, and in addition
+ *   twice as many as the credits of one connection, because one busy connection alone gets half of
+ *   these.
+ * - The connections are not protection domains, because an SRQ belongs to a single protection
+ *   domain. */
 static inline bool engine_may_share(const struct weir_profile *profile)
 {
 	return profile->shared_receives == WEIR_SHARED_RECEIVES_AUTO &&
@@ -370,9 +427,10 @@ static inline bool engine_may_share(const struct weir_profile *profile)
 		       profile->connections + 2 * profile->credits;
 }
 
-/* Returns whether Sends may place data. This is false if the device gathers too few elements: a
- * peer that receives targets of this side assumes that this side can place results in the peer's
- * targets. */
+/* Returns whether Sends can place data in targets, and receives have targets. This needs the
+ * profile's extension 'placement' and a device that gathers enough elements (SGEs). If the device
+ * gathers too few, this side offers no targets either, because a peer that receives targets of this
+ * side assumes that this side can place results in the peer's targets. */
 static inline bool engine_places(const struct weir_profile *profile,
 				 const struct fabric_dev_attr *attr)
 {
@@ -380,7 +438,8 @@ static inline bool engine_places(const struct weir_profile *profile,
 	       attr->max_sge >= ENGINE_PLACE_SGES;
 }
 
-/* Returns the alignment of targets in receives. */
+/* Returns the alignment in bytes of targets in receives: the largest power of two that divides
+ * target_bytes, up to ENGINE_TARGET_ALIGN_MAX. */
 static inline uint32_t engine_target_align(const struct weir_profile *profile)
 {
 	uint32_t align = profile->target_bytes & (0u - profile->target_bytes);
@@ -388,12 +447,13 @@ static inline uint32_t engine_target_align(const struct weir_profile *profile)
 	return align < ENGINE_TARGET_ALIGN_MAX ? align : ENGINE_TARGET_ALIGN_MAX;
 }
 
-/* Logs a line that a peer can cause. 'rate' belongs to this kind of line. A few lines per second
- * are written, and the others are counted. */
+/* Logs a line that a peer can cause. 'rate' limits lines of the same kind. A few lines per second
+ * are written, and the number of the others is logged with the next line that is written. */
 printf_like(3, 4) void engine_log_peer(struct weir_engine *engine, struct log_rate *rate,
 				       const char *format, ...);
 
-/* Returns whether a reply may invalidate a key, as far as this side decides (RFC 8797). */
+/* Returns whether this side allows and supports that a reply invalidates a key (RFC 8797). The peer
+ * must support this, too. */
 static inline bool engine_may_invalidate(const struct weir_engine *engine)
 {
 	return engine->profile.remote_invalidation && engine->dev->attr.has_send_inv;

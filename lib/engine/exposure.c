@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Chooses the exposure policy and the protection domains of an engine, and allocates its memory
+ * windows. exposure.h describes the policies.
+ */
 #include "exposure.h"
 
 #include <errno.h>
@@ -8,7 +12,8 @@
 #include "alloc.h"
 #include "log.h"
 
-static void log_pool(const struct weir_engine *engine)
+/* Warns, once per process, that the profile's policy 'pool' exposes all regions. */
+static void say_pool(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -21,7 +26,9 @@ static void log_pool(const struct weir_engine *engine)
 	    engine->ops->name);
 }
 
-static void log_auto(const struct weir_engine *engine)
+/* Logs, once per process, that the policy 'auto' became 'pool', because the device cannot revoke
+ * access. */
+static void say_auto(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -34,7 +41,9 @@ static void log_auto(const struct weir_engine *engine)
 	    engine->ops->name);
 }
 
-/* With memory windows, each key is already valid on one connection only. */
+/* Makes each connection a protection domain, if the profile wants this and the policy is 'pool'.
+ * With memory windows this is not necessary, because each key is already valid on one connection
+ * only. Returns 0, or -errno after a log line. */
 static int domains_choose(struct weir_engine *engine)
 {
 	int rc;
@@ -68,6 +77,8 @@ int engine_exposure_choose(struct weir_engine *engine)
 	return domains_choose(engine);
 }
 
+/* Allocates the memory windows that the profile wants. Returns 0, -ENOMEM, or -errno of the device
+ * if it has no more. engine->nwindows is then the number of those that were allocated. */
 static int take(struct weir_engine *engine)
 {
 	uint32_t wanted = engine->profile.windows;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the engines of a child after fork(2) harmless. forked.h describes this. */
 #include "forked.h"
 
 #include <errno.h>
@@ -8,10 +9,12 @@
 #include "compiler.h"
 #include "log.h"
 
-/* Engines by slot. In a child, a destroyed engine stays here, so that its connections remain
- * reachable. */
+/* The engines of this process by their slot. In a child, a destroyed engine stays in this array, so
+ * that its connections remain reachable. */
 static _Atomic(struct weir_engine *) engines[MEM_SLOTS_MAX];
 
+/* The operations of an engine's driver in a child. Operations that create something fail with
+ * -ECHILD, and the others do nothing. */
 static int dead_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t access, int fd,
 			    uint64_t fd_offset, struct fabric_mr *mr)
 {
@@ -92,7 +95,7 @@ static uint32_t dead_qp_rkey(const struct fabric_qp *qp, uint32_t rkey)
 	return 0;
 }
 
-/* Accepts all work requests, none of which ever completes. */
+/* The post operations accept all work requests, none of which ever completes. */
 static uint32_t dead_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	(void)qp, (void)wrs;
@@ -150,7 +153,8 @@ static bool dead_rdma_now(struct fabric_qp *qp, struct fabric_sge local, uint32_
 }
 
 /*
- * Every operation that an engine with a device can call is set, whatever the driver of the device.
+ * The operations of an engine's driver in a child. Every operation that an engine with an open
+ * device can call is set, because the driver of the device could be any.
  */
 static const struct fabric_ops dead_ops = {
 	.name = "none, after fork",
@@ -181,7 +185,7 @@ static const struct fabric_ops dead_ops = {
 	.read_direct = dead_rdma_now,
 };
 
-/* Runs in the child, inside fork(). */
+/* Makes all engines of the process harmless. It runs in the child, inside fork(). */
 static void in_child(void)
 {
 	for (uint32_t i = 0; i < MEM_SLOTS_MAX; i++) {
@@ -190,13 +194,13 @@ static void in_child(void)
 		if (!engine)
 			continue;
 		engine->driver = dead_ops;
-		/* With a copy of a socket in the child, the parent's peers would not notice its
-		 * end. */
+		/* If the child kept a copy of the parent's socket, the parent's peers would not
+		 * notice the end of the parent. */
 		if (engine->dev && engine->dev->ops->abandon)
 			engine->dev->ops->abandon(engine->dev);
 		engine->is_forked = true;
-		/* No message is so short. So calls and results use the slow path to a buffer, which
-		 * checks is_forked. */
+		/* No message is as short as 0 bytes. Therefore calls and results get their buffers
+		 * on the slow path, which checks is_forked. */
 		engine->small_bytes = 0;
 		engine->msg_bytes = 0;
 		TAILQ_INIT(&engine->to_flush);

@@ -7,19 +7,21 @@
  *
  * A child has a copy of the engine's own memory, but the rings, the sockets and the device's
  * contexts are shared with the parent. The child must not touch them: one store to a ring would
- * corrupt the parent's connections. So each engine has its own table of driver operations
- * (engine->driver). In the child, a handler of pthread_atfork(3) replaces each table by one whose
- * operations do nothing, before fork() returns. This costs nothing on the data path. It works at
- * any point of the engine's code at which the process forks, also inside a callback.
+ * corrupt the parent's connections. Therefore each engine has its own copy of the table of driver
+ * operations (engine->driver). In the child, a handler of pthread_atfork(3) overwrites each copy
+ * with operations that do nothing, before fork() returns. This costs nothing on the data path. It
+ * works at any point of the engine's code at which the process forks, also inside a callback.
  *
- * The handler may run while other threads of the parent were changing data. So it follows no list
- * and takes no lock.
+ * When the process forks, other threads of the parent might be changing data. Therefore the handler
+ * follows no list and takes no lock.
  */
 
 #include "compiler.h"
 #include "engine.h"
 
-/* Makes the engine known to the handler. engine->slot must be set. Returns 0 or -ENOMEM. */
+/* engine_fork_watch() makes the engine known to the handler. engine->slot must be set. It returns
+ * 0, or -ENOMEM if the handler could not be installed. engine_fork_forget() makes the engine
+ * unknown to the handler. */
 int engine_fork_watch(struct weir_engine *engine);
 void engine_fork_forget(struct weir_engine *engine);
 
@@ -29,7 +31,8 @@ static inline bool engine_is_forked(const struct weir_engine *engine)
 	return unlikely(engine->is_forked);
 }
 
-/* Sets errno to ECHILD, and logs the cause once per process. Returns -ECHILD. */
+/* Refuses an operation in a child: sets errno to ECHILD, logs the cause once per process, and
+ * returns -ECHILD. */
 int engine_fork_refuse(void);
 
 #endif

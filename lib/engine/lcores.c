@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of CPUs in profiles and on command lines. */
+/* Parses and checks lists of CPUs, which are in profiles and on command lines. */
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
@@ -63,6 +63,7 @@ int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
 	}
 }
 
+/* Returns false if /sys reports that the CPU is offline. Otherwise returns true. */
 static bool is_online(uint32_t cpu)
 {
 	char path[64];
@@ -72,14 +73,16 @@ static bool is_online(uint32_t cpu)
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/online", cpu);
 	file = fopen(path, "re");
 	if (!file)
-		return true; /* many kernels have no such file for CPU 0, and /sys may be missing */
+		/* many kernels have no such file for CPU 0, and it is possible that /sys is not
+		 * mounted */
+		return true;
 	if (fscanf(file, "%d", &value) != 1)
 		value = 1;
 	fclose(file);
 	return value != 0;
 }
 
-/* Writes the CPUs of a set as a list. */
+/* Writes the CPUs of a set to 'text' as a list such as "0-3,8", truncated to 'bytes' bytes. */
 static void list_usable(const cpu_set_t *set, char *text, size_t bytes)
 {
 	size_t used = 0;

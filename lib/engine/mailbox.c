@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The mailbox of an engine: functions that other threads post, and that the engine's thread runs in
+ * its poll loop.
+ */
 #include "mailbox.h"
 
 #include <errno.h>
@@ -10,12 +14,13 @@
 #include "engine.h"
 #include "forked.h"
 
-#define MAILBOX_SIZE  1024u /* messages; a power of two */
+#define MAILBOX_SIZE  1024u /* capacity of a mailbox in messages; a power of two */
 #define MAILBOX_BURST 32u
 
-/* On x86, rings rely on the memory order of the processor, which a thread sanitizer does not know.
- * The macros state that the consumer of a message sees everything that its producer did before. The
- * suppressions exclude the code of the rings. */
+/* MAIL_SENT() and MAIL_TAKEN() inform a thread sanitizer that the consumer of a message sees
+ * everything that the producer of the message did before. On x86, DPDK's rings rely on the memory
+ * order of the processor, which the sanitizer does not know. The suppressions exclude the code of
+ * the rings from its checks. */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
@@ -54,7 +59,8 @@ int mailbox_create(struct weir_engine *engine)
 	if (!engine->mailbox)
 		return -ENOMEM;
 	/*
-	 * RTS: a producer that is descheduled during an enqueue does not stop the others for long.
+	 * RING_F_MP_RTS_ENQ: if a producer is descheduled during an enqueue, the other producers do
+	 * not have to wait for it for long.
 	 */
 	return rte_ring_init(engine->mailbox, "weir_mailbox", MAILBOX_SIZE,
 			     RING_F_MP_RTS_ENQ | RING_F_SC_DEQ);

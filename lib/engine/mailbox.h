@@ -3,7 +3,8 @@
 #define MAILBOX_H
 
 /*
- * Calls from other threads to an engine: a ring of messages with many producers and one consumer.
+ * The mailbox of an engine: functions that other threads post by weir_engine_post(), and that the
+ * engine's thread runs. It is a ring of messages with many producers and one consumer.
  */
 
 #include <stdint.h>
@@ -11,12 +12,15 @@
 struct weir_engine;
 
 #define MAILBOX_ROUNDS_MAX                                                                         \
-	64u /* calls of mailbox_poll() that run twice what the mailbox can hold */
+	64u /* as many calls of mailbox_poll() run twice the messages that fit in a mailbox */
 
+/* Creates engine->mailbox. Returns 0 or -errno. mailbox_destroy() frees the mailbox without running
+ * its messages. */
 int mailbox_create(struct weir_engine *engine);
 void mailbox_destroy(struct weir_engine *engine);
 
-/* Runs the messages that are in the mailbox, up to a burst. Returns how many ran. */
+/* Runs the functions of the messages in the mailbox, up to 32 of them. Returns how many ran. Only
+ * the engine's thread may call this function. */
 uint32_t mailbox_poll(struct weir_engine *engine);
 
 #endif

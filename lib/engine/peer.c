@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of peers, in a hash table with chains. The size of the table depends on the profile's
+/* Accounts of peers, in a hash table with chains. The number of chains depends on the profile's
  * number of connections. */
 #include "peer.h"
 
@@ -12,16 +12,22 @@
 #include "alloc.h"
 #include "engine.h"
 
+/* the largest number of chains */
 #define LISTS_MAX 4096u
 
 LIST_HEAD(engine_peer_list, engine_peer);
 
 struct engine_peers {
-	uint64_t seed; /* so that a peer cannot choose addresses that share a chain */
-	struct engine_peer_list *by_count; /* accounts of peers that connect, by nconnections */
-	uint32_t count_max; /* the highest index with a list that is not empty; 0: all are empty */
-	/* Connections of these accounts; the one that was idle longest is the first. */
+	/* of the hash: random, so that a peer cannot choose addresses that share a chain */
+	uint64_t seed;
+	/* List k has the accounts with k connections, of the peers that connect to this engine. */
+	struct engine_peer_list *by_count;
+	/* the highest index in by_count of a list that is not empty; 0: all lists are empty */
+	uint32_t count_max;
+	/* The connections of the accounts in by_count. The connection that was idle longest is the
+	 * first. */
 	struct engine_peer_members any;
+	/* number of 'lists' minus 1 */
 	uint32_t mask;
 	struct engine_peer_list lists[];
 };
@@ -76,6 +82,8 @@ static uint32_t hash(const struct engine_peers *peers, const struct engine_peer_
 	return (uint32_t)(sum >> 32) & peers->mask;
 }
 
+/* Returns the account with this key, with a new reference. Creates the account if there is none.
+ * Returns NULL if there is no memory. */
 static struct engine_peer *get(struct weir_engine *engine, const struct engine_peer_key *key)
 {
 	struct engine_peers *peers = engine->peers;
@@ -132,14 +140,15 @@ void engine_peer_put(struct weir_engine *engine, struct engine_peer *peer)
 	mem_free(peer);
 }
 
-/* Returns whether connections of this peer may be ended in favour of others. False: this side
- * connects to the peer. */
+/* Returns whether this engine may end connections of the peer in favour of other peers. Returns
+ * false for a peer to which this side connects. */
 static bool gives_way(const struct engine_peer *peer)
 {
 	return peer->key.kind != ENGINE_PEER_OURS;
 }
 
-/* Sets the number of connections, which changes by one. */
+/* Sets the number of connections of an account to 'count', which differs from the current number by
+ * one, and moves the account to the list of that number. */
 static void recount(struct engine_peers *peers, struct engine_peer *peer, uint32_t count)
 {
 	if (gives_way(peer)) {

@@ -2,11 +2,13 @@
 /*
  * The poll loop. One pass does the following, in this order:
  *
- * - Poll completions. They run the handlers and callbacks to their end.
+ * - Poll completions, and process each of them to its end, with the program's handlers and
+ *   callbacks.
  * - Poll connection events and the mailbox.
  * - Check deadlines, once per tick.
  * - Flush each connection that has something to send, so that a burst needs one doorbell.
- * - Free the endpoints that have ended. Nothing that was polled can refer to them any more.
+ * - Free the endpoints that have ended. No completion or event that was polled can refer to these
+ *   endpoints any more.
  */
 #include "engine.h"
 #include "forked.h"
@@ -17,11 +19,13 @@
 
 #include "compiler.h"
 
-/* Connection events are rare. They are polled when there is no other work, or after this many
- * polls. */
+/* Connection events are rare. They are polled when a poll finds no completion, and in every
+ * CM_EVERY-th poll. */
 #define CM_EVERY 32u
 #define CM_BURST 8u
 
+/* Polls completions, up to 'budget' and ENGINE_WC_BURST, and passes each one to its endpoint.
+ * Returns how many completions and deliveries there were. */
 static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 {
 	uint32_t want = budget < ENGINE_WC_BURST ? budget : ENGINE_WC_BURST;
@@ -42,6 +46,8 @@ static uint32_t poll_completions(struct weir_engine *engine, uint32_t budget)
 	return n + (engine->dev->ndelivered - delivered);
 }
 
+/* Polls connection events, and passes each one to its endpoint. A connection request for a listener
+ * that ends is rejected. Returns how many events there were. */
 static uint32_t poll_events(struct weir_engine *engine)
 {
 	struct fabric_cm_event events[CM_BURST];
@@ -53,7 +59,8 @@ static uint32_t poll_events(struct weir_engine *engine)
 		struct engine_endpoint *ep =
 			is_listeners ? events[i].listener_ctx : events[i].qp_ctx;
 
-		events[i].peer.struct_bytes = sizeof(events[i].peer); /* for weir_accept_fn */
+		/* for the application's weir_accept_fn, which gets the structure */
+		events[i].peer.struct_bytes = sizeof(events[i].peer);
 		if (!ep->is_reaping) {
 			engine_want_ticks(ep);
 			ep->on_cm(ep, &events[i]);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loads a profile. rte_cfgfile reads the values. But it skips lines that it does not understand,
- * has no line numbers, and uses the first of two equal keys. So the file is first scanned for
- * sections and keys, strictly and line by line. Values are then read only for the keys that the
- * scan found.
+ * Loads a profile from a file, and checks profiles. rte_cfgfile reads the values. But rte_cfgfile
+ * skips lines that it does not understand, has no line numbers, and uses the first of two equal
+ * keys. Therefore this code first scans the file for sections and keys, strictly and line by line.
+ * Values are then read only for the keys that the scan found.
  */
 
 #include <ctype.h>
@@ -23,20 +23,24 @@
 #include "engine.h"
 #include "profile_keys.h"
 
-#define LINE_MAX_BYTES 320u /* rte_cfgfile accepts a name, a value and 4 more */
+/* longest line; rte_cfgfile accepts a name, a value and 4 more characters */
+#define LINE_MAX_BYTES 320u
 #define COMMENT	       '#'
 
+/* The state of loading or checking one profile. */
 struct load {
-	const char *path; /* NULL: a profile that the program set, without a file */
+	const char *path; /* the file; NULL: the program has set the profile without a file */
 	char *err;
 	size_t err_bytes;
+	/* number of the current line of the scan */
 	uint32_t line;
 	char section[CFG_NAME_LEN];	  /* the current section of the scan; "": none yet */
-	uint32_t lines[PROFILE_KEYS_MAX]; /* the line that sets each key; 0: none */
+	uint32_t lines[PROFILE_KEYS_MAX]; /* number of the line that sets each key; 0: none */
 	bool seen[PROFILE_KEYS_MAX];	  /* the section of this key has begun */
 };
 
-/* Writes "path:line: " and the message. Returns -EINVAL, which the caller returns. */
+/* Writes "path:line: " and the message to load->err. If 'line' is 0, writes no line number. Returns
+ * -EINVAL, which the caller returns. */
 static printf_like(3, 4) int fail(const struct load *load, uint32_t line, const char *format, ...)
 {
 	size_t used = 0;
@@ -56,6 +60,8 @@ static printf_like(3, 4) int fail(const struct load *load, uint32_t line, const 
 	return -EINVAL;
 }
 
+/* Writes an error about the value of a key, with the reason 'why' and the allowed values. Returns
+ * -EINVAL. */
 static int fail_value(const struct load *load, uint32_t line, const struct profile_key *key,
 		      const char *why)
 {
@@ -66,7 +72,8 @@ static int fail_value(const struct load *load, uint32_t line, const struct profi
 		    key->name, why, allowed, key->name, key->example ? key->example : key->initial);
 }
 
-/* Lists the keys of a section. If 'section' is NULL, lists all sections. */
+/* Writes the names of the keys of a section to 'text', or the names of all sections if 'section' is
+ * NULL. Returns 'text'. */
 static const char *list_known(const char *section, char *text, size_t bytes)
 {
 	const char *last = "";
@@ -85,7 +92,9 @@ static const char *list_known(const char *section, char *text, size_t bytes)
 	return text;
 }
 
-/* Removes blanks at both ends, in place. */
+/*
+ * Removes blanks at both ends of 'text', in place. Returns the first character that is not blank.
+ */
 static char *strip(char *text)
 {
 	char *end = text + strlen(text);
@@ -98,6 +107,8 @@ static char *strip(char *text)
 	return text;
 }
 
+/* Processes a line that begins a section. Returns 0, or -EINVAL after an error if the line is
+ * malformed, or the section is unknown or has begun before. */
 static int scan_section(struct load *load, char *text)
 {
 	char *end = strchr(text, ']');
@@ -125,6 +136,8 @@ static int scan_section(struct load *load, char *text)
 	return 0;
 }
 
+/* Processes a line that sets a key. Returns 0, or -EINVAL after an error if the line is malformed,
+ * or the key is unknown or was set before. */
 static int scan_key(struct load *load, char *text)
 {
 	const struct profile_key *key;
@@ -156,6 +169,7 @@ static int scan_key(struct load *load, char *text)
 	return 0;
 }
 
+/* Processes one line of the file, without its newline. Returns 0 or -EINVAL. */
 static int scan_line(struct load *load, char *text, size_t len)
 {
 	char *comment;
@@ -176,10 +190,13 @@ static int scan_line(struct load *load, char *text, size_t len)
 	return *text == '[' ? scan_section(load, text) : scan_key(load, text);
 }
 
+/* Scans the file for sections and keys. Returns 0, -EINVAL after an error in a line, or -EIO if the
+ * file cannot be read. */
 static int scan(struct load *load, FILE *file)
 {
-	char text[LINE_MAX_BYTES + 2]; /* room for one character more, so that a line that is too
-					* long is noticed */
+	/* The buffer has space for one character more than the longest line, so that a longer line
+	 * is noticed. */
+	char text[LINE_MAX_BYTES + 2];
 	int rc = 0;
 
 	while (rc == 0) {
@@ -212,7 +229,8 @@ static int fail_driver(const struct load *load, uint32_t line, const char *name)
 		    known);
 }
 
-/* Checks what concerns several keys or the driver. */
+/* Checks the conditions that concern several keys or the driver. Returns 0, or -EINVAL after an
+ * error. */
 static int check_together(const struct load *load, const struct weir_profile *profile)
 {
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
@@ -223,7 +241,7 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 		return fail_driver(load,
 				   load->lines[profile_key_find("engine", "driver") - profile_keys],
 				   profile->driver);
-	/* This is also done without options, because a driver may require some. */
+	/* The options are checked even if they are empty, because a driver can require some. */
 	if (ops->options_check && ops->options_check(profile->driver_options) != 0)
 		return fail(load, load->lines[key - profile_keys],
 			    "[engine] driver_options: '%.64s' are not valid for driver %s: %s",
@@ -232,8 +250,10 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 	return key ? fail_value(load, load->lines[key - profile_keys], key, why) : 0;
 }
 
-static int parse_values(const struct load *load, struct rte_cfgfile *cfg,
-			struct weir_profile *profile)
+/* Reads the value of each key that the scan found into the profile, and checks the profile. Returns
+ * 0, or -EINVAL after an error. */
+static int take_values(const struct load *load, struct rte_cfgfile *cfg,
+		       struct weir_profile *profile)
 {
 	const struct profile_key *key;
 	char why[192];
@@ -284,7 +304,8 @@ static int load_file(struct load *load, FILE *file, struct weir_profile *profile
 int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
 {
 	struct load load = {.path = path, .err = err, .err_bytes = err_bytes};
-	/* Without O_NONBLOCK, open() of a FIFO without a writer would block for ever. */
+	/* O_NONBLOCK is set because otherwise open() of a FIFO without a writer would block for
+	 * ever. */
 	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
@@ -316,7 +337,8 @@ void weir_profile_defaults(struct weir_profile *profile)
 	char why[192];
 
 	memset(profile, 0, sizeof(*profile));
-	/* Each default is in the range of its key. A unit test checks this. */
+	/* No error is possible, because each default is in the range of its key. A unit test checks
+	 * this. */
 	for (uint32_t i = 0; i < profile_nkeys; i++)
 		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why,
 				      sizeof(why));

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks for keys that exclude each other, and for values that the driver does not support. */
+/* Checks a profile for keys that exclude each other, and for values that the driver does not
+ * support. Each function returns the key to change, after it has written the reason to 'why'. It
+ * returns NULL if there is no conflict. */
 #include <stdio.h>
 
 #include "exposure.h"
 #include "profile_keys.h"
 
+/* Checks that there are enough receives: one per connection if receives are shared, otherwise
+ * enough for one connection. */
 static const struct profile_key *few_receives(const struct weir_profile *profile, char *why,
 					      size_t why_bytes)
 {
@@ -29,7 +33,8 @@ static const struct profile_key *few_receives(const struct weir_profile *profile
 }
 
 /*
- * Checks the limits of the driver. A member of 'attr' is 0 if only an open device knows its value.
+ * Checks the profile against the limits of the driver. A member of 'attr' is 0 if its value is
+ * known only for an open device.
  */
 static const struct profile_key *over_driver(const struct weir_profile *profile,
 					     const struct fabric_dev_attr *attr, const char *driver,
@@ -54,7 +59,7 @@ static const struct profile_key *over_driver(const struct weir_profile *profile,
 	return NULL;
 }
 
-/* Returns a key whose value needs code that is not in this build. */
+/* Checks for a key whose value needs code that is not in this build. */
 static const struct profile_key *profile_not_built(const struct weir_profile *profile, char *why,
 						   size_t why_bytes)
 {
@@ -91,7 +96,9 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 		return key;
 	if (ops->attr_max) {
 		attr = *ops->attr_max;
-		policy = exposure_policy(profile, &attr); /* the same for each of its devices */
+		/* All devices of a driver with attr_max are of one kind, so that the policy is
+		 * known without a device. */
+		policy = exposure_policy(profile, &attr);
 	}
 	if (profile->protection == WEIR_PROTECTION_CONNECTION && policy == WEIR_EXPOSURE_POOL &&
 	    profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of a profile's keys. profile_values.c reads and prints what they hold. */
+/* The table of a profile's keys. profile_values.c parses and describes the values of the keys. */
 #include "profile_keys.h"
 
 #include <string.h>

@@ -14,7 +14,7 @@
 
 #include "compiler.h"
 
-/* Appends to 'text', and truncates the result to 'bytes'. */
+/* Appends to 'text', which has 'bytes' bytes, and truncates what does not fit. */
 static printf_like(3, 4) void append(char *text, size_t bytes, const char *format, ...)
 {
 	size_t used = strlen(text);
@@ -25,6 +25,7 @@ static printf_like(3, 4) void append(char *text, size_t bytes, const char *forma
 	va_end(args);
 }
 
+/* Appends a number of bytes with the largest suffix that divides it. */
 static void append_bytes(char *text, size_t bytes, uint64_t value)
 {
 	if (value >= GIB && value % GIB == 0)
@@ -91,6 +92,8 @@ static void field_set(const struct profile_key *key, struct weir_profile *profil
 		memcpy(field, &narrow, sizeof(narrow));
 }
 
+/* Returns whether 'value' is in the range of the key and a multiple of its step. If the result is
+ * false, 'why' contains the reason. */
 static bool number_check(const struct profile_key *key, uint64_t value, char *why, size_t why_bytes)
 {
 	if (value < key->min || value > key->max) {
@@ -105,7 +108,9 @@ static bool number_check(const struct profile_key *key, uint64_t value, char *wh
 	return true;
 }
 
-/* Parses digits and, for sizes, a suffix. Signs, blanks, fractions and other bases are refused. */
+/* Parses a number of decimal digits and, for sizes, a suffix. Signs, blanks, fractions and other
+ * bases are refused. Returns true and sets *value. Returns false if the text is not such a number
+ * or the number is too large. In this case 'why' contains the reason. */
 static bool number_parse(const struct profile_key *key, const char *text, uint64_t *value,
 			 char *why, size_t why_bytes)
 {

@@ -5,24 +5,24 @@
 /*
  * Quotas: how much of a pool one connection and one peer may hold.
  *
- * A peer that does not accept its replies, or does not let its calls be pulled, holds the buffers
- * of those. So that it cannot hold all of a pool, a connection takes from a pool only while it and
- * its peer hold little compared with what is free (dynamic thresholds, Choudhury and Hahne 1998).
- * After a request has taken what it needs,
+ * A peer can hold buffers for a long time: it need not accept its replies, or let its calls be
+ * pulled. So that such a peer cannot hold all of a pool, a connection takes from a pool only while
+ * the connection and its peer hold little compared with the units that are free (dynamic
+ * thresholds, Choudhury and Hahne 1998). After a request has taken the units that it needs,
  *
  * - its peer holds at most as much as is free, and
  * - its connection holds at most twice what its peer could still take.
  *
- * So one peer holds at most half of a pool, and one connection two fifths. If n other peers want as
- * much as possible, they have half of what they would have without the peer that stalls. The engine
- * need not know which peers are active and which ones stall.
+ * Thus one peer holds at most half of a pool, and one connection two fifths. If n other peers want
+ * as much as possible, they have half of what they would have without a peer that stalls. The
+ * engine need not know which peers are active and which ones stall.
  *
- * A peer that holds nothing may take more, so that large requests are possible, too: always one
+ * A peer that holds nothing is allowed more, so that large requests are possible, too: always one
  * unit, and several if half as many remain for others. If nobody holds anything, a request needs
- * only that there is enough. The caller checks this.
+ * only that the pool has enough units. The caller checks this case.
  *
- * A request that may not take anything waits, and so do later requests of its connection. Requests
- * of others overtake it.
+ * A request that is not allowed to take its units waits, and so do later requests of its
+ * connection. Requests of other connections overtake it.
  */
 
 #include <stdbool.h>
@@ -30,16 +30,20 @@
 
 /* The resources that are counted for each connection of a responder and for each peer. */
 enum engine_quota {
-	ENGINE_QUOTA_BULK,    /* buffers of bulk_pool */
-	ENGINE_QUOTA_PULLED,  /* bytes of pull_bytes */
-	ENGINE_QUOTA_WAITERS, /* waiters, limited by waiting_requests */
+	ENGINE_QUOTA_BULK, /* buffers of the engine's bulk_pool */
+	/* bytes in Read chunks that are being pulled, limited by the profile's pull_bytes */
+	ENGINE_QUOTA_PULLED,
+	ENGINE_QUOTA_WAITERS, /* waiters for buffers, limited by the profile's waiting_requests */
 	/* Replies that are queued or posted. Each one holds a request and a send buffer or a bulk
 	 * buffer. */
 	ENGINE_QUOTA_REPLIES,
-	ENGINE_QUOTA_REPLAYS, /* replay_entries whose calls are in progress */
+	/* entries of the duplicate request cache whose calls are in progress, limited by the
+	 * profile's replay_entries */
+	ENGINE_QUOTA_REPLAYS,
 	ENGINE_QUOTAS
 };
 
+/* How many units of each resource are held. */
 struct engine_quota_use {
 	uint64_t n[ENGINE_QUOTAS];
 };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Registers memory with an engine's device, and keeps the list of the application's regions. */
 #include "regions.h"
 
 #include <errno.h>
@@ -12,10 +13,15 @@
 #include "log.h"
 
 /*
- * Returns whether peers may get the descriptor of the memory's file. Peers get all of the file, and
- * can keep it. So the region must be the whole file, the file must not grow, and peers must be able
- * to map it for writing. st_blksize is not the page size: on tmpfs it may be the size of a
- * transparent hugepage.
+ * Returns whether peers may get the descriptor of the file from which a region is mapped. Peers
+ * then have access to all of the file, and can keep it. Therefore
+ *
+ * - the region must be the whole file,
+ * - the file must be sealed so that it cannot grow, and
+ * - peers must be able to map the file for writing.
+ *
+ * The file may be longer than the region by less than a page. st_blksize cannot be used as the size
+ * of a page, because on tmpfs it can be the size of a transparent hugepage.
  */
 static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 {
@@ -28,6 +34,8 @@ static bool may_be_passed(int fd, uint64_t fd_offset, size_t len)
 	       !(seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE));
 }
 
+/* Registers memory: the function 'reg' of the engine's registrar. If the driver cannot expose the
+ * memory to peers, it is registered for local use only, after a log line. */
 static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd, uint64_t fd_offset,
 			 struct mem_keys *keys)
 {
@@ -46,8 +54,9 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 					      fd_offset, &mr);
 		may_bind = rc == 0 && engine->uses_windows;
 	}
-	/* Memory that cannot be shared with another process can still be a local source or
-	 * destination. Pools fail instead. */
+	/*
+	 * Memory that cannot be shared with another process can still be a local source or target.
+	 */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
 		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "

@@ -2,8 +2,7 @@
 #ifndef REGIONS_H
 #define REGIONS_H
 
-/* Memory that an engine's device may access: how it is registered, and the regions of the
- * application. */
+/* The registration of memory with an engine's device, and the regions of the application. */
 
 struct weir_engine;
 

@@ -8,25 +8,26 @@
  *
  * - The transport header does not fit before the message.
  * - The device cannot gather the message, so that all of it is copied.
- * - It is an error message, and there was no buffer to encode it.
+ * - The message is an error message, and there was no buffer in which it could be encoded.
  *
- * The buffer is taken from the send pool. If the pool is empty, each of its buffers may belong to a
- * message that waits for one more, so that none would be returned. For this case there is a reserve
- * of one buffer. Connections get it round-robin, and waiters for a first buffer are served after
- * them. A message takes the reserve buffer only when it needs nothing else that another message
- * could hold. The buffer thus returns with the completion of the Send or at the end of the
- * connection.
+ * The further buffer is taken from the send pool. If the pool is empty, it is possible that each of
+ * its buffers belongs to a message that waits for a further buffer, so that no buffer would ever be
+ * returned. For this case there is a reserve of one buffer. Connections get the reserve buffer
+ * round-robin. Waiters for the first buffer of a message are served after these connections. A
+ * message takes the reserve buffer only when it needs nothing else that another message could hold.
+ * The reserve buffer thus returns with the completion of the Send or at the end of the connection.
  *
  * A continued reply consists of several messages and needs more than one buffer: one for their
  * headers, one for the header of the first message if that has long lists, and one for each message
- * that the device cannot gather. It takes all of them at once or none. If messages are continued,
- * the reserve is large enough for one such reply.
+ * that the device cannot gather. A continued reply takes all of its buffers at once or none. If
+ * messages are continued, the reserve is large enough for one such reply.
  */
 
 #include "engine.h"
 
 #define ENGINE_RESERVE_BUFS 1u
 
+/* Returns how many buffers the engine's reserve has. */
 static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 {
 	const struct weir_profile *p = &engine->profile;
@@ -36,7 +37,8 @@ static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
 	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
 }
 
-/* Returns a buffer of the send pool or of the reserve. NULL: 'waiter' has to wait, by
+/* Takes a buffer of the send pool or of the reserve, and returns it. Returns NULL if there is none,
+ * or if other waiters have their turn before 'waiter'. The caller then queues 'waiter', by
  * engine_wait_unbounded(), in a wait queue with 'is_reserve'. */
 static inline struct mem_buf *engine_reserve_get(struct weir_engine *engine,
 						 const struct engine_waiter *waiter)

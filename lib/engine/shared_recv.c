@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The receives that the connections of an engine share. shared_recv.h describes them. */
 #include "shared_recv.h"
 
 #include <errno.h>
@@ -10,8 +11,8 @@
 
 #define POST_BURST 32u
 
-/* Posts free buffers that the driver could not post again by srq_post_again(). Returns how many the
- * device accepted. */
+/* Posts free buffers by srq_post_recv(), up to POST_BURST of them: those that srq_post_again() did
+ * not post. Returns how many buffers the device accepted. */
 static out_of_line uint32_t post_anew(const struct engine_srq *srq)
 {
 	uint32_t n = srq->nfree < POST_BURST ? srq->nfree : POST_BURST;
@@ -38,12 +39,14 @@ void engine_srq_post(struct engine_srq *srq)
 		if (n == 0)
 			n = post_anew(srq);
 		if (n == 0)
-			return; /* the device accepts none at present; the next flush posts them */
+			/* the device accepts none at present; the next tick or a later call posts
+			 * them */
+			return;
 		srq->nfree -= n;
 	}
 }
 
-/* Handles a receive that a connection had taken before it ended. */
+/* Takes back a receive that a message of a connection had taken before the connection ended. */
 static void on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	engine_srq_put((struct engine_srq *)ep, (struct mem_buf *)(uintptr_t)wc->wr_id);
@@ -72,6 +75,7 @@ static void on_reap(struct engine_endpoint *ep)
 	(void)ep;
 }
 
+/* Takes all buffers of recv_pool for the SRQ. Returns 0, or -ENOMEM or -ENOBUFS. */
 static int take_buffers(struct engine_srq *srq, struct weir_engine *engine)
 {
 	srq->free = mem_zalloc(srq->nbufs * sizeof(srq->free[0]));
@@ -97,9 +101,9 @@ bool engine_srq_is_wanted(const struct weir_engine *engine)
 
 	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
 		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
-	/* RDMA devices, which are those that can revoke access, do not share receives by 'auto'. No
-	 * test on such a device has yet proved that all receives that a queue pair had taken are
-	 * returned when it ends. */
+	/* With 'shared_receives = auto', RDMA devices, which are those that can revoke access, do
+	 * not share receives. No test on an RDMA device has yet proved that all receives that a
+	 * queue pair had taken are returned when the queue pair ends. */
 	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
 	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;
 }
@@ -128,7 +132,9 @@ int engine_srq_create(struct weir_engine *engine)
 					   .on_tick = on_tick,
 					   .on_flush = on_flush,
 					   .on_reap = on_reap,
-					   .engine = engine}; /* in no list of endpoints */
+					   /* engine_add() is not called, so that this endpoint is
+					    * in no list of endpoints */
+					   .engine = engine};
 	srq->nbufs = profile->recv_buffers;
 	srq->slack = engine_srq_slack(srq->nbufs);
 	srq->few = srq->slack / 2;

@@ -3,50 +3,59 @@
 #define ENGINE_SHARED_RECV_H
 
 /*
- * If the profile enables shared_receives, all connections of an engine share one SRQ. The SRQ uses
- * all of the recv_buffers. Each buffer is in one of these states:
+ * The shared receive queue (SRQ) of an engine, from which all of its connections take their
+ * receives. It exists if engine_srq_is_wanted() returns true. The SRQ has all of the profile's
+ * recv_buffers. Each buffer is in one of these states:
  *
  * - posted,
- * - free, to be posted together with others,
+ * - free, until it is posted together with others,
  * - held by a connection, from the arrival of its message until the connection returns it.
  *
- * Each connection has a list of the buffers that it holds, so that its end need not search those of
- * others. A buffer that is still held after the end of its connection is in no list.
- * lib/proto/credit_share.h divides the SRQ, and thus credits, among connections.
+ * Each connection has a list of the buffers that it holds, so that the end of the connection need
+ * not search the buffers of others. A buffer that a request still holds after the end of its
+ * connection is in no list. lib/proto/credit_share.h divides the SRQ, and thus credits, among
+ * connections.
  */
 
 #include "credit_share.h"
 #include "engine.h"
 
 struct engine_srq {
-	/* Gets the completions of receives whose connection ended first. */
+	/* This endpoint gets the completions of receives whose connection has ended before. */
 	struct engine_endpoint ep;
 	struct fabric_srq *fabric;
 	struct credit_pool credits;
 	uint32_t nbufs;
 	uint32_t nfree;
-	uint32_t slack; /* up to this many free buffers may wait for more */
-	/* If more buffers are free, they are posted at the end of a poll. If they were posted
-	 * during the poll, they would not be in the order in which they were taken. */
+	uint32_t slack; /* engine_srq_top_up() posts only if more buffers than this are free */
+	/* If more buffers than this are free, all are posted at the end of the poll. If they were
+	 * posted during the poll, they would not be in the order in which messages took them. */
 	uint32_t few;
-	/* The buffer that the device is delivering, until its message was processed. NULL: none. */
+	/* The buffer whose message the device is delivering, until the message was processed. NULL:
+	 * none. */
 	struct mem_buf *delivering;
-	uint64_t *free;	       /* the free buffers, as wr_id of the device */
-	struct mem_buf **bufs; /* all buffers, for the creation and the end of the SRQ */
+	/* the free buffers: their addresses, which are also the wr_id of their receives */
+	uint64_t *free;
+	struct mem_buf **bufs; /* all buffers of the SRQ, for its creation and its end */
 };
 
 LIST_HEAD(engine_srq_list, mem_buf);
 
-/* Returns whether receives are shared, by the profile and the engine's device. */
+/* Returns whether the connections of the engine share receives. The profile's shared_receives and
+ * the attributes of the device determine this. */
 bool engine_srq_is_wanted(const struct weir_engine *engine);
+/* Creates engine->srq, with all buffers of recv_pool, and posts them. Returns 0, or -errno:
+ * -EOPNOTSUPP, after a log line, if the device's SRQ is too short. If it fails,
+ * weir_engine_destroy() frees the parts that were created. */
 int engine_srq_create(struct weir_engine *engine);
 /* Destroys the SRQ, after the end of the last connection. */
 void engine_srq_destroy(struct weir_engine *engine);
-/* Posts all free buffers. */
+/* Posts all free buffers, as far as the device accepts them. */
 void engine_srq_post(struct engine_srq *srq);
 
 /*
- * Posts free buffers if there are many. It is called before a message is sent that grants credits.
+ * Posts the free buffers if there are more than 'slack'. It is called before a message is sent that
+ * grants credits.
  */
 static inline void engine_srq_top_up(struct engine_srq *srq)
 {
@@ -54,7 +63,8 @@ static inline void engine_srq_top_up(struct engine_srq *srq)
 		engine_srq_post(srq);
 }
 
-/* Returns a receive whose message was processed. It is in no list. */
+/* Gives a receive back to the SRQ after its message was processed. The receive must be in no
+ * connection's list. */
 static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)
 {
 	srq->free[srq->nfree++] = (uintptr_t)buf;
@@ -62,7 +72,8 @@ static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)
 		engine_want_flush(&srq->ep);
 }
 
-/* Returns a receive whose message was processed. It is in the list of a connection. */
+/* Gives a receive back to the SRQ after its message was processed, and removes it from the list of
+ * its connection. */
 static inline void engine_srq_return(struct engine_srq *srq, struct mem_buf *buf)
 {
 	LIST_REMOVE(buf, held);
@@ -70,7 +81,8 @@ static inline void engine_srq_return(struct engine_srq *srq, struct mem_buf *buf
 	engine_srq_put(srq, buf);
 }
 
-/* Removes a receive from the list of its connection, which ends while the message is still held. */
+/* Removes a receive from the list of its connection, which ends while a request still holds the
+ * message, and marks the receive as left behind. */
 static inline void engine_srq_leave_behind(struct mem_buf *buf)
 {
 	LIST_REMOVE(buf, held);
@@ -78,11 +90,14 @@ static inline void engine_srq_leave_behind(struct mem_buf *buf)
 	buf->held.le_next = buf;
 }
 
+/* Returns whether engine_srq_leave_behind() was called for the receive, which was not given back
+ * since. */
 static inline bool engine_srq_is_left_behind(const struct mem_buf *buf)
 {
 	return buf->held.le_next == buf;
 }
 
+/* Returns whether the receive is in the list of a connection or left behind. */
 static inline bool engine_srq_is_held(const struct mem_buf *buf)
 {
 	return buf->held.le_prev || engine_srq_is_left_behind(buf);

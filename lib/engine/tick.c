@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Deadlines are checked once per tick. If there are thousands of connections, most of them wait for
- * nothing. To check each of them would read memory that is not in the caches any more, and would
- * take about a millisecond in each millisecond.
+ * Checks the deadlines of endpoints, once per tick of a millisecond. If there are thousands of
+ * connections, most of them wait for nothing. A check of each connection would read memory that is
+ * not in the caches any more, and would take about a millisecond in each tick.
  *
- * So endpoints that said that they have no deadline are idle. Each tick checks a few of them,
- * round-robin, until something happens to them. Something may happen to thousands of endpoints in
- * each tick, so a tick checks only a limited number of the active ones as well. If more are active,
- * a deadline may be late by as many ticks as it takes to check all of them.
+ * Therefore an endpoint whose on_tick returns that it has no deadline becomes idle. It becomes
+ * active again when engine_want_ticks() is called for it. Each tick checks a few of the idle
+ * endpoints, round-robin. Thousands of endpoints can be active at the same time, so that a tick
+ * checks only a limited number of the active ones, too. If more endpoints are active, a deadline
+ * can be noticed late, by as many ticks as it takes to check all active endpoints.
  */
 #include "engine.h"
 #include "shared_recv.h"
 #include "wait_queue.h"
 
-#define IDLE_FEW     16u
+/* How many idle, active and late endpoints a tick checks at most. */
+#define QUIET_FEW    16u
 #define TICKING_MOST 128u
 #define LATE_FEW     16u
 
@@ -24,7 +26,8 @@ void engine_tick_begin(struct engine_endpoint *ep)
 	ep->blockers.is_idle = false;
 }
 
-/* Checks a few idle endpoints. Those that become idle in this tick are after 'last' in the list. */
+/* Checks a few idle endpoints. Endpoints that become idle in this tick are after 'last' in the
+ * list, and are not checked. */
 static void tick_idle(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
@@ -42,8 +45,8 @@ static void tick_idle(struct weir_engine *engine)
 	}
 }
 
-/* Checks active endpoints. Endpoints that request ticks during this tick are checked from the next
- * tick on: otherwise two of them could keep requesting each other's ticks for ever. */
+/* Checks active endpoints. An endpoint that becomes active during this tick is checked from the
+ * next tick on. Otherwise two endpoints could activate each other for ever within one tick. */
 static void tick_ticking(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->ticking, engine_endpoints);
@@ -59,8 +62,9 @@ static void tick_ticking(struct weir_engine *engine)
 	}
 }
 
-/* Lets a few endpoints that could not end yet try again. A peer can cause as many of them as there
- * can be endpoints, so not all are tried, and not in each poll. */
+/* Moves a few endpoints that could not be freed before to the list 'to_reap', so that this poll
+ * calls their on_reap again. A peer can cause as many such endpoints as there can be endpoints.
+ * Therefore a tick does not try all of them. */
 static void tick_late(struct weir_engine *engine)
 {
 	struct engine_endpoint *ep;
@@ -79,7 +83,8 @@ void engine_tick(struct weir_engine *engine)
 	tick_late(engine);
 	engine_wait_tick(engine);
 	if (engine->srq)
-		engine_srq_post(engine->srq); /* what the device did not accept before */
+		/* the buffers that the device did not accept before */
+		engine_srq_post(engine->srq);
 	tick_idle(engine);
 	tick_ticking(engine);
 }

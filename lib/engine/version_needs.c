@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The needs of the protocol versions. version_needs.h describes them. */
 #include "version_needs.h"
 
 #include "engine.h"

@@ -4,9 +4,9 @@
 
 /*
  * The needs of the protocol versions that a profile allows: parts of the extension, the length of
- * messages, and buffers for control messages. The engine sizes its pools by these values, so no
- * other file of it asks for the version. Connections have a table of operations for that:
- * conn/protocol.h.
+ * messages, and buffers for control messages. The engine sizes its pools by these values, so that
+ * no other file of the engine depends on the version. Connections have a table of operations per
+ * version: conn/protocol.h.
  */
 
 #include <weir/profile.h>
@@ -15,15 +15,20 @@
 #include <stdint.h>
 
 struct version_needs {
-	uint32_t extension; /* the parts of the extension that the versions can use: a mask */
-	uint32_t msg_bytes; /* the minimum length of messages; 0: the profile's inline_bytes */
-	uint32_t controls;  /* buffers for control messages per connection */
+	/* mask of the parts of version 2's extension that the versions can use */
+	uint32_t extension;
+	/* the minimum of engine->msg_bytes in bytes; 0: the profile's inline_bytes are enough */
+	uint32_t msg_bytes;
+	/* number of buffers per connection for messages that belong to no call */
+	uint32_t controls;
 };
 
-/* Returns the needs of all versions that the profile allows. */
+/* Returns the needs of the versions that the profile allows. If it allows several, these are the
+ * largest needs. */
 const struct version_needs *version_needs(const struct weir_profile *profile);
 
-/* Returns whether the profile uses a part of the extension. */
+/* Returns whether the profile enables this part of version 2's extension, and allows a version that
+ * has it. */
 static inline bool version_extends(const struct weir_profile *profile, enum weir_extension part)
 {
 	return (profile->extension & version_needs(profile)->extension & part) != 0;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Waiters for buffers, and the order in which they are served. wait_queue.h describes the rules. */
 #include "wait_queue.h"
 
 #include "peer.h"
 #include "seeded_bugs.h"
 
-/* How many waiters may be called in vain in a poll, and in one of many polls. */
+/* The number of waiters that a poll can call in vain, that is, that have to wait again but block
+ * nobody: in most polls, and in each poll with 'many' (engine_wake()). */
 #define WAKE_VAIN_FEW  1u
 #define WAKE_VAIN_MOST 8u
 
-#define BLOCK_TICKS 32u /* ticks for which waiters may block others without a pause */
-#define REST_TICKS  3u	/* ticks without blocking for each tick with it */
+#define BLOCK_TICKS 32u /* number of ticks for which waiters can block others without a pause */
+#define REST_TICKS  3u	/* number of ticks without blocking that one with blocking costs */
 
+/* Sets engine->nblocking from the other members. */
 static void count_blocking(struct weir_engine *engine)
 {
 	engine->nblocking = engine->blockers_rest ? 0 : engine->nblockers;
@@ -32,12 +35,15 @@ void engine_wait_tick(struct weir_engine *engine)
 	count_blocking(engine);
 }
 
+/* Returns the engine's list of wait queues that 'queue' belongs to. */
 static inline struct engine_wait_queues *queues_of(struct weir_engine *engine,
 						   const struct engine_wait_queue *queue)
 {
 	return queue->is_reserve ? &engine->reserve_queues : &engine->wait_queues;
 }
 
+/* Queues a waiter in its wait queue, and queues the wait queue if it was empty: both at the
+ * beginning if 'first' is true, otherwise both at the end. */
 static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, bool first)
 {
 	struct engine_wait_queue *queue = waiter->wait_queue;
@@ -67,7 +73,8 @@ static void queue_add(struct weir_engine *engine, struct engine_waiter *waiter, 
 }
 
 /* Calls the first waiter of a wait queue, and moves the wait queue to the end of the round-robin
- * order. Returns whether the waiter waits again. If it does not, it may have been freed. */
+ * order. Returns whether the waiter wants to wait again. If it does not, it is possible that the
+ * waiter was freed. */
 static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *queue)
 {
 	struct engine_wait_queues *queues = queues_of(engine, queue);
@@ -86,8 +93,8 @@ static bool wake_first(struct weir_engine *engine, struct engine_wait_queue *que
 	return engine->waits_again;
 }
 
-/* Queues a waiter again that found too little. It stays the first of its wait queue, and the wait
- * queue stays the first in the round-robin order. */
+/* Queues a waiter again that blocks others and found too few buffers. The waiter stays the first of
+ * its wait queue, and the wait queue stays the first in the round-robin order. */
 static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	struct engine_wait_queue *queue = waiter->wait_queue;
@@ -99,22 +106,22 @@ static void keep_turn(struct weir_engine *engine, struct engine_waiter *waiter)
 	queue_add(engine, waiter, true);
 }
 
-/* Queues a waiter again that waits for its own connection or peer. The wait queue moves to the end
- * of the round-robin order, and this poll calls no other waiter of it. So the cost of such waiters
- * does not grow with their number. */
+/* Queues a waiter again that blocks nobody, at the end of its wait queue. The wait queue moves to
+ * the end of the round-robin order, and this poll calls no other waiter of this wait queue.
+ * Therefore the cost of such waiters does not grow with their number. */
 static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 {
 	waiter->wait_queue->failed_poll = engine->stats.polls;
 	queue_add(engine, waiter, false);
 }
 
-/* Calls the first waiter of each wait queue, round-robin, until one finds too little. That one is
- * the first in the next poll, so that a waiter that needs much is served, too. Waiters that wait
- * for their own peer may wait long, and there may be many of them. So a poll passes only a few of
- * them by, and the next poll continues after these. */
+/* Calls the first waiter of each wait queue, round-robin, until a waiter that blocks others finds
+ * too few buffers. That waiter is the first in the next poll, so that a waiter that needs much is
+ * served, too. Waiters that block nobody can wait for long, and there can be many of them.
+ * Therefore a poll calls only a few of these in vain, and the next poll continues after them. */
 void engine_wake(struct weir_engine *engine, bool many)
 {
-	/* the first wait queue that was passed by since a waiter was served */
+	/* the first wait queue that was passed by since a waiter was served; NULL: none */
 	const struct engine_wait_queue *passed = NULL;
 	uint32_t vain = many ? WAKE_VAIN_MOST : WAKE_VAIN_FEW;
 
@@ -135,10 +142,12 @@ void engine_wake(struct weir_engine *engine, bool many)
 			passed = NULL;
 			continue;
 		}
+		/* A waiter that has moved to the wait queue for a reserve buffer might hold buffers
+		 * itself. Therefore such a call is not counted as made in vain. */
 		if (waiter->is_own || engine->blockers_rest || waiter->wait_queue->is_reserve) {
 			passed = passed ? passed : waiter->wait_queue;
 			vain -= !waiter->wait_queue
-					 ->is_reserve; /* such a waiter may hold buffers itself */
+					 ->is_reserve; /* not in vain if for the reserve */
 			pass_by(engine, waiter);
 			continue;
 		}
@@ -147,8 +156,9 @@ void engine_wake(struct weir_engine *engine, bool many)
 	}
 }
 
-/* Calls the waiters for a reserve buffer, before others can take it. A waiter that got one and
- * wants another is queued as the last. */
+/* Calls the waiters for a reserve buffer, round-robin, before others can take a buffer. It ends
+ * when each wait queue had its turn, or when a waiter gets no buffer, which then keeps its
+ * position. A waiter that got a buffer and waits for another one is queued as the last. */
 void engine_wake_reserve(struct weir_engine *engine)
 {
 	const struct engine_wait_queue *queue,

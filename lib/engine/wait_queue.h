@@ -7,26 +7,29 @@
  * round-robin.
  *
  * A waiter that waits for something that its own connection or peer holds delays nobody else. Any
- * other waiter blocks: later waiters wait, too, even if there are buffers for them. Otherwise a
- * request that needs several buffers would never find as many, because small requests take each
- * buffer that is returned.
+ * other waiter blocks others: waiters that come later wait, too, even if there are buffers for
+ * them. If they did not wait, a request that needs several buffers would never find as many,
+ * because small requests would take each buffer that is returned.
  *
- * But peers determine when buffers are returned: one peer may hold some, while another needs more
- * than are left. So waiters block only for a limited part of the time. They have a number of ticks
- * for this. Each tick that is used is regained after three ticks. When all are used, nobody blocks
- * until all are regained.
+ * But peers determine when buffers are returned. For example, one peer can hold buffers, while
+ * another peer needs more than are left. Therefore waiters block others only for a limited part of
+ * the time. They have an allowance of 32 ticks with blocking. Each tick with blocking uses one of
+ * these, and three ticks without blocking restore it. When the allowance is used up, nobody blocks
+ * until all of it is restored.
  */
 
 #include "engine.h"
 
-/* Calls the first waiter of each wait queue, round-robin, until one that blocks finds too little.
- * If 'many' is true, this poll may call more of the waiters that do not block in vain. */
+/* Calls the first waiter of each wait queue, round-robin, until a waiter that blocks others finds
+ * too few buffers. If 'many' is true, this poll calls more of those waiters that do not block
+ * others and that wait in vain. */
 void engine_wake(struct weir_engine *engine, bool many);
 
-/* Calls the waiters for a reserve buffer (reserve.h), before others can take it. */
+/* Calls the waiters for a reserve buffer (reserve.h), before others can take the buffer. There must
+ * be such a waiter. */
 void engine_wake_reserve(struct weir_engine *engine);
 
-/* Determines, once per tick, whether waiters block. */
+/* Determines whether waiters block others in the next tick. It is called once per tick. */
 void engine_wait_tick(struct weir_engine *engine);
 
 #endif
