@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Processes requests for connections on the engine that will have the connection. A connection
- * needs room: the profile limits the number of connections, and a connection takes receives and
- * descriptors.
+ * Decides whether a request for a connection (a newcomer) is accepted, waits or is refused. This
+ * code runs on the engine that will have the connection. A connection needs room: the profile
+ * limits the number of connections, and each connection takes receives and descriptors.
  *
  * A peer that uses all of the room must not keep other peers out. If there is no room, the peer of
  * the newcomer is compared with the peer that holds the most connections. If the newcomer's peer
  * holds at least two connections fewer, the connection of the other peer that was idle for the
- * longest time ends, and the newcomer waits until that connection is freed. (If one fewer were
- * enough, two peers would take the last connection from each other for ever.)
+ * longest time ends, and the newcomer waits until that connection is freed. If a difference of one
+ * were enough, two peers would take the last connection from each other for ever.
  *
  * Many peers that hold one connection each must not keep others out either: one user can have many
  * UIDs, and one host many addresses. Therefore, a newcomer whose peer holds no connection replaces
@@ -25,31 +25,36 @@
 #include "alloc.h"
 #include "limit.h"
 
-/* Over shm, a connection whose peer is writing to this side's memory takes two seconds to end. */
-#define ARRIVAL_WAIT_NS 5000000000u
-/* A peer does not lose its only connection because of a shorter pause between two calls.
- * doc/limits.rst names this time. */
+/* The time for which a newcomer waits for room. Over shm, a connection whose peer is writing to
+ * this side's memory takes two seconds to end. */
+#define PLACE_WAIT_NS 5000000000u
+/* The time in ns without a call after which a connection can be replaced by a newcomer whose peer
+ * holds none. A peer thus does not lose its only connection because of a shorter pause between two
+ * calls. doc/limits.rst names this time. */
 #define IDLE_MIN_NS 10000000000u
-/* The maximum number of connections that a search for an idle one visits. The search moves busy
- * connections to the end of their lists. */
+/* The maximum number of connections that a search for an idle connection visits. The search moves
+ * connections that are not idle to the end of their lists. */
 #define LOOKS_MAX 16u
 
 /* A newcomer that waits for room. The number of waiting newcomers is limited and divided among
  * peers: a newcomer whose peer holds fewer displaces a newcomer of another peer. */
 struct arrival {
 	struct engine_endpoint ep;
-	/* member of the engine's arrivals; the peer is the account's address */
+	/* member of the engine's 'arrivals'; the address of 'account' identifies the peer there */
 	struct backlog_entry waiting;
 	struct responder_handover handover;
 	struct engine_peer *account;
+	/* the time at which the newcomer is refused if there is still no room */
 	uint64_t deadline_ns;
-	uint32_t nfreed; /* nfreed of the engine at the latest attempt */
-	int why;	 /* the error of the first attempt */
-	bool is_over;	 /* accepted or refused */
+	uint32_t nfreed; /* nfreed of the engine at the latest attempt to accept */
+	int why;	 /* the error of the first attempt to accept */
+	bool is_over;	 /* the newcomer was accepted or refused, and only has to be freed */
 };
 
-/* Returns whether the end of another connection would help. */
-static bool lacks_room(int rc)
+/*
+ * Returns whether 'rc' is an error of try_accept() that the end of another connection can remove.
+ */
+static bool is_place_wanting(int rc)
 {
 	return rc == -EBUSY || rc == -ENOBUFS || rc == -EMFILE;
 }
@@ -91,10 +96,10 @@ static void refuse_for(struct weir_engine *engine, const struct responder_handov
 
 /*
  * Accepts the request for a connection. Returns 0 if the request needs no further processing.
- * Otherwise, nothing was done, and the result is:
+ * Otherwise, nothing was done, and the result is one of these errors:
  * - -EBUSY or -ENOBUFS if there is no room
  * - -EDQUOT if calls of the peer's earlier connections hold too much
- * - -ENOMEM
+ * - -ENOMEM if there is no memory
  * - any other error of conn_create()
  */
 static int try_accept(struct weir_engine *engine, const struct responder_handover *handover,
@@ -131,13 +136,16 @@ static struct weir_conn *conn_of(struct engine_peer_member *member)
 	return (struct weir_conn *)((uintptr_t)member - offsetof(struct weir_conn, member));
 }
 
-/* Returns whether a connection is idle. A message that arrived since the latest tick counts,
- * too. */
+/* Returns whether a connection is idle: it has no request, and no message has arrived since its
+ * latest tick. */
 static bool conn_was_idle(struct weir_conn *conn)
 {
 	return !conn->got_message && conn->role->is_idle(conn);
 }
 
+/* Returns the connection of a peer that was idle for the longest time. If the search finds no idle
+ * connection within LOOKS_MAX connections, returns the connection that was active least
+ * recently. */
 static struct weir_conn *longest_idle(struct weir_engine *engine, struct engine_peer *peer)
 {
 	for (uint32_t i = 0; i < LOOKS_MAX; i++) {
@@ -166,8 +174,8 @@ static struct weir_conn *long_idle_of_any(struct weir_engine *engine)
 	return NULL;
 }
 
-/* Ends a connection to make room for the newcomer. Returns false if no connection has to end for
- * this peer. */
+/* Ends a connection to make room for a newcomer of the peer 'newcomer', if one of the two rules
+ * above applies. Returns whether it has ended a connection. */
 static bool evict_for(struct weir_engine *engine, const struct engine_peer *newcomer)
 {
 	struct engine_peer *largest = engine_peer_largest(engine);
@@ -189,6 +197,7 @@ static bool evict_for(struct weir_engine *engine, const struct engine_peer *newc
 	return true;
 }
 
+/* Ends the wait of a newcomer that was accepted or refused. The engine frees it later. */
 static void arrival_end(struct arrival *arrival)
 {
 	struct weir_engine *engine = arrival->ep.engine;
@@ -200,7 +209,8 @@ static void arrival_end(struct arrival *arrival)
 	backlog_remove(&engine->arrivals, &arrival->waiting);
 }
 
-/* Arrivals that have waited longer have their ticks first. */
+/* Tries to accept a waiting newcomer when connections were freed since the latest attempt, and
+ * refuses it at its deadline. Newcomers that have waited for longer have their ticks first. */
 static bool arrival_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 {
 	struct arrival *arrival = (struct arrival *)ep;
@@ -239,7 +249,8 @@ static void arrival_on_flush(struct engine_endpoint *ep)
 	(void)ep;
 }
 
-/* Frees an arrival. If the engine ends, the arrival may still be waiting. */
+/* Frees a newcomer. If the engine ends, it is possible that the newcomer is still waiting. It is
+ * then refused. */
 static void arrival_on_reap(struct engine_endpoint *ep)
 {
 	struct arrival *arrival = (struct arrival *)ep;
@@ -273,8 +284,9 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 	}
 }
 
-/* Returns the waiting newcomer that is displaced by another newcomer if no more may wait. Returns
- * NULL if there is none, because no peer holds at least two connections more. */
+/* Chooses, when no more newcomers are allowed to wait, the waiting newcomer that a newcomer of the
+ * peer 'newcomer' displaces. Returns NULL if there is none, because the peer of the one that
+ * backlog_displaced() returns does not hold at least two connections more. */
 static struct arrival *find_displaced(const struct weir_engine *engine,
 				      const struct engine_peer *newcomer,
 				      const struct backlog_peer *key)
@@ -289,18 +301,20 @@ static struct arrival *find_displaced(const struct weir_engine *engine,
 										      : NULL;
 }
 
-/* Lets a newcomer wait for room. Another connection may end for it. Returns 0, or the reason why it
- * cannot wait. */
-static int arrival_wait(struct weir_engine *engine, const struct responder_handover *handover,
-			struct engine_peer *account, int why)
+/* Makes a newcomer wait for room, after another connection was ended for it if necessary. 'why' is
+ * the reason why the newcomer was not accepted. Returns 0 if the newcomer waits. Otherwise returns
+ * 'why', or -ENOMEM. */
+static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
+		       struct engine_peer *account, int why)
 {
 	const struct backlog_peer key = {{(uintptr_t)account}};
 	struct arrival *arrival, *displaced = NULL;
-	/* true if a connection ends soon that no other newcomer waits for */
+	/* true: more connections are about to be freed than newcomers wait */
 	bool has_free = engine->nending > engine->arrivals.n;
 
 	/* A newcomer waits only on the engine that received it, because its wait ends with the
-	 * listener. On another engine, it is refused, and finds room when its peer tries again. */
+	 * listener. On any other engine, the newcomer is refused, and finds room when its peer
+	 * tries again. */
 	if (engine != handover->listening) {
 		if (!has_free)
 			(void)evict_for(engine, account);
@@ -310,7 +324,8 @@ static int arrival_wait(struct weir_engine *engine, const struct responder_hando
 		displaced = find_displaced(engine, account, &key);
 		if (!displaced)
 			return why;
-		/* the newcomer replaces the displaced one */
+		/* The newcomer takes the place of the displaced one, so that no more newcomers wait
+		 * than before. */
 		has_free = engine->nending >= engine->arrivals.n;
 	}
 	arrival = mem_zalloc(sizeof(*arrival));
@@ -343,9 +358,10 @@ static int arrival_wait(struct weir_engine *engine, const struct responder_hando
 	return 0;
 }
 
-/* Accepts a newcomer, or lets it wait for room. Returns 0, or the reason why neither is
- * possible. */
-static int arrival_admit(struct weir_engine *engine, const struct responder_handover *handover,
+/*
+ * Accepts a newcomer, or makes it wait for room. Returns 0, or the reason why neither is possible.
+ */
+static int arrival_place(struct weir_engine *engine, const struct responder_handover *handover,
 			 struct engine_peer *account)
 {
 	bool is_crowded = handover->event.is_crowded;
@@ -353,10 +369,10 @@ static int arrival_admit(struct weir_engine *engine, const struct responder_hand
 		 : is_crowded		? -EMFILE
 					: try_accept(engine, handover, account);
 
-	if (lacks_room(rc))
-		rc = arrival_wait(engine, handover, account, rc);
-	/* A peer without a connection gets one of the last descriptors if no connection has to end
-	 * for it. */
+	if (is_place_wanting(rc))
+		rc = await_place(engine, handover, account, rc);
+	/* If no connection ends for it, a peer without a connection gets one of the last
+	 * descriptors. */
 	if (rc == -EMFILE && engine_peer_holds(account) == 0)
 		rc = try_accept(engine, handover, account);
 	return rc;
@@ -372,7 +388,7 @@ void responder_accept(struct weir_engine *engine, const struct responder_handove
 		engine->stats.peer_limit_refused++;
 		rc = -EUSERS;
 	} else if (account && !conn_share_may_join(engine, account)) {
-		rc = -EDQUOT; /* checked before another connection ends for it */
+		rc = -EDQUOT; /* This is checked before another connection ends for the newcomer. */
 	} else if (account) {
 		rc = arrival_admit(engine, handover, account);
 	}

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The duplicate request cache. drc.h describes it. Replies are stored in blocks of a fixed size,
+ * which are linked to lists.
+ */
 #include "drc.h"
 
 #include <sodium.h>
@@ -8,16 +12,17 @@
 
 #define BLOCK_BYTES 64u
 #define NO_BLOCK    UINT32_MAX
-/* No reply takes more than this part of the bytes, because it would remove too many other
- * replies. */
+/* A reply may take at most 1 / REPLY_PART of the bytes of the cache. A longer reply would remove
+ * too many other replies. */
 #define REPLY_PART 8u
 
 _Static_assert(DRC_SECRET_BYTES == crypto_generichash_KEYBYTES, "the key of a hash");
 
-/* The blocks of a reply contain this header, then a struct stored_piece for each piece, then the
- * bytes of the pieces. */
+/* The blocks of a reply contain this header, then a struct stored_piece for each piece of the
+ * reply, and then the bytes of the pieces. */
 struct reply {
-	uint32_t npieces; /* 0: not kept */
+	uint32_t npieces; /* number of pieces; 0: the reply was not kept */
+	/* length of all that the blocks contain, in bytes */
 	uint32_t total_bytes;
 };
 
@@ -27,6 +32,7 @@ struct stored_piece {
 	uint32_t op;
 };
 
+/* Makes all blocks free. */
 static void free_all_blocks(struct drc *drc, uint32_t nblocks)
 {
 	for (uint32_t i = 0; i < nblocks; i++)
@@ -78,7 +84,7 @@ void drc_destroy(struct drc *drc)
 	mem_free(drc);
 }
 
-/* Takes blocks from the list of free blocks, which has enough of them. */
+/* Moves 'n' blocks from the list of free blocks to the entry. The list must have as many blocks. */
 static void take_blocks(struct drc *drc, struct drc_entry *entry, uint32_t n)
 {
 	uint32_t last = drc->free_block;
@@ -100,6 +106,7 @@ static void give_back_blocks(struct drc *drc, const struct drc_entry *entry)
 	drc->nfree_blocks += entry->nblocks;
 }
 
+/* Removes an entry from its bucket and from its peer, and makes it FREE. */
 static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
 {
 	LIST_REMOVE(entry, bucket);
@@ -108,7 +115,8 @@ static void drc_free_entry(struct drc *drc, struct drc_entry *entry)
 	TAILQ_INSERT_HEAD(&drc->free, entry, age);
 }
 
-/* Removes the oldest reply of the peer that holds most. Returns false if no entry is DONE. */
+/* Removes the oldest DONE entry, with its reply, of the peer that holds most. Returns false if no
+ * entry is DONE. */
 static bool push_out_oldest(struct drc *drc)
 {
 	struct drc_entry *entry = drc_peers_oldest(&drc->peers);
@@ -150,6 +158,7 @@ struct drc_cursor {
 	uint32_t at;
 };
 
+/* Copies 'len' bytes to the position 'to' in the blocks of a reply, and advances the position. */
 static void store(struct drc *drc, struct drc_cursor *to, const void *from, uint64_t len)
 {
 	const uint8_t *bytes = from;

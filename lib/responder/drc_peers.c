@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The peers of a duplicate request cache, and a heap of those with DONE entries. drc_peers.h
+ * describes the order of the heap.
+ */
 #include "drc_peers.h"
 
 #include <string.h>
@@ -43,7 +47,8 @@ struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash)
 	if (memcmp(peer->hash, hash, sizeof(peer->hash)) == 0)
 		break;
 	if (!peer) {
-		peer = LIST_FIRST(&peers->free); /* there are as many peers as entries */
+		/* not NULL, because there are as many objects as entries of the cache */
+		peer = LIST_FIRST(&peers->free);
 		LIST_REMOVE(peer, bucket);
 		memcpy(peer->hash, hash, sizeof(peer->hash));
 		TAILQ_INIT(&peer->done);
@@ -61,6 +66,8 @@ void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer)
 	LIST_INSERT_HEAD(&peers->free, peer, bucket);
 }
 
+/* Returns the part of the cache that a peer holds, as a number that can be compared with that of
+ * other peers: the larger of its part of all entries and its part of all blocks. */
 static uint64_t part_of(const struct drc_peers *peers, const struct drc_peer *peer)
 {
 	uint64_t entries = (uint64_t)peer->ndone * peers->nblocks;
@@ -69,7 +76,7 @@ static uint64_t part_of(const struct drc_peers *peers, const struct drc_peer *pe
 	return entries > blocks ? entries : blocks;
 }
 
-/* Returns whether the replies of 'a' are removed before those of 'b'. */
+/* Returns whether the oldest reply of 'a' is removed before that of 'b'. */
 static bool goes_before(const struct drc_peers *peers, const struct drc_peer *a,
 			const struct drc_peer *b)
 {
@@ -80,14 +87,16 @@ static bool goes_before(const struct drc_peers *peers, const struct drc_peer *a,
 	return TAILQ_FIRST(&a->done)->seq < TAILQ_FIRST(&b->done)->seq;
 }
 
+/* Stores a peer at a position of the heap. */
 static void heap_set(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
 {
 	peers->heap[at] = peer;
 	peer->at = at;
 }
 
-/* Puts the peer at its position in the heap. Position 'at' is free, and the search begins there. */
-static void heap_put(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
+/* Moves a peer to its position in the heap. The search for the position begins at 'at', which must
+ * be free. */
+static void heap_place(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
 {
 	uint32_t child;
 

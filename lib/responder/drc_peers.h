@@ -4,31 +4,34 @@
 
 /*
  * The peers that have entries in a duplicate request cache, and the choice of the peer whose oldest
- * reply is removed first: the peer that holds most. A peer holds a part of all entries and a part
- * of all blocks, and the larger part counts. If several peers hold the same, the peer with the
- * oldest reply is chosen.
+ * reply is removed first: the peer that holds most. Each peer holds a part of all entries and a
+ * part of all blocks. The larger of its two parts counts. If several peers hold the same, the peer
+ * with the oldest reply is chosen.
  *
- * Peers with DONE entries are in a binary heap, so that the search takes few steps even with many
- * peers.
+ * Peers with DONE entries are in a binary heap, so that the search for the peer that holds most
+ * takes few steps even with many peers.
  */
 
 #include "drc_entry.h"
 
 LIST_HEAD(drc_peer_list, drc_peer);
 
+/* A peer that has entries, or an object that is free. */
 struct drc_peer {
 	uint8_t hash[DRC_HASH_BYTES];
-	uint32_t nentries; /* includes BUSY entries; 0: this object is free */
+	uint32_t nentries; /* number of BUSY and DONE entries; 0: this object is free */
+	/* number of DONE entries, and of the blocks of their replies */
 	uint32_t ndone;
 	uint32_t nblocks;
 	uint32_t at;	      /* position in the heap while ndone > 0 */
-	struct drc_list done; /* oldest first */
+	struct drc_list done; /* the DONE entries, oldest first */
 	LIST_ENTRY(drc_peer) bucket;
 };
 
 struct drc_peers {
-	uint32_t nentries, nblocks; /* of the cache */
+	uint32_t nentries, nblocks; /* number of entries and blocks of the cache */
 	uint32_t bucket_mask;
+	/* number of peers in 'heap' */
 	uint32_t nheap;
 	struct drc_peer_list free;
 	struct drc_peer_list *buckets;
@@ -36,21 +39,25 @@ struct drc_peers {
 	struct drc_peer *all;
 };
 
-/* Initializes the peers for a cache with that many entries and blocks. Returns false if there is no
- * memory; drc_peers_fini() must be called in that case, too. */
+/* Initializes 'peers' for a cache with this number of entries and blocks. Returns false if there is
+ * no memory. drc_peers_fini() must be called in that case, too. */
 bool drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks);
 void drc_peers_fini(struct drc_peers *peers);
 
-/* Returns the peer with this hash, which has a new entry, and counts the entry. */
+/* Returns the peer with this hash, for a new entry, and counts the entry in nentries. Takes a free
+ * object if the peer has no entry yet. */
 struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash);
-/* Ends the count of an entry that is removed. */
+/* Ends the count of an entry that is removed. With its last entry, the object of the peer becomes
+ * free. */
 void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer);
 
-/* These functions are called when an entry becomes DONE, and when a DONE entry is removed. */
+/* drc_peer_add_done() must be called when an entry becomes DONE, and drc_peer_remove_done() when a
+ * DONE entry is removed. They change the peer's position in the heap. */
 void drc_peer_add_done(struct drc_peers *peers, struct drc_entry *entry);
 void drc_peer_remove_done(struct drc_peers *peers, struct drc_entry *entry);
 
-/* Returns the entry that is removed first, or NULL if no entry is DONE. */
+/* Returns the entry that is removed first: the oldest DONE entry of the peer that holds most.
+ * Returns NULL if no entry is DONE. */
 struct drc_entry *drc_peers_oldest(const struct drc_peers *peers);
 
 #endif

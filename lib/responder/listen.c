@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Listeners. The engine that listens receives the requests for connections. It assigns each request
  * to one of the engines of the listener: round-robin, or by the hash of the peer if a program needs
- * a duplicate request cache. It hands the request over with a function call if the assigned engine
- * is its own, or else with a message to the mailbox of the other engine. The connection is created
- * on the assigned engine. */
+ * a duplicate request cache. If the listening engine is itself the assigned engine, it hands the
+ * request over with a function call. Otherwise it sends a message to the mailbox of the assigned
+ * engine. The connection is created on the assigned engine. */
 #include "responder.h"
 
 #include <errno.h>
@@ -22,20 +22,24 @@ struct weir_listener {
 	weir_listener_lost_fn on_lost;
 	weir_accept_fn accept;
 	void *arg;
+	/* number of 'engines', to which requests are assigned, and the index of the next one for
+	 * round-robin */
 	uint32_t nengines;
 	uint32_t next_engine;
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
 };
 
-static _Atomic uint64_t serials; /* serial of the latest table */
+static _Atomic uint64_t serials; /* serial of the latest program table in this process */
 
-/* Returns the reason of the application, if its result is an error number. */
+/* Returns, for the log, why the application's accept callback refused a peer with the result 'rc':
+ * the text of the error, or a general text if 'rc' is not a negative errno or is -EACCES. */
 static const char *why_not_taken(int rc)
 {
 	return rc < 0 && rc != -EACCES ? strerror(-rc)
 				       : "this side's accept callback does not take this peer";
 }
 
+/* Processes a request for a connection on the assigned engine, from its mailbox. */
 static void on_handover(struct weir_engine *engine, void *arg)
 {
 	struct responder_handover *handover = arg;
@@ -45,6 +49,8 @@ static void on_handover(struct weir_engine *engine, void *arg)
 	mem_free(handover);
 }
 
+/* Passes a request for a connection to the mailbox of another engine. If this is not possible, the
+ * request is refused. */
 static void hand_over(struct weir_listener *listener, struct weir_engine *engine,
 		      struct responder_handover *handover)
 {
@@ -62,6 +68,7 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 			 "the engine that is to have it does not take messages");
 }
 
+/* Returns a hash of a peer's address without its port. */
 static uint32_t hash_of_peer(const char *peer)
 {
 	uint32_t hash = 2166136261u;
@@ -96,7 +103,8 @@ static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_ev
 	which = listener->next_engine;
 	listener->next_engine = (which + 1) % listener->nengines;
 	if (programs->ndrcs > 0) {
-		/* Calls that a peer sends again must arrive at the engine whose cache has them. */
+		/* Calls that a peer sends again, on another connection, must arrive at the engine
+		 * whose cache has their replies. */
 		which = hash_of_peer(event->peer.address) % listener->nengines;
 		handover.drc = programs->drcs[which];
 	}
@@ -136,6 +144,8 @@ static void listener_on_reap(struct engine_endpoint *ep)
 	mem_free(listener);
 }
 
+/* Creates a duplicate request cache for each engine of the listener, if one of the programs has
+ * procedures that are not idempotent. Returns 0 or -ENOMEM. */
 static int make_drcs(struct weir_listener *listener, const struct weir_profile *profile)
 {
 	struct program_table *table = listener->programs;

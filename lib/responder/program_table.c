@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The programs of a listener. Its connections share them, and they exist until the listener and all
- * connections are freed. */
+/* The table of a listener's programs. The connections of the listener share the table, which exists
+ * until the listener and all of these connections are freed. */
 #include "alloc.h"
 #include "responder.h"
 

@@ -71,9 +71,9 @@ void request_pool_serve(struct request_pool *pool)
 
 /* ---- release ---- */
 
-/* Releases all that a request may hold, and serves those who waited for it. Callbacks may end other
- * requests of the responder. A responder without a connection is freed with its last request, so
- * this request counts until the end of the function. */
+/* Releases all that a request can hold, and gives its object to a message that waits for one.
+ * Callbacks can end other requests of the responder. A responder without a connection is freed with
+ * its last request, so that this request stays counted in nbusy until the end of the function. */
 static out_of_line void release_all(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -138,8 +138,8 @@ static out_of_line void reply_general(struct weir_request *req, struct weir_conn
 		act(req, next);
 }
 
-/* Runs when the reply of a request with an entry of the cache is complete. Answers the duplicates
- * of the call, and gives the reply to the cache. */
+/* Runs when the reply of a request with an entry in the duplicate request cache is complete.
+ * Answers the duplicates of the call, and gives the reply to the cache. */
 static void keep_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
 	struct drc_entry *entry = req->replay;
@@ -147,7 +147,9 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 
 	req->replay = NULL;
 	request_count(req->responder, ENGINE_QUOTA_REPLAYS, -1);
-	/* The answer to a duplicate may cause one more duplicate to be processed. */
+	/*
+	 * The answer to a duplicate frees a request, with which another duplicate can be received.
+	 */
 	while ((other = request_take_duplicate(entry))) {
 		other->state = REQUEST_HANDLING;
 		act(other, request_replay(other, pieces, npieces));
@@ -155,8 +157,8 @@ static void keep_reply(struct weir_request *req, const struct piece *pieces, uin
 	request_keep_reply(req, entry, pieces, npieces);
 }
 
-/* Handles a reply if the connection has ended, there are no results, or the cache keeps the
- * reply. */
+/* Sends a reply if the connection has ended, there are no results, or the duplicate request cache
+ * keeps the reply. */
 static out_of_line void reply_rare(struct weir_request *req)
 {
 	if (req->replay && req->reply && !req->out.failed) {
@@ -233,8 +235,8 @@ static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
 	req->program->handle(req, req->program->arg);
 }
 
-/* Gives a call that has arrived in full to the program. Its RPC header follows its transport
- * header. */
+/* Gives a call that has arrived in full to the program, or answers it with an error. The RPC header
+ * follows the transport header. */
 static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
 {
 	enum request_next next = request_find_inline(req, &is_shaped);
@@ -245,7 +247,7 @@ static inline void dispatch_inline(struct weir_request *req, bool is_shaped)
 		dispatch(req, is_shaped ? request_judged_shape(req) : 0);
 }
 
-/* Finds the program. Returns false if the call was answered instead. */
+/* Decodes the RPC header and finds the program. Returns false if the call was answered instead. */
 static inline bool find_or_answer(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
@@ -256,20 +258,22 @@ static inline bool find_or_answer(struct weir_request *req)
 	return false;
 }
 
-/* Calls a handler again that waited for buffers. */
+/* Calls the handler of a request again, which waited for buffers. */
 static void handle_again(struct weir_request *req)
 {
 	if (!req->args_released)
 		request_restart_args(req);
-	/* The RPC header was decoded before. Without an engine, there are no arguments left to
-	 * decode. */
+	/* The RPC header is decoded again, so that the decoder is after it. If the arguments were
+	 * released or the engine has ended, no arguments are left to decode. */
 	if (req->args_released || !req->msg || find_or_answer(req))
 		req->program->handle(req, req->program->arg);
 }
 
 /* ---- Read chunks ---- */
 
-/* Begins the second stage, the items. Returns false if the call was answered instead. */
+/*
+ * Begins the second stage, which pulls the items. Returns false if the call was answered instead.
+ */
 static bool begin_items(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
@@ -286,8 +290,8 @@ static bool begin_items(struct weir_request *req)
 }
 
 /* Runs when all items have arrived. The RPC header is decoded a second time: the first decoder was
- * in the Payload stream without its items, where arg_sink may have read more. The program reads its
- * arguments from the parts, after the same header. */
+ * in the Payload stream without its items, where the program's arg_sink might have read more. The
+ * program reads its arguments from the parts, after the same header. */
 static void end_pull(struct weir_request *req)
 {
 	enum request_next next = request_join_items(req);
@@ -307,7 +311,7 @@ static void pull_on(struct weir_request *req)
 	if (next == REQUEST_GO_ON) {
 		stage_done(req);
 	} else if (next != REQUEST_WAIT) {
-		request_end_pull(req); /* as in begin_items() */
+		request_end_pull(req); /* the error may have to wait before it is sent */
 		act(req, next);
 	}
 }
@@ -367,8 +371,8 @@ static void pull_one(struct weir_request *req, const struct rdma1_read_segment *
 	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 	if (!begin_items(req))
 		return;
-	/* Only with AUTH_NONE: a match of the next call with the template implies the same
-	 * credential. */
+	/* The template is set only for a call with AUTH_NONE, because a match of the next call with
+	 * the template implies the same credential. */
 	weir_xdr_in_init(&in, req->stream, req->stream_bytes);
 	if (rpc_is_plain_call(&in)) {
 		shape = request_shape(req->responder->programs, SHAPE_ONE_READ);
@@ -390,8 +394,8 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 
 /* ---- a call in several transmissions ---- */
 
-/* Waits for the buffer for data that cross from one transmission to the next. The call has no
- * items. */
+/* Takes the buffer for data that cross from one transmission to the next, or waits for it. Gives
+ * the call, which has no items, to the program when it has the buffer. */
 static void join_group(struct weir_request *req)
 {
 	int rc = request_own_buffers(req, 1);
@@ -431,7 +435,7 @@ static void end_group(struct weir_request *last)
 
 /* ---- messages, and the ends of waits ---- */
 
-/* Processes a call whose header was accepted, as its lists require. */
+/* Processes a call whose header was accepted, depending on its Read list. */
 static void begin(struct weir_request *req)
 {
 	struct rdma1_read_segment seg;
@@ -453,7 +457,8 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->template.shape = 0;
-	req->flags = (struct request_flags){0}; /* the previous request may have set them */
+	/* the previous request of the object might have set them */
+	req->flags = (struct request_flags){0};
 	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {
 		request_count_call(conn);
@@ -480,7 +485,7 @@ void responder_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 		request_receive(req, conn, buf, len);
 }
 
-/* Continues a request when the send queue has room. */
+/* Continues a request that waited for the send queue, which has room again. */
 static void on_room(struct conn_waiter *waiter)
 {
 	struct weir_request *req =
@@ -583,7 +588,7 @@ static void act(struct weir_request *req, enum request_next next)
 	case REQUEST_SYSTEM_ERROR:
 		request_answer(req, next);
 		return;
-	case REQUEST_SHAPED: /* request_receive() and the tables handle these themselves */
+	case REQUEST_SHAPED: /* other functions process these, so that they do not occur here */
 	case REQUEST_BASE:
 	case REQUEST_RESEND:
 		request_answer(req, REQUEST_DROP);

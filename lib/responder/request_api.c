@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Functions that a handler calls for its request, except those for its results. */
+/* Functions of the public API that a handler calls for its request, except those for its results
+ * and replies. */
 #include "request.h"
 
 #include <errno.h>
@@ -17,14 +18,15 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 		return engine_fork_refuse();
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
-	/* The waiter needs one buffer of a kind, holds none of that kind, and overtakes nobody.
-	 * Therefore, other waiters need not wait for it. */
+	/* If is_own is true, the request needs one buffer of a kind, holds none of that kind, and
+	 * overtakes no other waiter. Therefore, other waiters need not wait for it. */
 	req->buf_waiter.is_own = req->args_released || req->waits_for_quota;
 	if (req->args_released) {
 		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);
 		return 0;
 	}
-	/* Other requests may be waiting for the buffers that this request holds. */
+	/* The request must not wait while it holds buffers for chunks, because other requests might
+	 * be waiting for these. */
 	for (uint32_t i = 0; i < req->nchunks; i++)
 		if (req->chunk_bufs[i])
 			return -ENOBUFS;
@@ -35,7 +37,7 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 
 void weir_request_release_args(struct weir_request *req)
 {
-	/* The reply needs only this fact about the arguments and the credential. */
+	/* This fact is all that the reply needs to know about the arguments and the credential. */
 	bool forbids = rpc_auth_forbids_reduction(&req->rpc.cred);
 
 	request_put_chunks(req);

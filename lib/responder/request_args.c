@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sets the decoder of a call to the data that were pulled: first to the Payload stream without its
- * items, and then to all arguments. */
+/* Sets the decoder of a call (req->args) to the data that were pulled: first to the Payload stream
+ * without its items, and then to the Payload stream with its items. */
 #include "request.h"
 
 #include "xdr_ref.h"
@@ -14,7 +14,7 @@ void request_open_stream(struct weir_request *req)
 		req->stream = req->msg->data + req->hdr.header_bytes;
 		req->stream_bytes = req->msg_bytes - req->hdr.header_bytes;
 	}
-	/* arg_sink reads the arguments before the first item with this decoder. */
+	/* The program's arg_sink reads the arguments before the first item with this decoder. */
 	weir_xdr_in_init(&req->args, req->stream, req->stream_bytes);
 }
 
@@ -40,7 +40,8 @@ enum request_next request_join_items(struct weir_request *req)
 {
 	int nparts = req->responder->protocol->collect_args(req);
 
-	/* The transport header is valid and the arguments are not (RFC 8166 section 4.5.2). */
+	/* The chunks do not fit the arguments. The transport header is valid, so that the answer is
+	 * an RPC error (RFC 8166 section 4.5.2). */
 	if (nparts < 0)
 		return REQUEST_GARBAGE_ARGS;
 	req->nparts = (uint32_t)nparts;

@@ -4,9 +4,10 @@
 
 #include <errno.h>
 
-/* Returns whether a request may take the buffer of a long reply. A request that already holds bulk
- * buffers cannot wait for one, because others may wait for those that it holds. Its peer may
- * therefore hold three quarters of the pool. */
+/* Returns whether quotas allow that a request takes a bulk buffer for a long reply. 'free' buffers
+ * of the pool are free. A request that already holds bulk buffers cannot wait for another one,
+ * because other requests might wait for the buffers that it holds. Therefore, the peer of such a
+ * request may hold up to three quarters of the pool. */
 static bool may_take_reply(const struct weir_request *req, uint64_t free)
 {
 	const struct responder *responder = req->responder;
@@ -17,6 +18,8 @@ static bool may_take_reply(const struct weir_request *req, uint64_t free)
 	return peer == req->nbulk || peer + 1 <= 3 * (free - 1);
 }
 
+/* Takes a buffer of 'pool' for the reply. Returns false if the pool is empty, or if the connection
+ * or its peer may not take a buffer at present. In the latter case, sets waits_for_quota. */
 static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 {
 	bool is_bulk = pool == req->responder->engine->bulk_pool;
@@ -32,7 +35,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (req->reply && is_bulk) {
 		request_count(req->responder, ENGINE_QUOTA_BULK, 1);
 		req->is_bulk_reply = true;
-		req->flags.can_reply_fast = false; /* the release must end the count */
+		req->flags.can_reply_fast = false; /* request_release() must end the count */
 	}
 	return req->reply != NULL;
 }
@@ -59,8 +62,9 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes)
 	return true;
 }
 
-/* Returns whether a request may take bulk buffers. Otherwise, it must wait for other requests or
- * for its own quota. */
+/* Returns whether a request may take 'need' bulk buffers at present. If not, sets is_own of its
+ * waiter: true if the request must wait for buffers that its own connection or peer holds, false if
+ * it must wait for those of others. */
 static bool may_take_bulk(struct weir_request *req, uint32_t need)
 {
 	const struct weir_engine *engine = req->responder->engine;
@@ -69,7 +73,8 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 
 	req->buf_waiter.is_own = false;
 	if (need > left) {
-		/* If no buffer is left, other waiters gain nothing from being first. */
+		/* If no buffer is left, other waiters would gain nothing from overtaking this
+		 * request. */
 		req->buf_waiter.is_own =
 			left > 0 &&
 			request_exceeds_quota(req->responder, ENGINE_QUOTA_BULK, pool->count, need);
@@ -78,11 +83,12 @@ static bool may_take_bulk(struct weir_request *req, uint32_t need)
 	}
 	if (engine_has_waiters(engine, &req->responder->wait_queue, &req->buf_waiter)) {
 		req->buf_waiter.is_own =
-			engine->nblocking == 0; /* after others of its connection */
+			/* the request waits only for earlier waiters of its own connection */
+			engine->nblocking == 0;
 		return false;
 	}
-	/* If no buffer is in use, a message may take all of them. Otherwise, no message of that
-	 * size could be pulled. */
+	/* If no buffer of the pool is in use, a call may take all of them. Otherwise, a call that
+	 * needs most of them could never be pulled. */
 	req->buf_waiter.is_own = pool->in_use > 0 &&
 				 !request_may_take(req->responder, ENGINE_QUOTA_BULK, left, need);
 	return !req->buf_waiter.is_own;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists the Read chunks of a call, and asks the program for the memory of their data, before the
- * data are pulled. */
+/* Lists the Read chunks of a call, before the data are pulled, and calls the program's arg_sink for
+ * the memory of the data. */
 #include "request.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ enum request_next request_list_chunks(struct weir_request *req)
 	req->nchunks = (uint32_t)rc;
 	req->pull_bytes = 0;
 	for (uint32_t i = 0; i < req->nchunks; i++)
-		if (!req->chunks[i].dst) /* otherwise the data are already there */
+		if (!req->chunks[i].dst) /* otherwise a Send has placed the data at chunks[i].dst */
 			req->pull_bytes += req->chunks[i].len_bytes;
 	return REQUEST_GO_ON;
 }
@@ -34,7 +34,8 @@ int request_place_item(struct weir_request *req, uint32_t i)
 	struct weir_arg_sink sink = {NULL, NULL};
 	const struct mem_keys *keys;
 
-	/* A call that may prove to be a duplicate must not write to the memory of the program. */
+	/* If it is possible that the call proves to be a duplicate, arg_sink is not called, because
+	 * a duplicate must not write to the memory of the program. */
 	if (!program->arg_sink ||
 	    (program->non_idempotent && program->non_idempotent[req->rpc.proc]) ||
 	    program->arg_sink(req, i - req->hdr.has_position_zero, chunk->len_bytes, &sink,

@@ -4,11 +4,12 @@
  * looked up in the duplicate request cache before the program gets it, because a requester that has
  * lost its connection sends its calls again (RFC 8166 section 4.5.3).
  *
- * - A new call is carried out. Its reply is kept when it is complete, even if there is no
- *   connection to send it on.
+ * - A new call is carried out. Its reply is kept when it is complete, even if the connection has
+ *   ended and the reply cannot be sent.
  * - A call that was carried out is answered from the cache. The reply is laid out in a buffer of
  *   the new request, whose own chunks determine how the reply is sent.
- * - A call that is being carried out waits (DUPLICATE) and is answered together with the first one.
+ * - A duplicate of a call that is being carried out waits (state DUPLICATE), and is answered
+ *   together with that call.
  */
 #include "request.h"
 
@@ -18,8 +19,8 @@
 
 #include "seeded_bugs.h"
 
-/* Hashes all arguments as one stream, whichever way they arrived. An item and its padding are
- * hashed as if they had been inline. */
+/* Hashes all arguments as one stream, whether they arrived inline or in chunks. An item and its
+ * padding are hashed as if they had been inline. */
 static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in *args)
 {
 	static const uint8_t zeros[4];
@@ -36,9 +37,9 @@ static void hash_args(crypto_generichash_state *state, const struct weir_xdr_in 
 }
 
 /* Hashes the identity of the caller on this connection, as the transport reports it. Over shm,
- * programs trust the user and the groups more than the credential, and base their decisions on
- * them. The address does not distinguish users: processes of other PID namespaces share an address,
- * and each PID is reused. */
+ * programs trust the user and the groups that the kernel reports more than the credential, and base
+ * their decisions on them. The address does not distinguish users, because processes of different
+ * PID namespaces can have the same address, and each PID is reused. */
 static void hash_caller(const struct responder *responder, uint8_t *hash)
 {
 	const struct weir_peer *who = &responder->conn->identity;
@@ -62,7 +63,8 @@ static void hash_caller(const struct responder *responder, uint8_t *hash)
 	crypto_generichash_final(&state, hash, DRC_HASH_BYTES);
 }
 
-/* Returns the caller on a connection. The hashes are computed only once for each connection. */
+/* Returns the hashes of the caller on a connection. They are computed only once for each
+ * connection. */
 static const struct request_caller *caller_of(struct responder *responder)
 {
 	struct request_caller *caller = &responder->caller;
@@ -77,13 +79,15 @@ static const struct request_caller *caller_of(struct responder *responder)
 	return caller;
 }
 
+/* Computes the key of a call: its XID, and a hash of the caller, the procedure, the credential and
+ * the arguments. */
 static void make_key(const struct weir_request *req, struct drc_key *key)
 {
 	struct responder *responder = req->responder;
 	const struct weir_rpc_auth *cred = &req->rpc.cred;
 	/* The credential of GSS is different in each message (RFC 2203 section 5.3.1). */
 	bool is_constant = cred->flavor == WEIR_RPC_AUTH_NONE || cred->flavor == WEIR_RPC_AUTH_SYS;
-	/* The XID is part of the hash, so that calls that differ in it alone lie in different
+	/* The XID is part of the hash, so that calls that differ only in the XID are in different
 	 * buckets. */
 	const uint32_t words[] = {
 		req->rpc.xid,  req->rpc.prog, req->rpc.vers,
@@ -102,8 +106,8 @@ static void make_key(const struct weir_request *req, struct drc_key *key)
 	crypto_generichash_final(&state, key->hash, DRC_HASH_BYTES);
 }
 
-/* Lays the reply out in a buffer of the request: first the encoded parts, then the items. Returns
- * false if no buffer is free. */
+/* Copies a reply to a buffer of the request: first its encoded parts, then its items. Returns false
+ * if no buffer is free. */
 static bool copy_reply(struct weir_request *req, const struct piece *pieces, uint32_t npieces)
 {
 	uint64_t bytes = 0;
@@ -140,7 +144,8 @@ enum request_next request_replay(struct weir_request *req, const struct piece *p
 				 uint32_t npieces)
 {
 	req->responder->engine->stats.replays++;
-	/* The call was carried out, but its reply was not kept. */
+	/* If the call was carried out, but its reply was not kept, the call must not be carried out
+	 * again. */
 	if (npieces == 0)
 		return REQUEST_SYSTEM_ERROR;
 	if (copy_reply(req, pieces, npieces))
@@ -151,7 +156,8 @@ enum request_next request_replay(struct weir_request *req, const struct piece *p
 	return REQUEST_END;
 }
 
-/* Adds an entry for a new call. */
+/* Adds an entry to the cache for a new call. Returns GO_ON, or SYSTEM_ERROR if the quota allows no
+ * entry or all entries are BUSY. */
 static enum request_next note_new(struct weir_request *req, const struct drc_key *key)
 {
 	struct responder *responder = req->responder;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replies that are errors, of RPC or of the transport. An error is a few words. It is encoded at
- * once and kept in the request until a buffer for its Send is free, even if the send pool is empty:
- * a requester must learn that there will be no other answer (RFC 8166 section 4.5.4). */
+/* Replies that are errors, of RPC or of the transport. An error has only a few words. It is encoded
+ * in the request at once, and kept there until a buffer for its Send is free. It is never dropped
+ * because the send pool is empty, because a requester must learn that there will be no other answer
+ * (RFC 8166 section 4.5.4). */
 #include "request_shape.h"
 #include "reserve.h"
 
+/* Takes a buffer for the error, possibly of the reserve, if the request has none, and initializes
+ * the encoder on it. Returns false if no buffer is available. */
 static bool take_buffer(struct weir_request *req)
 {
 	if (!req->reply)
@@ -21,7 +24,7 @@ enum request_next request_lay_error(struct weir_request *req)
 	req->error_bytes = 0;
 	if (!req->error_is_header) {
 		req->flags.can_reply_fast =
-			false; /* the error may have waited, and the release must end the wait */
+			false; /* request_release() must end a wait of the error */
 		weir_xdr_put_opaque_fixed(&req->out, req->error, bytes);
 		return REQUEST_REPLY;
 	}
@@ -35,6 +38,7 @@ enum request_next request_lay_error(struct weir_request *req)
 	return REQUEST_TRANSMIT;
 }
 
+/* Encodes an RPC reply in req->error. */
 static void put_rpc_error(struct weir_request *req, const struct weir_rpc_reply_header *reply)
 {
 	struct weir_xdr_out out;
@@ -68,7 +72,8 @@ void request_put_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
 	put_rpc_error(req, &reply);
 }
 
-/* Encodes the supported range of versions of RPC or of the program. */
+/* Encodes an error with the supported range of versions: of RPC if is_rpc is true, otherwise of the
+ * program. */
 static void put_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, uint32_t high)
 {
 	const struct weir_rpc_reply_header reply = {
@@ -83,6 +88,8 @@ static void put_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, ui
 	put_rpc_error(req, &reply);
 }
 
+/* Encodes the error for a call for which find_program() found no procedure: a wrong version of RPC,
+ * an unknown program, an unknown version of the program, or an unknown procedure. */
 static void put_not_found(struct weir_request *req)
 {
 	const struct program_table *table = req->responder->programs;
@@ -105,8 +112,9 @@ static void put_not_found(struct weir_request *req)
 
 _Static_assert(RDMA1_ERR_VERS_SIZE <= REQUEST_ERROR_MAX, "the longest of version 1's");
 
-/* Encodes RDMA_ERROR (RFC 8166 section 4.5), which is only a header. In a header of version 2,
- * ERR_CHUNK means RDMA2_ERR_BAD_XDR. */
+/* Encodes RDMA_ERROR (RFC 8166 section 4.5), which consists only of a transport header: ERR_VERS if
+ * 'which' is REQUEST_ERR_VERS, otherwise ERR_CHUNK. In a header of version 2, ERR_CHUNK means
+ * RDMA2_ERR_BAD_XDR. */
 static void put_transport_error(struct weir_request *req, enum request_next which)
 {
 	struct weir_conn *conn = req->responder->conn;

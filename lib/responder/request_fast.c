@@ -3,13 +3,13 @@
  * The fast path of a request: one pass from the delivery of its message to its reply. Requests that
  * this file does not cover take the general path (request.c).
  *
- * Most calls have the same shape (lib/proto/shape.h) and the same program as the previous call of
- * their request object, and AUTH_NONE. This file compares all of that. The parts of a call that are
- * equal were checked and decoded for the previous call, and are not written again. request.c stores
- * the data that the next call is compared with.
+ * Most calls have AUTH_NONE, and the same shape (lib/proto/shape.h) and the same program as the
+ * previous call of their request object. This file compares a call with the template of its request
+ * object (struct request_template), which request.c stores. The equal parts of the call were
+ * checked and decoded for the previous call. Therefore, they are not stored again.
  *
- * A reply is sent here if its request has waited for nothing, the connection is clear (conn.h), and
- * the reply has a shape (request_shape.h).
+ * This file sends a reply if its request has waited for nothing, the connection can send by a
+ * direct operation (conn_can_send_direct()), and the reply has a shape (request_shape.h).
  */
 #include "request_shape.h"
 
@@ -18,10 +18,11 @@
 /* ---- replies ---- */
 
 /*
- * Returns whether the reply changes no account. This is true if all of these conditions hold:
+ * Returns whether the reply changes nothing in the accounts of credits, receives and waiting
+ * messages. This is true if all of these conditions hold:
  * - the reply grants the same credits as the previous reply
  * - the driver is still delivering the receive of the call (conn.h)
- * - nobody waits for what the release of the request returns
+ * - no message waits for the request object that is released
  *
  * Most replies meet these conditions, and then only the Send and the release have to be done.
  */
@@ -35,9 +36,9 @@ static inline bool grant_unchanged(const struct weir_request *req,
 	       credit_share_is_unchanged(&srq->credits, &conn->share, req->hdr.credit);
 }
 
-/* Does what request_release() does, for a request whose receive was returned. If 'is_short' is
- * true, the call had no chunks. 'is_short' and 'grant_unchanged' are constants, here and in the
- * functions below. */
+/* Does what request_release() does, for a request whose receive was given back. If 'is_short' is
+ * true, the call had no chunks. In this function and those below, 'is_short' and 'grant_unchanged'
+ * are constants in each use, so that the compiler removes the code for the other cases. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
 	struct responder *responder = req->responder;
@@ -60,6 +61,7 @@ static inline void release(struct weir_request *req, bool is_short, bool grant_u
 	pool->free = req;
 }
 
+/* Returns the credits that the reply grants. */
 static inline uint32_t fast_reply_grant(const struct weir_request *req, struct responder *responder,
 					struct weir_conn *conn, bool grant_unchanged)
 {
@@ -69,7 +71,8 @@ static inline uint32_t fast_reply_grant(const struct weir_request *req, struct r
 				  responder->credits.limit);
 }
 
-/* Queues a reply that the driver cannot send at the moment. */
+/* Queues the Send of a reply that the driver cannot send at the moment. The receive was given back,
+ * and the item was written. */
 static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, bool has_chunk)
 {
 	request_note_shape(req, header_bytes, has_chunk);
@@ -79,8 +82,8 @@ static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, b
 	request_send(req);
 }
 
-/* Writes the item to its chunk. If the driver cannot do that at the moment, the function does
- * nothing and returns false. */
+/* Writes the item of the reply to its Write chunk, and returns true. If the driver cannot do that
+ * at the moment, the function does nothing and returns false. */
 static inline bool write_item(const struct weir_request *req, const struct weir_conn *conn,
 			      const struct rdma1_segment *seg)
 {
@@ -91,15 +94,16 @@ static inline bool write_item(const struct weir_request *req, const struct weir_
 }
 
 /*
- * Sends a reply that has a shape.
+ * Sends a reply that has a shape, and releases the request. If the driver cannot send the reply at
+ * the moment, it is queued.
  *
  * The header is made before the item is written. The driver reads the message with loads that are
  * wider than the stores of the header, and these loads wait until the stores have reached the
- * cache. If the header were stored after the item, whose stores fill the store buffer of the
- * processor, that would take a while.
+ * cache. If the header were stored after the item, its stores would have to wait for those of the
+ * item in the store buffer of the processor.
  *
- * After the call of the driver, the function uses as few of its earlier values as possible, because
- * these would be kept in a stack frame.
+ * After it has called the driver, the function uses as few earlier values as possible, because such
+ * values would have to be kept in a stack frame.
  */
 static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *conn,
 				   enum shape shape, bool is_short, bool grant_unchanged)
@@ -113,7 +117,8 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 	shape_encode(header, shape, req->hdr.xid, granted, 0, &seg);
 	if (shape == SHAPE_ONE_WRITE && unlikely(!write_item(req, conn, &seg))) {
 		if (!grant_unchanged)
-			req->credit = granted; /* the grant was counted */
+			/* so that the general path does not count the grant again */
+			req->credit = granted;
 		request_reply(req, conn);
 		return;
 	}
@@ -133,7 +138,8 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 		queue(req, header_bytes, shape == SHAPE_ONE_WRITE);
 }
 
-/* Each of these functions is out of line, so that none adds its stack frame to another. */
+/* Each of the following functions is out of line, so that none of them adds its stack frame to
+ * another one. The two with "regrant" are for replies that change accounts (grant_unchanged()). */
 static out_of_line void reply_inline_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	reply_shape(req, conn, SHAPE_INLINE, false, false);
@@ -144,7 +150,7 @@ static out_of_line void reply_one_write_regrant(struct weir_request *req, struct
 	reply_shape(req, conn, SHAPE_ONE_WRITE, false, false);
 }
 
-/* Sends a reply without chunks if the call had some or the grant changes. */
+/* Sends a reply without chunks, if the call had chunks or the reply changes accounts. */
 static out_of_line void reply_inline(struct weir_request *req, struct weir_conn *conn)
 {
 	if (request_message_bytes(req, RDMA1_HEADER_MIN) > conn->send_inline)
@@ -155,6 +161,8 @@ static out_of_line void reply_inline(struct weir_request *req, struct weir_conn 
 		reply_inline_regrant(req, conn);
 }
 
+/* Sends a reply with one item, which fills the only Write chunk of the call. All other replies with
+ * items take the general path. */
 static out_of_line void reply_one_write(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!request_fills_chunk(req, conn, 0))
@@ -165,12 +173,14 @@ static out_of_line void reply_one_write(struct weir_request *req, struct weir_co
 		reply_one_write_regrant(req, conn);
 }
 
+/* Returns whether the connection can send at once, and the results are complete. */
 static inline bool can_reply_direct(const struct weir_request *req, const struct weir_conn *conn)
 {
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
-/* This function is separate, so that its stack frame is no cost for the most common replies. */
+/* Sends a reply that is not of the most common kind. This function is separate from
+ * weir_request_reply(), so that the most common replies do not pay for its stack frame. */
 static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))
@@ -198,17 +208,18 @@ void weir_request_reply(struct weir_request *req)
 
 /* ---- messages that the device delivers ---- */
 
-/* Takes a call that matches the previous call of its request object, as request_receive() would do.
- * Returns false if the procedure does not exist; the call was then answered. */
-static hot_inline bool accept_call_of_shape(struct weir_request *req, struct weir_conn *conn,
-					    const uint8_t *msg, uint32_t len, enum shape shape)
+/* Stores the values of a call that differ from those of the previous call of its request object,
+ * with the same result as request_receive(). Returns false if the procedure does not exist; the
+ * call was then answered. */
+static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
+					  const uint8_t *msg, uint32_t len, enum shape shape)
 {
 	const uint8_t *call = msg + shape_header_bytes(shape);
 	uint32_t proc = wire_get_u32(call + 20);
 
 	req->hdr.xid = req->rpc.xid = wire_get_u32(msg);
 	req->hdr.credit = wire_get_u32(msg + 8);
-	/* The members of empty lists are not read. */
+	/* The members for empty lists are not set, because they are not read. */
 	if (shape == SHAPE_ONE_WRITE) {
 		req->hdr.writes = msg + RDMA1_FIXED_SIZE + 4;
 		req->hdr.write_bytes = wire_get_u32(msg + 32);
@@ -217,7 +228,8 @@ static hot_inline bool accept_call_of_shape(struct weir_request *req, struct wei
 	req->args.p = call + WEIR_RPC_CALL_HEADER_MIN;
 	req->args.end = msg + len;
 	req->args.is_item = req->args.failed = false;
-	req->args.nparts = 0; /* the program may have set the decoder to parts of its own */
+	/* because the program might have set the decoder to parts of its own */
+	req->args.nparts = 0;
 	req->args.later_bytes = 0;
 	req->flags =
 		(struct request_flags){.can_reply_fast = true, .is_short = shape == SHAPE_INLINE};
@@ -230,8 +242,8 @@ static hot_inline bool accept_call_of_shape(struct weir_request *req, struct wei
 	return true;
 }
 
-/* Processes a call that has the shape and the program of the previous call and no Read chunk. If
- * the call is different, the function does nothing and returns false. */
+/* Processes a call that has the shape and the program of the previous call and no Read chunk, and
+ * returns true. If the call is different, the function does nothing and returns false. */
 static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn *conn,
 				     const uint8_t *msg, uint32_t len, enum shape shape)
 {
@@ -246,6 +258,7 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 	return true;
 }
 
+/* Does what receive_shape() does, for a call with one Read segment. */
 static out_of_line bool receive_one_read(struct weir_request *req, struct weir_conn *conn,
 					 const uint8_t *msg, uint32_t len)
 {
@@ -262,8 +275,8 @@ static out_of_line bool receive_one_read(struct weir_request *req, struct weir_c
 	return true;
 }
 
-/* Processes a call that matches the previous one. If it differs, the function does nothing and
- * returns false. */
+/* Processes a call that matches the previous call of its request object, and returns true. If the
+ * call does not match, the function does nothing and returns false. */
 static hot_inline bool receive_repeat(struct weir_request *req, struct responder *responder,
 				      struct weir_conn *conn, const uint8_t *msg, uint32_t len)
 {
@@ -281,12 +294,14 @@ static hot_inline bool receive_repeat(struct weir_request *req, struct responder
 	       receive_one_read(req, conn, msg, len);
 }
 
+/* Processes a call that does not match the previous call of its request object. */
 static out_of_line void receive_first(struct weir_request *req)
 {
 	request_receive(req, req->responder->conn, req->msg, req->msg_bytes);
 }
 
-/* Holds the delivered message, because the request still needs it. */
+/* Keeps the receive of the delivered message, because the request has not given it back yet.
+ * Returns false: the driver must not reuse the receive. */
 static out_of_line bool hold_delivered(struct weir_conn *conn)
 {
 	struct weir_request *req = responder_of(conn)->pool->delivered;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Pending replies. A reply that cannot be sent at once is pending until its Send completes. Each
- * pending reply holds a request, a buffer, and what the program keeps for it. When a connection
- * reaches its limit, its later messages wait in their receives, which credits limit. The connection
- * continues when the peer has received some of its replies. A connection without pending replies
- * always continues, whatever the count of its peer is.
+ * pending reply holds a request object, a buffer, and the data that the program keeps for the
+ * reply. When the pending replies of a connection reach the limit of its quota, later messages of
+ * the connection wait in their receives, whose number credits limit. The connection continues when
+ * the peer has received some of the replies. A connection without pending replies always continues,
+ * whatever the count of its peer is.
  */
 #include "request.h"
 
-/* Returns how many more replies may be pending. The limit reserves a request for each receive, and
- * some send buffers. */
+/* Returns how many more replies are allowed to be pending on the engine. The limit leaves a request
+ * object for each receive, and some send buffers. */
 static uint64_t pending_left(const struct responder *responder)
 {
 	const struct weir_engine *engine = responder->engine;
@@ -39,8 +40,8 @@ void request_begin_pending(struct weir_request *req)
 	responder->deferred_by |= RESPONDER_FULL;
 }
 
-/* Lets a connection continue. Its messages get requests after the request of the completed reply
- * was released. */
+/* Makes a connection continue. The messages of the connection get request objects after the request
+ * of the completed reply was released. */
 static void go_on(struct responder *responder)
 {
 	responder->deferred_by &= ~(uint32_t)RESPONDER_FULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pools of request objects, and messages that wait for an object. */
+/* Pools of request objects, and the backlogs of messages that wait for a request object. */
 #include "request.h"
 
 #include "alloc.h"
 
-/* Request objects for each receive. A request whose reply is being sent holds no receive. */
+/* The number of request objects for each receive. It is more than 1, because a request whose reply
+ * is being sent holds no receive. */
 #define REQUESTS_PER_RECEIVE 2u
 
 static struct request_pool *pool_create(uint32_t nrequests)
@@ -69,14 +70,16 @@ void request_pool_forget_templates(struct request_pool *pool, const struct progr
 
 /* ---- messages that have no request yet ---- */
 
-/* Runs when all request objects are in use, or when the peer must accept replies first. The message
- * keeps its receive, which limits the length of the backlog. */
+/* Runs when all request objects are in use, or when the connection has as many pending replies as
+ * it may have (request_pending.c). The message keeps its receive, so that the number of receives
+ * limits the length of the backlog. */
 out_of_line void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf,
 					  uint32_t len)
 {
 	struct mem_buf **end = &responder->backlog;
 
-	/* The message cannot be checked yet, but the peer must not be regarded as silent. */
+	/* The message cannot be checked yet. But it counts as a sign of activity, so that the
+	 * connection is not ended as idle. */
 	responder->conn->got_message = true;
 	if (responder->deferred_by == 0)
 		TAILQ_INSERT_TAIL(&responder->pool->waiting, responder, waiting);

@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The pull of Read chunks that are listed (request_chunks.c). A Long Call has two stages. In the
- * first stage, its Position Zero chunk is pulled, and the RPC header in that chunk identifies the
- * program. Other calls begin with the second stage, in which each other chunk is pulled to the
- * memory that the program wants.
+ * Pulls the Read chunks that request_chunks.c has listed. A Long Call has two stages. In the first
+ * stage, its Position Zero chunk is pulled, and the RPC header in that chunk identifies the
+ * program. Other calls begin with the second stage, in which each chunk that is not at Position
+ * Zero is pulled to the memory that the program has chosen, or to a bulk buffer.
  *
- * A stage first takes all its buffers and then posts its READs. It may have to wait for either. The
- * last READ of a stage has the conn_tx of the request: completions arrive in order, so that the
- * stage is complete with this READ. request_args.c then sets the decoder of the program.
+ * A stage first takes all its buffers and then posts its READs. It can have to wait for the buffers
+ * and for the send queue. The last READ of a stage has the conn_tx of the request. Completions
+ * arrive in order, so that the stage is complete when this READ is. request_args.c then sets the
+ * decoder that the program reads.
  */
 #include "request.h"
 
 #include <errno.h>
 
+/* Finds the memory for the chunks of the stage. Returns 0, or an error of request_place_items() or
+ * request_own_buffers(). */
 static int find_buffers(struct weir_request *req)
 {
 	uint32_t own = 0;
 	int rc;
 
-	/* The program of a Long Call is not known yet. The first stage takes a buffer for each item
-	 * that fits in one. */
+	/* The program of a Long Call is not known in the first stage. This stage also takes a
+	 * buffer for each item that fits in one, so that the second stage need not wait while it
+	 * holds the buffer of the call. */
 	if (req->state == REQUEST_PULL_CALL) {
 		own = 1;
 		for (uint32_t i = 1; i < req->nchunks; i++)
@@ -50,11 +54,13 @@ bool request_reads_next(const struct weir_request *req, union request_reads *it,
 	return rdma1_reads_next(&it->list, seg);
 }
 
+/* Returns whether a segment is read in the current stage. An empty segment is never read. */
 static bool in_stage(const struct weir_request *req, const struct rdma1_read_segment *seg)
 {
 	return seg->target.length > 0 && (seg->position == 0) == (req->state == REQUEST_PULL_CALL);
 }
 
+/* Counts the READs of the stage, and sets the iterator to its first segment. */
 static void begin_reads(struct weir_request *req)
 {
 	const struct conn_protocol *protocol = req->responder->protocol;
@@ -70,17 +76,23 @@ static void begin_reads(struct weir_request *req)
 	req->has_posted = false;
 }
 
+/* Returns the chunk at a position. */
 static struct reassemble_chunk *chunk_at(struct weir_request *req, uint32_t position)
 {
 	uint32_t i = 0;
 
 	while (req->chunks[i].position != position)
-		i++; /* reassemble_chunks() listed each position */
+		/*
+		 * the search always succeeds, because reassemble_chunks() has listed each position
+		 */
+		i++;
 	return &req->chunks[i];
 }
 
-/* Performs as many READs at once as the driver can, and then posts as many as the send queue has
- * room for. Returns true if the entire stage has been read. */
+/* Reads the segments of the stage: first by direct operations, as long as the driver can carry
+ * these out, and then by posted READs, as long as the send queue has room. Returns true if the
+ * entire stage has been read. Returns false if READs are posted, or the request waits for the send
+ * queue. */
 static bool post_reads(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -114,9 +126,10 @@ static bool post_reads(struct weir_request *req)
 	return !req->has_posted;
 }
 
-/* Admits a call if the limit of bytes that are pulled at the same time allows it. If no other call
- * is pulled, a call is always admitted. Returns 0, -EAGAIN if the call waits, or -ENOBUFS if too
- * many calls wait. */
+/* Admits a call if the limits of bytes that are pulled at the same time, pull_bytes and
+ * pull_bytes_connection (profile), and the quotas allow this. If no other call is being pulled, a
+ * call is always admitted. Returns 0, -EAGAIN if the call waits, or -ENOBUFS if too many requests
+ * wait. */
 static int admit(struct weir_request *req)
 {
 	struct responder *responder = req->responder;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Returns what a request holds of quotas (quota.h). request.h has the functions that check and
- * count what a request takes. request_pending.c counts replies that cannot be sent at once. */
+/* Ends the count of the units that a request holds of resources with quotas (quota.h). request.h
+ * has the functions that check and count the units that a request takes. request_pending.c counts
+ * replies that cannot be sent at once. */
 #include "request.h"
 
 void request_end_pull(struct weir_request *req)
 {
-	if (req->pull_since_ns == 0) /* a call that fails before it pulls */
+	if (req->pull_since_ns == 0) /* no pull has begun */
 		return;
 	req->responder->npulling--;
 	req->pull_since_ns = 0;

@@ -2,13 +2,15 @@
 #ifndef REQUEST_READ_ONE_H
 #define REQUEST_READ_ONE_H
 
-/* A step that reads the item of a call in one pass, if the call has to wait for nothing. The call
- * has one Read chunk of one segment, which is neither empty nor at Position Zero. */
+/* The step request_read_one() and its parts. The step reads the item of a call in one pass, if the
+ * call has to wait for nothing. The call has one Read chunk of one segment, which is neither empty
+ * nor at Position Zero. */
 
 #include "request.h"
 #include "xdr_ref.h"
 
-/* Does what request_list_chunks() does, for such a call. */
+/* Lists the only Read chunk 'seg' of a call, as request_list_chunks() would do. The transport
+ * header has header_bytes. */
 static inline void request_list_one(struct weir_request *req, const struct rdma1_read_segment *seg,
 				    uint32_t header_bytes)
 {
@@ -21,9 +23,10 @@ static inline void request_list_one(struct weir_request *req, const struct rdma1
 	req->stream_bytes = req->msg_bytes - header_bytes;
 }
 
-/* Returns the pool of the buffer for the item. If the item could have been sent inline and half of
- * the message buffers are free, the item gets one of these, because there are many. Therefore, a
- * program that keeps short calls for a while can keep as many as with inline items. */
+/* Returns the pool from which the buffer for an item is taken. If the item could have been sent
+ * inline and half of the send buffers are free, this is the pool of send buffers, which has more
+ * buffers than the bulk pool. Therefore, a program that keeps short calls for a while can keep as
+ * many as with inline items. */
 static inline struct mem_pool *request_pool_for(const struct weir_engine *engine,
 						uint32_t len_bytes)
 {
@@ -35,8 +38,9 @@ static inline struct mem_pool *request_pool_for(const struct weir_engine *engine
 		       : engine->bulk_pool;
 }
 
-/* Finds the memory for the item and admits the request, as request_read_stage() would do. Returns
- * 0, 1 if request_read_stage() has to do this, or -EINVAL if the program's memory is not valid. */
+/* Finds the memory for the item, for a request that can be admitted without a count because no
+ * other call is being pulled. Returns 0, 1 if request_read_stage() has to admit the request or to
+ * find the memory, or -EINVAL if the program's memory is not valid. */
 static inline int request_place_one(struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
@@ -64,9 +68,10 @@ static inline int request_place_one(struct weir_request *req)
 	return 0;
 }
 
-/* Reads the item at once and sets the decoder to the arguments. Returns false if the item has to be
- * pulled, because the driver cannot read it at once, it is within the RPC header, or
- * reassemble_one() does not list it. */
+/* Reads the item by a direct operation, and sets the decoder to the arguments, which begin at
+ * 'args'. Returns true. Returns false if the item has to be pulled by request_read_stage(), because
+ * the driver cannot read it at once, it is within the RPC header, or reassemble_one() does not list
+ * it. */
 static inline bool request_read_direct(struct weir_request *req, const struct rdma1_segment *seg,
 				       const uint8_t *args)
 {
@@ -85,12 +90,14 @@ static inline bool request_read_direct(struct weir_request *req, const struct rd
 	return true;
 }
 
-/* The state of the request is PULL_ITEMS. Returns GO_ON if all arguments have arrived, PULL_ON if
- * request_read_stage() has to read the 'pull_bytes' of the item, or else what answers the call. */
+/* This step reads the item of a call in the state PULL_ITEMS. Returns GO_ON if all arguments have
+ * arrived, PULL_ON if request_read_stage() has to read the item, or the answer to the call:
+ * CANT_PULL or SYSTEM_ERROR. */
 static hot_inline enum request_next request_read_one(struct weir_request *req,
 						     const struct rdma1_read_segment *seg)
 {
-	const uint8_t *args = req->args.p; /* saved, because arg_sink may move the decoder */
+	/* saved, because the program's arg_sink can move the decoder */
+	const uint8_t *args = req->args.p;
 	int rc = request_place_one(req);
 
 	if (unlikely(rc < 0))
@@ -100,7 +107,8 @@ static hot_inline enum request_next request_read_one(struct weir_request *req,
 		return REQUEST_GO_ON;
 	}
 	req->nparts = 0;
-	req->pull_bytes = seg->target.length; /* for any destination */
+	/* the length of the item, whatever memory it is read to */
+	req->pull_bytes = seg->target.length;
 	return REQUEST_PULL_ON;
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a received message once and in full (RFC 8166 section 4.5). */
+/* Checks the transport header of a received message of version 1, once and in full (RFC 8166
+ * section 4.5). */
 #include "request.h"
 
 #include "compiler.h"
 
-/* Checks a message with chunks or of a form that the fast checks do not accept. */
+/* Checks a message with chunks, or with a header that the fast checks do not accept. Returns BEGIN,
+ * DROP, ERR_VERS or ERR_CHUNK. */
 static out_of_line enum request_next judge_listed(struct weir_request *req,
 						  struct weir_engine *engine)
 {
@@ -23,8 +25,9 @@ static out_of_line enum request_next judge_listed(struct weir_request *req,
 	return verdict == RDMA1_V_ERR_VERS ? REQUEST_ERR_VERS : REQUEST_ERR_CHUNK;
 }
 
-/* Checks a message that is not a short one. The call of a READ has a Write chunk and no Read list.
- * The call of a WRITE has a Read list. */
+/* Checks a message whose lists are not all empty. It is most often an NFS READ, whose call has a
+ * Write chunk and no Read list, or an NFS WRITE, whose call has a Read list. Returns SHAPED if the
+ * message has only one Write chunk of one segment, otherwise the result of judge_listed(). */
 static out_of_line enum request_next judge_chunked(struct weir_request *req,
 						   struct weir_engine *engine)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Returns what a request holds. This file decides nothing: request.c acts on the consequences of a
- * release. */
+/* Gives back all that a request holds. This file makes no decisions, because request.c acts on the
+ * consequences of a release. */
 #include "request.h"
 
 #include "compiler.h"
 
-/* Returns the buffers that only some requests have. */
+/* Gives back the buffers that only some requests have. */
 static out_of_line void put_extra(struct weir_request *req)
 {
 	request_put_buf(&req->header_buf);
@@ -23,7 +23,7 @@ void request_put_bufs(struct weir_request *req)
 		put_extra(req);
 }
 
-/* Calls 'fn' for each receive of a chain. */
+/* Calls 'fn' for each receive of a chain. 'fn' can change the link to the next receive. */
 static void each_receive(struct mem_buf *chain, void (*fn)(void *arg, struct mem_buf *buf),
 			 void *arg)
 {
@@ -40,6 +40,7 @@ static void keep_receive(void *conn, struct mem_buf *buf)
 	conn_keep_message(conn, buf);
 }
 
+/* Gives back a receive that a request without a connection has kept. */
 static void put_receive(void *responder, struct mem_buf *buf)
 {
 	const struct responder *its = responder;
@@ -63,8 +64,8 @@ void request_keep_message(struct weir_request *req, struct weir_conn *conn)
 		conn_keep_message(conn, req->msg);
 }
 
-/* Ends the wait of a duplicate or of a reply. A duplicate is in the list of an entry that belongs
- * to another request, maybe of another connection. */
+/* Ends the wait of a duplicate or of a reply. A duplicate is in the list of a cache entry that
+ * belongs to another request, possibly of another connection. */
 static void end_wait(struct weir_request *req)
 {
 	if (req->state == REQUEST_DUPLICATE)
@@ -72,8 +73,8 @@ static void end_wait(struct weir_request *req)
 	req->wait_ns = 0;
 }
 
-/* Clears the state of an unfinished reply, because the request object will serve other
- * connections. */
+/* Clears the state of a reply that was not finished, because the request object will later serve
+ * other connections. */
 static void forget_reply(struct weir_request *req)
 {
 	req->must_plan = false;
@@ -82,8 +83,8 @@ static void forget_reply(struct weir_request *req)
 	req->nparts = 0;
 }
 
-/* Returns the message of a request that is released before its reply. A reply returns the message
- * when it is sent. */
+/* Gives back the receives of a request that is released before its reply is sent. When a reply is
+ * sent, it gives back the receives itself. */
 static out_of_line void release_message(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -97,7 +98,7 @@ static out_of_line void release_message(struct weir_request *req)
 	req->msg = NULL;
 }
 
-/* Removes a request from all that it waits for. */
+/* Removes a request from all lists and queues in which it waits. */
 static void stop_waiting(struct weir_request *req)
 {
 	struct responder *responder = req->responder;

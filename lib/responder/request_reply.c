@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sends replies. The program has encoded its results and named its items (request_results.c). The
- * reducer then decides how each part is sent. The Writes are posted first and the Send after them,
- * all in one post. The receive is returned before the post, so that a receive exists for the credit
- * that the reply grants (RFC 8166 section 3.3.1). */
+ * reducer then decides how each part is sent. The Writes are queued first and the Send after them,
+ * all for one post. The receive of the call is given back before the post, so that a receive exists
+ * for the credit that the reply grants (RFC 8166 section 3.3.1). */
 #include "request_shape.h"
 
 #include <errno.h>
@@ -11,7 +11,9 @@
 #include "reserve.h"
 #include "wire.h"
 
-/* Lists the gather elements of the Send, and returns their number. */
+/* Lists in 'sges' the elements from which the Send is gathered: the transport header and, unless
+ * the reply is Long, the pieces that are inline, with their padding. Returns the number of
+ * elements, and sets *bytes to the length of the message. */
 static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, uint32_t *bytes)
 {
 	struct weir_engine *engine = req->responder->engine;
@@ -33,12 +35,16 @@ static uint32_t gather_reply(struct weir_request *req, struct fabric_sge *sges, 
 	return n;
 }
 
+/* Gives back the receives of the call, if this was not done yet, and counts the grant of the reply
+ * as sent. */
 static inline void give_back_receive(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->msg) {
 		if (conn->srq)
 			credit_share_goes(
-				&conn->share); /* it was not sent when the receive was returned */
+				/* the receive was given back before, when the reply could not be
+				 * sent */
+				&conn->share);
 		return;
 	}
 	if (unlikely(req->has_chain))
@@ -50,14 +56,15 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
-/* Sends a reply that has a shape at once, if the driver can do that: its Write, then the message,
- * which is contiguous. Returns false if the rest of the reply must be queued. */
+/* Sends a reply that has a shape by direct operations: its Write, then the message, which is
+ * contiguous. Returns true if the reply was sent. Returns false if its Send, and its Write unless
+ * that was done, must be queued. */
 static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = request_message_bytes(req, req->header_bytes);
 
 	if (unlikely(conn->remote_invalidation))
-		return false; /* the Send may have to invalidate a key, too */
+		return false; /* the Send might have to invalidate a key */
 	if (req->nxfers == 1) {
 		const struct reduce_xfer *xfer = &req->xfers[0];
 		const struct fabric_sge sge = {xfer->local, xfer->len, xfer->lkey};
@@ -90,6 +97,8 @@ struct reduce_reply_in request_reply_in(struct weir_request *req)
 	};
 }
 
+/* Sets the number of listed Writes, and of those that follow them. 'total' is the number of all
+ * Writes of the reply. */
 static void note_xfers(struct weir_request *req, uint32_t total)
 {
 	uint32_t left = total - req->xfers_done;
@@ -98,6 +107,7 @@ static void note_xfers(struct weir_request *req, uint32_t total)
 	req->xfers_after = left - req->nxfers;
 }
 
+/* Queues the listed Writes. */
 static void post_writes(struct weir_request *req)
 {
 	for (uint32_t i = 0; i < req->nxfers; i++) {
@@ -108,10 +118,10 @@ static void post_writes(struct weir_request *req)
 	}
 }
 
-/* Posts Writes ahead of the Send. The chunks of a requester may have more segments than Writes are
- * listed at a time. The function posts the listed Writes and lists the next ones, until the last
- * list can be posted with the Send. Returns WAIT if the reply waits for room in the send queue. The
- * header of the call, from which the lists are made, exists until the Send. */
+/* Queues the Writes of a reply with more Writes than can be listed at a time: queues the listed
+ * Writes and lists the next ones, until the last list can be queued together with the Send. The
+ * lists are made from the header of the call, which exists until the Send. Returns GO_ON, WAIT if
+ * the reply waits for room in the send queue, or END if the connection failed. */
 static enum request_next write_ahead(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -127,8 +137,8 @@ static enum request_next write_ahead(struct weir_request *req)
 		post_writes(req);
 		req->xfers_done += req->nxfers;
 		in.first_xfer = req->xfers_done;
-		/* This cannot fail: the same header was written at the same address when the reply
-		 * was laid out. */
+		/* This cannot fail, because the same header was written at the same address when
+		 * the reply was laid out. */
 		if (conn->protocol->reduce(req, &in, req->header, req->header_bytes, req->xfers,
 					   &plan) != 0) {
 			conn_fail(conn, -EIO);
@@ -139,7 +149,8 @@ static enum request_next write_ahead(struct weir_request *req)
 	return REQUEST_GO_ON;
 }
 
-/* A call of version 1 cannot name the key (RFC 8797 section 4.1), so the first one is taken. */
+/* A call of version 1 has no field for the key to invalidate (RFC 8797 section 4.1). Therefore, the
+ * first key in its chunk lists is taken. */
 uint32_t request_key_to_end(const struct weir_request *req)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -170,7 +181,8 @@ void request_wait_reserve(struct weir_request *req)
 	engine_wait_unbounded(responder->engine, &responder->reserve_queue, &req->buf_waiter);
 }
 
-/* Reduces the number of gather elements. Returns false if the reply waits for a buffer. */
+/* Reduces the number of elements to the number that the device can gather, by copying data to a
+ * buffer. Returns false if the reply waits for this buffer. */
 static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uint32_t *nsges)
 {
 	struct mem_buf **buf = req->header_buf ? &req->header_buf : &req->spill;
@@ -182,6 +194,8 @@ static bool coalesce_sges(struct weir_request *req, struct fabric_sge *sges, uin
 	return false;
 }
 
+/* Queues the listed Writes and the Send of a reply. If 'places' is true, the Send also places
+ * results in targets. Returns GO_ON, WAIT or END, as request_transmit() does. */
 static hot_inline enum request_next send_reply(struct weir_request *req, const bool places)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -202,14 +216,16 @@ static hot_inline enum request_next send_reply(struct weir_request *req, const b
 	}
 	if (unlikely(nsges + apart > conn->max_sge) && !coalesce_sges(req, sges, &nsges))
 		return REQUEST_WAIT;
-	if (places) /* the plan has made sure that this is possible */
+	if (places) /* the plan has ensured that the device can gather these elements, too */
 		nsges = conn->protocol->gather_placed(req, sges, nsges, &bytes);
-	rkey = conn->protocol->key_to_end(req); /* the call's header may be overwritten later */
+	/* before give_back_receive(), after which the header of the call can be overwritten */
+	rkey = conn->protocol->key_to_end(req);
 	give_back_receive(req, conn);
 	post_writes(req);
 	req->wait_ns = 0;
 	if (places)
-		conn->protocol->on_placed(req); /* only once, after all waits */
+		/* here, after all waits, so that it is called only once */
+		conn->protocol->on_placed(req);
 	if (rkey != 0)
 		conn_send_inv(conn, sges, nsges, bytes, &req->tx, rkey);
 	else
@@ -259,8 +275,8 @@ int request_reduce(struct weir_request *req)
 	const struct conn_protocol *protocol = req->responder->protocol;
 	struct reduce_reply_plan plan;
 	struct reduce_reply_in in = request_reply_in(req);
-	/* The header is written to a buffer that is large enough, and then moved so that it ends
-	 * where the message begins. */
+	/* The header is written to 'scratch', because its length is not known before, and is then
+	 * copied so that it ends where the message begins. */
 	uint8_t scratch[ENGINE_HEADROOM];
 	int rc = protocol->reduce(req, &in, scratch, sizeof(scratch), req->xfers, &plan);
 
@@ -293,7 +309,8 @@ enum request_next request_plan(struct weir_request *req)
 	req->must_plan = rc == -ENOBUFS;
 	if (req->must_plan)
 		return REQUEST_WAIT_RESERVE;
-	/* ENOSPC: entries of the header may be longer than the entries that they answer. */
+	/* -ENOSPC: the entries of the reply's header can be longer than the entries of the call
+	 * that they answer. */
 	if (unlikely(rc == -EMSGSIZE || rc == -ENOSPC))
 		return REQUEST_CANT_REPLY;
 	if (unlikely(rc != 0))
@@ -318,6 +335,6 @@ enum request_next request_lay_out(struct weir_request *req, struct weir_conn *co
 		if (likely(send_shape(req, conn)))
 			return REQUEST_END;
 	}
-	request_close_piece(req); /* the next steps expect it */
+	request_close_piece(req); /* the next steps expect all results in pieces */
 	return has_shape ? REQUEST_TRANSMIT : request_plan(req);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Results. The program encodes them after an RPC header in a buffer of the engine, and names their
- * items. */
+/* The results of a request. The program encodes them after an RPC header in a buffer of the engine,
+ * and passes their items to weir_request_result_item(). */
 #include "request.h"
 
 #include <errno.h>
@@ -9,7 +9,8 @@
 #include "forked.h"
 #include "wire.h"
 
-/* Encodes the RPC header. The buffer has room for more than that. */
+/* Encodes the RPC header of a reply that is accepted and successful. The buffer has room for more
+ * than this header. Returns the encoder for the results. */
 static inline struct weir_xdr_out *put_header(struct weir_request *req)
 {
 	uint8_t *at = req->out.p;
@@ -21,6 +22,9 @@ static inline struct weir_xdr_out *put_header(struct weir_request *req)
 	return &req->out;
 }
 
+/* Does the work of weir_request_results() for long results, results that are encoded anew, and
+ * cases in which the request possibly has to wait for a buffer. Returns NULL if no buffer is
+ * available. */
 static out_of_line struct weir_xdr_out *results_in_other(struct weir_request *req, uint64_t bytes)
 {
 	if (engine_is_forked(req->responder->engine)) {
@@ -35,8 +39,8 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	const struct weir_engine *engine = req->responder->engine;
 	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
 
-	/* If the connection has as many pending replies as it may have, calls that the program got
-	 * before that also wait with their replies. */
+	/* If the connection has as many pending replies as it may have (request_pending.c), calls
+	 * that the program got before that time must wait with their replies, too. */
 	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->deferred_by != 0 ||
 		     !mem_pool_is_quick(engine->send_pool)))
 		return results_in_other(req, bytes);
@@ -45,16 +49,17 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	return put_header(req);
 }
 
-/* Marks that the reply has an item. The flag is read before it is written: most replies with items
- * belong to calls with a chunk, which are marked already, and the flags are soon read as one word
- * (bench/micro/check_waits.py). */
+/* Marks that the reply has an item. The flag is stored only if it changes. Most replies with items
+ * belong to calls with a chunk, for which the flag is already false. A store would delay the load
+ * of all flags as one word, which follows soon (bench/micro/check_waits.py). */
 static inline void mark_item(struct weir_request *req)
 {
 	if (unlikely(req->flags.is_short))
 		req->flags.is_short = false;
 }
 
-/* Adds an item that is not the first one. */
+/* Adds an item that is not the first item. Returns 0, or -E2BIG if the reply has REQUEST_ITEMS_MAX
+ * items. */
 static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_t len,
 				uint32_t lkey)
 {
@@ -63,7 +68,8 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
-	/* If the encoder fails, the reply reports this as for any result that does not fit. */
+	/* If the encoder fails, weir_request_reply() handles this as for any result that does not
+	 * fit in the buffer. */
 	if (weir_xdr_put_u32(&req->out, len) != 0)
 		return 0;
 	mark_item(req);
@@ -73,8 +79,8 @@ static out_of_line int add_item(struct weir_request *req, uint8_t *base, uint32_
 	return 0;
 }
 
-/* Names an item. This function is out of line, so that a handler with results of both kinds has a
- * stack frame only for those with items. */
+/* Adds an item to the results. This function is out of line, so that a handler that has results
+ * with items and results without items needs a stack frame only for those with items. */
 out_of_line int weir_request_result_item(struct weir_request *req, const struct weir_region *region,
 					 const void *data, uint32_t len_bytes)
 {
@@ -86,8 +92,7 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 		return -EINVAL;
 	if (unlikely(req->npieces > 0))
 		return add_item(req, base, len_bytes, keys->lkey);
-	/* The first item, for which the indices of the pieces are known. Most items are the
-	 * first. */
+	/* This is the first item, as most items are. The indices of its pieces are known. */
 	if (unlikely(weir_xdr_put_u32(&req->out, len_bytes) != 0))
 		return 0;
 	end = (uint32_t)weir_xdr_out_len(&req->out);
@@ -111,7 +116,7 @@ int weir_request_result_absent(struct weir_request *req)
 	request_close_piece(req);
 	mark_item(req);
 	req->nitems++;
-	/* This is an item of 0 bytes: the reducer assigns the chunk to it, and transfers
+	/* The piece is an item of 0 bytes. The reducer assigns the next chunk to it, and transfers
 	 * nothing. */
 	request_add_piece(req, req->out.start, 0, PIECE_ITEM, 0, req->op);
 	return 0;

@@ -18,7 +18,8 @@ static inline const struct weir_program *program_find(const struct program_table
 	return NULL;
 }
 
-/* Finds the program of a call whose RPC header is decoded. */
+/* Finds the program of a call whose RPC header is decoded. Returns GO_ON, ERR_CHUNK if the XIDs of
+ * the two headers differ, or NOT_FOUND if there is no such program or procedure. */
 static hot_inline enum request_next find_program(struct weir_request *req)
 {
 	if (unlikely(req->rpc.xid != req->hdr.xid))
@@ -30,8 +31,8 @@ static hot_inline enum request_next find_program(struct weir_request *req)
 	return REQUEST_GO_ON;
 }
 
-/* Returns whether the message is a reply. A reply that was sent in a Read chunk or in several
- * transmissions can only be recognized by its body. */
+/* Returns whether the message at 'in' is an RPC reply. If a reply was sent in a Read chunk or in
+ * several transmissions, only its body shows that it is a reply. */
 static bool is_reply(struct weir_xdr_in in)
 {
 	uint32_t xid, type;
@@ -40,8 +41,9 @@ static bool is_reply(struct weir_xdr_in in)
 	       type == WEIR_RPC_REPLY;
 }
 
-/* Decodes a call that is not a plain one. The function is out of line, because such calls are
- * rarer. */
+/* Decodes a call that is not a plain one (rpc_is_plain_call()), and finds its program. The function
+ * is out of line, because such calls are rarer. Returns the same results as find_program(), DENIED
+ * for a credential that is not accepted, or DROP for a reply. */
 static out_of_line enum request_next find_other(struct weir_request *req, struct weir_xdr_in *in)
 {
 	const struct weir_xdr_in begin = *in;
@@ -49,12 +51,12 @@ static out_of_line enum request_next find_other(struct weir_request *req, struct
 
 	if (likely(rc == 0))
 		return find_program(req);
-	/* RFC 8167 section 4: a reply answers no call of this side, and an RDMA_ERROR would answer
-	 * nothing. */
+	/* The message is a reply. A responder makes no calls, so that the reply answers nothing,
+	 * and an RDMA_ERROR would answer nothing either (RFC 8167 section 4). */
 	if (is_reply(begin))
 		return REQUEST_DROP;
-	/* No RPC reply can be made to a message that is not an RPC call (RFC 8166 section
-	 * 4.5.2). */
+	/* The message is not an RPC call. Therefore, no RPC reply to it is possible (RFC 8166
+	 * section 4.5.2). */
 	if (rc < 0 || req->rpc.xid != req->hdr.xid)
 		return REQUEST_ERR_CHUNK;
 	req->auth_stat = (uint32_t)rc;

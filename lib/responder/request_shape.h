@@ -7,18 +7,19 @@
  * that is written to the only Write segment of the call. It needs no plan of the reducer, whose
  * result would be the same.
  *
- * The shape is a constant in each use. 'extra' is a constant, too. It is the number of bytes that
- * remain free before a header of version 1, so that a header of version 2 can be written over it.
- * Because it is a constant, version 1 has no cost from it.
+ * The shape is a constant in each use of these functions. 'extra' is a constant in each use, too.
+ * It is the number of bytes that a header of version 2 has more than one of version 1. This number
+ * of bytes remains free before a header of version 1, so that a header of version 2 can be written
+ * over it. For version 1, 'extra' is the constant 0 and costs nothing.
  *
- * 'conn' is the connection of the request. It is an argument, because otherwise it would be loaded
- * again after each store through a pointer to bytes.
+ * 'conn' is the connection of the request. It is an argument, because the compiler would otherwise
+ * load it from the request again after each store through a pointer to bytes.
  */
 
 #include "request.h"
 
-/* Returns the grant of the reply if receives are shared. It is computed only once for each reply,
- * because it is counted. */
+/* Returns the credits that the reply grants, if receives are shared. They are computed only once
+ * for each reply, because credit_share_grant() counts them. */
 static inline uint32_t request_grant_share(struct weir_request *req, struct weir_conn *conn)
 {
 	if (req->credit == 0)
@@ -35,7 +36,10 @@ static inline uint32_t request_grant_of(struct weir_request *req, struct weir_co
 	return credit_grant(&req->responder->credits, req->hdr.credit);
 }
 
-static inline uint32_t request_message_bytes(const struct weir_request *req, uint32_t header_bytes)
+/*
+ * Returns the length of a message with a header of header_bytes, followed by all that is encoded.
+ */
+static inline uint32_t request_bytes_behind(const struct weir_request *req, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 }
@@ -46,8 +50,9 @@ static inline bool request_has_no_chunks(const struct weir_request *req)
 	return (req->nitems | req->hdr.nwrite_chunks | req->hdr.has_reply_chunk) == 0;
 }
 
-/* Returns whether the reply has one item and nothing after it, the call has only one Write segment,
- * and the item can be written there. */
+/* Returns whether the reply has one item and nothing after it, the call has one Write chunk of one
+ * segment and no other chunk, the item fits in this segment, and the message without the item fits
+ * inline. */
 static inline bool request_fills_chunk(const struct weir_request *req, const struct weir_conn *conn,
 				       uint32_t extra)
 {
@@ -62,8 +67,8 @@ static inline bool request_fills_chunk(const struct weir_request *req, const str
 		!rpc_auth_forbids_reduction(&req->rpc.cred));
 }
 
-/* Returns the segment of the chunk as the reply lists it, with the number of bytes that are
- * written. */
+/* Returns the segment of the Write chunk as the reply lists it, with the number of bytes that are
+ * written. Without a Write chunk, returns zeros. */
 static inline struct rdma1_segment request_chunk(const struct weir_request *req, enum shape shape)
 {
 	struct rdma1_segment seg = {0};
@@ -75,8 +80,8 @@ static inline struct rdma1_segment request_chunk(const struct weir_request *req,
 	return seg;
 }
 
-/* Records the plan of a reply that has a shape. The caller has written its item already, or lists
- * it as a transfer. */
+/* Stores the plan of a reply that has a shape, without Writes. The caller has already written the
+ * item, or lists its Write afterwards. */
 static inline void request_note_shape(struct weir_request *req, uint32_t header_bytes,
 				      bool has_chunk)
 {
@@ -87,6 +92,8 @@ static inline void request_note_shape(struct weir_request *req, uint32_t header_
 	req->is_long = false;
 }
 
+/* Lays out a reply of a shape: stores its plan, lists the Write of its item, and encodes its
+ * header. */
 static hot_inline void request_lay_out_shape(struct weir_request *req, struct weir_conn *conn,
 					     enum shape shape, uint32_t extra)
 {
@@ -104,8 +111,8 @@ static hot_inline void request_lay_out_shape(struct weir_request *req, struct we
 		     &seg);
 }
 
-/* Lays out a reply that may be queued. If the reply has no shape, the function does nothing and
- * returns false. */
+/* Lays out a reply that has a shape, and returns true. The reply can then be sent or queued. If the
+ * reply has no shape, the function does nothing and returns false. */
 static hot_inline bool request_plan_shape(struct weir_request *req, struct weir_conn *conn,
 					  uint32_t extra)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creates and frees responders. A responder is created with its connection and freed with its last
- * request, which may be after the end of the connection and of the engine. */
+/* Creates and frees responders. A responder is created with its connection and freed after its last
+ * request. This can be after the end of the connection, and even after the end of the engine. */
 #include "request.h"
 
 #include "alloc.h"
 
-/* Replaces an engine that has ended, so that functions that make replies need no check. It has no
- * buffers for replies. */
+/* An object that replaces an engine that has ended, so that functions that make replies need no
+ * check. It has no buffers for replies. */
 static struct weir_engine no_engine;
 
 struct weir_engine *responder_engine(const struct responder *responder)
@@ -66,7 +66,8 @@ void responder_free(struct responder *responder)
 	mem_free(responder);
 }
 
-/* Calls the handlers that wait for buffers once more, so that they end their requests. */
+/* Calls the handlers that wait for buffers once more, so that they end their requests, after the
+ * engine of the responder was replaced by no_engine. */
 static void end_waiting(struct responder *responder)
 {
 	struct weir_engine *engine = responder->engine;
@@ -74,7 +75,9 @@ static void end_waiting(struct responder *responder)
 
 	responder->engine = &no_engine;
 	responder->pool->engine = NULL;
-	responder->nbusy++; /* these requests may be the last ones */
+	/* so that the responder exists until the end of this function, because these requests can
+	 * be the last ones */
+	responder->nbusy++;
 	while ((waiter = TAILQ_FIRST(&responder->wait_queue.waiters))) {
 		engine_wait_cancel(engine, waiter);
 		waiter->on_buffers(waiter);
@@ -83,8 +86,8 @@ static void end_waiting(struct responder *responder)
 		responder_free(responder);
 }
 
-/* Runs when the engine ends while the program still holds requests. All memory that the requests
- * use belongs to the engine. */
+/* Runs when the engine ends while the program still holds requests of the responder. All memory
+ * that the requests use belongs to the engine, and is given back. */
 static void on_engine_destroy(struct engine_orphan *orphan)
 {
 	struct responder *responder =

@@ -3,8 +3,8 @@
 #define RESPONDER_H
 
 /*
- * A responder processes the requests of one connection. Its files are listed from the creation of a
- * connection to the functions that the other files use:
+ * A responder processes the requests of one connection. The files of this folder, from the creation
+ * of a connection to the functions that the other files use:
  *
  *   listen.c              listeners, and the choice of the engine for a new connection
  *   conn_admission.c      the decision whether a request for a connection is accepted, and whether
@@ -57,18 +57,19 @@
  *
  * - A call in several transmissions is in GATHER until its last transmission has arrived. If it has
  *   no items, it is then in JOIN while it waits for a buffer for data that cross from one
- *   transmission to the next. If it has items, the PULL states replace JOIN, and the request
- *   waits in them for that buffer, too.
+ *   transmission to the next. If it has items, the PULL states replace JOIN, and the request waits
+ *   in them for that buffer, too.
  * - A duplicate of a call that the program is processing is in DUPLICATE until the program has
  *   replied to that call. It then gets the same reply.
  *
- * In the PULL states, a request may also wait for a buffer or for room in the send queue. When the
- * connection ends, each request that the program has remains with it until it replies; its
- * responder is then an orphan, without a connection. All other requests are freed.
+ * In the PULL states, a request can also wait for its quota, for a buffer or for room in the send
+ * queue. When the connection ends, each request that the program has remains with the program until
+ * the program replies. The responder is then an orphan, without a connection. All other requests
+ * are freed.
  *
  * Only request.c stores the state, except for requests that request_fast.c completes in one pass.
  * request_fast.c stores HANDLING and FREE itself, because it would cost more to return a result to
- * request.c than to do the step.
+ * request.c than to store the state.
  */
 
 #include <stddef.h>
@@ -86,9 +87,9 @@
 
 #define REQUEST_ITEMS_MAX  8u
 #define REQUEST_PIECES_MAX (2u * REQUEST_ITEMS_MAX + 1u)
-#define REQUEST_XFERS_MAX  16u /* Writes that are listed at a time */
-/* Parts of arguments: sections of the transmissions that they arrived in, and the items between the
- * sections. */
+#define REQUEST_XFERS_MAX  16u /* the most Writes of a reply that are listed at a time */
+/* The most parts of the arguments of a call. The parts are sections of the transmissions in which
+ * the call arrived, and the items between these sections. */
 #define REQUEST_PARTS_MAX     (ENGINE_TRANSMISSIONS_MAX + REASSEMBLE_PARTS_MAX)
 #define REQUEST_ERROR_MAX     (WEIR_RPC_REPLY_HEADER_MIN + 8u)
 #define LISTENER_PROGRAMS_MAX 8u
@@ -106,76 +107,97 @@ enum request_state {
 	REQUEST_SENT,
 };
 
-/* The lists in a header of an extension. The pointers are into the message. All members are 0 for
- * other requests. */
+/* The lists in the header of a call by the extension of version 2. The pointers are into the
+ * message. All members are 0 for other calls. */
 struct request_lists {
 	const uint8_t *items;
 	const uint8_t *sets;
 	uint32_t nitems;
 	uint32_t nsets;
-	uint32_t args_at; /* offset of the arguments in the call */
+	/* offset in bytes of the arguments in the RPC call, after the RPC header */
+	uint32_t args_at;
 };
 
-/* An error that the protocol of the connection defines: its number and its values, if it has
- * any. */
+/*
+ * The error of version 2 that answers a refused request: its number, and its values if it has any.
+ */
 struct request_refusal {
 	uint32_t err;
 	uint32_t first;
 	uint32_t second;
 };
 
+/* size of the iterator of version 2 in union request_reads, in words of 8 bytes */
 #define REQUEST_READS_WORDS 16u
 
-/* An iterator over the segments that have to be read: those of Read chunks or of items. */
+/* An iterator over the segments that have to be read: those of the Read list, or those of the items
+ * of a call by the extension. */
 union request_reads {
 	struct rdma1_read_iter list;
-	uint64_t items[REQUEST_READS_WORDS]; /* an iterator of the protocol */
+	uint64_t items[REQUEST_READS_WORDS]; /* space for the iterator of version 2 */
 };
 
-/* The flags are one word, which is set as a whole: a load of bytes that two stores wrote waits
- * until both stores are in the cache. */
+/* The flags of a request. They are one word, which is stored as a whole and loaded as a whole. If
+ * two stores had written the bytes of the word, the load would wait until both stores are in the
+ * cache. */
 struct request_flags {
-	/* The call arrived in one message, and the request has waited only for its READs. Nobody
-	 * asked for more than to handle it, and its connection exists. */
+	/* true if all of this holds: the call arrived in one message, the request has waited for
+	 * nothing except its READs, the program has called no function that needs work when the
+	 * request ends, and the connection exists. */
 	_Alignas(4) bool can_reply_fast;
 	bool is_short;	 /* the call has no chunks, and its reply has no items */
-	bool padding[2]; /* false, because the word is also compared as a whole */
+	bool padding[2]; /* always false, because the word is also compared as a whole */
 };
 
 _Static_assert(sizeof(struct request_flags) == 4, "one word");
 
-/* Describes the latest call of a request object, if request_fast.c knows calls of this kind. 'hdr',
- * 'rpc' and 'args' are as that call left them, except for values that differ from call to call.
- * Therefore, the other values need not be written again for the next call of this kind. */
+/* Describes the latest call of a request object, if request_fast.c can handle calls of this kind.
+ * 'hdr', 'rpc' and 'args' of the request still have the values of that call. Therefore, values that
+ * are equal in the next call of this kind need not be stored again. */
 struct request_template {
-	/* identifies the header and the programs: request_shape(); 0: another kind of call */
+	/* identifies the shape of the call and the program table: request_shape(); 0: the latest
+	 * call was of another kind */
 	uintptr_t shape;
-	uint64_t prog_vers; /* program and version, in the form of the message */
+	/* number and version of the program, in the byte order of the message: rpc_prog_vers() */
+	uint64_t prog_vers;
 };
 
-/* The members that a request without chunks uses are first, so that they are in few cache lines. */
+/* A request: an RPC call at the responder, from the arrival of its message until its reply was
+ * sent. The members that a request without chunks uses are first, so that they are in few cache
+ * lines. */
 struct weir_request {
-	struct conn_tx tx; /* for the READs, then for the reply's Send */
+	/* for the completion of the READs of a stage, and then of the reply's Send */
+	struct conn_tx tx;
 	struct responder *responder;
-	struct mem_buf *msg; /* the receive; with 'has_chain', a chain of them */
+	/*
+	 * the receive with the call; with 'has_chain', a chain of receives; NULL: it was given back
+	 */
+	struct mem_buf *msg;
 	const struct weir_program *program;
-	struct mem_buf *reply; /* headroom, RPC header, results */
+	struct mem_buf *reply; /* the buffer of the reply: headroom, RPC header, results */
 	struct weir_request *next_free;
 	enum request_state state;
+	/* length in bytes of the message in 'msg' */
 	uint32_t msg_bytes;
-	uint32_t credit;    /* granted by the reply; 0: not decided yet, or not kept */
-	uint32_t extension; /* the extension whose operation the request is; 0: none */
+	uint32_t credit; /* credits that the reply grants; 0: not computed yet, or not stored */
+	/* RTR_BASE_ number of the extension by which the call was sent; 0: by none */
+	uint32_t extension;
 
+	/* the encoder of the results */
 	struct weir_xdr_out out;
 	uint32_t npieces;
 	uint32_t nitems;
+	/* offset in 'out' of the first byte that is not in a piece yet */
 	uint32_t piece_start;
+	/* length in bytes of the reply's transport header */
 	uint32_t header_bytes;
 	uint8_t *header;
-	uint32_t nxfers; /* listed, and not posted yet */
+	uint32_t nxfers; /* number of Writes that are listed in 'xfers' and not posted yet */
+	/* bit i is set if pieces[i] is not inline, but is written to a chunk or placed */
 	uint32_t reduced;
 
-	struct rdma1_header hdr; /* of either version: its lists are those of version 1 */
+	/* the call's transport header, of either version; its lists have the form of version 1 */
+	struct rdma1_header hdr;
 	struct weir_rpc_call_header rpc;
 	struct weir_xdr_in args;
 	struct request_template template;
@@ -183,25 +205,36 @@ struct weir_request {
 	void (*on_sent)(void *arg);
 	void *on_sent_arg;
 	void *user;
-	struct drc_entry *replay; /* HANDLING: the entry for the reply; NULL: none */
+	/* HANDLING: the entry for the reply in the duplicate request cache; NULL: there is none */
+	struct drc_entry *replay;
+	/* a buffer for a transport header that does not fit in the headroom, and one for data that
+	 * the device cannot gather; NULL: none */
 	struct mem_buf *header_buf;
 	struct mem_buf *spill;
+	/* number of 'chunks' and 'chunk_bufs' */
 	uint32_t nchunks;
-	bool has_chain;	    /* 'msg' is a chain of receives, and 'hdr' is the header of the first */
+	/* 'msg' is a chain of receives, and 'hdr' is the header of the first receive */
+	bool has_chain;
 	bool is_long;	    /* the reply is written to the Reply chunk */
-	bool args_released; /* HANDLING: the arguments were released before the reply */
-	bool may_wait;	    /* no buffer for the reply was free, and one may be later */
-	bool waits_for_quota; /* a buffer was free, but this connection may not take it */
+	bool args_released; /* HANDLING: the program has released the arguments before the reply */
+	/* no buffer for the reply was free, but weir_request_retry_when_buffers() is allowed */
+	bool may_wait;
+	/* a buffer was free, but quotas did not allow the connection to take it */
+	bool waits_for_quota;
 	union {
 		uint64_t any_counted;
 		struct {
-			uint32_t nbulk;	    /* chunk_bufs that are counted in ENGINE_QUOTA_BULK */
-			bool is_bulk_reply; /* 'reply' is counted there, too */
+			/* number of chunk_bufs that are counted in ENGINE_QUOTA_BULK */
+			uint32_t nbulk;
+			bool is_bulk_reply; /* 'reply' is counted in ENGINE_QUOTA_BULK, too */
 			bool is_pending;    /* the reply is counted in ENGINE_QUOTA_REPLIES */
 		};
 	};
 	struct request_flags flags;
-	LIST_ENTRY(weir_request) outstanding; /* request_enlist(); le_prev is NULL: in no list */
+	/*
+	 * member of the responder's 'outstanding' (request_enlist()); le_prev is NULL: in no list
+	 */
+	LIST_ENTRY(weir_request) outstanding;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -209,44 +242,69 @@ struct weir_request {
 	uint32_t reply_count_max; /* maximum number of transmissions of the reply */
 	struct request_lists lists;
 	struct request_refusal refusal; /* the reason of REQUEST_REFUSED */
-	uint32_t op;	 /* offset in the arguments of the operation whose results are encoded */
-	uint32_t nsends; /* transmissions of the reply, if it may have several */
-	struct mem_buf *group_bufs; /* buffers of these transmissions: conn_group_take_bufs() */
+	/* offset, in the arguments, of the operation whose results are being encoded */
+	uint32_t op;
+	/* number of transmissions of the reply; 0 or 1: the reply is one message */
+	uint32_t nsends;
+	/* list of the buffers for the transmissions of the reply: conn_group_take_bufs() */
+	struct mem_buf *group_bufs;
 	/* version 2: handle that the requester offers for invalidation; 0: none */
 	uint32_t inv_handle;
-	uint32_t placed; /* pieces of 'reduced' that are placed in targets of the requester */
-	/* gather elements of the placed results, or of an entire reply in several transmissions */
+	/* bit i is set if pieces[i], which is also in 'reduced', is placed in targets of the
+	 * requester */
+	uint32_t placed;
+	/* number of elements (SGEs) of the placed results, or of an entire reply in several
+	 * transmissions */
 	uint32_t apart_sges;
-	/* maximum length of header and payload of one transmission of such a reply */
+	/* maximum length in bytes of the header and the payload of one transmission of a reply in
+	 * several transmissions */
 	uint32_t lead_bytes;
 
-	/* a reply that is not sent at once */
-	/* Writes posted before the listed ones, if the reply has more Writes than can be listed */
+	/* members for a reply that is not sent at once */
+	/* number of Writes before those in 'xfers', if the reply has more Writes than can be
+	 * listed; they are posted */
 	uint32_t xfers_done;
-	/* Writes after the listed ones; 0: none, or they will never be posted */
+	/*
+	 * number of Writes after those in 'xfers'; 0: there are none, or they will never be posted
+	 */
 	uint32_t xfers_after;
-	bool must_plan;	      /* REPLYING: no buffer for the header was free */
-	uint64_t wait_ns;     /* REPLYING: start of the wait for a buffer; 0: no wait */
-	uint32_t error_bytes; /* length of 'error' until a buffer has it; 0: no error */
-	uint32_t auth_stat;   /* the reason of REQUEST_DENIED */
-	bool error_is_header; /* 'error' is a transport header; false: an RPC reply */
+	/*
+	 * REPLYING: no buffer for the header was free, so that request_plan() must be called again
+	 */
+	bool must_plan;
+	/*
+	 * REPLYING: time at which the wait for a buffer began; 0: the reply does not wait for one
+	 */
+	uint64_t wait_ns;
+	/* length of the error in 'error', until it was copied to a buffer; 0: there is no error */
+	uint32_t error_bytes;
+	uint32_t auth_stat; /* REQUEST_DENIED: the enum weir_rpc_auth_stat of the reply */
+	/* true: 'error' holds a transport header; false: it holds an RPC reply */
+	bool error_is_header;
 	uint8_t error[REQUEST_ERROR_MAX];
 
-	/* pulling */
+	/* members for the pull of chunks or items */
+	/* the iterator at the next READ of the stage */
 	union request_reads next_read;
-	uint64_t pull_bytes; /* bytes to read for all chunks */
+	uint64_t pull_bytes; /* total length of all chunks that have to be read, in bytes */
+	/* time at which the pull began; 0: no pull is in progress */
 	uint64_t pull_since_ns;
-	bool is_pulling;       /* counted in pulling_bytes; false while it waits for others */
-	uint32_t reads_left;   /* READs of this stage to post, without those of empty segments */
-	bool has_asked;	       /* the program was asked for the memory of the items */
-	bool is_reading;       /* next_read is set up for this stage */
-	bool has_posted;       /* a READ of this stage was posted, and completes later */
-	uint32_t nparts;       /* parts of the arguments; 0: the arguments are inline */
+	/* pull_bytes is counted in the engine's pulling_bytes; false while the request waits to be
+	 * admitted */
+	bool is_pulling;
+	/* number of READs of this stage that are not posted yet, without those of empty segments */
+	uint32_t reads_left;
+	bool has_asked;	 /* the program's arg_sink was called for all items */
+	bool is_reading; /* next_read is at a READ of the current stage */
+	bool has_posted; /* a READ of this stage was posted, and completes later */
+	/* number of 'parts', which are those of the call; 0: the call is not in parts */
+	uint32_t nparts;
 	const uint8_t *stream; /* the Payload stream without its items, inline or pulled */
 	uint32_t stream_bytes;
 
-	bool skips_replay_cache;	    /* the cache must not keep the reply */
-	LIST_ENTRY(weir_request) duplicate; /* DUPLICATE: in drc_entry.waiting */
+	/* the duplicate request cache must not keep the reply */
+	bool skips_replay_cache;
+	LIST_ENTRY(weir_request) duplicate; /* DUPLICATE: member of the list drc_entry.waiting */
 
 	struct piece pieces[REQUEST_PIECES_MAX];
 	struct reassemble_chunk chunks[REASSEMBLE_CHUNKS_MAX];
@@ -262,85 +320,114 @@ _Static_assert(offsetof(struct weir_request, out) == 64 &&
 /* The programs of a listener, which its connections share. */
 struct program_table {
 	uint32_t nprograms;
-	_Atomic uint32_t refs; /* of the listener and of its connections, on any engine */
-	uint64_t serial;       /* a later table has a higher serial */
-	uint32_t ndrcs;	       /* one for each engine of the listener; 0: no program needs one */
+	/*
+	 * number of references: of the listener, its newcomers and its connections, on any engine
+	 */
+	_Atomic uint32_t refs;
+	uint64_t serial; /* a later table has a higher serial */
+	/* number of 'drcs', one for each engine of the listener; 0: no program needs a duplicate
+	 * request cache */
+	uint32_t ndrcs;
 	struct drc *drcs[LISTENER_ENGINES_MAX];
 	struct weir_program programs[LISTENER_PROGRAMS_MAX];
 };
 
-/* Request objects of one connection or, if receives are shared, of all connections of an engine.
- * The memory of objects that were never used is never touched. */
+/* The request objects of one connection or, if receives are shared, of all connections of an
+ * engine. The memory of objects that were never taken is never touched. */
 struct request_pool {
-	/* the engine whose connections share the pool; NULL: they do not, or the engine has
-	 * ended */
+	/* the engine whose connections share the pool; NULL: the pool belongs to one connection, or
+	 * the engine has ended */
 	struct weir_engine *engine;
-	uint32_t refs; /* responders */
+	uint32_t refs; /* number of responders that use the pool */
+	/* request_pool_serve() is running */
 	bool is_serving;
-	/* the most recently used object first, because it is in the cache */
+	/* the free objects; the one that was given back last is the first, because it is in the
+	 * CPU's cache */
 	struct weir_request *free;
 	/* the request of the message that the device delivered last */
 	struct weir_request *delivered;
 	TAILQ_HEAD(, responder) waiting; /* responders with a backlog, in round-robin order */
-	uint64_t newest_programs;	 /* highest serial of its responders' programs so far */
+	/* highest serial of the program tables of its responders so far */
+	uint64_t newest_programs;
 	uint32_t nrequests;
-	/* the first objects, which were used at least once */
+	/* number of objects, from the first one of 'requests' on, that were taken at least once */
 	uint32_t nused;
 	struct weir_request *requests;
 };
 
+/* Returns whether all request objects are in use. */
 static inline bool request_pool_is_empty(const struct request_pool *pool)
 {
 	return !pool->free && pool->nused == pool->nrequests;
 }
 
-/* Reasons why messages have to wait for a request object. */
+/*
+ * Reasons why the messages of a connection have to wait for a request object. The values are bits.
+ */
 enum responder_deferral {
 	RESPONDER_BACKLOG = 1, /* earlier messages of the connection wait */
-	RESPONDER_FULL = 2,    /* the connection has as many pending replies as it may have */
+	/* the connection has as many pending replies as it may have: request_pending.c */
+	RESPONDER_FULL = 2,
 };
 
-/* The caller on a connection, as the duplicate request cache knows it. */
+/* The caller on a connection, as hashes for the duplicate request cache. */
 struct request_caller {
+	/* the hashes were computed */
 	bool is_known;
-	uint8_t identity[DRC_HASH_BYTES]; /* part of a call's key */
-	uint8_t peer[DRC_HASH_BYTES];	  /* the peer that the entries of its calls count for */
+	/* hash of the caller's identity, which is a part of the key of each of its calls */
+	uint8_t identity[DRC_HASH_BYTES];
+	/* hash of the peer for which the entries of the caller's calls are counted */
+	uint8_t peer[DRC_HASH_BYTES];
 };
 
+/* The requests of one connection, and the state that they share. */
 struct responder {
-	/* the members that each request uses: one cache line */
-	struct weir_conn *conn; /* NULL: the connection has ended, and requests are left */
+	/* The following members, which each request uses, are in one cache line. */
+	/* the connection; NULL: it has ended, and some requests still exist */
+	struct weir_conn *conn;
 	struct weir_engine *engine;
-	const struct conn_protocol *protocol; /* the connection's */
+	const struct conn_protocol *protocol; /* the operations of the connection's protocol */
 	struct request_pool *pool;
 	struct program_table *programs;
 	uint32_t deferred_by; /* enum responder_deferral; 0: messages get request objects at once */
-	struct drc *drc;      /* NULL: no program needs it */
+	struct drc *drc;      /* the duplicate request cache; NULL: no program needs one */
 	struct credit_responder credits;
+	/* number of requests that exist, and of running functions that need the responder */
 	uint32_t nbusy;
 	bool was_called; /* a call has arrived on the connection */
 
-	/* Messages that wait for a request object: user[0] is the next message, user[1] the
-	 * length. */
+	/* List of the messages that wait for a request object. In each buffer, user[0] is the
+	 * address of the next buffer, and user[1] is the length of the message. */
 	struct mem_buf *backlog;
-	/* queued while there is a backlog and 'deferred_by' has no other bit */
+	/* member of the pool's 'waiting', while 'deferred_by' is RESPONDER_BACKLOG and has no other
+	 * bit */
 	TAILQ_ENTRY(responder) waiting;
-	struct engine_peer *account;  /* the connection's; NULL: the engine has ended */
-	struct engine_quota_use used; /* held by all requests */
+	/* the account of the connection's peer; NULL: the engine has ended */
+	struct engine_peer *account;
+	/*
+	 * how many units of each resource with a quota all requests of the responder hold together
+	 */
+	struct engine_quota_use used;
 	struct request_caller caller;
 	struct engine_orphan orphan;
-	bool is_orphan; /* in the engine's list */
-	bool keeps;	/* a reference to the engine's placed_replies, if there are any */
-	/* while draining: when Sends without a completion have arrived; 0: not set */
+	bool is_orphan; /* 'orphan' is in the engine's list of orphans */
+	/* the responder has called protocol->begin_responder(), and not end_responder() yet */
+	bool keeps;
+	/* while the connection drains: time at which Sends without a completion count as arrived;
+	 * 0: not set */
 	uint64_t linger_until_ns;
-	/* Requests that have outlasted the upcall of their message. A search need not visit the
-	 * requests of other responders. */
+	/* The requests that still existed when the upcall for their message returned. With this
+	 * list, a search need not visit the requests of other responders. */
 	LIST_HEAD(, weir_request) outstanding;
-	struct weir_request *gathering; /* the request of the open group; NULL: no group is open */
-	uint32_t npulling;		/* requests in the PULL states and in JOIN */
+	/* the request that gathers the open group of transmissions; NULL: no group is open */
+	struct weir_request *gathering;
+	/* number of requests whose pull is in progress: in the PULL states and in JOIN */
+	uint32_t npulling;
+	/* time at which pull_timeout_ms is checked next */
 	uint64_t next_pull_tick_ns;
-	struct engine_wait_queue wait_queue;	/* requests that wait for buffers */
-	struct engine_wait_queue reserve_queue; /* replies that wait for the reserve: reserve.h */
+	struct engine_wait_queue wait_queue; /* requests that wait for buffers */
+	/* replies that wait for a reserve buffer: reserve.h */
+	struct engine_wait_queue reserve_queue;
 };
 
 static inline struct responder *responder_of(const struct weir_conn *conn)
@@ -348,17 +435,19 @@ static inline struct responder *responder_of(const struct weir_conn *conn)
 	return conn->role_data;
 }
 
-/* program_table.c: drops a reference to a table, and frees the table with the last one. */
+/* program_table.c: releases a reference to a table. The release of the last reference frees the
+ * table and its caches. */
 void program_table_put(struct program_table *table);
 
 /* responder_events.c */
 extern const struct conn_role responder_role;
 
-/* version1.c, and the folder v2/ */
+/* The protocols: version1.c has that of version 1. responder_protocol() returns the protocol of new
+ * connections, in v2/protocol.c or version1_only.c. */
 extern const struct conn_protocol responder_version1;
 const struct conn_protocol *responder_protocol(const struct weir_engine *engine);
 
-/* A request for a connection that is handed to the engine of the new connection. */
+/* A request for a connection, with all that the engine of the new connection needs to accept it. */
 struct responder_handover {
 	struct fabric_cm_event event;
 	struct weir_engine *listening; /* the engine that received the request */
@@ -369,24 +458,28 @@ struct responder_handover {
 };
 
 /* conn_admission.c: these functions run on the engine of the new connection. responder_accept()
- * accepts a request for a connection, lets it wait for room, or refuses it. */
+ * accepts a request for a connection, makes it wait for room, or refuses it. */
 void responder_accept(struct weir_engine *engine, const struct responder_handover *handover);
 /* Refuses the requests of a listener that still wait for room, because the listener ends. */
 void responder_drop_arrivals(struct weir_engine *engine, const struct program_table *programs);
+/* Refuses a request for a connection, and logs the reason 'why'. */
 void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover,
 		      const char *why);
 
-/* responder.c */
+/* responder.c. responder_create() returns a responder for a new connection, without its 'conn', or
+ * NULL if there is no memory. responder_free() frees a responder that has no requests. */
 struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
 				   uint32_t credits, struct program_table *programs,
 				   struct drc *drc, struct engine_peer *account);
 void responder_free(struct responder *responder);
-/* Forgets the replies with placed results that are kept for the responder, because the peer cannot
- * report errors about them any more. */
+/* Drops the replies with placed results that are kept for the responder (v2/resend.c), because the
+ * peer cannot report errors about these replies any more. A second call does nothing. */
 void responder_forget_kept(struct responder *responder);
-/* Makes a responder whose connection has ended, and which still has requests, an orphan. */
+/*
+ * Makes a responder an orphan of its engine. Its connection has ended, and it still has requests.
+ */
 void responder_orphan(struct responder *responder);
-/* Returns the engine, or NULL if it has ended. */
+/* Returns the engine of the responder, or NULL if the engine has ended. */
 struct weir_engine *responder_engine(const struct responder *responder);
 
 #endif

@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The role of a responder: it processes the events of a connection that are not messages of one
- * request. */
+/* The role of a responder (struct conn_role): the functions that process the events of a
+ * connection. The functions for messages are in request.c and request_fast.c. */
 #include "request.h"
 
 #include <errno.h>
 
-#define LINGER_NS 10000000u /* for Sends without a completion to arrive */
+/* time in ns that Sends without a completion get to arrive, before a connection closes */
+#define LINGER_NS 10000000u
 
 static void on_open(struct weir_conn *conn)
 {
 	(void)conn;
 }
 
+/* Returns whether the connection has no request and no message that waits for one. */
 static bool responder_is_idle(struct weir_conn *conn)
 {
 	return responder_of(conn)->nbusy == 0 && !responder_of(conn)->backlog;
 }
 
+/* Returns whether the time since since_ns has reached a timeout of the profile. A timeout of 0 is
+ * never reached. */
 static bool is_over(uint32_t timeout_ms, uint64_t since_ns, uint64_t now_ns)
 {
 	return timeout_ms > 0 && now_ns - since_ns >= timeout_ms * 1000000ull;
 }
 
+/* Ends a connection on which no call has arrived for the time that the profile's 'key' sets, and
+ * counts this. */
 static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *key)
 {
 	struct weir_engine *engine = conn->ep.engine;
@@ -33,7 +39,8 @@ static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *ke
 	conn_fail(conn, -ETIMEDOUT);
 }
 
-/* Ends the connection if the pull of a call takes too long. */
+/* Ends the connection if the pull of a call takes longer than pull_timeout_ms. The check is made 16
+ * times in this time. */
 static void pull_tick(struct responder *responder, uint64_t now_ns)
 {
 	struct weir_engine *engine = responder->engine;
@@ -59,7 +66,7 @@ static void pull_tick(struct responder *responder, uint64_t now_ns)
 	}
 }
 
-/* Ends the connection if a reply waits for a buffer for too long. */
+/* Ends the connection if a reply waits for a buffer for longer than send_timeout_ms. */
 static void reserve_tick(struct responder *responder, uint64_t now_ns)
 {
 	struct weir_engine *engine = responder->engine;
@@ -112,6 +119,8 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		reserve_tick(responder, now_ns);
 }
 
+/* Runs when the connection has ended. Releases all requests that the program does not have. If it
+ * has some, the responder becomes an orphan. Otherwise, the responder is freed. */
 static void on_lost(struct weir_conn *conn, int error)
 {
 	struct responder *responder = responder_of(conn);
@@ -125,16 +134,18 @@ static void on_lost(struct weir_conn *conn, int error)
 		next = LIST_NEXT(req, outstanding);
 		req->flags.can_reply_fast = false;
 		if (req->state != REQUEST_HANDLING) {
-			req->msg = NULL; /* the connection returns it */
+			req->msg = NULL; /* the connection gives the receive back itself */
 			LIST_REMOVE(req, outstanding);
 			LIST_INSERT_HEAD(&ending, req, outstanding);
 		} else {
-			request_keep_message(req, conn); /* it contains the arguments */
+			/* because the message contains the arguments */
+			request_keep_message(req, conn);
 		}
 	}
 	responder->conn = NULL;
 	conn->role_data = NULL;
-	/* The program may reply to requests that it holds while others are released. */
+	/* While these requests are released, the program can reply to requests that it holds. The
+	 * responder must not be freed before the end of this loop. */
 	responder->nbusy++;
 	while ((req = LIST_FIRST(&ending)))
 		request_release(req);
@@ -160,7 +171,7 @@ static void on_message_draining(struct weir_conn *conn, struct mem_buf *buf, uin
 }
 
 /* Returns whether all requests are answered and all replies have been sent. Replies that were
- * posted before the shutdown without a completion get some time to arrive. */
+ * posted without a completion before the shutdown get LINGER_NS to arrive. */
 static bool is_drained(struct weir_conn *conn)
 {
 	struct responder *responder = responder_of(conn);

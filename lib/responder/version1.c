@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that use only version 1. */
+/* The protocol of connections that use only version 1 (a table of operations). */
 #include "request.h"
 
 static bool v1_begin_responder(struct weir_engine *engine)
@@ -19,7 +19,8 @@ static void v1_on_drain(struct weir_conn *conn)
 	(void)conn;
 }
 
-/* Version 1 has only one error for everything that is wrong with chunks (RFC 8166 section 4.5). */
+/* Returns the answer to a request that is refused. Version 1 has only one error for this, whatever
+ * is wrong with the chunks of the request (RFC 8166 section 4.5). */
 static enum request_next v1_refuse(struct weir_request *req, enum request_next why)
 {
 	(void)req;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* In a build without version 2, all connections have the same protocol. */
+/* Chooses the protocol of a new connection, in a build without version 2. All connections have
+ * version 1. */
 #include "responder.h"
 
 const struct conn_protocol *responder_protocol(const struct weir_engine *engine)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors of version 2. */
+/* Encodes the error messages of version 2. */
 #include "request_ext.h"
 #include "request_shape.h"
 

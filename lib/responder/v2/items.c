@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items of requests by the extension, which are read or were placed in targets, and the arguments
- * that contain the items. */
+/* The items of calls by the extension: items that are read, and items that a Send has placed in
+ * targets. This file also lists the parts of the arguments, which contain the items. */
 #include <errno.h>
 
 #include "request_ext.h"
@@ -35,6 +35,8 @@ int request_list_items(struct weir_request *req)
 	return n;
 }
 
+/* Lists the parts of a call in several transmissions: sections of its transmissions, and the items
+ * between them. Returns their number, or a negative value if they are not consistent. */
 static int list_sections(struct weir_request *req)
 {
 	const struct rtr_header rtr = request_rtr_header(req);
@@ -46,7 +48,7 @@ static int list_sections(struct weir_request *req)
 
 	nsections = conn_chain_parts(req->msg, sections, &bytes);
 	rtr_items_begin(&rtr, &it);
-	for (; rtr_items_next(&it, &item); n++) /* entry 0 of the list is the payload */
+	for (; rtr_items_next(&it, &item); n++) /* entry 0 of req->chunks is the payload */
 		items[n] = (struct rtr_stream_item){item.disp, item.length, req->chunks[n + 1].dst};
 	return rtr_stream_parts(sections, nsections, items, n, req->parts, REQUEST_PARTS_MAX);
 }

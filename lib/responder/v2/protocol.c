@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The protocol of connections that may use version 2, and the choice of the table of a new
- * connection. */
+/* The protocol of connections that can use version 2 (a table of operations), and the choice of the
+ * table for a new connection. */
 #include <errno.h>
 
 #include "request_ext.h"
@@ -21,8 +21,9 @@ static void v2_on_drain(struct weir_conn *conn)
 		request_drop_group(responder_of(conn));
 }
 
-/* Lays a reply out once more. If the reply was not kept, the call of the report ends with an
- * error. */
+/* Lays a reply out again, because the requester has reported an error about it. Returns REPLY. If
+ * the reply was not kept, sends an error for the call to which the report belongs, and returns
+ * END. */
 static enum request_next resend(struct weir_request *req, const struct rdma2_header *hdr)
 {
 	if (request_resend(req))
@@ -31,7 +32,7 @@ static enum request_next resend(struct weir_request *req, const struct rdma2_hea
 	return REQUEST_END;
 }
 
-/* Runs the steps of a message. */
+/* Runs the steps that check a message, and returns the result of the last one. */
 static enum request_next v2_receive_call(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -46,12 +47,16 @@ static enum request_next v2_receive_call(struct weir_request *req)
 	if (next == REQUEST_RESEND)
 		next = resend(req, &hdr);
 	else if (next == REQUEST_REFUSED)
-		next = request_error_v2(req); /* it grants what it can while the group exists */
+		/* before the group is dropped, so that the grant of the error is computed while the
+		 * group holds its receives */
+		next = request_error_v2(req);
 	if (breaks_group)
 		request_drop_group(responder);
 	return next == REQUEST_BASE ? request_judge(req) : next;
 }
 
+/* Returns the answer to a request that is refused for the reason 'why': the error of its version,
+ * or GARBAGE_ARGS for items that a call by the extension must not list. */
 static enum request_next v2_refuse(struct weir_request *req, enum request_next why)
 {
 	struct reduce_reply_in in;
@@ -61,7 +66,7 @@ static enum request_next v2_refuse(struct weir_request *req, enum request_next w
 		return req->extension != 0 ? REQUEST_GARBAGE_ARGS : REQUEST_ERR_CHUNK;
 	if (why != REQUEST_REFUSED && req->hdr.vers != RDMA2_VERSION)
 		return REQUEST_ERR_CHUNK;
-	/* The header of such a call can be parsed: the error is not RDMA2_ERR_BAD_XDR. */
+	/* The header of such a call can be parsed, so that the error is not RDMA2_ERR_BAD_XDR. */
 	if (why == REQUEST_CANT_PULL)
 		(void)request_refuse_v2(req, RDMA2_ERR_SYSTEM, 0, 0);
 	if (why == REQUEST_CANT_REPLY) {
@@ -73,8 +78,8 @@ static enum request_next v2_refuse(struct weir_request *req, enum request_next w
 	return request_error_v2(req);
 }
 
-/* Releases what the request holds by the extension. The next request of the object may belong to a
- * connection without the extension. */
+/* Releases what the request holds because of the extension, and clears the members for it, because
+ * the next request of the object might belong to a connection without the extension. */
 static void v2_release_request(struct weir_request *req)
 {
 	conn_group_put_bufs(&req->group_bufs);
@@ -132,7 +137,7 @@ static int v2_collect_args(struct weir_request *req)
 
 /* ---- replies ---- */
 
-/* Returns how much longer the header is than that of version 1. */
+/* Returns how many bytes longer the transport header of the reply is than that of version 1. */
 static uint32_t extra_bytes(const struct weir_request *req)
 {
 	return req->hdr.vers == RDMA2_VERSION ? RDMA2_EXTRA : 0;
@@ -144,7 +149,8 @@ static bool v2_plan_shape(struct weir_request *req)
 
 	if (req->hdr.vers != RDMA2_VERSION)
 		return request_plan_shape(req, conn, 0);
-	/* If the Send invalidates a handle, it is not a plain Send. */
+	/* A Send that invalidates a handle is not a plain Send, and a reply by the extension has
+	 * another header. */
 	if (req->inv_handle != 0 || req->extension != 0 ||
 	    !request_plan_shape(req, conn, RDMA2_EXTRA))
 		return false;
@@ -172,7 +178,9 @@ static int v2_reduce(struct weir_request *req, const struct reduce_reply_in *in,
 	return 0;
 }
 
-/* A call of version 2 names the key (section 6.2.3 of its draft). */
+/*
+ * A call of version 2 names the key itself (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2.3).
+ */
 static uint32_t v2_key_to_end(const struct weir_request *req)
 {
 	if (req->hdr.vers != RDMA2_VERSION)

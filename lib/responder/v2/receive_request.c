@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests by the extension: Transmit Request with its continuations
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4).
+ * Receives requests by the extension: Transmit Request and its continuations
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 sections 9.2 and 9.4). All sections in this file are of
+ * this draft.
  *
- * The request object of the first transmission of a group gathers the other transmissions (GATHER),
- * whose own request objects are released at once. When the group is complete, its payload is read
- * from the receives without a copy: the decoder continues from one receive to the next. Only an
- * opaque that crosses from one receive to the next, and that must be contiguous, is copied to a
- * bulk buffer. The request may have to wait for this buffer (JOIN). After that, it is processed
- * like other requests, except for its reply.
+ * The request object of the first transmission of a group gathers the other transmissions, in the
+ * state GATHER. The request objects of the other transmissions are released at once. When the group
+ * is complete, its payload is read from the receives without a copy: the decoder continues from one
+ * receive to the next. Only an opaque that crosses from one receive to the next, and that must be
+ * contiguous, is copied to a bulk buffer. The request possibly has to wait for this buffer, in the
+ * state JOIN. After that, the request is processed like other requests, except for its reply.
  */
 #include <errno.h>
 
@@ -17,15 +18,16 @@
 #include "xdr_ref.h"
 
 /* Returns the offset of the arguments in a call with 'bytes' bytes of payload, of which 'left'
- * bytes follow the RPC header. No item is taken out of the RPC header. If there are no arguments,
- * the result is the offset of the last byte: a position after that is in no range, not even in that
- * of the entire call. */
+ * bytes follow the RPC header. The RPC header contains no items, so that its length is the
+ * difference. If there are no arguments, returns the offset of the last byte of the call, because a
+ * larger offset would not be inside the call. */
 static uint32_t args_at(uint32_t bytes, uint32_t left)
 {
 	return bytes - (left > 0 ? left : 1);
 }
 
-/* Does the same for a first transmission. If it is not a call, a later step finds the answer. */
+/* Returns the offset of the arguments in a call whose first transmission is 'msg'. Returns 0 if the
+ * message is not a call. A later step then finds the answer. */
 static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 {
 	struct weir_rpc_call_header rpc;
@@ -37,7 +39,7 @@ static uint32_t find_args(const struct rtr_header *rtr, const uint8_t *msg)
 	return args_at(rtr->pslen, (uint32_t)weir_xdr_remaining(&in));
 }
 
-/* Stores what the header of a first transmission says about the call. */
+/* Stores in the request what the header of a first transmission says about the call. */
 static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 {
 	const struct weir_profile *profile = &req->responder->engine->profile;
@@ -54,12 +56,13 @@ static void note_first(struct weir_request *req, const struct rtr_header *rtr)
 	req->lists = (struct request_lists){
 		rtr->items, rtr->sets, rtr->nitems, rtr->nsets, find_args(rtr, req->msg->data),
 	};
-	/* A call with items is pulled, even if no item has to be read. */
+	/* A call with items passes the stages of a pull, even if no item has to be read. */
 	req->hdr.nread_chunks = req->hdr.nread_segments = (uint16_t)rtr->nitems;
 }
 
-/* Returns whether items are not where the Sends of the transmissions should have placed them, and
- * reports that to the requester. All transmissions have arrived. */
+/* Runs when all transmissions of a group have arrived. Returns whether items are not in the targets
+ * in which the Sends of the transmissions should have placed them. If so, reports that to the
+ * requester. */
 static bool is_group_misplaced(const struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -96,7 +99,7 @@ enum request_next request_begin_group(struct weir_request *req)
 		req->hdr.has_position_zero = true;
 		return REQUEST_PULL;
 	}
-	req->nchunks = 1; /* the bulk buffer is held like that of a chunk */
+	req->nchunks = 1; /* the bulk buffer for joined data is held as the buffer of a chunk */
 	req->chunks[0] = (struct reassemble_chunk){.len_bytes = req->stream_bytes};
 	req->chunk_bufs[0] = NULL;
 	req->pull_bytes = 0;
@@ -126,6 +129,9 @@ static void give_to_gathering(struct weir_request *req, const struct rtr_header 
 	req->msg = NULL;
 }
 
+/* Takes an accepted transmission: keeps its receive in the request of its group. Returns
+ * GROUP_BEGUN for the first of several transmissions, GROUP_DONE for the last one, END for those
+ * between them, and BEGIN for a call in one transmission. */
 static enum request_next take(struct weir_request *req, const struct rtr_header *rtr,
 			      enum rtr_action how)
 {
@@ -140,9 +146,11 @@ static enum request_next take(struct weir_request *req, const struct rtr_header 
 	return REQUEST_GROUP_BEGUN;
 }
 
-/* Processes a report that the requester could not use a reply. The reply is sent again if it was
- * kept. If the reply had several transmissions, there is no Reply chunk for it, and the call ends
- * (section 5.4). */
+/* Processes a report that the requester could not use a reply. If the report is about a reply to
+ * the XID of the report, returns RESEND: the reply is sent again if it was kept. A reply in several
+ * transmissions is not kept, because there is no Reply chunk for it (section 5.4). If the report is
+ * not about a reply, returns DROP. Otherwise, sends an error that ends the call, and returns
+ * END. */
 static enum request_next on_report(struct weir_request *req, const struct rdma2_header *hdr,
 				   const struct rtr_report *report)
 {
@@ -157,16 +165,17 @@ static enum request_next on_report(struct weir_request *req, const struct rdma2_
 	return REQUEST_END;
 }
 
-/* Returns whether the extension does not support a call here: its entire payload would have to be
- * read. The requester must use the base protocol instead. */
+/* Returns whether this side does not support a call by the extension, because the entire payload of
+ * the call would have to be read. The requester must use the base protocol instead. */
 static bool is_beyond(const struct rtr_header *rtr)
 {
 	return rtr->op == RTR_XMTREQ && rtr->is_whole;
 }
 
-/* Returns whether items that Sends place are wrong: they must be in targets that this side has
- * offered, and their data must have arrived there. The second condition is not checked for the
- * first of several transmissions, because it is not known yet. */
+/* Returns whether items that a Send places are misplaced, and sets *report in this case. The items
+ * must be in targets that this side has offered, and their data must have arrived there. The second
+ * condition is not checked for the first of several transmissions, because the other transmissions
+ * have not arrived yet. */
 static bool is_misplaced(const struct weir_request *req, const struct rtr_header *rtr,
 			 struct rtr_report *report)
 {
@@ -178,7 +187,10 @@ static bool is_misplaced(const struct weir_request *req, const struct rtr_header
 			 NULL, 0, report) < 0;
 }
 
-/* Returns the limits of the lists of a call, which are those of chunks. */
+/* Returns the limits of the lists in the header of a call by the extension. They are the limits of
+ * the profile for chunks in the base protocol, with two exceptions: there are at most
+ * REASSEMBLE_CHUNKS_MAX items, which is the length of req->chunks, and the number of sets has the
+ * default limit of the extension. */
 static struct rtr_limits limits_of(const struct weir_engine *engine)
 {
 	const struct rdma1_limits *base = &engine->limits;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a message that a responder which may use version 2 received, as the draft of version 2
- * requires (section 6.2). It also processes properties and operations. Calls are then processed
- * like those of version 1, with the additional contents of their headers. */
+/* Checks the messages that arrive on a connection which can use version 2
+ * (draft-cel-nfsv4-rpcrdma-version-two-03 section 6.2), and processes messages with properties.
+ * Calls are then processed like those of version 1, with the additional contents of their
+ * headers. */
 #include "request_ext.h"
 
 #include "compiler.h"
@@ -9,6 +10,7 @@
 
 #define VERS_AT 4u
 
+/* Returns whether the message has version 1, and the profile allows this version. */
 static bool is_version_1(const struct weir_request *req)
 {
 	enum weir_protocol protocol = req->responder->engine->profile.protocol;
@@ -17,6 +19,7 @@ static bool is_version_1(const struct weir_request *req)
 	       wire_get_u32(req->msg->data + VERS_AT) == RDMA1_VERSION;
 }
 
+/* Stores an error with the range of supported versions as its values. Returns REFUSED. */
 static enum request_next reply_error(struct weir_request *req, enum rdma2_err err)
 {
 	uint32_t low, high;
@@ -61,7 +64,7 @@ enum request_next request_accept_v2(struct weir_request *req, const struct rdma2
 	case RDMA2_MSG:
 	case RDMA2_NOMSG:
 		if (hdr->direction == RDMA1_REPLY)
-			return REQUEST_DROP; /* this side made no call */
+			return REQUEST_DROP; /* dropped, because a responder makes no calls */
 		req->inv_handle = hdr->may_invalidate ? hdr->inv_handle : 0;
 		return REQUEST_BEGIN;
 	case RDMA2_OPTIONAL: /* the connection has no extension */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Replies that may have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 5.4). These
- * are replies with results that Sends place, because a requester may report that it cannot find
- * such results. The base protocol has only one way to answer a Transmit Request: one message with
- * the entire reply. No field of a Transmit Request names a Reply chunk. Therefore, replies that do
- * not fit in one message are not kept.
+ * Keeps replies that possibly have to be sent again (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section
+ * 5.4). These are replies with results that Sends place in targets, because a requester can report
+ * that it does not find such results. The base protocol has only one way to answer a Transmit
+ * Request: one message with the entire reply. No field of a Transmit Request names a Reply chunk.
+ * Therefore, replies that do not fit in one message are not kept.
  *
  * The results are copied, because their memory belongs to the application again when the Send
  * completes. Each engine keeps its latest replies, at most KEPT of them. A reply is kept until
@@ -15,23 +15,29 @@
 #include "alloc.h"
 #include "request_ext.h"
 
+/* number of replies that an engine keeps */
 #define KEPT 32u
 
 struct kept {
-	const struct responder *responder; /* NULL: this entry keeps no reply */
+	/* the responder of the reply; NULL: this entry keeps no reply */
+	const struct responder *responder;
 	uint32_t xid;
+	/* length of the reply without its transport header */
 	uint32_t bytes;
 };
 
 struct placed_replies {
-	uint32_t refs; /* responders */
+	uint32_t refs; /* number of responders that use this object */
 	uint32_t next; /* index of the entry that is replaced next */
+	/* length of the longest reply that is kept, in bytes */
 	uint32_t bytes_max;
 	struct kept kept[KEPT];
-	/* bytes_max for each entry; the memory of entries that were never used is never touched */
+	/* the replies, with bytes_max for each entry; the memory of entries that were never used is
+	 * never touched */
 	uint8_t *data;
 };
 
+/* Returns the length of the transport header with which a reply is sent again. */
 static uint32_t header_bytes(void)
 {
 	return RDMA1_HEADER_MIN + RDMA2_EXTRA;
@@ -101,6 +107,8 @@ void request_keep_placed(struct weir_request *req)
 	engine->stats.bulk_copies++;
 }
 
+/* Returns the entry with the reply to a request's XID, and sets *data to the reply. Returns NULL if
+ * the reply is not kept. */
 static struct kept *kept_find(struct placed_replies *all, const struct weir_request *req,
 			      const uint8_t **data)
 {
@@ -121,9 +129,10 @@ bool request_resend(struct weir_request *req)
 	if (!kept || header_bytes() + kept->bytes > req->responder->conn->send_inline ||
 	    !request_take_buffer(req, kept->bytes))
 		return false;
-	kept->responder = NULL; /* it is sent again only once */
-	/* A report has no RPC header, and req->rpc is that of an earlier call. It is cleared, so
-	 * that an error instead of the reply does not contain values of that call. */
+	kept->responder = NULL; /* because a reply is sent again only once */
+	/* The message of a report has no RPC header, so that req->rpc is that of an earlier call.
+	 * It is cleared, so that an error which is sent instead of the reply does not contain
+	 * values of that call. */
 	memset(&req->rpc, 0, sizeof(req->rpc));
 	req->rpc.xid = req->hdr.xid;
 	weir_xdr_put_opaque_fixed(&req->out, data, kept->bytes);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replies to requests by the extension: Transmit Response, in one transmission or in several
- * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.3). */
+/* Lays out and sends replies to requests by the extension: Transmit Response, in one transmission
+ * or in several (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 9.3). */
 #include <errno.h>
 
 #include "request_ext.h"
 #include "rtr_reduce.h"
 
-/* Returns the description of the transmissions. A reply with directions has a header of its own,
- * which was made with its plan. */
+/* Returns the description of the transmissions of a reply. A reply to a request with directions has
+ * a header of its own, which was made when the reply was planned. */
 static struct conn_group_out group_of(struct weir_request *req, uint32_t credit)
 {
 	const struct mem_buf *header_buf = req->header_buf ? req->header_buf : req->reply;
@@ -62,9 +62,10 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 	return request_take_group(req, credit);
 }
 
-/* Computes the gather elements of the results in targets, in addition to one for the rest of their
- * transmission, which can be copied to one buffer. If the reply has several transmissions, it
- * computes all their elements. Returns false if the device can gather only fewer. */
+/* Sets apart_sges. If the reply has one transmission, this is the number of elements (SGEs) of the
+ * results in targets, in addition to one element for the rest of the transmission, which can be
+ * copied to one buffer. If the reply has several transmissions, it is the number of the elements of
+ * all transmissions. Returns false if the device cannot gather as many elements. */
 static bool can_gather(struct weir_request *req, const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;
@@ -83,8 +84,9 @@ static bool can_gather(struct weir_request *req, const struct reduce_reply_plan 
 	return n != CONN_PLACE_NEVER;
 }
 
-/* Stores the form that the reducer chose, or no form if rc is not 0. Returns false if the reply
- * cannot be sent in this form. */
+/* Stores in the request the form that the reducer chose. If 'rc', the result of the reducer, is not
+ * 0, stores that the reply has no such form. Returns false if the device cannot send the reply in
+ * this form. */
 static bool note_form(struct weir_request *req, int rc, const struct reduce_reply_plan *plan,
 		      const struct rtr_reduce_form *form)
 {
@@ -120,7 +122,8 @@ int request_reduce_rtr(struct weir_request *req, const struct reduce_reply_in *i
 
 	if (note_form(req, rc, plan, &form))
 		return rc;
-	/* Without results in targets, the device can gather any reply. */
+	/* The reply is planned again without results in targets, because the device can gather any
+	 * such reply. */
 	reply.targets = NULL;
 	rc = rtr_reduce_reply(&reply, buf, size, xfers, REQUEST_XFERS_MAX, plan, &form);
 	(void)note_form(req, rc, plan, &form);
@@ -133,7 +136,7 @@ int request_take_group(struct weir_request *req, uint32_t credit)
 
 	if (!conn_group_take_bufs(req->responder->conn, &group, &req->buf_waiter,
 				  &req->group_bufs)) {
-		/* A request that waits holds no buffer of this kind. */
+		/* A request that waits for buffers of the reserve must not hold one. */
 		if (req->header_buf)
 			mem_pool_put(req->header_buf);
 		req->header_buf = NULL;
