@@ -21,7 +21,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#define QUIET_LOOK_US 100 /* pause between two checks of wait_quiet() */
+#define WRITES_LOOK_US 100 /* pause between two checks of wait_for_writes() */
 
 /* Ends the work requests in the batch, because they will not be posted. */
 static void drop_batch(struct weir_conn *conn)
@@ -75,7 +75,7 @@ static bool disconnect_is_done(const struct weir_conn *conn)
 /* Waits until the peer cannot access memory by this connection any more. The engine is being
  * destroyed, so the wait delays nothing else. All connections of the engine are disconnected first,
  * because the waiting times of their peers then overlap instead of adding up. */
-static void wait_quiet(const struct weir_conn *conn)
+static void wait_for_writes(const struct weir_conn *conn)
 {
 	struct engine_endpoint *ep;
 

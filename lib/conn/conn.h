@@ -390,7 +390,7 @@ static inline bool conn_can_send(const struct weir_conn *conn)
 
 /* Returns whether the application may begin calls. While the connection is being established again,
  * calls can begin, and wait in the queue. */
-static inline bool conn_takes_calls(const struct weir_conn *conn)
+static inline bool conn_accepts_calls(const struct weir_conn *conn)
 {
 	return conn->state == CONN_OPEN ||
 	       (conn->reconnects && conn->was_open && !conn->drains && conn->state != CONN_CLOSED);

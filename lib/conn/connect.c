@@ -73,7 +73,7 @@ static void encode_private_data(const struct weir_conn *conn, uint8_t buf[CM_PRI
 }
 
 /* Decodes the peer's private data, and sets the values that depend on them. */
-static void take_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
+static void decode_private_data(struct weir_conn *conn, const uint8_t *data, uint32_t len)
 {
 	cm_private_decode(data, len, &conn->theirs);
 	conn->remote_invalidation = conn->may_invalidate && conn->theirs.remote_invalidation;

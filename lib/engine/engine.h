@@ -209,7 +209,7 @@ struct weir_engine {
 	uint32_t npending;  /* replies that are queued or posted */
 	/* If receives are not shared: receives that requests still hold after their connection was
 	 * freed. */
-	uint32_t nrecvs_behind;
+	uint32_t nrecvs_orphaned;
 	struct engine_waiter *waking; /* the waiter whose on_buffers is being called; NULL: none */
 	/* the waiter 'waking' has been queued again by its on_buffers */
 	bool waits_again;

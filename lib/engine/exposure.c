@@ -13,7 +13,7 @@
 #include "log.h"
 
 /* Warns, once per process, that the profile's policy 'pool' exposes all regions. */
-static void say_pool(const struct weir_engine *engine)
+static void log_pool(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
@@ -28,7 +28,7 @@ static void say_pool(const struct weir_engine *engine)
 
 /* Logs, once per process, that the policy 'auto' became 'pool', because the device cannot revoke
  * access. */
-static void say_auto(const struct weir_engine *engine)
+static void log_auto(const struct weir_engine *engine)
 {
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 

@@ -252,8 +252,8 @@ static int check_together(const struct load *load, const struct weir_profile *pr
 
 /* Reads the value of each key that the scan found into the profile, and checks the profile. Returns
  * 0, or -EINVAL after an error. */
-static int take_values(const struct load *load, struct rte_cfgfile *cfg,
-		       struct weir_profile *profile)
+static int parse_values(const struct load *load, struct rte_cfgfile *cfg,
+			struct weir_profile *profile)
 {
 	const struct profile_key *key;
 	char why[192];

@@ -15,7 +15,7 @@
 #include "wait_queue.h"
 
 /* How many idle, active and late endpoints a tick checks at most. */
-#define QUIET_FEW    16u
+#define IDLE_FEW     16u
 #define TICKING_MOST 128u
 #define LATE_FEW     16u
 

@@ -226,7 +226,7 @@ struct fabric_ops {
 	 * have ended. Until then, memory that the peer could name by this queue pair must not be
 	 * used for anything else. The result becomes true soon, whatever the peer does. NULL: these
 	 * Writes have ended when disconnect() returns. */
-	bool (*is_quiet)(struct fabric_qp *qp);
+	bool (*writes_have_ended)(struct fabric_qp *qp);
 	void (*qp_destroy)(struct fabric_qp *qp);
 	/* With a protection domain per queue pair: returns the key that the peer of 'qp' must use
 	 * for the registration that is identified by 'rkey'. Returns 0 if the peer has no key for

@@ -15,7 +15,7 @@
 #include "mem_log.h"
 
 /* Logs that 'len' bytes exceed RLIMIT_FSIZE, and how to raise that limit. */
-static void say_limit(size_t len)
+static void log_limit(size_t len)
 {
 	struct rlimit limit = {0};
 

@@ -12,7 +12,7 @@
 
 /* A header that fits into the headroom is put directly before the message. A longer header needs a
  * buffer. */
-int call_place_header(struct weir_call *call, uint32_t bytes)
+int call_reserve_header(struct weir_call *call, uint32_t bytes)
 {
 	if (bytes <= ENGINE_HEADROOM) {
 		call->header = call->out.start - bytes;

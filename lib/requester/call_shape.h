@@ -24,7 +24,7 @@
 #include "shape.h"
 
 /* Returns the length of the Send of a call: the header with 'header_bytes', and the message. */
-static inline uint32_t call_bytes_behind(const struct weir_call *call, uint32_t header_bytes)
+static inline uint32_t call_message_bytes(const struct weir_call *call, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&call->out);
 }

@@ -41,7 +41,7 @@ static uint32_t find_handles(const struct weir_call *call,
 
 /* Writes keys of the connection into the header of a call. These keys are valid as long as the
  * queue pair exists. */
-static void tell_keys(struct weir_call *call)
+static void write_keys(struct weir_call *call)
 {
 	const struct weir_conn *conn = call->conn;
 	uint8_t *handles[CALL_WINDOW_BINDINGS_MAX], *inv_handle;

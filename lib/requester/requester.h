@@ -138,7 +138,7 @@ struct window_binding {
 
 /* A DDP-eligible result that the call can accept. */
 struct call_result {
-	struct remote_buf target; /* the memory for the result; len 0: the result is requested
+	struct remote_buf remote; /* the memory for the result; len 0: the result is requested
 				     inline */
 	void *data;		  /* the address of that memory on this side, or NULL */
 	uint32_t max_bytes;	  /* maximum length of the result */
@@ -437,7 +437,7 @@ int call_write_header(struct weir_call *call, const struct reduce_call_in *in);
 /* Sets call->header to memory for a transport header of 'bytes' bytes: the headroom before the
  * message if it is long enough, otherwise a buffer. Returns 0, or -ENOBUFS if there is no buffer.
  */
-int call_place_header(struct weir_call *call, uint32_t bytes);
+int call_reserve_header(struct weir_call *call, uint32_t bytes);
 /* Plans a window for the next segment in the call's header, which names 'len' bytes at 'base'.
  * 'lkey' is the key of the region that contains them. 'copy' is a second location where the key of
  * the window will be stored, or NULL. */

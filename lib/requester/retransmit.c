@@ -33,7 +33,7 @@ static uint64_t submitted_ns(const struct weir_call *call)
 }
 
 /* Inserts a retransmitted call into the queue, after those that were submitted earlier. */
-static void put_behind_older(struct requester *req, struct weir_call *call)
+static void insert_after_older(struct requester *req, struct weir_call *call)
 {
 	struct weir_call *other;
 

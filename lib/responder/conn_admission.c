@@ -27,7 +27,7 @@
 
 /* The time for which a newcomer waits for room. Over shm, a connection whose peer is writing to
  * this side's memory takes two seconds to end. */
-#define PLACE_WAIT_NS 5000000000u
+#define ARRIVAL_WAIT_NS 5000000000u
 /* The time in ns without a call after which a connection can be replaced by a newcomer whose peer
  * holds none. A peer thus does not lose its only connection because of a shorter pause between two
  * calls. doc/limits.rst names this time. */
@@ -54,7 +54,7 @@ struct arrival {
 /*
  * Returns whether 'rc' is an error of try_accept() that the end of another connection can remove.
  */
-static bool is_place_wanting(int rc)
+static bool lacks_room(int rc)
 {
 	return rc == -EBUSY || rc == -ENOBUFS || rc == -EMFILE;
 }
@@ -304,8 +304,8 @@ static struct arrival *find_displaced(const struct weir_engine *engine,
 /* Makes a newcomer wait for room, after another connection was ended for it if necessary. 'why' is
  * the reason why the newcomer was not accepted. Returns 0 if the newcomer waits. Otherwise returns
  * 'why', or -ENOMEM. */
-static int await_place(struct weir_engine *engine, const struct responder_handover *handover,
-		       struct engine_peer *account, int why)
+static int arrival_wait(struct weir_engine *engine, const struct responder_handover *handover,
+			struct engine_peer *account, int why)
 {
 	const struct backlog_peer key = {{(uintptr_t)account}};
 	struct arrival *arrival, *displaced = NULL;
@@ -361,7 +361,7 @@ static int await_place(struct weir_engine *engine, const struct responder_handov
 /*
  * Accepts a newcomer, or makes it wait for room. Returns 0, or the reason why neither is possible.
  */
-static int arrival_place(struct weir_engine *engine, const struct responder_handover *handover,
+static int arrival_admit(struct weir_engine *engine, const struct responder_handover *handover,
 			 struct engine_peer *account)
 {
 	bool is_crowded = handover->event.is_crowded;
@@ -369,8 +369,8 @@ static int arrival_place(struct weir_engine *engine, const struct responder_hand
 		 : is_crowded		? -EMFILE
 					: try_accept(engine, handover, account);
 
-	if (is_place_wanting(rc))
-		rc = await_place(engine, handover, account, rc);
+	if (lacks_room(rc))
+		rc = arrival_wait(engine, handover, account, rc);
 	/* If no connection ends for it, a peer without a connection gets one of the last
 	 * descriptors. */
 	if (rc == -EMFILE && engine_peer_holds(account) == 0)

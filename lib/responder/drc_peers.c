@@ -96,7 +96,7 @@ static void heap_set(struct drc_peers *peers, uint32_t at, struct drc_peer *peer
 
 /* Moves a peer to its position in the heap. The search for the position begins at 'at', which must
  * be free. */
-static void heap_place(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
+static void heap_put(struct drc_peers *peers, uint32_t at, struct drc_peer *peer)
 {
 	uint32_t child;
 

@@ -211,8 +211,8 @@ void weir_request_reply(struct weir_request *req)
 /* Stores the values of a call that differ from those of the previous call of its request object,
  * with the same result as request_receive(). Returns false if the procedure does not exist; the
  * call was then answered. */
-static hot_inline bool take_call_of_shape(struct weir_request *req, struct weir_conn *conn,
-					  const uint8_t *msg, uint32_t len, enum shape shape)
+static hot_inline bool accept_call_of_shape(struct weir_request *req, struct weir_conn *conn,
+					    const uint8_t *msg, uint32_t len, enum shape shape)
 {
 	const uint8_t *call = msg + shape_header_bytes(shape);
 	uint32_t proc = wire_get_u32(call + 20);

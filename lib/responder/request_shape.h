@@ -39,7 +39,7 @@ static inline uint32_t request_grant_of(struct weir_request *req, struct weir_co
 /*
  * Returns the length of a message with a header of header_bytes, followed by all that is encoded.
  */
-static inline uint32_t request_bytes_behind(const struct weir_request *req, uint32_t header_bytes)
+static inline uint32_t request_message_bytes(const struct weir_request *req, uint32_t header_bytes)
 {
 	return header_bytes + (uint32_t)weir_xdr_out_len(&req->out);
 }

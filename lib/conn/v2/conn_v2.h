@@ -35,10 +35,10 @@ struct conn_v2 {
 	uint32_t xid;	  /* a requester: XID of the RDMA2_CONNPROP that asks for version 2 */
 	uint32_t granted; /* a requester: credits that the peer granted in its RDMA2_CONNPROP; 0:
 			     none */
-	bool has_told;	  /* this side's properties were sent */
-	bool was_told;	  /* the peer's properties have arrived */
-	bool has_no_properties; /* the peer speaks version 2, but sends no properties */
-	bool is_late;		/* version 1 is in use because the peer did not answer in time */
+	bool has_sent_properties; /* this side's properties were sent */
+	bool has_peer_properties; /* the peer's properties have arrived */
+	bool has_no_properties;	  /* the peer speaks version 2, but sends no properties */
+	bool is_late;		  /* version 1 is in use because the peer did not answer in time */
 	bool is_off; /* after a reconnect, the peer is not asked for version 2, unless the profile
 			has protocol = v2 */
 	/* the extension */

@@ -53,7 +53,7 @@ enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header
 /* This step takes an accepted message of version 2 that is not one of the extension. Returns BEGIN
  * for a call, END for properties, which it processes, REFUSED for an operation of an extension that
  * the connection does not have, or DROP for a reply or an error. */
-enum request_next request_take_v2(struct weir_request *req, const struct rdma2_header *hdr);
+enum request_next request_accept_v2(struct weir_request *req, const struct rdma2_header *hdr);
 
 /* receive_request.c: requests by the extension */
 /* This step takes an accepted message of version 2. Returns:
