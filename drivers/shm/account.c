@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The accounts of users (account.h): a list for the whole process, which a lock guards, and atomic
+ * counters in each account. */
 #include "account.h"
 
 #include <errno.h>
@@ -7,7 +9,7 @@
 #include "alloc.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct shm_account *accounts; /* few elements: only users with connections or jobs */
+static struct shm_account *accounts; /* a short list: only users with connections or jobs */
 
 static struct shm_account *account_find(uint32_t uid)
 {
@@ -36,7 +38,7 @@ struct shm_account *shm_account_get(uint32_t uid)
 	fresh->refs = 1;
 	reap_queue_init(&fresh->queue);
 	pthread_mutex_lock(&lock);
-	account = account_find(uid); /* another thread may have created it meanwhile */
+	account = account_find(uid); /* another thread might have created it meanwhile */
 	if (!account) {
 		fresh->next = accounts;
 		accounts = fresh;
@@ -102,8 +104,9 @@ void shm_account_fork_begin(void)
 
 void shm_account_fork_end(bool is_child)
 {
-	/* The parent's mappings are charged to these accounts. The parent's sockets, which a child
-	 * never frees, still refer to the accounts. */
+	/* The child forgets the accounts, because only the parent's mappings are charged to them.
+	 * It does not free them, because the parent's sockets, which a child never frees, refer to
+	 * them. */
 	if (is_child)
 		accounts = NULL;
 	pthread_mutex_unlock(&lock);

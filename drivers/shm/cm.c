@@ -22,11 +22,11 @@
 
 #define RING_DEFAULT_MAX (256u << 10)
 #define RING_DEFAULT_MIN (16u << 10)
-/* How long a connection that the peer has left may wait for a ring or a mux that makes no progress.
- */
+/* After the peer has left a connection, the event DISCONNECTED waits for at most this time while
+ * the ring or the mux of the connection makes no progress. */
 #define DRAIN_WAIT_S  1
 #define DRAIN_STEP_MS 10
-#define DRAIN_FEW     8u /* such connections that a poll looks at */
+#define DRAIN_FEW     8u /* waiting DISCONNECTED events that a poll looks at */
 
 static uint32_t ring_bytes_for(const struct shm_dev *dev, const struct fabric_qp_attr *attr)
 {
@@ -82,8 +82,9 @@ static int take_turn(struct shm_dev *dev, struct shm_qp *qp, const struct shm_so
 	return qp->turn ? 0 : -ENOMEM;
 }
 
-/* Prepares what the control thread sends when the peer is ready for it: the rings, and the HELLO
- * that goes with them. */
+/* Creates the rings of a connection and the HELLO that offers them. The control thread sends both
+ * after the peer's WELCOME. 'mux_fd' is the memory of the muxes to offer, or -1. Returns 0 or
+ * -errno. */
 static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 			 const void *private_data, uint32_t private_len)
 {
@@ -102,8 +103,8 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 	sock->hello->ring_bytes = sock->ring_bytes;
 	if (mux_fd < 0)
 		return 0;
-	/* This is a second descriptor: the queue pair, and its muxes with it, may end before the
-	 * descriptor is sent. */
+	/* This is a second descriptor, because the queue pair, and its muxes with it, can end
+	 * before the descriptor is sent. */
 	sock->mux_fd = fcntl(mux_fd, F_DUPFD_CLOEXEC, 0);
 	sock->has_mux = sock->mux_fd >= 0;
 	sock->hello->has_mux = sock->has_mux;
@@ -111,8 +112,10 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 	return 0;
 }
 
-/* Connects to a listener that this side trusts. Before that, nothing can be in the socket's queue,
- * if the kernel is able to refuse descriptors. */
+/* Connects to the listener at 'addr', and creates *out for the connection. Returns 0 or -errno:
+ * -EACCES if this side does not trust the listener's user, or too much that the user passed is not
+ * closed yet. Until the user is trusted, the kernel refuses descriptors if it is able to. In that
+ * case the socket's queue has none, and the socket is closed here. */
 static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun,
 		      socklen_t len, struct shm_sock **out)
 {
@@ -192,13 +195,15 @@ int shm_connect(struct fabric_dev *fdev, const char *addr, const struct fabric_q
 	qp->sock = sock;
 	qp->peer = &sock->peer;
 	qp_add(dev, qp);
-	shm_cm_wake(dev); /* there is a new deadline */
+	shm_cm_wake(dev); /* the control thread has a new deadline to watch */
 	*out = &qp->fabric;
 	return 0;
 }
 
-/* Moves the socket of a request to the device that accepts it, which may be another one than the
- * device that got the request. No other thread uses the socket meanwhile. */
+/* Moves the socket of a request to 'to', the device that accepts the request. This can be another
+ * device than the one that got the request. Returns 0, or -ENOSPC if 'to' has its maximum number of
+ * sockets: the socket then belongs to 'to', and the caller releases it. No other thread uses the
+ * socket meanwhile. */
 static int move(struct shm_sock *sock, struct shm_dev *to)
 {
 	struct shm_dev *from = sock->dev;
@@ -242,9 +247,10 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 		sock->mux_set_tag = qp->mux_set->tag;
 }
 
-/* Enters ACCEPTED and sends ACCEPT. The socket is watched before that, so that READY is read before
- * what the peer then sends on another socket. */
-static int send_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
+/* Enters ACCEPTED and sends ACCEPT. Returns 0 or -errno. The socket is watched before ACCEPT is
+ * sent, so that the peer's READY is read before anything that the peer later sends on another
+ * socket. */
+static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
 	int rc = shm_sock_watch(sock);
@@ -256,12 +262,12 @@ static int send_accept(struct shm_sock *sock, struct shm_qp *qp, const struct sh
 	LIST_INSERT_HEAD(&dev->by_id[sock->id % SHM_ID_LISTS], sock, same);
 	sock->is_known = true;
 	shm_sock_enter(sock, SOCK_ACCEPTED);
-	/* In REQUEST, the end of the peer's process was not handled, and it is not reported again.
-	 */
+	/* While the socket was in REQUEST, an end of the peer's process was not handled. epoll does
+	 * not report this end again. */
 	if (sock->life && sock->life->has_ended)
 		shm_sock_task(sock, TASK_DEAD);
 	shm_unlock(dev);
-	shm_cm_wake(dev); /* there is a new deadline */
+	shm_cm_wake(dev); /* as in shm_connect() */
 	rc = shm_sock_send(sock, msg, &dev->keys.fd, 1);
 	return rc == -EPIPE ? -ECONNRESET : rc;
 }
@@ -322,8 +328,8 @@ int shm_reject(struct fabric_dev *fdev, struct fabric_conn_req *sock, const void
 	return rc;
 }
 
-/* Applies an event to its queue pair. Returns false if the event concerns no existing queue pair.
- */
+/* Applies an event to its queue pair. Returns true if the engine gets the event, and false if the
+ * queue pair has been destroyed. A REQUEST has no queue pair yet. */
 static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 {
 	struct shm_qp *qp = sock->qp;
@@ -347,8 +353,8 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	return true;
 }
 
-/* Advance the clock by which connections drain. At most DRAIN_STEP_MS count between two polls,
- * because a process that was stopped could not read. */
+/* Advances drain_ticks, the clock by which connections drain. At most DRAIN_STEP_MS count between
+ * two polls, because a process that was stopped in between could not read. */
 static void advance_drain_clock(struct shm_dev *dev)
 {
 	uint64_t now = rte_rdtsc(), most = DRAIN_STEP_MS * rte_get_tsc_hz() / 1000,
@@ -358,8 +364,9 @@ static void advance_drain_clock(struct shm_dev *dev)
 	dev->drain_ticks += passed < most ? passed : most;
 }
 
-/* Returns whether the reader made progress within DRAIN_WAIT_S. *at is the position of the latest
- * progress, and *since is its time. */
+/* Returns whether the reader made progress within the latest DRAIN_WAIT_S of drain_ticks, where
+ * 'now' is the current value. *at is the position of the reader at its latest progress, and *since
+ * is the time of that progress (0: not looked at yet). The function updates both. */
 static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, uint64_t *since)
 {
 	if (*since == 0 || *at != rx->head) {
@@ -369,8 +376,8 @@ static bool goes_on(const struct ring_reader *rx, uint64_t now, uint64_t *at, ui
 	return now - *since < DRAIN_WAIT_S * rte_get_tsc_hz();
 }
 
-/* Returns whether the queue pair's own ring has messages and their reading makes progress. Nothing
- * is read while the user has a debt. */
+/* Returns whether the queue pair's own ring has messages, and its reader makes progress. While the
+ * user has a debt (turn.h), the ring is not read, and so makes no progress. */
 static bool ring_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->rx;
@@ -379,10 +386,9 @@ static bool ring_drains(struct shm_qp *qp)
 	       goes_on(rx, shm_dev_of(qp)->drain_ticks, &qp->drain_at, &qp->drain_since);
 }
 
-/*
- * Returns whether the mux may have messages of this queue pair and makes progress. A mux stops
- * while its first message, which may be another queue pair's, waits for a receive.
- */
+/* Returns whether the mux can have messages of this queue pair, and its reader makes progress. The
+ * reader of a mux stops while the next message, which can be for another queue pair, waits for a
+ * receive. */
 static bool mux_drains(struct shm_qp *qp)
 {
 	const struct ring_reader *rx = &qp->mux->rx;
@@ -391,9 +397,9 @@ static bool mux_drains(struct shm_qp *qp)
 	       goes_on(rx, shm_dev_of(qp)->drain_ticks, &qp->drain_mux_at, &qp->drain_mux_since);
 }
 
-/* Returns whether a DISCONNECTED event has to wait: messages that arrived before the peer left are
- * delivered before the event. At most as many bytes as the rings hold are delivered: a peer that
- * claims to have left, or whose other connections continue, may still write. */
+/* Returns whether an event has to wait. Only DISCONNECTED waits: messages that arrived before the
+ * peer left are delivered before this event. At most as many bytes as the rings hold are delivered,
+ * because a peer that claims to have left, or whose other connections continue, can still write. */
 static bool still_drains(const struct shm_event *event)
 {
 	struct shm_qp *qp = event->sock->qp;
@@ -432,16 +438,18 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->list = &dev->taken;
-		/* The engine owns the request after this. The request's listener exists, because
-		 * the end of a listener takes back all requests that the engine does not own. */
+		/* From here on the engine owns the request. The request's listener still exists,
+		 * because the end of a listener releases all requests that the engine does not own.
+		 */
 		if (event->kind == FABRIC_CM_REQUEST)
 			backlog_remove(&event->sock->listener->backlog, &event->sock->waiting);
 	}
 	shm_unlock(dev);
 }
 
-/* Looks at the first few events of a list, and gives the engine those that need not wait. Returns
- * the number of these. The others move to the end of the list: a peer decides how many wait. */
+/* Looks at the first 'few' events of a list, and stores at most 'max' of them that need not wait in
+ * 'events', for the engine. Returns the number of stored events. An event that has to wait moves to
+ * the end of 'draining'. Only a few are looked at, because peers decide how many wait. */
 static uint32_t give_events(struct shm_dev *dev, struct shm_events *list, uint32_t few,
 			    struct fabric_cm_event *events, uint32_t max)
 {

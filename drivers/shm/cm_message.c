@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The messages on a connection's socket. They come from another process, which may send anything.
+ * Sends and handles the messages on a connection's socket. They come from another process, which
+ * can send anything.
  *
  * A message is looked at (MSG_PEEK) before it is taken from the socket's queue. The descriptors
- * that arrive with it are then copies. If the kernel drops a copy for lack of room, here or in the
- * process, the copy is not the last reference, and its close cannot block. The message is taken
- * only if all of them are memfds. Otherwise it stays in the queue. The reaper closes the copies in
- * either case: the close of the last one frees the file's pages.
+ * that arrive with a look are copies. If the kernel drops a copy, because there is no room for it
+ * in the buffer or in the process, the copy is not the last reference to its file. Therefore its
+ * close cannot block. The message is taken only if all of its descriptors are memfds. Otherwise the
+ * message stays in the queue. The reaper closes the copies in either case, because closing the last
+ * reference frees the file's pages.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,8 +20,8 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define MESSAGES_MAX 16u	       /* read from one socket before other sockets are served */
-#define FDS_ROOM     (SHM_FDS_MAX + 1) /* room for one too many, so that it is noticed */
+#define MESSAGES_MAX 16u /* messages read from one socket before other sockets are served */
+#define FDS_ROOM     (SHM_FDS_MAX + 1) /* one more than allowed, to notice excess ones */
 #define PAUSES_MAX   250u	       /* pauses of one message: at least 2.5 s */
 
 #ifndef SCM_PIDFD
@@ -31,12 +33,13 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(FDS_ROOM * sizeof(int))];
 };
 
-/* A message that was looked at. */
+/* A message that was looked at: its content, the result of recvmsg(2) and msg_flags, and the copies
+ * of its descriptors. */
 struct look {
 	struct shm_msg msg;
 	ssize_t n;
 	int flags;
-	bool has_control; /* each message has control data: the sender's credentials */
+	bool has_control; /* true for each message, which has its sender's credentials */
 	int fds[FDS_ROOM];
 	uint32_t nfds;
 };
@@ -63,7 +66,8 @@ int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const 
 	return sendmsg(sock->fd, &hdr, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* Drops copies of descriptors of a message that is still in the socket's queue. */
+/* Closes the copies of a message's descriptors. The message is still in the socket's queue, so that
+ * these are not the last references. */
 static void drop_copies(const struct look *look)
 {
 	for (uint32_t i = 0; i < look->nfds; i++)
@@ -80,8 +84,9 @@ static enum shm_sock_state state_of(struct shm_sock *sock)
 	return state;
 }
 
-/* Enters another state, with an event, unless the engine's thread has ended the connection
- * meanwhile. Returns 0 or -ECONNRESET. */
+/* Moves a socket from state 'from' to state 'to'. If 'kind' is not negative, the function also
+ * queues an event of this kind, with the private data of 'msg', for the engine. Returns 0, or
+ * -ECONNRESET if the engine's thread has ended the connection meanwhile. */
 static int sock_enter(struct shm_sock *sock, enum shm_sock_state from, enum shm_sock_state to,
 		      int kind, const struct shm_msg *msg)
 {
@@ -112,7 +117,8 @@ static bool ring_bytes_ok(const struct shm_msg *msg)
 	       msg->max_msg_bytes <= ring_msg_max(size);
 }
 
-/* Takes the peer's IDs and its key table from HELLO or ACCEPT. */
+/* Takes conn_id and max_msg_bytes of the peer from its HELLO or ACCEPT, and maps its key table.
+ * Returns 0, -EPROTO if a value is invalid, or an error of mapping_peer(). */
 static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_fd)
 {
 	const struct mapping_owner owner = owner_of(sock);
@@ -132,7 +138,9 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	return 0;
 }
 
-/* Gives the socket to the engine: this thread does not use the socket until it is watched again. */
+/* Gives the socket of a complete request to the engine. The control thread does not use the socket
+ * until it is watched again. Returns SHM_HANDED_OVER, or -ECONNRESET if the listener or the
+ * connection has ended meanwhile. */
 static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
@@ -170,8 +178,8 @@ static int on_hello(struct shm_sock *sock, const struct shm_msg *msg, const int 
 	return rc == 0 ? hand_over(sock, msg) : rc;
 }
 
-/* Handles WELCOME: the peer has checked this side's credentials, and accepts descriptors from it.
- */
+/* Handles WELCOME: the peer has checked this side's credentials, and accepts descriptors from this
+ * side. Sends HELLO. Returns 0, -EPROTO or -ECONNRESET. */
 static int on_welcome(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
 	int fds[SHM_FDS_MAX] = {sock->rings_fd, sock->dev->keys.fd, sock->mux_fd};
@@ -214,9 +222,9 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	return sock_enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
 }
 
-/* Handles WANT: the peer's keys refer to a region of this side that the peer does not have. If the
- * region has ended, or is not for this peer, no answer is sent: the peer's request fails after its
- * wait. */
+/* Handles WANT, by which the peer asks for a region of this side that it has not mapped yet.
+ * Returns 0 or -EPROTO. If the region has ended, or the peer is not allowed to map it, no answer is
+ * sent, and the peer's RDMA Read or Write fails after a time limit. */
 static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nfds)
 {
 	uint32_t index = msg->region.id % SHM_REGIONS_MAX;
@@ -228,8 +236,9 @@ static int on_want(struct shm_sock *sock, const struct shm_msg *msg, uint32_t nf
 	return 0;
 }
 
-/* Handles REGION. There is one for each region that was requested. If several were requested, the
- * first may arrive when it is not needed any more, and is not mapped. */
+/* Handles REGION, the peer's answer to one WANT. If this side has asked for several regions, only
+ * the latest one is mapped, because the engine's thread does not wait for the others any more.
+ * Returns 0, -EPROTO, or an error of shm_import_map(). */
 static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
 		     uint32_t nfds)
 {
@@ -242,15 +251,16 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 	if (id != sock->asked)
 		return 0;
 	sock->asked = 0;
-	/* There is no room for the region until the engine's thread has taken or discarded the
-	 * previous one. That thread then asks again. */
+	/* sock->fresh is full until the engine's thread has taken or discarded the previous region.
+	 * That thread then asks for this region again. */
 	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
 		return 0;
 	rc = shm_import_map(sock, msg, fds[0]);
 	if (rc != 0)
 		return rc;
-	/* In this order: if nothing were wanted before the region can be seen, the engine's thread
-	 * would ask for it once more. */
+	/* 'has_fresh' is set before 'wanted' is cleared. In the other order, the engine's thread
+	 * could find that nothing is wanted and that no region has arrived, and would ask for the
+	 * region once more. */
 	atomic_store_explicit(&sock->has_fresh, true, memory_order_release);
 	atomic_compare_exchange_strong(&sock->wanted, &id, 0);
 	return 0;
@@ -292,8 +302,8 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 	}
 }
 
-/* Collects all descriptors of a message. All of them are in SCM_RIGHTS, as long as no option of the
- * socket requests others. */
+/* Collects all descriptors of a message in look->fds. Descriptors arrive in control messages of
+ * type SCM_RIGHTS, and of type SCM_PIDFD if an option of the socket requests these. */
 static void collect_fds(struct msghdr *hdr, struct look *look)
 {
 	for (struct cmsghdr *cmsg = CMSG_FIRSTHDR(hdr); cmsg; cmsg = CMSG_NXTHDR(hdr, cmsg)) {
@@ -335,7 +345,8 @@ static void take(const struct shm_sock *sock)
 	(void)!recvmsg(sock->fd, &hdr, MSG_DONTWAIT);
 }
 
-/* Returns whether all descriptors are memfds. If not, the reaper gets them. */
+/* Returns whether all descriptors of a message are memfds. If not, the function stores them in
+ * sock->foreign, which the reaper closes after the connection has ended. */
 static bool are_memfds(struct shm_sock *sock, const struct look *look)
 {
 	uint32_t n = 0;
@@ -357,8 +368,8 @@ static bool is_well_formed(const struct look *look)
 }
 
 /* Handles a message whose descriptors cannot be received: this process has no free descriptor
- * number, or a security module forbids it. The message waits, but not for ever. Returns -EAGAIN, or
- * -EMFILE if it has waited for too long. */
+ * number, or a security module forbids it. The message stays in the socket's queue, and the socket
+ * pauses. Returns -EAGAIN, or -EMFILE if the message has waited for PAUSES_MAX pauses. */
 static int wait_for_descriptors(struct shm_sock *sock)
 {
 	if (sock->npauses++ < PAUSES_MAX) {
@@ -370,10 +381,10 @@ static int wait_for_descriptors(struct shm_sock *sock)
 
 /*
  * Reads one message. Returns one of these values:
- * - 0: it was handled.
- * - -EAGAIN: there is none.
- * - SHM_HANDED_OVER: the engine owns the socket.
- * - Any other value: the connection has ended.
+ * - 0: the message was handled.
+ * - -EAGAIN: there is no message, or it waits for descriptors.
+ * - SHM_HANDED_OVER: the message was a HELLO, and the engine owns the socket.
+ * - Any other value, an error: the connection must end.
  */
 static int read_one(struct shm_sock *sock)
 {
@@ -411,7 +422,8 @@ int shm_sock_read(struct shm_sock *sock)
 	return rc;
 }
 
-/* Asks the peer for the region that the engine's thread needs. */
+/* Sends WANT for the region 'wanted' of the engine's thread, unless the peer was asked for it
+ * already. Returns 0, or -errno if the message was not sent. */
 static int send_want(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
@@ -428,7 +440,8 @@ static int send_want(struct shm_sock *sock)
 	return rc;
 }
 
-/* Sends the first region that is due. */
+/* Sends the region with the lowest index in sock->due, if it still exists and the peer is allowed
+ * to map it. Returns 0, or -errno if the message was not sent. */
 static int send_region(struct shm_sock *sock)
 {
 	struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_REGION};
@@ -440,7 +453,8 @@ static int send_region(struct shm_sock *sock)
 	if (sock->qp && sock->qp->exposes)
 		exposed = shm_exposed_find(sock->dev, index, &msg);
 	shm_unlock(sock->dev);
-	/* The engine's thread may hide it from here on, but only this thread closes it. */
+	/* From here on the engine's thread can hide the registration, but only this thread closes
+	 * its descriptor. */
 	if (exposed)
 		rc = shm_sock_send(sock, &msg, &exposed->fd, 1);
 	if (rc == 0)

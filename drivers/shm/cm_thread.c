@@ -7,9 +7,9 @@
  *   connected: CALLING -WELCOME-> CONNECTING -ACCEPT-> OPEN
  *
  * When a peer disconnects or dies, this side reads an end of file, because the kernel closes the
- * peer's sockets. Any message that is not the expected one ends the connection. The memory and the
- * time that a silent peer can hold are limited. If a peer sends many messages, only a few are read
- * at a time.
+ * peer's sockets. Any message that is not the expected one ends the connection. A peer that sends
+ * nothing can hold memory only for a limited time. If a peer sends many messages, only a few are
+ * read at a time.
  *
  * This thread makes no call that can block for longer than the kernel's own work takes. The reaper
  * closes the descriptors of peers (reap.h).
@@ -26,7 +26,7 @@
 #include "shm_dev.h"
 #include "sigbus_guard.h"
 
-#define SWEEP_MS 500 /* interval of the search for late messages, while a message is due */
+#define SWEEP_MS 500 /* interval of sweep(), while a message of a peer is expected */
 
 static void pause_socket(struct shm_sock *sock)
 {
@@ -35,7 +35,8 @@ static void pause_socket(struct shm_sock *sock)
 	shm_begin_pause(sock->dev);
 }
 
-/* Handles events of a socket. Returns false if the engine owns the socket. */
+/* Handles the epoll events 'events' of a socket. Returns false if the socket was given to the
+ * engine by this call, otherwise true. */
 static bool on_socket(struct shm_sock *sock, uint32_t events)
 {
 	bool is_dead;
@@ -45,8 +46,8 @@ static bool on_socket(struct shm_sock *sock, uint32_t events)
 	is_dead = sock->state == SOCK_DEAD;
 	shm_unlock(sock->dev);
 	if (is_dead) {
-		/* epoll would report it again and again, until the engine's thread does not need it
-		 * any more. */
+		/* The socket is not watched any more: until the engine's thread releases it, epoll
+		 * would report it again and again. */
 		if (sock->is_watched &&
 		    epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL) == 0)
 			sock->is_watched = false;
@@ -74,9 +75,9 @@ struct sight {
 	uint64_t mux_set_tag;
 };
 
-/* Returns the next socket that was not visited in this round. Sockets that the engine owns, or that
- * have ended, are skipped. The socket stays until this thread frees it. Returns false if there is
- * none. */
+/* Finds the next socket that was not visited in this round, and describes it in *sight. Sockets
+ * that the engine owns, or that have ended, are skipped. The socket exists until this thread frees
+ * it. Returns false if there is no such socket. */
 static bool next_sock(struct shm_dev *dev, struct sight *sight)
 {
 	struct shm_sock *sock;
@@ -107,7 +108,9 @@ static void begin_round(struct shm_dev *dev)
 	shm_unlock(dev);
 }
 
-/* Ends the connections whose memory, shared with their peers, was lost. */
+/* Ends the connections that use lost memory. 'tag' is the tag of a lost guard: the ID of a socket,
+ * the tag of a mux set, or 0 for registered memory of this process. After a loss of registered
+ * memory that peers can map, all connections end. */
 static void end_lost(struct shm_dev *dev, uint64_t tag)
 {
 	bool is_ours = tag == 0 && shm_own_has_lost(dev);
@@ -122,8 +125,9 @@ static void end_lost(struct shm_dev *dev, uint64_t tag)
 	}
 }
 
-/* Handles the end of a peer's process. Its connections end after its last messages are read,
- * although a child of the process may still have their sockets. */
+/* Handles the end of a peer's process, and returns the reference to 'life'. The connections of the
+ * process end after its last messages are read, although a child of the process can still have
+ * their sockets. */
 static void end_dead(struct shm_dev *dev, struct shm_life *life)
 {
 	struct sight sight;
@@ -155,7 +159,8 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 		on_wake(dev);
 		return;
 	}
-	/* A found object stays: only this thread frees sockets and closes listeners. */
+	/* The object that is found exists after the unlock, because only this thread frees sockets
+	 * and closes listeners. */
 	shm_lock(dev);
 	TAILQ_FOREACH(listener, &dev->listeners, entry)
 	if (listener->id == id)
@@ -175,8 +180,9 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 	}
 }
 
-/* Ends the connections whose message is late. Returns whether a message is still due, or may be.
- * The function visits all sockets. Therefore it does not run at each event of thousands. */
+/* Ends each connection whose expected message is late. Returns true if a message of another
+ * connection is expected. The function visits all sockets. Therefore it does so at most every
+ * SWEEP_MS, and otherwise only returns true. */
 static bool sweep(struct shm_dev *dev)
 {
 	struct sight sight;
@@ -209,7 +215,8 @@ static struct fabric_listener *next_paused(struct shm_dev *dev)
 	return listener;
 }
 
-/* Watches sockets and listeners that wait for descriptors again, when their pause is over. */
+/* Begins to watch again the sockets and listeners that wait for descriptors, after their pause is
+ * over. */
 static void resume(struct shm_dev *dev)
 {
 	struct fabric_listener *listener;
@@ -262,7 +269,8 @@ static void run_task(struct shm_sock *sock, uint32_t tasks)
 		shm_sock_flush(sock);
 }
 
-/* The connections in a listener's queue end as well: each may have descriptors in its own queue. */
+/* Closes a listener. The function first takes each connection from the listener's queue and ends
+ * it, because a connection can have descriptors in its own queue, whose close can block. */
 static void close_listener(struct fabric_listener *listener)
 {
 	(void)epoll_ctl(listener->dev->epoll_fd, EPOLL_CTL_DEL, listener->fd, NULL);
@@ -287,7 +295,8 @@ static void run_ending(struct shm_dev *dev)
 	shm_unlock(dev);
 }
 
-/* Runs all tasks that the engine's thread has left to this thread. */
+/* Runs all tasks that the engine's thread has queued for this thread: the end of a listener,
+ * descriptors of ended registrations, and tasks of sockets. */
 static void run_tasks(struct shm_dev *dev)
 {
 	struct shm_exposed *hidden;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of other threads to the control thread, and the list of descriptors that it watches. */
+/* Requests of other threads to the control thread, and the descriptors that the control thread
+ * watches. */
 #include <errno.h>
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Copies by the processor's string instruction, if it has a fast one. */
 #include "copy.h"
 
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 #define HAS_FEATURE(name) 0
 #endif
 
-/* Sanitizers check memcpy(), but not an instruction. */
+/* With sanitizers, memcpy() is used: they check memcpy(), but not an instruction. */
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) &&      \
 	!HAS_FEATURE(address_sanitizer) && !HAS_FEATURE(thread_sanitizer) &&                       \
 	!HAS_FEATURE(memory_sanitizer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts and logs why connections end, for the operator. */
+/* Counts and logs for the operator why connections end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -8,8 +8,9 @@
 
 #include "shm_dev.h"
 
-/* Counts a peer's memory that was not mapped, because it exceeds what the peer may have mapped here
- * or what this process can map. */
+/* Counts and logs that a connection ends, because its peer's memory was not mapped. 'error' is
+ * -EDQUOT if the memory exceeds the limits of the peer's user, and another value if this process
+ * cannot map it. */
 static void count_unmapped(struct shm_sock *sock, int error)
 {
 	struct shm_dev *dev = sock->dev;

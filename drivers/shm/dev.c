@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens and closes a device. The table of the driver's functions is here, too. */
+/* Opens and closes a device. This file also has the table of the driver's functions. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 #include "users.h"
 
 #define RNR_TRY_MS 1u
-/* How long the close of a device waits until all that its peers have passed is closed and unmapped.
- */
+/* The close of a device waits for at most this time until the reaper has closed and unmapped all
+ * that peers have passed. */
 #define REAP_WAIT_MS	  1000u
 #define MAP_BYTES_DEFAULT (8ull << 40)
 #define MAPPINGS_DEFAULT  32768u
@@ -70,8 +70,9 @@ static void abandon_sock(const struct shm_sock *sock)
 		close(sock->mux_fd);
 }
 
-/* Another thread of the parent may have held the lock, so that it is never released in the child.
- * Therefore the child changes neither the lists nor anything else except the descriptors. */
+/* Closes the descriptors of a device in a child of fork(2). Another thread of the parent might have
+ * held the lock at the fork, in which case nobody releases it in the child. Therefore the child
+ * changes neither the lists nor anything else except the descriptors. */
 static void shm_abandon(struct fabric_dev *fdev)
 {
 	struct shm_dev *dev = (struct shm_dev *)fdev;
@@ -80,7 +81,7 @@ static void shm_abandon(struct fabric_dev *fdev)
 	const struct shm_life *life;
 	const struct shm_sock *sock;
 
-	/* Another thread of the parent may have been closing the device. */
+	/* Another thread of the parent might have been closing these descriptors at the fork. */
 	shm_fd_close(&dev->epoll_fd);
 	shm_fd_close(&dev->wake_fd);
 	shm_fd_close(&dev->keys.fd);
@@ -224,8 +225,8 @@ static int shm_open_dev(const struct fabric_dev_config *config, struct fabric_de
 	dev->epoll_fd = -1;
 	dev->wake_fd = -1;
 	dev->keys.fd = -1;
-	/* Connection requests have sockets, too. Without room for them, a peer that holds all
-	 * connections would keep others from connecting. */
+	/* The limit counts sockets, and connection requests have sockets, too. Without room for
+	 * them, a peer that holds all connections would keep other peers from connecting. */
 	dev->max_connections =
 		(config->max_connections ? config->max_connections : 1) + config->max_requests;
 	dev->number = MUX_NONE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains. The key table has an entry for one connection for each
- * registration with remote rights. A queue pair that exposes nothing has no such entries, and its
- * peer does not get the regions either. */
+/* Queue pairs that are protection domains. For each such queue pair and each registration with
+ * remote rights, the key table has one entry, whose key is valid only for the connection of the
+ * queue pair. A queue pair that exposes nothing has no such entries, and its peer does not get the
+ * regions either. */
 #include <errno.h>
 
 #include <rte_log.h>
@@ -97,8 +98,9 @@ void shm_domain_remove(struct shm_dev *dev, uint32_t index)
 	drop(qp, index);
 }
 
-/* Returns the rkey of a registration in this domain. The device's rkey is the lkey here, which has
- * the region's index. */
+/* Returns the rkey of a registration in this queue pair's domain, or 0 if there is none. 'rkey' is
+ * the rkey of struct fabric_mr, which equals the lkey on a device with such domains and therefore
+ * has the region's index. */
 uint32_t shm_qp_rkey(const struct fabric_qp *fqp, uint32_t rkey)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)fqp;

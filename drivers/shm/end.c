@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of a connection: by its user, by a request that failed, or by its peer. */
+/* Ends a connection because the engine disconnects, a work request failed, or the peer did
+ * something wrong. */
 #include <errno.h>
 #include <sys/socket.h>
 
@@ -32,7 +33,7 @@ void shm_disconnect(struct fabric_qp *fqp)
 void shm_qp_break(struct shm_qp *qp)
 {
 	shm_end(qp);
-	shm_qp_make_hot(qp); /* its flushed requests must be polled */
+	shm_qp_make_hot(qp); /* polls then report the flushed requests */
 	if (qp->sock)
 		shm_disconnect(&qp->fabric);
 }
@@ -64,7 +65,8 @@ void shm_goodbye(struct fabric_qp *fqp)
 	shm_lock(shm_dev_of(qp));
 	is_open = qp->sock->state == SOCK_OPEN;
 	shm_unlock(shm_dev_of(qp));
-	/* If the socket of the peer is full, the peer still notices the end of the connection. */
+	/* If the queue of the peer's socket is full, GOODBYE is not sent. The peer still notices
+	 * the end of the connection. */
 	if (is_open)
 		(void)shm_sock_send(qp->sock, &msg, NULL, 0);
 }
@@ -78,7 +80,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 		return;
 	dev = shm_dev_of(qp);
 	shm_end(qp);
-	shm_qp_make_hot(qp); /* cold queue pairs are not in the list */
+	shm_qp_make_hot(qp); /* only hot queue pairs are in the turn's list */
 	shm_stall_end(qp);
 	shm_turn_remove_hot(&dev->turns, qp->turn, qp);
 	dev->nhot--;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The control thread accepts new connections of a listener. It sends WELCOME to each peer that may
- * connect. If there is no room, a waiting connection is displaced (backlog.h). */
+/* Accepts new connections of a listener on the control thread, and sends WELCOME to each peer that
+ * is allowed to connect. If there is no room, a waiting connection is displaced (backlog.h). */
 #include <errno.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -12,15 +12,15 @@
 #include "shm_dev.h"
 #include "users.h"
 
-#define ACCEPTS_MAX 16u /* connections accepted in a round */
-/* If the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while this
- * number of jobs waits. */
+#define ACCEPTS_MAX 16u /* connections that one call of shm_greet() accepts */
+/* If the kernel cannot refuse descriptors (before Linux 6.16), no connection is accepted while the
+ * reaper has this number of jobs. */
 #define BACKLOG_MAX 256u
-#define RESERVE_MAX 128u /* descriptors */
+#define RESERVE_MAX 128u /* maximum of the reserve, in descriptors */
 /* Maximum number of descriptors of a connection that has ended and is not closed yet. */
 #define ENDED_DESCRIPTORS 4u
-/* This number of such connections, and this part of RLIMIT_NOFILE, do not keep a user from
- * connecting. */
+/* A user can always connect while at most ENDED_MIN of its connections, or at most 1/ENDED_PART of
+ * RLIMIT_NOFILE, have ended and are not closed yet. */
 #define ENDED_MIN  8u
 #define ENDED_PART 64u
 
@@ -40,8 +40,8 @@ static struct shm_sock *waiting_sock(struct backlog_entry *entry)
 	return (struct shm_sock *)((uintptr_t)entry - offsetof(struct shm_sock, waiting));
 }
 
-/* Returns the oldest waiting connection that has sent nothing, of this peer if 'peer' is not NULL.
- * Returns NULL if there is none. */
+/* Returns the oldest waiting connection whose HELLO has not been read. If 'peer' is not NULL, only
+ * connections of this peer count. Returns NULL if there is no such connection. */
 static struct shm_sock *find_silent(const struct fabric_listener *listener,
 				    const struct backlog_peer *peer)
 {
@@ -54,9 +54,10 @@ static struct shm_sock *find_silent(const struct fabric_listener *listener,
 	return NULL;
 }
 
-/* Returns the connection that is displaced by a connection of 'newcomer'. It belongs to the user
- * whom backlog.h selects. A connection that has sent nothing is preferred, since nobody waits for
- * it. A complete request is displaced only by another user. Returns NULL if none is displaced. */
+/* Returns the waiting connection that a new connection of user 'newcomer' displaces, or NULL if
+ * there is none. It is a connection of the user whom backlog.h selects, and of any user if
+ * backlog.h selects none. A connection that has sent nothing is preferred, since nobody waits for
+ * it. A complete request is displaced only by another user. */
 static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 				       const struct backlog_peer *newcomer)
 {
@@ -68,8 +69,10 @@ static struct shm_sock *find_displaced(const struct fabric_listener *listener,
 	return waiting_sock(entry);
 }
 
-/* Displaces a waiting connection when there is no room, unless that connection had sent nothing and
- * has sent something meanwhile. Returns false if none was displaced. */
+/* Displaces a waiting connection to make room for a connection of the user of 'account'. Before a
+ * connection that has sent nothing is displaced, its socket is read once more. If its HELLO has
+ * arrived meanwhile, the connection stays. Returns false if no connection can be displaced.
+ * Otherwise returns true, and the caller checks again whether there is room. */
 static bool make_room(struct fabric_listener *listener, const struct shm_account *account)
 {
 	const struct backlog_peer newcomer = shm_backlog_peer(account);
@@ -82,7 +85,7 @@ static bool make_room(struct fabric_listener *listener, const struct shm_account
 	sock = find_displaced(listener, &newcomer);
 	is_silent = sock && sock->state == SOCK_GREETING;
 	if (sock && !is_silent)
-		shm_sock_release_locked(sock); /* the engine's thread does not know of it */
+		shm_sock_release_locked(sock); /* the engine's thread has not taken this request */
 	shm_unlock(dev);
 	if (sock && !is_silent)
 		shm_count(dev, &dev->ndisplaced);
@@ -108,12 +111,12 @@ static int send_welcome(const struct shm_sock *sock)
 
 struct descriptors {
 	uint64_t limit;
-	uint64_t left;	  /* descriptors that this process may still open */
-	uint64_t reserve; /* the part of these that is kept for users without a connection */
+	uint64_t left;	  /* descriptors that this process can still open */
+	uint64_t reserve; /* the part of 'left' that is reserved: see greet() */
 };
 
-/* Counts the process's descriptors. 'fd' is the latest one. The kernel assigns the lowest free
- * number, so that all numbers below 'fd' are in use. */
+/* Returns how many descriptors this process can still open. 'fd' is the descriptor that was opened
+ * last. The kernel assigns the lowest free number. Therefore all numbers below 'fd' are in use. */
 static struct descriptors count_descriptors(int fd)
 {
 	struct descriptors all = {.limit = UINT64_MAX, .left = UINT64_MAX};
@@ -129,9 +132,10 @@ static struct descriptors count_descriptors(int fd)
 
 /*
  * Returns whether a user has too many connections that have ended but are not closed yet. The
- * limits of the engine do not count these. If they used up the reserve, connections of other users
- * would be ended. So they may have half of the descriptors that are left without the reserve. A few
- * are allowed in any case, because other users' connections may have taken the rest.
+ * limits of the engine do not count these connections. If their descriptors used up the reserve,
+ * connections of other users would be ended. Therefore they are allowed half of the descriptors
+ * that are left without the reserve. A few such connections are allowed in any case, because other
+ * users' connections might have taken the rest.
  */
 static bool has_many_ended(const struct shm_account *account, const struct descriptors *all)
 {
@@ -143,12 +147,14 @@ static bool has_many_ended(const struct shm_account *account, const struct descr
 }
 
 /*
- * Accepts a connection of a user that may connect, and takes over the reference to the account.
- * Returns false if there is no room: then the caller still owns the descriptor.
+ * Begins a connection of a user that is allowed to connect. Returns true if it takes over the
+ * descriptor and the reference to the account. Returns false, and the caller keeps both, if there
+ * is no room, the user has too many ended connections, or no memory is available.
  *
  * The connections of one user must not use up the descriptors of this process. Therefore the last
- * descriptors are reserved for connections that displace another one, and half of these are
- * reserved for greetings.
+ * descriptors are a reserve. If a connection uses the reserve, the engine should end another
+ * connection in exchange (is_crowded). If it uses the second half of the reserve, it is begun only
+ * if it displaces a waiting connection.
  */
 static bool greet(struct fabric_listener *listener, int fd, struct shm_account *account)
 {
@@ -183,7 +189,7 @@ static bool greet(struct fabric_listener *listener, int fd, struct shm_account *
 }
 
 /* Closes a connection that is refused. If the kernel has refused descriptors, the socket's queue
- * has none. */
+ * has none, and the close cannot block. Otherwise the reaper closes the socket. */
 static void greet_refuse(const struct fabric_listener *listener, int fd,
 			 struct shm_account *account)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The owner's side of a key table: creates and ends keys. The inline functions of keys.h read the
+ * tables of peers. */
 #include "keys.h"
 
 #include <errno.h>
@@ -6,8 +8,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Allocates all pages of the table. A store to a page that cannot be allocated would raise SIGBUS,
- * and the table has no guard. */
+/* Allocates all pages of the table. Returns 0 or -ENOMEM. Otherwise a store to a page that cannot
+ * be allocated would raise SIGBUS, for which the table has no guard (sigbus_guard.h). */
 static int populate(const struct key_table *table)
 {
 	int rc;
@@ -20,8 +22,8 @@ static int populate(const struct key_table *table)
 
 int key_table_create(struct key_table *table)
 {
-	/* Peers map the table read-only: once this process has its mapping, the seal refuses any
-	 * new writable mapping. */
+	/* Peers can map the table only read-only, because a seal refuses each new writable mapping
+	 * after this process has its own mapping. */
 	int rc = mapping_own(&table->mapping, "weir-shm-keys",
 			     sizeof(struct key_entry) * KEY_ENTRIES, true, &table->fd);
 
@@ -46,7 +48,7 @@ void key_table_destroy(struct key_table *table)
 	table->entries = NULL;
 }
 
-/* splitmix64. */
+/* Returns the next random number, by the generator splitmix64. */
 static uint64_t next_random(struct key_table *table)
 {
 	uint64_t z = table->random += 0x9e3779b97f4a7c15ull;
@@ -74,7 +76,8 @@ static void write_begin(struct key_entry *entry)
 {
 	uint32_t seq = atomic_load_explicit(&entry->seq, memory_order_relaxed);
 
-	/* The stores that follow are release stores, so that none is visible before this one. */
+	/* The caller's next stores to the entry are release stores, so that none of them is visible
+	 * before this store. */
 	atomic_store_explicit(&entry->seq, seq + 1, memory_order_relaxed);
 }
 

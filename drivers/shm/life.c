@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and shares the pidfds by which the control thread learns that a peer's process has ended.
+ */
 #include "life.h"
 
 #include <errno.h>
@@ -22,9 +24,10 @@ bool life_has_ended(const struct shm_life *life)
 	return poll(&look, 1, 0) == 1;
 }
 
-/* Opens a pidfd for the process at the other end. SO_PEERPIDFD uses the process itself. By a PID,
- * another process may be opened if the first one has ended and its PID was reused. Then this other
- * process is watched, and only the socket reports the end. */
+/* Returns a pidfd for the process at the other end of a socket, or -1 if there is none.
+ * SO_PEERPIDFD always names this process. With an older kernel, the pidfd is opened by the PID. If
+ * the process has ended and its PID was reused, this pidfd is of another process. In that case only
+ * the socket reports the end of the peer. */
 static int open_pidfd(int sock, pid_t pid)
 {
 	socklen_t len = sizeof(int);
@@ -50,7 +53,8 @@ bool life_is_own(int sock, const struct weir_peer *who)
 	return !has_ended;
 }
 
-/* Finds a process by its PID. While a process lives, no other process has its PID. */
+/* Returns the object of the process with PID 'pid', with a reference for life_put(), or NULL if the
+ * device does not watch this process. While a process lives, no other process has its PID. */
 static struct shm_life *life_find(struct shm_dev *dev, pid_t pid)
 {
 	struct shm_life *life;
@@ -71,7 +75,7 @@ static struct shm_life *find_alive(struct shm_dev *dev, pid_t pid)
 
 	if (!life || !life_has_ended(life))
 		return life;
-	/* the control thread will soon learn of the end */
+	/* the control thread has not handled the end of this process yet */
 	life_put(dev, life);
 	return NULL;
 }

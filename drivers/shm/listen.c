@@ -4,12 +4,12 @@
  * process removes the file. If the process died without doing so, the next process that listens
  * there removes the file. A lock on a second file, PATH.lock, keeps two processes from doing this
  * at the same time. It also keeps a process from taking a socket that is bound but does not listen
- * yet for an abandoned one. The lock file exists only meanwhile.
+ * yet for an abandoned one. The lock file exists only until the process listens.
  *
  * Only this user and root may open a socket file, unless the option 'mode' permits others. The mode
- * is never wider, not even for a moment: a socket's file takes its mode from the socket, which has
- * the mode before bind(), less the umask. Until listen() nobody can connect. The umask belongs to
- * the whole process and is not changed.
+ * is never wider, not even for a moment. The mode is set on the socket before bind(), and bind()
+ * gives the file this mode without the bits of the umask. Before listen() nobody can connect. The
+ * umask belongs to the whole process and is not changed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,9 +58,10 @@ socklen_t shm_address(const char *addr, struct sockaddr_un *sun)
 
 /*
  * Locks a path. Returns one of these values:
- * - 0
+ * - 0: the path is locked. unlock_path() unlocks it.
  * - -EADDRINUSE: another process is about to listen there.
- * - Another error: the lock file cannot be created.
+ * - -EACCES: the lock file belongs to another user.
+ * - Another error: the lock file cannot be opened or created.
  */
 static int lock_path(struct path_lock *lock, const char *path)
 {
@@ -83,8 +84,8 @@ static int lock_path(struct path_lock *lock, const char *path)
 			close(lock->fd);
 			return -EADDRINUSE;
 		}
-		/* The previous owner of the lock may have removed the file after it was opened
-		 * here. Then this lock keeps nobody out. */
+		/* After the file was opened here, the previous owner of the lock might have removed
+		 * it. A lock on a removed file keeps nobody out. */
 		if (lstat(lock->path, &there) == 0 && held.st_dev == there.st_dev &&
 		    held.st_ino == there.st_ino)
 			return 0;
@@ -99,7 +100,9 @@ static void unlock_path(struct path_lock *lock)
 	close(lock->fd);
 }
 
-/* Closes a probe. The listener may have passed descriptors already, whose close may block. */
+/* Closes a socket that was connected only to find out whether a process listens. The listener might
+ * have passed descriptors already, whose close can block. Therefore the reaper closes the socket.
+ */
 static void close_probe(int fd)
 {
 	struct shm_account *account = shm_account_get(geteuid());
@@ -111,16 +114,17 @@ static void close_probe(int fd)
 	shm_account_put(account);
 }
 
-/* Removes a stale file: a socket file that nobody listens on, which a process that died has left.
- * This process must not remove another user's file, and must not trust another user's listener with
- * a connection. */
+/* Removes the socket file at an address if the file is stale: its process has died, and no process
+ * listens on it. Returns whether the file was removed. Only a file of this user is looked at. This
+ * process must neither remove another user's file nor connect to another user's listener. */
 static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 {
 	struct stat st;
 	bool is_stale;
 	int fd;
 
-	/* A connection to a file of another kind would be refused, too. */
+	/* Only a socket can be stale. The connect() below fails with ECONNREFUSED for a file of
+	 * another kind, too. */
 	if (lstat(sun->sun_path, &st) != 0 || !S_ISSOCK(st.st_mode))
 		return false;
 	if (st.st_uid != geteuid()) {
@@ -128,8 +132,8 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 			   sun->sun_path);
 		return false;
 	}
-	/* The socket does not block: a listener whose queue is full listens, too, and may never
-	 * accept. */
+	/* The socket must not block, because the process that listens might never accept, so that
+	 * its queue stays full. */
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
@@ -143,9 +147,9 @@ static bool remove_stale(const struct sockaddr_un *sun, socklen_t len)
 	return is_stale && unlink(sun->sun_path) == 0;
 }
 
-/* Removes the listener's file, unless the path has another file by now. Call this function before
- * the socket is closed: until then no process takes the file for a stale one, and no other file has
- * its inode number. */
+/* Removes the listener's file, unless there is another file at its path. It is called before the
+ * socket is closed. Until then no process takes the file for a stale one, and no other file has its
+ * inode number. */
 static void remove_own(const struct fabric_listener *listener)
 {
 	struct stat st;
@@ -165,8 +169,10 @@ static int start_to_listen(struct fabric_listener *listener)
 	return listen(listener->fd, (int)listener->backlog.max) == 0 ? 0 : -errno;
 }
 
-/* Checks the file as it was bound: its identity, and its mode, which the umask or a default ACL may
- * have narrowed. Neither step follows a link that somebody may have created meanwhile. */
+/* Checks the file that bind() has created at 'path', and stores its path and identity in the
+ * listener. Then it sets the file's mode, from which the umask or a default ACL might have removed
+ * bits. Returns 0 or -errno: -EACCES if another user has replaced the file. No step follows a link
+ * that somebody might have created at the path meanwhile. */
 static int check_file(struct fabric_listener *listener, const char *path)
 {
 	uint32_t mode = listener->dev->options.mode;
@@ -197,8 +203,8 @@ static int check_file(struct fabric_listener *listener, const char *path)
 	return rc;
 }
 
-/* Binds to a path and listens. The listener owns the file from here on, even if this function
- * fails. */
+/* Binds the listener's socket to a path and listens. Returns 0 or -errno. If the function has
+ * created the file, remove_own() removes it, even if a later step failed. */
 static int take_path(struct fabric_listener *listener, const struct sockaddr_un *sun, socklen_t len)
 {
 	struct path_lock lock;
@@ -229,8 +235,9 @@ static int take_name(struct fabric_listener *listener, const struct sockaddr_un 
 	return rc == 0 ? start_to_listen(listener) : rc;
 }
 
-/* Lets the control thread close a listener, because the control thread may be accepting from it.
- * This takes no longer than the kernel's own work. After it, the address is free. */
+/* Has the control thread close a listener, because the control thread might be accepting from it,
+ * and waits until it is closed. The wait is no longer than the kernel's own work takes. On return
+ * the address is free. */
 static void close_on_control(struct fabric_listener *listener)
 {
 	struct shm_dev *dev = listener->dev;
@@ -263,7 +270,7 @@ int shm_listen(struct fabric_dev *fdev, const char *addr, uint32_t backlog, void
 	backlog_init(&listener->backlog, backlog ? backlog : 1);
 	listener->fd = len ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1;
 	rc = len == 0 ? -EINVAL : listener->fd < 0 ? -errno : 0;
-	/* Accepted sockets inherit this setting. */
+	/* Accepted sockets inherit the setting of shm_pass_rights(). */
 	listener->refuses_rights = rc == 0 && shm_pass_rights(listener->fd, false);
 	if (rc == 0)
 		rc = addr[0] == '/' ? take_path(listener, &sun, len)
@@ -297,7 +304,7 @@ void shm_unlisten(struct fabric_listener *listener)
 	dev = listener->dev;
 	remove_own(listener);
 	close_on_control(listener);
-	/* No further connection is accepted, so that this loop sees all of the listener's sockets.
+	/* No further connection is accepted, so that this loop finds all sockets of the listener.
 	 */
 	shm_lock(dev);
 	for (sock = TAILQ_FIRST(&dev->socks); sock; sock = next) {
@@ -306,8 +313,8 @@ void shm_unlisten(struct fabric_listener *listener)
 		next = TAILQ_NEXT(sock, entry);
 		if (sock->listener != listener)
 			continue;
-		/* The engine owns a request that it has been given. Nobody owns a request that it
-		 * has not been given. */
+		/* A request whose event is still queued is unknown to the engine, and is released
+		 * here. Any other request belongs to the engine. */
 		if (is_greeting || (!sock->qp && sock->events[0].list))
 			shm_sock_release_locked(sock);
 		else

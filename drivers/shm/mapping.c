@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks what a peer passes to be mapped, and maps and unmaps memory that is shared with a peer. */
 #include "resize.h"
 #include "mapping.h"
 
@@ -27,7 +28,7 @@ bool mapping_is_memfd(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	/* A memfd that can shrink would let its owner turn this side's accesses into SIGBUS at any
+	/* If the memfd could shrink, the peer could make this side's accesses raise SIGBUS at any
 	 * time. */
 	return seals >= 0 && seals & F_SEAL_SHRINK;
 }
@@ -39,11 +40,11 @@ size_t mapping_hugepage_bytes(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == HUGETLBFS_MAGIC ? (size_t)fs.f_bsize : 0;
 }
 
-/* Returns whether a file has 'len' bytes, keeps that size, and has hardly any pages beyond its end:
- * fallocate(2) may have put pages there before the file was sealed. The peer can punch out all of
- * the file's pages at once, and an access waits until the kernel has finished. The function permits
- * the excess that the kernel adds to round up to transparent hugepages, up to the reach of one page
- * table. */
+/* Returns whether a file has 'len' bytes, cannot grow, and has hardly any pages beyond its end.
+ * fallocate(2) can have put pages there before the file was sealed. Their number is limited,
+ * because the peer can punch out all pages of the file at once, and an access of this process then
+ * waits until the kernel has freed them. The function permits the pages by which the kernel rounds
+ * up to transparent hugepages, up to the reach of one page table. */
 static bool is_bounded(int fd, const struct stat *st, uint64_t len)
 {
 	size_t page = ordinary_page(), huge = page * (page / sizeof(uint64_t));
@@ -53,8 +54,8 @@ static bool is_bounded(int fd, const struct stat *st, uint64_t len)
 	       (uint64_t)st->st_blocks * 512 <= round_up(len, huge);
 }
 
-/* Returns the size of the pages that can map 'len' bytes of the file, or 0 if they cannot be
- * mapped. */
+/* Returns the size of the pages of which a mapping of 'len' bytes of the file from 'offset' on
+ * consists, or 0 if the file must not be mapped (mapping_peer()). */
 static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 {
 	size_t huge, page = ordinary_page();
@@ -71,9 +72,9 @@ static size_t page_for(int fd, uint64_t offset, uint64_t len, bool is_region)
 	return page != 0 && offset % page == 0 ? page : 0;
 }
 
-/* Keeps a mapping from children after fork: a child would keep the memory in use, and could write
- * to the parent's memory. If this fails, a child has the memory, but no function of the driver
- * accesses it there. */
+/* Excludes a mapping from children of fork(2), because a child would keep the memory in use, and
+ * could write to the parent's memory. If this fails, a child has the mapping, but no function of
+ * the driver accesses it there. */
 static void keep_from_children(void *base, size_t len)
 {
 	(void)madvise(base, len, MADV_DONTFORK);
@@ -125,7 +126,8 @@ int mapping_own(struct shm_mapping *mapping, const char *name, size_t len,
 
 	*mapping = (struct shm_mapping){.guard = GUARD_NONE};
 	if (read_only_for_others)
-		seals |= F_SEAL_FUTURE_WRITE; /* this seal does not affect the existing mapping */
+		/* this seal does not affect the mapping that exists already */
+		seals |= F_SEAL_FUTURE_WRITE;
 	*fd = memfd_create(name, MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	if (*fd < 0)
 		return -errno;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory: registrations of this side, which peers may map, and regions of a peer. */
+/* Registers memory of this side, which peers are allowed to map in part, and maps regions of a
+ * peer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,17 +15,19 @@
 #include "shm_qp.h"
 #include "sigbus_guard.h"
 
-/* Returns whether a peer may ever have to write: by the region's own key, or by a window. */
+/* Returns whether a registration with the rights 'access' can ever permit writes of peers, by the
+ * registration's own key or by a memory window. */
 static bool peers_write(uint32_t access)
 {
 	return access & FABRIC_REMOTE_WRITE ||
 	       (access & FABRIC_BIND && access & FABRIC_LOCAL_WRITE);
 }
 
-/* Returns a second descriptor of a memfd, for peers that may only read. A read-only descriptor is
- * not enough: the peer could open the file again through /proc. Therefore the file's mode must not
- * permit this to other users. A memfd that is sealed against writing needs neither. Processes of
- * the same user cannot be kept out: they could use ptrace(2) as well. */
+/* Returns a second descriptor of a memfd, for peers that are only allowed to read, or -1 with
+ * errno. A read-only descriptor is not enough, because a peer could open the file again through
+ * /proc. Therefore the function also removes the rights of other users from the file's mode. A
+ * memfd that is sealed against writing needs neither. Processes of the same user cannot be kept
+ * from writing. They could use ptrace(2) as well. */
 static int for_readers(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -45,7 +48,8 @@ static int for_readers(int fd)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Creates what peers get of a memfd. Returns 0, -ENOMEM, or the error of the second descriptor. */
+/* Creates the struct shm_exposed of a registration, with a second descriptor of the memfd 'fd'.
+ * Returns 0, -ENOMEM, or -errno if there is no second descriptor. */
 static int exposed_new(int fd, uint64_t fd_offset, uint32_t access, struct shm_exposed **out)
 {
 	struct shm_exposed *exposed = mem_zalloc(sizeof(*exposed));
@@ -71,7 +75,8 @@ void shm_exposed_free(struct shm_exposed *exposed)
 	mem_free(exposed);
 }
 
-/* Stops giving a registration to peers: the control thread closes it. The caller holds the lock. */
+/* Stops giving a registration to peers, and queues its descriptor for the control thread to close.
+ * The caller holds the lock. */
 static void hide(struct shm_dev *dev, struct shm_mr *m)
 {
 	if (m->exposed)
@@ -79,9 +84,9 @@ static void hide(struct shm_dev *dev, struct shm_mr *m)
 	m->exposed = NULL;
 }
 
-/* Guards memory of this process that peers may write to: peers can punch holes into it, too.
- * Without a guard, the next access to a hole may end the process. The tag 0 means this process's
- * own memory. */
+/* Guards memory of this process that peers are allowed to write to, because such peers can also
+ * punch holes into it. Without a guard, the next access to a hole can end the process. The tag 0
+ * means registered memory of this process. Returns the guard, or GUARD_NONE. */
 static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 {
 	size_t page = mapping_hugepage_bytes(fd), before;
@@ -161,7 +166,7 @@ int shm_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 	if (is_remote && dev->own_domains) {
 		int rc = shm_domain_add(dev, index);
 
-		mr->rkey = m->lkey; /* this rkey opens nothing to a peer */
+		mr->rkey = m->lkey; /* no peer can use this rkey: see shm_qp_rkey() */
 		if (rc != 0) {
 			shm_mr_deregister(fdev, mr);
 			return rc;
@@ -225,8 +230,8 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	mw->driver = NULL;
 }
 
-/* Makes room for an index. */
-static int imports_reach(struct shm_imports *imports, uint32_t index)
+/* Extends the array of imports so that it has index 'place'. Returns 0 or -ENOMEM. */
+static int make_place(struct shm_imports *imports, uint32_t place)
 {
 	struct shm_import *at;
 
@@ -250,7 +255,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	struct shm_import *import = &sock->fresh;
 	int rc;
 
-	/* The engine's thread may have left a region here that this one has replaced. */
+	/* take_fresh() can have left a replaced import here. */
 	shm_discard_mapping(&import->mapping, sock->account);
 	*import = (struct shm_import){
 		.id = msg->region.id,
@@ -263,7 +268,10 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd)
 	return rc;
 }
 
-/* Takes over a region that the control thread has mapped. */
+/* Takes over the import that the control thread has stored in sock->fresh, if it is region 'id'. An
+ * earlier import at the same index moves to sock->fresh in exchange. In any case the control thread
+ * is then free to replace sock->fresh. Returns the import, or NULL if it is another region or no
+ * memory is available. */
 static struct shm_import *take_fresh(struct shm_qp *qp, uint32_t id)
 {
 	struct shm_imports *imports = &qp->peer->imports;
@@ -295,8 +303,8 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id)
 			return import;
 		has_discarded = true;
 	}
-	/* While another region occupied 'fresh', the control thread may have dropped the one that
-	 * is wanted. */
+	/* While another region occupied sock->fresh, the control thread might have discarded region
+	 * 'id'. Therefore it is asked for again. */
 	if (atomic_exchange(&sock->wanted, id) == id && !has_discarded)
 		return NULL;
 	shm_lock(dev);
@@ -316,7 +324,8 @@ bool shm_own_has_lost(struct shm_dev *dev)
 
 		if (!m->in_use || !m->exposed || !guard_is_lost(m->guard))
 			continue;
-		/* The memory that peers map is not the registered memory any more. */
+		/* The guard has replaced the registered memory, so that it differs from the memory
+		 * that peers map. */
 		key_put(&dev->keys, &m->key);
 		hide(dev, m);
 		any = true;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Creates and ends muxes and mux sets, and assigns their slots. mux_switch.c moves queue pairs to
+ * their muxes, and recv.c reads from muxes. */
 #include "mux.h"
 
 #include <errno.h>
@@ -75,7 +77,7 @@ static void drop_mux(struct shm_dev *dev, struct shm_mux_set *mux_set, uint32_t 
 	mem_free(mux);
 }
 
-/* Called on a worker of the reaper. */
+/* Unmaps and frees a mux set. Called on a worker of the reaper. */
 static void mux_set_free(struct reap_job *job)
 {
 	struct shm_mux_set *mux_set = (struct shm_mux_set *)job;
@@ -128,8 +130,8 @@ int mux_offer(struct shm_dev *dev, struct shm_qp *qp, const char *addr, pid_t pi
 	struct shm_mux_set *mux_set;
 
 	/*
-	 * A process of another PID namespace has no PID here. Without one, this process could not
-	 * distinguish it from a later process that listens at the same address.
+	 * A process of another PID namespace has no PID here. Without a PID, this side could not
+	 * distinguish the process from a later process that listens at the same address.
 	 */
 	if (pid <= 0)
 		return -1;
@@ -161,9 +163,9 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 	struct shm_turn *turn;
 	struct shm_mux *mux;
 
-	/* Only a connector may need this system call: muxes_map() has made the slot array of an
-	 * acceptor. */
-	if (mux_set->nslot_arrays == 0 && !add_slot_array(mux_set))
+	/* Only a connector can need this system call, because muxes_map() has mapped the slot array
+	 * of an acceptor. */
+	if (mux_set->nplaces == 0 && !add_places(mux_set))
 		return NULL;
 	mux = mem_zalloc(sizeof(*mux));
 	turn = mux ? shm_turn_get(&dev->turns, mux_set->account) : NULL;
@@ -228,8 +230,8 @@ static uint32_t random_start(void)
 	return start >> 1;
 }
 
-/* The number of mux sets that a process shares with this device: one for each of its devices that
- * connects. */
+/* Returns the number of mux sets that the process 'pid' has offered to this device: one for each of
+ * that process's devices that connects here. */
 static uint32_t count_of(const struct shm_dev *dev, pid_t pid)
 {
 	const struct shm_mux_set *mux_set;
@@ -268,8 +270,9 @@ int muxes_map(struct shm_dev *dev, struct shm_account *account, int fd, struct s
 }
 
 /* Returns the mux set of the file that a peer offers. This is the mux set of an earlier connection
- * with the same file, or else the offered one. Returns NULL if this device already has the maximum
- * number of mux sets of that process. */
+ * with the same file, or otherwise the offered one. Returns NULL if this device already has the
+ * maximum number of mux sets of the process, or if another user has offered the same file. An
+ * offered mux set that is not returned is given up. */
 static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offered, pid_t pid)
 {
 	struct shm_mux_set *mux_set;
@@ -278,7 +281,7 @@ static struct shm_mux_set *adopt(struct shm_dev *dev, struct shm_mux_set *offere
 	if (mux_set->file_ino == offered->file_ino && mux_set->file_dev == offered->file_dev)
 		break;
 	if (mux_set && mux_set->account != offered->account) {
-		/* Two users would share a turn (turn.h). */
+		/* Otherwise two users would share a turn (turn.h). */
 		muxes_give_up(offered);
 		return NULL;
 	}
@@ -339,9 +342,10 @@ void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot 
 		mux = begin_mux(dev, qp->mux_set, slot->mux, slot->start, true);
 	if (!mux || mux->is_broken)
 		return;
-	/* The slot may still have queue pairs that the peer has finished with, but whose end has
-	 * not been reported here yet. Their number is limited, because each message that is not for
-	 * the latest queue pair searches all of them. */
+	/* The slot can still have older queue pairs whose connections the peer has ended, but whose
+	 * end has not been reported here yet. The number of queue pairs in a slot is limited,
+	 * because for each message that is not for the latest one, mux_find() searches all of them.
+	 */
 	for (const struct shm_qp *older = mux->qps[slot->slot]; older; older = older->older)
 		if (++n == MUX_OLDER)
 			return;

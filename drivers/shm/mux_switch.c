@@ -3,7 +3,9 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* Returns 1: written; 0: no room yet; -1: the queue pair has ended. */
+/* Writes a message of the kind MUX_HELLO or MUX_SWITCH to the mux. Returns 1 if it was written, and
+ * 0 if the mux has no room yet. Returns -1 if the peer has published an impossible head of the
+ * ring, which ends the queue pair. */
 static int mux_put_control(struct shm_qp *qp, uint32_t kind)
 {
 	int rc = ring_put_tagged(&qp->mux->tx, qp->mux_tag | kind << MUX_KIND_SHIFT, NULL, 0);

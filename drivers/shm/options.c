@@ -21,8 +21,9 @@ static const char *const expected =
 	"ring_kib is 4 to 65536, rnr_retry 0 to 7, mode an octal number from 0600 to 0777; "
 	"peer_uid, peer_gid and server_uid are up to 32 numbers, separated by colons, or 'any'";
 
-/* Parses one number, up to a character of 'ends' or the end of the text. Returns NULL if it is not
- * a number. */
+/* Parses the number at 'text', which ends at a character of 'ends' or at the end of the text.
+ * Returns a pointer to the character after the number, or NULL if 'text' is not such a number, or
+ * it is UINT32_MAX or more. */
 static const char *number(const char *text, int base, const char *ends, uint32_t *out)
 {
 	unsigned long value;
@@ -38,7 +39,8 @@ static const char *number(const char *text, int base, const char *ends, uint32_t
 	return end;
 }
 
-/* Handles a numeric option. A key without '=' has no value. */
+/* Parses the value of a numeric option into *out, a uint32_t. Returns 0 or -EINVAL. 'value' is NULL
+ * if the key has no '='. */
 static int parse_number(const char *key, const char *value, void *out)
 {
 	(void)key;

@@ -3,18 +3,17 @@
  * Completions. A queue pair whose messages arrive by its own ring is hot or cold. A hot queue pair
  * is polled each time. A cold one has nothing outstanding except receives. A poll looks only at the
  * next header in the ring of a cold queue pair, and only at a few cold queue pairs, round-robin. It
- * prefetches their headers some looks earlier. It looks at as many cold queue pairs as there were
- * hot ones without a message. A single queue pair stays hot. A queue pair whose messages arrive by
- * a mux, and which has no other work, is in neither list: thousands of such queue pairs cost no
- * more than the mux.
+ * prefetches each header COLD_AHEAD looks earlier. For each look at a hot queue pair that has no
+ * message, a poll looks at one cold queue pair. A single queue pair stays hot. A queue pair whose
+ * messages arrive by a mux, and which has no other work, is in neither list: thousands of such
+ * queue pairs cost no more than the mux.
  *
  * Users take turns (turn.h). If a turn has several hot queue pairs, none of them gives more than
  * HOT_SHARE completions per visit. So a connection that sends without a pause takes no more of its
  * user's turn than a connection with HOT_SHARE calls outstanding. A single hot queue pair gives all
- * that it has. For each HOT_SHARE of messages, a poll looks at one more cold queue pair. So the
- * first message of a cold queue pair waits for as many messages as several hot queue pairs would
- * have given. Muxes get up to half of a turn, round-robin, and the hot queue pairs get the other
- * half.
+ * that it has. For each HOT_SHARE messages, a poll looks at one more cold queue pair. So the first
+ * message of a cold queue pair waits for as many messages as several hot queue pairs would have
+ * given. Muxes get up to half of a turn, round-robin, and the hot queue pairs get the other half.
  */
 #include "recv.h"
 
@@ -22,11 +21,14 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define COLD_SCAN  1u				 /* cold queue pairs that a poll looks at */
-#define COLD_AHEAD 16u				 /* distance of the prefetch, in looks */
-#define HOT_SHARE  8u				 /* completions per visit */
-#define HOT_BYTES  (HOT_SHARE * SHM_TURN_REPAID) /* bytes that take about that time */
-#define MUXES_FEW  8u				 /* muxes that a poll of a turn looks at */
+/* cold queue pairs that a poll looks at first */
+#define COLD_SCAN 1u
+/* looks from the prefetch of a header to its own look */
+#define COLD_AHEAD 16u
+#define HOT_SHARE  8u /* completions per visit */
+/* bytes that are copied in about the time of HOT_SHARE messages */
+#define HOT_BYTES (HOT_SHARE * SHM_TURN_REPAID)
+#define MUXES_FEW 8u /* muxes that a poll of a turn looks at */
 
 /* Looks at the user's next cold queue pair. If this queue pair has a message, it becomes hot. */
 static void look_at_cold(struct shm_colds *colds)
@@ -44,7 +46,8 @@ static void look_at_cold(struct shm_colds *colds)
 		shm_qp_make_hot(cold->qp);
 }
 
-/* Looks at the next few cold queue pairs. The users take turns. */
+/* Looks at the next 'few' cold queue pairs, at most at each once, of the users in round-robin
+ * order. */
 static void scan(struct shm_turns *turns, uint32_t few)
 {
 	if (few > turns->ncold)
@@ -80,8 +83,8 @@ static uint32_t poll_done(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max
 	return n;
 }
 
-/* Flushes all work requests of a queue pair in error, and its own receives. Shared receives stay
- * posted. */
+/* Flushes the waiting requests and the own receives of a queue pair in error. Shared receives stay
+ * posted. Returns the number of completions in 'wcs'. */
 static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max)
 {
 	uint32_t n = 0;
@@ -101,8 +104,9 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 	return n;
 }
 
-/* Polls a queue pair. Returns the number of its completions. Messages that need not follow a
- * completion are delivered, and counted in *delivered. */
+/* Polls a queue pair, and stores up to 'max' completions in 'wcs'. Returns their number. If this
+ * poll has no completion yet ('is_first', and this queue pair has none), messages can overtake
+ * nothing. In that case they are delivered where possible, and counted in *delivered. */
 static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
 			       bool is_first, uint32_t *delivered)
 {
@@ -127,10 +131,10 @@ static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_
 	return n;
 }
 
-/* Returns whether there is nothing to poll until the peer acts, a receive is posted, or an event
- * occurs. stall.c tries the requests that wait for the peer. A queue pair in error is polled until
- * these requests are flushed. A queue pair that waits for a shared receive is polled, because many
- * queue pairs take these receives. */
+/* Returns whether there is nothing to poll in a queue pair until the peer acts, a receive is
+ * posted, or an event occurs. stall.c tries the requests that wait for the peer. A queue pair in
+ * error is polled until its waiting requests are flushed. A queue pair that waits for a shared
+ * receive is polled, because many queue pairs take these receives. */
 static bool is_idle(const struct shm_qp *qp)
 {
 	if (qp->done_head != qp->done_tail)
@@ -138,7 +142,8 @@ static bool is_idle(const struct shm_qp *qp)
 	return qp->state == QP_ERROR ? !qp->is_stalled : !qp->is_rnr || !qp->recvs->is_shared;
 }
 
-/* A poll has found nothing in this queue pair. The queue pair may become cold. */
+/* Handles that a poll has found nothing in a queue pair, and makes the queue pair cold if it need
+ * not be polled any more. */
 static void was_empty(struct shm_qp *qp)
 {
 	if (qp->rx_in_mux) {
@@ -149,8 +154,8 @@ static void was_empty(struct shm_qp *qp)
 	if (shm_dev_of(qp)->nqps == 1)
 		return;
 	qp->empty_polls++;
-	/* Connections of other users do not count: those of a user with a debt are hot but not
-	 * polled. */
+	/* Hot queue pairs of other users do not count, because a user with a debt can have many
+	 * that are not polled. */
 	if ((qp->is_rnr || qp->empty_polls * qp->turn->nhot > SHM_COLD_POLLS) && is_idle(qp))
 		shm_qp_make_cold(qp);
 }
@@ -160,7 +165,7 @@ struct found {
 	struct fabric_wc *wcs;
 	uint32_t n;	    /* number of completions in 'wcs' */
 	uint32_t delivered; /* messages */
-	uint32_t vain;	    /* looks without a message, or work of the same duration */
+	uint32_t vain;	    /* looks that found no message, or other work of the same duration */
 };
 
 static inline uint32_t found_messages(const struct found *found)
@@ -168,8 +173,8 @@ static inline uint32_t found_messages(const struct found *found)
 	return found->n + found->delivered;
 }
 
-/* Receives at most 'max' messages from a few of the user's muxes. The next poll begins with the
- * other muxes. */
+/* Receives at most 'max' messages from a few of the user's muxes, and at most half of 'max' if the
+ * user also has hot queue pairs. The next poll begins with the other muxes. */
 static hot_inline void poll_muxes(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				  struct found *found)
 {
@@ -236,8 +241,9 @@ static hot_inline void poll_turn(struct shm_dev *dev, struct shm_turn *turn, uin
 	poll_hot(turn, max, turn->nhot > 1 ? HOT_SHARE : max, found);
 }
 
-/* Polls the turn of one of several users, within its share and only if it has no debt. This
- * function is not inline: only polls of a single user have to be fast. */
+/* Polls the turn of one of several users. The turn gives at most its share of messages, and none if
+ * it has a debt. This function is not inline, because only polls of a single user have to be fast.
+ */
 static out_of_line void poll_one_turn(struct shm_dev *dev, struct shm_turn *turn, uint32_t max,
 				      struct found *found)
 {
@@ -268,9 +274,10 @@ static void poll_turns(struct shm_dev *dev, uint32_t max, struct found *found)
 }
 
 /* Repays the debt of a user who alone has something to be polled, while several users have
- * connections. Such a user soon has no debt. When the debt is dropped, this poll looks at more of
- * the inactive connections of others, in proportion to the debt. Call this function before all that
- * only users without a debt may do in this poll. */
+ * connections. Such a user soon has no debt: see shm_turn_repay_alone(). In the poll in which the
+ * rest of the debt is dropped, more cold queue pairs of other users are looked at, in proportion to
+ * the debt. The function is called before everything in a poll that is permitted only to users
+ * without a debt. */
 static out_of_line void repay_lonely(struct shm_turns *turns, struct found *found)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&turns->polled);

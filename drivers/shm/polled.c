@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The lists that a poll goes through: queue pairs that are hot or cold (poll.c), or stalled
- * (stall.c). */
+/* Moves queue pairs between the lists that a poll goes through: hot or cold queue pairs (poll.c),
+ * and those that wait for their peer (stall.c). */
 #include <rte_cycles.h>
 
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* The header of a ring that is not read. It never announces a message. */
+/* A header that never announces a message. It stands for the next header of a ring that is not
+ * read. */
 static const _Atomic uint64_t no_message;
 
 void shm_qp_make_hot(struct shm_qp *qp)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Work requests. A request is carried out when it is posted: a Send is copied into the ring, and an
  * RDMA Write or Read is one memcpy between local memory and the mapping of the peer's memory. If
- * the ring is full, or an earlier request waits, the request goes to the pending queue, whose
- * requests stall.c tries in order. So completions are in order, and an RDMA Write is visible before
- * a Send that was posted after it: the Send's header is stored with release. */
+ * the ring is full, or an earlier request waits, the request is stored in the pending queue, whose
+ * requests stall.c tries in order. Therefore completions are in order. An RDMA Write is visible
+ * before a Send that was posted after it, because the Send's header is stored with release. */
 #include "alloc.h"
 #include "compiler.h"
 #include "shm_dev.h"
@@ -48,7 +48,8 @@ static bool locals_ok(const struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
-/* Binds a memory window. wr->rkey is the new key. */
+/* Binds the memory window wr->mw, with the new key wr->rkey. Returns FABRIC_OK, or
+ * FABRIC_ERR_LOCAL_PROT if the memory does not permit it or the window is bound already. */
 static int do_bind(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
@@ -90,7 +91,8 @@ static int execute(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t *byte
 	}
 }
 
-/* Carries out and completes a request. Returns false if the request has to wait. */
+/* Carries out and completes a request. If the request fails, the queue pair enters ERROR. Returns
+ * false if the request has to wait, otherwise true. */
 static bool run(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	uint32_t bytes = 0;
@@ -125,8 +127,8 @@ bool shm_run_pending(struct shm_qp *qp)
 	return qp->npending != before;
 }
 
-/* Stores a request and its inline data for later. The first call allocates memory for the maximum
- * number of requests. */
+/* Adds a request, with its inline data, to the pending queue. The first call allocates memory for
+ * the maximum number of requests. Returns false if no memory is available. */
 static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 {
 	uint32_t index = (qp->pending_first + qp->npending) % qp->max_send_wr;
@@ -161,7 +163,8 @@ static bool defer(struct shm_qp *qp, const struct fabric_wr *wr)
 	return true;
 }
 
-/* Allocates the queue of completions. A queue pair that uses only direct functions needs none. */
+/* Allocates the queue of completions. Returns false if no memory is available. A queue pair on
+ * which no work request is posted needs no such queue. */
 static out_of_line bool make_done(struct shm_qp *qp)
 {
 	qp->done = mem_zalloc((qp->done_mask + 1) * sizeof(qp->done[0]));
@@ -182,8 +185,8 @@ uint32_t shm_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint3
 		struct fabric_wr bind;
 
 		if (unlikely(wr->op == FABRIC_BIND_MW && wr->mw && wr->mw->driver)) {
-			/* The caller may use the new key after this post, whether the bind is
-			 * carried out at once or later. */
+			/* The caller can send the new key to the peer after this post, whether the
+			 * bind is carried out at once or later. */
 			bind = *wr;
 			bind.rkey =
 				key_new(&shm_dev_of(qp)->keys, *(struct key_ref *)wr->mw->driver);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Creation of queue pairs, and their rings. */
+/* Creates and frees queue pairs, and attaches rings to them. */
 #include <errno.h>
 
 #include "alloc.h"

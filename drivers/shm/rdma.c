@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * RDMA Writes and Reads, which are copies by the CPU of the side that requests them, and the end of
- * such accesses. When a device ends a key or a queue pair, no access may continue after the device
- * has reported the end. Over shm, the peer is another thread. It may be in the middle of a copy, or
- * may not have noticed the end yet. Therefore each side writes marks into the ring that it reads
- * (shm_wire.h):
+ * such accesses. When a device ends a key or a queue pair, no access of the peer must continue
+ * after the device has reported the end. Over shm, the peer is another thread. This thread might be
+ * in the middle of a copy, or might not have noticed the end yet. Therefore each side writes marks
+ * into struct ring_shared of the ring that it reads (shm_wire.h):
  *
- *   is_over  This side's end of the connection is over: none of its memory may be accessed. The
- *            peer looks at the mark before a copy, and also after a copy into its own memory,
- *            because the memory that it read may already belong to another call.
+ *   is_over  This side's end of the connection is over, and its memory must not be accessed. The
+ *            peer looks at the mark before a copy. It also looks after a copy into its own
+ *            memory, because the memory that it read might already belong to another call.
  *   busy     This side carries out an RDMA Write by this key. A peer that ends the key, or the
  *            connection, waits until the mark is cleared.
  *
@@ -32,20 +32,23 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* How long a request may wait for a region that the peer was asked for. The peer's control thread
- * answers, and may get little time of a busy CPU. Only calls of this connection wait. */
+/* The longest time that a request waits for a region that the peer was asked for. The limit is
+ * long, because the peer's control thread, which answers, might get little time of a busy CPU. Only
+ * requests of this connection wait. */
 #define REGION_WAIT_S 5
-/* How long a peer may be busy with one RDMA Write. After that time, it is stopped or it lies. */
+/* The longest time that a peer is expected to be busy with one RDMA Write. After that time, the
+ * peer counts as stopped or as dishonest. */
 #define BUSY_WAIT_S 2
-/* Without membarrier(2): after this time, the stores of a peer's CPU are visible to this CPU. */
+/* If membarrier(2) is not available: after this time, the stores of a peer's CPU are visible to
+ * this CPU. */
 #define UNSEEN_MS 1
 #define LOOK_MS                                                                                    \
 	1 /* time until the first check whether a busy peer lives; the time doubles for each       \
 	     further check */
 
 #ifdef __SANITIZE_THREAD__
-/* gcc's thread sanitizer does not support fences, and refuses them. This operation is as strong as
- * a fence, and the sanitizer takes it for one. */
+/* gcc's thread sanitizer does not support fences, and refuses them. An atomic operation on a common
+ * variable is as strong as a fence, and the sanitizer understands it. */
 static inline void fence(memory_order order)
 {
 	static _Atomic uint32_t any;
@@ -63,8 +66,9 @@ void shm_rdma_init(struct shm_dev *dev)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 }
 
-/* Makes a barrier. After it, each side that copies has seen what this thread wrote, or this thread
- * sees that the side copies. */
+/* Makes a memory barrier for this thread and for all peers. After it, a peer that copies has seen
+ * what this thread wrote, or this thread sees that the peer copies. Returns false if membarrier(2)
+ * is not available, so that there is no barrier for the peers. */
 static bool barrier_for_both(void)
 {
 	fence(memory_order_seq_cst);
@@ -78,8 +82,9 @@ void shm_wait_begin(struct shm_qp *qp)
 	qp->is_unseen = !barrier_for_both();
 }
 
-/* Returns whether the peer has died, possibly in the middle of a copy. It checks only at intervals,
- * because each check takes a system call. */
+/* Returns whether the peer's process has ended, possibly in the middle of a copy. 'waited' is the
+ * length of the wait so far, in ticks. The function checks only at growing intervals, because each
+ * check takes a system call. In between it returns false. */
 static bool is_peer_gone(struct shm_qp *qp, uint64_t waited)
 {
 	if (!qp->sock || !qp->sock->life || waited < qp->wait_looked)
@@ -119,14 +124,14 @@ int shm_local_inv(struct shm_qp *qp, const struct fabric_wr *wr)
 	return wait == WAIT_LATE ? FABRIC_ERR_RETRY : FABRIC_OK;
 }
 
-/* The memory that a key of the peer opens. */
+/* The memory of the peer that a request accesses, and the entry of its key. */
 struct remote {
 	uint8_t *at;
 	const struct key_entry *entry;
-	uint32_t seq; /* of the entry at the lookup */
+	uint32_t seq; /* sequence count of the entry at the lookup */
 };
 
-/* The entry of an empty key cache. Nobody writes it. */
+/* The entry of an empty key cache. It is never written, so that its sequence count is always 0. */
 static const struct key_entry no_entry;
 
 void shm_rdma_forget(struct shm_qp *qp)
@@ -134,7 +139,8 @@ void shm_rdma_forget(struct shm_qp *qp)
 	qp->key_cache = (struct shm_key_cache){.entry = &no_entry, .seq = 1};
 }
 
-/* Stores what the key opens in the cache, if all of it lies in the import. */
+/* Stores the key 'rkey' and the memory that it opens in the cache, if all of this memory lies in
+ * the import. */
 static void key_cache_fill(struct shm_qp *qp, uint32_t rkey, const struct key_range *range,
 			   const struct shm_import *import)
 {
@@ -174,7 +180,9 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 									 : FABRIC_ERR_REMOTE_ACCESS;
 }
 
-/* Looks up a key that is not in the cache. Sets *remote to the address of the peer's memory. */
+/* Looks up a key that is not in the cache, and describes the peer's memory in *remote. Returns
+ * FABRIC_OK, SHM_NOT_YET if the request waits for a region of the peer, or FABRIC_ERR_REMOTE_ACCESS
+ * if the access is not permitted or the region has not arrived in time. */
 static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 				  uint32_t access, struct remote *remote)
 {
@@ -207,17 +215,17 @@ static out_of_line int key_lookup(struct shm_qp *qp, uint32_t rkey, uint64_t rad
 }
 
 /*
- * Returns the address that the cached key opens, which is the key of most requests. Returns NULL in
- * these cases:
+ * Returns the local address of 'raddr' by the cached key, which is the key of most requests.
+ * Returns NULL in these cases:
  * - The cache has another key.
- * - The access is not permitted.
+ * - The cached key has ended, or does not permit the access.
  * - The peer's end of the connection is over.
  */
 static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uint64_t raddr,
 				     uint64_t len, uint32_t access)
 {
 	const struct shm_key_cache *cache = &qp->key_cache;
-	uint64_t at = raddr - cache->raddr; /* wraps to a large number below 'raddr' */
+	uint64_t at = raddr - cache->raddr; /* wraps to a large number below cache->raddr */
 
 	if (unlikely(atomic_load_explicit(&ring_shared_of(&qp->tx.cells)->is_over,
 					  memory_order_acquire) != 0 ||
@@ -229,7 +237,8 @@ static inline uint8_t *key_cache_get(const struct shm_qp *qp, uint32_t rkey, uin
 	return cache->at + at;
 }
 
-/* Finds the peer's memory for any key, whether cached or not. */
+/* Finds the peer's memory by any key, whether the cache has it or not. Returns the values of
+ * key_lookup(), or FABRIC_ERR_RETRY if the peer's end of the connection is over. */
 static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 			      uint32_t access, struct remote *remote)
 {
@@ -247,7 +256,9 @@ static inline int find_remote(struct shm_qp *qp, uint32_t rkey, uint64_t raddr, 
 	return FABRIC_OK;
 }
 
-/* Checks after a copy that the peer still permitted the access when the copy ended. */
+/* Checks after a copy that the peer still permitted the access when the copy ended. Returns
+ * FABRIC_OK, FABRIC_ERR_RETRY if the peer's end of the connection is over, or
+ * FABRIC_ERR_REMOTE_ACCESS if the key has ended. */
 static inline int check_read(const struct shm_qp *qp, const struct key_entry *entry, uint32_t seq)
 {
 	fence(memory_order_acquire);
@@ -259,7 +270,7 @@ static inline int check_read(const struct shm_qp *qp, const struct key_entry *en
 	return FABRIC_OK;
 }
 
-/* The RDMA Writes of one request are between busy_begin() and busy_end(). */
+/* Marks that this side carries out an RDMA Write by 'rkey'. busy_end() removes the mark. */
 static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 {
 	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_relaxed);
@@ -326,8 +337,8 @@ int shm_rdma(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 	return FABRIC_OK;
 }
 
-/* Carries out an RDMA Write by a key that is not in the cache, or by an invalid key. The caller has
- * called busy_begin(). */
+/* Carries out an RDMA Write by any key, and removes the mark of busy_begin(), which the caller has
+ * called. Returns false if the RDMA Write was not carried out. */
 static out_of_line bool write_now_any(struct shm_qp *qp, struct fabric_sge local, uint32_t rkey,
 				      uint64_t raddr)
 {

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The jobs and the workers of the reaper. One lock guards the lines of all users and the numbers of
+ * workers. All devices of the process share the workers. */
 #include "reap.h"
 
 #include <errno.h>
@@ -14,15 +16,15 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t has_work = PTHREAD_COND_INITIALIZER;
 static pthread_cond_t is_done = PTHREAD_COND_INITIALIZER;
-/* Lines with jobs that no worker serves, by is_suspect. */
+/* Lines that have jobs and that no worker serves, by is_suspect. */
 static STAILQ_HEAD(ready_lines, reap_line) ready[2] = {
 	STAILQ_HEAD_INITIALIZER(ready[0]),
 	STAILQ_HEAD_INITIALIZER(ready[1]),
 };
 static uint32_t ndevices;
-/* Numbers of workers, of idle workers, and of workers with a suspect job. */
+/* The numbers of all workers, of idle workers, and of workers that carry out a suspect job. */
 static uint32_t nworkers, nidle, nsuspect;
-static uint32_t nstarting; /* workers that are not in 'nworkers' yet */
+static uint32_t nstarting; /* workers that are being started, and are not in 'nworkers' yet */
 static bool lacks_worker;  /* the latest attempt to start a worker failed */
 static _Atomic uint32_t njobs;
 
@@ -41,16 +43,17 @@ static uint64_t reap_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Returns whether a worker may begin a suspect job, which may block the worker. While there are
- * devices, another worker must remain for the other jobs. While there are none, it must remain
- * possible to start a worker for the next device. The caller holds the lock. */
+/* Returns whether a worker is allowed to begin a suspect job, which can block the worker. While
+ * there are devices, another worker must remain for the jobs that are not suspect. While there are
+ * no devices, it must remain possible to start a worker for the next device. The caller holds the
+ * lock. */
 static bool may_block(void)
 {
 	return nsuspect + 1 < (ndevices > 0 ? nworkers : REAP_WORKERS_MAX);
 }
 
-/* Returns the next line to serve. Returns NULL if there is none, or none that may be served. The
- * caller holds the lock. */
+/* Returns the next line to serve: a line of suspect jobs first, if may_block() permits it. Returns
+ * NULL if there is no line that is allowed to be served. The caller holds the lock. */
 static struct reap_line *next_line(void)
 {
 	struct reap_line *line = may_block() ? STAILQ_FIRST(&ready[true]) : NULL;
@@ -58,9 +61,10 @@ static struct reap_line *next_line(void)
 	return line ? line : STAILQ_FIRST(&ready[false]);
 }
 
-/* Wakes an idle worker for the lines that are ready, if there are any. If no idle worker may serve
- * them, the function returns true after it has counted a new worker, which the caller starts. That
- * worker also takes care of the other waiting lines. The caller holds the lock. */
+/* Wakes an idle worker for the lines that are ready, if there are any. If no idle worker is allowed
+ * to serve them, and another worker can be started, the function counts it in 'nstarting' and
+ * returns true. The caller then starts it after it has released the lock, which it holds. The new
+ * worker also serves the other waiting lines. */
 static bool call_worker(void)
 {
 	bool has_suspect = !STAILQ_EMPTY(&ready[true]);
@@ -77,8 +81,9 @@ static bool call_worker(void)
 
 static int start_worker(void);
 
-/* Carries out the first job of a line, which is the first line of its list. The line then moves to
- * the end of the list. The caller holds the lock, which is released meanwhile. */
+/* Carries out the first job of a line, which is the first line of its list 'ready'. If the line has
+ * further jobs, it then moves to the end of the list. The caller holds the lock, which is released
+ * during the job. */
 static void serve(struct reap_line *line)
 {
 	struct reap_job *job = STAILQ_FIRST(&line->jobs);
@@ -90,7 +95,7 @@ static void serve(struct reap_line *line)
 	line->is_served = true;
 	line->since_ns = reap_now_ns();
 	nsuspect += is_suspect;
-	wants = call_worker(); /* this worker may be busy for long */
+	wants = call_worker(); /* this worker might be busy for long */
 	pthread_mutex_unlock(&lock);
 	if (wants)
 		(void)start_worker();
@@ -133,7 +138,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Starts a worker that is counted already. */
+/* Starts a worker that is counted in 'nstarting' already. Returns 0 or -errno. */
 static int start_worker(void)
 {
 	sigset_t all, old;
@@ -185,7 +190,8 @@ void reap_stop(uint32_t wait_ms)
 	pthread_mutex_lock(&lock);
 	while (njobs > 0 && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&is_done, &lock, &until);
-	/* A child of fork(2) may close a device that it has not opened. */
+	/* A child of fork(2) can close a device of its parent. 'ndevices' does not count this
+	 * device in the child. */
 	if (ndevices > 0 && --ndevices == 0)
 		pthread_cond_broadcast(&has_work);
 	pthread_mutex_unlock(&lock);
@@ -203,7 +209,7 @@ void reap(struct reap_job *job)
 		STAILQ_INSERT_TAIL(&ready[job->is_suspect], line, entry);
 		wants = call_worker();
 	} else if (lacks_worker && !line->is_served) {
-		/* The line waits, and its worker could not be started. */
+		/* The line waits already, because no worker could be started for it. */
 		wants = call_worker();
 	}
 	STAILQ_INSERT_TAIL(&line->jobs, job, entry);

@@ -15,7 +15,8 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* Handles a message that waits while no receive is posted. */
+/* Handles a message that waits because no receive is posted. If the message has waited for longer
+ * than rnr_ticks, the queue pair enters ERROR. */
 static void not_ready(struct shm_qp *qp)
 {
 	struct shm_dev *dev = shm_dev_of(qp);
@@ -72,8 +73,10 @@ static inline struct fabric_recv_wr *recv_top(const struct shm_recvs *recvs)
 	return recvs->top;
 }
 
-/* Delivers the message in 'wr', the next receive of a shared queue. During the delivery the receive
- * stays in its element, and receives that the user posts are stored after it. */
+/* Delivers the message in 'wr', the next receive of a shared queue, to the engine. During the
+ * delivery the receive stays in the queue, and receives that the engine posts meanwhile are stored
+ * after it. If deliver() keeps the receive, it is then removed: the newest receive takes its
+ * element. */
 static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, uint32_t len)
 {
 	struct fabric_receiver *receiver = qp->fabric.ctx;
@@ -84,8 +87,8 @@ static inline void recv_deliver(struct shm_qp *qp, struct fabric_recv_wr *wr, ui
 	}
 }
 
-/* Returns the limit for recv_is_fast(), which handles only shorter messages. Such messages make no
- * debt. */
+/* Returns a limit in bytes: only shorter messages are tried by recv_is_fast(). They are short
+ * enough to make no debt. The limit is 0 while a message waits for a receive. */
 static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 {
 	uint32_t max = qp->rx.max_msg < SHM_TURN_REPAID ? qp->rx.max_msg : SHM_TURN_REPAID;
@@ -94,17 +97,18 @@ static inline uint32_t recv_fast_end(const struct shm_qp *qp)
 }
 
 /* Returns whether the next receive, 'wr', can take a message of 'len' bytes by copies of whole
- * cells. If not, a slower copy may still fit. A receive that covers no registration has no length
- * (srq.c). */
+ * cells. If not, the receive might still be long enough for a copy of exactly 'len' bytes. A
+ * receive outside of its registration has length 0 (srq.c). */
 static inline bool recv_is_fast(const struct shm_recvs *recvs, const struct fabric_recv_wr *wr,
 				uint32_t len, bool is_shared)
 {
 	return ring_takes_whole(wr->len, len) && (is_shared || recvs->head != recvs->tail);
 }
 
-/* Checks the next message, of 'len' bytes (-1: malformed), against the next receive, 'wr'. Returns
- * whether the receive can take the message. If not, the message waits or the queue pair breaks. *n
- * counts the completion if there is one. */
+/* Checks whether the next receive, 'wr', can take the next message, of 'len' bytes (-1: malformed).
+ * Returns true if it can. Otherwise returns false: the message waits if there is no receive, and in
+ * any other case the queue pair enters ERROR with a failed completion, which is stored in wcs[*n]
+ * and counted in *n. */
 static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64_t len,
 		       struct fabric_wc *wcs, uint32_t *n)
 {
@@ -132,8 +136,10 @@ static bool recv_check(struct shm_qp *qp, const struct fabric_recv_wr *wr, int64
 	return true;
 }
 
-/* Completes a message of 'len' bytes that was copied into 'wr'. If the message invalidates a key
- * that it may not invalidate, the queue pair enters ERROR, and the function returns false. */
+/* Fills in the completion *wc of a message of 'len' bytes that was copied into 'wr', and
+ * invalidates the key 'inv_rkey' unless it is 0. Returns true. If the message is not allowed to
+ * invalidate this key, the completion has failed, the queue pair enters ERROR, and the function
+ * returns false. */
 static bool recv_complete(struct shm_qp *qp, const struct fabric_recv_wr *wr, struct fabric_wc *wc,
 			  uint32_t len, uint32_t inv_rkey)
 {
@@ -156,12 +162,14 @@ struct recv_result {
 	uint32_t n; /* completions */
 	enum {
 		RECV_GOES_ON,
-		RECV_IS_VAIN, /* continues, too, but the message used no receive */
+		RECV_IS_VAIN, /* like RECV_GOES_ON, but the message used no receive */
 		RECV_ENDS,    /* no further message can be taken */
 	} then;
 };
 
-/* Take the next message of the own ring, whose header has 'word'. */
+/* Takes the next message of the queue pair's own ring, whose header has 'word', with one completion
+ * in *wc. 'then' of the result is RECV_ENDS if the message waits or the queue pair has entered
+ * ERROR, and otherwise RECV_GOES_ON. */
 static out_of_line struct recv_result recv_ring_slow(struct shm_qp *qp, uint32_t word,
 						     struct fabric_wc *wc)
 {
@@ -180,7 +188,7 @@ static out_of_line struct recv_result recv_ring_slow(struct shm_qp *qp, uint32_t
 	return result;
 }
 
-/* The peer has written a malformed message to a mux. This ends all connections of the mux. */
+/* Ends all connections of a mux, because the peer has written a malformed message to it. */
 static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 {
 	mux->is_broken = true;
@@ -190,8 +198,9 @@ static void break_mux(struct shm_dev *dev, struct shm_mux *mux)
 			shm_qp_lose(qp, -EPROTO);
 }
 
-/* Handles HELLO or SWITCH. Before a SWITCH, it receives the messages that arrived by the queue
- * pair's own ring. */
+/* Handles a HELLO or SWITCH of a mux. Before a SWITCH, the function receives the messages that
+ * arrived by the queue pair's own ring. 'then' of the result is RECV_ENDS if such messages are
+ * left, so that the SWITCH has to wait, and otherwise RECV_IS_VAIN. */
 static struct recv_result recv_control(struct shm_qp *qp, uint32_t kind, struct fabric_wc *wcs,
 				       uint32_t max)
 {
@@ -214,7 +223,9 @@ static struct recv_result recv_control(struct shm_qp *qp, uint32_t kind, struct 
 	return result;
 }
 
-/* Takes the next message of a mux, which has 'len' bytes after its tag and is for 'qp'. */
+/* Takes the next message of a mux, which has 'len' bytes after its tag and is for 'qp'. 'then' of
+ * the result is RECV_ENDS if the message waits for a receive. A message for a queue pair in ERROR
+ * is dropped. */
 static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *rx, uint32_t word,
 					int64_t len, struct fabric_wc *wc)
 {
@@ -223,8 +234,7 @@ static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *r
 	uint32_t inv_rkey;
 
 	if (!recv_check(qp, wr, len <= qp->rx.max_msg ? len : -1, wc, &result.n)) {
-		/* There is no receive for the message. If its queue pair is in error, none will be
-		 * posted. */
+		/* No receive takes the message. If its queue pair is in ERROR, none ever will. */
 		if (qp->state == QP_ERROR) {
 			ring_drop(rx, word);
 			result.then = result.n > 0 ? RECV_GOES_ON : RECV_IS_VAIN;
@@ -240,8 +250,8 @@ static struct recv_result recv_mux_data(struct shm_qp *qp, struct ring_reader *r
 	return result;
 }
 
-/* Takes the next message of the mux, whose header has 'word'. If the message need not wait, the
- * reader is after the message on return. */
+/* Takes the next message of the mux, whose header has 'word', with up to 'max' completions in
+ * 'wcs'. Unless 'then' of the result is RECV_ENDS, the reader is after the message on return. */
 static out_of_line struct recv_result recv_mux_slow(struct shm_dev *dev, struct shm_mux *mux,
 						    uint32_t word, struct fabric_wc *wcs,
 						    uint32_t max)
@@ -274,8 +284,9 @@ static out_of_line struct recv_result recv_mux_slow(struct shm_dev *dev, struct 
 	return result;
 }
 
-/* Returns the queue pair for a message with this tag if that queue pair receives by the mux.
- * Otherwise returns NULL, and the caller must use mux_find(). */
+/* Returns the latest queue pair in the slot of a tag, if a data message with this tag is for it and
+ * it receives by the mux. Otherwise returns NULL, and recv_mux_slow() finds out whom the message is
+ * for. */
 static inline struct shm_qp *mux_receiver(const struct shm_mux *mux, uint64_t tag)
 {
 	struct shm_qp *qp = mux->qps[tag & (MUX_SLOTS - 1)];
@@ -285,8 +296,8 @@ static inline struct shm_qp *mux_receiver(const struct shm_mux *mux, uint64_t ta
 
 /* Takes messages until none is left, or until 'max' completions are made. Returns the number of
  * completions. Either 'mux' or 'own' is the constant NULL: the messages arrive by the mux, or by a
- * queue pair's own ring. 'is_shared', a constant, says whether that queue pair's receives are
- * shared. A copy of the reader is kept in registers. */
+ * queue pair's own ring. 'is_shared', a constant, says whether the receives of 'own' are shared.
+ * During the loop, a copy of the reader is in registers. */
 static hot_inline uint32_t recv_drain(struct shm_dev *dev, struct shm_mux *mux, struct shm_qp *own,
 				      bool is_shared, struct fabric_wc *wcs, uint32_t max)
 {
@@ -299,8 +310,8 @@ static hot_inline uint32_t recv_drain(struct shm_dev *dev, struct shm_mux *mux, 
 
 	ring_fetch(&rx);
 	while (wc != end) {
-		/* The length, if a message has arrived that invalidates no key. Otherwise higher
-		 * bits are set. */
+		/* The message's length if a message has arrived that invalidates no key. Otherwise
+		 * bits above RING_LEN_MASK are set. */
 		uint64_t len = ring_next(&rx) ^ RING_VALID;
 		struct recv_result result;
 		struct shm_qp *qp = own;
@@ -359,9 +370,10 @@ uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 	return unlikely(mux->is_broken) ? 0 : recv_drain(dev, mux, NULL, false, wcs, max);
 }
 
-/* If the next message has arrived, prefetches what its receiver will access. Where many receivers
- * alternate, the caches have dropped the data of each receiver since its latest message. */
-static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_cursor *next)
+/* If the next message of a mux has arrived, prefetches the data of its struct fabric_receiver. If
+ * messages for many receivers alternate, the caches have dropped the data of a receiver since its
+ * latest message. */
+static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
 {
 	const struct shm_qp *qp;
 
@@ -425,7 +437,8 @@ static hot_inline uint32_t recv_deliver_all(struct fabric_dev *dev, struct shm_m
 	return max - left;
 }
 
-/* This is a separate function: inline in a poll, it would have to save the poll's registers. */
+/* This is a separate function, because inline in a poll it would have to save the poll's registers.
+ */
 out_of_line uint32_t shm_deliver_ring(struct shm_qp *qp, uint32_t max)
 {
 	return recv_deliver_all(qp->fabric.dev, NULL, qp, max);

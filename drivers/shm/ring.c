@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes messages to a ring, and takes messages from it, at any position and of any length.
+ * ring_cells.h has the faster functions for a few contiguous cells. */
 #include "ring.h"
 
 #include "compiler.h"
@@ -22,8 +24,9 @@ void ring_reader_init(struct ring_reader *ring, void *memory, uint32_t size, uin
 }
 
 /* Returns the position that is RING_SMALL_CELLS cells before the end of the lap or before the next
- * publication, whichever comes first. If the head is below this position, the cell after such a
- * message is in the same lap, too. */
+ * publication, whichever comes first. If the head is below this position, a message of
+ * RING_SMALL_CELLS cells and the cell after it are in the same lap, and no publication is due after
+ * the message. */
 static uint64_t contig_end(const struct ring_reader *ring)
 {
 	uint64_t lap_end = (ring->head | ring->cells.mask) + 1;
@@ -44,7 +47,8 @@ void ring_take_tagged_wrap(struct ring_reader *ring, uint8_t *dst, uint32_t len)
 	ring->contig_end = contig_end(ring);
 }
 
-/* Updates the members that depend on the reader's known position and on the tail. */
+/* Sets 'cell', 'header' and 'small_end' of a writer for the position 'tail', and for the current
+ * 'full_at'. */
 static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 {
 	uint64_t lap_end = (tail | ring->cells.mask) + 1;
@@ -52,8 +56,8 @@ static inline void ring_refresh(struct ring_writer *ring, uint64_t tail)
 
 	ring->cell = ring_cell_at(&ring->cells, tail);
 	ring->header = ring_first_header(tail);
-	/* If no cell is free, small_end is before 'cell'. It may then be before all cells, in the
-	 * shared part. */
+	/* If fewer than RING_SMALL_CELLS cells are free, small_end is not after 'cell'. It can even
+	 * be before the first cell, in struct ring_shared. */
 	ring->small_end = ring->cell + (ptrdiff_t)(end - tail) - (RING_SMALL_CELLS - 1) * RING_CELL;
 }
 
@@ -86,8 +90,9 @@ static out_of_line int has_room_now(struct ring_writer *ring, uint64_t tail, uin
 	return ring->full_at - tail >= need;
 }
 
-/* Returns whether the cells of a message that begins at 'tail', 'need' bytes, fit: 1, 0, or -1 if
- * the reader's published head is impossible. */
+/* Checks whether there is room for a message that begins at 'tail' and takes 'need' bytes of cells.
+ * Returns 1 if there is room, 0 if there is none yet, or -1 if the reader's published head is
+ * impossible. */
 static inline int has_room(struct ring_writer *ring, uint64_t tail, uint32_t need)
 {
 	if (likely(ring->full_at - tail >= need))
@@ -101,8 +106,8 @@ static inline void put_cell_header(const struct ring_cells *cells, uint64_t at, 
 	ring_store_header(ring_cell_at(cells, at), ring_number(at) | word, order);
 }
 
-/* Writes all of a message except its first cell. 'left' is greater than 0. Returns the position
- * where the message ends. */
+/* Writes all cells of a message except the first one, from position 'at' on. 'left' is the number
+ * of bytes, at least 1. Returns the position after the message's last cell. */
 static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, const uint8_t *from,
 				uint32_t left)
 {
@@ -115,13 +120,15 @@ static inline uint64_t put_rest(const struct ring_cells *cells, uint64_t at, con
 	return at + RING_CELL;
 }
 
-/* Cells between the end of a message and the prefetched cells, and number of prefetched cells. */
+/* The number of cells between the end of a message and the prefetched cells, and also the number of
+ * prefetched cells. */
 #define AHEAD 3u
 
-/* The reader's core caches the cells that it read a lap ago. To fetch such a cell for writing takes
- * longer than to write a message. Therefore this function prefetches some cells, after those that
- * the reader prefetches for itself. Once per lap, these cells are after the end of the ring, and
- * the prefetch has no effect. */
+/* Prefetches AHEAD cells for writing, AHEAD cells after 'end', the end of a message. The cache of
+ * the reader's core has the cells that it read a lap ago, and to fetch such a cell for writing
+ * takes longer than to write a message. The prefetched cells are after those that the reader
+ * prefetches for itself. Once per lap, they are after the end of the ring, and the prefetch has no
+ * effect. */
 static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 {
 	const uint8_t *from = ring_cell_at(cells, end + AHEAD * RING_CELL);
@@ -130,8 +137,8 @@ static inline void fetch_ahead(const struct ring_cells *cells, uint64_t end)
 		ring_fetch_for_write(from + i * RING_CELL);
 }
 
-/* Writes a message of any length at any position. 'tag' points to the RING_TAG bytes before the
- * message, or is NULL. */
+/* Writes a message of any length at any position. 'tag' points to the tag before the message, or is
+ * NULL. Returns the values of ring_put(). */
 static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_t *data,
 		     uint32_t len)
 {
@@ -143,8 +150,8 @@ static int put_whole(struct ring_writer *ring, const uint64_t *tag, const uint8_
 
 	if (unlikely(room != 1))
 		return room;
-	/* The first cell is written last: the reader polls it, and each of its looks would take the
-	 * cache line away from the writer. */
+	/* The first cell is written last, because the reader polls it. Each look of the reader
+	 * would take the cache line away from the writer. */
 	if (len > first_bytes)
 		end = put_rest(&cells, end, data + first_bytes, len - first_bytes);
 	to = ring_cell_at(&cells, tail) + RING_HEADER;
@@ -165,8 +172,8 @@ static hot_inline int write_cells(struct ring_writer *ring, bool is_tagged, uint
 	return 1;
 }
 
-/* Messages of several cells. Each has a function of its own, so that messages of one cell have no
- * stack frame. */
+/* Defines a function that writes a message of 'n' cells. Messages of several cells have functions
+ * of their own, so that the functions for messages of one cell need no stack frame. */
 #define DEFINE_WRITE(name, is_tagged, n)                                                           \
 	static out_of_line int name(struct ring_writer *ring, uint64_t tag, const uint8_t *data,   \
 				    uint32_t len)                                                  \
@@ -203,8 +210,8 @@ int ring_put_tagged(struct ring_writer *ring, uint64_t tag, const uint8_t *data,
 	return write_tagged_three(ring, tag, data, len);
 }
 
-/* The position where the payload of a message continues. 'used' bytes of the cell at 'at' are used,
- * and the header of this cell is written. */
+/* The position where the payload of a message continues: 'used' bytes of payload of the cell at
+ * 'at' are written already, and so is this cell's header unless it is the first one. */
 struct cursor {
 	uint64_t at;
 	uint32_t used;
@@ -222,7 +229,8 @@ static inline void put_piece(const struct ring_cells *cells, struct cursor *curs
 			put_cell_header(cells, cursor->at, 0, memory_order_relaxed);
 		}
 		n = left < RING_DATA - cursor->used ? left : RING_DATA - cursor->used;
-		if (n == RING_DATA) /* a copy of known length takes a few moves */
+		/* the compiler makes a few moves of a copy of constant length */
+		if (n == RING_DATA)
 			memcpy(ring_cell_at(cells, cursor->at) + RING_HEADER, from, RING_DATA);
 		else
 			copy_small(ring_cell_at(cells, cursor->at) + RING_HEADER + cursor->used,
@@ -258,7 +266,7 @@ int ring_put(struct ring_writer *ring, const struct fabric_sge *sges, uint32_t n
 	return 1;
 }
 
-/* Works like ring_copy_out(), but writes nothing after the message. */
+/* Works like ring_copy_out(), but writes nothing to 'dst' after the message. */
 static out_of_line uint64_t copy_out_exact(const struct ring_reader *ring, uint32_t skip,
 					   uint8_t *dst, uint32_t len)
 {

@@ -30,9 +30,10 @@ static inline void ring_store_header(uint8_t *cell, uint64_t header, memory_orde
 	atomic_store_explicit((_Atomic uint64_t *)(void *)cell, header, order);
 }
 
-/* Call this function after a message of 'n' cells (two or three) that ends at 'end'. It prefetches
- * the cells of a message of the same size that follows after one or two others. It fetches all of
- * these cells. To fetch a part of them, or cells where no message begins, costs more than it gains
+/* Prefetches cells for writing after a message of 'n' cells (two or three), which ends at 'end'.
+ * These are the cells of a later message, if all messages have this size: of the one after the next
+ * with two cells, and of the third one with three cells. The function fetches all cells of that
+ * message. To fetch a part of them, or cells where no message begins, costs more than it gains
  * (doc/performance-log.rst). */
 static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 {
@@ -42,8 +43,8 @@ static inline void ring_fetch_like(const uint8_t *end, uint32_t n)
 		ring_fetch_for_write(from + i * RING_CELL);
 }
 
-/* Writes a message of 'n' contiguous cells that invalidates no key. There must be room for it: see
- * ring_has_small_room(). 'is_tagged' and 'n' are constants. */
+/* Writes a message of 'n' contiguous cells that invalidates no key, with the tag 'tag' if
+ * 'is_tagged'. ring_has_small_room() must have returned true. 'is_tagged' and 'n' are constants. */
 static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged, uint64_t tag,
 					const uint8_t *data, uint32_t len, uint32_t n)
 {
@@ -79,7 +80,7 @@ static hot_inline void ring_write_small(struct ring_writer *ring, bool is_tagged
 struct ring_cursor {
 	const uint8_t *cell;
 	uint64_t at;
-	uint64_t header; /* ring_first_header() of that position */
+	uint64_t header; /* ring_first_header() of this position */
 };
 
 static inline struct ring_cursor ring_cursor_of(const struct ring_reader *ring)
@@ -95,9 +96,10 @@ static inline void ring_step(struct ring_cursor *cursor, uint32_t n)
 	cursor->header += n * RING_NUMBER_STEP;
 }
 
-/* Takes a message of a few contiguous cells, and moves *place after it. 'skipped', a constant, is
- * the number of bytes before the message in its first cell. */
-static hot_inline void ring_take_small(struct ring_cursor *cursor, uint32_t skipped, uint8_t *dst,
+/* Copies a message of at most RING_SMALL_CELLS contiguous cells to 'dst' by whole cells, and moves
+ * *place after the message. 'skipped', a constant, is the length of the tag before the message, or
+ * 0. */
+static hot_inline void ring_take_small(struct ring_place *place, uint32_t skipped, uint8_t *dst,
 				       uint32_t len)
 {
 	const uint32_t first = RING_DATA - skipped;
@@ -116,14 +118,14 @@ static hot_inline void ring_take_small(struct ring_cursor *cursor, uint32_t skip
 	ring_step(cursor, 3);
 }
 
-/* Copies out the message of 'len' bytes whose first cell is at the reader's head, with all bytes of
- * its last cell. Returns the position where its cells end. 'skip', a constant, is the number of
- * bytes before the message in its first cell. */
+/* Copies the message of 'len' bytes whose first cell is at the reader's head to 'dst', with all
+ * bytes of its last cell. Returns the position after its last cell. 'skip', a constant, is the
+ * length of the tag before the message, or 0. */
 static hot_inline uint64_t ring_copy_out(const struct ring_reader *ring, uint32_t skip,
 					 uint8_t *dst, uint32_t len)
 {
-	/* A copy of the structure: the compiler must assume that stores to 'dst' change the
-	 * original. */
+	/* This is a copy of the structure, because the compiler must assume that stores to 'dst'
+	 * change the original. */
 	const struct ring_cells cells = ring->cells;
 	const uint8_t *end = dst + len;
 	uint64_t at = ring->head;

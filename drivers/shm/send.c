@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sends into the queue pair's own ring or into its mux, by work requests (post.c) or directly. Most
- * messages take a few cells: send_small() is the template of the functions that send these
- * directly.
+ * Writes the messages of a queue pair into its own ring or into its mux, by work requests (post.c)
+ * or as direct sends. Most messages take at most RING_SMALL_CELLS cells. send_small() is the
+ * template of the functions for direct sends of these messages.
  */
 #include "compiler.h"
 #include "ring_cells.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* Sends a contiguous message. Returns the same values as ring_put_one(). */
+/* Sends a contiguous message. Returns the values of ring_put(). */
 static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (unlikely(qp->tx_in_mux))
@@ -17,8 +17,8 @@ static inline int put_one(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 	return ring_put_one(&qp->tx, data, len);
 }
 
-/* Sends a message of several parts, or with a key to invalidate. Returns the same values as
- * ring_put(). */
+/* Sends a message of several parts, or with a key to invalidate. Returns the values of ring_put().
+ */
 static int put_gathered(struct shm_qp *qp, const struct fabric_wr *wr, uint32_t len)
 {
 	uint32_t inv_rkey = wr->op == FABRIC_SEND_INV ? wr->rkey : 0;
@@ -60,19 +60,21 @@ static out_of_line bool sent_when_cold(struct shm_qp *qp)
 	return true;
 }
 
-/* Sends a message of 'n' cells, for which there is room. 'by_mux' and 'n' are constants. */
+/* Sends a message of 'n' cells, for which there is room. Returns true. 'by_mux' and 'n' are
+ * constants. */
 static hot_inline bool send_small(struct shm_qp *qp, bool by_mux, uint32_t n, const uint8_t *data,
 				  uint32_t len)
 {
 	ring_write_small(by_mux ? &qp->mux->tx : &qp->tx, by_mux, qp->mux_tag, data, len, n);
 	qp->fabric.dev->stats.sends_direct++;
-	/* Small messages of a cold queue pair go by a mux only (shm_qp_update_limits()). */
+	/* A cold queue pair comes here only if it sends by a mux (shm_qp_update_limits()). */
 	if (by_mux && unlikely(!qp->is_hot && qp->done_head != qp->done_tail))
 		return sent_when_cold(qp);
 	return true;
 }
 
-/* Each is a separate function, so that none has the stack frame of another. */
+/* Defines a function for direct sends of 'n' cells. Each number of cells has a separate function,
+ * so that none has the stack frame of another. */
 #define DEFINE_SEND(name, by_mux, n)                                                               \
 	static out_of_line bool name(struct shm_qp *qp, const uint8_t *data, uint32_t len)         \
 	{                                                                                          \
@@ -86,7 +88,8 @@ DEFINE_SEND(mux_send_one, true, 1)
 DEFINE_SEND(mux_send_two, true, 2)
 DEFINE_SEND(mux_send_three, true, 3)
 
-/* Sends a message of any length. */
+/* Sends a message of any length directly. Returns false if this is not possible, and the caller
+ * must post the Send. */
 static out_of_line bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_t len)
 {
 	if (qp->is_blocked || len > qp->peer_max_msg_bytes || put_one(qp, data, len) != 1)
@@ -115,7 +118,7 @@ bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len)
 {
 	struct shm_qp *qp = (struct shm_qp *)fqp;
 
-	/* An empty message goes by send_any(), like all messages while the maximum is 0. */
+	/* send_any() sends an empty message, and all messages while small_max is 0. */
 	if (unlikely(len - 1 >= qp->small_max || !ring_has_small_room(&qp->tx)))
 		return qp->tx_in_mux ? mux_send(qp, data, len) : send_any(qp, data, len);
 	if (len <= RING_DATA)

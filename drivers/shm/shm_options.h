@@ -19,14 +19,15 @@ struct shm_ids {
 };
 
 struct shm_options {
-	uint32_t ring_kib;  /* 4 to 65536; 0: not given, chosen by need */
-	uint32_t rnr_retry; /* 0 to 7: milliseconds that a message may wait for a receive,
-			       SHM_RNR_FOR_EVER: no limit */
-	/* may connect, besides this process's user and root */
+	uint32_t ring_kib; /* 4 to 65536; 0: not given, chosen by need */
+	/* Milliseconds that a message may wait for a receive, 0 to 6. SHM_RNR_FOR_EVER (7): no
+	 * limit. */
+	uint32_t rnr_retry;
+	/* users and groups that are allowed to connect, besides this process's user and root */
 	struct shm_ids peer_uids, peer_gids;
-	/* this side connects to their listeners, besides those of the two users above */
+	/* users to whose listeners this side connects, besides this process's user and root */
 	struct shm_ids server_uids;
-	uint32_t mode; /* mode of socket files: 0600 or more */
+	uint32_t mode; /* mode of socket files: 0600 with or without further bits */
 };
 
 /* Parses 'text', which is "key=value,..." or NULL. Returns 0, or logs an invalid key or value and

@@ -28,11 +28,13 @@
 #define SHM_FDS_MAX	3u  /* file descriptors with a message */
 #define SHM_MSG_MAX	65536u
 
-/* A ring (ring.h), and the header of a cell. */
-#define RING_CELL      64u
-#define RING_HEADER    8u
-#define RING_DATA      (RING_CELL - RING_HEADER)
-#define RING_WORD_BITS 19u /* bits of a header's word; the bits above are the cell's number */
+/* Sizes of a ring (ring.h) in bytes, and the low bits of a cell's header, which are called its
+ * word. */
+#define RING_CELL   64u
+#define RING_HEADER 8u
+#define RING_DATA   (RING_CELL - RING_HEADER)
+/* bits of the word; the header's bits above the word are the cell's number */
+#define RING_WORD_BITS 19u
 #define RING_VALID     0x40000u
 #define RING_INV                                                                                   \
 	0x20000u /* the first cell has only an rkey to invalidate; the payload follows it */
@@ -41,32 +43,37 @@
 #define RING_BYTES_MAX (64u << 20)
 #define RING_TAG       8u
 
-/* The shared part of a ring. Only the reader of the ring writes it. The cells follow it. */
+/* The members of a ring that both sides access. Only the reader of the ring writes them. In the
+ * memory, the cells of the ring follow this structure. */
 struct ring_shared {
-	_Alignas(RING_CELL) _Atomic uint64_t head; /* bytes that the reader has taken */
-	_Atomic uint32_t is_over; /* rdma.c: the reader's end of the connection is over */
-	/* rdma.c: the rkey of the RDMA Write that the reader carries out; 0: none */
+	/* total bytes of cells that the reader has published as taken */
+	_Alignas(RING_CELL) _Atomic uint64_t head;
+	/* rdma.c: 1: the reader has ended the connection, and its memory must not be accessed */
+	_Atomic uint32_t is_over;
+	/* rdma.c: the rkey of the RDMA Write that the reader carries out at this moment; 0: none */
 	_Alignas(RING_CELL) _Atomic uint32_t busy;
 };
 
 _Static_assert(SHM_MSG_MAX + RING_TAG <= RING_LEN_MASK,
 	       "a header has room for the longest message's length");
 
-/* A key table (keys.h). Its owner writes it, and the peers read it. */
+/* A key table (keys.h) has KEY_ENTRIES entries. Its owner writes the table, and the peers read it.
+ */
 #define KEY_INDEX_BITS 10u
 #define KEY_ENTRIES    (1u << KEY_INDEX_BITS)
 #define KEY_ANY_CONN   0u
 
 struct key_entry {
+	/* sequence count; odd while the owner writes the entry */
 	_Alignas(64) _Atomic uint32_t seq;
 	_Atomic uint32_t key;	 /* 0: no key */
 	_Atomic uint32_t access; /* flags of enum fabric_access */
 	/* the only connection that may use the key, or KEY_ANY_CONN */
 	_Atomic uint32_t conn_id;
 	_Atomic uint32_t region; /* ID of the region; the peer finds its mapping by this ID */
-	uint32_t is_lasting;	 /* only the owner uses it: see key_range */
+	uint32_t is_lasting;	 /* only the owner reads this member: see struct key_range */
 	_Atomic uint64_t raddr;	 /* address by which peers name the first byte */
-	_Atomic uint64_t len;
+	_Atomic uint64_t len;	 /* bytes that the key opens */
 	_Atomic uint64_t offset; /* position of the first byte in the region */
 };
 
@@ -79,11 +86,13 @@ static inline uint64_t shm_region_raddr(uint32_t index)
 
 /* Muxes (mux.h). */
 #define MUX_SLOTS 16384u /* queue pairs of a mux; further queue pairs keep their own rings */
-/* Muxes of a memory. A device also accepts at most this number of memories from one process. */
+/* Muxes in one struct mux_memory. A device also accepts at most this number of such memories from
+ * one process. */
 #define MUX_COUNT 16u
-#define MUX_BYTES (256u << 10) /* bytes of a ring */
+#define MUX_BYTES (256u << 10) /* bytes of the cells of one mux in one direction */
 
-/* A tag consists of the connection's number, the kind of the message, and the slot. */
+/* From its high bits to its low bits, a tag consists of the connection's number, the kind of the
+ * message (MUX_DATA, MUX_HELLO or MUX_SWITCH), and the slot of the queue pair. */
 #define MUX_TAG_SHIFT  32u
 #define MUX_DATA       0u
 #define MUX_HELLO      1u
@@ -91,7 +100,7 @@ static inline uint64_t shm_region_raddr(uint32_t index)
 #define MUX_KIND_SHIFT 16u
 #define MUX_KIND_MASK  0xffffu
 
-/* The ring of a mux for one direction. The kernel allocates no page that is never used. */
+/* The ring of a mux for one direction. The kernel allocates a page only when it is accessed. */
 struct mux_ring {
 	_Alignas(4096) struct ring_shared shared;
 	uint8_t cells[MUX_BYTES];
@@ -106,7 +115,8 @@ struct mux_memory {
 	} muxes[MUX_COUNT];
 };
 
-/* The slot that an acceptor assigns to a connection. */
+/* The slot that an acceptor assigns to a connection: the number of the mux, the index of the slot
+ * in the mux, and the lap of its rings at which the mux began. */
 struct mux_slot {
 	uint32_t mux, slot, start;
 };
@@ -123,12 +133,12 @@ static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint
 /*
  * Messages on a connection's socket, in native byte order.
  *
- * A connection begins with the acceptor's WELCOME. Before WELCOME the connector may not pass
- * descriptors: the acceptor has not checked the connector's credentials yet, and lets the kernel
- * refuse descriptors (SO_PASSRIGHTS).
+ * A connection begins with the acceptor's WELCOME. Before WELCOME the connector must not pass
+ * descriptors, because the acceptor has not checked the connector's credentials yet. Until then the
+ * acceptor has the kernel refuse descriptors (SO_PASSRIGHTS).
  *
- * A side asks for a region when a key first refers to the region: WANT has the region's ID, and the
- * peer answers with REGION.
+ * When a key first refers to a region of the peer, a side asks for this region by WANT, which has
+ * the region's ID. The peer answers with REGION.
  */
 enum shm_msg_type {
 	SHM_WELCOME = 1,
@@ -153,17 +163,18 @@ struct shm_msg {
 	/* HELLO, ACCEPT: the number of this side of the connection in its key table */
 	uint32_t conn_id;
 	uint32_t private_len;
-	/* 1 in a HELLO: muxes are offered. 1 in an ACCEPT: 'slot' is in a mux. Otherwise 0. */
+	/* HELLO: 1 if muxes are offered. ACCEPT: 1 if 'slot' is valid. Otherwise 0. */
 	uint32_t has_mux;
 	struct mux_slot slot;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	struct {
-		/* Its index in the tables is id % SHM_REGIONS_MAX. IDs are not reused. */
+		/* ID of the region. IDs are not reused. The region's index in the tables is id %
+		 * SHM_REGIONS_MAX. */
 		uint32_t id;
-		uint32_t is_writable; /* false: its descriptor is read-only */
+		uint32_t is_writable; /* 0: the region's descriptor is read-only */
 		uint64_t len;
-		uint64_t fd_offset;
-	} region; /* WANT: only the ID; REGION: all members */
+		uint64_t fd_offset; /* position of the region in its file, in bytes */
+	} region;		    /* WANT: only the ID; REGION: all members */
 
 	/*
 	 * File descriptors that go with a message:

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of guards, and the handler of SIGBUS. The handler takes no lock, because it can
+ * interrupt any thread at any moment. It only reads atomic members and makes system calls that are
+ * safe in a handler. */
 #include "sigbus_guard.h"
 
 #include <errno.h>
@@ -14,11 +17,11 @@
 #include "unlocked.h"
 
 #define GUARDS_MAX  65536
-#define SPARE_BYTES 65536u /* reserve memory, used if no other memory is available */
+#define SPARE_BYTES 65536u /* size of the reserve memory */
 
-/* The signal's handler reads a guard at any moment, on any thread. 'seq' is odd while a guard is
- * changed, so that the handler never combines the base of one mapping with the length of another.
- */
+/* The handler of SIGBUS can read a guard at any moment, on any thread. 'seq' is odd while the guard
+ * is changed, so that the handler never combines the base of one mapping with the length of
+ * another. */
 static struct guard {
 	_Atomic uint32_t seq;
 	_Atomic int wake_fd;
@@ -27,7 +30,7 @@ static struct guard {
 	_Atomic size_t page;
 	_Atomic uint64_t tag;
 	atomic_bool is_lost;
-	atomic_bool is_news; /* the owner has not taken the loss yet */
+	atomic_bool is_news; /* lost, and guard_take_loss() has not reported the loss yet */
 } guards[GUARDS_MAX];
 
 struct span {
@@ -37,16 +40,17 @@ struct span {
 };
 
 static atomic_uint nlosses;
-static atomic_int nguards; /* guards in use, and free ones below the highest in use */
-static int next_free;	   /* start of the search for a free guard: most before it are in use */
-static int spare_fd = -1;  /* a memfd whose pages are all allocated */
-static uint8_t *spare;
-static struct sigaction before;
+static atomic_int nguards; /* guards from this index on were never in use */
+/* index where the search for a free guard begins: most before it are in use */
+static int next_free;
+static int spare_fd = -1;	/* memfd of the reserve memory, whose pages are all allocated */
+static uint8_t *spare;		/* the reserve memory; NULL: there is none */
+static struct sigaction before; /* action of SIGBUS that catch_sigbus() has replaced */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t spare_once = PTHREAD_ONCE_INIT;
 
-/* Copies what a guard covers. Returns false if the guard is free, or is being changed: then nobody
- * accesses its mapping. */
+/* Copies what a guard covers to *span. Returns false if the guard is free or is being changed. In
+ * both cases no thread accesses its mapping. */
 static bool read_guard(const struct guard *guard, struct span *span)
 {
 	uint32_t seq = atomic_load(&guard->seq);
@@ -57,7 +61,7 @@ static bool read_guard(const struct guard *guard, struct span *span)
 	return seq % 2 == 0 && span->base != 0 && atomic_load(&guard->seq) == seq;
 }
 
-/* Replaces all of a mapping by anonymous memory. This fails if that memory would exceed a limit,
+/* Replaces all of a mapping by anonymous memory. Returns false if that memory would exceed a limit,
  * such as strict overcommit. Async-signal-safe. */
 static bool replace_all(const struct span *span)
 {
@@ -69,9 +73,11 @@ static bool replace_all(const struct span *span)
 				   .fd = -1});
 }
 
-/* A lock would count in RLIMIT_MEMLOCK, although it allocates no page: the kernel could refuse the
- * next part. */
-static bool map_spare(uintptr_t at, size_t len)
+/* Maps 'len' bytes of the reserve memory at address 'at', in place of the memory there. Returns
+ * false if this fails. The function then unlocks the mapping. If it stayed locked (mlockall(2)), it
+ * would count in RLIMIT_MEMLOCK, although it allocates no page, and the kernel could refuse the
+ * next one. */
+static bool place_spare(uintptr_t at, size_t len)
 {
 	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
 	    MAP_FAILED)
@@ -81,8 +87,9 @@ static bool map_spare(uintptr_t at, size_t len)
 	return true;
 }
 
-/* Replaces the part of a mapping around 'at' by the reserve memory, which is used repeatedly. A
- * shared mapping of allocated pages is charged to no limit. Async-signal-safe. */
+/* Replaces the part of a mapping around address 'at' by the reserve memory, which is mapped
+ * repeatedly. Returns false if this fails. A shared mapping of allocated pages is charged to no
+ * limit. Async-signal-safe. */
 static bool replace_part(const struct span *span, uintptr_t at)
 {
 	size_t unit = span->page > SPARE_BYTES ? span->page : SPARE_BYTES;
@@ -92,9 +99,9 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	if (!spare)
 		return false;
 	memset(spare, 0, SPARE_BYTES);
-	/* The kernel replaces a hugepage only as a whole. The part after the end of the reserve
-	 * memory is lost as well, until the loop reaches it. */
-	if (unit > SPARE_BYTES && !map_spare(from, to - from))
+	/* The kernel replaces a hugepage only as a whole. This mapping reaches beyond the end of
+	 * the reserve memory, until the loop below has replaced that part. */
+	if (unit > SPARE_BYTES && !place_spare(from, to - from))
 		return false;
 	for (; from < to; from += SPARE_BYTES)
 		if (!map_spare(from, to - from < SPARE_BYTES ? to - from : SPARE_BYTES))
@@ -102,8 +109,10 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	return true;
 }
 
-/* All guards that cover one address are lost together: several devices may have registered the same
- * memory. Async-signal-safe. */
+/* Handles a lost page at address 'at': replaces the memory of each guard that covers the address,
+ * marks the guard as lost, and wakes its owner. Returns false if no guard covers the address, or
+ * the memory cannot be replaced. Several guards can cover one address, because several devices can
+ * have registered the same memory. Async-signal-safe. */
 static bool lose(uintptr_t at)
 {
 	const uint64_t one = 1;
@@ -127,8 +136,8 @@ static bool lose(uintptr_t at)
 	return found;
 }
 
-/* Does what SIGBUS did before. If a handler that was set later passes the signal on to this
- * handler, the signal returns here and ends the process. */
+/* Handles a SIGBUS that concerns no guard: calls the previous handler, if there is one. If that
+ * handler passes the signal on to this one in turn, the second call here ends the process. */
 static void hand_on(int signal, siginfo_t *info, void *context)
 {
 	static _Atomic pid_t handing_on;
@@ -146,8 +155,8 @@ static void hand_on(int signal, siginfo_t *info, void *context)
 			return;
 		}
 	}
-	/* The access is repeated, and ends the process. A signal that was sent by a process must be
-	 * raised again. */
+	/* On return from the handler, the access is repeated and ends the process. If a process has
+	 * sent the signal, there is no access, and the signal is raised again instead. */
 	sigaction(SIGBUS, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (info->si_code <= 0)
 		raise(signal);
@@ -162,8 +171,8 @@ static void on_sigbus(int signal, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* Sets the handler if it is not set. Each guard_set() checks this: an application may have set its
- * own handler since. */
+/* Sets the handler of SIGBUS if it is not set. Returns false if this fails. Each guard_set() calls
+ * this function, because the application might have set a handler of its own meanwhile. */
 static bool catch_sigbus(void)
 {
 	struct sigaction ours = {.sa_sigaction = on_sigbus, .sa_flags = SA_SIGINFO | SA_ONSTACK},
@@ -178,8 +187,8 @@ static bool catch_sigbus(void)
 	return sigaction(SIGBUS, &ours, NULL) == 0;
 }
 
-/* Allocates the reserve memory with the first guard. Without it a loss may end the process, as it
- * would without guards. */
+/* Allocates the reserve memory. Called once, with the first guard. If no memory is available, a
+ * loss can end the process, as it would without guards. */
 static void take_spare(void)
 {
 	void *p;
@@ -269,8 +278,8 @@ bool guard_take_loss(int wake_fd, uint64_t *tag)
 {
 	int n = atomic_load(&nguards);
 
-	/* The handler counts each loss after it has marked the guard. If the count is 0, no search
-	 * is needed. */
+	/* The handler increments 'nlosses' after it has marked a guard. If the count is 0, no
+	 * search is needed. */
 	if (atomic_load(&nlosses) == 0)
 		return false;
 	for (int i = 0; i < n; i++) {
@@ -289,8 +298,9 @@ void guard_fork_begin(void)
 	pthread_mutex_lock(&lock);
 }
 
-/* The fork holds the lock, so that no guard is half changed. The child's own engines may reuse the
- * parent's addresses. */
+/* Frees all guards in a child of fork(2), because the child's own engines can map other memory at
+ * the same addresses. The lock has been held since before the fork, so that no guard is half
+ * changed. */
 static void forget_all(void)
 {
 	int n = atomic_load(&nguards);
@@ -306,8 +316,8 @@ static void forget_all(void)
 	next_free = 0;
 }
 
-/* The parent's reserve memory is shared, and is not mapped in the child. The child allocates its
- * own with its first guard. */
+/* Closes the parent's reserve memory in a child of fork(2). It is shared with the parent, and is
+ * not mapped in the child. The child allocates its own reserve memory with its first guard. */
 static void forget_spare(void)
 {
 	static const pthread_once_t once = PTHREAD_ONCE_INIT;

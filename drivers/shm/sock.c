@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection's socket: its creation, its states, its end, and the events that are made of it. */
+/* A connection's socket: its creation, its states, its end, and the events that report the changes
+ * of its state to the engine. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -11,8 +12,9 @@
 #include "sigbus_guard.h"
 
 #define GREETING_NS                                                                                \
-	5000000000ull /* time limit for a HELLO or a READY, which are sent by control threads */
-#define ANSWER_NS 30000000000ull /* time limit of an ACCEPT, which waits for the peer's engine */
+	5000000000ull /* time limit for a HELLO and a READY, which are sent by control threads */
+/* time limit for WELCOME and for ACCEPT, which waits for the peer's engine */
+#define ANSWER_NS 30000000000ull
 
 #ifndef SO_PASSRIGHTS
 #define SO_PASSRIGHTS 83 /* since Linux 6.16 */
@@ -37,8 +39,8 @@ struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *a
 
 	if (!sock)
 		return NULL;
-	/* With this option each message has the sender's credentials, so that an empty message
-	 * differs from the end of the stream. */
+	/* With this option, recvmsg(2) returns the sender's credentials with each message. Thus an
+	 * empty message differs from the end of the stream. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	sock->dev = dev;
 	sock->fd = fd;
@@ -83,8 +85,8 @@ int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state)
 			backlog_add(&sock->listener->backlog, &sock->waiting, &peer);
 		}
 		shm_sock_enter(sock, state);
-		/* The end of the peer's process may have been reported since 'life' was looked up,
-		 * and is not reported again. */
+		/* The end of the peer's process might have been reported since 'life' was looked
+		 * up. It is not reported again. */
 		if (sock->life && sock->life->has_ended)
 			shm_sock_task(sock, TASK_DEAD);
 		rc = 0;
@@ -151,7 +153,8 @@ void shm_sock_release(struct shm_sock *sock)
 	shm_cm_wake(dev);
 }
 
-/* Called on a worker of the reaper: the peer can prolong each of these calls as it likes. */
+/* Closes and unmaps all that a socket has, and frees the socket. Called on a worker of the reaper,
+ * because the peer can prolong each of these calls as it likes. */
 static void sock_give_up(struct reap_job *job)
 {
 	struct shm_sock *sock = (struct shm_sock *)job;
@@ -171,8 +174,8 @@ static void sock_give_up(struct reap_job *job)
 	mem_free(sock);
 }
 
-/* Returns whether a socket that is shut down has no message left. Nothing can be added to its queue
- * any more. */
+/* Returns whether the queue of a socket that is shut down has no message left. The peer cannot add
+ * messages any more. */
 static bool is_empty(int fd)
 {
 	for (uint32_t i = 0; i < 2; i++) {
@@ -181,13 +184,13 @@ static bool is_empty(int fd)
 		struct msghdr hdr = {.msg_iov = &iov, .msg_iovlen = 1};
 		ssize_t n = recvmsg(fd, &hdr, MSG_PEEK | MSG_DONTWAIT);
 
-		/* There is no room for the credentials, which each message has, even an empty one.
-		 */
+		/* Each message, even an empty one, has credentials, for which 'hdr' has no room.
+		 * Therefore MSG_CTRUNC is set if there is a message. */
 		if (n >= 0)
 			return n == 0 && !(hdr.msg_flags & MSG_CTRUNC);
 		if (errno == EAGAIN)
 			return true;
-		/* The end of the peer is reported once, as an error. */
+		/* The kernel reports that the peer has closed its socket once, as an error. */
 	}
 	return true;
 }
@@ -219,7 +222,7 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		shm_sock_release_locked(sock);
 		is_freed = true;
 		break;
-	case SOCK_CALLING: /* the peer had no room for the connection, and closed it at once */
+	case SOCK_CALLING: /* the peer refused the connection, and closed it at once */
 		shm_event_push(sock, FABRIC_CM_FAILED, error == -ECONNRESET ? -ECONNREFUSED : error,
 			       NULL);
 		break;
@@ -228,7 +231,8 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 		shm_event_push(sock, FABRIC_CM_FAILED, error, NULL);
 		break;
 	case SOCK_OPEN:
-		/* The error stays if the peer has violated the protocol meanwhile. */
+		/* After GOODBYE, the end of the socket is an orderly end. Other errors, such as a
+		 * violation of the protocol, stay. */
 		if (sock->has_left && error == -ECONNRESET)
 			error = -ESHUTDOWN;
 		shm_event_push(sock, FABRIC_CM_DISCONNECTED, error, NULL);
@@ -240,8 +244,8 @@ void shm_sock_ended(struct shm_sock *sock, int error)
 	if (!is_freed && state != SOCK_DEAD)
 		shm_sock_enter(sock, SOCK_DEAD);
 	shm_unlock(dev);
-	/* The descriptor stays open until the control thread frees the socket. If this is another
-	 * thread, epoll reports the shutdown to the control thread. */
+	/* The descriptor stays open until the control thread frees the socket. epoll reports the
+	 * shutdown to the control thread if another thread has called this function. */
 	if (state != SOCK_DEAD)
 		(void)shutdown(sock->fd, SHUT_RDWR);
 }

@@ -2,8 +2,8 @@
 #ifndef SOCK_H
 #define SOCK_H
 
-/* Connections from the view of the control thread: sockets, the messages on them, the events that
- * are made of these messages, and listeners. */
+/* Connections from the view of the control thread: sockets, the messages on them, the events by
+ * which the engine learns of them, and listeners. */
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,24 +26,25 @@
 struct shm_dev;
 struct shm_qp;
 
-/* A region of the peer that is mapped here. */
+/* A region of the peer that this side has mapped. */
 struct shm_import {
-	uint32_t id; /* ID of the peer's region; 0: none */
+	uint32_t id; /* ID of the peer's region; 0: no region */
 	bool is_writable;
 	uint8_t *base;
 	uint64_t len;
 	struct shm_mapping mapping;
 };
 
-/* Imports by region index, up to the highest index that was requested so far: of most peers, few
- * regions are requested. The engine's thread owns them. */
+/* The imports of one peer, by region index. The array 'at' ends at the highest index that was
+ * needed so far, because few regions of most peers are needed. The engine's thread owns the
+ * imports. */
 struct shm_imports {
 	struct shm_import *at;
 	uint32_t n;
 };
 
-/* Returns the import of region 'id', or NULL if it has not arrived or was replaced by another one.
- */
+/* Returns the import of region 'id', or NULL if the engine's thread does not have it: the region
+ * has not arrived, or another region with the same index has replaced it. */
 static inline const struct shm_import *shm_import_find(const struct shm_imports *imports,
 						       uint32_t id)
 {
@@ -52,7 +53,7 @@ static inline const struct shm_import *shm_import_find(const struct shm_imports 
 	return index < imports->n && imports->at[index].id == id ? &imports->at[index] : NULL;
 }
 
-/* A peer after its introduction was checked and its key table was mapped. */
+/* The peer of a connection, after its HELLO or ACCEPT was checked. */
 struct shm_peer {
 	struct shm_mapping keys_mapping;
 	struct key_table_view keys;
@@ -63,20 +64,21 @@ struct shm_peer {
 
 enum shm_sock_state {
 	SOCK_GREETING,	 /* accepted; waits for HELLO */
-	SOCK_REQUEST,	 /* a FABRIC_CM_REQUEST was made, which waits for accept or reject */
+	SOCK_REQUEST,	 /* HELLO was read; the request waits for shm_accept() or shm_reject() */
 	SOCK_CALLING,	 /* connected; waits for WELCOME */
-	SOCK_CONNECTING, /* HELLO was sent */
+	SOCK_CONNECTING, /* HELLO was sent; waits for ACCEPT or REJECT */
 	SOCK_ACCEPTED,	 /* ACCEPT was sent; waits for READY */
 	SOCK_OPEN,
-	SOCK_DEAD, /* end of file, an error, or an invalid message; the event was made */
+	SOCK_DEAD, /* the connection has ended, and the engine needs no further event of it */
 };
 
-/* The socket has the other members of a fabric_cm_event, which are read when the engine takes the
- * event. A connection has room for two events during its whole life. */
+/* An event for the engine. The other values of struct fabric_cm_event are in the socket, and are
+ * read when the engine takes the event. A socket has two of these structures. */
 struct shm_event {
 	enum fabric_cm_kind kind;
 	int error;
-	struct shm_events *list;      /* the list of the device that has this event; NULL: none */
+	/* the list of the device in which this event is; NULL: not queued */
+	struct shm_events *list;
 	struct fabric_conn_req *sock; /* the connection that the event is about */
 	TAILQ_ENTRY(shm_event) entry;
 };
@@ -84,9 +86,10 @@ TAILQ_HEAD(shm_events, shm_event);
 
 /* Work that the engine's thread leaves to the control thread. */
 enum shm_task {
-	TASK_WANT = 1, /* ask the peer for the region 'wanted' */
-	TASK_DEAD = 2, /* the peer's process has ended: read its last messages, then end */
-	TASK_FREE = 4, /* the socket is not needed any more */
+	TASK_WANT = 1, /* ask the peer for the region whose ID is in 'wanted' */
+	/* the peer's process has ended: read its last messages, then end the connection */
+	TASK_DEAD = 2,
+	TASK_FREE = 4, /* close and free the socket */
 };
 
 /*
@@ -95,8 +98,8 @@ enum shm_task {
  *
  * Only the control thread closes or frees the socket. The engine's thread requests this by
  * TASK_FREE. Until then the descriptor stays open, so that neither thread can use a number that
- * names another file. From REQUEST to accept the socket is not watched. Meanwhile only the engine
- * uses it, and it can move to another device.
+ * names another file. In the state REQUEST the socket is not watched. Meanwhile only the engine's
+ * thread uses the socket, and can move it to another device.
  */
 struct fabric_conn_req {
 	struct reap_job job; /* must be the first member: its function frees the structure */
@@ -108,24 +111,30 @@ struct fabric_conn_req {
 	/* Watches the peer's process. NULL: only the socket reports the end of the process. */
 	struct shm_life *life;
 	enum shm_sock_state state;
-	bool has_left;	   /* the peer has sent GOODBYE */
-	struct shm_qp *qp; /* NULL before the queue pair is created and after it is destroyed */
+	bool has_left; /* the peer has sent GOODBYE */
+	/* NULL before the queue pair is created and after it has been destroyed */
+	struct shm_qp *qp;
 	struct fabric_listener *listener;
-	/* Deadline of the next expected message, CLOCK_MONOTONIC. UINT64_MAX: none is expected. */
+	/* Deadline of the next expected message, CLOCK_MONOTONIC. UINT64_MAX: no message is
+	 * expected. */
 	uint64_t deadline_ns;
-	bool is_known;	      /* in dev->by_id */
-	bool is_crowded;      /* few descriptors were free when it was accepted */
-	uint32_t tasks;	      /* flags of enum shm_task; if not 0, the socket is in dev->tasks */
-	uint64_t visit;	      /* latest round of the control thread that visited this socket */
-	uint64_t mux_set_tag; /* tag of the muxes that it uses, for guards; 0: none */
+	bool is_known;	 /* in dev->by_id */
+	bool is_crowded; /* few descriptors were free when it was accepted */
+	uint32_t tasks;	 /* flags of enum shm_task; if not 0, the socket is in dev->tasks */
+	uint64_t visit;	 /* latest round of the control thread that visited this socket */
+	/* tag of the mux set that it uses, which a lost guard reports; 0: none */
+	uint64_t mux_set_tag;
 
 	/* Owned by the control thread: */
 	bool is_watched, is_waiting_to_send;
-	bool is_paused;	  /* its next message waits until descriptors can be received */
-	uint32_t npauses; /* number of pauses of that message */
-	uint32_t asked;	  /* the latest region that the peer was asked for */
-	uint32_t nasked;  /* number of regions that the peer was asked for and has not sent */
-	/* Bits by index of regions that the peer has asked for and that are still to be sent. */
+	bool is_paused;	  /* its next message waits until its descriptors can be received */
+	uint32_t npauses; /* number of pauses of this message so far */
+	/* ID of the latest region that the peer was asked for; 0: it has arrived */
+	uint32_t asked;
+	/* number of regions that the peer was asked for and has not sent yet */
+	uint32_t nasked;
+	/* One bit for each region index: 1 if the peer has asked for the region and it has not been
+	 * sent yet. */
 	uint64_t due;
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are not memfds, for the reaper */
 	uint32_t nforeign;
@@ -134,24 +143,28 @@ struct fabric_conn_req {
 	struct shm_peer peer;
 	struct shm_mapping rings;
 	uint32_t ring_bytes;
-	struct shm_msg *hello; /* of a connector, until it is sent together with rings_fd */
-	int rings_fd;
-	int mux_fd; /* of a connector: offered by its HELLO, until it is sent; -1 */
-	/* An acceptor stores the muxes here that a HELLO offers, until it accepts the connection.
-	 * NULL: the HELLO offered none. */
+	struct shm_msg *hello; /* of a connector, until HELLO is sent; otherwise NULL */
+	int rings_fd;	       /* of a connector, until HELLO is sent with it; otherwise -1 */
+	int mux_fd; /* of a connector that offers muxes, until HELLO is sent with it; otherwise -1
+		     */
+	/* Of an acceptor, until it accepts the connection: the muxes that HELLO offers. NULL: HELLO
+	 * offers none. */
 	struct shm_mux_set *offered;
-	bool has_mux;	      /* of a connector: muxes were offered; after ACCEPT: accepted */
-	struct mux_slot slot; /* valid after ACCEPT */
+	/* of a connector: HELLO offers muxes; after ACCEPT: the peer uses them */
+	bool has_mux;
+	struct mux_slot slot; /* of a connector: valid after ACCEPT if has_mux */
 
-	/* A region that is passed from the peer to the engine's thread: */
-	_Atomic uint32_t wanted; /* ID of the region; 0: none */
-	/* true: the engine's thread may take 'fresh'. false: the control thread may fill it. */
+	/* These members pass a region of the peer to the engine's thread: */
+	_Atomic uint32_t wanted; /* ID of the region that the engine's thread needs; 0: none */
+	/* true: only the engine's thread accesses 'fresh', in which a region has arrived. false:
+	 * only the control thread accesses 'fresh'. */
 	_Atomic bool has_fresh;
 	struct shm_import fresh;
 
-	struct shm_event events[2]; /* at most two can be queued: ESTABLISHED and DISCONNECTED */
-	/* Private data of the peer's HELLO, ACCEPT or REJECT. The event that is made of this
-	 * message, which is the first event, reports the data. */
+	/* at most two events can be queued: ESTABLISHED and DISCONNECTED */
+	struct shm_event events[2];
+	/* Private data of the peer's HELLO, ACCEPT or REJECT. The first event, which reports this
+	 * message, takes the data. */
 	uint32_t private_len;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	TAILQ_ENTRY(fabric_conn_req) entry;
@@ -169,21 +182,21 @@ struct fabric_listener {
 	uint64_t id;
 	int fd;
 	bool is_listed; /* in dev->listeners */
-	/* Owned by the control thread: it does not watch the listener until descriptors are
-	 * available. */
+	/* The listener waits until descriptors are available, and is not watched meanwhile. Owned
+	 * by the control thread. */
 	bool is_paused;
-	/* The kernel refuses descriptors on accepted sockets until shm_pass_rights() allows them.
+	/* The kernel refuses descriptors on accepted sockets until shm_pass_rights() permits them.
 	 */
 	bool refuses_rights;
 	void *ctx;
-	struct backlog backlog;	    /* connections unknown to the engine's thread, by 'waiting' */
+	struct backlog backlog;	    /* connections that the engine's thread has not taken yet */
 	char addr[FABRIC_ADDR_MAX]; /* path of a file that this listener created; otherwise "" */
 	dev_t file_dev;
 	ino_t file_ino;
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
-/* Returns the user of a connection request, as an entry of a listener's backlog has it. */
+/* Returns the user of an account as an entry of a listener's backlog names users. */
 static inline struct backlog_peer shm_backlog_peer(const struct shm_account *account)
 {
 	return (struct backlog_peer){{account->uid}};
@@ -191,87 +204,103 @@ static inline struct backlog_peer shm_backlog_peer(const struct shm_account *acc
 
 /* control.c */
 uint64_t shm_next_id(void);
-/* Watches a descriptor for input. epoll then reports 'id'. Returns 0 or -errno. */
+/* Makes the control thread watch a descriptor for input, for which epoll reports 'id'. Returns 0 or
+ * -errno. */
 int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
-void shm_cm_wake(struct shm_dev *dev); /* wakes the control thread, for a task or a deadline */
-/* Adds a task for the control thread, which must be woken after that. The caller holds the lock. */
+void shm_cm_wake(struct shm_dev *dev); /* wakes the control thread */
+/* Adds a task of the socket for the control thread. The caller holds the lock, and calls
+ * shm_cm_wake() after that unless it is the control thread. */
 void shm_sock_task(struct shm_sock *sock, enum shm_task task);
-/* shm_begin_pause() and shm_pause_listener() are called on the control thread. epoll would report
- * at once again a connection or message that cannot be accepted or received. Therefore the control
- * thread does not watch it for SHM_PAUSE_MS. */
+/* shm_begin_pause() begins a pause of SHM_PAUSE_MS, unless there is a pause already. When the pause
+ * ends, the control thread watches again all sockets and listeners that wait for descriptors.
+ * shm_pause_listener() has a listener wait in this way. Without a pause, epoll would at once report
+ * again a connection that cannot be accepted, or a message that cannot be received. Both functions
+ * are called on the control thread. */
 void shm_begin_pause(struct shm_dev *dev);
 void shm_pause_listener(struct fabric_listener *listener);
 
 /* discard.c */
-/* Gives the reaper what a peer has passed: when the last reference to a file ends, the kernel frees
- * all of its pages, which may be many. Only if no memory is available, the calling thread closes or
- * unmaps it. At most SHM_FDS_MAX + 1 descriptors can be passed. */
+/* Have the reaper close descriptors or unmap memory that a peer has passed, because the kernel
+ * frees all pages of a file when the last reference to the file ends, which can take long.
+ * 'is_suspect' says whether a close can block. If no memory is available, the calling thread closes
+ * or unmaps them. 'nfds' is at most SHM_FDS_MAX + 1. */
 void shm_discard_fds(const int *fds, uint32_t nfds, struct shm_account *account, bool is_suspect);
 void shm_discard_mapping(struct shm_mapping *mapping, struct shm_account *account);
-/* Gives the reaper a connected socket whose queue may hold descriptors. */
+/* Shuts down a connected socket whose queue can hold descriptors, and has the reaper close it. */
 void shm_close_later(int fd, struct shm_account *account);
 
-/* count_end.c: counts and logs why a connection ends, if that is of interest */
+/* count_end.c: counts and logs that a connection ends with 'error', if the cause is a violation of
+ * the protocol, or a lack of descriptors or mappings. Does nothing for other values. */
 void shm_count_end(struct shm_sock *sock, int error);
 
 /* sock.c */
-/* Returns the account of a user. Returns NULL if no memory is available. */
+/* Returns the account of a peer's user, with a reference for the caller. Peers without credentials
+ * share one account. Returns NULL if no memory is available. */
 struct shm_account *shm_account_of(const struct weir_peer *who);
 /* Makes the kernel refuse or accept descriptors that a peer passes through this socket and through
- * the sockets that are accepted from it. Returns whether the kernel can refuse them: Linux 6.16 or
- * newer. */
+ * the sockets that are accepted from it. Returns whether the kernel is able to refuse descriptors,
+ * which Linux is since 6.16. */
 bool shm_pass_rights(int fd, bool may_pass);
-/* Creates a socket that is in no list yet. If it succeeds, it takes over the descriptor and the
- * reference to 'account'. Returns NULL if no memory is available. */
+/* Creates the object of a socket, which is in no list yet. On success, the object takes over the
+ * descriptor and the reference to 'account'. Returns NULL if no memory is available. */
 struct shm_sock *shm_sock_new(struct shm_dev *dev, int fd, struct shm_account *account);
-/* Frees a socket that is in no list. The reaper gets what it has. May be called on any thread. */
+/* Shuts down a socket that is in no list, and has the reaper close and free all that the socket
+ * has. It can be called on any thread. */
 void shm_sock_drop(struct shm_sock *sock);
 /* Makes the control thread watch a socket, after the socket was added to the lists of its device.
  * Returns 0 or -errno. */
 int shm_sock_watch(struct shm_sock *sock);
-/* Adds a socket to the lists of its device, in this state. Returns 0 or -ENOSPC. */
+/* Adds a socket to the lists of its device, in the state 'state'. Returns 0, or -ENOSPC if the
+ * device has its maximum number of sockets. */
 int shm_sock_add(struct shm_sock *sock, enum shm_sock_state state);
 /* Enters a state, and sets the deadline of the message that is expected in this state, if there is
  * one. The caller holds the lock. */
 void shm_sock_enter(struct shm_sock *sock, enum shm_sock_state state);
-/* The engine's thread does not need the socket any more. The socket and its events are removed from
- * the lists, and the control thread frees the socket. */
+/* Removes a socket that the engine's thread does not need any more, and its events, from all lists,
+ * and has the control thread free the socket. */
 void shm_sock_release(struct shm_sock *sock);
-/* Works like shm_sock_release(), but the caller holds the lock and wakes the control thread after
- * it. */
+/* Works like shm_sock_release(), but the caller holds the lock, and wakes the control thread after
+ * it has released the lock. */
 void shm_sock_release_locked(struct shm_sock *sock);
-/* Ends a connection from the peer's side: reports the end to the engine. The peer notices the end,
- * too. */
+/* Ends a connection because of its peer or of an error, and shuts the socket down, so that the peer
+ * notices the end, too. The engine gets an event with 'error', if it knows the connection. A
+ * connection that it does not know is freed. */
 void shm_sock_ended(struct shm_sock *sock, int error);
-/* The caller of shm_event_push() and shm_event_drop() holds the lock. */
+/* shm_event_push() queues an event for the engine, with the private data of 'msg', which can be
+ * NULL. shm_event_drop() removes an event from its list, if it is queued. The caller holds the
+ * lock. */
 void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 		    const struct shm_msg *msg);
 void shm_event_drop(struct shm_event *event);
-/* Describes an event to the engine in *taken, and drops the event. */
+/* Describes a queued event in *taken, for the engine, and removes the event from its list. The
+ * caller holds the lock. */
 void shm_event_take(struct shm_event *event, struct fabric_cm_event *taken);
 
-/* cm_message.c: called on the control thread, except shm_sock_send() */
+/* cm_message.c: called on the control thread, except shm_sock_send(), which sends one message with
+ * 'nfds' descriptors and returns 0 or -errno */
 int shm_sock_send(const struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
 		  uint32_t nfds);
 /*
  * Reads a few messages. Returns one of these values:
- * - 0: the messages were handled.
- * - -EAGAIN: there is no further message.
+ * - 0: the messages were handled, and there can be more.
+ * - -EAGAIN: there is no further message, or it waits for descriptors.
  * - SHM_HANDED_OVER: the engine owns the socket from here on.
- * - Any other value: the connection has ended.
+ * - Any other value, an error: the caller must end the connection.
  */
 #define SHM_HANDED_OVER 1
 int shm_sock_read(struct shm_sock *sock);
-/* Sends what is due, at once or when the socket accepts more. */
+/* Sends the WANT and REGION messages that are due. If the socket accepts no more of them, epoll
+ * reports when it does. */
 void shm_sock_flush(struct shm_sock *sock);
 
 /* cm_thread.c */
 int shm_cm_start(struct shm_dev *dev);
 void shm_cm_stop(struct shm_dev *dev);
 
-/* greet.c: accepts the connections that wait at a listener's socket, a few at a time */
+/* greet.c */
+/* Accepts a few of the connections that wait at a listener's socket. */
 void shm_greet(struct fabric_listener *listener);
-/* Refuses all connections that wait, because the listener ends. */
+/* Refuses all connections that wait at the socket of a listener that ends. */
 void shm_refuse_all(struct fabric_listener *listener);
 
 #endif

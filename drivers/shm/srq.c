@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queues of receives. A message takes its receive when the message is polled. Therefore a queue
- * pair that ends never keeps a receive that it has taken, whether the queue is shared or not. */
+/* Queues of receives, of one queue pair or shared by all. A message takes its receive only when the
+ * message is polled. Therefore a queue pair that ends has no receive that is taken but not
+ * completed. */
 #include <errno.h>
 
 #include "alloc.h"
@@ -27,7 +28,8 @@ void shm_recvs_fini(struct shm_recvs *recvs)
 	mem_free(recvs->wrs ? recvs->wrs - 1 : NULL);
 }
 
-/* Finds the registration of an lkey. A registration that does not exist covers no bytes. */
+/* Stores the range of the registration of an lkey in *base and *len. If there is no such
+ * registration, the range covers no bytes. */
 static void find_registration(const struct shm_dev *dev, uint32_t lkey, uint64_t *base,
 			      uint64_t *len)
 {
@@ -42,8 +44,8 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 		     const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	uint32_t tail = recvs->tail, mask = recvs->mask, room = recvs->max - (tail - recvs->head);
-	struct fabric_recv_wr *queue = recvs->wrs;
-	uint64_t base = 0, len = 0; /* of the registration of 'lkey' */
+	struct fabric_recv_wr *places = recvs->wrs;
+	uint64_t base = 0, len = 0; /* range of the registration of 'lkey' */
 	uint32_t lkey = SHM_NO_LKEY;
 
 	n = n < room ? n : room;
@@ -59,7 +61,7 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 		}
 		at = (uintptr_t)wr->addr - base;
 		if (unlikely(at > len || wr->len > len - at)) {
-			wr->lkey = SHM_NO_LKEY; /* a message that takes this receive fails */
+			wr->lkey = SHM_NO_LKEY; /* the receive completes with an error */
 			wr->len = 0;
 		}
 	}
@@ -84,8 +86,10 @@ uint32_t shm_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *
 	return post((struct shm_dev *)srq->dev, &((struct shm_srq *)srq)->recvs, wrs, n);
 }
 
-/* Posts receives again. A receive that was taken stays in its element until another one is posted
- * there, and it was checked when it was posted first. */
+/* Posts receives again by their wr_ids, the last one first. A receive that was taken stays in its
+ * element until another receive is posted there, and was checked when it was first posted.
+ * Therefore a wr_id is posted again only if the next element still has this receive. Returns the
+ * number of receives that were posted. The function stops at the first other one. */
 uint32_t shm_srq_post_again(struct fabric_srq *srq, const uint64_t *wr_ids, uint32_t n)
 {
 	struct shm_recvs *recvs = &((struct shm_srq *)srq)->recvs;

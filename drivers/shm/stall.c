@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Queue pairs that wait for their peer: until the peer reads from a ring, until it passes a region,
- * or until its RDMA Write ends. Queue pairs whose peer sent more messages than they have receives
- * of their own are in this list, too. shm_post_recv() makes such a queue pair hot, and a try here
- * finds only that the message has waited too long. A peer decides how many queue pairs wait and for
- * how long. Therefore a poll does not try all of them. It looks at a few, round-robin, and tries
- * those that are due, until one of them still has to wait. The pause between two tries is a small
- * part of the time that the queue pair has waited. So a short wait ends almost at once, and a long
- * wait costs almost nothing.
+ * or until its RDMA Write ends. The list shm_dev.stalls also has queue pairs for whose next message
+ * no receive of their own is posted. shm_post_recv() makes such a queue pair hot. A try here only
+ * finds out whether the message has waited for too long. A peer decides how many queue pairs wait
+ * and for how long. Therefore a poll does not try all of them. It looks at a few, round-robin, and
+ * tries those that are due, until one of them still has to wait. The pause between two tries of a
+ * queue pair is a small part of the time that it has waited. Therefore a short wait ends almost at
+ * once, and a long wait costs almost nothing.
  *
  * The work of these queue pairs is subject to the turn of their user (turn.h), although it is not
- * done in a poll of that turn: a peer decides when its queue pairs can continue, and could let all
- * of them continue in one poll. A queue pair that is skipped because of its user's debt is looked
- * at again after the others.
+ * done in a poll of that turn. The reason is that a peer decides when its queue pairs can continue,
+ * and could let all of them continue in one poll. A queue pair that is skipped because of its
+ * user's debt is looked at again after the others.
  */
 #include <rte_cycles.h>
 
@@ -21,8 +21,8 @@
 #include "shm_qp.h"
 
 #define FEW	     8u /* queue pairs that a poll looks at */
-#define PAUSE_PART   8u /* a pause is this part of the wait so far */
-#define PAUSE_MAX_MS 1
+#define PAUSE_PART   8u /* a pause is the wait so far, divided by this number */
+#define PAUSE_MAX_MS 1	/* longest pause */
 
 bool shm_stall_try(struct shm_qp *qp)
 {
@@ -47,7 +47,9 @@ bool shm_stall_try(struct shm_qp *qp)
 	return goes_on;
 }
 
-/* Returns whether the user of a queue pair may have one more continue in this poll. */
+/* Returns whether the user of a queue pair is allowed to have it continue in this poll: no other
+ * queue pair of the user has continued in this poll, and the user has no debt. A single user is
+ * always allowed to. */
 static bool may_go_on(const struct shm_turns *turns, const struct shm_qp *qp)
 {
 	if (turns->n <= 1)

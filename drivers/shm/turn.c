@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The turns of users: which queue pairs and muxes they have, and how their debts are repaid. poll.c
+ * polls them. */
 #include "turn.h"
 
 #include <string.h>
@@ -14,7 +16,7 @@ void shm_turns_init(struct shm_turns *turns)
 	TAILQ_INIT(&turns->polled);
 	TAILQ_INIT(&turns->cooled);
 	TAILQ_INIT(&turns->all);
-	turns->repaid = SHM_TURN_REPAID; /* no turn has this value in tried_at */
+	turns->repaid = SHM_TURN_REPAID; /* differs from tried_at of a new turn, which is 0 */
 }
 
 static void turn_free(struct shm_turns *turns, struct shm_turn *turn)
@@ -58,7 +60,8 @@ static struct shm_turn *turn_new(struct shm_turns *turns, uint32_t uid)
 
 	if (!turn)
 		return NULL;
-	/* Bytes that were moved for a single user are no debt when a second user connects. */
+	/* Bytes that were moved while there was a single user are no debt when a second user
+	 * connects. */
 	if (turns->n == 1)
 		TAILQ_FIRST(&turns->all)->debt = 0;
 	TAILQ_INIT(&turn->hot);
@@ -77,7 +80,8 @@ static void drop_unused(struct shm_turns *turns, struct shm_turn *turn)
 		turn_free(turns, turn);
 }
 
-/* Makes room for one more queue pair, since all of them can be cold at once. */
+/* Extends the list of cold queue pairs for one more queue pair of the user, since all of them can
+ * be cold at once. Returns false if no memory is available. */
 static bool colds_make_room(struct shm_turn *turn)
 {
 	struct shm_colds *colds = &turn->cold;
@@ -123,7 +127,7 @@ void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn)
 	drop_unused(turns, turn);
 }
 
-/* Call this function before a queue pair or a mux is added. */
+/* Lists a turn as polled, if it is not. Called before a hot queue pair or a mux is added to it. */
 static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 {
 	if (is_polled(turn))
@@ -135,7 +139,8 @@ static void poll_begin(struct shm_turns *turns, struct shm_turn *turn)
 	turns->npolled++;
 }
 
-/* Call this function after a queue pair or a mux was removed. */
+/* Removes a turn from the list of polled turns, if it has nothing to be polled. Called after a hot
+ * queue pair or a mux was removed from it. */
 static void poll_end(struct shm_turns *turns, struct shm_turn *turn)
 {
 	if (is_polled(turn))
@@ -230,9 +235,10 @@ uint64_t shm_turn_repay_alone(struct shm_turn *turn)
 	return 0;
 }
 
-/* Looks at the first of all turns, and moves it to the end of the list. If this turn is not polled,
- * its debt is reduced by what polls have repaid so far: these polls must not repay what its user
- * moves later. */
+/* Ends a poll. The function also moves the first of all turns to the end of their list. If this
+ * turn is not polled, its debt is reduced by what the polls so far repay, because these polls must
+ * not repay bytes that the user moves later. If nothing uses the turn any more and it has no debt,
+ * the turn is freed. */
 void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n)
 {
 	struct shm_turn *turn = TAILQ_FIRST(&turns->all);

@@ -4,33 +4,35 @@
 
 /*
  * Users take turns at the polls of a device, so that the time of the polling thread is divided
- * among users, and not among connections. A turn has what is polled for one user: the hot queue
- * pairs and the muxes. It also has the user's cold queue pairs. A poll looks at a few cold queue
- * pairs, of the users in round-robin order.
+ * among users, and not among connections. A struct shm_turn has all that is polled for one user:
+ * the hot queue pairs and the muxes. It also has the user's cold queue pairs. Each poll looks at a
+ * few cold queue pairs, of the users in round-robin order.
  *
  * While several users have something to be polled, these rules hold:
  *
- * - In a poll, a user's turn gives at most SHM_TURN_SHARE messages. After a turn that moved more
- *   than SHM_TURN_BYTES, it gives one message. After each turn that did not, it gives one message
- *   more than before. So others wait at most for one large block, and not for sixteen.
- * - A turn with a debt gives nothing. A debt is made of these bytes:
+ * - In a poll, a user's turn gives at most SHM_TURN_SHARE messages, which is its share. If it gave
+ *   messages and then has a debt of more than SHM_TURN_BYTES, its share becomes one message. Each
+ *   time it gave messages without such a debt, its share grows by one message again. Therefore
+ *   other users wait for at most one large block, and not for sixteen.
+ * - A turn with a debt gives nothing. The debt is the sum of these bytes:
  *     - the bytes that RDMA Reads and Writes of the user's queue pairs move, and SHM_TURN_COPY for
  *       each of these operations
  *     - the bytes of a message in either direction after the first SHM_TURN_REPAID bytes
  *     - SHM_TURN_REPAID for each message that a mux drops
- * - In a poll, one of the user's queue pairs that wait for their peer continues, and only if the
- *   turn has no debt. It carries out at most as many requests as a turn gives messages, and none
- *   after a request that leaves a debt.
- * - Each poll repays SHM_TURN_REPAID bytes of a debt, and the same number for each message of other
- *   users.
+ * - In each poll, at most one of the user's queue pairs that wait for their peer continues, and
+ *   only if the turn has no debt. This queue pair carries out at most SHM_TURN_SHARE requests, and
+ *   none after a request that leaves a debt.
+ * - Each poll repays SHM_TURN_REPAID bytes of a debt, and SHM_TURN_REPAID bytes more for each
+ *   message that other users get.
  *
- * So a user who has large blocks moved leaves others their part of the time. When the others become
- * inactive, this user soon has all of the time. A debt is repaid in the same way while nothing of
- * the user is polled, and while the user has no connection: a new connection does not remove a
- * debt. Users whose muxes are polled may be inactive for ever. Therefore a user has no debt if
- * others got nothing in the latest SHM_TURN_LONELY polls. After that number of polls, the same
- * holds for a user who alone has something to be polled: another user's connection may have become
- * cold between two of its messages. If no other user has a connection, there is no limit.
+ * Therefore a user whose large blocks are moved leaves other users their part of the time. When the
+ * others become inactive, this user soon has all of the time. A debt is repaid in the same way
+ * while nothing of the user is polled, and while the user has no connection. Therefore a new
+ * connection does not remove a debt. Users whose muxes are polled can be inactive for ever.
+ * Therefore a user's debt is dropped if other users got nothing in the latest SHM_TURN_LONELY
+ * polls. A user who alone has something to be polled also waits for that number of polls, because
+ * another user's connection might have become cold between two of its messages. If no other user
+ * has a connection, there is no limit.
  */
 
 #include <stdatomic.h>
@@ -40,27 +42,32 @@
 
 #include "mux.h"
 
-#define SHM_TURN_SHARE	16u	/* messages */
-#define SHM_TURN_REPAID 1024u	/* bytes, which are copied in about the time of a message */
-#define SHM_TURN_COPY	512u	/* bytes that each Read or Write counts besides its own */
-#define SHM_TURN_BYTES	131072u /* a turn that moves more gives one message the next time */
-#define SHM_TURN_LONELY 1024u	/* after these polls without messages of others: no debt */
+#define SHM_TURN_SHARE	16u   /* messages */
+#define SHM_TURN_REPAID 1024u /* bytes that are copied in about the time of one message */
+#define SHM_TURN_COPY	512u  /* bytes that each RDMA Read or Write adds to its length */
+/* with a debt of more bytes, a turn gives one message the next time */
+#define SHM_TURN_BYTES 131072u
+/* polls without messages of other users, after which there is no debt */
+#define SHM_TURN_LONELY 1024u
 
 struct shm_account;
 struct shm_qp;
 
 /* A queue pair that is not hot. A poll only looks for a message in its ring. */
 struct shm_cold {
-	const _Atomic uint64_t *header;
-	uint64_t number; /* number of the cell in which the next message would begin */
+	const _Atomic uint64_t
+		*header; /* header of the cell in which the next message would begin */
+	uint64_t number; /* ring_number() of this cell */
 	struct shm_qp *qp;
 };
 
+/* The cold queue pairs of a user. */
 struct shm_colds {
 	struct shm_cold *at;
-	uint32_t room; /* capacity: all queue pairs of the user */
+	/* elements of 'at'; at least the number of the user's queue pairs and muxes */
+	uint32_t room;
 	uint32_t n;
-	uint32_t next; /* index of the next one to look at */
+	uint32_t next; /* index of the element that was looked at last */
 };
 
 struct shm_turn {
@@ -68,18 +75,20 @@ struct shm_turn {
 	TAILQ_HEAD(, shm_mux) muxes;
 	uint32_t nhot;
 	uint32_t nmuxes;
-	uint32_t given;	 /* messages in this poll, while several users are polled */
-	uint32_t share;	 /* messages that it may give in one poll */
+	uint32_t given;	 /* messages that it gave in this poll, while several users are polled */
+	uint32_t share;	 /* messages that it is allowed to give in one poll */
 	bool was_served; /* it gave messages since its share was computed */
 	struct shm_colds cold;
-	uint64_t debt; /* bytes */
-	/* Value of 'repaid' of all turns at the latest repayment of this debt, or at the end of its
-	 * latest poll. */
+	uint64_t debt; /* in bytes: see above */
+	/* For a turn that is not polled: the value of shm_turns.repaid up to which its debt is
+	 * repaid. */
 	uint64_t repaid_at;
-	/* Value of 'repaid' of all turns when one of its waiting queue pairs last continued. */
+	/* Value of shm_turns.repaid when one of its waiting queue pairs last continued. */
 	uint64_t tried_at;
-	uint32_t lonely; /* polls since others got a message */
-	uint32_t refs;	 /* queue pairs and muxes; with 0, the turn is kept for its debt */
+	/* number of polls since another user got a message; at most SHM_TURN_LONELY */
+	uint32_t lonely;
+	/* its queue pairs and muxes; while 0, the turn exists only for its debt */
+	uint32_t refs;
 	uint32_t uid;
 	TAILQ_ENTRY(shm_turn) polled; /* listed while it has hot queue pairs or muxes */
 	TAILQ_ENTRY(shm_turn) cooled; /* listed while it has cold queue pairs */
@@ -88,14 +97,17 @@ struct shm_turn {
 
 /* The turns of a device. The engine's thread owns them. */
 struct shm_turns {
-	uint32_t n; /* number of turns in 'all' */
-	uint32_t npolled;
+	uint32_t n;	  /* number of turns in 'all' */
+	uint32_t npolled; /* number of turns in 'polled' */
 	TAILQ_HEAD(, shm_turn) polled;
 	TAILQ_HEAD(, shm_turn) cooled;
-	uint32_t ncold; /* queue pairs */
+	uint32_t ncold; /* number of cold queue pairs of all turns */
 	TAILQ_HEAD(, shm_turn) all;
 	uint64_t
-		repaid; /* bytes that all polls of several users repaid to a user who got nothing */
+		/* Running counter: while several users have turns, each poll raises it by the bytes
+		 * that the poll repays to a user who got no message. The debt of a turn that is not
+		 * polled is later reduced by the difference from repaid_at. */
+		repaid;
 };
 
 void shm_turns_init(struct shm_turns *turns);
@@ -107,14 +119,15 @@ void shm_turn_put(struct shm_turns *turns, struct shm_turn *turn); /* NULL is al
 
 void shm_turn_add_hot(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
 void shm_turn_remove_hot(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
-/* A queue pair that was removed from the hot ones becomes cold, or the other way round. */
+/* shm_turn_add_cold() adds a queue pair to the cold ones of its user, after it was removed from the
+ * hot ones. shm_turn_remove_cold() removes it, before it becomes hot. */
 void shm_turn_add_cold(struct shm_turns *turns, struct shm_turn *turn, const struct shm_cold *cold);
 void shm_turn_remove_cold(struct shm_turns *turns, struct shm_turn *turn, struct shm_qp *qp);
-/* The mux takes over a reference to the turn. */
+/* Adds a mux, which takes over the caller's reference to the turn. */
 void shm_turn_add_mux(struct shm_turns *turns, struct shm_turn *turn, struct shm_mux *mux);
 void shm_turn_remove_mux(struct shm_turns *turns, struct shm_mux *mux);
 
-/* Returns the number of messages that the turn may give in this poll. */
+/* Computes and returns the number of messages that the turn is allowed to give in this poll. */
 static inline uint32_t shm_turn_share(struct shm_turn *turn)
 {
 	if (turn->was_served) {
@@ -127,23 +140,25 @@ static inline uint32_t shm_turn_share(struct shm_turn *turn)
 	return turn->share;
 }
 
-/* Adds a message of 'len' bytes that was moved. For a message of at most SHM_TURN_REPAID bytes, no
- * call is needed. */
+/* Adds a message of 'len' bytes that was sent or received to the debt of a turn. For a message of
+ * at most SHM_TURN_REPAID bytes, no call is needed. */
 static inline void shm_turn_add_message(struct shm_turn *turn, uint32_t len)
 {
 	if (len > SHM_TURN_REPAID)
 		turn->debt += len - SHM_TURN_REPAID;
 }
 
-/* Repays debts of the polled turns, after a poll that gave 'n' messages. A call is needed only
- * while several users are polled. */
+/* Repays debts of the polled turns after a poll, in which all turns together gave 'n' messages. A
+ * call is needed only while several users are polled. */
 void shm_turns_end_poll(struct shm_turns *turns, uint32_t n);
-/* Ends a poll that gave 'n' messages, if several users have turns. */
+/* Ends a poll in which all turns together gave 'n' messages. It is called only if several users
+ * have turns. */
 void shm_turns_end_any_poll(struct shm_turns *turns, uint32_t n);
-/* Returns the current debt. */
+/* Returns the current debt of a turn in bytes, after what polls have repaid while the turn was not
+ * polled. */
 uint64_t shm_turn_debt(const struct shm_turns *turns, struct shm_turn *turn);
-/* Repays before a poll of one user. Returns the debt that is dropped because the user has been
- * alone for long. */
+/* Repays SHM_TURN_REPAID bytes of the debt of a user who alone has something to be polled, and
+ * returns 0. After SHM_TURN_LONELY such polls, drops the rest of the debt and returns its bytes. */
 uint64_t shm_turn_repay_alone(struct shm_turn *turn);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Maps memory without access rights first, so that the kernel allocates no page before the mapping
+ * is unlocked. */
 #include "unlocked.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-/* The kernel checks RLIMIT_MEMLOCK for this length: the rest is added while it is unlocked. A
- * multiple of every page size. */
+/* At first, only this length is mapped, for which the kernel checks RLIMIT_MEMLOCK. The mapping is
+ * then unlocked, and grows to its full length. The value is a multiple of every ordinary page size.
+ */
 #define FIRST_BYTES 65536u
 
 static void *unlocked_give_up(void *p, size_t len)
@@ -17,9 +20,9 @@ static void *unlocked_give_up(void *p, size_t len)
 	return MAP_FAILED;
 }
 
-/* MCL_FUTURE allocates no pages for memory without access, and mprotect(2) allocates none for
- * unlocked memory. Neither does mremap(2), which lets an unlocked mapping grow beyond
- * RLIMIT_MEMLOCK, unless the mapping consists of hugepages. */
+/* With MCL_FUTURE, the kernel allocates no pages for memory without access rights. mprotect(2)
+ * allocates none for unlocked memory. Neither does mremap(2), which lets an unlocked mapping grow
+ * beyond RLIMIT_MEMLOCK. A mapping of hugepages cannot grow in this way. */
 void *unlocked_map(const struct unlocked *what)
 {
 	size_t len = what->is_huge || what->len < FIRST_BYTES ? what->len : FIRST_BYTES;

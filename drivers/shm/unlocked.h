@@ -3,11 +3,12 @@
 #define UNLOCKED_H
 
 /*
- * Mappings that mlockall(2) with MCL_FUTURE does not affect. In a program that has called it,
- * mmap(2) locks what it maps and takes all of its pages at once. A peer would thus have a server
- * take real memory for a sparse file.
+ * Mappings that mlockall(2) with MCL_FUTURE does not affect. In a program that has called
+ * mlockall(2) with MCL_FUTURE, mmap(2) locks the memory that it maps, and allocates all of its
+ * pages at once. A peer could thus make a server allocate memory for a sparse file.
  *
- * A mapping that is there before the call, however, is locked by MCL_CURRENT.
+ * However, a mapping that exists before a call of mlockall(2) with MCL_CURRENT is locked by that
+ * call.
  */
 
 #include <stdbool.h>
@@ -21,17 +22,18 @@ struct unlocked {
 	int flags;
 	int fd;
 	off_t offset;
-	/* The file consists of hugepages. RLIMIT_MEMLOCK must permit all of it while it is mapped.
-	 */
+	/* The file consists of hugepages. In this case RLIMIT_MEMLOCK must permit all of 'len'
+	 * while the mapping is created. */
 	bool is_huge;
 };
 
-/* Maps memory at any address. It takes no pages. Returns MAP_FAILED and sets errno, which is EAGAIN
- * if RLIMIT_MEMLOCK is exceeded. Async-signal-safe. */
+/* Maps memory at an address that the kernel chooses, and allocates no pages. Returns the address.
+ * On failure, returns MAP_FAILED with errno, which is EAGAIN if RLIMIT_MEMLOCK is exceeded.
+ * Async-signal-safe. */
 void *unlocked_map(const struct unlocked *what);
-/* Maps memory over the existing mapping at 'at'. Other threads see either the old memory or the new
- * one. It needs address space for a second mapping meanwhile. Returns false if this is not
- * available. Async-signal-safe. */
+/* Replaces the mapping at 'at' by new memory. Other threads see either the old memory or the new
+ * memory. Meanwhile, the function needs address space for a second mapping. Returns false if the
+ * new memory cannot be mapped. Async-signal-safe. */
 bool unlocked_replace(void *at, const struct unlocked *what);
 
 #endif

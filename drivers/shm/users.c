@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decides with which users this side connects, and counts and logs refusals. */
 #include "users.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 #define ROOT	    0u
 #define OVERFLOW_ID 65534u
-#define EVERYTHING  4294967295u /* length of a map of all IDs, without UINT32_MAX */
+#define EVERYTHING  4294967295u /* number of IDs in a map of all IDs; UINT32_MAX is not one */
 
 uint32_t shm_overflow_of(const char *map, uint32_t overflow)
 {
@@ -29,7 +30,8 @@ uint32_t shm_overflow_of(const char *map, uint32_t overflow)
 	return n >= EVERYTHING ? UINT32_MAX : overflow;
 }
 
-/* Reads a small file as text. The text is empty if the file cannot be read. */
+/* Reads a file of less than 'bytes' bytes as text. If the file cannot be read, the text is empty.
+ */
 static void read_text(const char *path, char *text, size_t bytes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -79,8 +81,8 @@ static bool has(const struct shm_ids *ids, uint32_t id)
 	return ids->any;
 }
 
-/* Returns whether the user is this side's own, root, or named by the options. The overflow ID,
- * which many users share, is admitted for none of them. */
+/* Returns whether the user of 'who' is this side's own user, root, or in the list 'named' of the
+ * options. The overflow ID is never admitted, because many users share it. */
 static bool is_admitted(const struct shm_admission *own, const struct weir_peer *who,
 			const struct shm_ids *named)
 {
@@ -136,8 +138,9 @@ static struct shm_admission admission_of(const struct shm_dev *dev)
 	return (struct shm_admission){&dev->options, geteuid(), dev->overflow};
 }
 
-/* Returns the supplementary groups of a socket's peer, which the caller frees. Returns NULL if
- * there are none, or they are not available. */
+/* Returns the supplementary groups of a socket's peer, whose number is stored in *n. The caller
+ * frees the array. Returns NULL, and *n is 0, if the peer has no such groups or they are not
+ * available. */
 static uint32_t *groups_of(int fd, uint32_t *n)
 {
 	socklen_t len = 0;
@@ -153,8 +156,8 @@ static uint32_t *groups_of(int fd, uint32_t *n)
 	return groups;
 }
 
-/* Returns whether a log line may be written: peers that are refused can try as often as they like.
- */
+/* Returns whether a log line should be written. The rate of log lines is limited, because peers
+ * that are refused can try to connect as often as they like. */
 static bool may_log(struct log_rate *rate)
 {
 	uint32_t left_out;
@@ -170,7 +173,8 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	bool may;
 
 	shm_users_peer(fd, &who);
-	if (life_is_own(fd, &who)) /* its user needs no ID */
+	/* this process itself is admitted without a check of its user */
+	if (life_is_own(fd, &who))
 		return true;
 	if (dev->options.peer_gids.n > 0)
 		groups = groups_of(fd, &ngroups);
