@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Numeric addresses. Names are not accepted, because a lookup would block. */
+/* Parses and prints numeric addresses. Names are not accepted, because a lookup would block. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -9,7 +9,8 @@
 
 #include "verbs.h"
 
-/* Splits an address into host and port. Returns false when the text has none of the forms. */
+/* Splits an address into the host and *port, which is NULL if the address has no port. Returns
+ * false if the text has none of the forms of verbs_addr_parse(). */
 static bool split(const char *text, char *host, size_t size, const char **port)
 {
 	const char *end, *first = strchr(text, ':');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Asynchronous events of a device. A fatal event ends all connections of the device, and an event
- * of a broken queue pair ends its connection. Most other events are only logged.
+ * Handles the asynchronous events of a device. A fatal event ends all connections of the device,
+ * and an event of a broken queue pair ends its connection. Events of a port are only logged.
  */
 #include <errno.h>
 
@@ -16,12 +16,13 @@ static void device_died(struct verbs_dev *dev)
 	verbs_link_ended(link, -EIO);
 }
 
-/* Handles a queue pair that broke without a completion that reports it. */
+/* Ends the connection of a queue pair that the device reports as broken by an event. 'is_access':
+ * because of an access error. */
 static void qp_died(struct verbs_qp *qp, bool is_access)
 {
 	/*
-	 * A queue pair without a link is being destroyed, by a thread that waits until this event
-	 * is acknowledged.
+	 * A queue pair without a link is being destroyed by a thread that waits until this event is
+	 * acknowledged.
 	 */
 	if (!qp || !qp->link)
 		return;
@@ -57,7 +58,8 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 			atomic_store(&qp->has_last, true);
 		break;
 	case IBV_EVENT_COMM_EST:
-		/* A message arrived before the event that the connection is established. */
+		/* A message has arrived before librdmacm has reported that the connection is
+		 * established. */
 		qp = event->element.qp->qp_context;
 		if (qp && qp->link)
 			rdma_notify(qp->link->id, IBV_EVENT_COMM_EST);
@@ -70,8 +72,8 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	case IBV_EVENT_CLIENT_REREGISTER:
 	case IBV_EVENT_GID_CHANGE:
 		/*
-		 * If this breaks a connection, the connection ends by its own timeouts. Others
-		 * continue.
+		 * If the event breaks a connection, that connection ends by its own timeouts. Other
+		 * connections continue.
 		 */
 		VERBS_LOG(NOTICE, "%s: port %d: %s\n", name, event->element.port_num,
 			  ibv_event_type_str(event->event_type));

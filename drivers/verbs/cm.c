@@ -68,8 +68,8 @@ static uint8_t least(uint32_t a, uint32_t b)
 }
 
 /*
- * Accepts a connection. Returns 0 or -errno. After an error the caller rejects the connection and
- * frees the link.
+ * Connects the queue pair and accepts the request of a link. Returns 0 or -errno. After an error
+ * the caller rejects the request and frees the link.
  */
 static int answer(struct verbs_dev *dev, struct verbs_link *link, struct verbs_qp *qp,
 		  const void *private_data, uint32_t private_len)
@@ -149,13 +149,14 @@ int verbs_reject(struct fabric_dev *fdev, struct fabric_conn_req *link, const vo
 	if (private_len > FABRIC_PRIVATE_DATA_MAX)
 		rc = -EINVAL;
 	verbs_link_remove(link);
-	/* This fails when the peer has disconnected, which is not an error here. */
+	/* rdma_reject() fails if the peer has disconnected, which is not an error here. */
 	rdma_reject(link->id, private_data, rc == 0 ? (uint8_t)private_len : 0);
 	verbs_link_free(link);
 	return rc;
 }
 
-/* Updates the state of the data path for an event. */
+/* Updates the state of a queue pair for an event: READY when the connection is established, and
+ * ERROR when it ends. */
 static void take_note(struct verbs_qp *qp, enum fabric_cm_kind kind)
 {
 	if (kind != FABRIC_CM_ESTABLISHED)

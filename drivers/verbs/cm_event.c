@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connection management on the hub's thread: each event of librdmacm moves one identifier to its
- * next state.
+ * Connection management on the hub's thread. Each event of librdmacm moves one identifier, which is
+ * a struct fabric_conn_req here, to its next state.
  *
  *   connecting side:  RESOLVING -> (address) -> (route) -> CONNECTING -> (response) -> OPEN
  *   accepting side:   REQUEST -> ACCEPTED, by the engine -> (established) -> OPEN
  *
- * An end before OPEN makes the event REJECTED or FAILED. An end from OPEN on makes DISCONNECTED.
- * Each identifier makes only one such event. Then it is DEAD and waits until the engine destroys
- * it.
+ * If a connection ends before OPEN, the engine gets the event REJECTED or FAILED. If it ends in
+ * OPEN, the engine gets DISCONNECTED. Each identifier makes only one of these events. Then it is
+ * DEAD, and waits until the engine destroys it.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 	struct verbs_event *e = link->events[0].is_queued ? &link->events[1] : &link->events[0];
 
 	if (e->is_queued)
-		return; /* no link makes a third event */
+		return; /* this cannot happen: no link makes a third event */
 	e->event = (struct fabric_cm_event){.kind = kind, .error = error};
 	if (kind == FABRIC_CM_REQUEST) {
 		e->event.listener_ctx = link->listener->ctx;
@@ -64,11 +64,12 @@ void verbs_link_ended(struct verbs_link *link, int error)
 
 	link->state = LINK_DEAD;
 	if (state == LINK_DEAD || state == LINK_REQUEST)
-		return; /* the engine gets the error from accept */
+		return; /* of a request, the engine learns of the end by verbs_accept() */
 	if (state != LINK_OPEN) {
 		/*
-		 * Receives are flushed when the engine polls this event. Flushed receives before
-		 * the event would report an end without its reason.
+		 * The queue pair enters the error state only when the engine polls this event.
+		 * Receives that are flushed before the event would report an end without its
+		 * reason.
 		 */
 		verbs_event_push(link, FABRIC_CM_FAILED, error, NULL, 0);
 		return;
@@ -162,7 +163,8 @@ static void on_response(struct verbs_link *link, const struct rdma_conn_param *p
 
 static void on_established(struct verbs_link *link, const struct rdma_conn_param *param)
 {
-	bool is_ours = link->state == LINK_CONNECTING; /* iWARP reports the answer in this way */
+	/* iWARP reports the peer's response in this way */
+	bool is_ours = link->state == LINK_CONNECTING;
 
 	if (!is_ours && link->state != LINK_ACCEPTED)
 		return;
@@ -191,8 +193,8 @@ static struct verbs_link *link_of(struct backlog_entry *entry)
 }
 
 /*
- * Ends a request that the engine has not polled yet. Returns its identifier, which the caller
- * destroys.
+ * Removes a request that the engine has not polled yet, and frees its link. Returns its identifier,
+ * which the caller rejects and destroys.
  */
 static struct rdma_cm_id *displace(struct verbs_link *link)
 {
@@ -201,7 +203,7 @@ static struct rdma_cm_id *displace(struct verbs_link *link)
 	verbs_event_drop_all(link);
 	backlog_remove(&link->listener->backlog, &link->waiting);
 	TAILQ_REMOVE(&link->dev->links, link, entry);
-	id->context = NULL; /* no object handles later events of the identifier */
+	id->context = NULL; /* later events of the identifier are ignored */
 	mem_free(link);
 	return id;
 }
@@ -209,8 +211,8 @@ static struct rdma_cm_id *displace(struct verbs_link *link)
 /*
  * Handles the request of a peer. Requests wait until the engine's thread polls. The number of
  * waiting requests is limited, and peers share the limit (backlog.h). Returns the identifier of a
- * request that is refused, which the caller rejects and destroys: the new request, or a waiting one
- * that the new one displaces. Returns NULL when no request is refused.
+ * request that is refused, which the caller rejects and destroys. This is the new request, or a
+ * waiting request that the new request displaces. Returns NULL if no request is refused.
  */
 static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 {
@@ -242,7 +244,7 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 	link->listener = listener;
 	link->state = LINK_REQUEST;
 	/*
-	 * librdmacm gives both numbers from the view of this side: responder_resources limits the
+	 * librdmacm reports both numbers from the view of this side. responder_resources limits the
 	 * READs that the peer starts and this side answers.
 	 */
 	link->responder_resources = param->responder_resources;
@@ -256,16 +258,16 @@ static struct rdma_cm_id *on_request(struct rdma_cm_event *event)
 static void on_disconnected(struct verbs_link *link)
 {
 	/*
-	 * The kernel sends the same event when the peer's process has died. The two cases cannot be
-	 * distinguished.
+	 * The kernel of the peer disconnects in the same way when the peer's process has died. The
+	 * two cases cannot be distinguished.
 	 */
 	bool is_orderly = link->state == LINK_OPEN && !link->breaks;
 
-	/* The flag is set before any work request is flushed. */
+	/* peer_left is set before any work request is flushed. */
 	if (is_orderly && link->qp)
 		atomic_store(&link->qp->peer_left, true);
 	if (link->state == LINK_OPEN)
-		rdma_disconnect(link->id); /* the answer to the peer's disconnect */
+		rdma_disconnect(link->id); /* answers the peer's disconnect */
 	verbs_link_ended(link, is_orderly ? -ESHUTDOWN : -ECONNRESET);
 }
 
@@ -308,7 +310,8 @@ static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)
 	}
 }
 
-/* Handles an event of a listener other than a request. Connections have events of their own. */
+/* Handles an event of a listener that is no request. After the removal of a device, each connection
+ * gets an event of its own. */
 static void on_listener_event(struct fabric_listener *listener, const struct rdma_cm_event *event)
 {
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)

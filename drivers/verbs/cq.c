@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Completion queues. There are as many as are needed so that none overflows, even if all work
- * requests complete at once.
+ * Completion queues. A device object creates as many as it needs, so that none of them overflows
+ * even if all work requests complete at once.
  */
 #include <errno.h>
 #include <string.h>
@@ -72,8 +72,8 @@ int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struc
 void verbs_cq_put(struct verbs_cq *cq, uint32_t entries)
 {
 	/*
-	 * The entries are released when a poll finds the queue empty, because completions of a
-	 * destroyed queue pair may stay in the queue.
+	 * The entries become free only when a poll finds the completion queue empty, because
+	 * completions of a destroyed queue pair can still be in it.
 	 */
 	cq->stale += entries;
 }

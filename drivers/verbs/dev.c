@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Opens and closes a device and queries its limits. Also has the table of the driver's operations.
+ * Opens and closes a device and queries its limits. This file also has the table of the driver's
+ * operations.
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #define INLINE_MAX    1024u /* more than any device supports */
 #define VENDOR_OF_RXE 0xffffffu
 
-/* Returns the first active port of a device, or 0. */
+/* Returns the number of the first active port of a device, and stores its attributes in *port.
+ * Returns 0 if no port is active. */
 static uint8_t active_port(struct ibv_context *context, const struct ibv_device_attr *device,
 			   struct ibv_port_attr *port)
 {
@@ -82,15 +84,16 @@ static void fill_attr(struct verbs_dev *dev, const struct ibv_port_attr *port)
 		dev->fabric.attr.max_sge =
 			smaller(dev->fabric.attr.max_sge, (uint32_t)device->max_sge_rd);
 	/*
-	 * rxe passes the kernel's value of IB_WC_WITH_INVALIDATE. In user space this bit is
-	 * IBV_WC_IP_CSUM_OK, which has no meaning here.
+	 * rxe reports a Send with Invalidate by the kernel's flag IB_WC_WITH_INVALIDATE. In user
+	 * space this bit is IBV_WC_IP_CSUM_OK, which otherwise has no meaning for this driver.
 	 */
 	dev->invalidated_flags =
 		IBV_WC_WITH_INV | (device->vendor_id == VENDOR_OF_RXE ? IBV_WC_IP_CSUM_OK : 0);
 	dev->responder_resources = (uint8_t)smaller((uint32_t)device->max_qp_rd_atom, UINT8_MAX);
 }
 
-/* Determines how many inline bytes the device supports. Only a queue pair reports this. */
+/* Creates and destroys a queue pair to find out how many inline bytes the device supports, because
+ * only a queue pair reports this number. Returns 0 or -errno. */
 static int probe_inline(struct verbs_dev *dev)
 {
 	const struct fabric_qp_attr attr = {.max_send_wr = 1,
@@ -114,7 +117,7 @@ static void close_dev(struct fabric_dev *fdev)
 
 	if (!dev)
 		return;
-	/* These requests were never answered. */
+	/* These are requests that the engine neither accepted nor rejected. */
 	while ((link = TAILQ_FIRST(&dev->links)))
 		verbs_reject(fdev, link, NULL, 0);
 	verbs_srq_reap(dev, true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Protection domains of single queue pairs. Each domain has its own registration of all memory that
- * is registered with the device. The registrations are made with the queue pair, before it is
+ * is registered with the device. The registrations are created with the queue pair, before it is
  * connected. If the queue pair exposes nothing, its registrations give local access only.
  */
 #include <errno.h>

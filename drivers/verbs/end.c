@@ -25,7 +25,8 @@ void verbs_link_remove(struct verbs_link *link)
 void verbs_link_break(struct verbs_qp *qp)
 {
 	verbs_lock();
-	/* The event is made when the peer answers the disconnect, or when that answer times out. */
+	/* librdmacm reports the end when the peer has answered the disconnect, or when the answer
+	 * is overdue. Then the engine gets its event. */
 	if (qp->link && qp->link->state == LINK_OPEN)
 		rdma_disconnect(qp->link->id);
 	if (qp->link)

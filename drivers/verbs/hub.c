@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The thread that waits for events of devices and of librdmacm. The process has one such thread,
- * from the first device object to the last.
+ * The thread that waits for events of devices and of librdmacm. The process has one such thread
+ * while it has a device object.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,15 +16,16 @@
 
 #include "verbs.h"
 
-#define WAKE	0u /* epoll's data for each descriptor */
+#define WAKE	0u /* epoll's data of wake_fd; CHANNEL: of the event channel */
 #define CHANNEL 1u
-#define CONTEXT 2u /* the first context; CONTEXT + i is the i-th one */
+#define CONTEXT 2u /* CONTEXT + i: of contexts[i] */
 
 static struct {
-	pthread_mutex_t joining; /* guards start and stop */
+	pthread_mutex_t joining; /* guards 'ndevs', and the start and the stop of the hub */
 	uint32_t ndevs;
 	struct rdma_event_channel *channel;
-	struct ibv_context **contexts; /* owned by librdmacm; one for each device */
+	/* one context for each device of libibverbs; owned by librdmacm */
+	struct ibv_context **contexts;
 	int ncontexts;
 	int epoll_fd;
 	int wake_fd;
@@ -86,7 +87,8 @@ static void drain_context(uint32_t index)
 
 	while (ibv_get_async_event(context, &event) == 0)
 		verbs_async_event(context, &event);
-	/* The descriptor of a removed device would stay readable for ever. */
+	/* After another error, the device was removed. epoll would report its descriptor for ever.
+	 */
 	if (errno != EAGAIN && errno != EINTR)
 		epoll_ctl(hub.epoll_fd, EPOLL_CTL_DEL, context->async_fd, NULL);
 }
@@ -125,8 +127,8 @@ static int start_thread(void)
 	int rc;
 
 	/*
-	 * Only the application's threads handle signals. rte_ctrl_thread_create() gives this thread
-	 * the CPUs that EAL assigns to no lcore.
+	 * The new thread handles no signals, because the application's threads do.
+	 * rte_ctrl_thread_create() lets it run on the CPUs that EAL assigns to no lcore.
 	 */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);

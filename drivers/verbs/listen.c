@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners, on the engine's thread. */
+/* Begins and ends listeners, on the engine's thread. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
@@ -8,12 +8,14 @@
 #include "verbs.h"
 
 /*
- * Returns the reason of a failed bind. librdmacm has one error code for these cases:
+ * Returns the error of a failed bind or listen at 'addr'. 'rc' is the error that librdmacm has
+ * reported. librdmacm has one code, -EADDRNOTAVAIL, for these cases:
  * - No device has the address.
  * - The port is in use on all addresses.
  * - The port is in use on one address, and the bind is for all addresses.
  *
- * A bind to the same address with any port distinguishes the first case from the other two.
+ * The function tries to bind to the address with any port. If this succeeds, it is not the first
+ * case, and the function returns -EADDRINUSE.
  */
 static int why_not_bound(const struct sockaddr_storage *addr, int rc)
 {
@@ -45,7 +47,8 @@ static const char *what_to_do(int rc)
 	}
 }
 
-/* Converts a GID to an IP address. RoCE devices have their IP addresses in the table of GIDs. */
+/* Converts a GID to an IP address, which the GIDs of RoCE devices have. Returns false if the GID is
+ * empty or link-local. */
 static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -54,7 +57,7 @@ static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 
 	memset(addr, 0, sizeof(*addr));
 	if (gid->global.interface_id == 0 || (gid->raw[0] == 0xfe && (gid->raw[1] & 0xc0) == 0x80))
-		return false; /* empty, or link-local: that would need the interface */
+		return false; /* a link-local address would need the interface */
 	if (memcmp(gid->raw, mapped, sizeof(mapped)) == 0) {
 		in->sin_family = AF_INET;
 		memcpy(&in->sin_addr, gid->raw + sizeof(mapped), sizeof(in->sin_addr));
@@ -67,8 +70,8 @@ static bool addr_of(const union ibv_gid *gid, struct sockaddr_storage *addr)
 
 /*
  * Returns an identifier that is bound to the device, or NULL. Only identifiers that are bound to a
- * device get the event of its removal. An identifier that listens at all addresses does not. The
- * removal waits for all processes that have the device open.
+ * device get the event of its removal. An identifier that listens at all addresses does not get it.
+ * The event matters, because the removal waits until no process has the device open.
  */
 static struct rdma_cm_id *watch_device(struct fabric_listener *listener)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registration and type 2 memory windows. Peers address memory by the virtual addresses of this
- * process.
+ * Registers memory, and manages memory windows of type 2. Peers name memory by the virtual
+ * addresses of this process.
  */
 #include <errno.h>
 #include <string.h>
@@ -144,8 +144,8 @@ void verbs_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *w)
 {
 	/*
-	 * If a bind was flushed, the latest key is unknown: the device may have executed the bind
-	 * or not.
+	 * After the queue pair that bound the window has entered ERROR, the latest key of the
+	 * window is unknown, because the device might have executed a flushed bind or not.
 	 */
 	if (w->qp && w->qp != qp && w->qp->state == QP_ERROR)
 		unbind(w);

@@ -12,9 +12,9 @@
 static const char *const keys[] = {"device", "rnr_retry", NULL};
 
 /*
- * Returns true for a possible name of a device: the name of a file in /sys, of printable
- * characters. rte_kvargs accepts a comma between brackets as part of a value, but no device name
- * has any of these characters.
+ * Returns whether a text can be the name of a device, which is the name of a file in /sys and has
+ * only printable characters. rte_kvargs accepts a comma between brackets as part of a value, but no
+ * device name has any of these characters.
  */
 static bool is_name(const char *text)
 {
@@ -26,7 +26,8 @@ static bool is_name(const char *text)
 	return len > 0 && len < VERBS_NAME_MAX;
 }
 
-/* Parses a device name. 'value' is NULL for a key without '='. */
+/* Parses a device name into the options. Returns 0 or -EINVAL. 'value' is NULL if the key has no
+ * '='. */
 static int parse_device(const char *key, const char *value, void *out)
 {
 	struct verbs_options *options = out;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Polls completions. The operation of a completion is found by its wr_id, because a failed
- * completion does not carry its operation.
+ * Polls completions. The driver finds the operation of a completion by the wr_id, because a failed
+ * completion of a device does not have its operation.
  */
 #include "verbs.h"
 
@@ -43,7 +43,8 @@ static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
 	}
 }
 
-/* Counts a failed completion. The first failure puts the queue pair into error. */
+/* Counts a failed completion in the statistics. After the first failure, the queue pair enters
+ * ERROR and disconnects. */
 static void failed(struct verbs_qp *qp, enum fabric_status status)
 {
 	struct fabric_stats *stats = &qp->dev->fabric.stats;
@@ -66,8 +67,9 @@ static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 	dev->fabric.stats.recvs++;
 }
 
-/* Handles the completion of a shared receive. Returns the number of completions for the user. */
-static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+/* Handles the completion of a shared receive, and stores the completion for the user in *wc.
+ * Returns 1, or 0 if no such receive was posted. */
+static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	struct verbs_qp *qp;
 	uint64_t wr_id;
@@ -88,8 +90,8 @@ static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, s
 }
 
 /*
- * Handles one completion of the device. Returns the number of completions for the user, which is 0
- * when the queue pair is destroyed.
+ * Handles one completion of the device, and stores the completion for the user in *wc. Returns 1,
+ * or 0 if the user gets none, because the queue pair is destroyed or the work request was retired.
  */
 static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
@@ -104,8 +106,8 @@ static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struc
 	queue = raw->wr_id & VERBS_WR_RECV ? &qp->rq : &qp->sq;
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (unlikely(ahead >= queue->posted - queue->retired))
-		return 0; /* it was retired already */
-	wr = &queue->wrs[(queue->retired + ahead) & queue->mask];
+		return 0; /* the work request was retired already */
+	place = &queue->places[(queue->retired + ahead) & queue->mask];
 	*wc = (struct fabric_wc){
 		.wr_id = wr->wr_id,
 		.qp_ctx = qp->fabric.ctx,
@@ -141,8 +143,8 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 }
 
 /*
- * Flushes work requests that never went to the device, after the device has returned all earlier
- * ones.
+ * Flushes work requests that were not posted to the device, after the device has completed all
+ * earlier ones. Returns the number of completions in 'wcs'.
  */
 static uint32_t flush(const struct verbs_qp *qp, struct verbs_queue *queue, struct fabric_wc *wcs,
 		      uint32_t max)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Posts work requests to the device in chains. One chain has up to VERBS_CHAIN work requests. A
- * bind is posted alone.
+ * Posts work requests to the device in chains of up to VERBS_CHAIN work requests. A bind is posted
+ * alone.
  */
 #include <stddef.h>
 
@@ -50,8 +50,8 @@ static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_
 }
 
 /*
- * Converts a work request to an ibv_send_wr, the i-th of a chain. Returns false when this is not
- * possible.
+ * Converts a work request to dev->wrs[i], the i-th of a chain. Unless it is a bind, the function
+ * also adds it to the send queue. Returns false if this is not possible.
  */
 static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 {
@@ -99,7 +99,8 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 	return true;
 }
 
-/* Posts the first 'n' work requests of the chain. Returns how many the device accepted. */
+/* Posts the first 'n' work requests of dev->wrs. Returns how many of them the device has accepted.
+ * The others are removed from the send queue. */
 static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 {
 	struct ibv_send_wr *wrs = qp->dev->wrs, *bad = NULL;
@@ -110,8 +111,8 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 		return n;
 	if (!bad) {
 		/*
-		 * The work requests are in the queue, and only the doorbell failed. They complete
-		 * as flushed.
+		 * The device has all work requests in its queue, and only the doorbell failed. They
+		 * complete as flushed.
 		 */
 		verbs_qp_fail(qp);
 		verbs_link_break(qp);
@@ -121,7 +122,8 @@ static uint32_t ring(struct verbs_qp *qp, uint32_t n)
 	return (uint32_t)(bad - wrs);
 }
 
-/* Posts up to 'n' work requests, but not past the next bind. */
+/* Posts up to 'n' work requests in one chain, but none from the next bind on. Returns how many of
+ * them were posted. */
 static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs, uint32_t n)
 {
 	struct verbs_dev *dev = qp->dev;
@@ -136,8 +138,9 @@ static uint32_t post_send_chain(struct verbs_qp *qp, const struct fabric_wr *wrs
 }
 
 /*
- * Posts a bind in a chain of its own, because the device reads the latest key of the window when
- * the bind is posted.
+ * Posts a bind in a chain of its own, because libibverbs reads the latest key of the window when
+ * the bind is posted. Returns 1, or 0 if the bind was not posted. On success, wr->mw has the new
+ * key.
  */
 static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
 {

@@ -24,8 +24,8 @@ static int queue_init(struct verbs_queue *queue, uint32_t max)
 }
 
 /*
- * Gives the queue pair an id whose table entry is free. There is one, because the table is larger
- * than the number of connections.
+ * Gives the queue pair an id whose entry in dev->table is free. A free entry exists, because the
+ * table has more entries than the device can have connections. Returns 0 or -EBUSY.
  */
 static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 {
@@ -42,8 +42,8 @@ static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
 }
 
 /*
- * Creates the ibv_qp. If the device refuses the size of inline data, a smaller size is tried.
- * Devices report their limit in no other way.
+ * Creates the ibv_qp. If the device refuses the size of inline data, the function tries smaller
+ * sizes, because devices report their limit in no other way. Returns 0 or -errno.
  */
 static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 {
@@ -63,11 +63,11 @@ static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 }
 
 /*
- * Returns the remote rights of the peer of a queue pair. Where registrations have remote rights,
- * each of their keys is valid for all queue pairs of the protection domain. A queue pair that
- * exposes nothing has no remote rights itself, so that its peer cannot use a key that it has
- * guessed. Each transition to INIT sets IBV_QP_ACCESS_FLAGS, and no later transition changes them.
- * RDMA operations that this side starts depend on the peer's rights only.
+ * Returns the access flags of a queue pair. The key of a registration with remote rights is valid
+ * on all queue pairs of the protection domain. A queue pair that exposes nothing has no remote
+ * rights itself, so that its peer cannot use a key that it has guessed. Each transition to INIT
+ * sets these flags (IBV_QP_ACCESS_FLAGS), and no later transition changes them. RDMA operations
+ * that this side starts depend only on the flags of the peer's queue pair.
  */
 static unsigned access_of(const struct verbs_qp *qp)
 {
@@ -76,8 +76,8 @@ static unsigned access_of(const struct verbs_qp *qp)
 }
 
 /*
- * Moves the queue pair to INIT, so that receives can be posted before the destination of the
- * connection is known.
+ * Moves a new queue pair to INIT, so that receives can be posted before the peer's address is
+ * resolved. Returns 0 or -errno.
  */
 static int to_first_init(struct verbs_qp *qp)
 {
@@ -191,8 +191,8 @@ void verbs_qp_fail(struct verbs_qp *qp)
 	qp->state = QP_ERROR;
 	TAILQ_INSERT_TAIL(&qp->dev->broken, qp, broken);
 	/*
-	 * This call is also needed when the queue pair is in error already: rxe flushes the
-	 * receives that are posted before this call, but not later ones.
+	 * This call is needed even if the device has moved the queue pair to the error state
+	 * already. rxe flushes only receives that are posted before this call, and not later ones.
 	 */
 	verbs_qp_to_error(qp);
 	qp->sq.kept = is_dead ? qp->sq.retired : qp->sq.posted;
@@ -216,7 +216,7 @@ int verbs_qp_to_ready(struct verbs_qp *qp, struct verbs_link *link)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
 	int mask, rc;
 
-	/* The connection manager supplies the path, the MTU and the packet sequence numbers. */
+	/* librdmacm supplies the path, the MTU and the packet sequence numbers. */
 	if (rdma_init_qp_attr(link->id, &attr, &mask) != 0)
 		return -errno;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives of a queue pair, and shared receives with their slots. A queue pair with shared receives
- * ends in two steps: it leaves, and later it is destroyed.
+ * Posts the receives of a queue pair, and shared receives with their slots. A queue pair with
+ * shared receives ends in two steps: it leaves when the user destroys it, and the driver destroys
+ * it later (verbs.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -11,7 +12,8 @@
 #include "compiler.h"
 #include "verbs.h"
 
-#define LAST_WAIT_NS 2000000000u /* a device that sends the event does so much earlier */
+/* longest wait for IBV_EVENT_QP_LAST_WQE_REACHED, which devices send much earlier */
+#define LAST_WAIT_NS 2000000000u
 
 static void srq_free(struct verbs_srq *srq)
 {
@@ -85,10 +87,12 @@ void verbs_srq_destroy(struct fabric_srq *fsrq)
 	srq_free(srq);
 }
 
-/* Posts a chain of receives of a queue. Returns how many the device accepted. */
+/* Posts one chain of up to VERBS_CHAIN receives to 'queue'. Returns how many the device has
+ * accepted. */
 typedef uint32_t post_chain_fn(void *queue, const struct fabric_recv_wr *wrs, uint32_t n);
 
-/* Posts receives in chains, until the device refuses one. */
+/* Posts receives in chains, until the device refuses one. Returns how many the device has accepted.
+ */
 static hot_inline uint32_t post_chains(post_chain_fn *post, void *queue,
 				       const struct fabric_recv_wr *wrs, uint32_t n)
 {
@@ -217,7 +221,7 @@ void verbs_srq_leave(struct verbs_qp *qp)
 	struct verbs_dev *dev = qp->dev;
 
 	TAILQ_REMOVE(&dev->broken, qp, broken);
-	qp->state = QP_CONNECTING; /* so that it is not flushed */
+	qp->state = QP_CONNECTING; /* so that the driver flushes nothing for it */
 	verbs_mw_drop(qp);
 	dev->table[qp->id & dev->table_mask] = NULL;
 	qp->is_leaving = true;
@@ -227,8 +231,8 @@ void verbs_srq_leave(struct verbs_qp *qp)
 }
 
 /*
- * Returns true when the device has no receive left that the queue pair took, as far as that can be
- * known.
+ * Returns whether a leaving queue pair takes no more shared receives: the device has reported this
+ * by its event, or no such event is expected.
  */
 static bool is_done_taking(struct verbs_qp *qp)
 {
@@ -247,7 +251,8 @@ static bool is_done_taking(struct verbs_qp *qp)
 	return true;
 }
 
-/* Returns true when all completions of the queue pair's receives have been polled. */
+/* Returns whether all completions of a leaving queue pair's receives have been polled: its
+ * completion queue was empty after it took the last receive. */
 static bool is_back(struct verbs_qp *qp)
 {
 	if (!qp->saw_last) {

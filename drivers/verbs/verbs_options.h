@@ -6,16 +6,19 @@
 
 #include <stdint.h>
 
-#define VERBS_NAME_MAX 64u /* of a device name, with its NUL: IBV_SYSFS_NAME_MAX of libibverbs */
+/* bytes of a device name with its NUL: IBV_SYSFS_NAME_MAX of libibverbs */
+#define VERBS_NAME_MAX 64u
 
 struct verbs_options {
-	char device[VERBS_NAME_MAX]; /* empty: the first device with an active port */
-	uint8_t rnr_retry;	     /* 0 to 7; 7: for ever */
+	/* name of the device; empty: the first device with an active port */
+	char device[VERBS_NAME_MAX];
+	/* number of retries if the peer has no receive, 0 to 6; 7: no limit */
+	uint8_t rnr_retry;
 };
 
 /*
- * Parses 'text', which is "key=value,..." or NULL. Returns 0, or -EINVAL for an unknown key or an
- * invalid value. An error is logged.
+ * Parses 'text', which is "key=value,..." or NULL. Returns 0. If a key is unknown or a value is
+ * invalid, logs an error and returns -EINVAL.
  */
 int verbs_options_parse(const char *text, struct verbs_options *options);
 
