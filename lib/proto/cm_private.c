@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Encodes and decodes the private data of connection requests (RFC 8797). */
 #include "cm_private.h"
 
 #include <string.h>
 
-/* The identifier is followed by the version, flags, send size and receive size (RFC 8797 section
- * 4). */
+/* The first four bytes of the private data. One byte each follows for the version, the flags, the
+ * Send size and the Receive size (RFC 8797 section 4). */
 static const uint8_t identifier[4] = {0xf6, 0xab, 0x0e, 0x18};
 
 #define VERSION	 1u

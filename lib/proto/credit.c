@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Credits of a connection whose receives are not shared: the functions of credit.h that are not
+ * inline. */
 #include "credit.h"
 
 #include "seeded_bugs.h"

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Divides the credits of a shared receive queue among connections. credit_share.h describes the
+ * rules. */
 #include "credit_share.h"
 
 static void reckon_left(struct credit_pool *pool)
@@ -41,9 +43,9 @@ void credit_share_leave(struct credit_pool *pool, struct credit_share *share, ui
 {
 	share_set_size(pool, share, in_use);
 	if (share->group) {
-		share->group->size++; /* The group's size does not count the first message of a
-					 connection, but counts each receive in use of a connection
-					 that left. */
+		/* The group's size does not count the first message of a connection. However, it
+		 * counts each receive in use of a connection that has left. */
+		share->group->size++;
 		share->group->behind += in_use;
 	}
 	*share = (struct credit_share){.steady = CREDIT_SHARE_NONE};
@@ -62,10 +64,10 @@ void credit_pool_return(struct credit_pool *pool, struct credit_group *group)
 }
 
 /*
- * Returns the largest growth of a share, up to 'wanted'. If other shares of the group have grown, a
- * seventh of the growth of the whole group must stay free. This lets a peer with many connections
- * that are busy in turn use most of the queue. Idle connections have not grown, and do not limit a
- * busy connection.
+ * Returns by how many messages a share is allowed to grow, at most 'wanted'. If other shares of the
+ * group have grown, the part of the queue that stays free must be at least a seventh of the growth
+ * of the whole group. Therefore a peer with many connections that are busy in turn can use most of
+ * the queue. Shares of idle connections have not grown, and do not limit a busy connection.
  */
 static uint32_t growth(const struct credit_pool *pool, const struct credit_share *share,
 		       uint32_t wanted)
@@ -127,7 +129,7 @@ uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *shar
 	if (wanted > share->size)
 		wanted = wanted < most ? wanted : (most > share->size ? most : share->size);
 	else if (share->size > most && wanted > most)
-		wanted = most; /* Other connections need the messages. */
+		wanted = most; /* Other connections need these messages. */
 	if (wanted < in_flight)
 		wanted = in_flight;
 	if (wanted == 0)

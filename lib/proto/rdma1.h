@@ -6,8 +6,8 @@
  * The transport header of RPC-over-RDMA version 1 (RFC 8166 section 4), in both directions.
  *
  * Decoding checks the whole header, with every count and every sum, before the caller uses any part
- * of it. A decoded header holds pointers into the caller's buffer instead of copies. Therefore no
- * peer may be able to write to the buffer, and the buffer must stay valid while the header is
+ * of it. A decoded header has pointers into the caller's buffer instead of copies. Therefore no
+ * peer must be able to write to the buffer, and the buffer must stay valid while the header is
  * iterated.
  *
  * The files of this folder do no I/O, and keep no state except in the structures that the caller
@@ -40,7 +40,7 @@
 /* Sizes in bytes. */
 #define RDMA1_FIXED_SIZE	16u   /* xid, vers, credit, proc */
 #define RDMA1_HEADER_MIN	28u   /* with three empty lists */
-#define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR with ERR_CHUNK: less than HEADER_MIN */
+#define RDMA1_ERR_CHUNK_SIZE	20u   /* RDMA_ERROR with ERR_CHUNK: less than RDMA1_HEADER_MIN */
 #define RDMA1_ERR_VERS_SIZE	28u   /* RDMA_ERROR with ERR_VERS */
 #define RDMA1_ONE_WRITE_SIZE	52u   /* with one Write chunk of one segment */
 #define RDMA1_ONE_READ_SIZE	52u   /* with one Read segment */
@@ -53,8 +53,8 @@
 enum rdma1_proc { RDMA1_MSG = 0, RDMA1_NOMSG = 1, RDMA1_MSGP = 2, RDMA1_DONE = 3, RDMA1_ERROR = 4 };
 enum rdma1_err { RDMA1_ERR_VERS = 1, RDMA1_ERR_CHUNK = 2 };
 
-/* The action that the receiver of a message must take (RFC 8166 section 4.5). A requester never
- * gets the verdict ERR_*: it drops a message that it cannot decode. */
+/* The action that the receiver of a message must take (RFC 8166 section 4.5). For a requester the
+ * verdict is never RDMA1_V_ERR_*, because a requester drops a message that it cannot decode. */
 enum rdma1_verdict {
 	RDMA1_V_OK,
 	RDMA1_V_DROP,	   /* discard the message without an answer, and count it */
@@ -66,9 +66,10 @@ enum rdma1_verdict {
  * sentence for each reason. */
 enum rdma1_reason {
 	RDMA1_R_NONE,
-	RDMA1_R_SHORT, /* under 28 bytes, or under 20 bytes for an RDMA_ERROR in a reply */
+	/* less than 28 bytes, or less than 20 bytes of an RDMA_ERROR in a reply */
+	RDMA1_R_SHORT,
 	RDMA1_R_VERSION,
-	RDMA1_R_PROC, /* rdma_proc is none of the five values */
+	RDMA1_R_PROC, /* rdma_proc is not a value of enum rdma1_proc */
 	RDMA1_R_MSGP,
 	RDMA1_R_DONE,
 	RDMA1_R_ERROR_TO_RESPONDER,
@@ -103,15 +104,18 @@ enum rdma1_direction { RDMA1_CALL, RDMA1_REPLY };
 /* The highest number of Read chunks that a decoder can distinguish, for any value of the limit. */
 #define RDMA1_READ_CHUNKS_CAP 64u
 
-/* The limits that a receiver sets. If a count or a sum is beyond its limit, the decoder rejects the
- * message. A count over 65535 means 65535. */
+/* The limits that a receiver sets. If a count or a sum is greater than its limit, the decoder
+ * rejects the message. A limit of a count that is over 65535 means 65535. */
 struct rdma1_limits {
-	uint32_t read_segments_max; /* in the whole Read list */
-	uint32_t read_chunks_max;   /* distinct positions; at most RDMA1_READ_CHUNKS_CAP */
+	uint32_t read_segments_max; /* limit of segments in the whole Read list */
+	/* limit of distinct positions; values over RDMA1_READ_CHUNKS_CAP mean this number */
+	uint32_t read_chunks_max;
 	uint32_t write_chunks_max;
-	uint32_t segments_per_chunk_max; /* in each Write chunk and in the Reply chunk */
-	uint64_t read_bytes_max;	 /* sum over the Read list */
-	uint64_t write_bytes_max;	 /* sum over the Write list and the Reply chunk */
+	/* limit of segments in each Write chunk and in the Reply chunk */
+	uint32_t segments_per_chunk_max;
+	uint64_t read_bytes_max;  /* limit of the sum of lengths in the Read list */
+	uint64_t write_bytes_max; /* limit of the sum of lengths in the Write list and the Reply
+				     chunk */
 };
 
 /* These limits are higher than the needs of any known sender of version 1. Linux uses 16 segments
@@ -135,22 +139,24 @@ struct rdma1_header {
 	uint32_t vers;
 	uint32_t credit;
 	uint32_t proc;
-	uint32_t header_bytes; /* the Payload stream starts here */
+	uint32_t header_bytes; /* length of the header; the Payload stream follows the header */
 	uint16_t nread_segments;
-	uint16_t nread_chunks; /* distinct positions, with Position Zero */
-	const uint8_t *reads;  /* the first 'present' word */
-	const uint8_t *writes;
+	uint16_t nread_chunks; /* number of distinct positions, including Position Zero */
+	const uint8_t *reads;  /* the first 'present' word of the Read list */
+	const uint8_t *writes; /* the first 'present' word of the Write list */
 	/* From here on, all members are 0 if the message has no chunks. */
 	uint16_t nwrite_chunks;
 	uint16_t nreply_segments; /* of the Reply chunk */
 	bool has_reply_chunk;
 	bool has_position_zero; /* The message has a Position Zero Read chunk (Long Call). */
-	const uint8_t *reply;	/* the segment count; valid only if has_reply_chunk */
-	uint64_t read_bytes;	/* sum over the Read list; each Read chunk is below 2^32 */
-	uint64_t write_bytes;	/* sum over the Write list and the Reply chunk */
-	uint64_t reply_bytes;	/* of the Reply chunk alone */
-	uint32_t err;		/* enum rdma1_err, for an RDMA_ERROR */
-	uint32_t vers_low;	/* for ERR_VERS */
+	/* the segment count of the Reply chunk; valid only if has_reply_chunk */
+	const uint8_t *reply;
+	/* sum of lengths in the Read list; the sum of each Read chunk is below 2^32 */
+	uint64_t read_bytes;
+	uint64_t write_bytes; /* sum of lengths in the Write list and the Reply chunk */
+	uint64_t reply_bytes; /* sum of lengths in the Reply chunk alone */
+	uint32_t err;	      /* enum rdma1_err, for an RDMA_ERROR */
+	uint32_t vers_low;    /* for ERR_VERS */
 	uint32_t vers_high;
 };
 
@@ -163,13 +169,15 @@ static inline uint32_t rdma1_rpc_differs(const uint8_t *at, uint32_t raw_xid,
 	return (wire_raw_u32(at) ^ raw_xid) | (wire_raw_u32(at + 4) ^ htobe32((uint32_t)direction));
 }
 
-/* Returns whether a message meets all of these conditions:
+/*
+ * Returns whether a message meets all of these conditions:
  *
  * - It is an RDMA_MSG of version 1 with three empty lists.
  * - The RPC message after the header has the same XID and the given direction.
  *
- * rdma1_decode() tests this first. Callers that have a shorter path for such messages call it
- * directly. Words are compared in the byte order of the wire. */
+ * rdma1_decode() tests this condition first. Callers that have a shorter path for such messages
+ * call this function directly. Words are compared in the byte order of the wire.
+ */
 static inline bool rdma1_is_short(const uint8_t *msg, uint32_t len, enum rdma1_direction direction)
 {
 	if (len < RDMA1_HEADER_MIN + RDMA1_RPC_PEEK)
@@ -194,8 +202,8 @@ static inline void rdma1_decode_short(const uint8_t *msg, struct rdma1_header *h
 	memset(&hdr->nwrite_chunks, 0, sizeof(*hdr) - offsetof(struct rdma1_header, nwrite_chunks));
 }
 
-/* Returns whether the only segment of a message is within the limits. The message has the form that
- * rdma1_is_one_write_msg() tests. */
+/* Returns whether the only segment of a message is within the limits. The message must have the
+ * form that rdma1_is_one_write_msg() tests. */
 static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rdma1_limits *limits)
 {
 	uint32_t bytes = wire_get_u32(msg + 32);
@@ -204,8 +212,8 @@ static inline bool rdma1_one_write_is_within(const uint8_t *msg, const struct rd
 	       bytes <= limits->write_bytes_max && bytes <= UINT64_MAX - wire_get_u64(msg + 36);
 }
 
-/* Returns whether a message meets the conditions of rdma1_is_short(), but with one Write chunk of
- * one segment, within the limits, and no other chunk. */
+/* Returns whether a message meets the conditions of rdma1_is_short(), except that its Write list
+ * has one chunk of one segment, which is within the limits. */
 static inline bool rdma1_is_one_write_msg(const uint8_t *msg, uint32_t len,
 					  enum rdma1_direction direction,
 					  const struct rdma1_limits *limits)
@@ -247,23 +255,25 @@ enum rdma1_verdict rdma1_decode_chunked(const uint8_t *msg, uint32_t len,
 					const struct rdma1_limits *limits, struct rdma1_header *hdr,
 					enum rdma1_reason *reason);
 
-/* Decodes and checks one received message of 'len' bytes that was sent in 'direction'. If the
- * verdict is not OK:
+/*
+ * Decodes and checks one received message of 'len' bytes that was sent in 'direction'. Returns the
+ * verdict. If the verdict is OK, *hdr is the decoded header. If the verdict is not OK:
  *
  * - *reason is the reason.
- * - *hdr holds xid, vers, credit and proc if 'len' is at least 16. All other members are zero.
+ * - *hdr has xid, vers, credit and proc if 'len' is at least 16. All other members are zero.
  *
  * The XID of the RPC message is checked if the RPC message is in an RDMA_MSG.
  *
  * The direction is checked first (RFC 8167 section 4). A message of the other direction is dropped,
  * because its XID and its credits mean nothing to this side. In an RDMA_MSG, the msg_type of the
- * RPC message gives the direction. In an RDMA_NOMSG, the form gives the direction: only a call has
+ * RPC message gives the direction. In an RDMA_NOMSG, the chunks give the direction. Only a call has
  * a Position Zero Read chunk, and only a reply has a Reply chunk and no Read list.
  *
  * A responder drops an RDMA_ERROR of any version. The form of RDMA_ERROR is the same in all
- * versions (4.1.2), and errors that answer errors would never end. As the form is the same,
- * ERR_VERS in a reply is accepted with any version. Responders copy the version of the caller into
- * it. */
+ * versions (RFC 8166 section 4.1.2), and errors that answer errors would never end. Because the
+ * form is the same, an RDMA_ERROR with ERR_VERS in a reply is accepted with any version. Responders
+ * copy the requester's version into this error.
+ */
 static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 					      enum rdma1_direction direction,
 					      const struct rdma1_limits *limits,
@@ -278,9 +288,9 @@ static inline enum rdma1_verdict rdma1_decode(const uint8_t *msg, uint32_t len,
 
 /* Does the part of rdma1_decode() that is common to RDMA_MSG and RDMA_NOMSG in both versions of the
  * protocol. This part is the three chunk lists, which start at byte 'at' <= len, and the bytes that
- * follow the lists. On entry, *hdr holds xid, vers and proc, which is RDMA_MSG or RDMA_NOMSG. All
- * lists and sums in *hdr are zero. If the result is not RDMA1_R_NONE, the caller must not use *hdr.
- */
+ * follow the lists. On entry, *hdr must have xid, vers and proc, which is RDMA_MSG or RDMA_NOMSG,
+ * and all lists and sums in *hdr must be zero. Returns RDMA1_R_NONE or the reason why the message
+ * is rejected, in which case the caller must not use *hdr. */
 enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t at,
 				     enum rdma1_direction direction,
 				     const struct rdma1_limits *limits, struct rdma1_header *hdr);
@@ -306,19 +316,23 @@ void rdma1_reads_begin(const struct rdma1_header *hdr, struct rdma1_read_iter *i
 bool rdma1_reads_next(struct rdma1_read_iter *it, struct rdma1_read_segment *seg);
 void rdma1_writes_begin(const struct rdma1_header *hdr, struct rdma1_write_iter *it);
 bool rdma1_writes_next(struct rdma1_write_iter *it, struct rdma1_segment_iter *chunk);
-/* Begins with the segments of the Reply chunk. If there is no Reply chunk, left is 0. */
+/* Begins to iterate over the segments of the Reply chunk. If there is no Reply chunk, chunk->left
+ * becomes 0. */
 void rdma1_reply_begin(const struct rdma1_header *hdr, struct rdma1_segment_iter *chunk);
 bool rdma1_segments_next(struct rdma1_segment_iter *it, struct rdma1_segment *seg);
 
-/* A bounded writer, which encodes a header from its start to its end. If the buffer is too small,
- * 'failed' is set, and rdma1_writer_len() must not be used. The functions are called in this order:
+/*
+ * A writer with a limited buffer, which encodes a header from its start to its end. If the buffer
+ * is too small, 'failed' is set, and rdma1_writer_len() must not be used. The functions are called
+ * in this order:
  *
  * - rdma1_write_begin()
  * - rdma1_write_read_segment(), for each Read segment
  * - rdma1_write_list_end(), for the Read list
  * - for each Write chunk: rdma1_write_chunk(), and rdma1_write_segment() for each of its segments
  * - rdma1_write_list_end(), for the Write list
- * - rdma1_write_reply_chunk() and its segments, or rdma1_write_no_reply_chunk() */
+ * - rdma1_write_reply_chunk() and its segments, or rdma1_write_no_reply_chunk()
+ */
 struct rdma1_writer {
 	uint8_t *start, *p, *end;
 	bool failed;
@@ -334,9 +348,10 @@ void rdma1_write_reply_chunk(struct rdma1_writer *w,
 			     uint32_t nsegments); /* or rdma1_write_no_reply_chunk() */
 void rdma1_write_segment(struct rdma1_writer *w, const struct rdma1_segment *seg);
 void rdma1_write_no_reply_chunk(struct rdma1_writer *w);
-/* Writes the end of the Read list, an empty Write list, and the absence of a Reply chunk. Most
- * calls end so. */
+/* Writes the end of the Read list, an empty Write list, and the word that says that there is no
+ * Reply chunk. The headers of most calls end with these words. */
 void rdma1_write_no_results(struct rdma1_writer *w);
+/* Returns the length of the header that was written. */
 static inline uint32_t rdma1_writer_len(const struct rdma1_writer *w)
 {
 	return (uint32_t)(w->p - w->start);
@@ -367,14 +382,14 @@ static inline bool rdma1_is_one_read(const struct rdma1_header *hdr, struct rdma
 	return true;
 }
 
-/* Finds the handles in the header of a call that a writer of this file encoded. The handles are in
- * the order of their segments: Read list, Write list, Reply chunk. Stores pointers to the first
- * 'max' handles, and returns how many it stored. */
+/* Finds the handles in the header of a call that a struct rdma1_writer has encoded, in the order of
+ * their segments: Read list, Write list, Reply chunk. Stores pointers to at most 'max' handles, and
+ * returns how many it has stored. */
 uint32_t rdma1_handles(uint8_t *header, uint8_t **handles, uint32_t max);
 
 /* These functions encode an RDMA_ERROR (RFC 8166 section 4.5). 'vers' is copied from the message
- * that failed. They return the length, which is RDMA1_ERR_VERS_SIZE or RDMA1_ERR_CHUNK_SIZE. buf
- * has room for RDMA1_ERR_VERS_SIZE. */
+ * that failed. They return the length of the message, which is RDMA1_ERR_VERS_SIZE or
+ * RDMA1_ERR_CHUNK_SIZE. buf must have room for RDMA1_ERR_VERS_SIZE bytes. */
 uint32_t rdma1_encode_err_vers(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit,
 			       uint32_t low, uint32_t high);
 uint32_t rdma1_encode_err_chunk(uint8_t *buf, uint32_t xid, uint32_t vers, uint32_t credit);

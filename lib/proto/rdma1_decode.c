@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decodes and checks the transport header of version 1 (RFC 8166 sections 4.2 to 4.6).
+ * Decodes and checks the transport header of version 1 (RFC 8166 sections 4.2 to 4.6). Below,
+ * "section" is a section of RFC 8166, and so are numbers such as 3.4.5.
  *
- * Each message is counted and checked in full here. The iterators check nothing. Most messages have
- * a header of three empty lists before an RPC message. One comparison recognises such a header.
+ * The decoder checks each message in full, with all counts and sums. Therefore the iterators check
+ * nothing. Most messages have three empty lists. rdma1_is_short() recognises such a message.
  */
 #include "rdma1.h"
 
@@ -39,7 +40,7 @@ static size_t bytes_left(const struct cursor *c)
 	return (size_t)(c->end - c->p);
 }
 
-/* Decodes an optional-data word (RFC 4506 section 4.19). */
+/* Decodes the word that says whether optional data follow (RFC 4506 section 4.19). */
 static enum rdma1_reason get_present(struct cursor *c, bool *present)
 {
 	uint32_t word;
@@ -54,7 +55,8 @@ static enum rdma1_reason get_present(struct cursor *c, bool *present)
 	return RDMA1_R_NONE;
 }
 
-/* Checks one segment and adds its length to *sum. *sum is at most 'max' before and after. */
+/* Checks one segment and adds its length to *sum, unless the sum would be greater than 'max'. On
+ * entry, *sum is at most 'max'. */
 static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t max, uint64_t *sum)
 {
 	if (seg->length > UINT64_MAX - seg->offset)
@@ -65,8 +67,9 @@ static enum rdma1_reason count_segment(const struct rdma1_segment *seg, uint64_t
 	return RDMA1_R_NONE;
 }
 
-/* Adds a segment to the chunk at 'position', and adds the chunk if there is none. Senders list
- * positions in ascending order, so the search from the end usually stops at once. */
+/* Adds a segment of 'length' bytes to the Read chunk at 'position'. If there is no such chunk, the
+ * function adds one. Senders list positions in ascending order. Therefore the search, which begins
+ * at the end, usually stops at once. */
 static enum rdma1_reason count_read_chunk(struct read_chunks *chunks, uint32_t max,
 					  uint32_t position, uint32_t length)
 {
@@ -190,13 +193,15 @@ static enum rdma1_reason decode_reply_chunk(struct cursor *c, const struct rdma1
 	return reason;
 }
 
-/* Checks that each Read chunk is at a position that a data item can have:
+/*
+ * Checks that each Read chunk is at a position that a data item can have. 'stream_bytes' are the
+ * bytes that arrived as the Payload stream. These are the conditions:
  *
- * - The first chunk is neither past the bytes that arrived as the Payload stream, nor in the RPC
- *   header.
- * - Each chunk extends the stream for the chunks after it by at most its own length, rounded up
- *   (3.4.5: a position counts in the unreduced stream, with padding).
- * - The next chunk begins after that extension, because two items never share bytes of the stream.
+ * - The first chunk is neither past these bytes, nor in the RPC header.
+ * - Each chunk extends the stream for the chunks after it by at most its own length, rounded up. A
+ *   position counts in the unreduced stream, with padding (3.4.5).
+ * - A chunk begins at or after the end of the previous chunk, rounded up, because two items never
+ *   share bytes of the stream.
  */
 static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint64_t stream_bytes)
 {
@@ -206,7 +211,7 @@ static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint6
 		uint64_t padded = (chunks->at[i].bytes + 3) & ~UINT64_C(3);
 
 		if (chunks->at[i].position == 0)
-			continue; /* This chunk holds the stream itself. */
+			continue; /* This chunk has the Payload stream itself. */
 		if (chunks->at[i].position < RDMA1_POSITION_MIN || chunks->at[i].position > reach)
 			return RDMA1_R_POSITION_BEYOND;
 		if (chunks->at[i].position < taken)
@@ -217,8 +222,9 @@ static enum rdma1_reason check_positions(const struct read_chunks *chunks, uint6
 	return RDMA1_R_NONE;
 }
 
-/* Returns whether the msg_type of the RPC message gives the other direction. If msg_type is neither
- * CALL nor REPLY, the result is false, and the decoder of the RPC message must reject it. */
+/* Returns whether the msg_type of the RPC message is the other direction than 'direction'. If
+ * msg_type is neither CALL nor REPLY, the result is false, and the decoder of the RPC message must
+ * reject the message. */
 static bool is_of_other_direction(const struct cursor *c, enum rdma1_direction direction)
 {
 	uint32_t other = direction == RDMA1_CALL ? RDMA1_REPLY : RDMA1_CALL;
@@ -241,9 +247,9 @@ static enum rdma1_reason check_msg(const struct cursor *c, enum rdma1_direction 
 	return check_positions(chunks, bytes_left(c));
 }
 
-/* Returns whether a header is that of a Long Reply: it has no Read list, and has a Reply chunk that
- * can hold a message. A call of this form cannot exist. In version 2 the result is always false,
- * because the header names the direction. */
+/* Returns whether the header of an RDMA_NOMSG has the form of a Long Reply: no Read list, and a
+ * Reply chunk that has room for an XID. No call has this form. In version 2 the result is always
+ * false, because the header names the direction. */
 static bool is_long_reply(const struct rdma1_header *hdr)
 {
 	return hdr->vers == RDMA1_VERSION && hdr->nread_segments == 0 && hdr->has_reply_chunk &&
@@ -303,9 +309,9 @@ enum rdma1_reason rdma1_decode_lists(const uint8_t *msg, uint32_t len, uint32_t 
 	return check_nomsg_call(&c, hdr, &chunks);
 }
 
-/* Decodes an RDMA_ERROR that a requester received (4.5). With ERR_CHUNK it is shorter than the 28
- * bytes that section 4.5 requires of every message. Responders send such messages. If a requester
- * dropped them, it would wait forever. */
+/* Decodes an RDMA_ERROR that a requester has received (4.5). An RDMA_ERROR with ERR_CHUNK is
+ * shorter than the 28 bytes that section 4.5 requires of every message, but responders send it. If
+ * a requester dropped it, the call would never end. */
 static enum rdma1_reason rdma1_decode_error(const uint8_t *msg, uint32_t len,
 					    struct rdma1_header *hdr)
 {
@@ -356,7 +362,8 @@ static enum rdma1_reason decode_message(const uint8_t *msg, uint32_t len,
 	}
 }
 
-/* Returns the verdict that section 4.5 requires for a reason. */
+/* Returns the verdict that section 4.5 requires for a message with this direction that was found
+ * invalid for this reason. */
 static enum rdma1_verdict rdma1_judge(enum rdma1_reason reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)
@@ -376,8 +383,8 @@ static enum rdma1_verdict rdma1_judge(enum rdma1_reason reason, enum rdma1_direc
 	}
 }
 
-/* Decodes each message for which there is no shorter path. The function is out of line, because its
- * stack frame would slow down rdma1_decode_chunked(). */
+/* Decodes a message for which rdma1_decode_chunked() has no shorter path. The function is out of
+ * line, because its stack frame would slow down rdma1_decode_chunked(). */
 static out_of_line enum rdma1_verdict
 decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	     const struct rdma1_limits *limits, struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -398,9 +405,9 @@ decode_other(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 	return rdma1_judge(*reason, direction);
 }
 
-/* Returns whether a call meets the conditions of rdma1_is_short(), but with a Read list of one
- * segment. The segment is within the limits, and is at a position that an item of an RDMA_MSG can
- * have. */
+/* Returns whether a call meets the conditions of rdma1_is_short(), except that its Read list has
+ * one segment. This segment must be within the limits, and at a position that an item of an
+ * RDMA_MSG can have. */
 static inline bool is_one_read_message(const uint8_t *msg, uint32_t len,
 				       const struct rdma1_limits *limits)
 {

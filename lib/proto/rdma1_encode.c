@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encodes the transport header of version 1 (RFC 8166 sections 4.2, 4.3 and 4.5; examples in 4.7).
- */
+/* Encodes the transport header of version 1 (RFC 8166 sections 4.2, 4.3 and 4.5). RFC 8166 section
+ * 4.7 has examples. */
 #include "rdma1.h"
 
 #include "wire.h"
@@ -21,8 +21,9 @@ static inline void put_segment(uint8_t *at, const struct rdma1_segment *seg)
 	wire_put_u64(at + 8, seg->offset);
 }
 
-/* Returns the next 'n' bytes of the buffer, or NULL if they do not fit. After the first failure the
- * result is always NULL, so that the encoded header never has a gap. */
+/* Returns a pointer to the next 'n' bytes of the buffer, or NULL if the buffer has fewer bytes
+ * left. After the first failure the result is always NULL, so that the encoded header never has a
+ * gap. */
 static uint8_t *take(struct rdma1_writer *w, size_t n)
 {
 	uint8_t *at = w->p;
@@ -69,8 +70,8 @@ void rdma1_write_list_end(struct rdma1_writer *w)
 		wire_put_u32(at, 0);
 }
 
-/* Writes the head of a present entry of the Write list, or of a present Reply chunk. Both have the
- * same form (4.7). */
+/* Writes the first two words of a Write chunk or of the Reply chunk: that the chunk is present, and
+ * its number of segments. Both kinds of chunks have the same form (RFC 8166 section 4.7). */
 static void write_chunk_head(struct rdma1_writer *w, uint32_t nsegments)
 {
 	uint8_t *at = take(w, 8);
@@ -112,8 +113,8 @@ void rdma1_write_no_results(struct rdma1_writer *w)
 		memset(at, 0, 12);
 }
 
-/* Stores pointers to the handles of a counted array of segments, up to 'max' in all, and moves 'at'
- * to the byte after the array. Returns the new number of stored handles. */
+/* Stores pointers to the handles of a counted array of segments, from index 'n' of 'handles' on and
+ * up to 'max' in all. Moves *at to the byte after the array. Returns the new number of pointers. */
 static uint32_t chunk_handles(uint8_t **at, uint8_t **handles, uint32_t n, uint32_t max)
 {
 	uint32_t nsegments = wire_get_u32(*at);

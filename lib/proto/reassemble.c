@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists the Read chunks of a call, and reassembles its Payload stream as parts (RFC 8166 section
+ * 3.4.5). */
 #include "reassemble.h"
 
 #include <errno.h>
 
 #include "wire.h"
 
-/* Returns the index of 'position' in the sorted list, or the index at which to insert it. */
-static uint32_t find_position(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
+/* Returns the index of the chunk at 'position' in the sorted list, or the index at which this chunk
+ * must be inserted. */
+static uint32_t find_place(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
 {
 	while (n > 0 && chunks[n - 1].position >= position)
 		n--;
@@ -49,7 +52,8 @@ int reassemble_parts(const uint8_t *stream, uint32_t stream_bytes,
 		const struct reassemble_chunk *chunk = &chunks[i];
 		uint32_t before, count;
 
-		/* The inline bytes before the chunk end with the count word of the chunk. */
+		/* The bytes of the stream before the chunk end with the count word of the chunk's
+		 * item. */
 		if (chunk->position < unreduced ||
 		    chunk->position - unreduced > stream_bytes - taken)
 			return -EBADMSG;

@@ -3,11 +3,11 @@
  * Decides how a call is sent (RFC 8166 section 3.5):
  *
  * - If the whole call fits inline, it is sent inline, because a Send costs less than a Send and a
- *   READ. However, if the longest item has at least chunk_bytes, this item goes by a Read chunk.
- * - If the call does not fit, each DDP-eligible item that the peer may read goes by a Read chunk of
- *   its own.
- * - If the call still does not fit, the rest of the Payload stream goes by a Position Zero Read
- *   chunk, and the Send holds only the transport header.
+ *   READ. However, if the longest item has at least chunk_bytes, this item is sent by a Read chunk.
+ * - If the call does not fit, each DDP-eligible item that the peer is allowed to read is sent by a
+ *   Read chunk of its own.
+ * - If the call still does not fit, the rest of the Payload stream is sent by a Position Zero Read
+ *   chunk, and the Send has only the transport header.
  */
 #include <errno.h>
 
@@ -15,12 +15,12 @@
 
 #include "reduce.h"
 
-/* A Reply chunk of one segment adds its count and the segment. The word that says whether there is
- * a Reply chunk is always present. */
+/* The bytes by which a Reply chunk of one segment extends a header: its count word and the segment.
+ * The word that says whether there is a Reply chunk is in each header. */
 #define REPLY_CHUNK_SIZE (4u + RDMA1_SEGMENT_SIZE)
 
-/* Checks that a Write chunk can hold the largest possible item (RFC 8166 sections 3.4.6 and 4.3.2).
- */
+/* Returns whether the Write chunk of a result is empty, or has room for the largest possible result
+ * (RFC 8166 sections 3.4.6 and 4.3.2). */
 static bool check_result(const struct reduce_result *result)
 {
 	uint64_t bytes = 0;
@@ -55,13 +55,13 @@ static bool is_reducible(const struct reduce_call_in *in, uint32_t i)
 {
 	const struct piece *piece = &in->pieces[i];
 
-	/* The first piece is not reducible, because the RPC header and the item's count word come
-	 * before any item. */
+	/* The first piece is not reducible, because it has the RPC header. */
 	return in->may_reduce && i > 0 && piece->kind == PIECE_ITEM && piece->len > 0 &&
 	       piece->rkey != 0;
 }
 
-/* Returns the size of the Write list with its chunks, without the end of the list. */
+/* Returns the size of the Write list with a chunk for each result, without the word that ends the
+ * list. */
 static uint64_t write_list_bytes(const struct reduce_call_in *in)
 {
 	uint64_t bytes = 0;
@@ -72,7 +72,7 @@ static uint64_t write_list_bytes(const struct reduce_call_in *in)
 }
 
 /* Plans the chunks that the requester must offer for the reply (RFC 8166 sections 4.3.2 and 4.3.3).
- */
+ * Returns 0, -EMSGSIZE or -EINVAL, as reduce_call_plan() does. */
 static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_call_plan *plan)
 {
 	uint64_t stream = in->reply_max_bytes, header = RDMA1_HEADER_MIN;
@@ -87,7 +87,7 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	if (plan->use_write_list)
 		header += write_list_bytes(in);
 	plan->need_reply_chunk = header + stream > in->reply_inline_bytes;
-	/* The header of the reply returns all chunks, and is always inline. */
+	/* The header of the reply has all chunks again, and must fit inline. */
 	if (plan->need_reply_chunk && header + REPLY_CHUNK_SIZE > in->reply_inline_bytes)
 		return -EMSGSIZE;
 	stream += weir_xdr_pad((uint32_t)stream);
@@ -97,8 +97,8 @@ static int plan_reply_resources(const struct reduce_call_in *in, struct reduce_c
 	return 0;
 }
 
-/* Reduces an item. Returns the size of its entry in the Read list. *left becomes the size of the
- * stream without the item. */
+/* Marks item i as reduced, and subtracts its size from *left, the size of the stream. Returns the
+ * size of the item's entry in the Read list. */
 static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			    uint32_t i, uint64_t *left)
 {
@@ -107,8 +107,8 @@ static uint64_t reduce_item(const struct reduce_call_in *in, struct reduce_call_
 	return RDMA1_READ_SEGMENT_SIZE;
 }
 
-/* Reduces all reducible items. *left becomes the size of the rest of the stream. Returns the size
- * of the Read list, without the end of the list. */
+/* Reduces all reducible items, and subtracts their sizes from *left. Returns the size of the Read
+ * list, without the word that ends the list. */
 static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			     uint64_t *left)
 {
@@ -120,11 +120,11 @@ static uint64_t reduce_items(const struct reduce_call_in *in, struct reduce_call
 	return list_bytes;
 }
 
-/* Reduces an item of a call that would fit inline: the longest reducible item with at least
+/* Reduces one item of a call that would fit inline: the longest reducible item, if it has at least
  * chunk_bytes. Only one item is reduced, because some peers accept only one chunk in a call, or
- * have only one buffer for chunks. Such a peer can process the call as if the whole call had been
- * sent inline. *left and the result are those of reduce_item(). If no item is reduced, the result
- * is 0. */
+ * have only one buffer for chunks. Such a peer accepts the call as it would accept a call that is
+ * wholly inline. Does to *left what reduce_item() does. Returns the size of the item's entry in the
+ * Read list, or 0 if no item is reduced. */
 static uint64_t reduce_longest(const struct reduce_call_in *in, struct reduce_call_plan *plan,
 			       uint64_t *left)
 {
@@ -173,7 +173,8 @@ int reduce_call_plan(const struct reduce_call_in *in, struct reduce_call_plan *p
 		plan->form = REDUCE_LONG;
 		header += RDMA1_READ_SEGMENT_SIZE;
 		if (header + reads > in->call_inline_bytes) {
-			/* There is no room to list the items, so the items stay in the stream. */
+			/* The Read list of the items does not fit. Therefore the items stay in the
+			 * stream. */
 			plan->reduced = 0;
 			reads = 0;
 			left = stream;
@@ -197,7 +198,8 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 		const struct piece *piece = &in->pieces[i];
 
 		if (plan->reduced & 1u << i) {
-			/* The chunk has no padding: it is as long as the item (3.4.5). */
+			/* The chunk is as long as the item, without padding (RFC 8166 section
+			 * 3.4.5). */
 			const struct rdma1_segment seg = {piece->rkey, piece->len, piece->raddr};
 
 			rdma1_write_read_segment(w, position, &seg);
@@ -208,7 +210,8 @@ static void write_reads(struct rdma1_writer *w, const struct reduce_call_in *in,
 	}
 }
 
-/* Writes the end of the Read list, the Write list, and the Reply chunk or its absence. */
+/* Writes the end of the Read list, the Write list, and the Reply chunk or the word that there is
+ * none. */
 static void write_results(struct rdma1_writer *w, const struct reduce_call_in *in,
 			  const struct reduce_call_plan *plan, const struct remote_buf *reply)
 {

@@ -2,11 +2,13 @@
 /*
  * Decides how a reply is sent (RFC 8166 sections 3.5.3 and 4.3). Eligible items are paired with the
  * requester's Write chunks in order. If a Write chunk is empty, its item stays in the Payload
- * stream. If the rest of the Payload stream fits inline, it goes inline. Otherwise all of the rest
- * goes to the Reply chunk. All chunks are returned, with the lengths that were used.
+ * stream. If the rest of the Payload stream fits inline, it is sent inline. Otherwise all of the
+ * rest is written to the Reply chunk. The header of the reply has all chunks of the call again,
+ * with the numbers of bytes that are written to their segments. Below, numbers such as 4.3.2 are
+ * sections of RFC 8166.
  *
- * Transfers are only listed here, because no transfer may be posted for a reply that cannot be
- * conveyed.
+ * The RDMA Writes, called transfers here, are only listed, because none of them must be posted for
+ * a reply that does not fit.
  */
 #include <errno.h>
 
@@ -15,30 +17,31 @@
 #include "reduce.h"
 #include "seeded_bugs.h"
 
-/* The list of transfers. */
+/* The list of transfers. It has at most 'max' of them, from the one with the index 'first' on. */
 struct xfer_list {
 	struct reduce_xfer *xfers;
-	uint32_t n; /* transfers so far, listed or not */
+	uint32_t n; /* number of transfers so far, listed or not */
 	uint32_t first, max;
 };
 
-/* The space of a chunk, which is filled segment by segment. */
+/* A chunk of the requester, which is filled segment by segment. */
 struct sink {
-	struct rdma1_segment_iter segments;
-	struct rdma1_segment seg;
-	uint32_t used; /* bytes of seg in use */
+	struct rdma1_segment_iter segments; /* the segments after 'seg' */
+	struct rdma1_segment seg;	    /* the segment that is filled now */
+	uint32_t used;			    /* bytes of 'seg' that are filled already */
 };
 
 static void sink_init(struct sink *sink, const struct rdma1_segment_iter *segments)
 {
 	sink->segments = *segments;
-	/* The other members are not used, but gcc cannot detect this when it links all of weir. */
+	/* Only seg.length is read before 'seg' is set again. The other members are set, too,
+	 * because gcc would report them as uninitialised when it links all of weir. */
 	sink->seg = (struct rdma1_segment){0};
 	sink->used = 0;
 }
 
-/* Adds the transfers that write 'len' bytes to the sink. Returns 0, or -EMSGSIZE if the chunk is
- * full. */
+/* Adds the transfers that write 'len' bytes at 'local' to the chunk. Returns 0, or -EMSGSIZE if the
+ * chunk has too few bytes left. */
 static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, uint32_t lkey,
 		    uint32_t len)
 {
@@ -68,8 +71,9 @@ static int sink_put(struct sink *sink, struct xfer_list *list, uint8_t *local, u
 	return 0;
 }
 
-/* Returns the segments of a chunk to the requester, with 'used' bytes distributed over them in
- * order. */
+/* Writes the segments of a chunk into the header of the reply. The length of each segment becomes
+ * the number of bytes that are written to it, where 'used' bytes in all fill the segments in order.
+ */
 static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter segments,
 			    uint64_t used)
 {
@@ -83,8 +87,8 @@ static void return_segments(struct rdma1_writer *w, struct rdma1_segment_iter se
 	}
 }
 
-/* Returns the index of the first item at or after 'from', which is the next to pair with a Write
- * chunk. Returns npieces if there is none. */
+/* Returns the index of the first item at or after piece 'from', which the next Write chunk is
+ * paired with. Returns npieces if there is none. */
 static uint32_t next_item(const struct reduce_reply_in *in, uint32_t from)
 {
 	while (from < in->npieces && in->pieces[from].kind != PIECE_ITEM)
@@ -117,8 +121,8 @@ static int pair_items(const struct reduce_reply_in *in, struct xfer_list *list, 
 	return 0;
 }
 
-/* Lists the transfers that fill the Reply chunk. Returns 0, or -EMSGSIZE if the chunk is too short
- * or there is no Reply chunk. */
+/* Lists the transfers that write the Payload stream to the Reply chunk. Returns 0, or -EMSGSIZE if
+ * the Reply chunk is too short or does not exist. */
 static int fill_reply_chunk(const struct reduce_reply_in *in, struct xfer_list *list,
 			    uint32_t reduced)
 {
@@ -169,7 +173,7 @@ static void write_header(const struct reduce_reply_in *in, const struct reduce_r
 	}
 }
 
-/* Returns the size of the header with all chunks of the call. */
+/* Returns the size of the reply's header, which has all chunks of the call. */
 static uint64_t header_bytes(const struct rdma1_header *call)
 {
 	struct rdma1_segment_iter segments;
@@ -233,10 +237,10 @@ static uint32_t saturate(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-/* Returns whether a chunk is too short for 'need' bytes. On entry, *segment is the index of the
- * first segment of the chunk. If the chunk is too short, *segment becomes the index of its last
- * segment, and *bytes is the length that this segment would need. Otherwise *segment becomes the
- * index after the last segment. */
+/* Returns whether a chunk is too short for 'need' bytes. On entry, *segment is the number of the
+ * chunk's first segment. If the chunk is too short, *segment becomes the number of its last
+ * segment, and *bytes the length that this segment would need. Otherwise *segment becomes the
+ * number after that of the last segment. */
 static bool chunk_lacks(struct rdma1_segment_iter chunk, uint64_t need, uint32_t *segment,
 			uint32_t *bytes)
 {

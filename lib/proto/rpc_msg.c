@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ONC RPC message headers (RFC 5531 section 9), and the credentials that weir decodes. */
+/* Encodes and decodes ONC RPC message headers (RFC 5531 section 9), and the credentials that weir
+ * knows. */
 #include "rpc_msg.h"
 
 #include "wire.h"
@@ -7,7 +8,8 @@
 #include "compiler.h"
 #include "xdr_ref.h"
 
-/* The part of an RPCSEC_GSS credential before the handle (RFC 2203 section 5). */
+/* Values of an RPCSEC_GSS credential, and the length of its part before the handle (RFC 2203
+ * section 5). */
 #define GSS_VERSION_1	 1u
 #define GSS_PROC_DATA	 0u
 #define GSS_SERVICE_NONE 1u
@@ -39,7 +41,7 @@ static int put_auth(struct weir_xdr_out *out, const struct weir_rpc_auth *auth)
 	return weir_xdr_put_opaque(out, auth->body, auth->len_bytes);
 }
 
-/* Decodes an enum of RFC 5531 whose values are 0 to 'last'. */
+/* Decodes an enum of RFC 5531 whose values are 0 to 'last'. Returns 0 or -EBADMSG. */
 static int get_enum(struct weir_xdr_in *in, uint32_t last, uint32_t *value)
 {
 	if (weir_xdr_get_u32(in, value) != 0 || *value > last)
@@ -63,9 +65,9 @@ static bool has_items(const struct weir_xdr_in *in)
 	return has;
 }
 
-/* Does the work of get_auth() for a call. If items were removed from the stream, one of them may be
- * the reason for a failure. Such a failure is a fault of the transport header, not of
- * authentication. */
+/* Decodes the credential or the verifier of a call. Returns 0. If this fails, returns 'bad', or
+ * -EBADMSG if the stream has items. In the second case an item can be the cause of the failure,
+ * which then is a fault of the transport header and not of authentication. */
 static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
 			 enum weir_rpc_auth_stat bad)
 {
@@ -77,8 +79,9 @@ static int get_call_auth(struct weir_xdr_in *in, struct weir_rpc_auth *auth,
 	return has_items(&begin) ? -EBADMSG : (int)bad;
 }
 
-/* Decodes any header that is not plain. This function and decode_reply() are out of line, because
- * their stack frames would slow down the decoding of a plain header. */
+/* Decodes the header of a call that is not plain. Returns the values of rpc_call_decode(). This
+ * function and decode_reply() are out of line, because their stack frames would slow down the
+ * decoding of plain headers. */
 static out_of_line int decode_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	uint32_t type;
@@ -222,8 +225,8 @@ static bool gss_forbids_reduction(const struct weir_rpc_auth *cred)
 	version = wire_get_u32(cred->body);
 	proc = wire_get_u32(cred->body + 4);
 	service = wire_get_u32(cred->body + 12); /* after the sequence number */
-	/* Control messages are not reduced either: all messages except data have arguments of their
-	 * own. */
+	/* Control messages are not reduced either, because they have other arguments than data
+	 * messages. */
 	return version != GSS_VERSION_1 || proc != GSS_PROC_DATA || service != GSS_SERVICE_NONE;
 }
 
@@ -286,7 +289,7 @@ int weir_rpc_auth_sys_encode(const struct weir_rpc_auth_sys *sys, uint8_t *buf,
 	weir_xdr_put_u32(&out, sys->ngids);
 	for (uint32_t i = 0; i < sys->ngids; i++)
 		weir_xdr_put_u32(&out, sys->gids[i]);
-	/* At most 4 + 4 + 256 + 12 + 64 bytes, which fits. */
+	/* The body has at most 4 + 4 + 256 + 12 + 64 bytes. Therefore all puts have succeeded. */
 	auth->flavor = WEIR_RPC_AUTH_SYS;
 	auth->len_bytes = (uint32_t)weir_xdr_out_len(&out);
 	auth->body = buf;

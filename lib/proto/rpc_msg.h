@@ -12,22 +12,23 @@
 /* The body of AUTH_NONE in a header that was not decoded field by field. It has no bytes. */
 extern const uint8_t rpc_no_body[1];
 
-/* Decodes the header of a call. in: is at the first byte of the RPC message. hdr: receives the
- * decoded fields, and zeros in all others. Returns 0, or one of these errors:
+/*
+ * Decodes the header of a call. 'in' is at the first byte of the RPC message. The function stores
+ * the decoded fields in *hdr, and zeros in all others. Returns 0, or one of these errors:
  *
  * - -EBADMSG: the message is too short, its msg_type is not CALL, or a body of authentication is
  *   reduced.
  * - WEIR_RPC_AUTH_BADCRED or WEIR_RPC_AUTH_BADVERF: the credential or the verifier is truncated or
- *   over 400 bytes. The fields before it are in *hdr. The caller answers with AUTH_ERROR and this
- *   status (RFC 5531 section 9).
+ *   over 400 bytes. The fields before the credential or verifier are in *hdr. The caller answers
+ *   with AUTH_ERROR and this status (RFC 5531 section 9).
  *
  * The responder must check rpcvers first. If rpcvers is not 2, the fields after it are not decoded.
  */
 int rpc_call_decode(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr);
 
 /* Returns whether the header is a plain header: version 2, AUTH_NONE twice, and contiguous. Most
- * calls have a plain header, so rpc_call_decode() tests this first. A decoder that failed has no
- * bytes left, so the result is false. */
+ * calls have a plain header. Therefore rpc_call_decode() tests this condition first. For a decoder
+ * that has failed the result is false, because such a decoder has no bytes left. */
 static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
 {
 	if (in->is_item || in->end - in->p < (ptrdiff_t)WEIR_RPC_CALL_HEADER_MIN)
@@ -37,7 +38,8 @@ static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
 		wire_raw_u64(in->p + 24) | wire_raw_u64(in->p + 32)) == 0;
 }
 
-static inline void rpc_decode_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+/* Decodes a plain header into *hdr, and moves 'in' after it. */
+static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	hdr->xid = wire_get_u32(in->p);
 	hdr->rpcvers = WEIR_RPC_VERSION;
@@ -56,8 +58,8 @@ static inline uint64_t rpc_prog_vers(const uint8_t *at)
 	return wire_raw_u64(at + 12);
 }
 
-/* Encodes the header of a call. Returns 0, -ENOSPC, or -EINVAL if the credential or the verifier is
- * over 400 bytes. */
+/* Encodes the header of a call. Returns 0, -ENOSPC if 'out' has too little room, or -EINVAL if the
+ * credential or the verifier is over 400 bytes. */
 int rpc_call_encode(struct weir_xdr_out *out, const struct weir_rpc_call_header *hdr);
 
 /* Decodes the header of a reply. Returns 0, or -EBADMSG in these cases:
@@ -69,7 +71,7 @@ int rpc_reply_decode(struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr);
 
 /* Returns whether the WEIR_RPC_REPLY_HEADER_MIN bytes at 'at' are a plain header: accepted,
  * AUTH_NONE and SUCCESS. In a plain header, all words except the XID and the type are zero. Most
- * replies have such a header, so rpc_reply_decode() tests this first. */
+ * replies have such a header. Therefore rpc_reply_decode() tests this condition first. */
 static inline bool rpc_is_plain_reply(const uint8_t *at)
 {
 	return ((wire_raw_u64(at + 4) ^ htobe64((uint64_t)WEIR_RPC_REPLY << 32)) |
@@ -82,9 +84,9 @@ static inline void rpc_decode_plain_reply(struct weir_xdr_in *in, struct weir_rp
 	in->p += WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* Fills in 'hdr' and 'in' for a plain reply that ends at 'end' and has the XID 'xid'. The reply is
- * contiguous. All members of 'hdr' except xid must already have the values of a plain reply, with
- * rpc_no_body as the body. 'in' may hold the state of an earlier message. */
+/* Fills in 'hdr' and 'in' for a plain reply that ends at 'end' and has the XID 'xid'. The reply
+ * must be contiguous. All members of 'hdr' except xid must already have the values of a plain
+ * reply, with rpc_no_body as the body. 'in' can have the state of an earlier message. */
 static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, uint32_t xid,
 					struct weir_xdr_in *in, struct weir_rpc_reply_header *hdr)
 {
@@ -96,10 +98,13 @@ static inline void rpc_view_plain_reply(const uint8_t *at, const uint8_t *end, u
 	in->later_bytes = 0;
 }
 
-/* Encodes the header of a reply. Returns 0, -ENOSPC, or -EINVAL in these cases:
+/*
+ * Encodes the header of a reply. Returns 0, -ENOSPC if 'out' has too little room, or -EINVAL in
+ * these cases:
  *
  * - An enum has a value that RFC 5531 does not declare.
- * - The verifier is over 400 bytes. */
+ * - The verifier is over 400 bytes.
+ */
 int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_header *hdr);
 
 /* Returns whether a call with this credential must not have a data item in a chunk. If such a call
@@ -111,8 +116,9 @@ int rpc_reply_encode(struct weir_xdr_out *out, const struct weir_rpc_reply_heade
  * - with a credential that weir cannot parse */
 bool rpc_auth_forbids_items(const struct weir_rpc_auth *cred);
 
-/* Returns whether nothing may be reduced (RFC 8166 section 8.2.2). The result is true if
- * rpc_auth_forbids_items() is true, or if weir does not know the flavor of the credential. */
+/* Returns whether no item of a call with this credential, or of its reply, is allowed to be reduced
+ * (RFC 8166 section 8.2.2). The result is true if rpc_auth_forbids_items() is true, or if weir does
+ * not know the flavor of the credential. */
 bool rpc_auth_forbids_reduction(const struct weir_rpc_auth *cred);
 
 #endif

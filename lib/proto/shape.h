@@ -15,9 +15,9 @@
  * - a reply that is accepted, with AUTH_NONE and SUCCESS
  *
  * shape_match_call() and shape_match_reply() recognise such a message by a few compares. The
- * decoders of both headers would accept the message, too. shape_encode() writes a transport header.
- * The shape and the direction are constants in each use, so each use compiles to the code of one
- * row of the table below.
+ * decoders of both headers would accept such a message, too. shape_encode() writes a transport
+ * header. The shape and the direction are constants in each use. Therefore each use compiles to the
+ * code of one row of the table below.
  */
 
 #include "rdma1.h"
@@ -26,14 +26,15 @@
 enum shape { SHAPE_INLINE, SHAPE_ONE_WRITE, SHAPE_ONE_READ };
 
 /*
- * The table has a row for each shape and direction. A row lists the fields that are zero, by their
- * offset. WORD() is a field of four bytes, and PAIR() is a field of eight bytes. A reply has no
- * Read list.
+ * The table has a row for each shape and direction, except for a reply with a Read list, which does
+ * not exist. A row lists the fields of the message that are zero, by their offset in bytes. WORD()
+ * is a field of four bytes, and PAIR() is a field of eight bytes.
  *
  * Most often a message was just copied from the cells of a ring (drivers/shm/ring.h). A cell of 56
- * bytes is copied by moves of 16, 16, 16 and 8 bytes. If two moves have written the bytes of one
- * load, the load waits until both moves are in the cache. Therefore no field spans two moves. In a
- * mux, whose first cell has 48 bytes, one field of the last row spans two moves.
+ * bytes is copied by moves of 16, 16, 16 and 8 bytes. If the bytes of one load were written by two
+ * moves, the load waits until both moves are in the cache. Therefore no field of the table spans
+ * two moves. Only in a mux, whose first cell has 48 bytes, does one field of the last row span two
+ * moves.
  */
 #define SHAPE_ZEROS(ROW)                                                                           \
 	ROW(SHAPE_INLINE, RDMA1_CALL, WORD(12) | WORD(24) | WORD(52) | WORD(64),                   \
@@ -55,7 +56,7 @@ static inline uint32_t shape_header_bytes(enum shape shape)
 					  : RDMA1_ONE_READ_SIZE;
 }
 
-/* These functions return the size of both headers in bytes. */
+/* Return the size of the transport header and the RPC header together in bytes. */
 static inline uint32_t shape_call_bytes(enum shape shape)
 {
 	return shape_header_bytes(shape) + WEIR_RPC_CALL_HEADER_MIN;
@@ -66,9 +67,10 @@ static inline uint32_t shape_reply_bytes(enum shape shape)
 	return shape_header_bytes(shape) + WEIR_RPC_REPLY_HEADER_MIN;
 }
 
-/* Returns whether a message of a shape has a chunk. The tested word is part of the Write list, or
- * is the position of a Read chunk, which is not zero. The message has at least
- * shape_reply_bytes(SHAPE_INLINE) bytes. */
+/* Returns whether a message of a shape has a chunk. The function tests the second word after the
+ * fixed part of the header. If there is no Read list, this word says whether there is a Write
+ * chunk. If there is a Read segment, this word is its position, which is not zero. The message must
+ * have at least shape_reply_bytes(SHAPE_INLINE) bytes. */
 static inline bool shape_has_chunk(const uint8_t *msg)
 {
 	return wire_raw_u32(msg + RDMA1_FIXED_SIZE + 4) != 0;
@@ -76,8 +78,8 @@ static inline bool shape_has_chunk(const uint8_t *msg)
 
 /* ---- recognition ---- */
 
-/* Returns whether all fields of the table's row are zero. The fields are combined, so that one
- * compare is enough. */
+/* Returns whether all fields in the table's row for this shape and direction are zero. The fields
+ * are combined, so that one compare is enough. */
 static hot_inline bool shape_has_zeros(const uint8_t *msg, enum shape shape,
 				       enum rdma1_direction direction)
 {
@@ -93,8 +95,8 @@ static hot_inline bool shape_has_zeros(const uint8_t *msg, enum shape shape,
 	return false;
 }
 
-/* Returns whether the version is 1, and the XID of the RPC message is that of the transport header.
- * Words are compared in the byte order of the wire. */
+/* Returns whether the version is 1, and the XIDs of the RPC message and of the transport header are
+ * equal. Words are compared in the byte order of the wire. */
 static inline bool shape_begins(const uint8_t *msg, enum shape shape)
 {
 	return wire_raw_u32(msg + 4) == htobe32(RDMA1_VERSION) &&
@@ -150,7 +152,7 @@ static hot_inline bool shape_match_call(const uint8_t *msg, uint32_t len, enum s
 	       rpc_prog_vers(rpc) == prog_vers;
 }
 
-/* Returns whether a message is a reply of the shape. The message has at least
+/* Returns whether a message is a reply of the shape. The message must have at least
  * shape_reply_bytes(SHAPE_INLINE) bytes. */
 static hot_inline bool shape_match_reply(const uint8_t *msg, uint32_t len, enum shape shape,
 					 const struct rdma1_limits *limits)
@@ -166,22 +168,21 @@ static hot_inline bool shape_match_reply(const uint8_t *msg, uint32_t len, enum 
 /* ---- encoding ---- */
 
 /*
- * Writes the transport header of a shape before an RPC message, and the XID of the RPC message,
- * which equals the XID of the header (RFC 8166 section 4.5.1). Together these are
- * shape_header_bytes() + 4 bytes. 'seg' is the segment of the chunk, and 'position' is the position
- * of a Read chunk.
+ * Writes the transport header of a shape to 'buf', and after it the XID of the RPC message, which
+ * equals the XID of the header (RFC 8166 section 4.5.1). Together these are shape_header_bytes() +
+ * 4 bytes. 'seg' is the segment of the chunk, and 'position' is the position of a Read chunk.
  *
- * When the message is sent soon after, it is loaded 16 bytes at a time from the start of the
- * header. If two stores wrote parts of the bytes of one load, the load waits until both stores are
- * in the cache. Therefore each of these blocks is one store.
+ * When the message is sent soon after, it is loaded in blocks of 16 bytes from the start of the
+ * header on. If the bytes of one load were written by two stores, the load waits until both stores
+ * are in the cache. Therefore each block of 16 bytes is written by one store.
  */
 static hot_inline void shape_encode(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
 				    uint32_t position, const struct rdma1_segment *seg)
 {
 	wire_four words = wire_four_of(0, RDMA1_VERSION, 0, RDMA1_MSG);
 
-	/* Replacing two words of a constant takes fewer instructions than storing four words one by
-	 * one. */
+	/* To replace two words of a constant takes fewer instructions than to store four words one
+	 * by one. */
 	words[0] = htobe32(xid);
 	words[2] = htobe32(credit);
 	__builtin_memcpy(buf, &words, sizeof(words)); /* the builtin, as in wire.h */

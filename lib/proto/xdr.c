@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The functions of weir/xdr.h that are not inline, for XDR in parts.
+ * The functions of weir/xdr.h that are not inline, and those of xdr_ref.h. They also decode a
+ * stream that consists of several parts.
  *
- * The inline path of a get tests only is_item and the bytes of the current part. Therefore a
- * decoder that failed has is_item set and no bytes left. Then each later get calls
+ * The inline path of a get tests only is_item and the bytes of the current part. Therefore fail()
+ * sets is_item and leaves no bytes in the current part. Thus each later get calls
  * weir_xdr_get_bytes_slow(), which tests 'failed'.
  */
 
@@ -26,7 +27,7 @@ static int fail(struct weir_xdr_in *in)
 
 static void enter_next_part(struct weir_xdr_in *in)
 {
-	/* An empty part may have no memory. */
+	/* The base of an empty part can be NULL. */
 	in->p = in->next->len_bytes > 0 ? in->next->base : nothing;
 	in->end = in->p + in->next->len_bytes;
 	in->is_item = in->next->is_item != 0;
@@ -35,9 +36,9 @@ static void enter_next_part(struct weir_xdr_in *in)
 	in->nparts--;
 }
 
-/* Moves to the part that holds the next byte, or to an item that was not yet taken, even if the
- * item is empty. */
-static void xdr_in_skip_empty(struct weir_xdr_in *in)
+/* Moves the decoder to the part that has the next byte. The function does not move past an item
+ * that was not taken yet, even if the item is empty. */
+static void xdr_in_settle(struct weir_xdr_in *in)
 {
 	while (in->p == in->end && !in->is_item && in->nparts > 0)
 		enter_next_part(in);
@@ -55,7 +56,7 @@ void weir_xdr_in_init_parts(struct weir_xdr_in *in, const struct weir_xdr_part *
 	xdr_in_skip_empty(in);
 }
 
-/* Returns whether 'len_bytes' can be taken without bytes of an item. */
+/* Returns whether there are 'len_bytes' bytes before the next item. */
 static bool has_bytes_before_item(const struct weir_xdr_in *in, uint32_t len_bytes)
 {
 	uint64_t have = (uint64_t)(in->end - in->p);
@@ -128,7 +129,8 @@ void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes)
 	in->join_end = memory + bytes;
 }
 
-/* Copies the body of an opaque that crosses parts into the join memory. */
+/* Copies the body of an opaque that is in several parts into the memory of xdr_in_join(), and sets
+ * *data to the copy. Returns 0, or -EBADMSG if the stream or the memory is too short. */
 static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
 {
 	uint8_t *to = in->join;
@@ -137,7 +139,7 @@ static int get_joined(struct weir_xdr_in *in, const void **data, uint32_t count)
 		return fail(in);
 	if (weir_xdr_get_opaque_fixed(in, to, count) != 0)
 		return -EBADMSG;
-	/* The next opaque gets the alignment that data in a message has. */
+	/* The copy of the next opaque is aligned to a word, like data in a message. */
 	in->join += (size_t)(in->join_end - to) - count < WEIR_XDR_UNIT
 			    ? count
 			    : count + weir_xdr_pad(count);
@@ -190,10 +192,11 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 	return get_ref(in, data, max_bytes, len_bytes, false);
 }
 
-/* Writes 'len_bytes' of data and the padding. The buffer must have room for both. */
+/* Writes 'len_bytes' bytes of data and the padding. The buffer must have room for both. */
 static void put_padded(uint8_t *at, const void *src, uint32_t len_bytes)
 {
-	/* The last word is zeroed first. The data then overwrites all of it except the padding. */
+	/* The last word is zeroed first. The data then overwrite all of this word except the
+	 * padding. */
 	if (len_bytes % WEIR_XDR_UNIT != 0)
 		memset(at + len_bytes / WEIR_XDR_UNIT * WEIR_XDR_UNIT, 0, WEIR_XDR_UNIT);
 	if (len_bytes - 1 < COPY_SMALL_MAX)

@@ -5,10 +5,10 @@
 
 #include "wire.h"
 
-#define RPC_TYPE_AT   4u /* in an RPC message: after its XID */
-#define RPC_TYPE_SIZE 8u /* size of both */
+#define RPC_TYPE_AT   4u /* offset of the msg_type in an RPC message: after its XID */
+#define RPC_TYPE_SIZE 8u /* size of XID and msg_type */
 
-/* Decodes a word that is an enum msg_type. */
+/* Decodes a word that must be an enum msg_type. Returns a reason. */
 static uint32_t get_direction(const uint8_t *at, enum rdma1_direction *direction)
 {
 	uint32_t word = wire_get_u32(at);
@@ -29,8 +29,8 @@ static bool chunk_has_handle(struct rdma1_segment_iter *chunk, uint32_t handle)
 	return false;
 }
 
-/* Returns whether the header itself names the handle. A peer may only request the invalidation of
- * its own handles. */
+/* Returns whether a chunk of the header has the handle. A peer is only allowed to request the
+ * invalidation of handles that it has named itself. */
 static bool has_handle(const struct rdma1_header *lists, uint32_t handle)
 {
 	struct rdma1_segment_iter chunk;
@@ -50,7 +50,7 @@ static bool has_handle(const struct rdma1_header *lists, uint32_t handle)
 	return chunk_has_handle(&chunk, handle);
 }
 
-/* Decodes the rest of RDMA2_MSG and RDMA2_NOMSG. */
+/* Decodes RDMA2_MSG and RDMA2_NOMSG after the direction. Returns a reason. */
 static uint32_t decode_chunks(const uint8_t *msg, uint32_t len, const struct rdma1_limits *limits,
 			      struct rdma2_header *hdr)
 {
@@ -123,8 +123,8 @@ static uint32_t decode_property_procs(const uint8_t *msg, uint32_t len, struct r
 	return reason;
 }
 
-/* Decodes the rest of RDMA2_ERROR. If the error has no values, any bytes may be in their position.
- */
+/* Decodes RDMA2_ERROR after its fixed part. Returns a reason. If the error has no values, the bytes
+ * in the position of the values are ignored. */
 static uint32_t rdma2_decode_error(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
 {
 	struct rdma1_header *lists = &hdr->lists;
@@ -174,7 +174,8 @@ static bool has_direction(uint32_t proc)
 	return proc == RDMA2_MSG || proc == RDMA2_NOMSG || proc == RDMA2_OPTIONAL;
 }
 
-/* Decodes the fixed part and the direction, which determine the kind of the body. */
+/* Decodes the fixed part and the direction of a header, and checks that the version and the
+ * procedure are known. Returns a reason. */
 static uint32_t decode_kind(const uint8_t *msg, uint32_t len, struct rdma2_header *hdr)
 {
 	if (len < RDMA2_FIXED_SIZE)
@@ -199,7 +200,7 @@ static uint32_t decode_kind(const uint8_t *msg, uint32_t len, struct rdma2_heade
 	return get_direction(msg + RDMA2_FIXED_SIZE, &hdr->direction);
 }
 
-/* Returns the verdict for a reason. */
+/* Returns the verdict on a message with this direction that was found invalid for this reason. */
 static enum rdma2_verdict rdma2_judge(uint32_t reason, enum rdma1_direction direction)
 {
 	if (reason == RDMA1_R_NONE)

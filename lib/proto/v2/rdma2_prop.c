@@ -5,10 +5,10 @@
 
 #include "wire.h"
 
-#define PROPVAL_SIZE_MIN 8u /* without data */
+#define PROPVAL_SIZE_MIN 8u /* size of an encoded value without data */
 
-/* Returns whether the data of a known property is of its type, and nothing follows it. For empty
- * data and unknown properties, returns true. */
+/* Returns whether the data of a known property is exactly one value of the property's type. Returns
+ * true for empty data and for unknown properties. */
 static bool is_value(const struct rdma2_propval *value)
 {
 	struct rtr_buffer buffer;
@@ -28,7 +28,7 @@ static bool is_value(const struct rdma2_propval *value)
 enum rdma2_propset_result rdma2_propset_get(struct weir_xdr_in *in, struct rdma2_propset *set)
 {
 	struct rdma2_propval value;
-	uint32_t seen = 0; /* bits of known properties */
+	uint32_t seen = 0; /* bit n: known property n is in the set */
 	const void *data;
 
 	if (weir_xdr_get_u32(in, &set->count) != 0 ||
@@ -85,7 +85,8 @@ uint32_t rdma2_propval_u32(const struct rdma2_propval *value, uint32_t otherwise
 	return value->len_bytes == 0 ? otherwise : wire_get_u32(value->data);
 }
 
-/* Returns the property of entry 'n'. Past the end returns 0, which is no property. */
+/* Returns the property of entry 'n' of a set. If the set has no such entry, returns 0, which is no
+ * property. */
 static uint32_t entry_which(struct rdma2_propset set, uint32_t n)
 {
 	struct rdma2_propval value = {0};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Applies the properties that a peer sends to the values that are in effect, and keeps these values
+ * valid. */
 #include "rdma2_prop_state.h"
 
 #define BIT(propid) (1u << (propid))
@@ -14,9 +16,10 @@ static uint32_t at_most(uint64_t max, uint32_t value)
 	return value > max ? (uint32_t)max : value;
 }
 
-/* Sets the values for use from the receive buffer size and structure. If the two do not agree, the
- * values are safe for both (rtrext section 8.3). */
-static void properties_derive(struct rdma2_properties *props)
+/* Computes send_bytes_max and 'buffer' from the size and the structure of the receive buffer as the
+ * peer sent them. If size and structure do not agree, the results are safe for both
+ * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 8.3). */
+static void properties_settle(struct rdma2_properties *props)
 {
 	uint32_t bytes = props->rbsiz > 0 ? props->rbsiz : RDMA2_RBSIZ_DEFAULT;
 
@@ -51,7 +54,7 @@ static void set_buffer(struct rdma2_properties *props, const struct rdma2_propva
 
 	props->has_buffer = value->len_bytes > 0;
 	weir_xdr_in_init(&in, value->data, value->len_bytes);
-	/* This cannot fail, because the message was accepted. */
+	/* rtr_buffer_get() cannot fail, because the message was accepted. */
 	if (props->has_buffer)
 		(void)rtr_buffer_get(&in, &props->told);
 }
@@ -81,7 +84,7 @@ static void set(struct rdma2_properties *props, const struct rdma2_propval *valu
 		props->response_count_max = at_least(1, rdma2_propval_u32(value, 1));
 		break;
 	default:
-		break; /* An unknown property is ignored (section 5.3.1). */
+		break; /* An unknown property is ignored (version 2, section 5.3.1). */
 	}
 }
 

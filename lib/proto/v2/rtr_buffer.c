@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decodes, encodes and searches the structure of a receive buffer. */
 #include "rtr_buffer.h"
 
 #define GROUP_SIZE 16u
@@ -10,9 +11,10 @@ void rtr_buffer_default(struct rtr_buffer *buffer, uint32_t length)
 	buffer->groups[0] = (struct rtr_buffer_group){.count = 1, .length = length};
 }
 
-/* Adds a group. The size of each group is below 2^64, and so is the sum of as many groups as fit in
- * a message. However, this function does not know that its groups are from a message, so it
- * saturates the sum. */
+/* Adds a group, unless it has no segments, to the structure of a buffer. If the group has empty
+ * segments, or there are too many groups, the structure becomes inconsistent. The sum of as many
+ * groups as fit in a message is below 2^64. However, this function does not know that its groups
+ * are from a message. Therefore it limits the sum to UINT64_MAX. */
 static void add_group(struct rtr_buffer *buffer, const struct rtr_buffer_group *group)
 {
 	uint64_t bytes = (uint64_t)group->count * group->length;
@@ -39,7 +41,7 @@ int rtr_buffer_get(struct weir_xdr_in *in, struct rtr_buffer *buffer)
 	for (uint32_t i = 0; i < ngroups; i++) {
 		struct rtr_buffer_group group = {0};
 
-		/* The check above ensures that these words are there. */
+		/* The check above ensures that the message has these words. */
 		(void)weir_xdr_get_u32(in, &group.count);
 		(void)weir_xdr_get_u32(in, &group.length);
 		(void)weir_xdr_get_u32(in, &group.align);
@@ -77,7 +79,8 @@ uint32_t rtr_buffer_targets(const struct rtr_buffer *buffer)
 	for (uint32_t i = 0; i < buffer->ngroups; i++)
 		if (buffer->groups[i].flags & RTR_SEG_DDP)
 			n += buffer->groups[i].count;
-	return n; /* There is at most one target for each byte of the buffer. */
+	/* The sum cannot wrap, because there is at most one target for each byte of the buffer. */
+	return n;
 }
 
 bool rtr_buffer_target(const struct rtr_buffer *buffer, uint32_t n, struct rtr_target *target)

@@ -7,8 +7,8 @@
  * buffer consists of segments, and some segments are targets of direct placement. A Send fills the
  * segments in order, so that byte k of the message is byte k of the buffer.
  *
- * Targets have numbers: TBSNs (section 6.2) count the targets of all transmissions of a group from
- * zero, used or not.
+ * Targets have numbers, which are called TBSNs (section 6.2). They count all targets of all
+ * transmissions of a group from 0 on, whether they have data or not.
  */
 
 #include <weir/xdr.h>
@@ -20,7 +20,7 @@
 struct rtr_buffer_group {
 	uint32_t count;
 	uint32_t length; /* xmrseg_length, bytes */
-	uint32_t align;	 /* in bytes; 0 and 1 mean none; only information for the sender */
+	uint32_t align;	 /* alignment in bytes; 0 and 1: none; only information for the sender */
 	uint32_t flags;	 /* RTR_SEG_*; unknown bits are ignored */
 };
 
@@ -30,7 +30,8 @@ struct rtr_buffer {
 	uint32_t ngroups;
 	bool is_consistent; /* The structure meets all conditions: no group was left out or has
 			       empty segments, and the sum of the groups is 'length'. */
-	uint64_t sum;	    /* sum of all segments; UINT64_MAX if it is too large for 64 bits */
+	/* sum of the lengths of all segments; UINT64_MAX if it is too large for 64 bits */
+	uint64_t sum;
 	struct rtr_buffer_group groups[RTR_BUFFER_GROUPS_MAX];
 };
 
@@ -38,21 +39,21 @@ struct rtr_buffer {
  * 1). */
 void rtr_buffer_default(struct rtr_buffer *buffer, uint32_t length);
 
-/* Decodes a structure from 'in'. Returns 0, or -EBADMSG if the bytes are not an xmrbs_buf. Groups
+/* Decodes an xmrbs_buf from 'in'. Returns 0, or -EBADMSG if the bytes are not an xmrbs_buf. Groups
  * without segments are skipped. If there are more than RTR_BUFFER_GROUPS_MAX other groups, the
- * structure is inconsistent. An inconsistent structure is well formed, but none of its groups is
- * kept. */
+ * structure is inconsistent. For an inconsistent structure the function also returns 0, but
+ * buffer->ngroups is 0. */
 int rtr_buffer_get(struct weir_xdr_in *in, struct rtr_buffer *buffer);
 
 /* These functions return the encoded size of a structure, and encode it. */
 uint32_t rtr_buffer_wire_bytes(const struct rtr_buffer *buffer);
 void rtr_buffer_put(struct weir_xdr_out *out, const struct rtr_buffer *buffer);
 
-/* Returns the number of targets of a buffer, which is 0 for an inconsistent one. */
+/* Returns the number of targets of a buffer, which is 0 for an inconsistent structure. */
 uint32_t rtr_buffer_targets(const struct rtr_buffer *buffer);
 
-/* Finds the position of the n-th target in the buffer, from 0 on. If there is no such target,
- * returns false, and *target is zeros. */
+/* rtr_buffer_target() finds the position of the n-th target in a buffer, from 0 on. If there is no
+ * such target, it returns false and sets *target to zeros. */
 struct rtr_target {
 	uint32_t offset; /* in bytes from the start of the buffer */
 	uint32_t length;

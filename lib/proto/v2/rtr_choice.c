@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Computes the costs by which rtr_choice.h chooses between the extension and explicit RDMA. */
 #include "rtr_choice.h"
 
 #define CHUNK_OPERATIONS 3u
 
-/* These are products of 32-bit costs and 64-bit loads. The loads are bounded by the size of memory,
- * so no sum wraps. */
+/* Returns the cost of the chunks of a message in ns. This and the costs below are products of
+ * 32-bit costs and of loads, which are limited by the size of memory. Therefore no sum wraps. */
 static uint64_t chunks(const struct rtr_costs *costs, const struct rtr_load *load)
 {
 	return (uint64_t)CHUNK_OPERATIONS * costs->operation_ns * load->nchunks;

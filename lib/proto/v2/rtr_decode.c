@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Decodes and checks the operations of the extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01
- * sections 7.3, 7.4 and 9). */
+ * sections 7.3, 7.4 and 9). Below, "section" is a section of that draft. The functions that return
+ * a uint32_t return a reason, if their comment does not say otherwise. */
 #include "rtr.h"
 
 #include "wire.h"
@@ -26,7 +27,7 @@ static uint32_t get(struct weir_xdr_in *in)
 	return word;
 }
 
-/* Decodes a counted array of segments, and sums their lengths. */
+/* Decodes a counted array of segments, and stores the sum of their lengths in *sum. */
 static uint32_t get_segments(struct weir_xdr_in *in, uint32_t max, uint64_t *sum)
 {
 	uint32_t n = get(in);
@@ -58,8 +59,9 @@ static uint32_t round4(uint64_t bytes, uint64_t *rounded)
 	return *rounded > UINT32_MAX ? RDMA1_R_TOO_LARGE : RDMA1_R_NONE;
 }
 
-/* Decodes the segments of an item. Those of a request may include the roundup padding. Those of a
- * reply have the length that was written. */
+/* Decodes the segments of an item of 'length' bytes, and checks the sum of their lengths. In a
+ * request, the segments can include the roundup padding of the item. In a reply, their lengths are
+ * the numbers of bytes that were written. */
 static uint32_t get_exrw(struct weir_xdr_in *in, const struct rtr_limits *limits,
 			 enum rdma1_direction direction, uint32_t length)
 {
@@ -86,9 +88,10 @@ static uint32_t get_tbsns(struct weir_xdr_in *in)
 	return weir_xdr_get_bytes(in, NULL, n * TBSN_SIZE) == 0 ? RDMA1_R_NONE : RDMA1_R_TRUNCATED;
 }
 
-/* Checks the position of a placed item in the virtual stream: after the RPC header and after all
- * items before it. 'reach' is the lowest position that the next item can have. A position
- * identifies an item, so no two items have the same position, even if one of them is empty. */
+/* Checks that an item is at position 'disp' of the virtual stream, which must be at least *reach.
+ * At first, *reach is the position after the RPC header. The function sets *reach to the lowest
+ * position that the next item can have. A position identifies an item. Therefore two items must not
+ * have the same position, even if one of them is empty. */
 static uint32_t place(struct rtr_header *rtr, uint32_t disp, uint32_t length, uint64_t *reach)
 {
 	if (disp % 4 != 0 || disp < *reach)
@@ -120,8 +123,8 @@ static uint32_t get_item(struct weir_xdr_in *in, const struct rtr_limits *limits
 	if (reason != RDMA1_R_NONE)
 		return reason;
 	if (is_first && disp == 0 && type == RTR_EXRW && rtr->op == RTR_XMTREQ) {
-		/* This item is not in the stream, but is the stream, as a Position Zero Read chunk
-		 * is (5.2). */
+		/* This item is not a part of the stream. It is the whole stream, like a Position
+		 * Zero Read chunk (section 5.2). */
 		rtr->is_whole = true;
 		rtr->item_bytes += length;
 		return RDMA1_R_NONE;
@@ -178,7 +181,9 @@ static uint32_t get_rsditem(struct weir_xdr_in *in, const struct rtr_limits *lim
 	return reason;
 }
 
-/* Decodes a set. Ranges are half-open, disjoint and ascending (section 7.4). */
+/* Decodes a set of directions. The ranges of sets are half-open, disjoint and ascending (section
+ * 7.4). *reach is the lowest position at which the range can begin, and then the end of the range.
+ */
 static uint32_t get_set(struct weir_xdr_in *in, const struct rtr_limits *limits,
 			struct rtr_header *rtr, uint32_t *reach)
 {
@@ -323,8 +328,8 @@ static uint32_t get_op(struct weir_xdr_in *in, const struct rtr_limits *limits,
 	}
 }
 
-/* Checks the start of the RPC message in the first transmission of a group, as far as it is in this
- * transmission. */
+/* Checks XID and direction of the RPC message in the first transmission of a group, if this
+ * transmission has both. */
 static uint32_t check_payload(const uint8_t *payload, const struct rtr_header *rtr)
 {
 	if (rtr->op > RTR_XMTRESP || rtr->pslen < 8 || rtr->room < 8)
@@ -352,8 +357,8 @@ static uint32_t decode(const uint8_t *msg, const struct rdma2_header *hdr,
 	return check_payload(msg + hdr->lists.header_bytes, rtr);
 }
 
-/* Returns the verdict for a reason. An error is never answered by an error, and a requester never
- * sends errors. */
+/* Returns the verdict on an operation that was found invalid for this reason. An error is never
+ * answered by an error, and a requester never sends errors. */
 static enum rdma2_verdict rtr_judge(uint32_t reason, const struct rtr_header *rtr)
 {
 	if (reason == RDMA1_R_NONE)

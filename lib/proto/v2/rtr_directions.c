@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds directions of a request for results, and applies Table 2 of draft-dnoveck-nfsv4-rpcrdma-
+ * rtrext-01. */
 #include "rtr_directions.h"
 
 int rtr_directions_init(struct rtr_directions *direct, const struct rtr_header *request)
@@ -7,7 +9,7 @@ int rtr_directions_init(struct rtr_directions *direct, const struct rtr_header *
 	return request->nsets > RTR_DIRECT_SETS_MAX ? -E2BIG : 0;
 }
 
-/* Finds the n-th item of a set, which has more than n items. */
+/* Stores the n-th direction of a set, from 0 on, in *item. The set has more than n directions. */
 static void nth(struct rtr_iter items, uint32_t n, struct rtr_rsditem *item)
 {
 	for (uint32_t i = 0; i <= n; i++)
@@ -67,7 +69,8 @@ uint32_t rtr_directions_choose(const struct rtr_rsditem *item, uint32_t length, 
 	switch (item->type) {
 	case RTR_EXRW:
 		return can_write ? RTR_EXRW : 0;
-	case RTR_TBSN: /* If a responder cannot place the result, Table 2 allows only inline. */
+	/* If the responder cannot place the result, Table 2 permits only an inline result. */
+	case RTR_TBSN:
 		return can_place ? RTR_TBSN : RTR_TOOSHORT;
 	case RTR_BYSIZE:
 		prefers_exrw = length > item->dsdov;
@@ -87,8 +90,8 @@ bool rtr_directions_result(enum rtr_type asked, enum rtr_type got, bool *deregis
 	case RTR_EXRW:
 		return asked != RTR_TBSN;
 	case RTR_TBSN:
-		/* In this column, Table 2 does not require the requester to deregister memory. But
-		 * CHOICE and BYSIZE have named memory. */
+		/* For this answer, Table 2 does not require the requester to deregister memory.
+		 * However, directions of the types CHOICE and BYSIZE have named memory. */
 		return asked != RTR_EXRW;
 	default:
 		return true;

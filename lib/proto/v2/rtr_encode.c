@@ -16,7 +16,7 @@ void rtr_put_begin(struct weir_xdr_out *out, uint8_t *buf, uint32_t size, uint32
 	rdma2_put_fixed(out, xid, credit, RDMA2_OPTIONAL);
 	put(out, (uint32_t)direction);
 	put(out, base + (uint32_t)op);
-	put(out, 0); /* length of rdma_optinfo, which rtr_put_end() sets */
+	put(out, 0); /* length of rdma_optinfo; rtr_put_end() overwrites it */
 }
 
 uint32_t rtr_put_end(struct weir_xdr_out *out)

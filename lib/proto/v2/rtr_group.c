@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles received transmissions as groups, and splits a payload that is sent into transmissions.
+ */
 #include "rtr_group.h"
 
-#define PAYLOAD_MIN 8u /* in a first transmission: XID and msg_type */
+#define PAYLOAD_MIN 8u /* minimum of the payload in a first transmission: XID and msg_type */
 
 void rtr_group_init(struct rtr_group *group)
 {
@@ -37,7 +39,8 @@ static void report_payload(struct rtr_step *step, const struct rdma2_header *hdr
 	step->report.values[2] = max;
 }
 
-/* Marks the open group as failed. The report names its first transmission as the lead. */
+/* Marks the open group as failed. If *step has a report, the function adds the first transmission
+ * of the group to it as the lead. */
 static void fail_open(struct rtr_group *group, struct rtr_step *step)
 {
 	if (step->has_report) {
@@ -51,7 +54,8 @@ static void fail_open(struct rtr_group *group, struct rtr_step *step)
 
 /* ---- first transmissions ---- */
 
-/* Returns whether the payload is inside this transmission, and is long enough. */
+/* Returns whether the payload of a first transmission is inside the transmission, is long enough,
+ * and has whole words. If not, the function stores a report in *step. */
 static bool check_first_payload(const struct rtr_header *rtr, const struct rdma2_header *hdr,
 				struct rtr_step *step)
 {
@@ -101,7 +105,8 @@ static void receive_first(struct rtr_group *group, const struct rdma2_header *hd
 
 /* ---- continuations ---- */
 
-/* Returns whether a continuation is the next transmission of the open group. */
+/* Returns whether a continuation is the next transmission of the open group, and its payload is
+ * inside the transmission. If not, the function stores a report in *step. */
 static bool check_next(const struct rtr_group *group, const struct rdma2_header *hdr,
 		       const struct rtr_header *rtr, struct rtr_step *step)
 {
@@ -134,8 +139,8 @@ static void receive_next(struct rtr_group *group, const struct rdma2_header *hdr
 	step->action = group->is_open ? RTR_ACTION_NEXT : RTR_ACTION_LAST;
 }
 
-/* Processes a continuation without an open group. It may belong to the rest of a failed group, or
- * to no group at all. */
+/* Processes a continuation that arrived while no group is open. If it belongs to the rest of a
+ * failed group, it is only discarded. Otherwise it is also reported. */
 static void receive_stray(const struct rtr_group *group, const struct rdma2_header *hdr,
 			  const struct rtr_header *rtr, struct rtr_step *step)
 {
@@ -156,9 +161,10 @@ static bool has_no_direction(uint32_t proc)
 	return proc >= RDMA2_CONNPROP && proc <= RDMA2_UPDPROP;
 }
 
-/* Fails the open group because another message arrived. This message is then processed as if there
- * had been no group. If it is a continuation that cannot be decoded, the caller answers it, and the
- * group ends without a report. */
+/* Fails the open group because another message arrived, and stores a report about this message in
+ * *step. The caller then processes the message as if there had been no group. If the message is a
+ * continuation that cannot be decoded, the caller answers it, and the group ends without a report.
+ */
 static void intrude(struct rtr_group *group, const struct rdma2_header *hdr, struct rtr_step *step)
 {
 	uint32_t expected =
@@ -170,7 +176,7 @@ static void intrude(struct rtr_group *group, const struct rdma2_header *hdr, str
 	else if (!is_cont_opttype(hdr->opttype))
 		report_compared(step, hdr, RTR_SEQ_FIRST, RTR_BADOMT, expected + RTR_XMTCONT,
 				hdr->opttype);
-	/* A message without a direction is from the sender of the group. */
+	/* A message without a direction, too, is from the sender of the group. */
 	if (has_no_direction(hdr->lists.proc))
 		step->report.bad.direction = group->direction;
 	fail_open(group, step);
@@ -196,9 +202,10 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
 		group->has_failed = false;
 	if (!rtr || rtr->op == RTR_REPTERR)
 		return;
-	/* This is a first transmission. If it arrived inside another group, a report about that is
-	 * more useful than a report about its own content. */
-	first = (struct rtr_step){.action = RTR_ACTION_ALONE};
+	/* This is a first transmission. If it arrived inside another group, the report about this
+	 * is kept, because it is more useful than a report about the content of the transmission.
+	 */
+	first = (struct rtr_step){.take = RTR_TAKE_ALONE};
 	receive_first(group, hdr, rtr, count_max, &first);
 	step->action = first.action;
 	if (!step->has_report && first.has_report) {

@@ -9,7 +9,8 @@
 #define SET_SIZE     12u /* begin, end, count */
 #define RSDITEM_SIZE 8u	 /* minlen, type */
 
-/* Finds a counted array of segments at 'p'. Returns the byte after the array. */
+/* Sets *segments to the counted array of segments at 'p'. Returns a pointer to the byte after the
+ * array. */
 static const uint8_t *segments_at(const uint8_t *p, struct rdma1_segment_iter *segments)
 {
 	segments->left = wire_get_u32(p);
@@ -113,15 +114,17 @@ bool rtr_reads_next(struct rtr_read_iter *it, struct rdma1_read_segment *seg)
 		if (!rtr_items_next(&it->items, &item))
 			return false;
 		it->position = item.disp;
-		it->segments = item.segments; /* only items that are read have segments */
+		/* empty, unless the item is read by explicit RDMA */
+		it->segments = item.segments;
 	}
 	seg->position = it->position;
 	return rdma1_segments_next(&it->segments, &seg->target);
 }
 
-/* Stores pointers to the handles of the segments. The iterators have pointers to constant bytes,
- * but the caller writes to the handles. Therefore each pointer is computed from 'header' and the
- * distance. */
+/* Stores pointers to the handles of the segments in 'handles', from index 'n' on and up to 'max' in
+ * all. Returns the new number of pointers. The iterators have pointers to constant bytes, but the
+ * caller writes to the handles. Therefore each pointer is computed from 'header' and its distance
+ * from there. */
 static uint32_t note_handles(const struct rdma1_segment_iter *segments, uint8_t *header,
 			     uint8_t **handles, uint32_t n, uint32_t max)
 {

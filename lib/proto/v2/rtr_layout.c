@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans where a sender places header, payload and items. */
+/* Plans where a sender places the header, the payload and the items of a message (rtr_place.h). */
 #include "rtr_group.h"
 #include "rtr_place.h"
 
 #define ITEM_HEADER_SIZE 20u /* an xmddp_mitem of type TBSN, without its TBSNs */
 
-/* Assigns targets to all items. Each item starts in an unused target. */
+/* Assigns targets to all items, and adds the size of the items to the header. Each item starts in a
+ * target of its own. Stores the number of assigned targets in *ntbsns. Returns 0, or -EMSGSIZE if
+ * there are too few targets. */
 static int give_targets(const struct rtr_layout_in *in, struct rtr_layout *layout, uint32_t *ntbsns)
 {
-	/* A receiver does not look at more targets than this, even if its targets are small. */
+	/* There are 'most' targets in all allowed transmissions. */
 	uint64_t most = (uint64_t)layout->targets * in->count_max;
 	uint32_t n = 0;
 
@@ -47,8 +49,7 @@ int rtr_layout_plan(const struct rtr_layout_in *in, struct rtr_layout *layout)
 	if (in->nitems > RTR_LAYOUT_ITEMS_MAX)
 		return -EINVAL;
 	layout->targets = rtr_buffer_targets(in->buffer);
-	/* If a Send could not fill a whole buffer, TBSNs would count targets that cannot be used.
-	 */
+	/* If a Send could not fill a whole buffer, some targets with a TBSN could not be used. */
 	if (!rtr_buffer_target(in->buffer, 0, &first) || in->send_bytes_max < in->buffer->length)
 		return -EMSGSIZE;
 	layout->lead_bytes =
@@ -76,8 +77,8 @@ void rtr_layout_payload(const struct rtr_layout *layout, uint32_t n, uint32_t *o
 	rtr_split_part(&split, n, offset, len);
 }
 
-/* Appends the pieces of one item that are in transmission 'n' to the 'have' pieces before them.
- * Returns the new number of pieces. */
+/* Appends the pieces of one item that are in transmission 'n' to the list, which has 'have' pieces
+ * before. Returns the new number of pieces, of which at most 'max' are stored. */
 static uint32_t item_pieces(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
 			    uint32_t item, uint32_t n, struct rtr_piece *pieces, uint32_t max,
 			    uint32_t have)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds and checks the items of a received message. */
+/* Finds the placed items of a received message, and checks their positions (rtr_place.h). */
 #include "rtr_place.h"
 
-/* The state of a check. */
+/* The state of rtr_place(). */
 struct placing {
 	const struct rtr_header *rtr;
 	const struct rtr_buffer *own;
@@ -11,13 +11,14 @@ struct placing {
 	struct rtr_piece *pieces;
 	uint32_t max;
 	uint32_t npieces;
-	uint32_t per_buffer;		      /* targets in each transmission */
-	uint32_t total;			      /* targets in the group */
-	uint32_t ends[RTR_PLACE_TARGETS_MAX]; /* end of the data in each target */
+	uint32_t per_buffer; /* targets in each transmission */
+	uint32_t total;	     /* targets in all transmissions of the group */
+	/* for each target: offset after the data that are placed in it */
+	uint32_t ends[RTR_PLACE_TARGETS_MAX];
 };
 
-/* Fills in a report about transmission 'seq'. If 'seq' is not the first transmission, the report
- * names the first one as the lead. */
+/* Fills in a report about transmission 'seq', and returns -EBADMSG. If 'seq' is not the first
+ * transmission, the report names the first transmission as the lead. */
 static int wrong_in(struct placing *p, uint32_t seq, enum rtr_err err, uint32_t value, uint32_t min,
 		    uint32_t max)
 {
@@ -43,7 +44,7 @@ static uint32_t highest(const struct placing *p)
 	return p->total > 0 ? p->total - 1 : 0;
 }
 
-/* Returns the largest offset that an item can have in the target. */
+/* Returns the largest offset at which an item can start in the target: the last whole word. */
 static uint32_t last_offset(const struct rtr_target *target)
 {
 	return (target->length - 1) & ~3u;
@@ -56,8 +57,8 @@ static void list(struct placing *p, const struct rtr_piece *piece)
 	p->npieces++;
 }
 
-/* Checks that the received transmission has the bytes of this piece, and that the piece is after
- * header and payload. */
+/* Checks that the received transmission has the bytes of a piece, and that the piece is after the
+ * header and the payload. Returns 0, or fills in the report and returns -EBADMSG. */
 static int check_received(struct placing *p, const struct rtr_target *target, uint32_t tbsn,
 			  const struct rtr_piece *piece)
 {
@@ -73,8 +74,9 @@ static int check_received(struct placing *p, const struct rtr_target *target, ui
 	return 0;
 }
 
-/* Places the next part of an item in one target. *taken is the number of bytes of the item in the
- * targets before, and then also in this one. */
+/* Checks and lists the piece of an item that starts at offset 'start' of target 'tbsn'. On entry,
+ * *taken is the number of bytes of the item in earlier targets. The function adds those in this
+ * target. Returns 0, or fills in the report and returns -EBADMSG. */
 static int place_in(struct placing *p, const struct rtr_item *item, uint32_t index, uint32_t tbsn,
 		    uint32_t start, uint32_t *taken)
 {
@@ -125,7 +127,8 @@ int rtr_place(const struct rtr_header *rtr, const struct rtr_buffer *own,
 	      const struct rtr_received *received, uint32_t nreceived, struct rtr_piece *pieces,
 	      uint32_t max, struct rtr_report *report)
 {
-	/* A target in a transmission that was not received is invalid, for any rtr->count. */
+	/* A target in a transmission that was not received is invalid, even if rtr->count includes
+	 * the transmission. */
 	const uint32_t count = received && nreceived < rtr->count ? nreceived : rtr->count;
 	struct placing p;
 	struct rtr_item item;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Plans and encodes calls and replies with the operations of the extension, as reduce_call.c and
+ * reduce_reply.c do for the base protocol. */
 #include "rtr_reduce.h"
 
 #include <errno.h>
@@ -15,8 +17,8 @@ static uint64_t padded(uint32_t bytes)
 	return (uint64_t)bytes + weir_xdr_pad(bytes);
 }
 
-/* Returns the type of the direction for a result. A result without memory is requested inline: its
- * direction has type RTR_EXRW and a minimum that no result reaches. */
+/* Returns the type of the direction for a result. A result without memory is requested inline. Its
+ * direction has the type RTR_EXRW, and a minimum that no result reaches. */
 static enum rtr_type type_of(enum rtr_type results_by, const struct reduce_result *result)
 {
 	return result->nsegments > 0 && results_by != 0 ? results_by : RTR_EXRW;
@@ -43,7 +45,7 @@ static uint32_t items_size(const struct rtr_reduce_call *call)
 	return bytes;
 }
 
-/* Returns the number of consecutive results from 'first' on that are of the same operation. */
+/* Returns the number of consecutive results from 'first' on that belong to the same operation. */
 static uint32_t result_set_size(const struct reduce_call_in *in, uint32_t first)
 {
 	uint32_t n = 1;
@@ -62,8 +64,8 @@ static uint32_t count_sets(const struct reduce_call_in *in)
 	return sets;
 }
 
-/* Unlike a reply of the base protocol, the longest reply also has entries, and results that are too
- * short to be placed. */
+/* Unlike the longest reply of the base protocol, the longest reply here also has entries in its
+ * header, and results in its payload that are too short to be placed. */
 void rtr_reduce_reply_max(const struct rtr_reduce_call *call, uint32_t *header_bytes,
 			  uint64_t *payload_bytes)
 {
@@ -119,7 +121,8 @@ static struct rdma1_segment segment_of(const struct remote_buf *target)
 	return (struct rdma1_segment){target->rkey, target->len, target->raddr};
 }
 
-/* Puts the items. Returns the length of the stream of the whole call. */
+/* Encodes the items. Returns the length of the call's whole payload stream, with all items in it.
+ */
 static uint32_t put_items(const struct rtr_reduce_call *call, struct weir_xdr_out *out)
 {
 	const struct reduce_call_in *in = call->in;
@@ -150,7 +153,7 @@ static void put_direction(const struct rtr_reduce_call *call, const struct reduc
 			  struct weir_xdr_out *out)
 {
 	struct rdma1_segment segment;
-	/* A result without memory can only be sent inline, for any length. */
+	/* A result without memory must be sent inline, whatever its length. */
 	uint32_t min_bytes = result->nsegments > 0 ? call->min_bytes : UINT32_MAX;
 	enum rtr_type type = type_of(call->results_by, result);
 
@@ -188,8 +191,9 @@ void rtr_reduce_call_encode(const struct rtr_reduce_call *call, uint32_t xid, ui
 	rtr_put_end(&out);
 }
 
-/* Returns whether the segments of an entry answer the segments that were offered. They must be the
- * same segments, none of them longer. Empty segments at the end may be missing. */
+/* Returns whether the segments of an entry are a valid answer to the segments that were offered for
+ * a result. They must be the same segments, none of them longer. Empty segments at the end are
+ * allowed to be missing. */
 static bool is_answer(const struct rtr_item *item, const struct reduce_result *result)
 {
 	struct rdma1_segment_iter segments = item->segments;
@@ -239,26 +243,27 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 
 /* ---- replies ---- */
 
-/* The result of the choice for an item, which becomes an entry of the reply. */
+/* An entry of the reply, for an item that has a direction. */
 struct entry {
-	uint32_t index;
-	uint32_t piece;
-	uint32_t disp;
+	uint32_t index; /* index of its direction among all directions of the request */
+	uint32_t piece; /* index of the item among the pieces */
+	uint32_t disp;	/* offset of the item in the whole reply */
 	enum rtr_type type;
-	uint32_t first_tbsn; /* for RTR_TBSN */
-	uint32_t ntbsns;
+	uint32_t first_tbsn; /* for RTR_TBSN: TBSN of its first target */
+	uint32_t ntbsns;     /* for RTR_TBSN: number of its targets */
 };
 
+/* The state of a reply that is planned. */
 struct reply {
 	const struct rtr_reduce_reply *in;
 	struct entry entries[REDUCE_PIECES_MAX];
 	uint32_t nentries;
 	bool may_place;
 	uint32_t targets; /* targets in each transmission */
-	uint32_t ntbsns;  /* targets in use */
+	uint32_t ntbsns;  /* number of targets that are assigned to items */
 	uint32_t placed;  /* Bit i is set if piece i is placed in targets. */
-	uint32_t nxfers;
-	uint32_t nlisted;
+	uint32_t nxfers;  /* number of all RDMA Writes */
+	uint32_t nlisted; /* number of RDMA Writes in 'xfers' */
 	struct reduce_xfer *xfers;
 	uint32_t max_xfers;
 };
@@ -268,8 +273,9 @@ static uint32_t count_max(const struct rtr_reduce_reply *in)
 	return in->count_max > 0 ? in->count_max : 1;
 }
 
-/* Returns whether there are enough unused targets for 'len' bytes in all allowed transmissions.
- * *ntbsns is their number. Targets that a receiver does not look at are not used. */
+/* Returns whether all allowed transmissions have enough free targets for an item of 'len' bytes. If
+ * so, *ntbsns is the number of targets that the item takes. At most RTR_PLACE_TARGETS_MAX targets
+ * are assigned, because a receiver does not check more. */
 static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsns)
 {
 	uint64_t most = (uint64_t)reply->targets * count_max(reply->in);
@@ -290,8 +296,10 @@ static bool has_targets(const struct reply *reply, uint32_t len, uint32_t *ntbsn
 	return true;
 }
 
-/* Chooses how each item is sent. Returns 0, -EMSGSIZE or -EINVAL. *inline_bytes becomes the size of
- * the rest of the payload. */
+/* Chooses how each item is sent. Sets bit i of *reduced if piece i is not in the payload, and
+ * *inline_bytes to the size of the payload without these pieces. Returns 0, -EMSGSIZE if a
+ * direction permits no way for its result, or -EINVAL if the pieces or the request are not valid.
+ */
 static int choose(struct reply *reply, uint32_t *reduced, uint64_t *inline_bytes)
 {
 	const struct rtr_reduce_reply *in = reply->in;
@@ -352,8 +360,8 @@ static const struct entry *find_entry(const struct reply *reply, uint32_t index)
 	return NULL;
 }
 
-/* Puts an item that is written: its segments, each with the number of bytes written to it. Also
- * lists the RDMA Writes. */
+/* Encodes the entry of an item that is written by RDMA Writes: its segments, each with the number
+ * of bytes that are written to it. The function also lists the RDMA Writes. */
 static void put_written(struct reply *reply, const struct entry *entry,
 			struct rdma1_segment_iter segments, struct weir_xdr_out *out)
 {
@@ -407,8 +415,9 @@ static void put_entries(struct reply *reply, struct weir_xdr_out *out)
 	}
 }
 
-/* Returns how many transmissions the reply takes, or 0 if it takes too many. If something is
- * placed, header and payload of each transmission end before the first target. */
+/* Returns how many transmissions the reply takes, or 0 if it takes too many. If an item is placed
+ * in targets, the header and the payload of each transmission must end before the first target. For
+ * this the function reduces split->send_bytes_max. */
 static uint32_t split_reply(const struct reply *reply, struct rtr_split *split)
 {
 	uint32_t count, bulk = 0;

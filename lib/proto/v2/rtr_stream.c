@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Combines payload sections and items to the virtual XDR stream of a message. */
 #include "rtr_stream.h"
 
 #include "wire.h"
 
 #define LENGTH_SIZE 4u /* the word before an item, which stays in the payload */
 
+/* The state of rtr_stream_parts(). */
 struct stream {
-	const struct weir_xdr_part *section; /* the current one */
+	const struct weir_xdr_part *section; /* the current payload section */
 	uint32_t left;			     /* sections from the current one on */
-	uint32_t at;			     /* bytes of the current section that are listed */
-	uint64_t done;			     /* bytes of the payload that are listed */
+	/* bytes of the current section that are in 'parts' already */
+	uint32_t at;
+	/* bytes of the payload that are in 'parts' already */
+	uint64_t done;
 	struct weir_xdr_part *parts;
 	uint32_t n;
 	uint32_t max;
-	const uint8_t *last; /* the byte after the last byte of payload that was listed */
+	const uint8_t *last; /* pointer after the last byte of payload that is in 'parts' */
 };
 
 static int add(struct stream *s, const uint8_t *base, uint32_t len, bool is_item)
@@ -25,7 +29,8 @@ static int add(struct stream *s, const uint8_t *base, uint32_t len, bool is_item
 	return 0;
 }
 
-/* Lists the payload up to 'end' bytes of it, or all the rest. */
+/* Adds the payload up to its offset 'end', or all of the rest if there are fewer bytes, to the
+ * parts. Returns 0, or -E2BIG if there are too many parts. */
 static int add_payload(struct stream *s, uint64_t end)
 {
 	while (s->done < end && s->left > 0) {
