@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Selects which occasions fail: by plan, or by the device's own random numbers. */
+/* Selects the occasions at which faults occur: by plan, or by the device's own random numbers. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ const char *fault_kind_name(enum fault_kind kind)
 	return kinds_table[kind].name;
 }
 
-/* splitmix64 */
+/* The generator is splitmix64. */
 uint64_t fault_random(struct fault_dev *dev, uint64_t limit)
 {
 	uint64_t z = (dev->rng += 0x9e3779b97f4a7c15ull);
@@ -152,7 +152,7 @@ void fault_statuses_list(char *list, size_t size)
 		fault_list_add(list, size, statuses[i]);
 }
 
-/* Parses "all", or names of kinds such as "wr+drop". */
+/* Parses "all", or names of kinds such as "wr+drop", into a mask of kinds. Returns 0 or -EINVAL. */
 int fault_kinds_parse(const char *text, uint32_t *kinds)
 {
 	const char *names[FAULT_NKINDS];

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections. The driver below reports events, and this driver adds an event when a fault ends a
- * connection. All events wait in one list until they are due, and the events of one queue pair keep
- * their order. Each queue pair has only one of FAILED, REJECTED and DISCONNECTED.
+ * Establishes connections and polls events. The driver below reports events, and this driver adds
+ * an event when a fault ends a connection. All events wait in one list until they are due, and the
+ * events of one queue pair keep their order. Each queue pair has only one of FAILED, REJECTED and
+ * DISCONNECTED.
  */
 #include "fault_dev.h"
 
 #include <errno.h>
 
-#define LONG_POLLS 400 /* maximum delay of a DISCONNECTED, long enough for all to be flushed */
+/* maximum delay of a DISCONNECTED in polls, which is longer than the flush takes */
+#define LONG_POLLS 400
 
-/* Joins a queue pair to the queue pair below. */
+/* Sets the queue pair below of a queue pair, and returns the queue pair to the user in *out. */
 static void join(struct fault_qp *qp, struct fabric_qp *inner, struct fabric_qp **out)
 {
 	qp->inner = inner;
@@ -83,7 +85,8 @@ int fault_reject(struct fabric_dev *fdev, struct fabric_conn_req *req, const voi
 	return dev->ops->reject(dev->inner, req, private_data, private_len);
 }
 
-/* Returns true when a fault replaces ESTABLISHED on the connecting side. */
+/* Returns whether a fault replaces the event ESTABLISHED on the connecting side. If so, the
+ * function has queued FAILED or REJECTED. */
 static bool comes_to_nothing(struct fault_qp *qp)
 {
 	int how;
@@ -162,8 +165,8 @@ uint32_t fault_cm_poll(struct fabric_dev *fdev, struct fabric_cm_event *events, 
 
 	dev->cm_polls++;
 	/*
-	 * Each event may be a REQUEST, for which room is limited. There is room for all other
-	 * events.
+	 * Each event of the driver below can be a REQUEST, for which room is limited. There is
+	 * always room for all other events.
 	 */
 	if (dev->has_listened && room > FAULT_REQUESTS_MAX - dev->nrequests)
 		room = FAULT_REQUESTS_MAX - dev->nrequests;

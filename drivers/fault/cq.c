@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completions that wait to be polled. */
+/* The list of completions that wait until they are due and the user polls them. */
 #include "fault_dev.h"
 
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position)

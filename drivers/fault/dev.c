@@ -97,8 +97,9 @@ static int refuse_driver(const char *over)
 }
 
 /*
- * Parses the options and finds the driver below, which option 'over' names. *options refers to
- * *args, so the caller frees *args after the last use of *options.
+ * Parses the options, and finds the driver below, which the option 'over' names. Returns 0, or logs
+ * an error and returns -EINVAL. *options has pointers into *args. Therefore the caller must free
+ * *args after the last use of *options, also after an error.
  */
 static int parse_options(const char *text, struct options *options, struct rte_kvargs **args,
 			 const struct fabric_ops **inner)
@@ -130,7 +131,8 @@ static int check_options(const char *text)
 	return rc;
 }
 
-/* Opens the device below. The driver below logs why it refuses its options. */
+/* Creates the device, and opens the device below. Returns 0 or -errno. If the driver below refuses
+ * its options, it logs the reason. */
 static int open_over(const struct fabric_dev_config *config, const struct fabric_ops *ops,
 		     const struct options *options, struct fault_dev **dev)
 {

@@ -104,7 +104,7 @@ void fault_goodbye(struct fabric_qp *fqp)
 {
 	struct fault_qp *qp = (struct fault_qp *)fqp;
 
-	/* A connection that a fault has ended did not disconnect in order. */
+	/* If a fault has ended the connection, the peer must not learn of an orderly end. */
 	if (qp->dev->ops->goodbye && !qp->is_ended)
 		qp->dev->ops->goodbye(qp->inner);
 }

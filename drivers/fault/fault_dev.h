@@ -5,26 +5,27 @@
 /*
  * The internal header of the driver 'fault'.
  *
- * Each queue pair has a queue pair of the driver below. All work requests are signalled there, and
- * their wr_id is their position. So the driver knows when each work request is done. The driver
- * makes the completions for the user in the order of the posts. The completions wait in the list of
- * the device until they are due. 'doomed' is the position at which a work request fails. No work
- * request is passed on from this position on. When all earlier work requests are done, the doomed
- * work request fails, and the connection below is ended.
+ * The driver that 'fault' works on is called the driver below. Each queue pair has a queue pair of
+ * the driver below. All work requests are posted there as signalled ones, and their wr_id is their
+ * position in the send queue. Therefore 'fault' knows when each work request is done. It makes the
+ * completions for the user in the order of the posts. The completions wait in the list of the
+ * device until they are due. 'doomed' is the position of a work request that fails. The doomed work
+ * request and later ones are not passed on to the driver below. When all earlier work requests are
+ * done, the doomed work request fails, and the connection of the queue pair below is ended.
  *
- * The files of this driver. Files in which requests or events can fail call fault_fires() of
- * chance.c:
+ * These are the files of this driver. Files in which operations or events can fail call
+ * fault_fires() of chance.c:
  *
  *   fault.h   the interface for tests
- *   chance.c  selects which occasions fail
+ *     chance.c  selects the occasions at which a fault occurs
  *   dev.c     devices: their options, and the table of operations
  *   memory.c  registrations and memory windows
  *   domain.c  protection domains of queue pairs
- *   qp.c      queue pairs, and room for completions and events
+ *     qp.c      queue pairs, and memory for their completions and events
  *   post.c    work requests: passes them on, and completes them in order
  *   poll.c    converts completions of the driver below, and delivers those that are due
  *   cq.c      the list of completions that wait until they are due
- *   srq.c     receives, shared ones too
+ *     srq.c     receives of queue pairs, and shared receives
  *   listen.c  listeners
  *   cm.c      connecting, and the events of the driver below
  *   end.c     the list of events that wait until they are due, and the end of connections
@@ -38,14 +39,16 @@
 #define FAULT_PLANS_MAX	   64u
 #define FAULT_REQUESTS_MAX 128u /* maximum waiting events of listeners */
 #define FAULT_BURST	   64u
-#define FAULT_DELAY_POLLS  64 /* maximum of a random delay */
+#define FAULT_DELAY_POLLS  64 /* maximum of a random delay, in polls */
 
+/* A planned fault: fault_at(). */
 struct fault_plan {
 	enum fault_kind kind;
-	uint64_t at; /* occasion; 0: no fault is planned */
+	uint64_t at; /* number of the occasion that fails, from 1 on; 0: no fault is planned */
 	int how;
 };
 
+/* A work request in the send queue. */
 struct fault_swr {
 	uint64_t wr_id;
 	enum fabric_op op;
@@ -63,27 +66,32 @@ struct fault_qp {
 	bool has_connected; /* this side called connect */
 	bool may_send;	    /* ESTABLISHED was polled */
 	bool is_up;	    /* the driver below reported ESTABLISHED */
-	bool is_broken;	    /* a work request failed; later ones are flushed */
-	bool is_rq_broken;  /* a receive failed; later ones are flushed */
-	bool is_ended;	    /* the connection below was ended */
+	bool is_broken;	    /* a work request has failed; later work requests are flushed */
+	bool is_rq_broken;  /* a receive has failed; later receives are flushed */
+	bool is_ended;	    /* the queue pair below was disconnected */
 	bool is_closed;	    /* the user has disconnected */
 	bool has_end;	    /* FAILED, REJECTED or DISCONNECTED was raised */
-	uint64_t event_due; /* no event is due before this poll, so that events keep their order */
-	uint64_t sq_due, rq_due;
-	uint64_t sq_blocked, rq_blocked; /* latest poll that kept a completion back */
+	/* number of the cm_poll before which no new event is due, so that events keep their order
+	 */
+	uint64_t event_due;
+	uint64_t sq_due, rq_due; /* likewise for new completions of each queue, in polls */
+	uint64_t sq_blocked,
+		rq_blocked; /* latest poll in which a completion of the queue had to wait */
 
-	bool is_shared; /* its receives are shared */
+	bool is_shared; /* it uses the shared receive queue */
 	uint32_t sq_size, rq_size, max_sge;
 	uint64_t sq_head;      /* oldest position whose entry is in use */
 	uint64_t sq_completed; /* first position without a completion */
-	uint64_t sq_tail;
+	uint64_t sq_tail;      /* position of the next work request to post */
 	uint64_t rq_head, rq_tail;
-	uint64_t doomed; /* first position that is not passed on; UINT64_MAX: none */
+	uint64_t doomed; /* position of the doomed work request; UINT64_MAX: none */
 	enum fabric_status doomed_status;
-	uint64_t late; /* position that has its effect and then fails; UINT64_MAX: none */
+	/* position of a work request that has its effect and then fails; UINT64_MAX: none */
+	uint64_t late;
 	enum fabric_status late_status;
-	struct fault_swr *sq;	   /* work requests, by position % sq_size */
-	struct fabric_wr *scratch; /* copies of work requests, which are passed on */
+	struct fault_swr *sq; /* work requests, by position % sq_size */
+	/* copies of the work requests of one post, for the driver below */
+	struct fabric_wr *scratch;
 };
 
 struct fault_srq {
@@ -92,27 +100,30 @@ struct fault_srq {
 	void *ctx;
 	uint32_t size;
 	uint32_t nposted;
-	struct fabric_recv_wr *posted; /* posted and not polled; 'size' entries */
+	/* receives that were posted and whose completions were not polled; room for 'size' */
+	struct fabric_recv_wr *posted;
 };
 
 /* A completion that waits to be polled. */
 struct fault_cqe {
 	struct fabric_wc wc;
-	struct fault_qp *qp; /* NULL: a shared receive whose queue pair is destroyed */
+	struct fault_qp *qp; /* NULL: a shared receive whose queue pair has been destroyed */
 	uint64_t position;   /* position in the send queue */
-	uint64_t due;
+	uint64_t due;	     /* number of the poll from which on it can be polled */
 };
 
+/* An event that waits to be polled. */
 struct fault_event {
 	struct fabric_cm_event event;
-	struct fault_qp *qp;
-	struct fabric_listener *listener;
-	uint64_t due;
+	struct fault_qp *qp;		  /* NULL: an event of a listener */
+	struct fabric_listener *listener; /* NULL: an event of a queue pair */
+	uint64_t due;			  /* number of the cm_poll from which on it can be polled */
 };
 
 struct fabric_listener {
 	LIST_ENTRY(fabric_listener) entry;
-	struct fabric_listener *inner; /* NULL: the listener was lost */
+	/* listener of the driver below; NULL: a fault has ended it */
+	struct fabric_listener *inner;
 	struct fault_dev *dev;
 	void *ctx;
 };
@@ -124,16 +135,16 @@ struct fault_dev {
 	struct fabric_dev *inner;
 	const struct fabric_ops *ops; /* operations of the driver below */
 	uint64_t rng;
-	uint64_t polls, cm_polls;
-	uint32_t kinds; /* kinds that fail at random */
-	uint32_t one_in;
+	uint64_t polls, cm_polls; /* numbers of calls so far */
+	uint32_t kinds;		  /* mask of the kinds that fail at random */
+	uint32_t one_in;	  /* about one of this number of occasions fails; 0: none */
 	struct fault_plan plans[FAULT_PLANS_MAX];
-	uint64_t occasions[FAULT_NKINDS];
-	uint64_t injected[FAULT_NKINDS];
+	uint64_t occasions[FAULT_NKINDS]; /* numbers of occasions so far, by kind */
+	uint64_t injected[FAULT_NKINDS];  /* numbers of faults so far, by kind */
 	struct fault_qps qps;
 	LIST_HEAD(, fabric_listener) listeners;
 	struct fault_srq *srq;
-	/* waiting completions in their order of arrival, with room for all that may complete */
+	/* waiting completions in their order of arrival, with room for all that can wait at once */
 	struct fault_cqe *cq;
 	uint32_t ncq, cq_size, cq_reserved;
 	bool was_delivered; /* alternates, so that every second deliverable message is delivered */
@@ -145,21 +156,23 @@ struct fault_dev {
 extern const struct fabric_ops fault_ops;
 
 /* chance.c */
-uint64_t fault_random(struct fault_dev *dev, uint64_t limit); /* returns a number below 'limit' */
-/* Counts an occasion. Returns true when it fails, with '*how' as planned, or FAULT_SOME_HOW. */
+/* returns a random number below 'limit' */
+uint64_t fault_random(struct fault_dev *dev, uint64_t limit);
+/* Counts an occasion. Returns whether a fault occurs. *how is the value that was planned with the
+ * fault, or FAULT_SOME_HOW. */
 bool fault_fires(struct fault_dev *dev, enum fault_kind kind, int *how);
 int fault_kinds_parse(const char *text, uint32_t *kinds);
 int fault_status_parse(const char *text, int *status);
 /*
- * List the names of all kinds, or of all statuses, with commas between them. A list longer than
- * 'size' is truncated.
+ * Write the names of all kinds, or of all statuses, to 'list', with commas between them. A list
+ * longer than 'size' is truncated.
  */
 void fault_kinds_list(char *list, size_t size);
 void fault_statuses_list(char *list, size_t size);
-void fault_list_add(char *list, size_t size, const char *name); /* adds one; NULL: none */
+void fault_list_add(char *list, size_t size, const char *name); /* adds 'name' unless NULL */
 enum fabric_status fault_status(struct fault_dev *dev, enum fabric_op op, int how);
 
-/* Copies the statistics of the device below. */
+/* Updates the statistics of the device from those of the device below. */
 static inline void fault_sync(struct fault_dev *dev)
 {
 	dev->base.stats = dev->inner->stats;
@@ -194,12 +207,13 @@ uint32_t fault_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, u
 /* qp.c */
 int fault_qp_create(struct fault_dev *dev, const struct fabric_qp_attr *attr, struct fault_qp **qp);
 void fault_qp_free(struct fault_qp *qp);
-/* Reserves room for more completions and events. Returns 0 or -ENOMEM. */
+/* Reserves memory for 'ncqes' more waiting completions and 'nevents' more waiting events. Returns 0
+ * or -ENOMEM. */
 int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents);
 
 /* post.c */
 uint32_t fault_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
-uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* returns how many are accepted */
+uint32_t fault_prefix(struct fault_dev *dev, uint32_t n); /* how many of 'n' are accepted */
 void fault_sq_advance(struct fault_qp *qp);		  /* makes all completions that are due */
 
 /* srq.c */
@@ -209,8 +223,8 @@ int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 void fault_srq_destroy(struct fabric_srq *srq);
 uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /*
- * The first function returns a receive that completes, as it was posted. The second posts the
- * receive again after its message was delivered.
+ * fault_srq_take() removes a shared receive that completes from 'posted', and returns it as it was
+ * posted. fault_srq_put_back() posts the receive again after its message was delivered.
  */
 struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);
@@ -223,28 +237,33 @@ bool fault_writes_have_ended(struct fabric_qp *qp);
 void fault_qp_destroy(struct fabric_qp *qp);
 void fault_event_drop(struct fault_dev *dev, uint32_t i); /* drops the i-th waiting event */
 /*
- * Returns by how many polls a fault delays something: 0 without a fault, and at most 'most' at
- * random.
+ * Returns the number of polls by which a fault of this kind delays an event: 0 without a fault, the
+ * planned value, or a random number from 1 to 'most'.
  */
 uint64_t fault_delay(struct fault_dev *dev, enum fault_kind kind, uint32_t most);
-/* Queues an event of a queue pair, or of none (NULL), that is due 'late' polls later. */
+/* Queues an event, which is due 'late' polls later. 'qp' is the queue pair of the event, or NULL
+ * for an event of a listener. */
 void fault_raise(struct fault_dev *dev, const struct fabric_cm_event *event, struct fault_qp *qp,
 		 uint64_t late);
-/* Queues the last event of a queue pair, unless there was one or the user has disconnected. */
+/* Queues the last event of a queue pair, unless it was queued already or the user has disconnected.
+ */
 void fault_raise_end(struct fault_qp *qp, enum fabric_cm_kind kind, int error);
 void fault_end_inner(struct fault_qp *qp);
-/* Breaks the connection. This side gets an event unless the user has disconnected. */
+/* Ends the connection. The user gets an event, unless the user has disconnected. 'error' is a
+ * positive errno, which FAILED reports. */
 void fault_break(struct fault_qp *qp, int error);
-/* Breaks the connection because a work request of this side failed. The event is random. */
+/* Ends the connection because a work request of this side has failed. The user gets an event at
+ * once only in a random half of the cases. */
 void fault_fail(struct fault_qp *qp);
 
 /* cq.c */
 void fault_cq_push(struct fault_qp *qp, const struct fabric_wc *wc, uint64_t position);
-/* Returns the completion of a shared receive whose queue pair is destroyed. */
+/* Returns a flushed completion for a shared receive whose queue pair has been destroyed. */
 struct fault_cqe fault_taken_back(const struct fault_dev *dev, uint64_t wr_id);
 /*
- * Drops the completions of a queue pair in destruction, or with NULL those without a queue pair.
- * Completions of the queue pair's shared receives become completions without a queue pair.
+ * Drops the completions of a queue pair that is being destroyed. Completions of its shared receives
+ * become completions without a queue pair. If 'qp' is NULL, drops the completions without a queue
+ * pair.
  */
 void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
 

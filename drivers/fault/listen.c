@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners. A fault may refuse a listener. */
+/* Begins and ends listeners. A fault can refuse a listener. */
 #include "fault_dev.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registrations and windows. A fault may refuse them. */
+/* Registers memory and allocates memory windows. A fault can refuse both. */
 #include "fault_dev.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@ static void handle_send(struct fault_qp *qp, const struct fabric_wc *wc)
 	struct fault_swr *swr = fault_sq_at(qp, wc->wr_id);
 
 	/*
-	 * WRITEs may have started in another order. The failure is then assigned to the first work
-	 * request that is not done.
+	 * WRITEs can have started in another order than they were posted. Therefore a failure is
+	 * assigned to the first work request that is not done.
 	 */
 	for (uint64_t position = qp->sq_completed; wc->status != FABRIC_OK; position++) {
 		swr = fault_sq_at(qp, position);
@@ -68,7 +68,7 @@ static void handle_wc(struct fault_dev *dev, const struct fabric_wc *wc)
 		fault_break(qp, ECONNRESET);
 }
 
-/* Swaps neighbours of different queues at random or by plan. */
+/* Swaps neighbouring completions of different queues, if a fault occurs. */
 static void reorder(struct fault_dev *dev)
 {
 	for (uint32_t i = 1; i < dev->ncq; i++) {
@@ -89,8 +89,8 @@ static void reorder(struct fault_dev *dev)
 }
 
 /*
- * Returns true when a completion may be polled. Otherwise all later completions of its queue have
- * to wait as well.
+ * Returns whether the user can get a completion in this poll. 'has_room' says whether the user's
+ * array has room. If the completion has to wait, all later completions of its queue wait as well.
  */
 static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_room)
 {
@@ -106,8 +106,9 @@ static bool may_go(struct fault_dev *dev, const struct fault_cqe *cqe, bool has_
 }
 
 /*
- * Delivers the message that waits first, if it may be delivered and the previous one was not. A
- * delivery may add completions to the waiting ones. Returns true when the message was delivered.
+ * Delivers the message of the first waiting completion, if it can be delivered and the previous
+ * such message was not delivered. A delivery can add waiting completions. Returns whether the
+ * message was delivered.
  */
 static bool deliver_first(struct fault_dev *dev)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The send queue: posts work requests, passes them on, and completes them in order. */
+/* The send queue: posts work requests, passes them on to the driver below, and completes them in
+ * order. */
 #include "fault_dev.h"
 
 static void complete(struct fault_qp *qp, uint64_t position)
@@ -30,7 +31,7 @@ void fault_sq_advance(struct fault_qp *qp)
 		} else if (!swr->is_done) {
 			return;
 		} else if (qp->is_broken) {
-			swr->status = FABRIC_ERR_FLUSHED; /* in any case */
+			swr->status = FABRIC_ERR_FLUSHED; /* even if it is done */
 		} else if (position == qp->late && swr->status == FABRIC_OK) {
 			swr->status = qp->late_status;
 			is_fault = true;
@@ -44,8 +45,8 @@ void fault_sq_advance(struct fault_qp *qp)
 }
 
 /*
- * Returns true for a WRITE that no driver refuses. The order of such WRITEs does not change how
- * many work requests of a post are accepted.
+ * Returns whether a work request is a WRITE that no driver refuses. The order of such WRITEs does
+ * not change how many work requests of a post are accepted.
  */
 static bool may_move(const struct fault_qp *qp, const struct fabric_wr *wr)
 {
@@ -59,7 +60,8 @@ static bool may_move(const struct fault_qp *qp, const struct fabric_wr *wr)
 	return len <= UINT32_MAX;
 }
 
-/* Swaps consecutive WRITEs, which may start in another order without a visible difference. */
+/* Swaps consecutive WRITEs, if a fault occurs. The contract permits that they start in another
+ * order. */
 static void reorder_writes(const struct fault_qp *qp, struct fabric_wr *wrs, uint32_t n)
 {
 	for (uint32_t i = 1; i < n; i++) {
@@ -84,7 +86,8 @@ static void keep(struct fault_qp *qp, const struct fabric_wr *wr)
 }
 
 /*
- * Returns how many of 'n' work requests are passed on: all those before the first one that fails.
+ * Returns how many of 'n' work requests are passed on to the driver below: those before the first
+ * one that fails without an effect. Sets 'doomed' and 'late' if faults occur.
  */
 static uint32_t before_doom(struct fault_qp *qp, const struct fabric_wr *wrs, uint32_t n)
 {
@@ -104,7 +107,8 @@ static uint32_t before_doom(struct fault_qp *qp, const struct fabric_wr *wrs, ui
 	return n;
 }
 
-/* Returns how many work requests of a post are accepted. A fault may reduce the number. */
+/* Returns how many of the 'n' work requests of a post are accepted. A fault can reduce the number.
+ */
 uint32_t fault_prefix(struct fault_dev *dev, uint32_t n)
 {
 	int how;
@@ -145,7 +149,7 @@ uint32_t fault_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 	if (qp->doomed == UINT64_MAX && qp->may_send && !qp->is_ended) {
 		passed = before_doom(qp, wrs, n);
 		taken = passed > 0 ? pass_send(qp, wrs, passed) : 0;
-		if (taken < passed) /* the work request that fails was not reached */
+		if (taken < passed) /* the doomed work request was not accepted */
 			qp->doomed = UINT64_MAX;
 	} else if (qp->doomed == UINT64_MAX) {
 		taken = pass_send(qp, wrs, n);
@@ -156,7 +160,7 @@ uint32_t fault_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uin
 		fault_sq_advance(qp);
 	}
 	if (qp->late != UINT64_MAX && qp->late >= qp->sq_tail)
-		qp->late = UINT64_MAX; /* it was not accepted */
+		qp->late = UINT64_MAX; /* the late work request was not accepted */
 	fault_sync(dev);
 	return taken;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs, and room for their completions. */
+/* Creates and frees queue pairs, and reserves memory for their completions and events. */
 #include "fault_dev.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #define EVENTS_PER_QP 2u /* ESTABLISHED, and the event of the end */
 
 /*
- * Reserves room for all completions of a queue pair or a shared receive queue, and for the events
- * of a queue pair.
+ * Called for each queue pair with all its completions and events, and for a shared receive queue
+ * with all its completions. Therefore adding a completion or an event never fails.
  */
 int fault_reserve(struct fault_dev *dev, uint32_t ncqes, uint32_t nevents)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives. A posted shared receive is remembered until its completion is polled, so that the
- * receive can be posted again after a delivery.
+ * Posts receives of queue pairs and shared receives. A posted shared receive is stored until its
+ * completion is polled, so that the receive can be posted again after a delivery.
  */
 #include "fault_dev.h"
 
@@ -60,8 +60,9 @@ void fault_srq_destroy(struct fabric_srq *fsrq)
 }
 
 /*
- * Posts shared receives. The driver below frees an entry when it reports the completion. This
- * driver frees it when the user polls the completion.
+ * Posts shared receives. Returns how many were posted. The driver below frees the entry of a
+ * receive when it reports the completion. This driver frees its entry when the user polls the
+ * completion.
  */
 static uint32_t post(struct fault_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n)
 {
@@ -98,7 +99,8 @@ struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id)
 
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr)
 {
-	post(srq, wr, 1); /* there is a free entry, unless the device below has died */
+	/* there is a free entry; this fails only if the device below has died */
+	post(srq, wr, 1);
 }
 
 uint32_t fault_post_recv(struct fabric_qp *fqp, const struct fabric_recv_wr *wrs, uint32_t n)
