@@ -4,13 +4,14 @@
  *
  *   connecting side                        accepting side
  *   connect: CONNECTING   -- REQUEST -->   event REQUEST
- *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives may be posted and taken
+ *   event ESTABLISHED     <-- ANSWER --    accept: ACCEPTED, receives can be posted and taken
  *   CONNECTED             --  READY  -->   event ESTABLISHED: CONNECTED
  *
- * Each arrow takes its own time. Data does not wait for READY, so the first message may arrive
- * before the accepting side gets ESTABLISHED. The connecting queue pair holds the private data. If
- * a side ends, dies or breaks, the remaining side gets LOST. Before ESTABLISHED, LOST gives the
- * event FAILED.
+ * Each arrow is a message that takes its own random time. Data do not wait for READY. Therefore the
+ * first message can arrive before the accepting side gets ESTABLISHED. The connecting queue pair
+ * has the private data of both directions. If one side disconnects, its device dies or its queue
+ * pair fails, the other side gets the message LOST. LOST makes the event DISCONNECTED, or FAILED
+ * before ESTABLISHED.
  */
 #include "sim_world.h"
 
@@ -69,7 +70,7 @@ int sim_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
 	}
 	rc = private_len > FABRIC_PRIVATE_DATA_MAX ? -EINVAL : sim_qp_create(dev, attr, &qp);
 	if (rc != 0) {
-		sim_cm_refuse(world, req); /* the request ends after an error, too */
+		sim_cm_refuse(world, req); /* accept ends the request even after an error */
 		return rc;
 	}
 	qp->state = SIM_ACCEPTED;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of the connection manager that are under way, and events that wait to be polled. */
+/* Schedules messages of the connection manager, and queues events that wait to be polled. */
 #include "sim_world.h"
 
 #include <stdio.h>

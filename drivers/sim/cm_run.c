@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Handles messages of the connection manager when they arrive. They are the arrows in cm.c. */
+/* Handles messages of the connection manager when they arrive. The arrows at the head of cm.c are
+ * these messages. */
 #include "sim_world.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@ static void add_private_data(struct sim_cm_entry *entry, const struct sim_qp *qp
 	memcpy(entry->event.private_data, qp->private_data, qp->private_len);
 }
 
-/* Ends a queue pair and raises its last event. Without ESTABLISHED this is its only event. */
+/* Breaks a queue pair, and queues its last event. Returns the entry of this event. */
 static struct sim_cm_entry *end_with(struct sim_qp *qp, enum fabric_cm_kind kind, int error)
 {
 	qp->end_raised = true;
@@ -29,8 +30,8 @@ static struct fabric_conn_req *req_of(struct backlog_entry *waiting)
 }
 
 /*
- * Returns true when a request of this peer may wait at the listener. The request may displace
- * another.
+ * Returns whether a new request of this peer can wait at the listener. If the backlog is full, the
+ * request displaces a waiting request, if backlog.h permits that.
  */
 static bool admit(struct fabric_listener *listener, const struct backlog_peer *peer)
 {
@@ -100,8 +101,8 @@ static void answered(struct sim_qp *qp)
 }
 
 /*
- * If the peer's device died, the oldest started work request may fail with FABRIC_ERR_RETRY, as if
- * the peer never answered.
+ * If the peer's device has died, lets the oldest work request that was started fail with
+ * FABRIC_ERR_RETRY in a random half of the cases, as if the peer had never answered.
  */
 static void give_up(struct sim_qp *qp)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Completes work requests in order, or flushes them when the queue pair breaks. */
+/* Completes work requests in order, and flushes them after the queue pair has entered SIM_BROKEN.
+ */
 #include "sim_world.h"
 
 void sim_qp_schedule_flush(struct sim_qp *qp)
@@ -23,8 +24,8 @@ void sim_qp_break(struct sim_qp *qp)
 }
 
 /*
- * Ends both sides. This side breaks at once. The other side also breaks at once when its device
- * refused the work request.
+ * Ends a connection after an error. This side enters SIM_BROKEN at once, and so does the peer with
+ * 'peer_at_once', because its device has refused the work request. Both sides get LOST later.
  */
 static void break_both(struct sim_qp *qp, bool peer_at_once)
 {
@@ -94,7 +95,7 @@ void sim_rq_complete(struct sim_qp *qp)
 
 	push_recv(qp, status);
 	if (status != FABRIC_OK)
-		break_both(qp, false); /* the sender gets a completion of its own */
+		break_both(qp, false); /* the sender's work request fails by itself */
 }
 
 void sim_qp_flush(struct sim_qp *qp)
@@ -102,7 +103,7 @@ void sim_qp_flush(struct sim_qp *qp)
 	for (; qp->sq.completed < qp->sq.tail; qp->sq.completed++) {
 		struct sim_swr *swr = sim_sq_at(qp, qp->sq.completed);
 
-		/* Work requests after a failed one count as not executed, in any state. */
+		/* Work requests after a failed one count as not executed, even in SIM_DONE. */
 		if (swr->state != SIM_DONE || qp->sq.completed > qp->failed)
 			swr->status = FABRIC_ERR_FLUSHED;
 		push_send(qp, qp->sq.completed);

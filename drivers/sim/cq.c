@@ -37,7 +37,8 @@ void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t positio
 		 (uint64_t)wc->op << 40 | (uint64_t)wc->status << 32 | wc->byte_len);
 }
 
-/* Drops the completions of a queue pair in destruction. */
+/* Drops the completions of a queue pair that is being destroyed, or with 0 those of shared receives
+ * without a queue pair. */
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp)
 {
 	uint32_t kept = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Protection domains of single queue pairs: each queue pair has its own key for each registration
- * with remote rights.
+ * Protection domains of single queue pairs. Each queue pair that exposes memory has its own key for
+ * each registration with remote rights.
  */
 #include "sim_world.h"
 

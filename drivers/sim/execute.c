@@ -2,20 +2,22 @@
 /*
  * Executes work requests.
  *
- * The device starts work requests in order, one at a time. These hold up all later work requests:
- * - a READ, when max_rd_atomic READs are in flight
- * - a work request with FENCE, while READs are in flight
+ * The device starts work requests in order, one at a time. A work request that cannot start delays
+ * all later ones. These work requests cannot start:
+ * - a READ while max_rd_atomic READs are in flight
+ * - a work request with FENCE while READs are in flight
  *
  * After its start, each operation proceeds on its own:
  * - A WRITE is split into pieces, which arrive in any order.
- * - A READ is split into pieces, which return after a round trip.
+ * - A READ is split into pieces, which arrive after a round trip.
  * - Sends arrive in order, and after all WRITEs that were started before them.
  *
- * Buffers are read and written when a piece arrives, and not earlier. So each buffer that the
- * contract gives to the device until the completion is in use until then.
+ * The memory of a work request is read and written when a piece or a message arrives, and not
+ * earlier. Therefore an error of the user is noticed, who must not reuse this memory before the
+ * completion.
  *
  * When a work request fails, later ones have no effect, and earlier ones run to their end. The
- * connection breaks when the completion of the failed work request is made.
+ * connection ends when the completion of the failed work request is made.
  */
 #include "sim_world.h"
 
@@ -69,8 +71,8 @@ bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t
 }
 
 /*
- * Copies [offset, offset + len) of the elements' memory to 'linear'. With 'into', copies from
- * 'linear' to the elements' memory.
+ * Copies the bytes [offset, offset + len) of the work request's data to 'linear'. With 'into',
+ * copies from 'linear' to the memory of the work request's elements.
  */
 static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8_t *linear,
 		 bool into)
@@ -87,7 +89,7 @@ static void copy(const struct sim_swr *swr, uint32_t offset, uint32_t len, uint8
 			offset -= sge->len;
 			continue;
 		}
-		/* Source and destination may overlap. */
+		/* Source and destination can overlap. */
 		if (into)
 			memmove((uint8_t *)sge->addr + offset, linear, n);
 		else
@@ -129,8 +131,8 @@ static void fail(struct sim_qp *qp, uint64_t position, enum fabric_status status
 }
 
 /*
- * Refuses a work request at the peer. The sender learns this later. Later work requests have no
- * effect from this time on.
+ * Lets a work request fail at the peer with 'status'. The sender learns this later, by SIM_NAK.
+ * From now on, later work requests have no effect.
  */
 static void wr_refuse(struct sim_qp *qp, uint64_t position, enum fabric_status status)
 {
@@ -254,7 +256,7 @@ static void transfer(struct sim_qp *qp, struct sim_qp *peer, const struct sim_ev
 {
 	struct sim_swr *swr = sim_sq_at(qp, event->wr);
 	bool is_read = event->kind == SIM_FETCH;
-	/* The check covers the whole range, before the first byte is copied. */
+	/* Each piece checks the whole range of the work request. */
 	uint8_t *remote = sim_remote(peer, swr->wr.rkey, swr->wr.raddr, swr->len,
 				     is_read ? FABRIC_REMOTE_READ : FABRIC_REMOTE_WRITE);
 
@@ -272,7 +274,8 @@ static void transfer(struct sim_qp *qp, struct sim_qp *peer, const struct sim_ev
 	finish_piece(qp, event->wr, is_read ? completion(qp) : wire(qp));
 }
 
-/* Handles a Send for which no receive is posted. */
+/* Handles a Send for which no receive is posted: it waits, is tried again, or fails with
+ * FABRIC_ERR_RNR. */
 static void not_ready(struct sim_qp *qp, struct sim_qp *peer, uint64_t position)
 {
 	struct sim_swr *swr = sim_sq_at(qp, position);
@@ -301,7 +304,8 @@ static void receive_done(struct sim_qp *peer, enum fabric_status status)
 	wr_schedule(peer, SIM_RECV_DONE, peer->rq.filled++, at_ns);
 }
 
-/* Schedules the arrival of the next Send after a Send has arrived. */
+/* Schedules the arrival of the next Send, if one was started, after the Send at 'position' has
+ * arrived. */
 static void next_send(struct sim_qp *qp, uint64_t position)
 {
 	uint64_t now_ns = qp->dev->world->now_ns;
@@ -381,7 +385,7 @@ static void acknowledged(struct sim_qp *qp, uint64_t position)
 	struct sim_swr *swr = sim_sq_at(qp, position);
 	uint64_t sum;
 
-	/* Until the acknowledgement the device may send the data again. */
+	/* Until the acknowledgement a device is allowed to send the data again. */
 	if (swr->has_sum && sim_source_sum(qp, swr, &sum) && sum != swr->source_sum) {
 		qp->dev->world->sources_changed++;
 		sim_note(qp->dev->world, "changed!", qp->number, position, swr->len);
@@ -411,7 +415,8 @@ void sim_execute(struct sim_qp *qp, const struct sim_event *event)
 		acknowledged(qp, event->wr);
 		return;
 	}
-	/* After a failure, or without a peer, the event has no effect and no answer. */
+	/* After the failure of an earlier work request, or without a peer, the event has no effect
+	 * and no answer. */
 	if (event->wr >= qp->failed || !peer || peer->state == SIM_BROKEN || peer->dev->is_dead)
 		return;
 	if (event->kind == SIM_ARRIVE)
@@ -420,7 +425,8 @@ void sim_execute(struct sim_qp *qp, const struct sim_event *event)
 		transfer(qp, peer, event);
 }
 
-/* Returns the peer, or NULL when a direct operation would have to wait or is not possible. */
+/* Returns the peer's queue pair, or NULL if a direct operation would have to wait or is not
+ * possible. */
 static struct sim_qp *peer_now(const struct sim_qp *qp)
 {
 	struct sim_qp *peer = sim_world_qp(qp->dev->world, qp->peer);

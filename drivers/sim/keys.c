@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Keys are a permutation of a counter, which the seed selects. They look random, and no key repeats
- * during the life of a world, so that the use of an ended key is always detected. They are unique
- * over all devices, so that the use of a key with the wrong device is detected, too.
+ * Creates and finds keys. A key is a permutation of a counter, and the seed selects the
+ * permutation. Keys look random, and no key repeats during the life of a world. Therefore the use
+ * of an ended key is always detected. Keys are unique over all devices of a world. Therefore the
+ * use of a key with the wrong device is detected, too.
  */
 #include "sim_world.h"
 
@@ -11,7 +12,7 @@ uint32_t sim_key_make(struct sim_world *world)
 	uint32_t x;
 
 	do {
-		/* Each of the next lines is a bijection. */
+		/* Each of the next lines maps different values to different values. */
 		x = world->key_count++ ^ world->key_mask;
 		x *= 0x9e3779b1u;
 		x ^= x >> 15;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registrations and windows, to which keys give access. The addresses that peers use differ from
- * the local ones, because the contract does not say that they are equal.
+ * Registrations and memory windows, to which keys give access. The addresses that peers use differ
+ * from local addresses, because the driver contract does not say that they are equal.
  */
 #include "sim_world.h"
 
@@ -11,7 +11,7 @@
 #define PAGE_MASK  4095u
 #define RADDR_MASK 0x0000fffffffff000ull
 
-/* Returns true when [offset, offset + len) is within [0, size). */
+/* Returns whether [offset, offset + len) is within [0, size). */
 static bool is_within(uint64_t offset, uint64_t len, uint64_t size)
 {
 	return offset <= size && len <= size - offset;
@@ -54,7 +54,7 @@ int sim_mr_register(struct fabric_dev *fdev, void *addr, size_t len, uint32_t ac
 			free(mr);
 			return -ENOMEM;
 		}
-		user->rkey = mr->local.key; /* gives no access to a peer */
+		user->rkey = mr->local.key; /* sim_remote() refuses this key */
 	} else if (access & remote) {
 		mr->remote = mr->local;
 		mr->remote.kind = SIM_RKEY;
@@ -157,7 +157,8 @@ bool sim_window_bind(struct sim_qp *qp, const struct sim_swr *swr)
 	LIST_FOREACH(mw, &qp->dev->mws, entry)
 	if (mw->number == swr->bind_mw)
 		break;
-	/* A type 2 window must be invalidated before it is bound again, and it is never empty. */
+	/* A memory window of type 2 must be invalidated before it is bound again, and must not be
+	 * empty. */
 	if (!mw || mw->is_bound || sge->len == 0 ||
 	    !sim_local_ok(qp->dev, sge->lkey, sge->addr, sge->len, FABRIC_BIND) ||
 	    (swr->wr.access & FABRIC_REMOTE_WRITE && !(mr->access & FABRIC_LOCAL_WRITE)))
@@ -185,8 +186,8 @@ bool sim_window_invalidate(struct sim_qp *qp, uint32_t rkey, bool by_peer)
 	if (mw->latest == rkey && mw->latest_qp == qp->number)
 		break;
 	/*
-	 * The owner may invalidate a key that the peer has already invalidated. A peer may not
-	 * invalidate a key twice.
+	 * The owner is allowed to invalidate a key that the peer has already invalidated. A peer
+	 * must not invalidate a key twice.
 	 */
 	if (rkey == 0 || !mw || (by_peer && !mw->is_bound))
 		return false;

@@ -3,8 +3,8 @@
 #include "sim_world.h"
 
 /*
- * Removes the next completion from the queue and returns it. This also frees the entries of its
- * work request and of all earlier ones in the same queue.
+ * Removes the next completion from the completion queue and returns it. This also frees the queue
+ * entries of its work request and of all earlier work requests in the same queue.
  */
 static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 {
@@ -23,8 +23,8 @@ static struct fabric_wc take_next(struct sim_dev *dev, struct sim_qp *qp)
 }
 
 /*
- * Delivers the message of the next completion, if it may be delivered. Only every second of these
- * messages is delivered. Returns true when the message was delivered.
+ * Delivers the message of the next completion, if it can be delivered. Of the messages that can be
+ * delivered, only every second one is. Returns whether the message was delivered.
  */
 static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 {
@@ -42,7 +42,7 @@ static bool show_next(struct sim_dev *dev, struct sim_qp *qp)
 	wr = sim_rq_at(qp, cqe->position)->wr;
 	receiver = qp->base.ctx;
 	wc = take_next(dev, qp);
-	dev->srq->used++; /* the receive stays counted during the delivery */
+	dev->srq->used++; /* 'used' counts the receive during the delivery, too */
 	dev->base.ndelivered++;
 	if (receiver->deliver(receiver, wc.wr_id, wc.byte_len))
 		sim_srq_put_back(dev->srq, &wr);

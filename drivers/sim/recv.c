@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Gives receives to messages. */
+/* Finds the receives that messages take, and wakes Sends that wait for a receive. */
 #include "sim_world.h"
 
 struct sim_rwr *sim_next_receive(struct sim_qp *qp)

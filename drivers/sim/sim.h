@@ -23,7 +23,7 @@
 
 struct sim_world;
 
-/* A latency is drawn from [min_ns, max_ns] with a uniform distribution. */
+/* The limits of a random latency. It is uniformly distributed in [min_ns, max_ns]. */
 struct sim_latency {
 	uint64_t min_ns;
 	uint64_t max_ns;
@@ -31,13 +31,17 @@ struct sim_latency {
 
 struct sim_options {
 	struct sim_latency start;      /* from the post of a work request until its start */
-	struct sim_latency wire;       /* one way */
-	struct sim_latency completion; /* from the end of the work to the completion */
-	struct sim_latency cm;	       /* of a connection manager message; notice of a break */
+	struct sim_latency wire;       /* of a message, in one direction */
+	struct sim_latency completion; /* from the end of the operation to its completion */
+	/* of a message of the connection manager, also of the notice of an end */
+	struct sim_latency cm;
 	uint64_t cm_timeout_ns; /* a connection request fails without an answer after this time */
-	uint64_t rnr_timer_ns;	/* between two attempts while the receive queue is empty */
-	uint32_t rnr_retry;	/* as in the driver contract; also an option of each device */
-	/* The attributes of each device. Options of the device replace two of them. */
+	/* time between two attempts of a Send while no receive is posted */
+	uint64_t rnr_timer_ns;
+	uint32_t
+		rnr_retry; /* number of such attempts, 7: no limit; a device's option replaces it */
+	/* The attributes of each device. The device's options can replace max_inline and
+	 * max_rd_atomic. */
 	struct fabric_dev_attr attr;
 	FILE *trace; /* gets one line for each event; NULL: no trace */
 };
@@ -52,8 +56,8 @@ void sim_options_init(struct sim_options *options); /* sets the defaults */
  */
 struct sim_world *sim_world_create(uint64_t seed, const struct sim_options *options);
 /*
- * Destroys a world and frees all objects that are left in it. sim_world_objects() returns their
- * number before. NULL is allowed.
+ * Destroys a world, and frees all objects that are left in it. Before the call, sim_world_objects()
+ * returns their number. NULL is allowed.
  */
 void sim_world_destroy(struct sim_world *world);
 uint32_t sim_world_id(const struct sim_world *world);
@@ -64,13 +68,14 @@ uint32_t sim_world_id(const struct sim_world *world);
 uint32_t sim_world_objects(const struct sim_world *world);
 
 uint64_t sim_now(const struct sim_world *world);
-/* Returns the time of the next event, or UINT64_MAX when there is none. */
+/* Returns the time of the next event in ns, or UINT64_MAX if there is no event. */
 uint64_t sim_next(struct sim_world *world);
-/* Runs the next event, at its time. Returns false when there is none. */
+/* Advances the clock to the time of the next event, and runs the event. Returns false if there is
+ * no event. */
 bool sim_step(struct sim_world *world);
 /*
- * Runs all events that are due until 'until_ns'. Afterwards the time is 'until_ns', unless it was
- * already later.
+ * Runs all events whose time is at most 'until_ns'. Afterwards the time is 'until_ns', unless it
+ * was later before.
  */
 void sim_run_until(struct sim_world *world, uint64_t until_ns);
 
@@ -78,8 +83,9 @@ void sim_run_until(struct sim_world *world, uint64_t until_ns);
 uint64_t sim_trace_hash(const struct sim_world *world);
 
 /*
- * Returns how many sources of a SEND or WRITE changed between the post and the completion. Each is
- * a bug of the user, because the device may read a source more than once until the completion.
+ * Returns how many times the source memory of a Send or WRITE changed between the post and the
+ * completion. Each time is a bug of the user, because a device is allowed to read a source more
+ * than once before the completion.
  */
 uint64_t sim_sources_changed(const struct sim_world *world);
 
@@ -88,25 +94,26 @@ uint32_t sim_reads_most(const struct sim_world *world);
 
 /*
  * The direct operations of the driver contract, for a test that adds them to its own table of
- * operations. sim's own table has none of them, so that tests can observe each message as a posted
- * work request. They succeed only when nothing is outstanding in the send queue.
+ * operations. The driver's own table has none of them, so that tests can observe each message as a
+ * posted work request. They return false if a work request is outstanding in the send queue, or the
+ * operation is not possible.
  */
 bool sim_send_direct(struct fabric_qp *qp, const void *data, uint32_t len);
 bool sim_write_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 bool sim_read_direct(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey, uint64_t raddr);
 
 /*
- * Returns the number of bound windows of the device that overlap [base, base + len). Peers can
- * still access this memory.
+ * Returns the number of bound windows of the device that overlap [base, base + len). If it is not
+ * 0, peers can still access this memory.
  */
 uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64_t len);
 /* Returns the number of bound windows of the device. */
 uint32_t sim_windows_bound(const struct fabric_dev *dev);
 
 /*
- * Simulates the death of the process that has the device. Its connections, listeners and memory no
- * longer work, and peers notice this after a while. Operations on the device do nothing. The user
- * still destroys the objects of the device and closes the device.
+ * Simulates the death of the process that has the device. From now on, its connections, listeners
+ * and memory do not work, and peers notice this after a random time. Operations on the device do
+ * nothing. The user must still destroy the objects of the device and close the device.
  */
 void sim_kill(struct sim_world *world, struct fabric_dev *dev);
 

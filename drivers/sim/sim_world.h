@@ -7,20 +7,20 @@
  *
  * All that happens later is an event in the heap of the world. Events are ordered by time. Events
  * with the same time are ordered by their creation. Each event concerns one queue pair, which the
- * event names by number. Numbers are not used twice, so an event may outlive its queue pair. Such
- * an event is dropped, and time does not advance for it.
+ * event names by number. Numbers are not used twice. Therefore an event can exist after its queue
+ * pair has been destroyed. Such an event is dropped, and time does not advance for it.
  *
  * Each file calls only functions of files above it:
  *
  *   world.c      random numbers, time, and the heap of events
  *   keys.c       keys
  *   domain.c     keys of one queue pair
- *   memory.c     registrations, windows, and access checks
+ *     memory.c     registrations, memory windows, and checks of accesses
  *   cq.c         completion queues
  *   cm_event.c   messages of the connection manager, and events that wait to be polled
- *   recv.c       the receives that messages take
+ *     recv.c       finds the receives that messages take
  *   listen.c     listeners, and the connection requests that wait at them
- *   complete.c   completions of work requests, and the break of a queue pair
+ *     complete.c   completions of work requests, and the error state of a queue pair
  *   srq.c        shared receives
  *   execute.c    executes work requests
  *   post.c       posts work requests
@@ -44,30 +44,32 @@
 #define SIM_KEY_BUCKETS 256u
 
 enum sim_event_kind {
-	SIM_START,	/* the device starts the next work request */
-	SIM_LAND,	/* a piece of a WRITE reaches the peer's memory */
-	SIM_FETCH,	/* a piece of a READ comes back */
-	SIM_ARRIVE,	/* a Send reaches the peer */
-	SIM_ACK,	/* the sender gets the acknowledgement of a work request */
-	SIM_NAK,	/* the sender gets the report that a work request failed */
-	SIM_RECV_DONE,	/* the next receive completes */
-	SIM_FLUSH,	/* all work requests of a broken queue pair complete */
-	SIM_CM_REQUEST, /* the request reaches the listener. This event and the next two concern the
-			   connecting queue pair. */
-	SIM_CM_ANSWER,
-	SIM_CM_TIMEOUT,
-	SIM_CM_READY, /* the accepting side learns that the answer arrived */
-	SIM_CM_LOST,  /* this side notices the end of the connection */
+	SIM_START,     /* the device starts the next work request */
+	SIM_LAND,      /* a piece of a WRITE reaches the peer's memory */
+	SIM_FETCH,     /* a piece of a READ arrives at the reader */
+	SIM_ARRIVE,    /* a Send reaches the peer */
+	SIM_ACK,       /* this side gets the acknowledgement of its work request */
+	SIM_NAK,       /* this side gets the report that its work request has failed */
+	SIM_RECV_DONE, /* the next receive completes */
+	SIM_FLUSH,     /* all work requests of a queue pair in SIM_BROKEN complete */
+	/* The request reaches the listener. This event and the next two concern the connecting
+	 * queue pair. */
+	SIM_CM_REQUEST,
+	SIM_CM_ANSWER,	/* the answer reaches the connecting side */
+	SIM_CM_TIMEOUT, /* the time limit for the answer is over */
+	SIM_CM_READY,	/* the accepting side learns that the answer has arrived */
+	SIM_CM_LOST,	/* this side notices the end of the connection */
 	SIM_NEVENTS
 };
 
+/* An event that will happen. */
 struct sim_event {
 	uint64_t at_ns;
-	uint64_t seq;
-	uint64_t wr; /* position in the send queue */
-	uint32_t qp;
-	uint32_t offset; /* LAND, FETCH: offset of the piece */
-	uint32_t len;
+	uint64_t seq;	 /* number of the event in the order of creation */
+	uint64_t wr;	 /* position of its work request in the send queue */
+	uint32_t qp;	 /* number of its queue pair */
+	uint32_t offset; /* LAND, FETCH: offset of the piece in the work request's data */
+	uint32_t len;	 /* LAND, FETCH: bytes of the piece; NAK: enum fabric_status */
 	enum sim_event_kind kind;
 };
 
@@ -78,14 +80,14 @@ TAILQ_HEAD(sim_reqs, fabric_conn_req);
 struct sim_world {
 	struct sim_options options;
 	uint32_t id;
-	bool runs_itself; /* the default world: a poll that finds nothing runs a step */
-	bool is_over;
+	bool runs_itself; /* the default world: a poll that would find nothing runs a step */
+	bool is_over;	  /* no memory was available for an event; no event runs any more */
 	uint64_t rng[4];
 	uint64_t now_ns;
 	uint64_t seq;
-	uint64_t hash;
-	uint64_t sources_changed;
-	uint32_t reads_most;
+	uint64_t hash;		  /* of all events so far */
+	uint64_t sources_changed; /* sim_sources_changed() */
+	uint32_t reads_most;	  /* sim_reads_most() */
 
 	struct sim_event *heap;
 	uint32_t nevents;
@@ -95,8 +97,9 @@ struct sim_world {
 	uint32_t nqps;
 	uint32_t qps_size;
 
-	uint32_t key_count; /* number of keys created */
-	uint32_t key_mask;  /* chosen by the seed */
+	uint32_t key_count; /* number of keys that were created */
+	/* random number by which keys differ between seeds: sim_key_make() */
+	uint32_t key_mask;
 	uint32_t mw_count;
 	uint32_t dev_count;
 	struct sim_devs devs;
@@ -104,7 +107,7 @@ struct sim_world {
 	struct sim_reqs reqs;
 };
 
-/* A key gives access to memory. */
+/* The kinds of keys, which give access to memory. */
 enum sim_key_kind { SIM_LKEY, SIM_RKEY, SIM_WINDOW };
 
 struct sim_key {
@@ -114,10 +117,11 @@ struct sim_key {
 	struct sim_mr *mr;
 	uint8_t *base;
 	uint64_t len;
-	uint64_t raddr; /* of 'base' */
+	uint64_t raddr; /* address by which peers name 'base' */
 	uint32_t access;
-	uint32_t qp; /* the only queue pair that may use a window or the key of an own domain; 0:
-			all */
+	/* number of the only queue pair on which the key is valid; 0: it is valid on all queue
+	 * pairs */
+	uint32_t qp;
 };
 
 LIST_HEAD(sim_keys, sim_key);
@@ -125,15 +129,17 @@ LIST_HEAD(sim_keys, sim_key);
 struct sim_mr {
 	LIST_ENTRY(sim_mr) entry;
 	struct sim_key local;
-	struct sim_key remote; /* in the table only when there is remote access */
+	/* in the table of keys only if there is remote access; otherwise zeros */
+	struct sim_key remote;
 };
 
 struct sim_mw {
 	LIST_ENTRY(sim_mw) entry;
-	uint32_t number;    /* unique in the world, because a posted bind may outlive its window */
-	struct sim_key key; /* in the table while bound */
+	/* unique in the world, because a bind can be outstanding after its window was freed */
+	uint32_t number;
+	struct sim_key key; /* in the table of keys while the window is bound */
 	uint32_t latest;    /* the key of the latest executed bind; 0: none */
-	uint32_t latest_qp;
+	uint32_t latest_qp; /* number of the queue pair that has executed this bind */
 	bool is_bound;
 };
 
@@ -147,10 +153,11 @@ LIST_HEAD(sim_own_keys, sim_own_key);
 LIST_HEAD(sim_mrs, sim_mr);
 LIST_HEAD(sim_mws, sim_mw);
 
+/* A completion that waits to be polled. */
 struct sim_cqe {
 	struct fabric_wc wc;
-	uint32_t qp;	   /* 0: a shared receive whose queue pair is destroyed */
-	uint64_t position; /* position in its queue */
+	uint32_t qp; /* number of its queue pair; 0: a shared receive of a destroyed queue pair */
+	uint64_t position; /* position of its work request in the send or receive queue */
 };
 
 /* An event that waits to be polled. The entry is a member of the object that the event concerns. */
@@ -158,8 +165,8 @@ struct sim_cm_entry {
 	TAILQ_ENTRY(sim_cm_entry) entry;
 	bool is_queued;
 	struct fabric_cm_event event;
-	struct fabric_conn_req *req; /* the request of a REQUEST */
-	struct sim_qp *qp;	     /* the queue pair of any other event */
+	struct fabric_conn_req *req; /* the request, if the event is a REQUEST */
+	struct sim_qp *qp;	     /* the queue pair, if the event is another one */
 };
 
 TAILQ_HEAD(sim_cm_entries, sim_cm_entry);
@@ -170,8 +177,8 @@ struct sim_dev {
 	struct sim_world *world;
 	uint32_t number;
 	uint32_t rnr_retry;
-	uint32_t nregions, regions_max; /* 0: no limit */
-	uint32_t nqps, qps_max;
+	uint32_t nregions, regions_max; /* a maximum of 0 means no limit */
+	uint32_t nqps, qps_max;		/* likewise */
 	bool is_dead;
 	bool own_domains;
 	bool was_shown; /* alternates, so that every second deliverable message is delivered */
@@ -180,7 +187,7 @@ struct sim_dev {
 	struct sim_mws mws;
 	struct sim_cm_entries cm;
 	struct sim_srq *srq;
-	struct sim_cqe *cq; /* a ring with room for all completions of its queue pairs */
+	struct sim_cqe *cq; /* a ring with room for all completions that can wait at once */
 	uint32_t cq_size;   /* a power of two */
 	uint32_t cq_head, cq_count, cq_reserved;
 };
@@ -189,19 +196,22 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 	struct sim_dev *dev;
 	void *ctx;
-	struct backlog backlog; /* requests that were not polled yet, linked by 'waiting' */
+	/* requests that were not polled yet, linked by their member 'waiting' */
+	struct backlog backlog;
 	char addr[FABRIC_ADDR_MAX];
 };
 
 struct fabric_conn_req {
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	struct fabric_listener *listener; /* NULL: the listener was closed */
-	uint32_t qp;			  /* the connecting queue pair */
-	struct backlog_entry waiting;	  /* entry in the listener's backlog, until polled */
-	struct sim_cm_entry request;
+	uint32_t qp;			  /* number of the connecting queue pair */
+	/* entry in the listener's backlog, until the request is polled */
+	struct backlog_entry waiting;
+	struct sim_cm_entry request; /* the event REQUEST */
 };
 
-/* States of a work request in the send queue. */
+/* The states of a work request in the send queue: posted; started by the device; executed, but the
+ * acknowledgement or refusal has not arrived; ready to complete. */
 enum sim_wr_state { SIM_POSTED, SIM_STARTED, SIM_DELIVERED, SIM_DONE };
 
 struct sim_swr {
@@ -209,14 +219,14 @@ struct sim_swr {
 	enum sim_wr_state state;
 	enum fabric_status status;
 	uint32_t len;
-	uint32_t pieces_left;
-	uint32_t rnr_tries;
-	uint32_t bind_key;
-	uint32_t bind_mw;    /* number of the window */
-	uint64_t arrives_ns; /* a Send does not arrive earlier */
-	uint64_t source_sum; /* checksum of the source at the post */
-	bool has_sum;
-	uint8_t *inline_data;
+	uint32_t pieces_left; /* pieces of a WRITE or READ that have not arrived */
+	uint32_t rnr_tries;   /* number of arrivals that found no receive */
+	uint32_t bind_key;    /* of a bind: the new key of the window */
+	uint32_t bind_mw;     /* of a bind: number of the window */
+	uint64_t arrives_ns;  /* earliest time at which a Send arrives */
+	uint64_t source_sum;  /* checksum of the source when it was posted */
+	bool has_sum;	      /* 'source_sum' is valid */
+	uint8_t *inline_data; /* copy of inline data; NULL: the data are not inline */
 	struct fabric_sge sges[FABRIC_SGE_MAX];
 };
 
@@ -236,21 +246,21 @@ struct sim_sq {
 	uint8_t *inline_data;
 	uint32_t size;
 	uint64_t head;
-	uint64_t completed; /* first without a completion */
-	uint64_t next;	    /* first that has not started */
-	uint64_t tail;
+	uint64_t completed; /* first position without a completion */
+	uint64_t next;	    /* first position that has not started */
+	uint64_t tail;	    /* position of the next post */
 };
 
 /*
- * The receive queue. With a shared receive queue, a message moves the receive that it takes from
- * there to here.
+ * The receive queue of a queue pair, with positions as in struct sim_sq. If the queue pair uses
+ * shared receives, a message moves the receive that it takes from struct sim_srq to this queue.
  */
 struct sim_rq {
 	struct sim_rwr *wrs;
 	uint32_t size;
 	uint64_t head;
 	uint64_t completed;
-	uint64_t filled; /* first that no message has taken */
+	uint64_t filled; /* first position that no message has taken */
 	uint64_t tail;
 };
 
@@ -258,9 +268,10 @@ struct sim_srq {
 	struct fabric_srq base;
 	struct sim_dev *dev;
 	void *ctx;
-	struct fabric_recv_wr *wrs; /* waiting receives, by position % size */
+	struct fabric_recv_wr *wrs; /* receives that no message has taken, by position % size */
 	uint32_t size;
-	uint32_t used; /* receives that wait, are taken, or completed and were not polled */
+	/* number of receives that were posted and whose completions were not polled */
+	uint32_t used;
 	uint64_t head, tail;
 };
 
@@ -272,49 +283,54 @@ struct sim_qp {
 	struct sim_dev *dev;
 	struct fabric_qp_attr attr;
 	uint32_t number;
-	uint32_t peer; /* 0: none yet */
+	uint32_t peer; /* number of the peer's queue pair; 0: none yet */
 	enum sim_qp_state state;
-	bool was_established; /* ESTABLISHED was raised */
-	bool may_send;	      /* ESTABLISHED was polled */
-	bool is_closed;	      /* this side has disconnected */
-	bool says_goodbye;    /* this side disconnects in order */
-	bool peer_left;	      /* the peer has disconnected in order */
-	bool end_raised;      /* FAILED, REJECTED or DISCONNECTED was raised */
-	struct sim_cm_entry established, end;
-	bool is_starting; /* a START event is scheduled */
-	bool is_parked;	  /* the Send at position 'parked' waits for a receive without limit */
+	bool was_established;		      /* ESTABLISHED was queued */
+	bool may_send;			      /* ESTABLISHED was polled */
+	bool is_closed;			      /* this side has disconnected */
+	bool says_goodbye;		      /* this side disconnects in order */
+	bool peer_left;			      /* the peer has disconnected in order */
+	bool end_raised;		      /* FAILED, REJECTED or DISCONNECTED was queued */
+	struct sim_cm_entry established, end; /* ESTABLISHED, and the event of the end */
+	bool is_starting;		      /* a START event is scheduled */
+	/* the Send at position 'parked' waits for a receive of the peer, without a time limit */
+	bool is_parked;
 	struct sim_sq sq;
 	struct sim_rq rq;
 	struct sim_srq *srq;
 	struct sim_own_keys own_keys;
-	uint32_t ncqes; /* maximum completions that may wait, without those of shared receives */
+	/* maximum number of its waiting completions, without those of shared receives */
+	uint32_t ncqes;
 	uint64_t parked;
 	uint32_t reads;	    /* READs in flight */
-	uint32_t sends;	    /* Sends that started and have not arrived */
-	uint64_t landed_ns; /* time at which the latest started WRITE or Send arrives */
-	uint64_t recv_ns;   /* time of the latest receive completion */
+	uint32_t sends;	    /* number of Sends that were started and have not arrived */
+	uint64_t landed_ns; /* latest time at which a WRITE or Send that was started arrives */
+	uint64_t recv_ns;   /* time of the latest completion of a receive that is scheduled */
 	uint64_t failed;    /* position of the first failed work request; UINT64_MAX: none */
 	char addr[FABRIC_ADDR_MAX];
-	/* content of the request, and then of the answer */
+	/* the answer of the peer, and the private data of the request and then of the answer */
 	enum sim_answer answer;
 	uint32_t private_len;
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 };
 
 /* world.c */
+/* Return a random number of 64 bits, a random number below 'limit', and a random latency. */
 uint64_t sim_random(struct sim_world *world);
 uint64_t sim_random_below(struct sim_world *world, uint64_t limit);
 uint64_t sim_draw(struct sim_world *world, const struct sim_latency *latency);
 struct sim_world *sim_world_find(uint32_t id);
 struct sim_world *sim_world_default(uint64_t seed);
 struct sim_qp *sim_world_qp(const struct sim_world *world, uint32_t number);
-uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp); /* 0: no memory */
+/* returns the number; 0: no memory */
+uint32_t sim_world_add_qp(struct sim_world *world, struct sim_qp *qp);
 /* Adds an event. If there is no memory for the event, the world ends and no more events run. */
 void sim_schedule(struct sim_world *world, const struct sim_event *event);
 /* Removes the first event, heap[0], from the heap. */
 void sim_pop(struct sim_world *world);
+/* Adds an occurrence to the world's hash and trace. 'a' and 'b' are values that describe it. */
 void sim_note(struct sim_world *world, const char *what, uint32_t qp, uint64_t a, uint64_t b);
-/* Frees the world itself. It has no objects left. */
+/* Frees the world itself, in which no objects must be left. */
 void sim_world_free(struct sim_world *world);
 
 /* dev.c */
@@ -324,7 +340,7 @@ extern const struct fabric_ops sim_ops;
 void sim_dev_free(struct sim_dev *dev);
 
 /* cq.c */
-/* Reserves room for 'more' completions that may wait at once. Returns 0 or -ENOMEM. */
+/* Reserves room for 'more' further completions that can wait at once. Returns 0 or -ENOMEM. */
 int sim_cq_reserve(struct sim_dev *dev, uint32_t more);
 void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t position);
 void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
@@ -341,8 +357,9 @@ struct sim_key *sim_key_find(const struct sim_dev *dev, uint32_t value); /* NULL
 int sim_own_domains(struct fabric_dev *dev);
 uint32_t sim_qp_rkey(const struct fabric_qp *qp, uint32_t rkey);
 /*
- * Create the keys of a queue pair for all registrations, or the keys of all queue pairs for one
- * registration, and remove them. Return 0 or -ENOMEM.
+ * sim_domain_create() creates the keys of one queue pair for all registrations, and
+ * sim_domain_add() the keys of all queue pairs for one registration. They return 0 or -ENOMEM. The
+ * other two functions remove these keys.
  */
 int sim_domain_create(struct sim_qp *qp);
 void sim_domain_destroy(struct sim_qp *qp);
@@ -355,12 +372,13 @@ int sim_mr_register(struct fabric_dev *dev, void *addr, size_t len, uint32_t acc
 void sim_mr_deregister(struct fabric_dev *dev, struct fabric_mr *mr);
 int sim_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void sim_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
-/* Returns true when [addr, addr + len) is in the registration of 'lkey' and 'access' is allowed. */
+/* Returns whether [addr, addr + len) is in the registration of 'lkey', and the registration permits
+ * 'access'. */
 bool sim_local_ok(const struct sim_dev *dev, uint32_t lkey, const void *addr, uint64_t len,
 		  uint32_t access);
 /*
- * Returns the memory of the side of 'qp' that its peer addresses, or NULL when the peer has no
- * access.
+ * Returns the memory of this side that the peer of 'qp' names by 'rkey' and 'raddr', or NULL if the
+ * peer is not allowed to access it in the way 'access'.
  */
 uint8_t *sim_remote(const struct sim_qp *qp, uint32_t rkey, uint64_t raddr, uint64_t len,
 		    uint32_t access);
@@ -375,7 +393,7 @@ void sim_unlisten(struct fabric_listener *listener);
 bool sim_addr_ok(const char *addr);
 struct fabric_listener *sim_listener_find(struct sim_world *world, const char *addr);
 void sim_req_free(struct sim_world *world, struct fabric_conn_req *req);
-/* Frees the request and sends the answer REFUSE to the connecting side. */
+/* Frees the request, and sends the answer REFUSE to the connecting side if it still waits. */
 void sim_cm_refuse(struct sim_world *world, struct fabric_conn_req *req);
 
 /* cm.c */
@@ -392,18 +410,22 @@ uint32_t sim_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uin
 void sim_cm_run(struct sim_qp *qp, enum sim_event_kind kind);
 
 /* cm_event.c */
-/* Schedules an event after 'delay_ns', or after the latency of a message. */
+/* Schedule an event for a queue pair: after 'delay_ns', or after the random latency of a message.
+ */
 void sim_cm_schedule(struct sim_qp *qp, enum sim_event_kind kind, uint64_t delay_ns);
 void sim_cm_send(struct sim_qp *qp, enum sim_event_kind kind);
-void sim_cm_lose(struct sim_qp *qp); /* schedules the notice of the end of the connection */
-/* Adds an event to those that wait to be polled. The second function removes it if it is queued. */
+void sim_cm_lose(struct sim_qp *qp); /* schedules SIM_CM_LOST */
+/* sim_cm_add() adds an event to those that wait to be polled. sim_cm_remove() removes an event from
+ * them, if it waits. sim_cm_raise() fills in and adds an event of a queue pair, and returns its
+ * entry. */
 void sim_cm_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_kind kind);
 void sim_cm_remove(struct sim_dev *dev, struct sim_cm_entry *entry);
 struct sim_cm_entry *sim_cm_raise(struct sim_qp *qp, enum fabric_cm_kind kind, int error);
-/* Returns a connecting queue pair by number, or NULL when it no longer waits for an answer. */
+/* Returns the connecting queue pair with this number, or NULL if it does not wait for an answer any
+ * more. */
 struct sim_qp *sim_cm_connecting(struct sim_world *world, uint32_t number);
 void sim_cm_answer(struct sim_qp *qp, enum sim_answer kind);
-void sim_cm_drop(struct sim_qp *qp); /* removes the events that were not polled */
+void sim_cm_drop(struct sim_qp *qp); /* removes its events that were not polled */
 
 /* srq.c */
 uint32_t sim_post_recv(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
@@ -412,11 +434,12 @@ int sim_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 void sim_srq_destroy(struct fabric_srq *srq);
 uint32_t sim_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /*
- * Posts a receive again after its message was delivered. The receive has kept its entry in 'used'.
+ * Posts a receive again after its message was delivered. srq->used still counts the receive.
  */
 void sim_srq_put_back(struct sim_srq *srq, const struct fabric_recv_wr *wr);
 void sim_srq_take_back(
-	struct sim_qp *qp); /* flushes taken receives of a queue pair in destruction */
+	/* flushes the shared receives that a queue pair has taken, when it is destroyed */
+	struct sim_qp *qp);
 
 /* qp.c */
 int sim_qp_create(struct sim_dev *dev, const struct fabric_qp_attr *attr, struct sim_qp **qp);
@@ -432,26 +455,27 @@ void sim_qp_destroy(struct fabric_qp *qp);
 uint32_t sim_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 
 /* complete.c */
-void sim_qp_break(struct sim_qp *qp); /* enters error; all work requests will be flushed */
+void sim_qp_break(struct sim_qp *qp); /* enters SIM_BROKEN, and schedules a flush */
 void sim_qp_flush(struct sim_qp *qp);
 void sim_sq_complete(struct sim_qp *qp); /* makes all completions that are due */
-void sim_rq_complete(struct sim_qp *qp);
-/* Schedules a flush of all work requests of a broken queue pair. */
+void sim_rq_complete(struct sim_qp *qp); /* makes the completion of the next receive */
+/* Schedules a flush of all work requests of a queue pair in SIM_BROKEN. */
 void sim_qp_schedule_flush(struct sim_qp *qp);
 
 /*
- * Handles the post of 'taken' work requests: calls 'wake', or schedules a flush when the queue pair
- * is broken. Returns 'taken'.
+ * Called after 'taken' work requests were posted. If there are any, calls 'wake', or schedules a
+ * flush if the queue pair is in SIM_BROKEN. Returns 'taken'.
  */
 uint32_t sim_qp_posted(struct sim_qp *qp, uint32_t taken, void (*wake)(struct sim_qp *qp));
 
 /* recv.c */
 /*
- * Returns the receive that the next message to 'qp' takes, if necessary from the shared queue.
- * Returns NULL when none is posted.
+ * Returns the receive that the next message to 'qp' takes. If receives are shared, the function
+ * first moves one from the shared queue to the queue of 'qp'. Returns NULL if no receive is posted.
  */
 struct sim_rwr *sim_next_receive(struct sim_qp *qp);
-void sim_rq_wake_peer(struct sim_qp *qp); /* starts a Send of the peer that waits for a receive */
+/* schedules the Send of the peer that waits for a receive */
+void sim_rq_wake_peer(struct sim_qp *qp);
 
 static inline struct sim_swr *sim_sq_at(const struct sim_qp *qp, uint64_t position)
 {
@@ -465,7 +489,10 @@ static inline struct sim_rwr *sim_rq_at(const struct sim_qp *qp, uint64_t positi
 
 /* execute.c */
 void sim_execute(struct sim_qp *qp, const struct sim_event *event);
-void sim_start(struct sim_qp *qp); /* starts the next work request that can start */
+/* schedules the start of the next work request, if it can start */
+void sim_start(struct sim_qp *qp);
+/* Computes a checksum of the source of a Send or WRITE. Returns false if there is no such source.
+ */
 bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t *sum);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Receives of a queue pair, and shared receives. A shared receive waits in the shared queue until a
- * message takes it. Then it moves to the receive queue of the message's queue pair and completes
- * there like a receive of that queue.
+ * Posts receives of a queue pair, and shared receives. A shared receive waits in the shared queue
+ * until a message takes it. Then the receive moves to the receive queue of the message's queue
+ * pair, and completes there like a receive of that queue.
  */
 #include "sim_world.h"
 
@@ -52,7 +52,7 @@ void sim_srq_destroy(struct fabric_srq *fsrq)
 	free(srq);
 }
 
-/* Schedules messages that wait for a receive. */
+/* Schedules the Sends of peers that wait for a shared receive. */
 static void wake_peers(const struct sim_srq *srq)
 {
 	struct sim_world *world = srq->dev->world;

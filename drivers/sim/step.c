@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs the next event of a world. */
+/* Runs the events of a world in order, and drops those that would do nothing. */
 #include "sim_world.h"
 
-/* Returns true when an event would do nothing. Time must not advance for such an event. */
+/* Returns whether an event would do nothing. Time must not advance for such an event. */
 static bool is_stale(const struct sim_world *world, const struct sim_event *event)
 {
 	const struct sim_qp *qp = sim_world_qp(world, event->qp);
