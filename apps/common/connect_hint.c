@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the most probable reason why a connection was refused. */
 #include "connect_hint.h"
 
 #include <errno.h>
@@ -7,8 +8,9 @@
 const char *connect_hint(const char *driver, const char *addr, int rc)
 {
 	/*
-	 * A name is an abstract UNIX socket address, which is local to a network namespace. A path
-	 * is not (unix(7), network_namespaces(7)).
+	 * With the driver shm, an address without a leading '/' is an abstract UNIX socket address,
+	 * which is local to a network namespace. A path is not local to one (unix(7),
+	 * network_namespaces(7)).
 	 */
 	if (strcmp(driver, "shm") != 0 || addr[0] == '/' || rc != -ECONNREFUSED)
 		return "";

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Finds the memory that this process can still get, from /proc/meminfo and from the files of memory
+ * cgroups.
+ */
 #include "memory_room.h"
 
 #include <stdbool.h>
@@ -6,16 +10,20 @@
 #include <string.h>
 
 #define PATH_BYTES 640u
-#define UNLIMITED  (UINT64_C(1) << 60) /* version 1 writes its highest number, about 2^63 */
+/*
+ * A limit of at least so many bytes means that there is no limit. Version 1 of cgroups writes its
+ * highest number, about 2^63.
+ */
+#define UNLIMITED  (UINT64_C(1) << 60)
 #define LEVELS_MAX 64u
 
-/* The names of the files of one version of cgroups. */
+/* The names of the files of one version of cgroups, and of the folders that hold these files. */
 struct cgroup_names {
-	const char *mounts[2]; /* possible mount points */
+	const char *mounts[2]; /* possible mount points of the cgroup file system */
 	const char *limits[2];
 	const char *usage;
-	const char *reclaimable[2]; /* lines of memory.stat for the page cache, which can be
-				     * reclaimed */
+	const char *reclaimable[2]; /* the scanf() formats of the lines of memory.stat that state
+				       the bytes of the page cache, which the kernel can reclaim */
 };
 
 static const struct cgroup_names version_1 = {
@@ -32,8 +40,10 @@ static const struct cgroup_names version_2 = {
 	.reclaimable = {"inactive_file %llu", "active_file %llu"},
 };
 
-/* Reads a file that contains one number. Returns 'otherwise' for "max" and for a file that cannot
- * be read. */
+/*
+ * Reads a file that contains one number. Returns the number. Returns 'otherwise' if the file
+ * contains "max" or cannot be read.
+ */
 static uint64_t cgroup_number(const char *folder, const char *name, uint64_t otherwise)
 {
 	unsigned long long value;
@@ -50,6 +60,9 @@ static uint64_t cgroup_number(const char *folder, const char *name, uint64_t oth
 	return n == 1 ? value : otherwise;
 }
 
+/*
+ * Returns the bytes of a cgroup's page cache that the kernel can reclaim, or 0 if they are unknown.
+ */
 static uint64_t cgroup_reclaimable(const char *folder, const struct cgroup_names *names)
 {
 	char path[PATH_BYTES + 64], line[128];
@@ -69,6 +82,10 @@ static uint64_t cgroup_reclaimable(const char *folder, const struct cgroup_names
 	return sum;
 }
 
+/*
+ * Lowers *room to 'bytes', a limit that the file folder/name states, unless *room is already as
+ * low.
+ */
 static void lower(struct memory_room *room, uint64_t bytes, const char *folder, const char *name)
 {
 	if (bytes >= room->bytes)
@@ -77,6 +94,10 @@ static void lower(struct memory_room *room, uint64_t bytes, const char *folder, 
 	snprintf(room->limited_by, sizeof(room->limited_by), "%s/%s", folder, name);
 }
 
+/*
+ * Applies the limits of the cgroup at 'folder'. Its free memory is its limit, less the memory in
+ * use, plus the page cache.
+ */
 static void cgroup_look_at(const char *folder, const struct cgroup_names *names,
 			   struct memory_room *room)
 {
@@ -91,9 +112,12 @@ static void cgroup_look_at(const char *folder, const struct cgroup_names *names,
 	}
 }
 
-/* Applies the limits of the cgroup at 'path' and of those above it. In a container the path may be
- * the one of the host, of which only the last part, or nothing, is visible. A cgroup that is not
- * visible has no limit here. The root of the mount is read in any case. */
+/*
+ * Applies the limits of the cgroup at 'path' and of the cgroups above it, up to the mount point. In
+ * a container, 'path' can be the path on the host, of which only the last part, or nothing, is
+ * visible. A cgroup that is not visible has no limit here. The limits at the mount point are always
+ * read.
+ */
 static void cgroup_look_up(const char *root, const struct cgroup_names *names, const char *path,
 			   struct memory_room *room)
 {
@@ -117,8 +141,10 @@ static void cgroup_look_up(const char *root, const struct cgroup_names *names, c
 	}
 }
 
-/* Applies the limits of the cgroups of this process. A line is "number:controllers:path". A line
- * without controllers belongs to version 2. */
+/*
+ * Applies the limits of the cgroups of this process. A line of /proc/self/cgroup is
+ * "number:controllers:path". A line without controllers belongs to version 2 of cgroups.
+ */
 static void cgroup_look_at_all(const char *root, struct memory_room *room)
 {
 	char path[PATH_BYTES], line[PATH_BYTES];
@@ -136,7 +162,10 @@ static void cgroup_look_at_all(const char *root, struct memory_room *room)
 			continue;
 		*where++ = '\0';
 		where[strcspn(where, "\n")] = '\0';
-		/* The root is "/", which is written as "" here. */
+		/*
+		 * The path of the root cgroup is "/". It is written as "" here, because it is
+		 * appended to the mount point.
+		 */
 		if (strcmp(where, "/") == 0)
 			*where = '\0';
 		if (controllers[1] == '\0')
@@ -169,7 +198,10 @@ void memory_room(const char *root, struct memory_room *room)
 	if (file)
 		fclose(file);
 	cgroup_look_at_all(root, room);
-	/* Memory cgroups do not count hugepages. */
+	/*
+	 * The limits of memory cgroups do not include hugepages, so the free hugepages are added at
+	 * the end.
+	 */
 	if (room->bytes != UINT64_MAX)
 		room->bytes += huge * huge_kib << 10;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses numbers and times on a command line. */
 #include "number.h"
 
 #include <errno.h>

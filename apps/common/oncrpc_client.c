@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Connects to programs of ONC RPC over TCP or a UNIX socket, and makes calls, with libtirpc. */
 #include "oncrpc_client.h"
 
 #include <errno.h>
@@ -12,7 +13,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Waits for a connect that is in progress. Returns 0 or -errno. */
+/*
+ * Waits until a connect that is in progress ends. Returns 0 if the socket is connected, -ETIMEDOUT,
+ * or the -errno of the connect.
+ */
 static int wait_connected(int fd, uint32_t timeout_ms)
 {
 	struct pollfd pfd = {.fd = fd, .events = POLLOUT};
@@ -27,6 +31,7 @@ static int wait_connected(int fd, uint32_t timeout_ms)
 	return -error;
 }
 
+/* Connects a new socket to one address. Returns the connected, blocking socket or -errno. */
 static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool use_reserved)
 {
 	int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP),
@@ -37,7 +42,10 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 	if (use_reserved && geteuid() == 0) {
 		struct sockaddr_storage own = {.ss_family = (sa_family_t)info->ai_family};
 
-		/* Without a reserved port the server may still accept the connection. */
+		/*
+		 * The result is ignored, because the server might accept the connection from a port
+		 * that is not reserved.
+		 */
 		(void)bindresvport_sa(fd, (struct sockaddr *)&own);
 	}
 	if (connect(fd, info->ai_addr, info->ai_addrlen) != 0)
@@ -50,7 +58,10 @@ static int connect_one(const struct addrinfo *info, uint32_t timeout_ms, bool us
 	return rc;
 }
 
-/* Returns a connected socket, with its peer's address in '*peer', or -errno with 'why' set. */
+/*
+ * Connects to the first address of 'host' that accepts. Returns the connected socket, with the
+ * peer's address in '*peer', or -errno with an error message in 'why'.
+ */
 static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, bool use_reserved,
 		       struct sockaddr_storage *peer, socklen_t *peer_bytes,
 		       char why[ONCRPC_CLIENT_TEXT])
@@ -81,8 +92,8 @@ static int connect_any(const char *host, uint16_t port, uint32_t timeout_ms, boo
 }
 
 /*
- * Creates the client of a connected socket. After an error the socket is closed. Returns 0 or
- * -EPROTO.
+ * Creates the client of a connected socket. Returns 0, and the client owns the socket. After an
+ * error, the socket is closed and -EPROTO is returned.
  */
 static int create_client(struct oncrpc_client *rpc, int fd, struct netbuf *peer, uint32_t prog,
 			 uint32_t vers, uint32_t timeout_ms)
@@ -119,8 +130,8 @@ int oncrpc_client_open(struct oncrpc_client *rpc, const char *host, uint16_t por
 }
 
 /*
- * Connects to a server on this host. If the queue of a stopped server is full, the connect fails at
- * once. Returns 0 or -errno.
+ * Connects to a server on this host. The connect does not wait: if the server is stopped and its
+ * queue of connections is full, it fails at once. Returns 0 or -errno.
  */
 static int connect_local(int fd, const struct sockaddr_un *addr)
 {

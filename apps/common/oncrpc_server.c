@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All descriptors are non-blocking. The bytes of a connection are kept until there is a complete
- * record (RFC 5531 section 11), which is then answered. The part of a reply that the socket does
- * not accept is kept as well. A connection is not read in these cases:
+ * record (RFC 5531 section 11). The call in that record is then answered. If the socket does not
+ * accept all of a reply, the rest of the reply is kept as well. A connection is not read in these
+ * cases:
  * - A part of a reply is not sent yet.
- * - A call is answered later.
+ * - The answer to a call is still missing, because its handler has set 'is_later'.
  *
  * The connections are served round-robin, one call each.
  */
@@ -30,19 +31,22 @@
 #define MARK_BYTES	 4u
 #define NO_DESCRIPTOR_MS 50
 #define OTHER_FDS	 2u  /* descriptors for poll() other than connections */
-#define ACCEPTS_MAX	 16u /* accepts in sequence, before existing connections are served */
+#define ACCEPTS_MAX	 16u /* accepts of one poll, which must serve existing connections, too */
 
 struct conn {
 	int fd;
 	bool is_ended;	   /* the peer has closed its sending side */
-	uint64_t since_ms; /* time of the latest complete call, connect, or later reply */
-	uint64_t order;	   /* order number of the latest complete call, or of the connect */
-	uint64_t later;	   /* id of a call that is answered later, or 0 */
-	uint32_t xid;	   /* XID of that call */
+	uint64_t since_ms; /* time of the connect, the latest complete call or the latest reply by
+			      oncrpc_server_reply() */
+	uint64_t turn;	/* order of this connection's connect or latest complete call among those of
+			   all connections */
+	uint64_t later; /* id of a call whose handler has set 'is_later' and that is not answered
+			   yet; 0: none */
+	uint32_t xid;	/* XID of the call 'later' */
 	struct oncrpc_server_peer peer;
 	uint32_t have;
 	uint8_t in[ONCRPC_SERVER_CALL_MAX];
-	uint8_t *out; /* unsent part of a reply, or NULL */
+	uint8_t *out; /* unsent part of a reply, or NULL if everything is sent */
 	uint32_t out_bytes, out_sent;
 };
 
@@ -79,10 +83,8 @@ static void set_mark(char *out, uint32_t bytes)
 	memcpy(out, &mark, sizeof(mark));
 }
 
-/*
- * Returns the bytes of the first record with its marks, 0 when the record is not complete, or -1
- * when it is too long.
- */
+/* Returns the length in bytes of the first record with its marks, 0 if the record is not complete,
+ * or -1 if it is too long. */
 static int record_bytes(const struct conn *conn)
 {
 	uint32_t at = 0, mark;
@@ -101,7 +103,8 @@ static int record_bytes(const struct conn *conn)
 	return (int)at;
 }
 
-/* Removes the marks from the first 'bytes', which are a record. Returns how many bytes are left. */
+/* Removes the marks from the first 'bytes' of the input, which are one record. Returns the length
+ * of the record without its marks, in bytes. */
 static uint32_t join_fragments(struct conn *conn, uint32_t bytes)
 {
 	uint32_t from = 0, to = 0;
@@ -133,7 +136,7 @@ static void reject_auth(struct rpc_msg *reply, enum auth_stat why)
 	reply->rjcted_rply.rj_why = why;
 }
 
-/* Checks a credential. Returns AUTH_OK or the error (RFC 5531 section 9). */
+/* Checks a credential. Returns AUTH_OK, or the error for the reply (RFC 5531 section 9). */
 static enum auth_stat check_auth(const struct weir_rpc_auth *auth)
 {
 	struct weir_rpc_auth_sys sys;
@@ -168,7 +171,7 @@ static enum accept_stat handle(struct oncrpc_server *tcp, struct conn *conn, uin
 	return stat;
 }
 
-/* Handles a call that is decoded up to its arguments. */
+/* Handles a call whose header is decoded. 'args' is at the start of the arguments. Fills *reply. */
 static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const struct call_body *call,
 			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
 {
@@ -185,15 +188,14 @@ static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const stru
 		reply->acpted_rply.ar_stat =
 			handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
 	}
-	/* ar_results is in a union with ar_vers, so only a success may set it. */
+	/* ar_results and ar_vers are members of one union, so only a success is allowed to set
+	 * ar_results. */
 	if (reply->acpted_rply.ar_stat == SUCCESS)
 		set_results(reply, &results);
 }
 
-/*
- * Fills *reply, or only its XID when the call is answered later. Returns false when the record is
- * not a call.
- */
+/* Handles the call of a record. Fills *reply. If the answer is given later, fills only the XID of
+ * *reply. Returns false if the record is not a call. */
 static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
 {
 	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
@@ -241,7 +243,8 @@ static void close_conn(struct oncrpc_server *tcp, uint32_t i)
 	tcp->conns[i] = tcp->conns[--tcp->n];
 }
 
-/* Returns false when the connection must be closed. */
+/* Sends a reply, and keeps the part that the socket does not accept. Returns false if the
+ * connection must be closed. */
 static bool send_reply(struct conn *conn, const char *reply, uint32_t bytes)
 {
 	ssize_t n = send(conn->fd, reply, bytes, MSG_NOSIGNAL);
@@ -285,7 +288,8 @@ static bool receive(struct conn *conn)
 	return true;
 }
 
-/* Encodes a reply to tcp->reply after its mark. Returns its bytes, or 0 when it is too long. */
+/* Encodes a reply to tcp->reply, after a record mark. Returns the length of the reply without its
+ * mark, in bytes, or 0 if the reply is too long. */
 static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
 {
 	uint32_t bytes;
@@ -298,7 +302,8 @@ static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
 	return bytes;
 }
 
-/* Answers the first record, which has 'bytes'. Returns false when the connection must be closed. */
+/* Answers the first record of the input, which is 'bytes' long. Returns false if the connection
+ * must be closed. */
 static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t bytes)
 {
 	uint32_t len = join_fragments(conn, bytes), reply_bytes = 0;
@@ -323,7 +328,8 @@ static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t 
 	return send_reply(conn, tcp->reply, MARK_BYTES + reply_bytes);
 }
 
-/* Returns false when the connection must be closed. */
+/* Serves one connection after poll() reported 'events': sends, receives, or answers one call.
+ * Returns false if the connection must be closed. */
 static bool serve_conn(struct oncrpc_server *tcp, struct conn *conn, short events)
 {
 	int bytes;
@@ -359,21 +365,18 @@ static uint32_t count_of(const struct oncrpc_server *tcp, const char *host)
 	return n;
 }
 
-/*
- * Returns true when 'a' has to be closed before 'b', because 'a' is from an address with more
- * connections, or its latest call is older.
- */
+/* Returns true if connection 'a' has to be closed before connection 'b'. This is so if the address
+ * of 'a' has the larger count, or if the counts are equal and the latest call of 'a' is older. */
 static bool goes_first(uint32_t a_count, const struct conn *a, uint32_t b_count,
 		       const struct conn *b)
 {
 	return a_count != b_count ? a_count > b_count : a->order < b->order;
 }
 
-/*
- * Closes the connection whose latest call is oldest, of the address that has the most connections.
- * The address 'newcomer' is counted with one connection more, which is about to be added. So an
- * address never displaces another one that has no more connections than itself. 'newcomer' may be
- * NULL.
+/* Closes the connection whose latest call is oldest, of the address that has the most connections.
+ * 'newcomer' is the address of a connection that is about to be added, or NULL. The address
+ * 'newcomer' is counted with this connection, and is first among addresses with equally many. So an
+ * address never displaces a connection of another address that has no more connections than itself.
  */
 static void close_of_largest(struct oncrpc_server *tcp, const char *newcomer)
 {
@@ -384,7 +387,8 @@ static void close_of_largest(struct oncrpc_server *tcp, const char *newcomer)
 		uint32_t count = 2 * count_of(tcp, conn->peer.host);
 
 		if (newcomer && is_of(conn, newcomer))
-			count += 3; /* one more, and first among addresses with as many */
+			count += 3; /* counts are doubled: 2 for the new connection, and 1 to be
+				       first among addresses with equally many */
 		if (most == 0 || goes_first(count, conn, most, tcp->conns[victim])) {
 			victim = i;
 			most = count;
@@ -404,10 +408,8 @@ static void close_quietest_of(struct oncrpc_server *tcp, const char *host)
 	close_conn(tcp, quietest);
 }
 
-/*
- * Handles a lack of descriptors: closes a connection, or waits a short time for other code to close
- * a descriptor.
- */
+/* Handles a lack of descriptors: closes a connection or, if there is none, waits a short time for
+ * other code to close a descriptor. */
 static void make_room(struct oncrpc_server *tcp)
 {
 	if (tcp->n > 0)
@@ -446,12 +448,13 @@ static bool accept_one(struct oncrpc_server *tcp)
 	struct conn *conn;
 
 	if (fd < 0) {
-		/* This connection is accepted in the next poll. */
+		/* The connection that was not accepted here stays in the kernel's queue until the
+		 * next poll. */
 		if (errno == EMFILE || errno == ENFILE)
 			make_room(tcp);
 		return false;
 	}
-	/* The check is before the new connection can displace another one. */
+	/* A peer that is refused must not displace another connection, so the check is first. */
 	find_peer(&from, len, &peer);
 	if (tcp->program.may_connect && !tcp->program.may_connect(tcp->program.arg, &peer)) {
 		close(fd);
@@ -474,7 +477,8 @@ static bool accept_one(struct oncrpc_server *tcp)
 	return true;
 }
 
-/* Sets the events for poll(). Returns true when the connection can be served without an event. */
+/* Sets the events of a connection for poll(). Returns true if the connection can be served without
+ * an event. */
 static bool wants(const struct conn *conn, struct pollfd *fd)
 {
 	*fd = (struct pollfd){.fd = conn->fd};
@@ -501,11 +505,8 @@ void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms)
 	if (poll(fds, OTHER_FDS + tcp->n, is_ready ? 0 : timeout_ms) < 0)
 		return;
 	if ((fds[1].revents & POLLIN) && read(tcp->wake_fd, &wakes, sizeof(wakes)) < 0)
-		return; /* the next poll() reports the event again */
-	/*
-	 * The order is from the end, because the last connection replaces a closed one in the
-	 * array.
-	 */
+		return; /* the next poll() reports the event of 'wake_fd' again */
+	/* The loop runs backwards, because the last connection replaces a closed one. */
 	for (uint32_t i = tcp->n; i-- > 0;)
 		if (!serve_conn(tcp, tcp->conns[i], fds[OTHER_FDS + i].revents))
 			close_conn(tcp, i);
@@ -548,7 +549,8 @@ void oncrpc_server_wake(struct oncrpc_server *tcp)
 {
 	const uint64_t one = 1;
 
-	/* The write fails if the counter is at its maximum, which wakes the poll already. */
+	/* The write fails only if the counter is at its maximum. The counter then wakes the poll
+	 * already. */
 	if (write(tcp->wake_fd, &one, sizeof(one)) < 0)
 		return;
 }

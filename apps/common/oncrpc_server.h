@@ -4,8 +4,9 @@
 
 /*
  * A responder for ONC RPC over TCP (RFC 5531), for one version of one program. No peer can block
- * it. A server of libtirpc waits up to 35 s for the rest of a record and serves nobody else
- * meanwhile. XDR is libtirpc's. One thread makes all calls, except where a comment says otherwise.
+ * this responder. A server of libtirpc would wait up to 35 s for the rest of a record and serve
+ * nobody else meanwhile. Only the XDR functions are those of libtirpc. All functions of one
+ * responder must be called by one thread, except where a comment says otherwise.
  */
 
 #include <netdb.h>
@@ -17,38 +18,43 @@
 #include <weir/rpc.h>
 
 /*
- * The maximum number of connections in all, and from one address. When one more connection arrives:
- * - If its own address has the maximum already, the connection of this address whose latest call is
- *   oldest is closed.
+ * The maximum number of connections in all, and the maximum number from one address. When one more
+ * connection arrives:
+ * - If the address of the new connection has the maximum already, the connection of this address
+ *   whose latest call is oldest is closed.
  * - Otherwise, if all connections are in use, the address with the most connections loses the
  *   connection whose latest call is oldest.
  */
 #define ONCRPC_SERVER_CONNS_MAX	 64u
 #define ONCRPC_SERVER_CONNS_PEER 16u
 #define ONCRPC_SERVER_QUIET_MS                                                                     \
-	15000u /* a connection is closed after this time without a complete call, or with an       \
-		  unsent reply */
+	15000u /* a connection is closed after this time without a complete call, or without       \
+		  progress of an unsent reply */
 #define ONCRPC_SERVER_CALL_MAX                                                                     \
-	4096u /* bytes of a call with its record marks; at most 1,872 for MNT */
-#define ONCRPC_SERVER_REPLY_MAX (128u << 10) /* bytes of a reply; at most 83,000 for DUMP */
+	4096u /* maximum bytes of a call with its record marks; a call of MNT has at most 1,872 */
+#define ONCRPC_SERVER_REPLY_MAX (128u << 10) /* bytes of a reply; DUMP needs up to 83,000 */
 
-/* The answer of a handler. 'filter' is called with 'results' before the next call is handled. */
+/*
+ * The answer of a handler. 'filter' is the XDR filter that encodes 'results'. The responder calls
+ * it before it handles the next call.
+ */
 struct oncrpc_server_results {
 	xdrproc_t filter;
 	void *results;
-	bool is_later; /* oncrpc_server_reply() gives the answer instead */
+	bool is_later; /* the call is answered later by oncrpc_server_reply(), and the members above
+			  are ignored */
 };
 
-/* The peer that calls: a numeric address, and a port in host byte order. */
+/* The peer that calls. 'host' is its numeric address. 'port' is in host byte order. */
 struct oncrpc_server_peer {
 	char host[NI_MAXHOST];
 	uint32_t port;
 };
 
 struct oncrpc_server_call {
-	uint64_t id; /* unique among the calls of this listener */
+	uint64_t id; /* unique among the calls of this responder, and never 0 */
 	uint32_t proc;
-	XDR *args; /* arguments to decode */
+	XDR *args; /* stream from which the handler decodes the arguments */
 	const struct oncrpc_server_peer *peer;
 	const struct weir_rpc_auth *auth; /* AUTH_NONE or a well-formed AUTH_SYS */
 };
@@ -56,8 +62,8 @@ struct oncrpc_server_call {
 struct oncrpc_server_program {
 	uint32_t prog, vers;
 	/*
-	 * Returns true when the peer may connect. Otherwise its connection is closed at once. If
-	 * the pointer is NULL, every peer may connect.
+	 * Returns true if the peer is allowed to connect. Otherwise the responder closes the peer's
+	 * connection at once. If the pointer is NULL, every peer is allowed to connect.
 	 */
 	bool (*may_connect)(void *arg, const struct oncrpc_server_peer *peer);
 	/*
@@ -67,37 +73,42 @@ struct oncrpc_server_program {
 	enum accept_stat (*handle)(void *arg, const struct oncrpc_server_call *call,
 				   struct oncrpc_server_results *results);
 	/*
-	 * Reports that a connection ended before its call was answered by oncrpc_server_reply().
-	 * May be NULL.
+	 * Reports that a connection ended before oncrpc_server_reply() answered its call 'id'. The
+	 * pointer is allowed to be NULL.
 	 */
 	void (*dropped)(void *arg, uint64_t id);
-	void *arg;
+	void *arg; /* passed to the functions above */
 };
 
 struct oncrpc_server;
 
 /*
- * Listens on 'port' (0: any) of the numeric address 'host'. "::" also includes all IPv4 addresses.
- * Returns 0 or -errno. '*program' is copied.
+ * Listens on 'port' (0: a free port) of the numeric address 'host'. "::" also includes all IPv4
+ * addresses. '*program' is copied. Returns 0 with *tcp set, or -errno.
  */
 int oncrpc_server_create(const char *host, uint32_t port,
 			 const struct oncrpc_server_program *program, struct oncrpc_server **tcp);
+/* Returns the port on which the responder listens. */
 uint32_t oncrpc_server_port(const struct oncrpc_server *tcp);
 /*
- * Serves all connections that are ready. If none is ready, waits for up to 'timeout_ms'. The
- * function does not wait for any single peer.
+ * Serves all connections that are ready, and accepts new ones. If no connection is ready, waits for
+ * up to 'timeout_ms'. The function does not wait for any single peer.
  */
 void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms);
 /*
- * Answers a call whose handler set 'is_later'. Until then, its connection serves no other call, and
- * the time limit of a silent connection runs from that call on. Returns false if the connection has
- * ended.
+ * Answers the call 'id', whose handler set 'is_later'. Until then, the connection of the call
+ * serves no other call, and ONCRPC_SERVER_QUIET_MS runs from the arrival of that call. Returns true
+ * if the call was answered. Returns false if the connection has ended, or ends now because the
+ * reply cannot be encoded or sent.
  */
 bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id,
 			 const struct oncrpc_server_results *results);
-/* Makes oncrpc_server_poll() return. Any thread may call this. */
+/*
+ * Makes a running or the next oncrpc_server_poll() return. Any thread is allowed to call this
+ * function.
+ */
 void oncrpc_server_wake(struct oncrpc_server *tcp);
-/* Closes all connections and frees the server. NULL is allowed. */
+/* Closes all connections and frees the responder. 'tcp' is allowed to be NULL. */
 void oncrpc_server_destroy(struct oncrpc_server *tcp);
 
 #endif

@@ -4,7 +4,10 @@
 
 #include <rpc/rpc.h>
 
-/* The XDR filter of empty arguments or results. xdr_void() does not have the type xdrproc_t. */
+/*
+ * The XDR filter of empty arguments or results. It replaces xdr_void(), which does not have the
+ * type xdrproc_t.
+ */
 static inline bool_t oncrpc_void(XDR *xdrs, void *nothing)
 {
 	(void)xdrs;

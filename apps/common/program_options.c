@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Applies the options of every program that uses a profile. */
 #include "program_options.h"
 
 #include <errno.h>

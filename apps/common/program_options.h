@@ -25,7 +25,10 @@
 
 #include <weir/profile.h>
 
-/* The values that getopt_long() returns. A program's own long options begin at OPT_OWN. */
+/*
+ * The values that getopt_long() returns for the options of every program. The values of a program's
+ * own long options begin at OPT_OWN.
+ */
 enum program_option {
 	OPT_HELP = 'h',
 	OPT_DRIVER = 256,
@@ -35,7 +38,7 @@ enum program_option {
 	OPT_OWN,
 };
 
-/* The entries for a program's table of long options. */
+/* The entries of the options above for a program's table of long options. */
 #define PROGRAM_LONG_OPTIONS                                                                       \
 	PROGRAM_OPTION("driver", required_argument, OPT_DRIVER),                                   \
 		PROGRAM_OPTION("driver-options", required_argument, OPT_DRIVER_OPTIONS),           \
@@ -48,20 +51,19 @@ enum program_option {
 		name, has_arg, NULL, value                                                         \
 	}
 
-/* These apply --driver or --driver-options to a profile. */
+/* These two functions write the value of --driver or --driver-options to a profile. */
 int option_driver(const char *value, struct weir_profile *profile);
 int option_driver_options(const char *value, struct weir_profile *profile);
 
-/* Loads the file that --profile names. */
+/* Loads the file 'path', which --profile names, to a profile. */
 int option_profile(const char *path, struct weir_profile *profile);
 
-/* Checks a profile after all options were applied. */
+/* Checks a profile. The caller has applied all options to it. */
 int option_check_profile(const struct weir_profile *profile);
 
 /*
- * Checks an address that --listen or --connect names.
- *
- * @option: name of the option
+ * Checks the length of the address 'value'. 'option' is the name of the option that gave the
+ * address: "listen" or "connect".
  */
 int option_address(const char *option, const char *value);
 

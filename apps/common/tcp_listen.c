@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Creates sockets that listen for TCP connections. */
 #include "tcp_listen.h"
 
 #include <errno.h>
@@ -8,7 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Creates a listening socket. Returns 0 or -errno. The caller closes *fd unless it is -1. */
+/*
+ * Creates a socket that listens at an address. Returns 0 or -errno. *fd is the socket, or -1 if it
+ * was not created. The caller closes *fd in all cases.
+ */
 static int listen_at(const struct addrinfo *at, int *fd)
 {
 	int one = 1, zero = 0;

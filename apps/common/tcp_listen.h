@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 /*
- * Listens on 'port' (0: any) of the numeric address 'host'. "::" also includes all IPv4 addresses.
- * Returns a non-blocking descriptor, or -errno.
+ * Listens on 'port' (0: a free port) of the numeric address 'host'. "::" also includes all IPv4
+ * addresses. Returns a non-blocking descriptor, or -errno. If 'host' is not a numeric address, the
+ * error is -EADDRNOTAVAIL.
  */
 int tcp_listen(const char *host, uint32_t port);
-/* Returns the port of a listening descriptor, or 0 after an error. */
+/* Returns the port of a descriptor that listens, in host byte order, or 0 after an error. */
 uint32_t tcp_listen_port(int fd);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Splits and joins addresses in the forms of users and of rpcbind. */
 #include "uaddr.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 #define PORT_DIGITS 5u
 
 /*
- * Parses 'len' characters as decimal digits, at most 'ndigits_max', with a value up to 'max'.
- * Returns 0 or -EINVAL.
+ * Parses 'len' characters as decimal digits, with at most 'ndigits_max' digits and a value up to
+ * 'max'. Returns 0 with *value set, or -EINVAL.
  */
 static int parse_number(const char *text, size_t len, size_t ndigits_max, uint32_t max,
 			uint32_t *value)
@@ -47,7 +48,7 @@ int address_split(const char *text, char *host, size_t host_bytes, uint16_t *por
 		colon = end[1] ? end + 1 : NULL;
 	} else {
 		colon = strchr(text, ':');
-		/* Two colons without brackets are an IPv6 address without a port. */
+		/* A text with two colons but without brackets is an IPv6 address without a port. */
 		if (colon && strchr(colon + 1, ':'))
 			colon = NULL;
 		end = colon ? colon : text + strlen(text);
@@ -64,7 +65,10 @@ int address_split(const char *text, char *host, size_t host_bytes, uint16_t *por
 	return 0;
 }
 
-/* Converts an address to its usual form. */
+/*
+ * Converts a numeric address to its usual form, and removes its scope. Returns false if 'host' is
+ * not a numeric address.
+ */
 static bool normalize(char host[HOST_NUMERIC_MAX])
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
@@ -106,8 +110,8 @@ void uaddr_print(const char *host, uint16_t port, char *uaddr, size_t bytes)
 }
 
 /*
- * Splits a universal address into its host, of *host_len bytes, and its port. Nothing may follow
- * the port. Returns 0 or -EINVAL.
+ * Splits a universal address into its host and its port. The host is the first *host_len bytes.
+ * Nothing is allowed after the port. Returns 0 or -EINVAL.
  */
 static int uaddr_parse_dotted(const char *uaddr, size_t *host_len, uint16_t *port)
 {
@@ -118,7 +122,7 @@ static int uaddr_parse_dotted(const char *uaddr, size_t *host_len, uint16_t *por
 		return -EINVAL;
 	while (high > uaddr && high[-1] != '.')
 		high--;
-	/* An address and a dot precede the two octets. */
+	/* The address has at least one character, and a dot precedes the two octets of the port. */
 	if (high <= uaddr + 1 || parse_number(high, (size_t)(low - high), 3, 255, &p1) != 0 ||
 	    parse_number(low + 1, strlen(low + 1), 3, 255, &p2) != 0)
 		return -EINVAL;
@@ -134,15 +138,15 @@ int uaddr_port(const char *uaddr, uint16_t *port)
 
 	for (const char *c = uaddr; *c != '\0'; c++)
 		ndots += *c == '.';
-	/* An IPv4 address has three dots itself. */
+	/* An IPv4 address contains three dots, and two more precede the octets of the port. */
 	if (!strchr(uaddr, ':') && ndots != 5)
 		return -EINVAL;
 	return uaddr_parse_dotted(uaddr, &host_len, port) == 0 && *port > 0 ? 0 : -EINVAL;
 }
 
 /*
- * Returns true when a connection is accepted or the wait times out. For the wildcard address, Linux
- * connects to this host.
+ * Returns true if a connection is accepted, or if the wait for that times out. Returns false if the
+ * connection is refused or fails. For the wildcard address, Linux connects to this host.
  */
 static bool connects(const struct addrinfo *to)
 {
