@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads a file handle as hexadecimal digits from a file or from the environment. */
 #include "handle_text.h"
 
 #include <errno.h>
@@ -19,6 +20,10 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/*
+ * Parses the hexadecimal digits of a handle. Returns NULL with 'data' and *len_bytes set, or an
+ * error text.
+ */
 static const char *parse(const char *text, size_t len, uint8_t *data, uint32_t *len_bytes)
 {
 	if (len > 0 && text[len - 1] == '\n')
@@ -37,8 +42,8 @@ static const char *parse(const char *text, size_t len, uint8_t *data, uint32_t *
 }
 
 /*
- * Reads a file up to the size of 'text'. The file may be a pipe, such as a shell's <(command).
- * Returns the bytes read, or -1 with errno set.
+ * Reads at most TEXT_BYTES bytes of a file. The file can be a pipe, such as a shell's <(command).
+ * Returns the number of bytes read, or -1 with errno set.
  */
 static ssize_t read_file(const char *path, char text[TEXT_BYTES])
 {

@@ -3,9 +3,9 @@
 #define HANDLE_TEXT_H
 
 /*
- * A file handle that a user gives to a program. The handle is a secret, because it opens files. A
- * command line must not contain secrets, because every user of the host can read it. So the handle
- * is read from a file or from the environment.
+ * Reads a file handle that a user gives to a program. The handle is a secret, because whoever knows
+ * the handle can open the file. A command line must not contain secrets, because every user of the
+ * host can read it. Therefore the handle is read from a file or from the environment.
  */
 
 #include <stdint.h>
@@ -16,11 +16,11 @@
 /*
  * Reads a handle of 1 to 64 bytes, in hexadecimal digits.
  *
- * value: "@FILE", where the file has the digits and may end with a newline; or NULL, if the
- * environment variable above has the digits
+ * 'value' is "@FILE" if a file has the digits. The file can end with a newline. 'value' is NULL if
+ * the environment variable HANDLE_TEXT_VARIABLE has the digits.
  *
- * Returns NULL, with data and *len_bytes filled in, or an error text that is printed after the
- * value.
+ * Returns NULL, with 'data' and *len_bytes set. After an error, returns a text that the caller
+ * prints after the value.
  */
 const char *handle_text_read(const char *value, uint8_t data[HANDLE_TEXT_BYTES_MAX],
 			     uint32_t *len_bytes);

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MOUNT version 3 in XDR, with libtirpc's filters. Each filter both encodes and decodes. */
+/*
+ * Encodes and decodes the arguments and results of MOUNT version 3 in XDR, with filters of
+ * libtirpc. Each filter both encodes and decodes. It returns FALSE if the stream ends or if a limit
+ * is exceeded.
+ */
 #include "mount3.h"
 
 #include <string.h>
 
-/* Filters a string in an array of 'max' + 1 bytes. A string with a NUL inside is refused. */
+/* Filters a string in an array of 'max' + 1 bytes. A string with a NUL inside fails. */
 static bool_t xdr_text(XDR *xdrs, char *text, u_int max)
 {
 	u_int len = xdrs->x_op == XDR_DECODE ? 0 : (u_int)strnlen(text, max);
@@ -43,8 +47,10 @@ bool_t mount3_xdr_mnt_res(XDR *xdrs, struct mount3_mnt_res *res)
 }
 
 /*
- * Filters the word before each entry of a list and after the last entry. 'i' is the index of the
- * entry, and *n is the number of entries.
+ * Filters the boolean word that precedes each entry of a list and ends the list. 'i' is the index
+ * of the entry. *more becomes true if the entry follows. *n is the number of entries: given when
+ * encoding, and counted when decoding. Returns FALSE if the list has more than MOUNT3_LIST_MAX
+ * entries.
  */
 static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 {
@@ -56,7 +62,10 @@ static bool_t xdr_next(XDR *xdrs, uint32_t i, uint32_t *n, bool_t *more)
 	return *n <= MOUNT3_LIST_MAX;
 }
 
-/* Filters a list of *n entries of 'res'. 'entry' filters the entry with an index. */
+/*
+ * Filters a list of *n entries, which are in 'res'. The function 'entry' filters the entry with the
+ * index 'i'.
+ */
 static bool_t xdr_list(XDR *xdrs, uint32_t *n, void *res,
 		       bool_t (*entry)(XDR *xdrs, void *res, uint32_t i))
 {
@@ -86,7 +95,10 @@ bool_t mount3_xdr_dump_res(XDR *xdrs, struct mount3_dump_res *res)
 	return xdr_list(xdrs, &res->n, res, xdr_mount);
 }
 
-/* Filters the groups that may mount an export. None are encoded, and decoded ones are discarded. */
+/*
+ * Filters the list of the groups that may mount an export. An empty list is encoded. Decoded groups
+ * are discarded.
+ */
 static bool_t xdr_groups(XDR *xdrs)
 {
 	char group[MOUNT3_NAME_MAX + 1];

@@ -3,8 +3,9 @@
 #define MOUNT3_H
 
 /*
- * MOUNT version 3 (RFC 1813 appendix I), which uses TCP: XDR filters for libtirpc, of the type
- * xdrproc_t. Filters decode into the caller's structure and check all bounds. They allocate
+ * The types of MOUNT version 3 (RFC 1813 appendix I), which uses TCP, and their XDR filters for
+ * libtirpc, which have the type xdrproc_t. A filter decodes into the caller's structure and checks
+ * all bounds. It returns FALSE if the data are malformed or exceed a limit below. It allocates
  * nothing, so nothing has to be freed.
  */
 
@@ -12,8 +13,11 @@
 
 #include "nfs3_types.h"
 
-#define MOUNT3_PROGRAM	   100005u
-#define MOUNT3_VERSION	   3u
+#define MOUNT3_PROGRAM 100005u
+#define MOUNT3_VERSION 3u
+/*
+ * The limits of paths, host names, group names and flavors are in bytes, bytes, bytes and entries.
+ */
 #define MOUNT3_PATH_MAX	   1024u
 #define MOUNT3_NAME_MAX	   255u
 #define MOUNT3_FLAVORS_MAX 8u
@@ -43,12 +47,17 @@ enum mount3_status {
 
 /* The arguments of MNT and UMNT. */
 struct mount3_path {
-	char path[MOUNT3_PATH_MAX + 1]; /* NUL-terminated; a path with a NUL inside is refused */
+	char path[MOUNT3_PATH_MAX +
+		  1]; /* NUL-terminated; decoding a path with a NUL inside fails */
 };
 
+/*
+ * The results of MNT: the handle of a directory, and the flavors of authentication that it accepts.
+ */
 struct mount3_mnt_res {
 	uint32_t status;
-	struct nfs3_fh fh; /* this member and the flavors are valid with MOUNT3_OK */
+	/* 'fh', 'nflavors' and 'flavors' are valid only if 'status' is MOUNT3_OK */
+	struct nfs3_fh fh;
 	uint32_t nflavors;
 	uint32_t flavors[MOUNT3_FLAVORS_MAX];
 };
@@ -59,14 +68,16 @@ struct mount3_mount {
 	char path[MOUNT3_PATH_MAX + 1];
 };
 
+/* The results of DUMP. */
 struct mount3_dump_res {
-	uint32_t n; /* a list of more than MOUNT3_LIST_MAX entries is refused */
+	uint32_t n; /* number of 'mounts'; decoding a list with more than MOUNT3_LIST_MAX entries
+		       fails */
 	struct mount3_mount mounts[MOUNT3_LIST_MAX];
 };
 
 /*
- * The results of EXPORT. The groups of an export are not stored. They are encoded as an empty list,
- * which means everyone.
+ * The results of EXPORT: the paths of the exports. The groups that may mount an export are not
+ * stored. They are encoded as an empty list, which means that everyone may mount it.
  */
 struct mount3_export_res {
 	uint32_t n;

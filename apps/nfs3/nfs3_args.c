@@ -107,8 +107,8 @@ int nfs3_get_mknod_args(struct weir_xdr_in *in, struct nfs3_mknod_args *args)
 	uint32_t type;
 
 	/*
-	 * The default arm of the union includes types that MKNOD cannot create. The procedure
-	 * answers NFS3ERR_BADTYPE for them.
+	 * The type can also be one that MKNOD cannot create, because the default arm of the union
+	 * in RFC 1813 includes all other types. The procedure answers NFS3ERR_BADTYPE for them.
 	 */
 	if (nfs3_get_dirop(in, &args->where) || nfs3_get_enum(in, NFS3_REG, NFS3_FIFO, &type))
 		return -EBADMSG;

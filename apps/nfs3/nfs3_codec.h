@@ -3,13 +3,14 @@
 #define NFS3_CODEC_H
 
 /*
- * Codecs of the types that arguments and results share. Only the files of this library use them.
- * The conventions of nfs3_xdr.h apply.
+ * Functions that encode and decode the types that arguments and results share. Only the files of
+ * this library use them. Their return values are those of nfs3_xdr.h: a get returns 0 or -EBADMSG,
+ * and a put returns 0 or -ENOSPC.
  */
 
 #include "nfs3_xdr.h"
 
-/* Decodes an enum whose values are 'low' to 'high'. */
+/* Decodes an enum. A value below 'low' or above 'high' is an error. */
 int nfs3_get_enum(struct weir_xdr_in *in, uint32_t low, uint32_t high, uint32_t *value);
 int nfs3_put_bool(struct weir_xdr_out *out, bool value);
 int nfs3_get_time(struct weir_xdr_in *in, struct nfs3_time *time);
@@ -27,7 +28,10 @@ int nfs3_put_wcc(struct weir_xdr_out *out, const struct nfs3_wcc *wcc);
 int nfs3_get_sattr(struct weir_xdr_in *in, struct nfs3_sattr *attr);
 int nfs3_put_sattr(struct weir_xdr_out *out, const struct nfs3_sattr *attr);
 
-/* The result of a get or a put that combines several steps. */
+/*
+ * These two functions return the result of a get or a put that combines several steps. 'failed' is
+ * true if any of the steps failed.
+ */
 static inline int nfs3_in_result(bool failed)
 {
 	return failed ? -EBADMSG : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of procedures, and texts and errnos of statuses. */
+/* Finds the names of procedures, and the texts and errnos of statuses. */
 #include <errno.h>
 
 #include "nfs3_types.h"
@@ -72,7 +72,7 @@ const char *nfs3_status_text(uint32_t status)
 
 bool nfs3_status_is_known(uint32_t status)
 {
-	/* Nearly every reply has NFS3_OK. */
+	/* This case is tested first, because nearly every reply has NFS3_OK. */
 	return status == NFS3_OK || find(status) < NSTATUSES;
 }
 

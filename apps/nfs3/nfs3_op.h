@@ -2,19 +2,22 @@
 #ifndef NFS3_OP_H
 #define NFS3_OP_H
 
-/* The arguments and the results of any procedure of NFS version 3, decoded. */
+/*
+ * The decoded arguments, and the results, of any procedure of NFS version 3, as unions of the types
+ * of all procedures.
+ */
 
 #include "nfs3_types.h"
 
 union nfs3_op_args {
-	struct nfs3_fh fh; /* each member starts with the first handle */
+	struct nfs3_fh fh; /* each member of the union starts with the procedure's first handle */
 	struct nfs3_dirop dirop;
 	struct nfs3_setattr_args setattr;
 	struct nfs3_access_args access;
 	struct nfs3_read_args read;
 	struct nfs3_write_args write;
 	struct nfs3_create_args create;
-	struct nfs3_mkdir_args mkdir; /* also of SYMLINK */
+	struct nfs3_mkdir_args mkdir; /* of MKDIR and SYMLINK */
 	struct nfs3_mknod_args mknod;
 	struct nfs3_rename_args rename;
 	struct nfs3_link_args link;
@@ -23,7 +26,7 @@ union nfs3_op_args {
 };
 
 union nfs3_op_res {
-	enum nfs3_status status; /* each member starts with the status */
+	enum nfs3_status status; /* each member of the union starts with the status */
 	struct nfs3_getattr_res getattr;
 	struct nfs3_wcc_res wcc; /* of SETATTR, REMOVE and RMDIR */
 	struct nfs3_lookup_res lookup;
@@ -31,7 +34,7 @@ union nfs3_op_res {
 	struct nfs3_readlink_res readlink;
 	struct nfs3_read_res read;
 	struct nfs3_write_res write;
-	struct nfs3_create_res create; /* also of MKDIR, SYMLINK and MKNOD */
+	struct nfs3_create_res create; /* of CREATE, MKDIR, SYMLINK and MKNOD */
 	struct nfs3_rename_res rename;
 	struct nfs3_link_res link;
 	struct nfs3_readdir_res readdir;

@@ -281,7 +281,7 @@ int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *
 				      : 0;
 }
 
-/* ---- directories (sections 3.3.16 and 3.3.17) ---- */
+/* ---- directories (RFC 1813 sections 3.3.16 and 3.3.17) ---- */
 
 int nfs3_get_readdir_res(struct weir_xdr_in *in, struct nfs3_readdir_res *res)
 {

@@ -5,8 +5,9 @@
 /*
  * The types of NFS version 3 (RFC 1813) in C, for clients and servers. The arguments of each
  * procedure are a struct nfs3_<procedure>_args, and its results are a struct nfs3_<procedure>_res,
- * unless several procedures share a structure. Bulk data and paths of symbolic links are in none of
- * them. They are DDP-eligible, and weir has separate functions for them.
+ * unless several procedures share a structure. No structure contains the data of READ and WRITE, or
+ * the path of a symbolic link. These items are DDP-eligible, and weir has separate functions for
+ * them.
  *
  * The files of this folder:
  *
@@ -27,11 +28,11 @@
 
 #define NFS3_PROGRAM	100003u
 #define NFS3_VERSION	3u
-#define NFS3_PORT_RDMA	20049u /* RFC 8267 */
-#define NFS3_FH_MAX	64u    /* bytes */
-#define NFS3_NAME_MAX	255u   /* bytes: longest stored name; the protocol has no limit */
-#define NFS3_PATH_MAX	4096u  /* bytes: limit of encoded names and paths */
-#define NFS3_VERF_BYTES 8u     /* cookie, create and write verifiers */
+#define NFS3_PORT_RDMA	20049u /* the port for NFS over RDMA (RFC 8267) */
+#define NFS3_FH_MAX	64u    /* maximum bytes of a handle */
+#define NFS3_NAME_MAX	255u   /* maximum bytes of a stored name; the protocol has no limit */
+#define NFS3_PATH_MAX	4096u  /* maximum bytes of a name or path that is decoded */
+#define NFS3_VERF_BYTES 8u     /* bytes of a cookie verifier, create verifier or write verifier */
 
 enum nfs3_proc {
 	NFS3_NULL,
@@ -127,9 +128,9 @@ struct nfs3_fh {
 };
 
 /*
- * A file name, which is any bytes and not NUL-terminated. For a name longer than NFS3_NAME_MAX,
- * only the length is stored, and 'data' is not set. The protocol allows such a name, and a server
- * must answer NFS3ERR_NAMETOOLONG.
+ * The name of a file, which can contain any bytes and is not NUL-terminated. If the name is longer
+ * than NFS3_NAME_MAX, only its length is stored and 'data' is not set. The protocol allows such a
+ * name, and a server must answer NFS3ERR_NAMETOOLONG.
  */
 struct nfs3_name {
 	uint32_t len_bytes; /* 0 to NFS3_PATH_MAX */
@@ -184,6 +185,7 @@ struct nfs3_wcc {
 	struct nfs3_post_op_attr after;
 };
 
+/* The attributes to set. A member is valid only if its set_... is true. */
 struct nfs3_sattr {
 	bool set_mode, set_uid, set_gid, set_size;
 	uint32_t mode;
@@ -191,7 +193,8 @@ struct nfs3_sattr {
 	uint32_t gid;
 	uint64_t size;
 	enum nfs3_time_how atime_how, mtime_how;
-	struct nfs3_time atime; /* with NFS3_SET_TO_CLIENT_TIME */
+	struct nfs3_time
+		atime; /* 'atime' and 'mtime' are valid only with NFS3_SET_TO_CLIENT_TIME */
 	struct nfs3_time mtime;
 };
 
@@ -211,12 +214,12 @@ struct nfs3_setattr_args {
 	struct nfs3_fh fh;
 	struct nfs3_sattr attr;
 	bool is_guarded;
-	struct nfs3_time guard; /* the object's ctime */
+	struct nfs3_time guard; /* the ctime that the object must have, if 'is_guarded' */
 };
 
 struct nfs3_access_args {
 	struct nfs3_fh fh;
-	uint32_t access; /* enum nfs3_access_bits */
+	uint32_t access; /* bits of enum nfs3_access_bits that the client asks for */
 };
 
 struct nfs3_read_args {
@@ -228,18 +231,18 @@ struct nfs3_read_args {
 struct nfs3_write_args {
 	struct nfs3_fh fh;
 	uint64_t offset;
-	uint32_t count; /* equals the length of the data, which follow the arguments */
+	uint32_t count; /* bytes to write, which is the length of the data after the arguments */
 	enum nfs3_stable stable;
 };
 
 struct nfs3_create_args {
 	struct nfs3_dirop where;
 	enum nfs3_createmode mode;
-	struct nfs3_sattr attr; /* not with NFS3_EXCLUSIVE */
-	uint8_t verf[NFS3_VERF_BYTES];
+	struct nfs3_sattr attr;	       /* not used with NFS3_EXCLUSIVE */
+	uint8_t verf[NFS3_VERF_BYTES]; /* create verifier; only used with NFS3_EXCLUSIVE */
 };
 
-/* MKDIR and SYMLINK. For SYMLINK, the path follows. */
+/* The arguments of MKDIR and SYMLINK. For SYMLINK, the path of the link follows them. */
 struct nfs3_mkdir_args {
 	struct nfs3_dirop where;
 	struct nfs3_sattr attr;
@@ -248,8 +251,8 @@ struct nfs3_mkdir_args {
 struct nfs3_mknod_args {
 	struct nfs3_dirop where;
 	enum nfs3_ftype type;
-	struct nfs3_sattr attr;	   /* of CHR, BLK, SOCK and FIFO */
-	struct nfs3_specdata rdev; /* of CHR and BLK */
+	struct nfs3_sattr attr;	   /* only for the types CHR, BLK, SOCK and FIFO */
+	struct nfs3_specdata rdev; /* only for the types CHR and BLK */
 };
 
 struct nfs3_rename_args {
@@ -266,8 +269,8 @@ struct nfs3_readdir_args {
 	struct nfs3_fh dir;
 	uint64_t cookie;
 	uint8_t verf[NFS3_VERF_BYTES];
-	uint32_t dircount; /* READDIRPLUS: bytes of names and cookies */
-	uint32_t maxcount; /* maximum bytes of the results; for READDIR, its 'count' */
+	uint32_t dircount; /* READDIRPLUS: maximum bytes of names and cookies in the results */
+	uint32_t maxcount; /* maximum bytes of the results; READDIR calls this argument 'count' */
 };
 
 struct nfs3_commit_args {
@@ -276,14 +279,17 @@ struct nfs3_commit_args {
 	uint32_t count;
 };
 
-/* ---- results: members that need NFS3_OK are ignored, or not set, with other statuses ---- */
+/*
+ * ---- results: if the status is not NFS3_OK, members that need NFS3_OK are not set or are ignored
+ * ----
+ */
 
 struct nfs3_getattr_res {
 	enum nfs3_status status;
 	struct nfs3_fattr attr;
 };
 
-/* SETATTR, REMOVE and RMDIR */
+/* The results of SETATTR, REMOVE and RMDIR. */
 struct nfs3_wcc_res {
 	enum nfs3_status status;
 	struct nfs3_wcc wcc;
@@ -302,13 +308,13 @@ struct nfs3_access_res {
 	uint32_t access;
 };
 
-/* With NFS3_OK, the path follows. */
+/* The results of READLINK. With NFS3_OK, the path of the link follows them. */
 struct nfs3_readlink_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr attr;
 };
 
-/* With NFS3_OK, 'count' bytes of data follow. */
+/* The results of READ. With NFS3_OK, 'count' bytes of data follow them. */
 struct nfs3_read_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr attr;
@@ -324,7 +330,7 @@ struct nfs3_write_res {
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
-/* CREATE, MKDIR, SYMLINK and MKNOD */
+/* The results of CREATE, MKDIR, SYMLINK and MKNOD. */
 struct nfs3_create_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_fh fh;
@@ -344,18 +350,22 @@ struct nfs3_link_res {
 	struct nfs3_wcc dir_wcc;
 };
 
-/* READDIR and READDIRPLUS. With NFS3_OK, the entries and the end of the list follow. */
+/*
+ * The results of READDIR and READDIRPLUS. With NFS3_OK, the entries and the end of the list follow
+ * them.
+ */
 struct nfs3_readdir_res {
 	enum nfs3_status status;
 	struct nfs3_post_op_attr dir_attr;
 	uint8_t verf[NFS3_VERF_BYTES];
 };
 
+/* An entry of a directory, in the results of READDIR and READDIRPLUS. */
 struct nfs3_entry {
 	uint64_t fileid;
 	struct nfs3_name name;
 	uint64_t cookie;
-	struct nfs3_post_op_attr attr; /* only for READDIRPLUS, as is 'fh' */
+	struct nfs3_post_op_attr attr; /* 'attr' and 'fh' are used only by READDIRPLUS */
 	struct nfs3_post_op_fh fh;
 };
 
@@ -396,16 +406,21 @@ struct nfs3_commit_res {
 };
 
 /*
- * Returns the name of a procedure for messages, such as "LOOKUP", or "?" for an unknown procedure.
+ * Returns the name of a procedure for messages, such as "LOOKUP", or "?" if the procedure is
+ * unknown.
  */
 const char *nfs3_proc_name(uint32_t proc);
 /*
- * Returns the text of a status, such as "no such file or directory", or "unknown status" when RFC
+ * Returns the text of a status, such as "no such file or directory", or "unknown status" if RFC
  * 1813 does not define the status.
  */
 const char *nfs3_status_text(uint32_t status);
+/* Returns true if RFC 1813 defines the status. */
 bool nfs3_status_is_known(uint32_t status);
-/* Returns the positive errno with the same meaning, or EIO when there is none. */
+/*
+ * Returns the positive errno that has the same meaning as a status, or EIO if there is none.
+ * Returns 0 for NFS3_OK.
+ */
 int nfs3_status_errno(uint32_t status);
 
 #endif

@@ -3,16 +3,18 @@
 #define NFS3_XDR_H
 
 /*
- * Encode and decode the types of nfs3_types.h.
+ * These functions encode and decode the types of nfs3_types.h.
  *
- * Gets decode the bytes of a peer. They return 0, or -EBADMSG in these cases:
+ * The functions nfs3_get_...() decode the bytes of a peer. They return 0, or -EBADMSG in these
+ * cases:
  * - The stream is exhausted.
  * - A bool is above 1.
  * - RFC 1813 does not declare the value of an enum.
  * - A length is above its limit.
  *
- * After an error, a part of the output may be set. Puts encode values of the caller and return 0 or
- * -ENOSPC. They trust the caller, but limit lengths to their maximum.
+ * After an error, a part of the output might be set. The functions nfs3_put_...() encode values of
+ * the caller. They return 0, or -ENOSPC if the stream has too little space. They trust the caller,
+ * but they limit lengths to their maximum.
  *
  * Bulk items are neither decoded nor encoded here. The caller handles the bulk item after the
  * arguments of WRITE and SYMLINK, and after the NFS3_OK results of READ and READLINK, with
@@ -24,7 +26,7 @@
 
 #include "nfs3_types.h"
 
-/* Maximum bytes of XDR. */
+/* Sizes of the encoded types, in bytes of XDR. A size ..._MAX is a maximum. */
 #define NFS3_FH_XDR_MAX	   (4u + NFS3_FH_MAX)
 #define NFS3_NAME_XDR_MAX  (4u + NFS3_NAME_MAX + 1u)
 #define NFS3_FATTR_XDR	   84u
@@ -33,7 +35,7 @@
 #define NFS3_SATTR_XDR_MAX 60u
 #define NFS3_ARGS_XDR_MAX                                                                          \
 	(2u * (NFS3_FH_XDR_MAX + NFS3_NAME_XDR_MAX) + NFS3_SATTR_XDR_MAX) /* of any procedure */
-#define NFS3_RESULTS_XDR_MAX 512u /* of any procedure, without entries of a directory */
+#define NFS3_RESULTS_XDR_MAX 512u /* of the results of any procedure, without directory entries */
 
 /* ---- arguments ---- */
 
@@ -60,7 +62,8 @@ int nfs3_put_rename_args(struct weir_xdr_out *out, const struct nfs3_rename_args
 int nfs3_get_link_args(struct weir_xdr_in *in, struct nfs3_link_args *args);
 int nfs3_put_link_args(struct weir_xdr_out *out, const struct nfs3_link_args *args);
 /*
- * 'plus' selects READDIRPLUS. Otherwise it is READDIR, whose dircount is neither encoded nor set.
+ * These functions encode and decode the arguments of READDIR, or those of READDIRPLUS if 'plus' is
+ * set. For READDIR, 'dircount' is neither encoded nor set.
  */
 int nfs3_get_readdir_args(struct weir_xdr_in *in, struct nfs3_readdir_args *args, bool plus);
 int nfs3_put_readdir_args(struct weir_xdr_out *out, const struct nfs3_readdir_args *args,
@@ -102,15 +105,16 @@ int nfs3_get_commit_res(struct weir_xdr_in *in, struct nfs3_commit_res *res);
 int nfs3_put_commit_res(struct weir_xdr_out *out, const struct nfs3_commit_res *res);
 
 /*
- * Decode and encode the entries of a directory one at a time, after the NFS3_OK results of
- * nfs3_get_readdir_res(). If *more is false, there was no further entry, and *eof is true when the
- * directory ends here.
+ * These functions decode and encode the entries of a directory one at a time. The entries follow
+ * the NFS3_OK results of READDIR or READDIRPLUS. nfs3_get_entry() sets *more to false if no further
+ * entry follows. Then it sets *eof to true if the directory ends here. nfs3_put_entries_end() ends
+ * the list.
  */
 int nfs3_get_entry(struct weir_xdr_in *in, struct nfs3_entry *entry, bool plus, bool *more,
 		   bool *eof);
 int nfs3_put_entry(struct weir_xdr_out *out, const struct nfs3_entry *entry, bool plus);
 int nfs3_put_entries_end(struct weir_xdr_out *out, bool eof);
-/* Returns the bytes that nfs3_put_entry() writes. */
+/* Returns the number of bytes that nfs3_put_entry() writes for the entry. */
 uint32_t nfs3_entry_bytes(const struct nfs3_entry *entry, bool plus);
 
 #endif
