@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes a tree of named values as JSON or as indented text. */
 #include "emit.h"
 
 #include <assert.h>
@@ -12,7 +13,7 @@ static bool in_row(const struct emit *e)
 	return e->close[e->depth] == 0;
 }
 
-/* Writes the comma, the new line, the indentation and the name before a JSON value. */
+/* Writes the comma, the new line, the indentation and the name that precede a JSON value. */
 static void lead_json(struct emit *e, const char *name)
 {
 	fputs(e->count[e->depth]++ > 0 ? "," : "", e->to);
@@ -22,8 +23,8 @@ static void lead_json(struct emit *e, const char *name)
 }
 
 /*
- * Writes the name before a text value, or the index in a list. Values that are not containers are
- * in one column.
+ * Writes the name that precedes a text value, or the value's index in a list. Values that are not
+ * containers begin in column TEXT_VALUE_COLUMN.
  */
 static void lead_text(struct emit *e, const char *name, bool container)
 {
@@ -36,7 +37,7 @@ static void lead_text(struct emit *e, const char *name, bool container)
 		return;
 	}
 	if (e->depth > 0 && index == 0)
-		fputc('\n', e->to); /* ends the line of the container's name */
+		fputc('\n', e->to); /* ends the line with the container's name */
 	if (name)
 		snprintf(label, sizeof(label), "%s", name);
 	else

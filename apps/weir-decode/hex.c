@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads bytes in hex digits, which can be grouped in words and contain comments. */
 #include "hex.h"
 
 #include <ctype.h>
@@ -7,7 +8,7 @@
 struct reader {
 	FILE *from;
 	unsigned line;
-	int c; /* the next character or EOF */
+	int c; /* the next character of the file, or EOF */
 };
 
 static void advance(struct reader *r)
@@ -44,6 +45,7 @@ static bool ends_word(const struct reader *r)
 	return r->c == EOF || isspace(r->c) || r->c == '#';
 }
 
+/* Writes the reason why the next character is wrong to 'error'. Returns -1. */
 static int complain(const struct reader *r, char *error, size_t error_size)
 {
 	if (ends_word(r))
@@ -66,8 +68,11 @@ static int parse_digit(struct reader *r)
 	return value;
 }
 
-/* Reads two digits. 0x may precede the first ones of a word. Returns the byte, or -1. */
-static int parse_byte(struct reader *r, bool starts_word)
+/*
+ * Reads two digits, which are one byte. "0x" is allowed before the first digits of a word. Returns
+ * the byte, or -1 if a digit is missing.
+ */
+static int take_byte(struct reader *r, bool starts_word)
 {
 	int high = parse_digit(r), low;
 

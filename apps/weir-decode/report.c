@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decodes a message, and reports the transport header of version 1. */
 #include "report.h"
 
 static const char *const verdicts[] = {
@@ -96,9 +97,11 @@ static void report_transport(struct emit *e, const struct rdma1_header *hdr, boo
 }
 
 /*
- * Judges an inline RPC header. For an invalid call header, a responder answers ERR_CHUNK (RFC 8166
- * section 4.5.2), or AUTH_ERROR if only the authentication is invalid. For an invalid reply header,
- * a requester finds the call by the XID and ends it.
+ * Checks the RPC header that follows the transport header. If the header is not valid, changes
+ * *reason, and for a call *verdict, to what the engine does. For an invalid call header, a
+ * responder answers ERR_CHUNK (RFC 8166 section 4.5.2), or AUTH_ERROR if only the authentication is
+ * invalid. For an invalid reply header, a requester finds the call by its XID and ends the call, so
+ * the verdict stays the same.
  */
 static void judge_rpc(const uint8_t *msg, uint32_t len, enum rdma1_direction direction,
 		      enum rdma1_verdict *verdict, enum rdma1_reason *reason)
@@ -140,8 +143,8 @@ static void report_version_1(struct emit *e, const uint8_t *msg, uint32_t len,
 }
 
 /*
- * The version selects the form of the header. An error that a version 1 responder echoes has the
- * same form in both versions.
+ * The version of the message selects the decoder. The error ERR_VERS that a responder of version 1
+ * sends has the same form in both versions.
  */
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction)

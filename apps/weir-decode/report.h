@@ -13,7 +13,8 @@
  *   report_v2.[ch]  reports messages of version 2: the transport header
  *   report_prop.c   reports property lists of version 2
  *   report_rtr.c    reports operations of the extension of version 2
- *   report_no_v2.c  replaces these three in a build without version 2
+ *   report_no_v2.c  replaces the three files report_v2.c, report_prop.c and report_rtr.c in a build
+ * without version 2
  */
 
 #include "emit.h"
@@ -21,27 +22,30 @@
 
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
+/* Returns the name of 'value' in a table of 'n' names, or "unknown" if the table has none. */
 static inline const char *name_in(const char *const *names, size_t n, uint32_t value)
 {
 	return value < n && names[value] ? names[value] : "unknown";
 }
 
 /*
- * Decodes a message as the engine does, and reports all of it to 'e'. 'direction' applies to a
- * version 1 message. A version 2 message has its own direction.
+ * Decodes a message as the engine does, and writes all of it to 'e'. 'direction' is the kind of a
+ * version 1 message. It is ignored for a version 2 message, which contains its own direction.
  */
 void report_message(struct emit *e, const uint8_t *msg, uint32_t len,
 		    enum rdma1_direction direction);
 
 /*
- * Reports the header of a version 2 message and the data after it. The fields have the names of the
- * drafts. Returns false if the message is not of version 2, or if the build lacks version 2.
+ * Writes the header of a version 2 message and the data after it to 'e'. The fields have the names
+ * of the drafts. Returns true if it has done so. Returns false if the message is not of version 2,
+ * or if the build lacks version 2.
  */
 bool report_version_2(struct emit *e, const uint8_t *msg, uint32_t len);
 
 /*
- * report_rpc() reports the RPC header at the start of 'msg', or that there is none. is_rpc_header()
- * returns true when there is one.
+ * report_rpc() writes the RPC header at the start of 'msg' to 'e', or an error if there is no valid
+ * header. is_rpc_header() returns true if there is a valid header. Its authentication might still
+ * be invalid.
  */
 void report_rpc(struct emit *e, const uint8_t *msg, uint32_t len, enum rdma1_direction direction);
 bool is_rpc_header(const uint8_t *msg, uint32_t len, enum rdma1_direction direction);

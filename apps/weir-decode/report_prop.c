@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the property lists of version 2, including the properties of the extension. */
+/* Reports the property lists of version 2, including the properties of the extension rtrext-01. */
 #include "report_v2.h"
 
 static const char *const names[] = {
@@ -84,7 +84,7 @@ static void report_set(struct emit *e, const char *name, struct rdma2_propset se
 	emit_close(e);
 }
 
-/* Reports the positions that are in a subset. */
+/* Reports the numbers of the properties that are in a subset, each of which has one bit. */
 static void report_subset(struct emit *e, const char *name, const struct rdma2_propsubset *subset)
 {
 	emit_list(e, name);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports RPC headers, which are the same after any transport header. */
+/*
+ * Reports the headers of RPC calls and replies (RFC 5531), which are the same after any transport
+ * header.
+ */
 #include "report.h"
 #include "rpc_msg.h"
 
@@ -51,7 +54,8 @@ static void report_auth_sys(struct emit *e, const struct weir_rpc_auth *auth)
 	struct weir_rpc_auth_sys sys;
 
 	if (weir_rpc_auth_sys_decode(auth, &sys) != 0) {
-		emit_none(e, "auth_sys"); /* the body is not a valid AUTH_SYS body */
+		emit_none(e, "auth_sys"); /* the body of the credential or verifier is not a valid
+					     AUTH_SYS body */
 		return;
 	}
 	emit_object(e, "auth_sys");
@@ -78,8 +82,9 @@ static void report_auth(struct emit *e, const char *name, const struct weir_rpc_
 }
 
 /*
- * Reports the authentication of a call. If it is invalid, reports the auth_stat of the AUTH_ERROR
- * that the engine answers.
+ * Reports the authentication of a call. 'rc' is above 0 if the authentication is invalid. 'rc' is
+ * then the auth_stat of the AUTH_ERROR that the engine answers, and only this auth_stat is
+ * reported.
  */
 static void report_call_auth(struct emit *e, const struct weir_rpc_call_header *hdr, int rc)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reports the operations of the extension, with the names of draft-dnoveck-nfsv4-rpcrdma-rtrext-01.
+ * Reports the operations of the extension of version 2, with the names of their fields in
+ * draft-dnoveck-nfsv4-rpcrdma-rtrext-01.
  */
 #include "report_v2.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports messages of version 2, with the names of draft-cel-nfsv4-rpcrdma-version-two-03. */
+/*
+ * Reports messages of version 2, with the names of their fields in
+ * draft-cel-nfsv4-rpcrdma-version-two-03.
+ */
 #include "report_v2.h"
 
 static const char *const verdicts[] = {
@@ -36,10 +39,10 @@ struct decoded {
 	struct rtr_header rtr;
 	enum rdma2_verdict verdict;
 	uint32_t reason;
-	bool is_header;	 /* the header of the base protocol was accepted */
-	bool is_rtr;	 /* the header of the extension was accepted as well */
-	uint32_t rpc_at; /* offset of an RPC message; 0: there is none */
-	uint32_t rpc_len;
+	bool is_header;	  /* the header of the base protocol was accepted */
+	bool is_rtr;	  /* the header of the extension rtrext-01 was accepted as well */
+	uint32_t rpc_at;  /* offset of an RPC message in 'msg'; 0: the message contains none */
+	uint32_t rpc_len; /* bytes of the RPC message in this transmission */
 };
 
 const char *direction_name(enum rdma1_direction direction)
@@ -47,6 +50,7 @@ const char *direction_name(enum rdma1_direction direction)
 	return direction == RDMA1_CALL ? "CALL" : "REPLY";
 }
 
+/* Sets 'rpc_at' and 'rpc_len' if the message contains an RPC message, or the start of one. */
 static void find_rpc(struct decoded *d)
 {
 	if (d->is_header && d->hdr.lists.proc == RDMA2_MSG) {
@@ -60,8 +64,9 @@ static void find_rpc(struct decoded *d)
 }
 
 /*
- * Judges an RPC header, as in version 1. The RPC header of a group of several transmissions may
- * continue in the next one, so it is not rejected.
+ * Checks the RPC header and changes the reason and the verdict, as judge_rpc() does for version 1.
+ * If a group of several transmissions carries the RPC message, the RPC header might continue in the
+ * next transmission. An incomplete header of such a group is therefore not rejected.
  */
 static void v2_judge_rpc(struct decoded *d)
 {

@@ -1,16 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --
 -- RPC-over-RDMA version 2 (draft-cel-nfsv4-rpcrdma-version-two-03) with the extension
--- draft-dnoveck-nfsv4-rpcrdma-rtrext-01 for Wireshark, which knows version 1 only. Fields have the
+-- draft-dnoveck-nfsv4-rpcrdma-rtrext-01 for Wireshark, which knows only version 1. Fields have the
 -- names of the drafts.
 --
--- It is a heuristic dissector for the payload of InfiniBand, RoCE and iWARP. It accepts a message
--- if the version is 2 and the body is possible for the procedure. All lengths are checked, and a
--- malformed message is marked where its valid part ends. An RPC message is passed to its own
--- dissector if it is whole: a single transmission from which nothing was excised.
+-- This file is a heuristic dissector for the payload of InfiniBand, RoCE and iWARP. The dissector
+-- accepts a message if the version is 2 and the body is possible for the procedure. All lengths are
+-- checked, and a malformed message is marked where its valid part ends. An RPC message is passed to
+-- the dissector of RPC if it is complete, which means that it is in a single transmission and that
+-- no item was excised from it.
 --
--- A message that is longer than the path's MTU comes in several packets. InfiniBand's dissector
--- does not reassemble them, so this dissector does. The message is shown with its last packet.
+-- A message that is longer than the path's MTU is sent in several packets. InfiniBand's dissector
+-- does not reassemble them, so this dissector does. The message is displayed with its last packet.
 
 local p2 = Proto("rpcrdma2", "RPC-over-RDMA version 2")
 
@@ -28,7 +29,7 @@ local PROPERTIES = {
 local BKREQSUPS = {
   [0] = "RDMA2_BKREQSUP_NONE", [1] = "RDMA2_BKREQSUP_INLINE", [2] = "RDMA2_BKREQSUP_GENL"
 }
--- The draft gives two sets of numbers, and both are listed.
+-- The draft of the extension gives two sets of numbers to the operations. Both are listed.
 local OPERATIONS = { "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR",
   "ROPT_XMTREQ", "ROPT_XMTRESP", "ROPT_XMTCONT", "ROPT_REPTERR" }
 local TYPES = {
@@ -88,8 +89,8 @@ local malformed = ProtoExpert.new("rpcrdma2.malformed", "Malformed", expert.grou
   expert.severity.ERROR)
 p2.experts = { malformed }
 
--- A cursor over the bytes [at, last) of a message. A read beyond the end throws SHORT, which
--- dissect() catches.
+-- A cursor over the bytes of a message from offset 'at' up to, but not including, offset 'last'. A
+-- read beyond the end throws SHORT, which dissect() catches.
 local SHORT = {}
 local Cursor = {}
 Cursor.__index = Cursor
@@ -128,8 +129,9 @@ function Cursor:skip_pad(length)
   self.at = self.at + pad
 end
 
--- Reads a counted array. Each element has at least 'least' bytes, so the count is first checked
--- against the length of the message.
+-- Reads an array that begins with the number of its elements, and calls 'element' for each. An
+-- element has at least 'least' bytes. The number is first checked against the length of the
+-- message.
 function Cursor:array(tree, name, least, element)
   local n = self:u32(tree)
   self:need(n * least)
@@ -156,7 +158,8 @@ local function segments(c, tree, name)
   end)
 end
 
--- Reads an XDR list, which has a 1 before each entry and a 0 after the last one.
+-- Reads an XDR list, and calls 'entry' for each entry. The word 1 precedes each entry, and the word
+-- 0 follows the last one.
 local function list(c, tree, name, entry)
   local branch = tree:add(p2, c.tvb(c.at, 0), name)
   local start = c.at
@@ -245,7 +248,8 @@ end
 
 -- The extension -----------------------------------------------------------------------------------
 
--- Returns whether something was excised from the payload.
+-- Reads the items of an operation. Returns true if the data of an item were excised from the
+-- payload.
 local function items(c, tree, name)
   local excised = false
   c:array(tree, name, 12, function(branch)
@@ -325,8 +329,8 @@ local function report(c, tree)
   return REPORTS[err]
 end
 
--- Reads the header of an operation. Returns the length of the payload, and whether that is a whole
--- RPC message.
+-- Reads the header of an operation. Returns the length of the payload, and true if the payload is a
+-- complete RPC message.
 local function operation(c, tree, opttype)
   local kind = (opttype - 1) % 4
   if kind == 0 or kind == 1 then
@@ -438,9 +442,9 @@ function p2.dissector(tvb, pinfo, root)
   return tvb:len()
 end
 
--- Returns whether this can be a message of version 2, by the version and the words after the
--- procedure. Version 1 has its own dissector. 'goes_on' means that this is the first of several
--- packets of the message.
+-- Returns true if the version and the words after the procedure are possible for a message of
+-- version 2. Version 1 has its own dissector. 'goes_on' is true if the bytes are the first of
+-- several packets of the message.
 local function is_ours(tvb, goes_on)
   local length = goes_on and math.huge or tvb:len()
   if tvb:len() < 20 or tvb(4, 4):uint() ~= 2 then
@@ -457,12 +461,12 @@ local function is_ours(tvb, goes_on)
   elseif proc == 5 then
     return length >= 28 and first <= 1 and (goes_on or tvb(24, 4):uint() <= length - 28)
   end
-  return first <= length / 4 -- a count of properties or of words
+  return first <= length / 4 -- the word is a number of properties or of words
 end
 
 -- Messages in several packets ---------------------------------------------------------------------
 
--- These are for InfiniBand and RoCE. iWARP's dissector reassembles messages itself.
+-- The code below is for InfiniBand and RoCE. iWARP's dissector reassembles messages itself.
 local bth_opcode = Field.new("infiniband.bth.opcode")
 local bth_qp, bth_psn = Field.new("infiniband.bth.destqp"), Field.new("infiniband.bth.psn")
 
@@ -470,8 +474,9 @@ local bth_qp, bth_psn = Field.new("infiniband.bth.destqp"), Field.new("infiniban
 local FIRST, MIDDLE, LAST = 0, 1, { [2] = true, [3] = true, [22] = true }
 
 -- Returns the place of a packet in its message, or nil if the message has one packet. The place has
--- these members: 'key', the flow of the message; 'at', the packet's PSN; 'next', the PSN of the
--- next packet; 'is_first' and 'is_last', whether it is the first or the last packet of the message.
+-- these members: 'key' is the flow of the message. 'at' is the packet's PSN. 'next' is the PSN of
+-- the next packet. 'is_first' and 'is_last' are true for the first and the last packet of a
+-- message.
 local function place_of(pinfo)
   local opcode, psn, qp = bth_opcode(), bth_psn(), bth_qp()
   if not opcode or not psn or not qp then
@@ -485,15 +490,17 @@ local function place_of(pinfo)
     next = (psn + 1) % 2 ^ 24, is_first = opcode == FIRST, is_last = LAST[opcode] or false }
 end
 
--- 'open' has incomplete messages, by flow. 'taken' has the message of each packet, by packet.
+-- 'open' is a table of the incomplete message of each flow. 'taken' is a table of the message to
+-- which each packet belongs, or false.
 local open, taken = {}, {}
 
 function p2.init()
   open, taken = {}, {}
 end
 
--- Adds a packet to its message. Lost and duplicate packets are ignored, because the sender
--- retransmits from the first missing packet on.
+-- Adds a packet to its message. Returns the message, or nil if the packet is ignored. A packet that
+-- is a duplicate, or that follows a missing one, is ignored, because the sender retransmits from
+-- the first missing packet on.
 local function take(place, tvb, number)
   local message = open[place.key]
   if place.is_first then
@@ -516,7 +523,7 @@ local function show_part(tvb, pinfo, root, message)
   local tree = root:add(p2, tvb(), "RPC-over-RDMA version 2, part of a message")
   pinfo.cols.protocol = "RPCoRDMA2"
   pinfo.cols.info = "part of a message"
-  if message.last then -- known in the second pass over the capture
+  if message.last then -- the last packet is known in the second pass over the capture
     tree:add(f.whole_in, message.last):set_generated()
     pinfo.cols.info:append(string.format(" [frame %u]", message.last))
   end
@@ -536,7 +543,7 @@ local function heuristic_of_packets(tvb, pinfo, root)
     return heuristic(tvb, pinfo, root)
   end
   local id = string.format("%u %s %u", pinfo.number, place.key, place.at)
-  if taken[id] == nil then -- may also happen after the first pass, which can run without fields
+  if taken[id] == nil then -- also occurs after the first pass, which can run without fields
     taken[id] = take(place, tvb, pinfo.number) or false
   end
   local message = taken[id]
