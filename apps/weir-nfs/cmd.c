@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Opens and closes sessions, and walks to paths, for several commands. */
 #include "cmd.h"
 #include "terminal.h"
 
 #include <stdio.h>
 
-/* The block size without --block, until the server reports its preference. */
+/*
+ * The size of the memory of a slot if the command gives no block size. The session is opened before
+ * the server reports its preferred size.
+ */
 #define BLOCK_DEFAULT (1u << 20)
 
 int cmd_status(int rc)

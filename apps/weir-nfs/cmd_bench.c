@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * bench: READs and WRITEs of one file on the server, in a closed loop. Each slot has one op in
- * flight, whose end starts the next one. The file is first written with a known sequence, so that
- * each byte can be checked. WRITEs write the same bytes again, so that the check does not depend on
- * their order.
+ * The command bench measures READs and WRITEs of one file on the server, in a closed loop. Each
+ * slot has one op in flight. When this op ends, the slot starts the next op. At first the file is
+ * written with a known sequence of bytes, so that each byte can be checked. The measured WRITEs
+ * write the same bytes to the same offsets, so that the check does not depend on the order of READs
+ * and WRITEs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ struct bench_slot {
 	struct op op;
 	uint8_t *data;
 	uint64_t offset;     /* offset of the block in the file */
-	uint32_t done_bytes; /* bytes of the block that are done */
+	uint32_t done_bytes; /* bytes of the block that are transferred; the rest is requested */
 	uint64_t start_ns;
 };
 
@@ -34,17 +35,19 @@ struct bench {
 	const struct bench_load *load;
 	struct nfs3_fh fh;
 	uint32_t block_bytes;
-	uint32_t read_max, write_max; /* size limits of one READ and WRITE, at most block_bytes */
+	/* maximum bytes of one READ and of one WRITE; at most block_bytes */
+	uint32_t read_max, write_max;
 	uint64_t nblocks;
 	struct bench_slot *slots;
 	uint64_t random;
-	uint64_t next_block; /* for --sequential */
+	uint64_t next_block; /* index of the next block for the first writing of the file and for
+				--sequential */
 	uint32_t in_flight;
 	bool is_filling;
 	bool is_measuring;
 	bool is_stopping;
 
-	/* Results. */
+	/* The members below are the results. */
 	double seconds;
 	uint64_t reads, writes;
 	uint64_t errors;
@@ -64,7 +67,10 @@ static uint64_t next_random(struct bench *bench)
 
 static void bench_on_done(struct op *op);
 
-/* Submits the block, or its rest after a short result, up to the server's limit for one call. */
+/*
+ * Submits the part of the slot's block that is not transferred yet, up to the server's maximum for
+ * one call.
+ */
 static void submit_rest(struct bench_slot *slot)
 {
 	struct bench *bench = slot->bench;
@@ -105,7 +111,7 @@ static void submit(struct bench_slot *slot, bool is_read, uint64_t offset)
 	submit_rest(slot);
 }
 
-/* Writes the next block while the file is being made. */
+/* Starts the write of the next block during the first writing of the file. */
 static void next_fill(struct bench_slot *slot)
 {
 	struct bench *bench = slot->bench;
@@ -136,8 +142,8 @@ static void next_load(struct bench_slot *slot)
 }
 
 /*
- * Adds the result to the block's progress. Returns true if the server did less than requested and
- * the rest must be requested (RFC 1813 sections 3.3.6 and 3.3.7).
+ * Adds the count of the op's result to the slot's done_bytes. Returns true if the server did less
+ * than requested so that the caller must request the rest (RFC 1813 sections 3.3.6 and 3.3.7).
  */
 static bool is_short(struct bench_slot *slot)
 {
@@ -150,8 +156,8 @@ static bool is_short(struct bench_slot *slot)
 }
 
 /*
- * Returns whether the whole block was transferred, and for a READ with --verify whether its data
- * are correct.
+ * Returns true if the whole block was transferred and, for a READ with --verify, its data are
+ * correct.
  */
 static bool check(const struct bench_slot *slot)
 {
@@ -208,7 +214,10 @@ static int bench_commit(struct bench *bench)
 	return session_call(bench->session, &op);
 }
 
-/* Asks for the server's limits for one READ and WRITE (RFC 1813 section 3.3.19). */
+/*
+ * Asks the server for the maximum size of one READ and of one WRITE (RFC 1813 section 3.3.19).
+ * Returns 0, or an error like session_call().
+ */
 static int ask_sizes(struct bench *bench)
 {
 	struct op op = {.proc = NFS3_FSINFO, .args.fh = bench->session->root};
@@ -224,7 +233,9 @@ static int ask_sizes(struct bench *bench)
 	return 0;
 }
 
-/* Creates the file and writes the sequence to it. Returns 0, or an error like session_call(). */
+/*
+ * Creates the file and writes the known sequence to it. Returns 0, or an error like session_call().
+ */
 static int make_file(struct bench *bench, const struct nfs3_fh *dir, const char *name)
 {
 	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0644, .set_size = true};

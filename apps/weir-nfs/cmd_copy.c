@@ -73,8 +73,8 @@ static int get(const struct nfs_options *options, struct transfer *transfer, con
 		return copy_refuse("get", remote, "a directory: -r copies it");
 	if (path_parse(remote, &path) == 0 && (path.nnames > 0 || is_dir) && is_local_dir(local)) {
 		/*
-		 * The user named the directory 'local', so it may be a symbolic link. Directories
-		 * below it may not be one.
+		 * The user named the directory 'local', so 'local' is allowed to be a symbolic
+		 * link. No directory below it is.
 		 */
 		int n = snprintf(text, sizeof(text), "%s/%s", local,
 				 path.nnames > 0 ? cmd_last_name(&path) : ".");
@@ -121,8 +121,10 @@ int cmd_cat(const struct nfs_options *options)
 }
 
 /*
- * Finds the destination. If 'remote' is a directory, the destination is the local name in it.
- * Otherwise it is 'remote' itself.
+ * Finds the target of put. If 'remote' is a directory, the target is in that directory and has the
+ * last name of 'local'. Otherwise the target is 'remote' itself. Returns EXIT_OK with the target's
+ * directory in *dir and its name in 'name', or another exit status after it has printed the reason.
+ * The name is "" if the entries of 'local' are copied to *dir itself.
  */
 static int find_destination(struct session *session, const char *local, const char *remote,
 			    struct node *dir, char name[NAME_BYTES_MAX + 1])
@@ -139,8 +141,8 @@ static int find_destination(struct session *session, const char *local, const ch
 		*dir = node;
 		snprintf(name, NAME_BYTES_MAX + 1, "%s", slash ? slash + 1 : local);
 		/*
-		 * "." and "..", "DIR/" and standard input have no name that the destination could
-		 * get.
+		 * The paths ".", ".." and "DIR/", and standard input, have no name that the target
+		 * could get.
 		 */
 		if (strcmp(local, "-") != 0 &&
 		    (name[0] == '\0' || name_is_safe(name, strlen(name))))

@@ -104,15 +104,16 @@ static int print_entry(const struct dir_entry *entry, void *arg)
 		return 0;
 	}
 	rc = dir_entry_node(ls->session, ls->dir, entry, &node);
-	/* The entry may have been removed meanwhile. */
+	/* Another client might have removed the entry after it was listed. */
 	if (rc == NFS3ERR_NOENT || rc == NFS3ERR_STALE)
 		return 0;
 	return rc == 0 ? print_long(ls, entry->name, &node) : rc;
 }
 
 /*
- * Lists a directory. With -l the entries are kept even if they are not sorted, because no call can
- * be made while a page is being decoded.
+ * Lists a directory. Unless -U is given without -l, all entries are read first and then printed.
+ * With -l they are read first even if they are not sorted, because each entry can need another
+ * call, and no call can be made while the results of READDIR are being decoded.
  */
 static int ls_dir(struct ls *ls, bool is_unsorted)
 {

@@ -10,7 +10,10 @@
 #include "copy.h"
 #include "number.h"
 
-/* Runs 'one' for each argument. After a failure the other arguments are tried as well. */
+/*
+ * Runs 'one' for each argument. If 'one' fails for an argument, the other arguments are tried as
+ * well. Returns the worst exit status.
+ */
 static int each(const struct nfs_options *options,
 		int (*one)(struct session *session, const char *text))
 {
@@ -75,7 +78,10 @@ static uint32_t new_mode(void)
 	return 0777 & ~mask;
 }
 
-/* Makes all directories of a path for mkdir -p. Existing ones are skipped. */
+/*
+ * Makes all directories of a path for mkdir -p. Directories that exist already are skipped. Returns
+ * an exit status.
+ */
 static int make_all(struct session *session, const char *text, const struct path *path)
 {
 	struct node dir = {.fh = session->root};
@@ -118,7 +124,11 @@ int cmd_mkdir(const struct nfs_options *options)
 	return each(options, mkdir_one);
 }
 
-/* Finds the new name of an object: 'text' itself, or 'own_name' in it if it is a directory. */
+/*
+ * Finds the new name of an object for mv and ln. If 'text' is a directory, the object gets the name
+ * 'own_name' in that directory. Otherwise its new path is 'text'. Returns EXIT_OK with *dir and
+ * 'name' set, or another exit status after it has printed the reason for the command 'what'.
+ */
 static int find_new_name(struct session *session, const char *what, const char *text,
 			 const char *own_name, struct node *dir, char name[NAME_BYTES_MAX + 1])
 {

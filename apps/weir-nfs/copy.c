@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies trees from the server, and removes trees there. */
+/* Copies files and trees from the server, and removes trees there. */
 #include "copy.h"
 #include "terminal.h"
 
@@ -34,7 +34,7 @@ int copy_left_out(const char *what, const char *path)
 	return EXIT_OK;
 }
 
-/* Writes "PATH/NAME", truncated if it does not fit. */
+/* Writes "PATH/NAME" to 'text', and truncates it if it does not fit. */
 static void join(char text[PATH_BYTES_MAX], const char *path, const char *name)
 {
 	snprintf(text, PATH_BYTES_MAX, "%s/%s", path, name);
@@ -67,7 +67,9 @@ static int get_link(struct transfer *transfer, const struct node *node, int dir_
 
 	if (rc != 0)
 		return tree_report_error("readlink", path, rc);
-	/* Like a file, the link replaces an existing object, except a directory. */
+	/*
+	 * As a file would, the link replaces an existing object of this name, except a directory.
+	 */
 	if (unlinkat(dir_fd, name, 0) != 0 && errno != ENOENT)
 		return local_complain(name, -errno);
 	return symlinkat(target, dir_fd, name) == 0 ? EXIT_OK : local_complain(name, -errno);
@@ -86,7 +88,10 @@ static int complain_dir(int dir_fd, const char *name, int error)
 	return EXIT_LOCAL;
 }
 
-/* Calls 'each' for all entries of a directory whose name is 'path'. Returns the worst status. */
+/*
+ * Calls 'each' for all entries of the directory 'dir', whose path is 'path'. Returns the worst exit
+ * status of these calls and of the listing.
+ */
 static int for_each(struct session *session, const struct node *dir, const char *path,
 		    int (*each)(void *arg, const struct node *child, const char *name,
 				const char *path),
@@ -136,8 +141,8 @@ static int get_dir(struct transfer *transfer, const struct node *node, int dir_f
 	if (mkdirat(dir_fd, name, 0777) != 0 && errno != EEXIST)
 		return local_complain(name, -errno);
 	/*
-	 * O_NOFOLLOW is needed because the server may have caused this client to make a symbolic
-	 * link of this name, in this copy or an earlier one.
+	 * O_NOFOLLOW is needed because the server might have caused this client to create a
+	 * symbolic link of this name, in this copy or an earlier one.
 	 */
 	get.dir_fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (get.dir_fd < 0)
@@ -175,7 +180,7 @@ static int remove_child(void *arg, const struct node *child, const char *name, c
 	return copy_remove(removal->session, removal->dir, name, child, path, removal->level);
 }
 
-/* Removes the entries of the directory 'node'. */
+/* Removes the entries of the directory 'node'. Returns the worst exit status. */
 static int remove_content(struct session *session, const struct node *node, const char *path,
 			  uint32_t level)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies trees to the server. Local symbolic links are copied, not followed. */
+/*
+ * Copies files and trees to the server. Symbolic links in a local tree are copied, not followed. A
+ * link that the user names is followed.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -30,8 +33,8 @@ static int put_file(struct transfer *transfer, int dir_fd, const char *name, int
 		    const char *path)
 {
 	/*
-	 * O_NONBLOCK is needed because the object may have become a FIFO after its type was
-	 * checked.
+	 * O_NONBLOCK is needed because another process might have replaced the object by a FIFO
+	 * after its type was checked.
 	 */
 	int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | open_flags), status;
 
@@ -89,7 +92,7 @@ static int put_dir(struct transfer *transfer, int dir_fd, const char *name, uint
 
 	if (level == COPY_LEVELS_MAX)
 		return local_complain(path, -ENAMETOOLONG);
-	/* If the name is empty, the directory's entries are copied to 'dir' itself. */
+	/* If 'remote_name' is empty, the directory's entries are copied to 'dir' itself. */
 	rc = remote_name[0] == '\0' ? 0 : tree_mkdir(session, dir, remote_name, mode | 0700, &node);
 	if (rc == NFS3ERR_EXIST) {
 		rc = tree_lookup(session, dir, remote_name, &node);

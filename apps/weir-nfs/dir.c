@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the entries of directories with READDIRPLUS, or with READDIR if the server lacks it. */
 #include "dir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the results of one READDIR. The limit of the profile may be lower. */
+/*
+ * Limits for the bytes of results that one READDIR asks for. The memory of a long message, which
+ * the profile sets, can be less than the maximum.
+ */
 #define PAGE_BYTES_MAX 65536u
 #define PAGE_BYTES_MIN 2048u
 
@@ -13,22 +17,24 @@ struct reader {
 	dir_take_fn take;
 	void *arg;
 	bool plus;
-	bool is_end;
-	uint32_t nentries; /* entries of this page */
-	uint32_t nbad;
-	int rc; /* result of 'take' */
-	uint64_t cookie;
+	bool is_end;	   /* the directory has no entries after this page */
+	uint32_t nentries; /* entries that the present page contained, including those that were
+			      left out */
+	uint32_t nbad;	   /* entries of the directory that were left out because of their names */
+	int rc;		   /* first result of 'take' that is not 0 */
+	uint64_t cookie;   /* cookie of the latest entry */
 	/*
-	 * Each cookie is compared with this one. The latest cookie replaces it whenever the number
-	 * of entries has doubled. Repeated cookies are therefore detected, however many entries lie
-	 * between two repetitions.
+	 * 'marked' detects a server that repeats cookies. Each cookie is compared with it. The
+	 * latest cookie replaces it whenever the number of entries has doubled. Repeated cookies
+	 * are therefore detected, however many entries lie between two repetitions.
 	 */
 	uint64_t marked;
-	uint64_t steps;
-	uint64_t next_mark;
-	bool is_circle;
+	uint64_t steps;	    /* number of entries whose cookies were compared */
+	uint64_t next_mark; /* value of 'steps' at which the next cookie becomes 'marked' */
+	bool is_circle;	    /* the server repeated a cookie */
 };
 
+/* Returns true if the cookie is 'marked', so that the server has repeated it. */
 static bool is_seen(struct reader *reader, uint64_t cookie)
 {
 	if (reader->steps > 0 && cookie == reader->marked)
@@ -48,7 +54,7 @@ static void take_entry(struct reader *reader, const struct nfs3_entry *from)
 	if ((len == 1 && from->name.data[0] == '.') ||
 	    (len == 2 && memcmp(from->name.data, "..", 2) == 0))
 		return;
-	/* A name that is too long was decoded without its bytes. */
+	/* If a name exceeds NFS3_NAME_MAX, only its length was decoded. */
 	if (len > NAME_BYTES_MAX || !name_is_safe(from->name.data, len)) {
 		reader->nbad++;
 		return;
@@ -63,6 +69,10 @@ static void take_entry(struct reader *reader, const struct nfs3_entry *from)
 	reader->rc = reader->take(&entry, reader->arg);
 }
 
+/*
+ * Decodes the entries of one page, and passes them to 'take'. Returns 0, or -EBADMSG if they are
+ * malformed.
+ */
 static int take_page(struct op *op, struct weir_xdr_in *in)
 {
 	struct reader *reader = op->entries_arg;
@@ -95,7 +105,10 @@ static uint32_t page_bytes(const struct session *session)
 	return room < PAGE_BYTES_MIN ? PAGE_BYTES_MIN : (uint32_t)room;
 }
 
-/* Reads one page. Returns 0, or an error like session_call(). */
+/*
+ * Reads one page of the directory, from reader->cookie on. Returns 0, or an error like
+ * session_call().
+ */
 static int read_page(struct session *session, struct reader *reader, struct op *op)
 {
 	int rc;
@@ -120,7 +133,7 @@ int dir_read(struct session *session, const struct nfs3_fh *dir, dir_take_fn tak
 
 	do {
 		rc = read_page(session, &reader, &op);
-		/* A server need not support READDIRPLUS (RFC 1813 section 3.3.17). */
+		/* A server does not have to support READDIRPLUS (RFC 1813 section 3.3.17). */
 		if (reader.plus && reader.steps == 0 &&
 		    (rc == NFS3ERR_NOTSUPP || rc == -EOPNOTSUPP)) {
 			reader.plus = false;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds the user who listens on a TCP port of this host, in the tables of /proc/net. */
 #include "listener.h"
 
 #include <errno.h>
@@ -6,11 +7,11 @@
 #define RESERVED_PATH  "/proc/sys/net/ipv4/ip_unprivileged_port_start"
 #define RESERVED_PORTS 1024u
 #define LINE_BYTES     512u
-#define STATE_LISTEN   0x0a /* the kernel's TCP_LISTEN */
+#define STATE_LISTEN   0x0a /* the value of TCP_LISTEN in the kernel */
 #define OVERFLOW_PATH  "/proc/sys/kernel/overflowuid"
 #define OVERFLOW_UID   65534u
 #define MAP_PATH       "/proc/self/uid_map"
-#define ALL_UIDS       4294967295u /* UINT32_MAX is not a user */
+#define ALL_UIDS       4294967295u /* number of all user IDs; UINT32_MAX is not a user ID */
 
 int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 {
@@ -20,7 +21,10 @@ int listener_scan(FILE *table, uint16_t port, uint32_t *uid, bool *is_found)
 	if (!fgets(line, sizeof(line), table))
 		return -EPROTO;
 	while (fgets(line, sizeof(line), table)) {
-		/* sl, local and remote address, state, queues, timer, retransmissions, user */
+		/*
+		 * The columns are: number, local address, remote address, state, queues, timer,
+		 * retransmissions, user.
+		 */
 		if (sscanf(line,
 			   " %*u: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x %*x:%*x %*x:%*x %*x %u",
 			   &at, &state, &owner) != 3)
@@ -47,7 +51,9 @@ bool listener_is_known(FILE *map, uint32_t overflow, uint32_t uid)
 	return n >= ALL_UIDS;
 }
 
-/* Returns the number in a file, or 'otherwise' if there is none. */
+/*
+ * Returns the number at the start of a file, or 'otherwise' if the file has none or cannot be read.
+ */
 static uint32_t read_number(const char *path, uint32_t otherwise)
 {
 	FILE *file = fopen(path, "re");
@@ -83,7 +89,7 @@ int listener_find(uint16_t port, uint32_t *uid)
 		FILE *table = fopen(paths[i], "re");
 		int rc;
 
-		/* A host without IPv6 does not have the second table. */
+		/* A host without IPv6 does not have the table tcp6. */
 		if (!table && i == 1 && errno == ENOENT)
 			break;
 		if (!table)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads and writes local files. */
 #include "local.h"
 
 #include <errno.h>
@@ -13,8 +14,8 @@
 #include "terminal.h"
 
 /*
- * Limit for existing files with the temporary name, which other processes use, or left after a
- * crash.
+ * Maximum number of temporary names that are tried. A name is taken if another process uses it, or
+ * if a crash left such a file.
  */
 #define TRIES_MAX 100u
 
@@ -27,7 +28,7 @@ int local_begin(struct local_file *file, int dir_fd, const char *name)
 	for (uint32_t i = 0; i < TRIES_MAX; i++) {
 		/*
 		 * The temporary name contains as much of the final name as fits, so that a user can
-		 * identify such a file.
+		 * identify a temporary file that a crash left.
 		 */
 		char path[PATH_BYTES_MAX];
 		int n = snprintf(file->temporary, sizeof(file->temporary), ".%.200s.weir-%d-%u",
@@ -94,7 +95,7 @@ int local_finish(struct local_file *file, uint32_t mode)
 	temporary_path(file, path);
 	if (fchmod(file->fd, (mode_t)mode & 0777 & ~mask) != 0)
 		rc = -errno;
-	/* close() may report errors of earlier writes. */
+	/* close() can report errors of earlier writes. */
 	if (close(file->fd) != 0 && rc == 0)
 		rc = -errno;
 	file->fd = -1;

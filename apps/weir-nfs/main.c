@@ -51,8 +51,8 @@ int main(int argc, char **argv)
 	if (rc != 0)
 		return EXIT_USAGE;
 	/*
-	 * The first signal ends the work in order, so that no temporary file stays. The second one
-	 * ends the process.
+	 * The first signal ends the work in order, so that no temporary file remains. A second
+	 * signal ends the process at once.
 	 */
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);

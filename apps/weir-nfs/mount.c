@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes calls of the MOUNT protocol, each on its own TCP connection. */
 #include "mount.h"
 
 #include <errno.h>
@@ -18,7 +19,10 @@ int mount_find_port(const struct mount_options *options, uint16_t *port,
 			       options->timeout_ms, port, why);
 }
 
-/* Makes one call of MOUNT on its own connection. */
+/*
+ * Makes one call of MOUNT on its own connection. Returns 0 with 'res' set, or -errno with an error
+ * message in 'why'.
+ */
 static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args,
 		xdrproc_t get, void *res, char why[ONCRPC_CLIENT_TEXT])
 {
@@ -90,7 +94,7 @@ const char *mount_status_text(uint32_t status)
 		return "permission denied: check that the server's export permits this host and "
 		       "user";
 	default:
-		/* Other values are equal to those of NFS. */
+		/* The other values of mount3_status are equal to those of nfs3_status. */
 		return nfs3_status_text(status);
 	}
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Encodes the arguments of NFS procedures, and decodes and checks their results. */
 #include "op.h"
 
 uint32_t op_reply_count(const struct op *op)
@@ -59,7 +60,10 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 	return 0;
 }
 
-/* Gets the opaque result. If it did not come by the Write chunk, it is copied to op->item. */
+/*
+ * Gets the opaque data of the result. If the server did not write them into op->item with the Write
+ * chunk, they are copied to op->item. Returns 0 with *len set, or -EBADMSG.
+ */
 static int get_item(const struct op *op, const struct weir_call *call,
 		    const struct weir_result *result, uint32_t *len)
 {
@@ -83,7 +87,10 @@ static int get_read(struct op *op, const struct weir_call *call, const struct we
 		return 0;
 	if (get_item(op, call, result, &len) != 0 || len != res->count)
 		return -EBADMSG;
-	/* An empty READ before the end is refused, because repeated READs would never end. */
+	/*
+	 * An empty READ before the end of the file is an error, because the caller would repeat it
+	 * forever.
+	 */
 	return res->count == 0 && !res->eof && op->args.read.count > 0 ? -EBADMSG : 0;
 }
 
@@ -106,8 +113,8 @@ static int get_write(struct op *op, struct weir_xdr_in *in)
 	if (res->status != NFS3_OK)
 		return 0;
 	/*
-	 * RFC 1813 section 3.3.7 requires at least one byte, at most as many as requested, and at
-	 * least the requested stability.
+	 * RFC 1813 section 3.3.7 requires that the server writes at least one byte and at most as
+	 * many as requested, and with at least the requested stability.
 	 */
 	if (res->count > op->args.write.count || (res->count == 0 && op->args.write.count > 0) ||
 	    res->committed < op->args.write.stable)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the command line of weir-nfs, and adapts the profile to it. */
 #include "options.h"
 
 #include <errno.h>
@@ -12,7 +13,10 @@
 #include "number.h"
 #include "program_options.h"
 
-/* Pauses between attempts to connect. Each is twice as long as the one before, up to the last. */
+/*
+ * Pauses between attempts to connect. Each pause is twice as long as the preceding one, up to
+ * RECONNECT_LAST_MS.
+ */
 #define RECONNECT_FIRST_MS 50u
 #define RECONNECT_LAST_MS  5000u
 
@@ -43,7 +47,7 @@ enum {
 	OPT_JSON,
 };
 
-/* The options. apply() records which ones only some commands accept. */
+/* The options of all commands. apply() sets the flags of options that only some commands accept. */
 static const struct option long_options[] = {
 	PROGRAM_LONG_OPTIONS,
 	{"server", required_argument, NULL, OPT_SERVER},
@@ -152,8 +156,9 @@ static int mistake(const char *what, const char *which)
 }
 
 /*
- * Parses the root handle. If 'value' is NULL, it comes from the environment. A handle that was
- * given on the command line by mistake is not repeated in the message.
+ * Parses the root handle. 'value' is the argument of --handle, or NULL if the handle is in the
+ * environment. A user might give the handle itself on the command line by mistake. The error
+ * message therefore does not repeat an argument without '@'.
  */
 static int parse_handle(const char *value, struct nfs3_fh *fh)
 {
@@ -317,7 +322,10 @@ static int check_command(const struct command *commands, uint32_t ncommands, str
 
 static int check_server(struct nfs_options *o)
 {
-	/* Drivers whose addresses are names. The addresses of all others are hosts with ports. */
+	/*
+	 * Drivers whose addresses are names. The addresses of all other drivers are hosts with
+	 * ports.
+	 */
 	static const char *const drivers[] = {"shm", "sim", "fault"};
 	uint16_t port = 0;
 
@@ -358,13 +366,14 @@ static int check_server(struct nfs_options *o)
 }
 
 /*
- * Sets the limits for --retries: a call is retransmitted that many times, and attempts to connect
- * continue for the time of that many pauses.
+ * Sets the limits that --retries gives. A call is retransmitted up to that many times. Attempts to
+ * connect continue for as long as that many pauses take together.
  */
 static void limit_retries(struct nfs_options *o)
 {
 	struct weir_profile *p = &o->profile;
-	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1; /* 0 would mean for ever */
+	/* a limit of 0 ms would mean no limit */
+	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1;
 
 	for (uint32_t i = 0; i < o->retries; i++) {
 		all_ms += pause_ms;
@@ -376,7 +385,10 @@ static void limit_retries(struct nfs_options *o)
 	p->reconnect_give_up_ms = (uint32_t)all_ms;
 }
 
-/* Returns the number of receives that a connection needs, as for the profile's recv_buffers. */
+/*
+ * Returns the number of receives that one connection needs, in the same way as for the profile's
+ * key recv_buffers.
+ */
 static uint32_t count_receives(const struct weir_profile *p)
 {
 	uint32_t n = p->credits + p->credits / 8 + 2;
@@ -387,8 +399,8 @@ static uint32_t count_receives(const struct weir_profile *p)
 }
 
 /*
- * Sets the numbers of buffers if there is no profile. They are small, so that a command starts at
- * once.
+ * Sets the numbers of buffers in the profile. If no profile file was given, they are small, so that
+ * a command starts at once. Returns 0, or -1 if the profile is not valid.
  */
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
@@ -406,8 +418,8 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	if (p->credits < o->depth)
 		p->credits = o->depth;
 	/*
-	 * There must be enough for two connections, because the old one may still exist when the
-	 * next one is made.
+	 * The buffers must suffice for two connections, because the old connection might still
+	 * exist when the next one is established.
 	 */
 	if (p->recv_buffers < 2 * count_receives(p))
 		p->recv_buffers = 2 * count_receives(p);
@@ -421,7 +433,10 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 	return option_check_profile(p);
 }
 
-/* Loads the profile before other options, at any position on the command line. */
+/*
+ * Loads the profile, which --profile can name at any position of the command line, before other
+ * options are applied. Returns 0, 1 if help or the version was printed, or -1 after an error.
+ */
 static int first_pass(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *o, bool *has_profile)
 {
@@ -447,7 +462,9 @@ static int first_pass(int argc, char **argv, const struct command *commands, uin
 	return 0;
 }
 
-/* Gets the groups of this process if the calls are made as its own user. */
+/*
+ * Gets the supplementary groups of this process, if the calls are made as the user of this process.
+ */
 static void find_groups(struct mount_options *mount)
 {
 	gid_t gids[NGROUPS_MAX];

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Splits paths into names, and checks names. */
 #include "path.h"
 
 #include <errno.h>
@@ -41,7 +42,10 @@ int path_splice(const struct path *path, uint32_t at, const char *target, struct
 	for (uint32_t i = 0; i < at && target[0] != '/'; i++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s/",
 					 path_name(path, i));
-	/* The names of 'path' fit by their own limit, so only the target can be too long. */
+	/*
+	 * The names of 'path' always fit, because PATH_BYTES_MAX limits them. Only the target can
+	 * be too long.
+	 */
 	n = snprintf(text + used, sizeof(text) - used, "%s", target);
 	if (n < 0 || (size_t)n >= sizeof(text) - used - PATH_BYTES_MAX)
 		return -ENAMETOOLONG;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Prints the progress of a transfer on standard error. */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Asks a server's rpcbind for the ports of programs. */
 #include "rpcbind_query.h"
 
 #include <errno.h>
@@ -9,11 +10,11 @@
 #include "oncrpc_void.h"
 #include "uaddr.h"
 
-/* Limits for the results of DUMP: lengths of names, and number of entries. */
+/* Limits for the results of DUMP: bytes of a netid or an owner, and number of entries. */
 #define DUMP_NAME_MAX	 255u
 #define DUMP_ENTRIES_MAX 4096u
 
-/* Decodes a string of at most the length of a universal address. */
+/* Decodes a string of at most UADDR_MAX - 1 bytes into *text. */
 static bool_t get_uaddr(XDR *xdrs, char **text)
 {
 	return xdr_string(xdrs, text, UADDR_MAX - 1);
@@ -39,8 +40,8 @@ int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint
 		    uint32_t timeout_ms, uint16_t *port, char why[ONCRPC_CLIENT_TEXT])
 {
 	/*
-	 * rpcbind ignores this netid and uses that of the question's transport (RFC 1833 section
-	 * 2.2.1).
+	 * rpcbind ignores this netid. It uses the netid of the transport over which it is asked,
+	 * which is tcp (RFC 1833 section 2.2.1).
 	 */
 	char netid[] = "tcp", empty[1] = "", text[UADDR_MAX] = "", *uaddr = text;
 	struct rpcb args = {.r_prog = prog,
@@ -63,7 +64,7 @@ int rpcbind_getaddr(const char *host, uint16_t rpcbind_port, uint32_t prog, uint
 			       : parse_uaddr(text, port, why);
 }
 
-/* Selects one entry of the list that DUMP returns. */
+/* The entry that is searched for in the list that DUMP returns, and its address. */
 struct dump {
 	uint32_t prog;
 	uint32_t vers;
@@ -75,7 +76,7 @@ struct dump {
 static bool_t get_dump(XDR *xdrs, struct dump *dump)
 {
 	if (xdrs->x_op != XDR_DECODE)
-		return TRUE; /* nothing was allocated */
+		return TRUE; /* an XDR_FREE has no effect, because nothing was allocated */
 	for (uint32_t i = 0; i <= DUMP_ENTRIES_MAX; i++) {
 		char netid[DUMP_NAME_MAX + 1] = "", uaddr[UADDR_MAX] = "",
 					   owner[DUMP_NAME_MAX + 1] = "";

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sends the ops of a session, waits for their answers, and retransmits them. See session.h. */
 #include "session.h"
 
 #include <weir/binding_nfs.h>
@@ -9,8 +10,9 @@
 #include <unistd.h>
 
 /*
- * Pauses after answers of NFS3ERR_JUKEBOX to one op. Each is twice as long as the one before, up to
- * the last. Their sum is about a minute.
+ * Pauses before an op is sent again after the answer NFS3ERR_JUKEBOX. Each pause is twice as long
+ * as the preceding one, up to PAUSE_LAST_NS. After DELAYS_MAX such answers, the next one is the
+ * op's result. The sum of the pauses is about a minute.
  */
 #define PAUSE_FIRST_NS 50000000ull
 #define PAUSE_LAST_NS  5000000000ull
@@ -37,7 +39,7 @@ static void session_finish(struct op *op, int error)
 	op->done(op);
 }
 
-/* Inserts an op into the wait queue, which is ordered by submission. */
+/* Inserts an op into the wait queue, which is in the order of submission. */
 static void wait_again(struct op *op)
 {
 	struct op_queue *queue = &op->session->waiting;
@@ -51,7 +53,10 @@ static void wait_again(struct op *op)
 		TAILQ_INSERT_HEAD(queue, op, waiting);
 }
 
-/* Ends all ops because none can succeed any more. Those in flight end with their calls. */
+/*
+ * Ends all waiting ops with an error, because none can succeed any more, and closes the connection.
+ * The ops in flight end when the connection ends their calls.
+ */
 static void fail_all(struct session *session, int error)
 {
 	struct op *op;
@@ -66,7 +71,10 @@ static void fail_all(struct session *session, int error)
 		weir_conn_close(session->conn);
 }
 
-/* Returns the error for a call that the server's RPC layer did not carry out. */
+/*
+ * Returns the error for an answer in which the server's RPC layer reports that it did not carry out
+ * the call, or 0 if it did.
+ */
 static int rpc_error(const struct weir_rpc_reply_header *reply)
 {
 	if (reply->reply_stat != WEIR_RPC_MSG_ACCEPTED)
@@ -107,8 +115,8 @@ static void on_answer(struct op *op, const struct weir_call *call, const struct 
 }
 
 /*
- * Returns the error of a failed call. ERR_VERS (RFC 8166 section 4.5.1) has its own error code,
- * because the user can choose another version.
+ * Returns the error of a failed call. The answer ERR_VERS (RFC 8166 section 4.5.1) has its own
+ * error code, -EPFNOSUPPORT, because the user can choose another version.
  */
 static int transport_error(const struct weir_result *result)
 {
@@ -140,7 +148,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		pump(session);
 }
 
-/* Sends an op. Returns 0, -EAGAIN if it must wait, or another error if it cannot be sent. */
+/* Sends an op. Returns 0, -EAGAIN if the op must wait, or another error if it cannot be sent. */
 static int start(struct op *op)
 {
 	struct session *session = op->session;
@@ -150,7 +158,7 @@ static int start(struct op *op)
 		.proc = op->proc,
 		.results_max_bytes =
 			weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
-		.timeout_ns = UINT64_MAX, /* see check_patience() */
+		.timeout_ns = UINT64_MAX, /* check_patience() limits the time instead */
 		.cred = &session->cred,
 		.ulb = weir_ulb_nfs(NFS3_VERSION),
 		.done = on_done,
@@ -167,8 +175,8 @@ static int start(struct op *op)
 	if (rc != 0) {
 		weir_call_abandon(call);
 		/*
-		 * A buffer becomes free when another call ends. Without a call in flight there is
-		 * none to wait for.
+		 * A buffer becomes free when another call ends. If no call is in flight, no buffer
+		 * will become free, so waiting would never end.
 		 */
 		return rc == -ENOBUFS && session->in_flight > 0 ? -EAGAIN : rc;
 	}
@@ -178,7 +186,10 @@ static int start(struct op *op)
 	return 0;
 }
 
-/* Sends waiting ops, in order, until one must wait. */
+/*
+ * Sends the waiting ops in order of submission, except those whose pause has not ended, until an op
+ * cannot be sent yet.
+ */
 static void pump(struct session *session)
 {
 	struct op *op, *next;
@@ -198,7 +209,7 @@ static void pump(struct session *session)
 		if (rc != 0) {
 			session_finish(op, rc);
 			next = TAILQ_FIRST(
-				&session->waiting); /* 'done' may have changed the list */
+				&session->waiting); /* 'done' might have changed the queue */
 		}
 	}
 }
@@ -237,7 +248,7 @@ int session_call(struct session *session, struct op *op)
 	return op_result(op);
 }
 
-/* Restarts the time limits of the answers, after a reconnect. */
+/* Restarts the time limits for the answers to the ops in flight, after a connect or reconnect. */
 static void restart_patience(struct session *session)
 {
 	struct op *op;
@@ -293,8 +304,8 @@ int session_connect(struct session *session)
 }
 
 /*
- * Resets the connection if a call has no answer for too long, because a retransmission needs
- * another connection.
+ * Resets the connection if a call has had no answer for too long. A call can be retransmitted only
+ * on another connection, see session.h.
  */
 static void check_patience(struct session *session)
 {

@@ -3,8 +3,8 @@
 #define SESSION_H
 
 /*
- * A connection to a server for the commands. NFS procedures are submitted, and each ends once,
- * whatever happens to the connection.
+ * A session is a connection to a server, which a command uses. The command submits NFS procedures
+ * (ops). Each op ends exactly once, whatever happens to the connection.
  *
  * An op is in flight, or it waits: for a slot or a buffer, or after an answer of NFS3ERR_JUKEBOX.
  * weir reconnects a lost connection and retransmits the ops in flight with the same XIDs, so that a

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens and closes a session: the port, MOUNT, the engine and its memory, the connection. */
+/*
+ * Opens and closes a session. Opening finds the port, calls MOUNT, creates the engine and its
+ * memory, and connects.
+ */
 #include <netdb.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +18,7 @@
 #include "session.h"
 #include "connect_hint.h"
 
-#define NOBODY_LISTENS UINT32_MAX /* not the number of any user */
+#define NOBODY_LISTENS UINT32_MAX /* stands for no user; no user has this number */
 
 static int complain(int rc, const char *what, const char *why)
 {
@@ -23,7 +26,10 @@ static int complain(int rc, const char *what, const char *why)
 	return rc;
 }
 
-/* Resolves the server's name to a numeric address, which drivers need, and to its family. */
+/*
+ * Resolves the server's name to a numeric address, which drivers need, and its address family.
+ * Returns 0, or -EHOSTUNREACH with an error message in 'why'.
+ */
 static int resolve(const char *host, char *numeric, size_t bytes, int *family,
 		   char why[ONCRPC_CLIENT_TEXT])
 {
@@ -41,7 +47,10 @@ static int resolve(const char *host, char *numeric, size_t bytes, int *family,
 	return rc == 0 ? 0 : -EHOSTUNREACH;
 }
 
-/* Finds the port in one of the three ways of RFC 8267 section 5. */
+/*
+ * Sets the address of the server in 'session'. Finds its port in one of the three ways of RFC 8267
+ * section 5. Returns 0, or -errno after it has printed the reason.
+ */
 static int find_address(struct session *session)
 {
 	const struct nfs_options *o = session->options;
@@ -79,10 +88,12 @@ static int find_address(struct session *session)
 }
 
 /*
- * Finds the owner of MOUNT's port. Over shm, the server is a process of this host, and MOUNT is
- * asked on a port of this host. check_mount_owner() later compares the owner of that port with the
- * server's user. The owner must be the same before and after the call. Over a network, MOUNT is as
- * trustworthy as the network is.
+ * Finds the user who listens on MOUNT's port, if NFS is over shm. The server is then a process of
+ * this host, and MOUNT is called on a port of this host. This function is called before the call of
+ * MNT (is_after: false) and after the call (is_after: true). The owner must be the same both times.
+ * check_mount_owner() later compares the owner with the server's user. Over a network, MOUNT is as
+ * trustworthy as the network, so there is no check. Returns 0, or -EACCES after it has printed the
+ * reason.
  */
 static int find_mount_owner(struct session *session, uint16_t port, bool is_after)
 {
@@ -92,7 +103,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	if (session->options->has_ports)
 		return 0;
 	rc = listener_find(port, &uid);
-	/* If there is no listener before the call, the connection reports that. */
+	/* If nobody listens before the call, the connect to MOUNT fails and reports that. */
 	if (rc == -ENOENT && !is_after)
 		uid = NOBODY_LISTENS;
 	else if (rc != 0 || (is_after && uid != session->mount_uid))
@@ -103,7 +114,10 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	return 0;
 }
 
-/* Accepts the handle only if it comes from root, from this user, or from the server's user. */
+/*
+ * Returns 0 if the handle can be trusted, because MOUNT's port belongs to root, to this user, or to
+ * the user of the server. Otherwise prints the reason and returns -EACCES.
+ */
 static int check_mount_owner(const struct session *session)
 {
 	char why[ONCRPC_CLIENT_TEXT];
@@ -149,7 +163,7 @@ static int find_root(struct session *session)
 		return rc;
 	if (res.status != MOUNT3_OK)
 		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
-	/* If no flavor is listed, the server does not say which ones it accepts. */
+	/* If the answer lists no flavor, it does not say which flavors the server accepts. */
 	for (uint32_t i = 0; i < res.nflavors; i++)
 		allows |= res.flavors[i] == AUTH_SYS;
 	if (!allows && res.nflavors > 0 && !o->quiet)
@@ -163,8 +177,8 @@ static int find_root(struct session *session)
 }
 
 /*
- * Makes the credential. NFS and MOUNT calls carry the same one: the user, its group, and its other
- * groups.
+ * Makes the AUTH_SYS credential of NFS calls: the user, its group, and its supplementary groups.
+ * MOUNT calls have a credential with the same content. Returns 0 or an error of weir.
  */
 static int make_cred(struct session *session)
 {
@@ -194,7 +208,10 @@ static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_b
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc;
 
-	/* Hugepages are for long-lived memory; a small region would waste one. */
+	/*
+	 * A hugepage would be wasted on a small region, and is worthwhile only for long-lived
+	 * memory.
+	 */
 	if (options.len_bytes < 1u << 20)
 		options.flags |= WEIR_REGION_NO_HUGE;
 	rc = weir_region_create(&options, &session->region);

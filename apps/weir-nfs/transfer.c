@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Slots, and fetches. */
+/* Transfers whole files: the slots for both directions, and fetches. */
 #include "transfer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The block size if the server reports none. */
+/* The size of a READ or WRITE if neither the options nor the server give one. */
 #define BLOCK_FALLBACK 4096u
 
 /*
- * Returns the server's preferred size or that of --block, limited by the server's maximum and by a
- * slot's memory.
+ * Returns the bytes of a READ or WRITE. This is the size of --block or else the server's preferred
+ * size. It is limited by the server's maximum, which is unknown if 'max' is 0, and by the memory of
+ * a slot.
  */
 static uint32_t block_bytes(const struct session *session, uint32_t preferred, uint32_t max)
 {
@@ -96,8 +97,8 @@ static void on_read(struct op *op)
 }
 
 /*
- * Sends READs up to the reported size of the file. After that, sends one READ at a time until the
- * server reports the end.
+ * Sends READs, one per free slot, up to the size of the file that the server reported. After that,
+ * sends one READ at a time until the server reports the end.
  */
 static void issue_reads(struct transfer *transfer)
 {
@@ -158,7 +159,7 @@ int transfer_fetch(struct transfer *transfer, const struct node *node, struct lo
 		write_out(transfer, file);
 		progress_show(&transfer->progress, transfer->session->now_ns);
 	}
-	/* Ops in flight refer to the session's memory. */
+	/* The loop waits for the ops in flight, because they refer to the session's memory. */
 	while (transfer->in_flight > 0)
 		session_poll(transfer->session);
 	progress_end(&transfer->progress);

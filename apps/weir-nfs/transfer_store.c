@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Stores: WRITE UNSTABLE and COMMIT. The file is sent again if the verifier shows that the server
- * lost data (RFC 1813 section 4.8).
+ * Stores whole files with WRITE UNSTABLE and COMMIT. If the verifiers in the answers differ, the
+ * server has lost data, and the file is sent again (RFC 1813 section 4.8).
  */
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #include "transfer.h"
 
-/* Number of times that a file is sent in total if the server loses it each time. */
+/* Number of times that a file is sent in total, if the server loses data each time. */
 #define PASSES_MAX 5u
 
 static void on_written(struct op *op);
@@ -35,7 +35,8 @@ static void write_rest(struct transfer_slot *slot)
 }
 
 /*
- * Records the verifier. All data that are not stable must have been written with the same verifier.
+ * Records the write verifier of an answer. The verifier must be the same for all data that are not
+ * stable. If it differs, sets is_verf_changed.
  */
 static void check_verf(struct transfer *transfer, const uint8_t verf[NFS3_VERF_BYTES])
 {
@@ -68,7 +69,10 @@ static void on_written(struct op *op)
 		write_rest(slot);
 }
 
-/* Fills a free slot and sends it. Returns false if 'fd' is at its end or cannot be read. */
+/*
+ * Fills a free slot with data of 'fd' and sends it. Returns false if 'fd' is at its end or cannot
+ * be read.
+ */
 static bool issue_write(struct transfer *transfer, struct transfer_slot *slot, int fd,
 			bool is_seekable)
 {
@@ -99,7 +103,10 @@ static int commit(struct transfer *transfer)
 	return rc;
 }
 
-/* Sends the whole file once. */
+/*
+ * Sends the whole file once, and commits it if necessary. Returns 0 or an error. If is_verf_changed
+ * is set after 0, the server has lost data.
+ */
 static int pass(struct transfer *transfer, int fd, bool is_seekable)
 {
 	bool more = true;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads and changes files and directories of the server by handle and name, and walks to paths. */
 #include "tree.h"
 #include "terminal.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The number of links that Linux follows in one path. */
+/* The maximum number of symbolic links that are followed in one path, as in Linux. */
 #define LINKS_MAX 40u
 
 void tree_name(struct nfs3_name *out, const char *name)
@@ -54,7 +55,11 @@ int tree_setattr(struct session *session, const struct nfs3_fh *fh, const struct
 	return session_call(session, &op);
 }
 
-/* Gets the node that CREATE or MKDIR made. The server may omit the handle or the attributes. */
+/*
+ * Gets the node that CREATE or MKDIR made. The server is allowed to omit the handle or the
+ * attributes. They are then obtained by LOOKUP or GETATTR. Returns 0 or an error like
+ * session_call().
+ */
 static int made(struct session *session, const struct op *op, const struct nfs3_fh *dir,
 		const char *name, struct node *node)
 {
@@ -62,7 +67,7 @@ static int made(struct session *session, const struct op *op, const struct nfs3_
 
 	if (op_result(op) != 0)
 		return op_result(op);
-	/* An answer that replaces a lost one has neither handle nor attributes. */
+	/* The op of an is_echo has neither handle nor attributes, see op.h. */
 	if (op->is_echo || !res->fh.is_set)
 		return tree_lookup(session, dir, name, node);
 	node->fh = res->fh.fh;
@@ -116,7 +121,10 @@ int tree_readlink(struct session *session, const struct nfs3_fh *fh, char *targe
 
 	if (rc != 0)
 		return rc;
-	/* The server can write to this memory while it is connected, so the check uses a copy. */
+	/*
+	 * The server can write to session->path while the session is connected. The check therefore
+	 * uses a copy.
+	 */
 	memcpy(target, session->path, op.item_bytes);
 	target[op.item_bytes] = '\0';
 	return strlen(target) == op.item_bytes ? 0 : -EBADMSG;
@@ -150,8 +158,9 @@ int tree_link(struct session *session, const struct nfs3_fh *fh, const struct nf
 }
 
 /*
- * Walks the first 'nnames' names of 'path'. *link is the index of the first symbolic link, or
- * nnames.
+ * Looks up the first 'nnames' names of 'path', until one is a symbolic link. *link is the index of
+ * this link, or 'nnames' if there is none. *node is the last object found. Returns 0 or an error
+ * like session_call().
  */
 static int walk_to_link(struct session *session, const struct path *path, uint32_t nnames,
 			struct node *node, uint32_t *link)
@@ -174,8 +183,8 @@ static int walk_to_link(struct session *session, const struct path *path, uint32
 }
 
 /*
- * Does the same as tree_walk(), but leaves out the last 'nbehind' names of 'path', which stay as
- * they are.
+ * Does the same as tree_walk() for all names of 'path' except the last 'nbehind', which are not
+ * looked up.
  */
 static int walk(struct session *session, const struct path *path, uint32_t nbehind,
 		struct node *node, struct path *last)
@@ -192,8 +201,8 @@ static int walk(struct session *session, const struct path *path, uint32_t nbehi
 		if (rc != 0 || at + nbehind == last->nnames)
 			return rc;
 		/*
-		 * This is a link. Without --follow the walk ends at a last link, and fails at any
-		 * other.
+		 * The name number 'at' is a symbolic link. Without --follow, the walk ends here if
+		 * it is the last name, and fails otherwise.
 		 */
 		if (!follows)
 			return at + 1 + nbehind == last->nnames && nbehind == 0 ? 0
