@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The start and the answer of a call. Between them the call is in the list that dir/watch.c checks.
+ * Starts and answers a call. Between these two steps, the call is in the list fs->watched, which
+ * dir/watch.c checks for calls that take too long.
  */
 #include "dir.h"
 

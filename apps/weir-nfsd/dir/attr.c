@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes: GETATTR, SETATTR, ACCESS, FSSTAT; and READLINK. */
+/* Carries out GETATTR, SETATTR, ACCESS, FSSTAT, FSINFO, PATHCONF and READLINK. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,8 +19,8 @@ enum nfs3_status dir_getattr(struct dir_fs *fs, struct op *op)
 	if (fstat(fd, &st) != 0)
 		rc = -errno;
 	else if (st.st_nlink == 0)
-		rc = -ESTALE; /* was removed; that a process still has it open does not concern
-				 clients */
+		rc = -ESTALE; /* the file was removed, so it does not exist for clients, even if a
+				 process still has it open */
 	else
 		dir_fattr(fs, &st, &op->res.getattr.attr);
 	close(fd);
@@ -62,16 +62,17 @@ int dir_check_values(const struct op *op, mode_t type, const struct nfs3_sattr *
 }
 
 /*
- * Checks the caller's right to set the attributes. This precedes the open of the file, because the
- * server opens it as root, and an open breaks the leases of others. The kernel makes the final
- * decision on a new owner and on a mode, which are set as the caller. Returns 0 or -errno.
+ * Checks the caller's right to set the attributes. Returns 0 or -errno. The check precedes the open
+ * of the file. The server opens the file as root, and an open breaks the leases of other processes,
+ * so a caller without the right must not cause an open. The kernel makes the final decision on a
+ * new owner and on a mode, because they are set as the caller.
  */
 static int may_set(const struct op *op, int fd, const struct stat *st,
 		   const struct nfs3_sattr *attr)
 {
 	/*
-	 * The owner may write whatever the mode says, because the client checked the mode at its
-	 * open.
+	 * The owner is allowed to write, whatever the mode says, because the client checked the
+	 * mode when it opened the file.
 	 */
 	if (dir_is_exempt(op, st))
 		return 0;
@@ -82,9 +83,9 @@ static int may_set(const struct op *op, int fd, const struct stat *st,
 }
 
 /*
- * Sets the size. The server opens the file as itself, because the file's mode may deny it to the
- * owner. It truncates the file as the caller, so that set-user-ID and set-group-ID bits are cleared
- * as usual.
+ * Sets the size. Returns 0 or -errno. The file is opened as the server, because its mode might deny
+ * access to the owner. It is truncated as the caller, so that the kernel clears set-user-ID and
+ * set-group-ID bits as usual.
  */
 static int set_size(const struct op *op, const char *path, uint64_t size)
 {
@@ -101,7 +102,7 @@ static int set_size(const struct op *op, const char *path, uint64_t size)
 	return rc;
 }
 
-/* Sets the owner and the group as the caller. */
+/* Sets the owner and the group as the caller. Returns 0 or -errno. */
 static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 {
 	int rc;
@@ -118,7 +119,7 @@ static int set_owner(const struct op *op, int fd, const struct nfs3_sattr *attr)
 	return rc;
 }
 
-/* Sets the mode as the caller. */
+/* Sets the mode as the caller. Returns 0 or -errno. A symbolic link has no mode to set. */
 static int set_mode(const struct op *op, const char *path, const struct stat *st,
 		    const struct nfs3_sattr *attr)
 {
@@ -136,8 +137,8 @@ static int set_mode(const struct op *op, const char *path, const struct stat *st
 }
 
 /*
- * Sets the times as the server. A caller who may write, but is not the owner, could only set both
- * times to the present, not one of them.
+ * Sets the times as the server. Returns 0 or -errno. As the caller, a user who may write but is not
+ * the owner could only set both times to the present, and not one of them.
  */
 static int set_times(int fd, const struct nfs3_sattr *attr)
 {
@@ -158,9 +159,9 @@ static int attr_check(const struct op *op, int fd, const struct stat *st,
 }
 
 /*
- * Applies attributes that attr_check() has allowed. Owner and group precede the size, because the
- * kernel may still refuse them. The mode follows the size, because truncation clears set-user-ID
- * bits.
+ * Applies attributes that attr_check() has allowed. Returns 0 or -errno. Owner and group are set
+ * before the size, because the kernel can still refuse them. The mode is set after the size,
+ * because truncation clears set-user-ID bits.
  */
 static int attr_apply(const struct op *op, int fd, const struct stat *st,
 		      const struct nfs3_sattr *attr)
@@ -255,7 +256,10 @@ enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op)
 
 	if (fd < 0)
 		return dir_status(fd);
-	/* The attributes of FSINFO and PATHCONF are at the same offset in op->res. */
+	/*
+	 * res->attr is also the attributes of FSINFO and PATHCONF, which are at the same offset in
+	 * op->res.
+	 */
 	dir_post(fs, fd, &res->attr);
 	if (op->proc == NFS3_FSSTAT) {
 		if (fstatvfs(fd, &v) == 0) {
@@ -273,7 +277,7 @@ enum nfs3_status dir_fsstat(struct dir_fs *fs, struct op *op)
 	return dir_status(rc);
 }
 
-/* The caller has set op->item to memory for the path. */
+/* Reads the path of a symbolic link to op->item. dir_link_begin() has allocated this memory. */
 enum nfs3_status dir_readlink(struct dir_fs *fs, struct op *op)
 {
 	int fd = dir_open_id(fs, &op->id, O_PATH | O_NOFOLLOW);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The back end 'dir' as a whole: start and stop, and its polls. */
+/* The operations of the back end 'dir': starts and stops it, polls it, and walks for MOUNT. */
 #include "dir.h"
 
 #include <errno.h>
@@ -24,7 +24,10 @@ static void dir_close(struct fs *fs_)
 	free(fs);
 }
 
-/* Returns advice on an error for the host's administrator. */
+/*
+ * Returns advice for the administrator of the host on an error of the start. 'is_ring' is true if
+ * io_uring failed.
+ */
 static const char *advice(bool is_ring, int rc)
 {
 	if (is_ring && (rc == -EPERM || rc == -EACCES || rc == -ENOSYS))
@@ -73,7 +76,7 @@ static int dir_open(struct export *export, struct server *server)
 	LIST_INIT(&fs->client_calls);
 	TAILQ_INIT(&fs->pending_syncs);
 	dir_fds_start(fs);
-	umask(0); /* clients decide on modes */
+	umask(0); /* the modes of new files are those that clients request */
 	rc = dir_root_open(fs);
 	if (rc == 0)
 		dir_limits_find(fs);
@@ -120,9 +123,9 @@ static void dir_root(struct fs *fs, struct handle_id *id)
 }
 
 /*
- * Closes the directory 'dir' and opens the directory at 'path' relative to it. The thread acts as
- * the caller, so that the kernel checks the rights. Returns a descriptor or -errno. *status is an
- * error if a name in the path is invalid.
+ * Closes the directory 'dir', and opens the directory at 'path' relative to it. The thread acts as
+ * the caller, so that the kernel checks the caller's rights. Returns a descriptor or -errno. If a
+ * name in the path is invalid, *status is the error. Otherwise *status is NFS3_OK.
  */
 static int walk_as(int dir, const char *path, enum nfs3_status *status)
 {
@@ -137,7 +140,10 @@ static int walk_as(int dir, const char *path, enum nfs3_status *status)
 	return dir;
 }
 
-/* Walks for MOUNT. A walker's thread uses no RDMA device, so it may act as other users. */
+/*
+ * Finds the directory at 'path' in the export for MOUNT. A walker's thread uses no RDMA device, so
+ * it is allowed to act as other users.
+ */
 static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const char *path,
 				 struct handle_id *id)
 {
@@ -160,8 +166,8 @@ static enum nfs3_status dir_walk(struct fs *fs_, const struct cred *cred, const 
 }
 
 /*
- * Returns true while the back end has work. When the server stops, dir_poll() closes open files
- * before the threads end.
+ * Returns true while the back end has work, open files or closes that are not finished. When the
+ * server stops, dir_poll() closes open files before the threads end.
  */
 static bool dir_is_busy(struct fs *fs_)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory for the data of reads and writes, in blocks that are divided among peers. */
+/* Allocates the memory for the data of reads and writes. The memory is divided among clients. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +19,8 @@ struct dir_io *dir_io_take(struct dir_fs *fs)
 }
 
 /*
- * Releases memory when its request has ended and no reply refers to it, from
- * weir_request_on_sent().
+ * Releases 'io' and its block when its operation has ended and no reply refers to the block.
+ * weir_request_on_sent() calls this function.
  */
 void dir_io_release(void *arg)
 {
@@ -78,7 +78,7 @@ int dir_place(struct fs *fs_, struct weir_request *req, const struct handle_id *
 	(void)cred;
 	(void)offset;
 	/*
-	 * The data are pulled to a buffer. The file itself is not touched before the call has
+	 * The data are pulled to a block. The file itself is not changed before the call has
 	 * arrived and has been checked.
 	 */
 	if (len_bytes == 0 || len_bytes > BLOCK_POOL_MAX)

@@ -10,8 +10,9 @@
 #include "dir.h"
 
 /*
- * Returns true if the call changes an object, which is opened and then synced by the poller, see
- * dir_stable_begin().
+ * Returns true if the call changes attributes of an object that the poller syncs afterwards. The
+ * thread opens that object for the sync, see dir_stable_begin(), so the call needs a slot for an
+ * open file.
  */
 static bool is_change(const struct op *op)
 {
@@ -50,9 +51,10 @@ void dir_worked(struct weir_engine *engine, void *arg)
 		return;
 	}
 	if (op->fs_data)
-		dir_fd_discard(fs, dir_slot_use(fs, op), op->fs_data); /* the change failed */
+		/* the change failed, so the file needs no sync */
+		dir_fd_discard(fs, dir_slot_use(fs, op), op->fs_data);
 	dir_slot_release(op);
-	/* A file that has lost a name may have been removed, and then it must not stay open. */
+	/* The file that has lost a name might have been removed. Such a file must not stay open. */
 	if (op->res.status == NFS3_OK && (op->proc == NFS3_REMOVE || op->proc == NFS3_RENAME))
 		dir_fd_forget(fs, &op->holder, &op->id2);
 	dir_done(fs, op);

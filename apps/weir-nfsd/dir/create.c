@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD, LINK. Each new name is
- * stable on the disk before the reply. If the call fails, there is no new name.
+ * Carries out LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD and LINK.
+ * Each new name is stable on the disk before the reply. If the call fails, the new name is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,10 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 #define SET_IDS	  (S_ISUID | S_ISGID)
 
-/* Returns the mode with which a new file is made. apply_new() adds the set-ID bits. */
+/*
+ * Returns the mode with which a new file is made, without the set-ID bits. apply_new() sets these
+ * bits later.
+ */
 static mode_t first_mode(const struct nfs3_sattr *attr, mode_t usual)
 {
 	return attr->set_mode ? attr->mode & (07777 ^ SET_IDS) : usual;
@@ -26,7 +29,7 @@ static bool is_name(const struct nfs3_name *name, const char *text)
 	return name->len_bytes == strlen(text) && memcmp(name->data, text, name->len_bytes) == 0;
 }
 
-/* Opens a name as the caller. */
+/* Opens or creates a name in 'dir' as the caller. Returns a descriptor or -errno. */
 static int open_as(const struct op *op, int dir, const struct nfs3_name *name, int flags,
 		   mode_t mode)
 {
@@ -51,8 +54,9 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 	dir_post(fs, dir, &res->dir_attr);
 	if (is_name(name, ".") || is_name(name, "..")) {
 		/*
-		 * For other names the kernel checks the caller's right at the open. "." and ".."
-		 * are opened as the server, so the right is checked here.
+		 * For other names the kernel checks the caller's right to search the directory when
+		 * it opens the name. "." and ".." are opened as the server, so the right is checked
+		 * here.
 		 */
 		rc = dir_check(&op->cred, dir, MAY_EXEC);
 		if (rc != 0)
@@ -75,7 +79,9 @@ enum nfs3_status dir_lookup(struct dir_fs *fs, struct op *op)
 	return dir_status(rc);
 }
 
-/* Fills in the results for the object 'fd'. Returns 0 or -errno. */
+/*
+ * Fills in the results of CREATE, MKDIR, SYMLINK or MKNOD for the object 'fd'. Returns 0 or -errno.
+ */
 static int create_made(struct dir_fs *fs, struct op *op, int fd)
 {
 	struct nfs3_create_res *res = &op->res.create;
@@ -90,7 +96,10 @@ static int create_made(struct dir_fs *fs, struct op *op, int fd)
 	return 0;
 }
 
-/* Sets those of 'bits', a part of SET_IDS, that a new file does not have, as the caller. */
+/*
+ * Sets the set-ID bits 'bits' of a new file as the caller, unless the file has them already.
+ * Returns 0 or -errno.
+ */
 static int add_set_ids(const struct op *op, int fd, mode_t bits)
 {
 	char path[64];
@@ -105,7 +114,7 @@ static int add_set_ids(const struct op *op, int fd, mode_t bits)
 	rc = dir_set_creds(&op->cred);
 	if (rc != 0)
 		return rc;
-	/* All other bits stay as they are, and so does the access control list. */
+	/* All other bits of the mode stay as they are, and so does the access control list. */
 	if (chmod(path, (st.st_mode & 07777) | bits) != 0)
 		rc = -errno;
 	dir_reset_creds();
@@ -113,10 +122,10 @@ static int add_set_ids(const struct op *op, int fd, mode_t bits)
 }
 
 /*
- * Sets the attributes of a new file, except those that its caller cannot set. The file was made
- * with its mode, which an inherited access control list has reduced. A second set of the mode would
- * grant what the list denies. Only the set-ID bits are set last, because the kernel clears them
- * when the owner or the size changes.
+ * Sets the attributes of a new file, except those that its caller cannot set. Returns 0 or -errno.
+ * The file was made with its mode, and an inherited access control list has reduced this mode. If
+ * the mode were set again, it would grant the rights that the list denies. Only the set-ID bits are
+ * set here. They are set last, because the kernel clears them when the owner or the size changes.
  */
 static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 {
@@ -133,8 +142,8 @@ static int apply_new(struct op *op, int fd, const struct nfs3_sattr *given)
 }
 
 /*
- * EXCLUSIVE: converts the verifier to times, which every file system stores (RFC 1813 section
- * 3.3.8).
+ * Converts the verifier of an EXCLUSIVE CREATE to the access and modification times, because every
+ * file system stores these (RFC 1813 section 3.3.8).
  */
 static void verf_times(const uint8_t *verf, struct timespec times[2])
 {
@@ -174,8 +183,8 @@ static int create_existing(struct dir_fs *fs, struct op *op, int fd)
 }
 
 /*
- * Sets the size with the descriptor that made the file, because no other descriptor may be
- * available.
+ * Sets the size of a new file, with the descriptor that made it. The function opens no other
+ * descriptor, because none might be available. Returns 0 or -errno.
  */
 static int set_first_size(const struct op *op, int fd, uint64_t size)
 {
@@ -217,7 +226,10 @@ static enum nfs3_status end_dir(struct dir_fs *fs, int dir, int rc, struct nfs3_
 	return dir_status(rc);
 }
 
-/* Checks the values first, so that no file is made if they are invalid. */
+/*
+ * Creates a file, or opens an existing one, for CREATE. Returns 0 or -errno. The values of the
+ * attributes are checked first, so that no file is made if they are invalid.
+ */
 static int create(struct dir_fs *fs, struct op *op, int dir)
 {
 	const struct nfs3_create_args *args = &op->args.create;
@@ -262,7 +274,7 @@ static mode_t special_mode(enum nfs3_ftype type)
 				   : S_IFIFO;
 }
 
-/* Makes the object as the caller. */
+/* Makes a directory, symbolic link or special file as the caller. Returns 0 or -errno. */
 static int make_as(const struct op *op, int dir, const char *name, const struct nfs3_sattr *attr)
 {
 	mode_t mode = first_mode(attr, op->proc == NFS3_MKDIR ? 0755 : 0644);
@@ -271,7 +283,7 @@ static int make_as(const struct op *op, int dir, const char *name, const struct 
 	dev_t dev = 0;
 	int rc;
 
-	/* Other types have no device number. */
+	/* Only device files have a device number. */
 	if (op->proc == NFS3_MKNOD && (type == NFS3_CHR || type == NFS3_BLK))
 		dev = makedev(op->args.mknod.rdev.major, op->args.mknod.rdev.minor);
 	if (op->proc == NFS3_SYMLINK) {
@@ -347,8 +359,8 @@ static int link_as(const struct op *op, int fd, int dir, const char *name)
 	if (fstat(fd, &st) != 0)
 		return -errno;
 	if (S_ISDIR(st.st_mode))
-		return -EISDIR; /* the kernel would return EPERM, which clients take for a missing
-				   permission */
+		return -EISDIR; /* the kernel would return EPERM for a directory, which clients take
+				   for a missing permission */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	rc = dir_set_creds(&op->cred);
 	if (rc == 0) {

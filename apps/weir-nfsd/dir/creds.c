@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The user as whom a thread acts. Threads that poll never call these functions, see dir/rights.c.
+ * Sets the user as whom a worker thread acts. Threads that poll never call these functions, see
+ * dir/rights.c.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -10,7 +11,10 @@
 
 #include "dir.h"
 
-/* Makes the system call directly, because the C library's function changes all threads. */
+/*
+ * Sets the supplementary groups of this thread. Returns 0 or -errno. The function makes the system
+ * call directly, because the function of the C library changes all threads.
+ */
 static int creds_set_groups(uint32_t n, const uint32_t *gids)
 {
 	gid_t groups[CRED_GIDS_MAX];
@@ -21,8 +25,8 @@ static int creds_set_groups(uint32_t n, const uint32_t *gids)
 }
 
 /*
- * Returns true if the thread acts as 'cred'. setfsgid() and setfsuid() return the previous ID
- * whether or not they change it. With an invalid ID they change nothing, so they return the present
+ * Returns true if the thread acts as 'cred'. setfsgid() and setfsuid() do not report failure. They
+ * return the previous ID. With the invalid ID -1 they change nothing, so they return the present
  * ID.
  */
 static bool has_become(const struct cred *cred)
@@ -36,7 +40,7 @@ int dir_set_creds(const struct cred *cred)
 	int rc = creds_set_groups(cred->ngids, cred->gids);
 
 	setfsgid(cred->gid);
-	/* This is last, because it removes the privileges over files. */
+	/* The user is set last, because the thread then loses root's privileges over files. */
 	setfsuid(cred->uid);
 	if (rc == 0 && has_become(cred))
 		return 0;

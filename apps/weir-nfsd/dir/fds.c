@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A cache of open files, so that a READ or WRITE need not open one. Their number is bounded, and
- * dir/slots.c divides it among clients. A file that was not used for a while is closed, because an
- * open file cannot be executed as a program or unmounted, and its space is not freed if it was
- * removed.
+ * A cache of open files, so that a READ or WRITE does not have to open a file each time. The number
+ * of open files is limited, and dir/slots.c divides it among clients. A file that was not used for
+ * a while is closed, for two reasons. An open file cannot be executed as a program, and its file
+ * system cannot be unmounted. If an open file was removed, its space is not freed.
  *
  * A file has one descriptor for reading and another for writing. Worker threads close them, because
- * the last close of a removed file frees its blocks, which may take long. A close counts as a job
- * of the client that is the reason for it (holds.h).
+ * the last close of a removed file frees its blocks, which can take long. A close counts as a job
+ * of the client that is the reason for the close (holds.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static uint32_t bucket_of(const struct handle_id *id)
 	uint32_t hash = 2166136261u;
 
 	/*
-	 * A weak hash is enough, because clients cannot choose ids: the kernel makes them, and
-	 * handles are signed.
+	 * A weak hash is enough, because clients cannot choose ids. The kernel makes the ids, and
+	 * the handles that contain them are signed.
 	 */
 	for (uint32_t i = 0; i < id->len_bytes; i++)
 		hash = (hash ^ id->data[i]) * 16777619u;
@@ -50,7 +50,7 @@ static void set_forgotten(struct dir_fd *file)
 	file->is_forgotten = true;
 }
 
-/* Closes a file. It counts among its client's files until it is closed. */
+/* Has a thread close a file. The file is counted in 'nclosing' of its client until it is closed. */
 static void close_counted(struct dir_fs *fs, struct dir_fd *file)
 {
 	file->user->nopen--;
@@ -59,8 +59,8 @@ static void close_counted(struct dir_fs *fs, struct dir_fd *file)
 }
 
 /*
- * Closes a file. Written data are synced first, because a later loss could not be reported to any
- * client. A removed file needs no sync.
+ * Closes a file that nobody uses. Written data are synced first, because a loss that occurs later
+ * could not be reported to any client. A removed file needs no sync.
  */
 static void drop(struct dir_fs *fs, struct dir_fd *file)
 {
@@ -91,7 +91,7 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
 	return file;
 }
 
-/* Moves the file to another client, as its most recently used one. */
+/* Moves the file to another client, and makes it the most recently used file of that client. */
 static void give_to(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder)
 {
 	struct dir_user *from = file->user, *to = dir_user_of(fs, holder);
@@ -123,7 +123,7 @@ struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_f
 {
 	struct dir_fd *other = dir_fd_get(fs, &file->id, file->is_written);
 
-	/* Two calls may have opened the file at the same time. */
+	/* Two calls might have opened the file at the same time. */
 	if (other) {
 		dir_fd_discard(fs, user, file);
 		return other;
@@ -139,7 +139,10 @@ struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_f
 
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file)
 {
-	/* More files than 'nfds_max' may be open if all were in use. */
+	/*
+	 * More than 'nfds_max' files can be open if none of them could be closed, because all were
+	 * in use.
+	 */
 	if (--file->refs == 0 && (file->is_forgotten || fs->nfds > fs->nfds_max))
 		drop(fs, file);
 }
@@ -171,7 +174,10 @@ bool dir_fd_drop_idle(struct dir_fs *fs, struct dir_user *user)
 	return false;
 }
 
-/* Closes files of the client that has the most, and then of all others. */
+/*
+ * Closes up to 'n' files that are not in use: first those of the client that has the most, and then
+ * those of all others.
+ */
 void dir_fds_shrink(struct dir_fs *fs, uint32_t n)
 {
 	struct dir_user *user;
@@ -193,7 +199,10 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 		struct dir_fd *file = TAILQ_FIRST(&user->by_age), *next;
 		uint32_t n = 0;
 
-		/* Files in use count towards the limit of a tick, but are seldom old. */
+		/*
+		 * A file that is in use counts towards the limit of a tick, although it is not
+		 * closed. Such a file is seldom old.
+		 */
 		for (; file && n < DIR_FDS_PER_TICK && now_ns - file->used_ns >= DIR_FD_IDLE_NS;
 		     n++) {
 			next = TAILQ_NEXT(file, age);
@@ -206,8 +215,8 @@ void dir_fds_tick(struct dir_fs *fs, uint64_t now_ns)
 }
 
 /*
- * Sets the number of files. Half of the descriptors that the process may have are for connections,
- * and for files that are open only during one call.
+ * Initializes the cache and sets the maximum number of open files. Half of the descriptors that the
+ * process may have are for connections, and for files that are open only during one call.
  */
 void dir_fds_start(struct dir_fs *fs)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opens files by the kernel's handles, and names one at a time. */
+/*
+ * Opens files by the kernel's handles, and names one at a time. Converts attributes and errors to
+ * those of NFS.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -10,13 +13,16 @@
 
 #include "dir.h"
 
-/* An id consists of the handle's type, in 4 bytes, and the handle's bytes. */
+/*
+ * The id of a file (struct handle_id) consists of the handle's type, in 4 bytes, and the handle's
+ * bytes.
+ */
 #define TYPE_BYTES   4u
 #define HANDLE_BYTES (HANDLE_ID_MAX - TYPE_BYTES)
 
 /*
- * Pauses of open_handle(). Each is twice as long as the one before, and their sum is a quarter of a
- * second, during which a worker waits.
+ * Pauses of open_handle() between its attempts. Each pause is twice as long as the preceding one.
+ * The sum of the pauses is a quarter of a second, during which a worker thread waits.
  */
 #define PAUSES	       8u
 #define PAUSE_FIRST_US 1000u
@@ -29,10 +35,11 @@ union handle {
 };
 
 /*
- * Opens a handle. For a removed file the kernel returns ESTALE. While the number of its inode is
- * being assigned to a new file, the kernel returns ENOMEM, the same as for a lack of memory (Linux:
- * iget_locked() returns NULL in both cases). This function retries ENOMEM, because clients that got
- * it as NFS3ERR_JUKEBOX would wait for seconds.
+ * Opens a file by its handle. Returns a descriptor, or -1 with errno set. For a removed file the
+ * kernel returns ESTALE. While the number of its inode is being assigned to a new file, the kernel
+ * returns ENOMEM, as it does for a lack of memory (Linux: iget_locked() returns NULL in both
+ * cases). This function retries after ENOMEM. Otherwise clients would get NFS3ERR_JUKEBOX and wait
+ * for seconds.
  */
 static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 {
@@ -46,8 +53,8 @@ static int open_handle(const struct dir_fs *fs, union handle *h, int flags)
 }
 
 /*
- * Opens the parent of 'dir'. Returns a descriptor or -errno: -EXDEV if the parent is on another
- * mount, -ENOENT if 'dir' is not below the root of its mount.
+ * Opens the parent of the directory 'dir'. Returns a descriptor or -errno: -EXDEV if the parent is
+ * on another mount, or -ENOENT if 'dir' is not below the root of its mount.
  */
 static int open_up(int dir)
 {
@@ -61,10 +68,11 @@ static int open_up(int dir)
 }
 
 /*
- * Returns -ESTALE for a directory that was moved out of the export. Such a directory keeps its
- * inode, and so its handles. With a private mount the check is possible, because the kernel does
- * not open ".." of a directory that is not below the root of its mount. Other files are not
- * checked, because they may have names in several directories, of which the kernel may know none.
+ * Returns 0 if the use of the file 'fd' is allowed, -ESTALE if it is a directory that was moved out
+ * of the export, or another -errno. Such a directory keeps its inode and therefore its handles. The
+ * check is possible only with a private mount, because the kernel does not open ".." of a directory
+ * that is not below the root of such a mount. Files that are not directories are not checked. They
+ * can have names in several directories, and the kernel might know none of these directories.
  */
 static int check_place(const struct dir_fs *fs, int fd)
 {
@@ -93,8 +101,8 @@ int dir_open_id(const struct dir_fs *fs, const struct handle_id *id, int flags)
 	memcpy(h.handle.f_handle, id->data + TYPE_BYTES, id->len_bytes - TYPE_BYTES);
 	fd = open_handle(fs, &h, flags);
 	/*
-	 * The kernel returns ELOOP for a symbolic link where a directory is expected; NFS needs
-	 * ENOTDIR.
+	 * The kernel returns ELOOP if a directory is expected and the file is a symbolic link. NFS
+	 * requires NFS3ERR_NOTDIR, which is ENOTDIR here.
 	 */
 	if (fd < 0)
 		return errno == ELOOP && (flags & O_DIRECTORY) ? -ENOTDIR : -errno;
@@ -148,7 +156,10 @@ static bool is_root(const struct dir_fs *fs, const struct stat *st)
 	return st->st_dev == fs->dev && st->st_ino == fs->root_ino;
 }
 
-/* Returns 0 if the export's root is above 'dir', otherwise -errno. */
+/*
+ * Returns 0 if the export's root is above the directory 'dir', -ESTALE if it is not among the first
+ * PARENTS_MAX directories above, or another -errno.
+ */
 static int look_for_root(const struct dir_fs *fs, int dir)
 {
 	int at = open_up(dir), level = 1;
@@ -239,10 +250,10 @@ void dir_post(const struct dir_fs *fs, int fd, struct nfs3_post_op_attr *post)
 }
 
 /*
- * A local file system returns attributes from memory. Others, such as NFS and FUSE, may ask another
- * host or process, which may never answer. Their attributes are therefore read with
- * AT_STATX_DONT_SYNC, which returns those that the kernel has. A worker thread refreshes these once
- * in DIR_FRESH_NS (dir/io.c).
+ * A local file system returns attributes from memory. Other file systems, such as NFS and FUSE, can
+ * ask another host or process, which might never answer. Their attributes are therefore read with
+ * AT_STATX_DONT_SYNC, which returns the attributes that the kernel has. A worker thread refreshes
+ * these when they are older than DIR_FRESH_NS (dir/io.c).
  */
 int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 {
@@ -250,7 +261,7 @@ int dir_stat(const struct dir_fs *fs, int fd, struct stat *st)
 
 	if (!fs->is_remote)
 		return fstat(fd, st) == 0 ? 0 : -errno;
-	/* fstatat() is not used, because some kernels ignore the flag for it. */
+	/* fstatat() is not used, because some kernels ignore the flag AT_STATX_DONT_SYNC for it. */
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &x) != 0)
 		return -errno;
 	*st = (struct stat){
@@ -293,7 +304,7 @@ enum nfs3_status dir_status(int error)
 		{ENXIO, NFS3ERR_NXIO},
 		{EACCES, NFS3ERR_ACCES},
 		{EEXIST, NFS3ERR_EXIST},
-		{EXDEV, NFS3ERR_ACCES}, /* below another mount, which is not exported */
+		{EXDEV, NFS3ERR_ACCES}, /* the name is on another mount, which is not exported */
 		{ELOOP, NFS3ERR_ACCES},
 		{ENODEV, NFS3ERR_NODEV},
 		{ENOTDIR, NFS3ERR_NOTDIR},
@@ -314,7 +325,7 @@ enum nfs3_status dir_status(int error)
 		{EMFILE, NFS3ERR_JUKEBOX},
 		{ENFILE, NFS3ERR_JUKEBOX},
 		{EBUSY, NFS3ERR_ACCES},
-		{ETXTBSY, NFS3ERR_ACCES}, /* a program that this host executes */
+		{ETXTBSY, NFS3ERR_ACCES}, /* the file is a program that this host executes */
 	};
 
 	for (uint32_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)

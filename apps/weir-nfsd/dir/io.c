@@ -29,9 +29,9 @@
 #define CQES_PER_POLL 64u
 
 /*
- * Puts the file's attributes into the reply. After a WRITE to a remote file system, the kernel may
- * not know the file's new times. The reply to such a WRITE therefore has no attributes, and the
- * client asks for them.
+ * Puts the file's attributes into the reply. The kernel might not know the new times of a file
+ * after a WRITE to a remote file system. The reply to such a WRITE or to a COMMIT therefore has no
+ * attributes, and the client asks for them.
  */
 static void post_attr(struct op *op, int fd, struct stat *st)
 {
@@ -64,7 +64,7 @@ static enum nfs3_status check_range(const struct op *op)
 	return NFS3_OK;
 }
 
-/* ---- ends ---- */
+/* ---- ends of calls ---- */
 
 static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 {
@@ -80,7 +80,10 @@ static void end_read(struct op *op, struct dir_io *io, const struct stat *st)
 const uint8_t *dir_verf(struct dir_fs *fs)
 {
 	if (atomic_load_explicit(&fs->has_lost, memory_order_acquire)) {
-		/* Any later loss changes the verifier again. */
+		/*
+		 * The recorded loss is included in the new verifier. A later loss is recorded again
+		 * and changes the verifier again.
+		 */
 		atomic_store_explicit(&fs->has_lost, false, memory_order_relaxed);
 		randombytes_buf(fs->write_verf, sizeof(fs->write_verf));
 	}
@@ -102,7 +105,10 @@ void dir_io_let_go(struct op *op)
 {
 	struct dir_io *io = op->fs_data;
 
-	/* Data that were pulled to a block stay there, because the kernel may read them later. */
+	/*
+	 * The block to which the data were pulled is not released with the reply, because the
+	 * kernel can still read the data.
+	 */
 	if (op->proc == NFS3_WRITE && weir_request_user(op->req) == io)
 		weir_request_on_sent(op->req, NULL, NULL);
 	io->file->noverdue += io->is_writing;
@@ -119,7 +125,10 @@ void dir_io_give_up(struct dir_fs *fs, struct op *op)
 	dir_fd_put(fs, file);
 }
 
-/* Ends an operation without a client: its call was answered earlier, or it never had one. */
+/*
+ * Ends an operation that has no call, because its call was answered earlier, or because it is the
+ * sync of a file that will be closed.
+ */
 static void end_silently(struct dir_io *io)
 {
 	if (io->is_writing) {
@@ -131,14 +140,14 @@ static void end_silently(struct dir_io *io)
 	dir_io_release(io);
 }
 
-/* Ends a call that is done, or had nothing to do. */
+/* Replies to a call whose operation is done, or that had nothing to do. */
 static void finish(struct dir_io *io)
 {
 	struct op *op = io->op;
 	int error = io->result < 0 ? io->result : io->sync_result;
 	struct stat st = {0};
 
-	/* Other procedures have filled in their attributes already. */
+	/* SETATTR and CREATE have filled in their attributes already. */
 	if (op->proc == NFS3_READ || op->proc == NFS3_WRITE || op->proc == NFS3_COMMIT)
 		post_attr(op, io->file->fd, &st);
 	if (error == 0 && op->proc == NFS3_READ)
@@ -153,8 +162,8 @@ static void finish(struct dir_io *io)
 	io->file = NULL;
 	io->op = NULL;
 	/*
-	 * 'io' is released when the reply has been sent. A WRITE whose data were placed has had
-	 * this callback since dir_place().
+	 * 'io' is released when the reply has been sent. If the data of a WRITE were pulled to a
+	 * block, dir_place() has already set this callback.
 	 */
 	op->on_sent = dir_io_release;
 	op->on_sent_mail = dir_io_mail;
@@ -163,9 +172,12 @@ static void finish(struct dir_io *io)
 	dir_done(io->fs, op);
 }
 
-/* ---- starts ---- */
+/* ---- starts of calls ---- */
 
-/* Returns the number of bytes to read, or 0 if there is nothing to do. */
+/*
+ * Returns the number of bytes to read, or 0 if the READ begins at or after the end of the file, or
+ * has a count of 0.
+ */
 static uint32_t read_bytes(const struct op *op, const struct stat *st)
 {
 	const struct nfs3_read_args *args = &op->args.read;
@@ -199,8 +211,9 @@ static void io_refuse(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 }
 
 /*
- * Returns true if a worker thread has to examine the file before the call can continue. Either the
- * caller's right is undecided, or a remote file's attributes are older than DIR_FRESH_NS.
+ * Returns true if a worker thread has to examine the file before the call can continue. This is so
+ * if nobody has decided yet whether the caller may access the file, or if a remote file's
+ * attributes are older than DIR_FRESH_NS.
  */
 static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 			 const struct stat *st)
@@ -214,7 +227,10 @@ static bool needs_thread(struct dir_fs *fs, struct op *op, struct dir_fd *file,
 	return !op->is_decided;
 }
 
-/* Starts a call whose file is open. The call has a reference to the file. */
+/*
+ * Starts a call whose file is open. The call owns a reference to 'file', which this function passes
+ * on or releases.
+ */
 static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 {
 	struct dir_io *placed = op->proc == NFS3_WRITE ? weir_request_user(op->req) : NULL;
@@ -226,8 +242,9 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 	if (status == NFS3_OK)
 		status = check_range(op);
 	/*
-	 * The kernel may still carry out an older WRITE that was answered early. A new WRITE is
-	 * refused until then, so that the older one does not overwrite it.
+	 * The kernel might still carry out an older WRITE that was answered early with
+	 * NFS3ERR_JUKEBOX. A new WRITE of this file is refused until the older one has ended, so
+	 * that the older one does not overwrite the new data.
 	 */
 	if (status == NFS3_OK && op->proc == NFS3_WRITE && file->noverdue > 0)
 		status = NFS3ERR_JUKEBOX;
@@ -240,7 +257,10 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		dir_work(fs, op);
 		return;
 	}
-	/* Each further WRITE would occupy a kernel thread while the file is locked. */
+	/*
+	 * Each further WRITE would occupy a kernel thread while the kernel has the file locked, so
+	 * the call waits in 'behind'.
+	 */
 	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && file->nwriting >= DIR_FILE_WRITES) {
 		op->fs_data = file;
 		op->fs_state = DIR_BEHIND;
@@ -253,7 +273,8 @@ static void io_begin_op(struct dir_fs *fs, struct op *op, struct dir_fd *file)
 		return;
 	}
 	/*
-	 * After an early reply, the kernel can write only from memory that belongs to the export.
+	 * The data are copied to memory of the export. A WRITE can be answered before the kernel
+	 * has carried it out, and the memory of its message is then no longer valid.
 	 */
 	if (op->proc == NFS3_WRITE && op->data_bytes > 0 && io->block == BLOCK_POOL_NONE &&
 	    !dir_keep_data(io, op)) {
@@ -286,10 +307,12 @@ void dir_transfer(struct dir_fs *fs, struct op *op)
 
 	if (op->data_bytes > op->server->transfer_max)
 		op->data_bytes =
-			op->server->transfer_max; /* the reply reports how much was written */
+			/* the count in the reply is the number of bytes that were written */
+			op->server->transfer_max;
 	/*
-	 * COMMIT can use either descriptor, because a sync covers the whole file. It prefers the
-	 * descriptor for writing, because that one is first to report an error of its data.
+	 * COMMIT can use either descriptor of the file, because a sync covers the whole file. It
+	 * prefers the descriptor for writing, because the kernel reports errors of written data on
+	 * that descriptor first.
 	 */
 	file = dir_fd_get(fs, &op->id, op->proc != NFS3_READ);
 	if (!file && op->proc == NFS3_COMMIT)
@@ -315,14 +338,17 @@ void dir_opened(struct dir_fs *fs, struct op *op)
 		return;
 	}
 	if (file) {
-		/* A file that has just been opened has no references. */
+		/* A file that the thread has just opened for this call has no references. */
 		file = file->refs > 0 ? file : dir_fd_add(fs, dir_slot_use(fs, op), file);
 		file->fresh_ns = fs->now_ns;
 		io_begin_op(fs, op, file);
 		return;
 	}
 	dir_slot_release(op);
-	/* Too many files may be open. Room is made for the client's next try. */
+	/*
+	 * The likely reason is that too many files are open. Some are closed, so that the call can
+	 * succeed when the client sends it again.
+	 */
 	if (status == NFS3ERR_JUKEBOX)
 		dir_fds_shrink(fs, DIR_FDS_PER_TICK);
 	dir_done(fs, op);
@@ -344,9 +370,9 @@ void dir_sync_then_reply(struct dir_fs *fs, struct op *op)
 }
 
 /*
- * Switches a COMMIT to the file's other descriptor and returns true if a sync of that one is under
- * way. That sync may report a loss that the first sync cannot know of, because its descriptor was
- * opened later.
+ * Returns true if a COMMIT also has to wait for a sync of the file's other descriptor, because such
+ * a sync is under way. Then switches 'io' to that descriptor. The other sync might report a loss of
+ * data that the first sync cannot report, because the first descriptor was opened after the loss.
  */
 static bool needs_second(struct dir_io *io)
 {
@@ -394,7 +420,7 @@ static void on_transferred(struct dir_io *io)
 		return;
 	}
 	io->is_writing = false;
-	/* This includes a short WRITE, because the part that was written must be stable. */
+	/* A short WRITE needs a sync, too, because the part that was written must be stable. */
 	if (io->op->proc == NFS3_WRITE && io->op->args.write.stable != NFS3_UNSTABLE &&
 	    io->result > 0)
 		dir_submit_sync_for(io);
@@ -403,8 +429,8 @@ static void on_transferred(struct dir_io *io)
 }
 
 /*
- * Starts WRITEs that waited for others of the same file. Each one that starts here is counted,
- * waits elsewhere, or is refused, so the loop ends.
+ * Starts WRITEs that wait in 'behind' until the kernel has fewer WRITEs of their file. The loop
+ * ends, because each WRITE that starts is counted in 'nwriting', waits elsewhere, or is refused.
  */
 static void begin_deferred(struct dir_fs *fs, struct dir_fd *file)
 {
@@ -445,8 +471,8 @@ uint32_t dir_io_poll(struct dir_fs *fs)
 	uint32_t n;
 
 	/*
-	 * If the kernel did not take an entry for lack of memory, the entry is submitted at the
-	 * next poll.
+	 * If the kernel lacked the memory to take an entry at the last poll, the entry is submitted
+	 * here.
 	 */
 	if (io_uring_sq_ready(&fs->ring) > 0)
 		io_uring_submit(&fs->ring);

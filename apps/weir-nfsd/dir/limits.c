@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Limits of an export's file system and of this process. They are determined once at the start,
- * because the poller must not wait for the file system.
+ * Determines the limits of an export's file system and of this process. This is done once at the
+ * start, because the poller must not wait for the file system.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,9 +12,10 @@
 #include "dir.h"
 
 /*
- * Returns the size of the longest file. lseek() refuses an offset beyond it, writes nothing, and
- * does not depend on RLIMIT_FSIZE or on free space. If no unnamed file can be made, INT64_MAX is
- * returned, and the file system itself refuses a WRITE that is too far.
+ * Returns the maximum size of a file, in bytes. The function searches for the highest offset that
+ * lseek() accepts. lseek() writes nothing, and does not depend on RLIMIT_FSIZE or on free space. If
+ * no unnamed file can be made, returns INT64_MAX. Then the file system itself refuses a WRITE
+ * beyond its maximum.
  */
 static uint64_t file_max(int root_fd)
 {
@@ -42,8 +43,11 @@ static uint32_t link_max(int root_fd)
 	return max > 0 && max < UINT32_MAX ? (uint32_t)max : UINT32_MAX;
 }
 
-/* Reports RLIMIT_FSIZE. FSINFO does not include it, because longer files can be read. */
-static void log_process_limit(const struct dir_fs *fs)
+/*
+ * Prints the limit RLIMIT_FSIZE of this process if it is below the file system's maximum. FSINFO
+ * does not report RLIMIT_FSIZE as the maximum size, because longer files can be read.
+ */
+static void say_process_limit(const struct dir_fs *fs)
 {
 	struct rlimit limit;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR and READDIRPLUS. Cookies are the file system's own offsets, which it keeps for as long as
- * it can. For file systems that do not keep them, see dir/list_sorted.c.
+ * Carries out READDIR and READDIRPLUS. Cookies are the file system's own offsets, which the file
+ * system keeps for as long as it can. For file systems that do not keep their offsets, see
+ * dir/list_sorted.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,11 +15,14 @@ static bool list_put(struct listing *list, const struct kernel_dirent *d, void *
 {
 	(void)arg;
 	if (strlen(d->name) > NFS3_NAME_MAX)
-		return true; /* no client could name it */
+		return true; /* such a name is left out, because no client could use it */
 	return listing_put(list, d->name, d->ino, (uint64_t)d->off);
 }
 
-/* Lists a directory by the file system's offsets. */
+/*
+ * Lists a directory from the cookie on, with the file system's offsets as cookies. Returns 0 or
+ * -errno, which is -EINVAL for an invalid cookie.
+ */
 static int list_as_is(struct listing *list)
 {
 	uint64_t cookie = list->op->args.readdir.cookie;
@@ -32,8 +36,8 @@ static int list_as_is(struct listing *list)
 }
 
 /*
- * Returns true if the verifier is zero, or at the start of a listing. Cookies do not depend on the
- * version of the directory, so the verifier is always zero.
+ * Returns true if the client's verifier is valid: it is zero, or the listing starts. The server's
+ * verifier is always zero, because cookies do not depend on the version of the directory.
  */
 static bool is_verf_good(const struct nfs3_readdir_args *args)
 {
@@ -43,9 +47,9 @@ static bool is_verf_good(const struct nfs3_readdir_args *args)
 }
 
 /*
- * Opens the directory for reading if the caller may list it. The right is checked first, because
- * the server opens the directory as root, and a file system of another process may delay an open.
- * Returns a descriptor or -errno.
+ * Opens the directory for reading if the caller has the right to list it. The right is checked
+ * first, because the server opens the directory as root, and a file system of another process can
+ * delay an open. Returns a descriptor or -errno.
  */
 static int open_dir(const struct dir_fs *fs, struct op *op)
 {

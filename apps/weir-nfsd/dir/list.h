@@ -2,7 +2,7 @@
 #ifndef DIR_LIST_H
 #define DIR_LIST_H
 
-/* A READDIR or READDIRPLUS in progress, on a thread that acts as the caller. */
+/* Lists a directory for READDIR or READDIRPLUS, on a thread that acts as the caller. */
 
 #include "proc.h"
 
@@ -15,26 +15,28 @@ struct kernel_dirent {
 	char name[];
 };
 
+/* A listing in progress. */
 struct listing {
 	struct dir_fs *fs;
 	struct op *op;
-	int dir;
+	int dir;      /* descriptor of the directory */
 	bool is_root; /* the directory is the export's root */
 };
 
 /*
- * Calls take() for each entry from the descriptor's present offset, until it returns false. Returns
- * 1 if it did, 0 at the end of the directory, or -errno.
+ * Calls take() for each entry from the present offset of list->dir on, until take() returns false.
+ * 'arg' is passed to take(). Returns 1 if take() returned false, 0 at the end of the directory, or
+ * -errno.
  */
 int listing_each(struct listing *list,
 		 bool (*take)(struct listing *list, const struct kernel_dirent *d, void *arg),
 		 void *arg);
 
-/* Adds an entry to the reply. Returns false if it does not fit. */
+/* Adds an entry to the reply. Returns false if the entry does not fit. */
 bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie);
 
 /*
- * dir/list_sorted.c: lists a directory with cookies that are made from the names. Returns 0 or
+ * dir/list_sorted.c: lists a directory with cookies that are computed from the names. Returns 0 or
  * -errno.
  */
 int listing_sorted(struct listing *list);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR on a file system whose own offsets are not steady. In tmpfs before Linux 6.6 an offset is
- * a number of entries. If a client removes the entries that it has listed, it therefore misses as
- * many of the rest.
+ * Carries out READDIR on a file system whose own offsets are not steady. In tmpfs before Linux 6.6,
+ * an offset is the number of entries before an entry. If a client removes the entries that it has
+ * listed, the offsets of all others change. The client then misses as many entries as it has
+ * removed.
  *
- * A cookie is a hash of its entry's name. A reply has the entries with the smallest hashes after
- * the last cookie, so no cookie depends on another entry. Each call reads the whole directory,
- * which is in memory, and keeps a bounded number of entries.
+ * Here the cookie of an entry is a hash of the entry's name. A reply has the entries with the
+ * smallest hashes after the last cookie, so no cookie depends on another entry. Each call reads the
+ * whole directory, which is in memory, and keeps a limited number of entries.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -16,9 +17,12 @@
 
 #include "list.h"
 
-#define KEPT 1024u /* entries per call; more would hardly fit in a reply */
+#define KEPT 1024u /* entries that one call keeps; a reply hardly has space for more */
 
-/* Other messages that are hashed with the secret begin with other bytes. */
+/*
+ * First byte of the text that is hashed. Other texts that are hashed with the secret begin with
+ * other bytes.
+ */
 #define NAME_PREFIX 'n'
 
 enum { COOKIE_DOT = 1, COOKIE_DOT_DOT, COOKIE_FIRST };
@@ -30,13 +34,14 @@ struct entry {
 
 struct kept {
 	uint32_t n;
-	bool is_cut; /* entries were dropped, all of which have greater cookies */
+	bool is_cut; /* entries were dropped; each of them has a greater cookie than those that are
+			kept */
 	struct entry entries[2 * KEPT];
 };
 
 /*
- * Returns the cookie of a name. The hash is keyed, so that no client can choose two names with the
- * same cookie.
+ * Returns the cookie of a name. The hash uses the server's secret as its key, so that no client can
+ * choose two names with the same cookie.
  */
 static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
 {
@@ -52,7 +57,7 @@ static uint64_t cookie_of(const struct dir_fs *fs, const char *name)
 	memcpy(text + 1, name, len);
 	crypto_shorthash(hash, text, 1 + len, fs->server->key.secret);
 	memcpy(&cookie, hash, sizeof(cookie));
-	/* Some clients treat cookies as signed numbers. */
+	/* The highest bit is zero, because some clients treat cookies as signed numbers. */
 	cookie >>= 1;
 	return cookie < COOKIE_FIRST ? COOKIE_FIRST : cookie;
 }
@@ -80,11 +85,14 @@ static bool keep(struct listing *list, const struct kernel_dirent *d, void *arg)
 	uint64_t cookie;
 
 	if (strlen(d->name) > NFS3_NAME_MAX)
-		return true; /* no client could name it */
+		return true; /* such a name is left out, because no client could use it */
 	cookie = cookie_of(list->fs, d->name);
 	if (cookie <= list->op->args.readdir.cookie)
 		return true;
-	/* After entries were dropped, the first KEPT entries are sorted. */
+	/*
+	 * If entries were dropped before, the first KEPT entries are sorted, and the last of these
+	 * has the greatest cookie that can be in the reply.
+	 */
 	if (kept->is_cut && cookie > kept->entries[KEPT - 1].cookie)
 		return true;
 	entry = &kept->entries[kept->n++];

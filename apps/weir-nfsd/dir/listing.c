@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The entries of a directory, from the kernel to the reply. */
+/* Reads the entries of a directory from the kernel, and adds them to the reply. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -16,8 +16,9 @@ static bool is_dots(const char *name)
 }
 
 /*
- * Adds the attributes and the handle for READDIRPLUS. The name is opened as the caller. Nothing is
- * added if the caller may not search the directory, or if something is mounted on the name.
+ * Adds the attributes and the handle of an entry for READDIRPLUS. The name is opened as the caller.
+ * Nothing is added if the caller may not search the directory, or if another file system is mounted
+ * on the name.
  */
 static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entry *entry)
 {
@@ -39,7 +40,7 @@ bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t 
 {
 	struct nfs3_entry entry = {.fileid = ino, .cookie = cookie};
 
-	/* For clients the root is its own parent. */
+	/* For clients, the export's root is its own parent. */
 	if (list->is_root && strcmp(name, "..") == 0)
 		entry.fileid = list->fs->root_ino;
 	entry.name.len_bytes = (uint32_t)strlen(name);

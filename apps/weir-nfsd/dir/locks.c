@@ -4,28 +4,29 @@
  *
  * The kernel locks a directory while a name in it is looked up, made or removed, and while it is
  * listed. It locks a file while its attributes are set. A local process can hold such a lock for as
- * long as it likes: it lists a directory into memory whose pages come from a FUSE file system of
- * its own. Then each call for that directory occupies its thread. The shares of clients (holds.h)
- * do not help, because each of many clients may make one such call. Therefore at most DIR_TOGETHER
+ * long as it wants, if it lists a directory into memory whose pages a FUSE file system of its own
+ * provides. Then each call for that directory occupies its thread. The shares of clients (holds.h)
+ * do not help, because many clients can each make one such call. Therefore at most DIR_TOGETHER
  * threads work on the same file or directory. Further calls wait in the queue, where they are
  * answered NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
  *
- * One client that lists the directory repeatedly could occupy all of these threads. It would need
- * no lock for that. Therefore at most DIR_OF_CLIENT of them work for the same client. The rest is
- * reserved for other clients, even if none of them has a call for the directory.
+ * One client that lists the directory repeatedly could occupy all of these threads. The client
+ * would not even have to hold the lock. Therefore at most DIR_OF_CLIENT of these threads work for
+ * the same client. The other threads are reserved for other clients, even if none of them has a
+ * call for the directory.
  *
  * A call that moves a name from one directory to another also takes a lock of the whole file
- * system, and waits for the directories while it holds that lock. Therefore all such calls of an
- * export count together as well.
+ * system, and waits for the directories while it holds that lock. Therefore the limits also apply
+ * to all such calls of an export together.
  */
 #include <string.h>
 
 #include "dir.h"
 
 /*
- * Procedures whose calls may wait for the lock of a file or directory that they name. Other calls,
- * such as GETATTR and READ, continue while the lock is held. They have no limit, and do not wait
- * for those that do.
+ * Procedures whose calls can wait for the kernel's lock of a file or directory that they name.
+ * Other calls, such as GETATTR and READ, continue while the lock is held. There is no limit for the
+ * latter, and they do not wait for the former.
  */
 static const bool takes_lock[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_LOOKUP] = true,  [NFS3_CREATE] = true,
@@ -45,8 +46,8 @@ static bool is_move(const struct op *op)
 }
 
 /*
- * Sets ids[] to the files and directories that a job may wait for. Unused elements are NULL. In a
- * remote file system any call may wait for its file.
+ * Sets ids[] to the files and directories for which a job can have to wait. Unused elements are
+ * NULL. In a remote file system, any call can have to wait for its file.
  */
 static void find_ids(const struct dir_fs *fs, const struct op *op, const struct dir_fd *file,
 		     const struct handle_id *ids[2])
@@ -66,7 +67,8 @@ static const struct client_key *client_of(const struct op *op, const struct dir_
 }
 
 /*
- * Returns true if one more thread may work for this client on 'id', or move names if 'id' is NULL.
+ * Returns true if one more thread is allowed to work for this client on the file 'id'. If 'id' is
+ * NULL, returns true if one more thread is allowed to move a name to another directory.
  */
 static bool has_room(const struct dir_fs *fs, const struct handle_id *id,
 		     const struct client_key *client)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The object that a call has just made. If the call fails after that, the object is removed again.
- * Otherwise the client, which learns that the call failed, would try again and find that the object
- * exists.
+ * Keeps or removes the object that a call has just made. If the call fails after it has made the
+ * object, the object is removed again. Otherwise the client, which learns that the call failed,
+ * would try again and find that the object exists.
  *
  * Only open(2) returns a descriptor of the object that it makes. After mkdirat() and similar calls,
- * the object is opened by its name, and another process may have put another object there in the
+ * the object is opened by its name, and another process might have put another object there in the
  * meantime. The kernel does not report the inode that it has made. Therefore an object is not taken
  * for the new one in these cases:
  *
@@ -21,7 +21,7 @@
 
 #include "proc.h"
 
-/* File systems round birth times down, to two seconds at most. */
+/* File systems round the time of a file's creation down, by at most this many seconds. */
 #define BIRTH_ROUNDED_S 2
 
 struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t type)
@@ -35,7 +35,10 @@ struct dir_made dir_made_begin(int dir, const struct nfs3_name *name, mode_t typ
 	return made;
 }
 
-/* Returns true if the object that was found by its name can be the one that was made. */
+/*
+ * Returns true if the object 'x', which was found by its name, can be the object that the call has
+ * made.
+ */
 static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
 		      const struct statx *x)
 {
@@ -43,12 +46,18 @@ static bool can_be_it(const struct dir_fs *fs, const struct op *op, const struct
 
 	if ((x->stx_mode & S_IFMT) != made->type)
 		return false;
-	/* Another host has its own clock, and may map root to nobody. */
+	/*
+	 * Another host has its own clock, and might map root to nobody. Therefore time and owner
+	 * are not compared.
+	 */
 	if (fs->is_remote)
 		return true;
 	if ((x->stx_mask & STATX_BTIME) && x->stx_btime.tv_sec + BIRTH_ROUNDED_S < made->since_s)
 		return false;
-	/* Some file systems have one owner for all their files. */
+	/*
+	 * Some file systems give one owner to all files, so the owner of the directory is accepted
+	 * as well.
+	 */
 	return x->stx_uid == op->cred.uid ||
 	       (fstat(made->dir, &parent) == 0 && x->stx_uid == parent.st_uid);
 }
@@ -72,8 +81,8 @@ int dir_made_open(const struct dir_fs *fs, const struct op *op, const struct dir
 }
 
 /*
- * Returns true if the name still refers to the object. 'fd' is a descriptor of the object, or
- * negative.
+ * Returns true if the name still refers to the new object. 'fd' is a descriptor of the object, or
+ * negative if the call has none.
  */
 static bool is_there(const struct dir_fs *fs, const struct op *op, const struct dir_made *made,
 		     int fd)
@@ -91,8 +100,8 @@ static bool is_there(const struct dir_fs *fs, const struct op *op, const struct 
 }
 
 /*
- * Removes the object as the caller, who has no right to remove objects of others. Returns 0 or
- * -errno.
+ * Removes the new object. The caller's rights apply, so that no objects of others are removed.
+ * Returns 0, -ESTALE if the name refers to another object, or another -errno.
  */
 static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_made *made, int fd)
 {
@@ -108,8 +117,8 @@ static int undo(const struct dir_fs *fs, const struct op *op, const struct dir_m
 		     : -errno;
 	dir_reset_creds();
 	if (rc == 0)
-		fsync(made->dir); /* on failure the object may exist after a crash, which is
-				     possible in any case */
+		fsync(made->dir); /* if the fsync() fails, the object might exist after a crash,
+				     which is possible in any case */
 	return rc;
 }
 

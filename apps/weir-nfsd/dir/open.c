@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors for data.
+ * Opens files to read, write or sync them.
  *
  * An open can wait:
  *
@@ -22,8 +22,8 @@
 #include "proc.h"
 
 /*
- * Clears O_NONBLOCK. Reads and writes of the descriptor may wait, because io_uring's threads carry
- * them out on data that are on a disk.
+ * Clears O_NONBLOCK. Reads and writes with this descriptor are allowed to wait for a disk, because
+ * threads of io_uring carry them out. Returns 'fd', or -errno after it has closed 'fd'.
  */
 static int make_blocking(int fd, int flags)
 {
@@ -48,7 +48,10 @@ int dir_open_known(const struct dir_fs *fs, const struct handle_id *id, int flag
 	return make_blocking(dir_open_id(fs, id, flags | O_NONBLOCK), flags);
 }
 
-/* Gets the attributes of a regular file. Returns -EISDIR or -EINVAL for any other object. */
+/*
+ * Gets the attributes of a regular file. Returns 0, -EISDIR for a directory, -EINVAL for any other
+ * object, or another -errno.
+ */
 static int stat_file(int fd, struct stat *st)
 {
 	if (fstat(fd, st) != 0)
@@ -58,7 +61,10 @@ static int stat_file(int fd, struct stat *st)
 	return S_ISDIR(st->st_mode) ? -EISDIR : -EINVAL;
 }
 
-/* Opens a regular file. */
+/*
+ * Opens a regular file. Returns a descriptor or -errno, which is an error of stat_file() for any
+ * other object.
+ */
 static int open_file(const struct dir_fs *fs, const struct handle_id *id, int flags)
 {
 	int fd = dir_open_id(fs, id, O_PATH);
@@ -123,9 +129,9 @@ int dir_stable_end(int dir, int rc)
 }
 
 /*
- * Opens the file for data. The server opens it as itself, because the caller may be the owner of a
- * file whose mode denies it. Only a regular file is opened, because the open of another object
- * might wait.
+ * Opens the file of a READ, WRITE or COMMIT. Returns a descriptor or -errno. The file is opened as
+ * the server, because the caller can be the owner of a file whose mode denies access to the owner.
+ * Only a regular file is opened, because the open of another object might wait.
  */
 static int open_data(const struct dir_fs *fs, struct op *op)
 {
@@ -146,7 +152,9 @@ static int open_data(const struct dir_fs *fs, struct op *op)
 	return dir_open_known(fs, &op->id, op->proc == NFS3_WRITE ? O_WRONLY : O_RDONLY);
 }
 
-/* Decides on the caller's right to use a file that is open already. */
+/*
+ * Decides whether the caller has the right to use a file that is open already. Returns 0 or -errno.
+ */
 static int decide(struct op *op)
 {
 	const struct dir_fd *file = op->fs_data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of the procedures that worker threads carry out. */
+/* Carries out any procedure on a worker thread, by a table. */
 #include "proc.h"
 
 typedef enum nfs3_status (*dir_proc)(struct dir_fs *fs, struct op *op);

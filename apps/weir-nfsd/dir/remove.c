@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Procedures that remove or move names: REMOVE, RMDIR, RENAME. */
+/* Carries out the procedures that remove or move names: REMOVE, RMDIR and RENAME. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #define DIR_FLAGS (O_RDONLY | O_DIRECTORY)
 
 /*
- * Sets *victim, which is op->id2, to the file that is about to lose a name, so that the poller can
- * close it. The length is 0 if there is none.
+ * Sets *victim, which is op->id2, to the id of the file that is about to lose its name, so that the
+ * poller can close this file. Sets the length to 0 if there is no such file.
  */
 static void note_victim(const struct dir_fs *fs, int dir, const char *name,
 			struct handle_id *victim)
@@ -40,7 +40,7 @@ enum nfs3_status dir_remove(struct dir_fs *fs, struct op *op)
 		rc = dir_final(-errno);
 	dir_post(fs, dir, &op->res.wcc.wcc.after);
 	close(dir);
-	/* EEXIST is another errno for a directory that is not empty. */
+	/* Some file systems report EEXIST for a directory that is not empty. */
 	return rc == -EEXIST ? NFS3ERR_NOTEMPTY : dir_status(rc);
 }
 

@@ -5,8 +5,9 @@
 #define RETRY_POLLS 16u
 
 /*
- * Retries the client's first call. Returns true if it continued. Otherwise the call is the client's
- * last one.
+ * Retries the first waiting call of a client. Returns true if the call continued. Returns false if
+ * the client has no waiting call, or if the call waits again. It is then the last of the client's
+ * waiting calls.
  */
 static bool retry(struct dir_fs *fs, struct dir_user *user)
 {
@@ -26,8 +27,9 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 	uint32_t n = 0;
 
 	/*
-	 * Otherwise calls that wait for a resource that a peer does not return would cost time in
-	 * each poll.
+	 * Calls are retried if a resource was released, and otherwise only in every RETRY_POLLS-th
+	 * poll. Without this limit, calls that wait for a resource that a peer does not release
+	 * would cost time in each poll.
 	 */
 	if (fs->nwaiting == 0 || (!fs->has_room && fs->npolls % RETRY_POLLS != 0))
 		return 0;
@@ -38,7 +40,10 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 
 		next = TAILQ_NEXT(user, entry);
 		if (retry(fs, user)) {
-			/* Other clients are first in the next round. */
+			/*
+			 * The client is moved to the end of the list, so that other clients are
+			 * first in the next round.
+			 */
 			TAILQ_REMOVE(&fs->users, user, entry);
 			TAILQ_INSERT_TAIL(&fs->users, user, entry);
 			n++;
@@ -46,6 +51,6 @@ uint32_t dir_wait_retry(struct dir_fs *fs)
 		if (is_last)
 			break;
 	}
-	fs->has_room |= n > 0; /* the calls may have left something */
+	fs->has_room |= n > 0; /* there might be enough resources for further calls */
 	return n;
 }

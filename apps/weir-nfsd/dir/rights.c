@@ -2,8 +2,8 @@
 /*
  * The kernel decides on a caller's rights to a file, by access control lists and mode bits. A
  * worker thread acts as the caller and asks the kernel. The poller never asks, because a thread
- * that has an RDMA device open must not change its credentials. It uses the decision that a worker
- * has made for the same caller, as long as the file's ctime is the same.
+ * that has an RDMA device open must not change its credentials. Instead, the poller uses the
+ * decision that a worker has made for the same caller, as long as the file's ctime does not change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +18,9 @@ _Static_assert(MAY_READ == R_OK && MAY_WRITE == W_OK && MAY_EXEC == X_OK,
 	       "asked for as faccessat2() has them");
 
 /*
- * A change of a list or of mode bits changes the file's ctime. But two changes may get the same
- * ctime, because the clock ticks every 10 ms, or because the file system stores whole seconds. If a
- * ctime is older than this, no later change gets the same one.
+ * A change of an access control list or of mode bits changes the file's ctime. But two changes can
+ * get the same ctime, because the clock ticks every 10 ms, or because the file system stores whole
+ * seconds. If a ctime is at least this many seconds old, no later change gets the same ctime.
  */
 #define UNCHANGED_S 2
 
@@ -59,8 +59,8 @@ int dir_decide(struct op *op, int fd, const struct stat *st)
 	int rc = 0;
 
 	/*
-	 * The time is read before the decision, because the file may change without a new ctime
-	 * until the clock has ticked.
+	 * The time is read before the decision. The file can change without a new ctime until the
+	 * clock has ticked.
 	 */
 	clock_gettime(CLOCK_REALTIME, &now);
 	op->is_decided = true;
@@ -103,7 +103,7 @@ void dir_grant(struct dir_fd *file, const struct op *op)
 		return;
 	if (file->ngrants < DIR_GRANTS)
 		file->ngrants++;
-	/* The latest grant is the first, and the oldest is dropped. */
+	/* The latest grant is put first. If there are DIR_GRANTS, the oldest grant is dropped. */
 	memmove(&file->grants[1], &file->grants[0], (file->ngrants - 1) * sizeof(file->grants[0]));
 	file->grants[0] = (struct dir_grant){op->cred, dir_want(op), op->decided_ctime};
 }

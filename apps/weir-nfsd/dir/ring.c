@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Sets up the ring for READ, WRITE and COMMIT, its registered memory, and the credentials with
- * which it writes.
+ * Sets up the io_uring ring for READ, WRITE and COMMIT, its registered memory, and the credentials
+ * with which the ring writes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 struct writer {
 	struct dir_fs *fs;
-	int rc; /* number of the personality, or -errno */
+	int rc; /* number of the registered credentials (personality), or -errno */
 };
 
 static void *become_writer(void *arg)
@@ -31,12 +31,13 @@ static void *become_writer(void *arg)
 }
 
 /*
- * Registers the credentials for WRITEs by all users but root. Any user will do, because the file is
- * open. But it must not have root's privileges, which would keep set-user-ID bits and fill blocks
- * that are reserved for root.
+ * Registers the credentials with which the ring carries out the WRITEs of all users except root.
+ * Any user without root's privileges is suitable, because the file is open already. Root's
+ * privileges would keep set-user-ID bits, and would fill blocks that are reserved for root.
  *
- * A new thread does this. The thread that opened the RDMA device must never change its credentials,
- * not even temporarily, because the kernel then refuses it the device.
+ * A new thread registers them. The thread that opened the RDMA device must never change its
+ * credentials, not even temporarily, because the kernel then refuses it the device. Returns 0 or
+ * -errno.
  */
 static int register_writer(struct dir_fs *fs)
 {
@@ -54,12 +55,12 @@ static int register_writer(struct dir_fs *fs)
 }
 
 /*
- * Limits the kernel's threads, which carry out operations that may wait. All rings of one poller
- * share them. By default the kernel makes up to four of them per CPU for operations on files, and
- * up to RLIMIT_NPROC for operations that may not be on files, which include those with IOSQE_ASYNC.
- * Four calls per CPU that hang would stop all others, including those of other exports. Therefore
- * the limit of either kind is the number of calls that all exports can have in the kernel. A thread
- * exists only while calls wait.
+ * Limits the number of kernel threads that carry out operations which can wait. All rings of one
+ * poller share these threads. By default the kernel makes up to four of them per CPU for operations
+ * on files, and up to RLIMIT_NPROC for operations that might not be on files, which include
+ * operations with IOSQE_ASYNC. If four calls per CPU hung, they would stop all other calls,
+ * including those of other exports. Therefore the limit of both kinds is the number of calls that
+ * all exports can have in the kernel. A thread exists only while calls wait. Returns 0 or -errno.
  */
 static int limit_threads(struct dir_fs *fs)
 {
@@ -70,8 +71,8 @@ static int limit_threads(struct dir_fs *fs)
 }
 
 /*
- * Returns true if the kernel is too old for a registration, to which it answers -EINVAL. The
- * message is printed once, not for each export.
+ * Returns true if 'rc' is -EINVAL, with which a kernel answers a registration for which it is too
+ * old. Then prints 'consequence', once and not for each export.
  */
 static bool is_unknown(int rc, bool *is_logged, const char *consequence)
 {
@@ -84,7 +85,8 @@ static bool is_unknown(int rc, bool *is_logged, const char *consequence)
 }
 
 /*
- * Makes the system call directly. liburing 2.3 declares io_uring_register_restrictions() and
+ * Registers something with the ring. Returns 0 or -errno. The function makes the system call
+ * directly, because liburing 2.3 declares io_uring_register_restrictions() and
  * io_uring_enable_rings(), but its library lacks them.
  */
 static int ring_register(struct io_uring *ring, unsigned what, const void *arg, unsigned n)
@@ -159,7 +161,7 @@ int dir_ring_start(struct dir_fs *fs)
 		rc = 0;
 	if (rc == 0)
 		rc = register_writer(fs);
-	/* This is last, because nothing can be registered afterwards. */
+	/* The ring is enabled last, because nothing can be registered afterwards. */
 	if (rc == 0 && (fs->ring.flags & IORING_SETUP_R_DISABLED))
 		rc = ring_register(&fs->ring, IORING_REGISTER_ENABLE_RINGS, NULL, 0);
 	return rc;

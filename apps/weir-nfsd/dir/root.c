@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exported directory itself: how it is opened, and the identity that handles are bound to.
+ * Opens the exported directory, and determines the identity to which handles are bound.
  *
- * open_tree() makes a mount of the directory that is attached nowhere. The mount starts without the
- * mounts that the host has below the directory, and it never gets one, because it is private. If a
- * mount covers a directory on the host, a client sees the empty directory below that mount, as with
- * the kernel's server without 'crossmnt'. The directory is the root of the private mount, so the
- * kernel does not lead out of it.
+ * open_tree() makes a mount of the directory that is attached nowhere. This mount does not include
+ * the mounts that the host has below the directory. It never gets such a mount, because its
+ * propagation is private. If a mount covers a directory on the host, a client sees the directory
+ * below that mount, which is usually empty. The same holds for the kernel's server without the
+ * option 'crossmnt'. The exported directory is the root of the private mount, so the kernel does
+ * not open ".." beyond it.
  */
 #include <endian.h>
 #include <errno.h>
@@ -24,15 +25,20 @@
 
 #include "dir.h"
 
-/* Descriptors that are opened before the process gives up CAP_SYS_ADMIN. */
+/*
+ * Descriptors that are opened before the process gives up CAP_SYS_ADMIN, which a private mount
+ * needs.
+ */
 struct dir_root {
-	int host_fd;  /* directory on the host's mount; it keeps the file system mounted */
-	int mount_fd; /* private mount of the directory, or -errno */
+	int host_fd;  /* the directory on the host's mount; the descriptor keeps the file system
+			 mounted */
+	int mount_fd; /* the directory on the private mount, or -errno if there is no private mount
+		       */
 };
 
 #define UUID_BYTES 16u
 
-/* The f_fsid of XFS is its device's number, which can change. Its UUID stays the same. */
+/* The f_fsid of XFS is the number of its device, which can change. The UUID stays the same. */
 #define XFS_MAGIC 0x58465342
 
 #define TMPFS_MAGIC 0x01021994
@@ -68,7 +74,7 @@ _Static_assert(sizeof(struct xfs_geometry) == 112, "the kernel's xfs_fsop_geom_v
 
 /* The bytes that distinguish an exported directory from every other directory. */
 struct identity {
-	uint64_t type; /* of the file system */
+	uint64_t type; /* type of the file system, from statfs() */
 	uint8_t uuid[UUID_BYTES];
 	uint8_t fsid[8];
 	struct handle_id root;
@@ -110,17 +116,17 @@ static int identify_fs(struct dir_fs *fs, struct identity *identity)
 }
 
 /*
- * Computes what handles are bound to. The kernel's handle of the directory contains the number of
- * its inode and its generation. Another directory of the same name, or even with the same inode
- * number, has another handle. The file system's identity distinguishes two disks whose roots have
- * the same handle.
+ * Computes the value to which the export's handles are bound. Returns 0 or -errno. The kernel's
+ * handle of the directory contains its inode number and generation. Another directory of the same
+ * name, or even with the same inode number, has another handle. The file system's identity
+ * distinguishes two disks whose roots have the same handle.
  */
 static int bind_handles(struct dir_fs *fs)
 {
 	struct identity identity;
 	int rc;
 
-	/* The padding is part of the hash. */
+	/* The padding is set to zero, because it is part of the hash. */
 	memset(&identity, 0, sizeof(identity));
 	rc = identify_fs(fs, &identity);
 	if (rc != 0)
@@ -143,7 +149,10 @@ static int make_private(int dir)
 
 	if (fd < 0)
 		return -errno;
-	/* A clone of a shared mount would receive every mount that the host makes later. */
+	/*
+	 * A clone of a shared mount would receive every mount that the host makes below the
+	 * directory later.
+	 */
 	if (syscall(SYS_mount_setattr, (int)fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) != 0) {
 		int rc = -errno;
 
@@ -194,7 +203,10 @@ int dir_root_open(struct dir_fs *fs)
 		return -errno;
 	fs->dev = st.st_dev;
 	fs->root_ino = st.st_ino;
-	/* The call fails because there is no room for the handle, but it sets the mount's ID. */
+	/*
+	 * The call fails with EOVERFLOW, because 'none' has no memory for the handle. Nevertheless
+	 * it sets the ID of the mount.
+	 */
 	if (name_to_handle_at(fs->root_fd, "", &none, &fs->mount_id, AT_EMPTY_PATH) != 0 &&
 	    errno != EOVERFLOW)
 		return -errno;
@@ -202,8 +214,8 @@ int dir_root_open(struct dir_fs *fs)
 	if (rc != 0)
 		return rc;
 	/*
-	 * The kernel, or a filter of system calls, may lack the call that decides on callers'
-	 * rights.
+	 * The kernel might lack faccessat2(), which decides on callers' rights, or a filter might
+	 * refuse it.
 	 */
 	rc = dir_ask(fs->root_fd, 0);
 	if (rc != 0) {
@@ -214,7 +226,7 @@ int dir_root_open(struct dir_fs *fs)
 			fs->export->name, strerror(-rc));
 		return rc;
 	}
-	/* The file system must also open files by their handles. */
+	/* The file system must also support opening files by their handles. */
 	fd = dir_open_id(fs, &fs->root_id, O_PATH);
 	if (fd < 0)
 		return fd;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Decides which client may have one more file open.
+ * Decides whether a client is allowed to have one more file open.
  *
  * A file counts from the time that a thread is asked to open it until a thread has closed it. That
  * includes the sync before the close and the wait for a thread, because these take longest. After a
@@ -20,7 +20,10 @@ static uint32_t minus(uint32_t a, uint32_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Returns true if a client that has 'n' files open may open 'need' more while 'left' are left. */
+/*
+ * Returns true if a client that has 'n' files open is allowed to open 'need' more, while 'left'
+ * more files can be open in total.
+ */
 static bool has_share(uint32_t n, uint32_t left, uint32_t need)
 {
 	return need <= left && (n == 0 || n + need <= DIR_FDS_FACTOR * (left - need));

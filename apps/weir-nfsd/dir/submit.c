@@ -2,8 +2,11 @@
 /* Prepares entries of the ring. dir/io.c passes them to the kernel and handles completions. */
 #include "submit.h"
 
-/* Counts a call in the kernel, and charges its client, if there is one. */
-void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file)
+/*
+ * Counts a call in the kernel, and charges the client of 'op' for it, if there is an 'op'. Sets the
+ * call and the file of 'io'.
+ */
+void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file)
 {
 	io->op = op;
 	io->file = file;
@@ -27,7 +30,10 @@ bool dir_submit_may_add(const struct dir_fs *fs, const struct op *op)
 			   1);
 }
 
-/* Prepares a sync for all requests of the file. */
+/*
+ * Prepares a sync that serves all requests in the file's 'to_sync'. If the ring is full, the file
+ * is put in 'pending_syncs' instead.
+ */
 void dir_submit_sync(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct io_uring_sqe *sqe;
@@ -47,7 +53,10 @@ void dir_submit_sync_for(struct dir_io *io)
 		dir_submit_sync(io->fs, io->file);
 }
 
-/* There is room in the ring, because dir_submit_may_add() has checked that. */
+/*
+ * Returns an entry of the ring for 'io'. The ring is not full, because dir_submit_has_place() has
+ * checked that.
+ */
 static struct io_uring_sqe *next_sqe(struct dir_io *io)
 {
 	return io_uring_get_sqe(&io->fs->ring);
@@ -55,9 +64,9 @@ static struct io_uring_sqe *next_sqe(struct dir_io *io)
 
 /*
  * Prepares a WRITE, which a thread of the kernel always carries out. Without IOSQE_ASYNC the kernel
- * would try it on the poller's thread first. If it then passed it to a thread, it would put it in
- * one of 64 queues by the file's inode. Each queue is processed in order, for all exports, so a
- * file that stays locked would delay WRITEs of other files.
+ * would try it on the poller's thread first. If it then passed the WRITE to a thread, it would put
+ * the WRITE in one of 64 queues, which it chooses by the file's inode. Each queue is processed in
+ * order, for all exports, so a file that stays locked would delay WRITEs of other files.
  */
 void dir_submit_write(struct dir_io *io)
 {
@@ -78,10 +87,10 @@ void dir_submit_write(struct dir_io *io)
 }
 
 /*
- * Prepares a READ. Returns false if there is no memory at present. The kernel tries the READ on the
- * poller's thread first. That should not wait, but if the data are not in memory the kernel reads
- * their metadata from the disk, and a disk that hangs then blocks the thread. If that is likely,
- * IOSQE_ASYNC prevents the first try.
+ * Prepares a READ. Returns false if there is no memory at present. Usually the kernel first tries
+ * the READ on the poller's thread, without waiting for data. But if the data are not in memory, the
+ * kernel reads their metadata from the disk, and a disk that hangs then blocks the poller.
+ * IOSQE_ASYNC prevents this first try. It is set if calls might hang, see dir_is_careful().
  */
 bool dir_submit_read(struct dir_io *io, uint32_t count)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Syncs of one open file, one at a time. Requests that come while a sync is under way are served by
- * the next one, all together.
+ * Combines requests for syncs of one open file. Only one sync of the file is under way at a time.
+ * Requests that arrive while a sync is under way are all served together by the next sync.
  *
  * Two syncs at a time would be wrong, not only slower. The kernel reports a loss of data once per
  * open file, to the first sync that ends after the kernel has noticed the loss. If two syncs were
- * under way, either could get the report, and the other would count as a success even if the lost
- * data were its own.
+ * under way, either of them could get the report. The other sync would count as a success, even if
+ * its own data were lost.
  *
- * A similar case are data that were written while a sync was under way, and that had been written
- * back when it failed: the next sync reports nothing. Therefore a failure counts for all requests
- * that began before it was known. Each request records the number of failures at its start.
+ * There is a similar case: data are written while a sync is under way, the kernel writes them back,
+ * and the sync fails. The next sync, which is the one for these data, reports nothing. Therefore a
+ * failure counts for all requests that began before the failure was known. Each request records the
+ * number of failures at its start.
  */
 #include <errno.h>
 
@@ -33,8 +34,9 @@ bool dir_sync_want(struct dir_io *io)
 }
 
 /*
- * Returns true if a sync of the data alone is enough. DATA_SYNC omits times; all other requests
- * need the data and the attributes of GETATTR (RFC 1813 section 3.3.7).
+ * Returns true if a sync of the data alone is enough. A WRITE with DATA_SYNC does not require that
+ * times are stable. All other requests require stable data and stable attributes of GETATTR (RFC
+ * 1813 section 3.3.7).
  */
 static bool is_of_data(const struct dir_io *io)
 {
@@ -68,8 +70,8 @@ struct dir_io *dir_sync_next(struct dir_fd *file)
 	TAILQ_REMOVE(&file->syncing, io, sync);
 	io->sync_result = file->sync_result;
 	/*
-	 * Other calls need not fail: the verifier of COMMIT changes, and the attributes of SETATTR
-	 * were set.
+	 * Other calls do not have to fail. The result of a COMMIT is a changed verifier. The
+	 * attributes of a SETATTR were set.
 	 */
 	if (io->sync_result == 0 && io->nlost != file->nlost && io->op &&
 	    io->op->proc == NFS3_WRITE)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The clients of an export. The poller divides among them the open files and the rounds of calls
- * that wait. A client is in this list while it has either.
+ * The clients of an export. The poller divides the open files, and the retries of waiting calls,
+ * among the clients. A client is in fs->users while it has open files or waiting calls.
  */
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ struct dir_user *dir_user_of_most(struct dir_fs *fs)
 
 void dir_wait(struct dir_fs *fs, struct op *op)
 {
-	op->is_decided = false; /* the wait may be long, so the decision may be outdated */
+	op->is_decided = false; /* the decision might be outdated after the wait */
 	op->fs_state = DIR_WAITING;
 	op->user = dir_user_of(fs, &op->holder);
 	TAILQ_INSERT_TAIL(&op->user->waiting, op, entry);

@@ -22,7 +22,7 @@
 #include "dir.h"
 #include "op_table.h"
 
-/* Answers a call that a thread has. */
+/* Answers a call that a thread has, by another op. The thread keeps the old op. */
 static void answer_for(struct op *op)
 {
 	struct op *other = op_replace(op);
@@ -36,7 +36,7 @@ static void answer_for(struct op *op)
 static void on_working(struct dir_fs *fs, struct op *op)
 {
 	if (dir_work_cancel(fs, op)) {
-		/* The file's reference was for the decision on the caller's rights. */
+		/* The call held a reference to the file for the decision on the caller's rights. */
 		if (op->fs_data)
 			dir_fd_put(fs, op->fs_data);
 		op->fs_data = NULL;
@@ -90,7 +90,7 @@ void dir_watch_returned(struct dir_fs *fs, struct op *op)
 	else if (file)
 		dir_fd_discard(fs, dir_slot_use(fs, op), file);
 	dir_slot_release(op);
-	/* This releases the memory of READLINK. */
+	/* This releases the memory for the path of a READLINK. */
 	if (op->on_sent)
 		op->on_sent(op->on_sent_arg);
 	op_discard(op);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Threads that carry out work that may wait for a disk, acting as the caller. */
+/*
+ * Runs the threads that carry out jobs which can wait for a disk. A thread acts as the caller of
+ * the job.
+ */
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -7,13 +10,17 @@
 
 #include "proc.h"
 
-#define WORKER_NICE 10 /* added to the server's nice value: about a tenth of its CPU share */
+/*
+ * This number is added to the server's nice value. A thread then gets about a tenth of the server's
+ * share of a CPU.
+ */
+#define WORKER_NICE 10
 
 static void close_file(struct dir_fs *fs, struct dir_fd *file)
 {
 	struct stat st;
 
-	/* A removed file needs no sync. */
+	/* A removed file needs no sync, because its data can no longer be read. */
 	if (file->is_dirty && !(fstat(file->fd, &st) == 0 && st.st_nlink == 0) &&
 	    fsync(file->fd) != 0)
 		dir_mark_data_loss(fs);
@@ -24,8 +31,8 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 }
 
 /*
- * Returns true if one more thread may work for this client. Slow calls and closes of one client
- * must leave threads to others.
+ * Returns true if one more thread is allowed to work for the client of 'holder'. Slow calls and
+ * closes of one client must not occupy all threads.
  */
 static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder)
 {
@@ -36,8 +43,8 @@ static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder
 struct job {
 	struct op *op;
 	struct dir_fd *file;
-	struct dir_queue *queue; /* queue in which the job waits */
-	struct hold hold;	 /* hold of a thread by the client of the call or the file */
+	struct dir_line *line; /* queue in which the job waits */
+	struct hold hold;      /* the thread that the client of the call or of the file holds */
 	struct dir_locks locks;
 };
 
@@ -52,7 +59,8 @@ static bool may_begin_close(const struct dir_fs *fs, const struct dir_fd *file)
 }
 
 /*
- * Finds a job in a queue. Closes are first, because they make room for the files that calls open.
+ * Finds a job in a queue that can begin. Returns false if there is none. Closes precede calls,
+ * because they make it possible for calls to open files.
  */
 static bool find_job_in(const struct dir_fs *fs, struct dir_queue *queue, struct job *job)
 {
@@ -76,7 +84,7 @@ static bool find_job_in(const struct dir_fs *fs, struct dir_queue *queue, struct
 
 /*
  * Finds a job that can begin. Among the clients that have one, it selects the client that was
- * served least recently. Returns false if there is none. The caller holds the lock.
+ * served least recently. Returns false if no job can begin. The caller holds fs->lock.
  */
 static bool find_job(struct dir_fs *fs, struct job *job)
 {
@@ -113,9 +121,9 @@ static void end_job(struct dir_fs *fs, struct job *job)
 }
 
 /*
- * Wakes other threads. Several threads may wait for what this one has released. At the end all
- * threads wait for the last job, so all are woken. Otherwise no thread is woken for jobs that
- * cannot begin, of which one client can have many.
+ * Wakes other threads after this thread has ended a job or taken one. When the back end stops, all
+ * threads wait for the last job, so all are woken. Otherwise one thread is woken if a job can
+ * begin. No thread is woken for jobs that cannot begin, of which one client can have many.
  */
 static void wake_next(struct dir_fs *fs)
 {
@@ -128,8 +136,8 @@ static void wake_next(struct dir_fs *fs)
 }
 
 /*
- * Waits for the next job. *job is this thread's last job, if it had one. Returns false if there
- * will be no more jobs.
+ * Ends this thread's last job, if *job is one, and waits for the next job. Returns true with *job
+ * set, or false if there will be no more jobs.
  */
 static bool next_job(struct dir_fs *fs, struct job *job)
 {
@@ -147,11 +155,11 @@ static bool next_job(struct dir_fs *fs, struct job *job)
 }
 
 /*
- * Lowers the priority of this thread. The polling thread serves all clients of all its exports, and
- * yields the CPU when it is idle. Calls that compute, such as listings, would keep it from a CPU
- * that it shares with these threads. In Linux the priority belongs to the calling thread, and no
- * privilege is needed to lower it. If that fails nevertheless, the thread works at the usual
- * priority.
+ * Lowers the priority of this thread. The poller's thread serves all clients of all its exports,
+ * and yields the CPU when it is idle. Calls that compute, such as listings, would keep the poller
+ * from a CPU that it shares with these threads. In Linux the priority belongs to the calling
+ * thread, and no privilege is needed to lower it. If that fails nevertheless, the thread works at
+ * the usual priority.
  */
 static void give_way(void)
 {
@@ -175,7 +183,7 @@ static void *worker_run(void *arg)
 		}
 		dir_carry_out(fs, job.op);
 		/*
-		 * A full mailbox has room again soon, because the poller never waits for this
+		 * A full mailbox has space again soon, because the poller never waits for this
 		 * thread.
 		 */
 		while (weir_engine_post(fs->export->owner->engine, fs->worked, job.op) != 0)
@@ -191,7 +199,7 @@ void dir_work_close(struct dir_fs *fs, struct dir_fd *file)
 		return;
 	}
 	pthread_mutex_lock(&fs->lock);
-	/* If the job cannot begin yet, a thread that ends another job will find it. */
+	/* If the job cannot begin yet, a thread that ends another job finds it later. */
 	if (may_begin_close(fs, file))
 		pthread_cond_signal(&fs->wake);
 	dir_queues_add_close(fs, file);
@@ -220,7 +228,8 @@ bool dir_work_cancel(struct dir_fs *fs, struct op *op)
 	if (is_queued) {
 		dir_queues_remove_call(fs, op);
 		/*
-		 * A thread can look further into the queue, because one entry less is in the way.
+		 * The removed call no longer counts among the DIR_LOOK calls that a thread
+		 * examines, so another call might be able to begin.
 		 */
 		pthread_cond_signal(&fs->wake);
 	}
