@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attributes and rights (RFC 1813 sections 3.3.1, 3.3.2, 3.3.4, 3.3.18). */
+/*
+ * Carries out GETATTR, SETATTR, ACCESS, FSSTAT, FSINFO and PATHCONF, and checks rights to
+ * attributes (RFC 1813 sections 3.3.1, 3.3.2, 3.3.4, 3.3.18 to 3.3.20).
+ */
 #include "ram.h"
 
 enum nfs3_status ram_getattr(struct ram_fs *fs, struct op *op)
@@ -17,7 +20,10 @@ static bool is_owner(const struct cred *cred, const struct ram_inode *inode)
 	return cred->uid == 0 || cred->uid == inode->attr.uid;
 }
 
-/* Returns whether the caller may set these attributes. */
+/*
+ * Checks the caller's right to set these attributes. Returns NFS3_OK, NFS3ERR_PERM or
+ * NFS3ERR_ACCES.
+ */
 static enum nfs3_status ram_may_set(const struct op *op, const struct ram_inode *inode,
 				    const struct nfs3_sattr *attr)
 {
@@ -39,8 +45,8 @@ static enum nfs3_status ram_may_set(const struct op *op, const struct ram_inode 
 			return NFS3ERR_ACCES;
 	}
 	/*
-	 * The owner may write whatever the mode says, because the client checked the mode at its
-	 * open.
+	 * The owner is allowed to write, whatever the mode says, because the client checked the
+	 * mode when it opened the file.
 	 */
 	if (attr->set_size && !owner && !ram_may(op, inode, MAY_WRITE))
 		return NFS3ERR_ACCES;
@@ -70,8 +76,9 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 	    !is_valid_time(attr->mtime_how, &attr->mtime))
 		return NFS3ERR_INVAL;
 	/*
-	 * Data that come after this could appear in a file with these bits set, which only the
-	 * WRITE's handler would clear.
+	 * Data of WRITEs that are being pulled to the file could appear in it after these bits are
+	 * set. Only the handlers of these WRITEs would clear the bits. Therefore the WRITEs are
+	 * diverted from the file first.
 	 */
 	if (attr->set_mode && (attr->mode & RAM_SET_IDS) != 0 && !ram_placements_divert(fs, inode))
 		return NFS3ERR_JUKEBOX;
@@ -88,8 +95,8 @@ enum nfs3_status ram_apply(struct ram_fs *fs, struct ram_inode *inode, const str
 		to->mtime = time_now();
 	}
 	/*
-	 * These bits are cleared when anybody sets the owner or the group, and when a user other
-	 * than root sets the size.
+	 * The set-user-ID and set-group-ID bits are cleared when anybody sets the owner or the
+	 * group, and when a user other than root sets the size.
 	 */
 	if (to->type != NFS3_DIR &&
 	    (attr->set_uid || attr->set_gid || (attr->set_size && cred->uid != 0)))
@@ -126,7 +133,11 @@ enum nfs3_status ram_setattr(struct ram_fs *fs, struct op *op)
 	if (status == NFS3_OK)
 		status = ram_apply(fs, inode, &op->cred, &args->attr);
 	if (status == NFS3_OK)
-		inode->has_create_verf = false; /* the creator has received its reply */
+		/*
+		 * the verifier of the CREATE is not needed any more, because its client has
+		 * received the reply
+		 */
+		inode->has_create_verf = false;
 	ram_after(inode, &op->res.wcc.wcc);
 	return status;
 }
@@ -158,7 +169,10 @@ enum nfs3_status ram_fsstat(struct ram_fs *fs, struct op *op)
 
 	if (!inode)
 		return NFS3ERR_STALE;
-	/* The attributes of FSINFO and PATHCONF are at the same offset in op->res. */
+	/*
+	 * res->attr is also the attributes of FSINFO and PATHCONF, which are at the same offset in
+	 * op->res.
+	 */
 	ram_post(inode, &res->attr);
 	if (op->proc != NFS3_FSSTAT)
 		return NFS3_OK;

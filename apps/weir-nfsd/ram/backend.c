@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The back end 'ram' as a whole: start and stop, and the table of procedures. */
+/*
+ * The operations of the back end 'ram': opens and closes it, walks for MOUNT, and calls the
+ * procedures by a table.
+ */
 #include "ram.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD, LINK (RFC 1813
- * sections 3.3.3, 3.3.8 to 3.3.11, 3.3.15).
+ * Carries out LOOKUP, and the procedures that make names: CREATE, MKDIR, SYMLINK, MKNOD and LINK
+ * (RFC 1813 sections 3.3.3, 3.3.8 to 3.3.11, 3.3.15).
  */
 #include <string.h>
 
@@ -24,8 +24,8 @@ static enum nfs3_status may_add(const struct op *op, const struct ram_inode *dir
 }
 
 /*
- * Returns the slot of a name in a directory, also for "." and "..", or RAM_NO_SLOT if there is no
- * such name.
+ * Returns the slot of the inode that a name in a directory refers to, also for "." and "..".
+ * Returns RAM_NO_SLOT if there is no such name.
  */
 static uint32_t ram_create_find(struct ram_fs *fs, const struct ram_inode *dir,
 				const struct nfs3_name *name)
@@ -80,8 +80,8 @@ static void ram_create_made(struct ram_fs *fs, struct op *op, const struct ram_i
 }
 
 /*
- * Makes an inode with a name. The caller owns it. If the directory is set-group-ID, the inode gets
- * the directory's group. Returns NULL with *status set on failure.
+ * Makes an inode for the user of the call, and its name in 'dir'. If the directory is set-group-ID,
+ * the inode gets the directory's group. Returns NULL with *status set on failure.
  */
 static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struct ram_inode *dir,
 					 const struct nfs3_name *name, enum nfs3_ftype type,
@@ -102,8 +102,8 @@ static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struc
 		struct nfs3_sattr set = *attr;
 
 		/*
-		 * Only root may give a new object to another user. Other callers keep it, and may
-		 * only set a group that they are in.
+		 * Only root is allowed to give a new object to another user. For other callers, the
+		 * caller stays the owner, and only a group of the caller can be set.
 		 */
 		if (op->cred.uid != 0) {
 			set.set_uid = false;
@@ -126,7 +126,7 @@ static struct ram_inode *ram_create_make(struct ram_fs *fs, struct op *op, struc
 	return inode;
 }
 
-/* Carries out a CREATE whose name exists. */
+/* Carries out a CREATE of a name that exists. Returns its status. */
 static enum nfs3_status ram_create_existing(struct ram_fs *fs, struct op *op,
 					    struct ram_inode *inode)
 {
@@ -137,8 +137,8 @@ static enum nfs3_status ram_create_existing(struct ram_fs *fs, struct op *op,
 		return NFS3ERR_EXIST;
 	if (args->mode == NFS3_EXCLUSIVE) {
 		/*
-		 * If the verifier is the same, this is a retransmission by a client that missed the
-		 * reply.
+		 * If the verifier is the same, the call is a retransmission by the client that
+		 * created the file and missed the reply.
 		 */
 		if (inode->attr.type != NFS3_REG || !inode->has_create_verf ||
 		    memcmp(inode->create_verf, args->verf, NFS3_VERF_BYTES) != 0)
@@ -189,7 +189,7 @@ enum nfs3_status ram_create(struct ram_fs *fs, struct op *op)
 	return status;
 }
 
-/* Sets the path of a new symbolic link. */
+/* Stores the path of a new symbolic link. Returns NFS3_OK or NFS3ERR_NOSPC. */
 static enum nfs3_status set_path(struct ram_fs *fs, struct ram_inode *inode, const struct op *op)
 {
 	inode->block = block_pool_get(&fs->pool, op->data_bytes);
@@ -201,7 +201,7 @@ static enum nfs3_status set_path(struct ram_fs *fs, struct ram_inode *inode, con
 	return NFS3_OK;
 }
 
-/* Checks the arguments before anything is made. */
+/* Checks the arguments of SYMLINK and MKNOD before anything is made. */
 static enum nfs3_status check_make(const struct op *op, enum nfs3_ftype type)
 {
 	if (type == NFS3_LNK) {

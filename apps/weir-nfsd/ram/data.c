@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The content of files: chunks, their blocks, and holes. */
+/* Reads and changes the content of files, which consists of chunks with blocks, and of holes. */
 #include <string.h>
 
 #include "ram.h"
@@ -28,7 +28,7 @@ uint32_t ram_data_at(struct ram_fs *fs, const struct ram_inode *inode, uint64_t 
 	return len_bytes;
 }
 
-/* The arguments of data_release(), which releases a block that the file has lost. */
+/* The arguments of data_release(), which releases a block that is no longer part of a file. */
 struct release {
 	struct ram_fs *fs;
 	struct ram_inode *inode;
@@ -51,7 +51,8 @@ static void drop_chunks(struct ram_fs *fs, struct ram_inode *inode, uint64_t fir
 }
 
 /*
- * Gives a chunk this block. The file takes over the caller's reference. A failure changes nothing.
+ * Sets the block of a chunk, and releases the chunk's old block. The file takes over the caller's
+ * reference to 'block'. Returns false if there is no memory, and then nothing has changed.
  */
 static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk, uint32_t block)
 {
@@ -66,9 +67,10 @@ static bool set_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk
 }
 
 /*
- * Gives a chunk another block, at least as long as the old one, with the old content and zeros
- * after it. A WRITE that is being pulled to the old block has a reference to it, and will find that
- * it is not the file's block.
+ * Gives a chunk another block of at least 'bytes', with the content of the old block and zeros
+ * after it. Returns the new block, or BLOCK_POOL_NONE if there is no memory. If a WRITE is being
+ * pulled to the old block, it keeps a reference to that block. Its handler will find that this is
+ * not the file's block any more.
  */
 static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
 			   uint32_t bytes)
@@ -76,8 +78,9 @@ static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t 
 	uint32_t old = ram_map_get(&inode->map, chunk), block = BLOCK_POOL_NONE, kept = 0;
 
 	/*
-	 * After a chunk with a block, a full block is tried, because a file that is written in
-	 * order fills this chunk as well. A hole may never be filled.
+	 * If the preceding chunk has a block, a block of the full size is tried first, because a
+	 * file that is written in order also fills this chunk. If the preceding chunk is a hole,
+	 * this chunk might never be filled.
 	 */
 	if (chunk > 0 && ram_map_get(&inode->map, chunk - 1) != BLOCK_POOL_NONE)
 		block = block_pool_get(&fs->pool, RAM_CHUNK);
@@ -88,7 +91,10 @@ static uint32_t grow_block(struct ram_fs *fs, struct ram_inode *inode, uint64_t 
 	if (old != BLOCK_POOL_NONE) {
 		kept = block_pool_bytes(&fs->pool, old);
 		memcpy(block_pool_data(&fs->pool, block), block_pool_data(&fs->pool, old), kept);
-		/* Bytes after the end may belong to a WRITE that has not been carried out. */
+		/*
+		 * Bytes after the file's end are not copied. They might be data of a WRITE that has
+		 * not been carried out.
+		 */
 		if (chunk * RAM_CHUNK + kept > inode->attr.size) {
 			uint64_t start = chunk * RAM_CHUNK;
 			uint32_t valid =
@@ -140,7 +146,7 @@ uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t off
 		to = ram_data_reserve(fs, inode, offset + done, n, &block);
 		if (!to)
 			break;
-		/* Data that were pulled directly to the file are already there. */
+		/* Data that were pulled directly to the file's block are already there. */
 		if (to != data + done)
 			memcpy(to, data + done, n);
 		done += n;
@@ -150,7 +156,10 @@ uint32_t ram_data_write(struct ram_fs *fs, struct ram_inode *inode, uint64_t off
 	return done;
 }
 
-/* Clears the bytes after the new end in its chunk. */
+/*
+ * Clears the bytes of a chunk from 'keep' on, which are after the new end of the file. Returns
+ * NFS3_OK, or NFS3ERR_JUKEBOX if there is no memory.
+ */
 static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, uint64_t chunk,
 				  uint32_t keep)
 {
@@ -166,8 +175,8 @@ static enum nfs3_status cut_chunk(struct ram_fs *fs, struct ram_inode *inode, ui
 		return NFS3_OK;
 	}
 	/*
-	 * A WRITE is being pulled there. Its data must be intact when its handler runs, after this
-	 * call, so the file gets another block.
+	 * A WRITE is being pulled to these bytes. Its data must be intact when its handler runs
+	 * later, so the file gets another block.
 	 */
 	copy = block_pool_get(&fs->pool, bytes);
 	if (copy == BLOCK_POOL_NONE)

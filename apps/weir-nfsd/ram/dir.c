@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directories: one hash table has all entries, and each directory has its own in the order of
- * cookies.
+ * Keeps the entries of directories. One hash table has the entries of all directories. In addition,
+ * each directory has an array of its own entries in the order of their cookies.
  */
 #include <sodium.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "ram.h"
 
 /*
- * Returns the bucket of a name. The hash is keyed, so that no client can choose names that all fall
- * into one bucket.
+ * Returns the bucket of a name. The hash uses a secret key, so that no client can choose names that
+ * are all in one bucket.
  */
 static struct ram_dirent **ram_bucket_of(struct ram_fs *fs, uint32_t dir, const char *name,
 					 uint32_t len_bytes)
@@ -38,7 +38,7 @@ struct ram_dirent *ram_entry_find(struct ram_fs *fs, uint32_t dir, const char *n
 
 #define CAPACITY_MIN 8u
 
-/* Makes room for one more element. */
+/* Makes space for one more element of dir->places. Returns false if there is no memory. */
 static bool ram_dir_make_room(struct ram_dir *dir)
 {
 	struct ram_cookie *cookies;
@@ -55,7 +55,7 @@ static bool ram_dir_make_room(struct ram_dir *dir)
 	return true;
 }
 
-/* Releases memory that the elements do not need. */
+/* Releases memory of dir->places that the elements do not need. */
 static void shrink(struct ram_dir *dir)
 {
 	uint32_t capacity = dir->capacity;
@@ -71,17 +71,17 @@ static void shrink(struct ram_dir *dir)
 		capacity /= 2;
 	if (capacity == dir->capacity)
 		return;
-	cookies = realloc(dir->cookies, capacity * sizeof(cookies[0]));
-	if (!cookies)
-		return; /* the longer array works as well */
-	dir->cookies = cookies;
+	places = realloc(dir->places, capacity * sizeof(places[0]));
+	if (!places)
+		return; /* if there is no memory to move the array, the longer array stays */
+	dir->places = places;
 	dir->capacity = capacity;
 }
 
 /*
- * Removes the gaps if there are more gaps than entries. Afterwards there are none, and each removal
- * makes one, so the time per removal is constant on average. Listings in progress are not
- * disturbed, because they continue by cookie and entries keep their cookies.
+ * Removes the gaps if there are more gaps than entries. Afterwards there are no gaps, and each
+ * removal makes one gap, so the time per removal is constant on average. Listings in progress still
+ * work, because they continue at a cookie and entries keep their cookies.
  */
 static void compact(struct ram_dir *dir)
 {
@@ -123,7 +123,7 @@ enum nfs3_status ram_entry_add(struct ram_fs *fs, uint32_t dir, const char *name
 	fs->nentries++;
 	if (fs->inodes[slot].attr.type == NFS3_DIR) {
 		fs->inodes[slot].dir.parent = dir;
-		parent->attr.nlink++; /* for the new directory's ".." */
+		parent->attr.nlink++; /* counts the ".." of the new directory */
 	}
 	ram_touch(parent, true);
 	return NFS3_OK;
@@ -188,10 +188,10 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 
 void ram_dir_fini(struct ram_dir *dir)
 {
-	/* All entries were removed earlier, or the whole back end is being closed. */
-	for (uint32_t i = 0; i < dir->ncookies; i++)
-		if (!dir->cookies[i].is_gap)
-			free(dir->cookies[i].entry);
-	free(dir->cookies);
+	/* Either all entries were removed earlier, or the whole back end is being closed. */
+	for (uint32_t i = 0; i < dir->nplaces; i++)
+		if (!dir->places[i].is_gap)
+			free(dir->places[i].entry);
+	free(dir->places);
 	*dir = (struct ram_dir){0};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inodes are slots of a table. A slot that is used again gets the next generation, so that old
- * handles are stale.
+ * Makes, finds and frees inodes, which are slots of a table. When a slot is reused, the new inode
+ * gets the next generation, so that the handles of the old inode are stale.
  */
 #include <endian.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READ, WRITE, COMMIT and READLINK (RFC 1813 sections 3.3.5 to 3.3.7, 3.3.21). */
+/* Carries out READ, WRITE, COMMIT and READLINK (RFC 1813 sections 3.3.5 to 3.3.7, 3.3.21). */
 #include "ram.h"
 
 /*
- * Returns whether the caller may read or write the file. The owner always may, because the client
- * checked the mode at its open.
+ * Checks the caller's right to read or write the file. 'how' is MAY_READ or MAY_WRITE. The owner
+ * always has the right, because the client checked the mode when it opened the file. Returns
+ * NFS3_OK, NFS3ERR_ACCES, or another status if the object is not a file.
  */
 static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode *inode,
 				     uint32_t how)
@@ -20,7 +21,10 @@ static enum nfs3_status may_transfer(const struct op *op, const struct ram_inode
 		       : NFS3ERR_ACCES;
 }
 
-/* Lets the reply send data from 'block'. */
+/*
+ * Makes 'data', which are in 'block', the item of the reply. References the block until the reply
+ * has been sent.
+ */
 static void reply_from(struct ram_fs *fs, struct op *op, uint32_t block, const void *data,
 		       uint32_t len_bytes)
 {
@@ -111,7 +115,10 @@ enum nfs3_status ram_write(struct ram_fs *fs, struct op *op)
 	}
 	ram_after(inode, &res->wcc);
 	res->count = count;
-	/* Memory is the only storage, and it is stable for as long as these handles are valid. */
+	/*
+	 * The data are stable at once. Memory is the only storage, and it exists for as long as the
+	 * file's handle is valid.
+	 */
 	res->committed = NFS3_FILE_SYNC;
 	memcpy(res->verf, op->server->write_verf, sizeof(res->verf));
 	return status;

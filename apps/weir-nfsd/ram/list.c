@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). An entry keeps its cookie. A
- * listing that continues at the cookie of a removed entry continues at the next entry. The verifier
- * identifies the directory that the cookies belong to.
+ * Carries out READDIR and READDIRPLUS (RFC 1813 sections 3.3.16 and 3.3.17). An entry keeps its
+ * cookie. A listing that continues at the cookie of a removed entry continues at the next entry.
+ * The verifier identifies the directory that the cookies belong to.
  */
 #include <string.h>
 
 #include "ram.h"
 
-/* Returns true if the cookie is 0, which means the start, or if the verifier is the directory's. */
+/*
+ * Returns true if the verifier is valid for the cookie: the cookie is 0, which means the start, or
+ * the verifier is that of the directory.
+ */
 static bool ram_is_verf_good(const struct ram_inode *dir, const uint8_t *verf, uint64_t cookie)
 {
 	return cookie == 0 || memcmp(verf, &dir->attr.fileid, NFS3_VERF_BYTES) == 0;
@@ -39,8 +42,8 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 	uint64_t cookie = op->args.readdir.cookie;
 	struct ram_dir *entries = &dir->dir;
 	/*
-	 * A caller who may list the directory but not search it gets names only. Attributes and
-	 * handles, which LOOKUP would refuse, are left out.
+	 * A caller who has the right to list the directory, but not to search it, gets only names.
+	 * Attributes and handles, which LOOKUP would refuse, are left out.
 	 */
 	bool with_fh = op->proc == NFS3_READDIRPLUS && ram_may(op, dir, MAY_EXEC);
 

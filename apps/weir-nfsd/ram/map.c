@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Finds, sets and removes the blocks of a file's chunks, in a radix tree. */
 #include "map.h"
 
 #include <stdlib.h>
 
 #include "block_pool.h"
 
-/*
- * Returns the index of the entry that leads to 'chunk' in a node that is 'height' levels above the
- * blocks.
- */
+/* Returns the index of the entry for 'chunk' in a node that is 'height' levels above the blocks. */
 static uint32_t index_of(uint64_t chunk, uint32_t height)
 {
 	return (uint32_t)(chunk >> (RAM_MAP_BITS * (height - 1))) % RAM_MAP_FANOUT;
 }
 
-/* Returns true if a tree of this height can contain the chunk. */
+/* Returns true if a tree of this height has an entry for the chunk. */
 static bool fits(uint64_t chunk, uint32_t height)
 {
 	return chunk >> (RAM_MAP_BITS * height) == 0;
@@ -40,8 +38,8 @@ uint32_t ram_map_get(const struct ram_map *map, uint64_t chunk)
 }
 
 /*
- * Returns the number of nodes that the map lacks for the chunk at this height, which is enough for
- * the chunk.
+ * Returns the number of nodes that the map lacks to give a block to the chunk, when the tree has
+ * this height. The height is at least that of the map and is enough for the chunk.
  */
 static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_t height)
 {
@@ -51,7 +49,8 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 		return height;
 	/*
 	 * The result includes the levels above the present root, and a path from the new root to
-	 * the chunk. The present tree has no part of this path, because the chunk lies beyond it.
+	 * the chunk. The present tree has no part of this path, because the chunk is beyond the
+	 * present tree.
 	 */
 	if (height > map->height)
 		return height - map->height + height - 1;
@@ -63,8 +62,8 @@ static uint32_t count_missing(const struct ram_map *map, uint64_t chunk, uint32_
 }
 
 /*
- * Allocates 'n' empty nodes or none. Their first entries link them; the first entry of the last
- * node is empty.
+ * Allocates 'n' empty nodes, or none. Returns true if they were allocated. entries[0] of each node
+ * links to the next node, and entries[0] of the last node is empty.
  */
 static bool take_nodes(struct ram_nodes *nodes, uint32_t n, struct ram_node **taken)
 {
@@ -141,8 +140,9 @@ struct cut {
 };
 
 /*
- * Removes the chunks from 'first' on from a subtree. 'first' counts from the subtree's first chunk.
- * The recursion is at most RAM_MAP_HEIGHT deep.
+ * Removes the chunks from 'first' on from the subtree of an entry, which is 'height' levels above
+ * the blocks. 'first' is counted from the first chunk of the subtree. The recursion is at most
+ * RAM_MAP_HEIGHT deep.
  */
 static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t height,
 		      uint64_t first)
@@ -163,7 +163,7 @@ static void cut_entry(const struct cut *cut, union ram_entry *entry, uint32_t he
 
 		if (map_is_unused(child, height - 1))
 			continue;
-		/* Only the first child keeps chunks. */
+		/* Only the first child can keep chunks. */
 		cut_entry(cut, child, height - 1,
 			  i == from ? first % (1ull << (RAM_MAP_BITS * (height - 1))) : 0);
 		node->nused -= map_is_unused(child, height - 1);
@@ -183,7 +183,7 @@ void ram_map_cut(struct ram_nodes *nodes, struct ram_map *map, uint64_t first,
 	cut_entry(&cut, &map->root, map->height, first);
 	if (map_is_unused(&map->root, map->height))
 		*map = (struct ram_map){0};
-	/* Remove levels that the remaining chunks do not need. */
+	/* These levels are not needed for the remaining chunks. */
 	while (map->height > 0 && map->root.node->nused == 1 &&
 	       !map_is_unused(&map->root.node->entries[0], map->height - 1)) {
 		struct ram_node *root = map->root.node;

@@ -29,8 +29,8 @@
 #include "ram.h"
 
 /*
- * Clears the bytes that an abandoned WRITE has left after the file's end, unless another WRITE is
- * being pulled there.
+ * Clears the bytes after the file's end that a WRITE has left which was not carried out. Does not
+ * do so if another WRITE is being pulled to these bytes.
  */
 static void place_undo(struct ram_inode *inode, const struct ram_placement *p)
 {
@@ -44,19 +44,19 @@ static void place_undo(struct ram_inode *inode, const struct ram_placement *p)
 	memset(block_pool_data(pool, p->block) + from % RAM_CHUNK, 0, to - from);
 }
 
-/* Handles the data of a WRITE that was not carried out. */
+/* Handles the data of a WRITE that was not carried out, when its request ends. */
 static void abandon(struct ram_inode *inode, const struct ram_placement *p)
 {
 	place_undo(inode, p);
 	/*
-	 * Another WRITE that is being pulled after the end keeps its reference, and its handler
-	 * reserves a block again.
+	 * If another WRITE is being pulled to a block after the file's end, that WRITE keeps its
+	 * reference to the block, and its handler reserves a block again.
 	 */
 	ram_data_trim(p->fs, inode);
 	/*
-	 * This function does not know whether the peer's data arrived in part. The file may have
-	 * got another block in the meantime, with a copy of the data. Therefore the file counts as
-	 * changed.
+	 * This function does not know whether a part of the peer's data arrived. The file might
+	 * have got another block in the meantime, with a copy of these data. Therefore the file
+	 * counts as changed.
 	 */
 	if (p->offset < inode->attr.size)
 		ram_touch(inode, true);
@@ -87,7 +87,7 @@ bool ram_placements_divert(struct ram_fs *fs, struct ram_inode *inode)
 	return true;
 }
 
-/* Returns true if data may come to the file before the WRITE is carried out. */
+/* Returns true if data are allowed to be in the file before the WRITE is carried out. */
 static bool may_place(const struct ram_inode *inode, const struct cred *cred)
 {
 	if (inode->attr.type != NFS3_REG)

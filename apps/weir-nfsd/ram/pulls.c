@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The WRITEs whose data are being pulled to their blocks, by inode; see ram/place.c. */
+/*
+ * Keeps lists of the WRITEs whose data are being pulled to their blocks, one for each inode. See
+ * ram/place.c.
+ */
 #include <stdlib.h>
 
 #include "ram.h"

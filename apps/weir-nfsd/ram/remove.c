@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Procedures that remove or move names: REMOVE, RMDIR, RENAME (RFC 1813 sections 3.3.12 to 3.3.14).
+ * Carries out the procedures that remove or move names: REMOVE, RMDIR and RENAME (RFC 1813 sections
+ * 3.3.12 to 3.3.14).
  */
 #include "ram.h"
 
@@ -10,8 +11,8 @@ enum nfs3_status ram_may_remove(const struct op *op, const struct ram_inode *dir
 	if (!ram_may(op, dir, MAY_WRITE | MAY_EXEC))
 		return NFS3ERR_ACCES;
 	/*
-	 * In a sticky directory a user may remove only own objects, unless the user owns the
-	 * directory.
+	 * In a sticky directory, a user is allowed to remove only the user's own objects, unless
+	 * the user owns the directory.
 	 */
 	if ((dir->attr.mode & 01000) && op->cred.uid != 0 && op->cred.uid != victim->attr.uid &&
 	    op->cred.uid != dir->attr.uid)
@@ -61,10 +62,11 @@ enum nfs3_status ram_remove(struct ram_fs *fs, struct op *op)
 }
 
 /*
- * Returns whether the directory 'tree' may move to 'dir', which is not its parent. It may not if
- * 'dir' is within 'tree', which the walk up from 'dir' finds out. The length of the walk is
- * limited, because it runs on the polling thread. The levels below 'tree' are not counted, so
- * directories can be deeper than the limit. Nothing but a move of a directory to there is refused.
+ * Checks a move of the directory 'tree' to 'dir', which is not its parent. Returns NFS3ERR_INVAL if
+ * 'dir' is within 'tree', which the walk from 'dir' up to the root finds out. Returns
+ * NFS3ERR_NAMETOOLONG if the root is more than RAM_MOVE_LEVELS_MAX levels above. The walk is
+ * limited, because it runs on the poller's thread. The levels below 'tree' are not counted, so
+ * directories can be deeper than the limit. In these, all other procedures still work.
  */
 static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_inode *tree,
 				   const struct ram_inode *dir)
@@ -75,13 +77,16 @@ static enum nfs3_status check_move(const struct ram_fs *fs, const struct ram_ino
 		if (dir == tree)
 			return NFS3ERR_INVAL;
 		if (parent == dir)
-			return NFS3_OK; /* this is the root */
+			return NFS3_OK; /* 'dir' is the root */
 		dir = parent;
 	}
 	return NFS3ERR_NAMETOOLONG;
 }
 
-/* Returns whether 'from' may replace 'to'. */
+/*
+ * Checks whether the object 'from' can replace the object 'to'. Returns NFS3_OK or the reason of
+ * the failure.
+ */
 static enum nfs3_status check_replace(const struct ram_inode *from, const struct ram_inode *to)
 {
 	if (to->attr.type == NFS3_DIR) {
@@ -115,10 +120,10 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 		return NFS3ERR_ACCES;
 	old = ram_entry_find(fs, ram_slot(fs, to_dir), to->data, to->len_bytes);
 	if (old && old->slot == entry->slot)
-		return NFS3_OK; /* both names are of one file, and nothing is done */
+		return NFS3_OK; /* both names refer to the same file, so there is nothing to do */
 	/*
-	 * The move of a directory to another parent changes the directory itself, because its ".."
-	 * changes.
+	 * If a directory is moved to another parent, the directory itself is changed, because its
+	 * ".." changes.
 	 */
 	if (moved->attr.type == NFS3_DIR && from_dir != to_dir && !ram_may(op, moved, MAY_WRITE))
 		return NFS3ERR_ACCES;
@@ -133,7 +138,10 @@ static enum nfs3_status do_rename(struct ram_fs *fs, struct op *op, struct ram_i
 		status = check_move(fs, moved, to_dir);
 	if (status != NFS3_OK)
 		return status;
-	/* The new name is added first, so that nothing is lost if there is no memory for it. */
+	/*
+	 * The new name is added before the old one is removed, so that nothing is lost if there is
+	 * no memory for it.
+	 */
 	if (victim)
 		ram_entry_replace(fs, old, ram_slot(fs, moved));
 	else
