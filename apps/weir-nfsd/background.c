@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the server in a child process, and waits until clients can connect. */
 #include "background.h"
 
 #include <errno.h>
@@ -40,7 +41,10 @@ int background_ready(int fd)
 	const char ok = 1;
 	int rc = 0;
 
-	/* All files and directories of the command line are open, or their paths are absolute. */
+	/*
+	 * The current directory can change here, because all files and directories of the command
+	 * line are already open or have absolute paths.
+	 */
 	if (chdir("/") != 0) {
 		perror("weir-nfsd: /");
 		rc = -1;
@@ -54,7 +58,7 @@ int background_ready(int fd)
 	return rc;
 }
 
-/* Returns the most probable cause of the signal, and the remedy. */
+/* Returns the most probable cause of a signal that ended the server, and the remedy. */
 static const char *cause_of(int signo)
 {
 	switch (signo) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The number of a block is the number of its first page. */
+/*
+ * A buddy allocator for the memory of a region. The number of a block is the number of its first
+ * page.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

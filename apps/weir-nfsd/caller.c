@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes and frees the callers, each of which represents a connection. */
 #include "caller.h"
 
 #include <weir/connection.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Identifies clients, and finds the rules by which a client may use each export. */
 #include "client_rules.h"
 
 #include <arpa/inet.h>
@@ -12,8 +13,8 @@
 #define PRIVILEGED_PORTS 1024u
 
 /*
- * Only root can bind ports of this host below this number. The number does not change after the
- * first connection.
+ * Only root can bind a port of this host that is below this number. The number does not change
+ * after the first connection.
  */
 static uint32_t host_ports = PRIVILEGED_PORTS;
 
@@ -32,7 +33,10 @@ void client_rules_read_ports(const char *path)
 		fclose(file);
 }
 
-/* Parses a numeric address and ignores its scope. */
+/*
+ * Parses a numeric address without its scope. An IPv4 address becomes ::ffff:a.b.c.d. Returns false
+ * if 'text' is not a numeric address.
+ */
 static bool parse_addr(const char *text, struct in6_addr *addr)
 {
 	char host[INET6_ADDRSTRLEN + 16];
@@ -56,8 +60,8 @@ static bool is_in_network(const struct in6_addr *addr, const struct export_clien
 	const struct in6_addr *base = &network->addrs[0];
 
 	/*
-	 * IPv4 addresses are stored as IPv6 addresses that begin with ::ffff, but no IPv6 network
-	 * contains them.
+	 * An IPv4 address is stored as an IPv6 address that begins with ::ffff. Nevertheless no
+	 * IPv6 network contains an IPv4 address, and vice versa.
 	 */
 	if (!IN6_IS_ADDR_V4MAPPED(addr) != !IN6_IS_ADDR_V4MAPPED(base))
 		return false;
@@ -88,8 +92,9 @@ static bool matches(const struct client *client, const struct export_client *ent
 }
 
 /*
- * Finds the rules for a client as exports(5) describes: a host precedes a network, and a network
- * precedes everyone. Among entries of one rank the first in the list applies.
+ * Finds the rules for a client in the order of exports(5): an entry for a host precedes one for a
+ * network, and an entry for a network precedes one for everyone. Among entries of one rank, the
+ * first in the list applies. Returns NULL if no entry matches.
  */
 static const struct export_rules *find_rules(const struct client *client,
 					     const struct export *export)
@@ -109,8 +114,8 @@ static const struct export_rules *find_rules(const struct client *client,
 }
 
 /*
- * Returns true if 'addr' is an address of this host, or if the kernel does not say. The test relies
- * on bind(), which accepts only addresses of this host.
+ * Returns true if 'addr' is an address of this host, or if that cannot be determined. The test
+ * relies on bind(), which fails with EADDRNOTAVAIL for the addresses of other hosts.
  */
 static bool is_of_this_host(const struct in6_addr *addr)
 {
@@ -130,8 +135,8 @@ static bool is_of_this_host(const struct in6_addr *addr)
 }
 
 /*
- * Returns true if only root can use the port. A server cannot ask which ports another host reserves
- * for root, so it assumes the usual ones, those below 1024.
+ * Returns true if only root can use the client's port. A server cannot ask which ports another host
+ * reserves for root, so it assumes the usual ones, which are below 1024.
  */
 static bool is_privileged(const struct client *client, uint64_t port)
 {
@@ -150,7 +155,10 @@ static void set_rules(struct client *client, const struct exports *exports)
 	}
 }
 
-/* Parses ADDR:PORT or [ADDR6]:PORT. */
+/*
+ * Sets the client's address and 'is_privileged' from the text ADDR:PORT or [ADDR6]:PORT. Has no
+ * effect if the text has another form.
+ */
 static void set_addr(struct client *client, const char *text)
 {
 	const char *colon = strrchr(text, ':');

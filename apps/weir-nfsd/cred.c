@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Determines the user of a call from the credential, the client and the export's rules. */
 #include "cred.h"
 
 #include "nfs3_types.h"
 
 /*
- * No user or group has this number, because chown() and setfsuid() take it to mean "do not change".
- * Used as an ID it would leave the present one in effect.
+ * The ID of no user and of no group. chown() and setfsuid() take this number to mean "do not
+ * change". If it were used as an ID, the present ID would stay in effect.
  */
 #define ID_OF_NOBODY UINT32_MAX
 
@@ -52,7 +53,10 @@ enum weir_rpc_auth_stat cred_of(const struct weir_rpc_auth *auth, const struct c
 		return WEIR_RPC_AUTH_REJECTEDCRED;
 	}
 	cred->reads_to_execute = !is_known;
-	/* A known user cannot become the anonymous one by leaving its credential out. */
+	/*
+	 * The credential of a user whom the kernel has reported is ignored. Such a user cannot
+	 * become the anonymous user by AUTH_NONE.
+	 */
 	if (is_known)
 		sys.uid = client->uid;
 	if (rules->squashes_all || sys.uid == ID_OF_NOBODY ||

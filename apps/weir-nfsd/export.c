@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The list of exports: their names, and the ids that handles contain. */
+/* Makes exports, and finds them by the ids that handles contain. */
 #include "export.h"
 
 #include <ctype.h>
@@ -12,8 +12,8 @@
 #define ANONYMOUS 65534u
 
 /*
- * Returns true for a name that both a client and a file of exports can express: no control
- * characters, and no blank at the end.
+ * Returns true for a name that both a client and a file of exports can express. Such a name has no
+ * control characters, and no blank at the end.
  */
 static bool export_is_name(const char *text, size_t n)
 {
@@ -23,7 +23,10 @@ static bool export_is_name(const char *text, size_t n)
 	return n > 0 && text[n - 1] != ' ';
 }
 
-/* Returns 32 bits of a SipHash without a secret, so that the id is the same at each start. */
+/*
+ * Returns the id of an export: 32 bits of a SipHash of its name, without a secret, so that the id
+ * is the same after each start.
+ */
 static uint32_t id_of(const char *name)
 {
 	static const uint8_t key[crypto_shorthash_KEYBYTES];
@@ -47,7 +50,7 @@ struct export *export_make(struct exports *exports, const char *name, const char
 	}
 	*export = (struct export){
 		.rules = {.squashes_root = true, .anon_uid = ANONYMOUS, .anon_gid = ANONYMOUS}};
-	/* MOUNT's paths have one slash at the start and none at the end. */
+	/* In MOUNT, the path of an export has one slash at the start and none at the end. */
 	while (n > 0 && inner[n - 1] == '/')
 		n--;
 	if (n + 2 > sizeof(export->name) || !export_is_name(inner, n)) {

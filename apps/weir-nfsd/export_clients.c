@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Parses the key 'clients' of an export: who may use it, and with which options, similar to
- * exports(5).
- *
- *     clients = 192.0.2.7(rw,no_root_squash) 198.51.100.0/24 2001:db8::/32(ro) build.example.org
- *     local uid:1000(ro) *(ro,all_squash)
+ * Parses the key 'clients' of an export: which clients may use it, and with which options. The
+ * syntax is similar to that of exports(5).
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,8 +13,9 @@
 
 #include "export.h"
 
-#define HOST_NAME_MAX_BYTES 253u /* RFC 1035 section 2.3.4, as text */
-#define V4_PREFIX	    96u	 /* ::ffff:0:0/96 */
+#define HOST_NAME_MAX_BYTES 253u /* limit for the text of a name (RFC 1035 section 2.3.4) */
+/* Bits of the prefix ::ffff:0:0/96, under which IPv4 addresses are stored. */
+#define V4_PREFIX 96u
 
 /* ---- the options after a client ---- */
 
@@ -59,7 +57,7 @@ static int set_option(struct export_rules *rules, const char *option, const char
 			  "[no_]all_squash, [no_]secure_port, anonuid=N, anongid=N");
 }
 
-/* Parses options such as "rw,all_squash)", and cuts up 'text'. */
+/* Parses options such as "rw,all_squash)". Returns 0 or -1. Changes 'text'. */
 static int set_options(struct export_rules *rules, char *text, const char *where)
 {
 	size_t len = strlen(text);
@@ -86,7 +84,8 @@ static struct in6_addr mapped(const struct in_addr *v4)
 
 /*
  * Parses a numeric address. *offset is the number of the bit of 'addr' at which the bits of the
- * text's own address family begin.
+ * text's own address family begin: V4_PREFIX for IPv4 and 0 for IPv6. Returns false if 'text' is
+ * not a numeric address.
  */
 static bool clients_parse_addr(const char *text, struct in6_addr *addr, uint32_t *offset)
 {
@@ -113,7 +112,10 @@ static bool clients_parse_number(const char *text, uint32_t max, uint32_t *numbe
 	return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && value <= max;
 }
 
-/* Converts a mask to the length of its prefix: 255.255.255.0 is 24. */
+/*
+ * Converts a mask to the length of its prefix, such as 255.255.255.0 to 24. Returns false if 'text'
+ * is not such a mask.
+ */
 static bool parse_mask(const char *text, uint32_t *bits)
 {
 	struct in_addr mask;
@@ -123,7 +125,7 @@ static bool parse_mask(const char *text, uint32_t *bits)
 		return false;
 	inverse = ~ntohl(mask.s_addr);
 	if ((inverse & (inverse + 1)) != 0)
-		return false; /* the ones are not contiguous from the left */
+		return false; /* the ones of the mask are not contiguous from the left */
 	*bits = 32u - (uint32_t)__builtin_popcount(inverse);
 	return true;
 }
@@ -142,7 +144,10 @@ static bool parse_network(const char *text, struct export_client *client)
 	if (!clients_parse_number(slash + 1, 128u - offset, &bits) &&
 	    (offset == 0 || !parse_mask(slash + 1, &bits)))
 		return false;
-	/* Without this check, ::ffff:192.0.2.0/24 would cover all IPv4 addresses, and more. */
+	/*
+	 * This refuses a network such as ::ffff:192.0.2.0/24, which would include all IPv4
+	 * addresses and more.
+	 */
 	if (offset + bits < 96 && IN6_IS_ADDR_V4MAPPED(&client->addrs[0]))
 		return false;
 	client->kind = CLIENT_NETWORK;
@@ -152,8 +157,8 @@ static bool parse_network(const char *text, struct export_client *client)
 }
 
 /*
- * Returns true for a name that can be looked up. No top-level domain begins with a digit, so a
- * mistyped address is not taken for a name.
+ * Returns true if the text can be the name of a host. The last part of a name must not begin with a
+ * digit. No top-level domain does so, and a mistyped address is therefore not taken for a name.
  */
 static bool is_host_name(const char *text)
 {
@@ -228,7 +233,7 @@ int export_set_clients(struct export *export, const char *value, const char *whe
 		if (*text != '\0')
 			rc = add_client(export, text, where);
 	free(copy);
-	/* The meaning of an empty list would be ambiguous: everyone or nobody. */
+	/* An empty list is refused, because it could mean everyone or nobody. */
 	if (rc == 0 && export->nclients == 0)
 		return export_bad(where, "clients", value, "expected a client; * is everyone");
 	return rc;
@@ -257,8 +262,9 @@ static void inherit(struct export_rules *rules, const struct export_rules *from)
 }
 
 /*
- * Copies the addresses of the client's name. It must copy all of them: the rules of another entry
- * would apply to an address that is left out. Returns false if there are too many.
+ * Copies the addresses that were found for the client's name. All of them must be copied, because
+ * the rules of another entry would apply to an address that is left out. Returns false if there are
+ * too many.
  */
 static bool take_addrs(struct export_client *client, const struct addrinfo *found)
 {

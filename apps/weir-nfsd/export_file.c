@@ -19,7 +19,7 @@
 
 #include "export.h"
 
-/* Removes white space from both ends of the text. */
+/* Removes white space from both ends of the text. Returns the start of the rest. */
 static char *trim(char *text)
 {
 	size_t n;
@@ -38,7 +38,8 @@ static int bad_line(const char *where, const char *what)
 }
 
 /*
- * The export that the present lines belong to, and the keys that it has. Each key may occur once.
+ * The export to which the lines that are being parsed belong, and the keys that it has so far. Each
+ * key is allowed once.
  */
 struct section {
 	struct export *export;
@@ -53,7 +54,10 @@ static int parse_key(struct section *section, const char *key, const char *value
 			return bad_line(where, "this export has that key already");
 	if (export_set(section->export, key, value, where) != 0)
 		return -1;
-	/* There is room, because export_set() knows EXPORT_KEYS keys and each occurs once. */
+	/*
+	 * There is space in the array, because export_set() knows EXPORT_KEYS keys and each is
+	 * accepted once.
+	 */
 	snprintf(section->keys[section->nkeys++], sizeof(section->keys[0]), "%s", key);
 	return 0;
 }

@@ -17,7 +17,11 @@ static int keys_set_size(struct export *export, const char *text, const char *wh
 
 	errno = 0;
 	number = strtoull(text, &end,
-			  10); /* accepts blanks and signs, too, which the check of *text refuses */
+			  /*
+			   * strtoull() also accepts blanks and signs, which the check of *text
+			   * below refuses
+			   */
+			  10);
 	if (*end == 'k' || *end == 'K')
 		shift = 10;
 	else if (*end == 'm' || *end == 'M')

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes and checks file handles. handle.h describes their format. */
 #include "handle.h"
 
 #include <endian.h>
@@ -7,7 +8,7 @@
 
 #include "fs.h"
 
-#define HEAD_BYTES 16u /* see handle.h */
+#define HEAD_BYTES 16u /* bytes before the back end's part, see handle.h */
 #define MAC_BYTES  8u
 
 _Static_assert(crypto_shorthash_KEYBYTES == SECRET_BYTES, "SipHash-2-4's key");
@@ -94,7 +95,8 @@ enum nfs3_status handle_check(const struct handle_key *key, struct exports *expo
 		return NFS3ERR_BADHANDLE;
 	*export = export_by_id(exports, get_u32(fh->data + 4));
 	/*
-	 * The export was removed, or its name led to another directory or another kind of back end.
+	 * In this case the export was removed, or its name stands for another directory or another
+	 * kind of back end than before.
 	 */
 	if (!*export || (*export)->ops->is_volatile != is_volatile ||
 	    bound_to(key, *export) != bound)

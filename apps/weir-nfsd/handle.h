@@ -7,28 +7,27 @@
  *
  *   byte  0      format
  *   byte  1      length of the back end's part
- *   byte  2      1 if the files end with the server, otherwise 0
+ *   byte  2      1 if the files exist only until the server ends, otherwise 0
  *   byte  3      0
  *   bytes 4-7    the export's id
- *   bytes 8-15   what the handle is bound to: the server's epoch, or the identity of the exported
- *                directory
- *   then         the back end's part
- *   then         8 bytes of SipHash-2-4 over all preceding bytes, under the server's secret
+ *   bytes 8-15   the value to which the handle is bound: the server's epoch, or a hash of the
+ *                identity of the exported directory
+ *   then         the back end's part, which identifies the file
+ *   then         8 bytes of SipHash-2-4 over all preceding bytes, keyed with the server's secret
  *
- * A client cannot forge a handle. A handle of another epoch is stale, not bad: its secret may no
- * longer exist, so its hash cannot be checked. A handle that was issued while the export's name led
- * to another directory is also stale, because the identity of the directory that it is bound to
- * differs.
+ * A client cannot forge a handle. A handle of another epoch is stale, and not bad. Its secret might
+ * no longer exist, so its hash cannot be checked. A handle is also stale if it was made while the
+ * export's name stood for another directory, because it is bound to the identity of that directory.
  */
 
 #include "export.h"
 #include "nfs3_types.h"
 
 #define HANDLE_FORMAT 2u
-#define HANDLE_ID_MAX 40u /* NFS3_FH_MAX less the other parts */
+#define HANDLE_ID_MAX 40u /* NFS3_FH_MAX less the bytes of the other parts */
 #define SECRET_BYTES  16u
 
-/* The bytes by which a back end identifies a file. */
+/* The id of a file: the bytes by which a back end identifies the file. */
 struct handle_id {
 	uint32_t len_bytes;
 	uint8_t data[HANDLE_ID_MAX];
@@ -36,25 +35,31 @@ struct handle_id {
 
 struct handle_key {
 	uint8_t secret[SECRET_BYTES];
-	uint64_t epoch; /* for back ends whose files end with the server; others use 0 */
+	uint64_t epoch; /* random number of this start, for back ends whose files exist only until
+			   the server ends */
 };
 
 /*
- * Computes export->bound, to which handles of the export are bound: a hash of the bytes that
- * identify the exported directory, under the secret of 'key'. May run on any thread.
+ * Computes export->bound, to which handles of the export are bound. This is a hash of the bytes
+ * that identify the exported directory, under the secret of 'key'. Any thread is allowed to call
+ * this function.
  */
 uint64_t handle_bind(const struct handle_key *key, const void *identity, uint32_t len_bytes);
 
-/* Makes a handle of 'export'. */
+/* Makes the handle of the file 'id' of 'export'. */
 void handle_make(const struct handle_key *key, const struct export *export,
 		 const struct handle_id *id, struct nfs3_fh *fh);
 
-/* Checks a handle. Returns NFS3_OK with *export and *id set, NFS3ERR_BADHANDLE or NFS3ERR_STALE. */
+/*
+ * Checks a handle. Returns NFS3_OK with *export and *id set, NFS3ERR_BADHANDLE if the handle is
+ * malformed or forged, or NFS3ERR_STALE if it belongs to an earlier start, or to an export that was
+ * removed or changed.
+ */
 enum nfs3_status handle_check(const struct handle_key *key, struct exports *exports,
 			      const struct nfs3_fh *fh, struct export **export,
 			      struct handle_id *id);
 
-/* Makes a new secret, which is valid for this start only. */
+/* Makes a new secret and a new epoch, which are valid only for this start. */
 void handle_key_init(struct handle_key *key);
 
 /*

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The secret that signs handles, and its file.
+ * Makes the secret that signs handles, and loads it from a file.
  *
  * A client that knows the secret can forge a handle for any file of an exported file system.
- * Therefore only this user may read the file or change its directory, and neither may be a symbolic
- * link. A new file gets its name when it is complete, and only if no file of that name exists. Two
- * servers that start at the same time both use the secret of the first one.
+ * Therefore only this user is allowed to read the file or change its directory, and neither of them
+ * is allowed to be a symbolic link. A new file gets its name when it is complete, and only if no
+ * file of that name exists. Two servers that start at the same time both use the secret of the
+ * first one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,8 @@
 #include "handle.h"
 
 #define FILE_NAME "secret"
-#define TRIES	  4 /* another start may create the file, and another process may remove it */
+/* Attempts; another start can create the file, and another process can remove it. */
+#define TRIES 4
 
 void handle_key_init(struct handle_key *key)
 {
@@ -75,8 +77,8 @@ static int key_open_dir(const char *path)
 }
 
 /*
- * Opens the directory. Returns its descriptor, or -errno after it has printed the reason on
- * standard error.
+ * Opens the state directory, which is created if necessary. Returns its descriptor, or -errno after
+ * it has printed the reason on standard error.
  */
 static int find_dir(const char *path)
 {
@@ -169,8 +171,8 @@ static int write_file(const struct handle_key *key, int dir, const char *name)
 }
 
 /*
- * Saves the secret. Returns 0, -EEXIST if another start was first, or another -errno after it has
- * printed the reason.
+ * Saves the secret. Returns 0, -EEXIST if another start has saved one first, or another -errno
+ * after it has printed the reason.
  */
 static int save(const struct handle_key *key, int dir, const char *path)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Decides whether a call is allowed to take more of a pool. */
 #include "holds.h"
 
 bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total,
@@ -11,8 +12,8 @@ bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_
 		return false;
 	left = free - need;
 	if (4 * (total - left) <= total)
-		return true; /* the rule holds even if this connection has everything that is in use
-			      */
+		return true; /* the rule of holds.h is satisfied even if this connection holds
+				everything that is in use */
 	LIST_FOREACH(hold, holds, entry)
 	{
 		if (!client_key_equal(&hold->holder.client, &holder->client))

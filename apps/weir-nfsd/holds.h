@@ -3,15 +3,15 @@
 #define HOLDS_H
 
 /*
- * Accounts for what calls hold of a pool, by connection and peer. A peer that does not take its
- * replies must not exhaust the pool for others. The rule is that of the engine's own pools
- * (doc/limits.rst). After a call has taken what it needs:
+ * Counts what the calls of each connection and each client hold of a pool. A client that does not
+ * receive its replies must not use up the pool for others. The rule is that of the engine's own
+ * pools (doc/limits.rst). After a call has taken what it needs:
  *
- * - its peer holds at most as much as is free
- * - its connection holds at most twice what the peer could still take
+ * - its client holds at most as much as is free
+ * - its connection holds at most twice what the client could still take
  *
- * For a peer that holds nothing, it is enough that the pool has what the call needs. Only one
- * thread may use a struct holds.
+ * For a client that holds nothing, it is enough that the pool has what the call needs. Only one
+ * thread is allowed to use a struct holds.
  */
 
 #include <stdbool.h>
@@ -25,10 +25,12 @@ struct weir_conn;
 
 /* The connection and the client of a call. */
 struct holder {
-	const struct weir_conn *conn; /* is only compared, because the connection may have ended */
+	/* only compared and not accessed, because the connection might have ended */
+	const struct weir_conn *conn;
 	struct client_key client;
 };
 
+/* The part of a pool that one call holds: 'n' units, such as pages or ops. */
 struct hold {
 	LIST_ENTRY(hold) entry;
 	struct holder holder;
@@ -38,12 +40,13 @@ struct hold {
 LIST_HEAD(holds, hold);
 
 /*
- * Returns true if 'holder' may take 'need' more while 'free' of 'total' are free. It visits all
- * holds if a quarter or more is in use.
+ * Returns true if 'holder' is allowed to take 'need' more units while 'free' of 'total' units are
+ * free. The function visits all holds if more than a quarter is in use after that.
  */
 bool holds_allow(const struct holds *holds, const struct holder *holder, uint32_t total,
 		 uint32_t free, uint32_t need);
 
+/* Adds a hold of 'n' units to the list. */
 static inline void holds_add(struct holds *holds, struct hold *hold, const struct holder *holder,
 			     uint32_t n)
 {

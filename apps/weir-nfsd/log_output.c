@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * This file replaces the C library's stream 'stderr' by one that calls poll(2) before it writes. If
- * a pipe, a socket or a terminal is ready, it takes a message of PIPE_BUF bytes without a wait.
- * O_NONBLOCK is not an alternative, because it would apply to all processes that share the open
- * file.
+ * This file replaces the stream 'stderr' of the C library by a stream that calls poll(2) before it
+ * writes. If poll(2) reports that a pipe, a socket or a terminal is ready, a message of up to
+ * PIPE_BUF bytes can be written without a wait. O_NONBLOCK is not an alternative, because it would
+ * apply to all processes that share the open file.
  */
 #include "log_output.h"
 
@@ -14,13 +14,13 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#define LINE_BYTES 1024u /* size of the stream's buffer; longer messages are written in parts */
+#define LINE_BYTES 1024u /* bytes of the stream's buffer; longer messages are written in parts */
 
 _Static_assert(LINE_BYTES <= PIPE_BUF, "a part is written whole");
 
 /*
- * Returns true if standard error can take a part. The caller holds the stream's lock, so no other
- * message is written in between.
+ * Returns true if standard error can take a part of a message without a wait. The caller holds the
+ * stream's lock, so no other message is written in between.
  */
 static bool is_ready(void)
 {
@@ -48,7 +48,7 @@ static ssize_t log_output_put(void *cookie, const char *text, size_t bytes)
 		nlost++;
 	else
 		(void)!write(STDERR_FILENO, text, bytes);
-	return (ssize_t)bytes; /* reports success even if the message was dropped */
+	return (ssize_t)bytes; /* the stream must not report an error if the message was dropped */
 }
 
 void log_output_start(void)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-nfsd: NFS version 3 over RPC-over-RDMA. */
+/*
+ * weir-nfsd: a server for NFS version 3 over RPC-over-RDMA. Starts the parts of the server in
+ * order, runs it, and ends it.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +32,10 @@ static void on_signal(int signo)
 	stop = 1;
 }
 
-/* SIGHUP stays ignored if the process was started that way, as by nohup. */
+/*
+ * Catches the signals that end the server. SIGHUP stays ignored if the process was started with
+ * SIGHUP ignored, as by nohup.
+ */
 static void catch_signals(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
@@ -40,9 +46,9 @@ static void catch_signals(void)
 		    before.sa_handler != SIG_IGN)
 			sigaction(ends[i], &action, NULL);
 	/*
-	 * std_io_start() has handled SIGPIPE and SIGXFSZ: a write beyond RLIMIT_FSIZE is answered
-	 * NFS3ERR_FBIG. SIGUSR1 and SIGUSR2 are ignored because programs that rotate logs send them
-	 * to any server.
+	 * std_io_start() ignores SIGPIPE and SIGXFSZ. A write beyond RLIMIT_FSIZE is therefore
+	 * answered NFS3ERR_FBIG. SIGUSR1 and SIGUSR2 are ignored because programs that rotate logs
+	 * send them to any server.
 	 */
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGUSR2, SIG_IGN);
@@ -63,8 +69,9 @@ static void print_handles(struct server *server)
 }
 
 /*
- * Returns the address for MOUNT. MOUNT is served where NFS is. The addresses of shm are not network
- * addresses, and all its clients are on this host.
+ * Returns the numeric address on which MOUNT listens. With the driver verbs, this is the address of
+ * NFS. The addresses of other drivers are not network addresses, and their clients are on this
+ * host, so MOUNT listens on 127.0.0.1.
  */
 static const char *mount_host(const struct options *options)
 {
@@ -78,9 +85,10 @@ static const char *mount_host(const struct options *options)
 }
 
 /*
- * Drops capabilities before anything is opened: after a later drop the RDMA device would be
- * unusable. Only two steps may need a dropped capability and come first: the listen on MOUNT's
- * port, and the private mounts of exported directories.
+ * Drops capabilities before anything is opened, because an RDMA device that is open when they are
+ * dropped becomes unusable. Only two steps can need a dropped capability and therefore precede
+ * this: the listen on MOUNT's port, and the private mounts of exported directories. Returns 0, or
+ * -EPERM after the reason was printed.
  */
 static int begin_sandbox(const struct options *options, struct server *server)
 {
@@ -93,7 +101,10 @@ static int begin_sandbox(const struct options *options, struct server *server)
 	return options->has_sandbox ? sandbox_drop() : 0;
 }
 
-/* Runs the server until a signal. 'fd' is for background_ready(), or -1 in the foreground. */
+/*
+ * Runs the server until a signal ends it. 'fd' is for background_ready(), or -1 in the foreground.
+ * Returns the exit status.
+ */
 static int serve(const struct options *options, struct server *server, int fd)
 {
 	struct mountd *mountd = NULL;
@@ -124,8 +135,8 @@ static int serve(const struct options *options, struct server *server, int fd)
 		if (rc == 0) {
 			print_handles(server);
 			/*
-			 * If a signal came during the start, no report is sent, so the start counts
-			 * as failed.
+			 * If a signal arrived during the start, no report is sent, so the start
+			 * counts as failed.
 			 */
 			if (fd >= 0 && !stop && background_ready(fd) != 0)
 				stop = 1;

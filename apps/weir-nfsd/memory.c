@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks that the memory for the exports and the profile is available. */
 #include "memory.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "options.h"
 #include "server.h"
 
-/* Returns the bytes of the buffers of one polling thread's engine. */
+/* Returns the bytes of all buffers of one engine. Each poller has an engine. */
 static uint64_t engine_bytes(const struct weir_profile *p)
 {
 	return (uint64_t)p->long_buffers * p->long_buffer_bytes +

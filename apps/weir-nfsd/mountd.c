@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Serves the MOUNT protocol in a thread of its own. */
 #include "mountd.h"
 
 #include <errno.h>
@@ -24,9 +25,10 @@ struct mountd {
 	struct oncrpc_server *tcp;
 	struct walkers *walkers;
 	struct server *server;
-	bool is_local;	      /* NFS is served only to this host */
-	struct client client; /* client of the present call */
-	struct mount3_dump_res mounts, shown;
+	bool is_local;			      /* NFS is served over shm, and so only to this host */
+	struct client client;		      /* the client of the call that is being handled */
+	struct mount3_dump_res mounts, shown; /* all mounts that clients have made, and the part of
+						 them that a reply of DUMP contains */
 	struct mount3_mnt_res mnt;
 	struct mount3_export_res exports;
 };
@@ -42,7 +44,7 @@ static struct mount3_mount *find_mount(struct mount3_dump_res *mounts, const cha
 }
 
 /*
- * Adds a mount to the list, which is only for information. When the list is full, the oldest entry
+ * Adds a mount to the list, which only informs users (DUMP). If the list is full, the oldest entry
  * is removed.
  */
 static void note_mount(struct mount3_dump_res *mounts, const char *host, const char *path)
@@ -58,7 +60,7 @@ static void note_mount(struct mount3_dump_res *mounts, const char *host, const c
 	snprintf(mount->path, sizeof(mount->path), "%s", path);
 }
 
-/* Removes the mount of 'path' by this host, or all mounts by this host if 'path' is NULL. */
+/* Removes the mount of 'path' by the host 'host', or all mounts by that host if 'path' is NULL. */
 static void forget_mounts(struct mount3_dump_res *mounts, const char *host, const char *path)
 {
 	uint32_t n = 0;
@@ -81,7 +83,7 @@ static void mountd_trim(struct mount3_path *path)
 		path->path[--n] = '\0';
 }
 
-/* Converts a status of NFS to MOUNT's. Most have the same number. */
+/* Converts a status of NFS to one of MOUNT. Statuses that both have are equal in number. */
 static uint32_t status_of(enum nfs3_status status)
 {
 	switch (status) {
@@ -99,9 +101,9 @@ static uint32_t status_of(enum nfs3_status status)
 
 /*
  * Returns the credential with which the client walks to the directory. If NFS is served over shm,
- * the kernel names NFS's users, but not MOUNT's, and any user of this host can claim to be another.
- * If the client's port is one that only root can use, the claim comes from root and is accepted.
- * All other users are anonymous.
+ * the kernel reports the users of NFS connections, but not those of MOUNT connections, and any user
+ * of this host can claim to be another. If only root can use the client's port, root makes the
+ * claim and the claim is accepted. Otherwise the user is anonymous.
  */
 static const struct weir_rpc_auth *believed(const struct mountd *mountd,
 					    const struct weir_rpc_auth *auth)
@@ -111,7 +113,7 @@ static const struct weir_rpc_auth *believed(const struct mountd *mountd,
 	return mountd->is_local && !mountd->client.is_privileged ? &anonymous : auth;
 }
 
-/* Sets *results to those of MNT. *fh is used if the status is NFS3_OK. */
+/* Sets *results to the results of MNT. *fh is only used if the status is NFS3_OK. */
 static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh,
 		    struct oncrpc_server_results *results)
 {
@@ -124,7 +126,7 @@ static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct
 	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
 }
 
-/* Passes the call to a walker. Returns false if that failed. */
+/* Passes the call to a walker. Returns false if there is no memory for that. */
 static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *call,
 			struct walkers_call *walk)
 {
@@ -136,7 +138,7 @@ static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *
 
 /*
  * Answers MNT. The handle of an export's root is known. For any other directory a walker is needed,
- * because the walk may reach a file system that does not answer.
+ * because the walk can reach a file system that does not answer.
  */
 static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server_call *call,
 			       struct oncrpc_server_results *results)
@@ -166,7 +168,7 @@ static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server
 	return SUCCESS;
 }
 
-/* These functions are the callbacks of struct walkers_user, and of oncrpc_server. */
+/* These functions are the callbacks of walkers.h and of oncrpc_server.h. */
 static void on_walked(void *arg, const struct walkers_call *call, enum nfs3_status status,
 		      const struct nfs3_fh *fh)
 {
@@ -199,7 +201,7 @@ static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *ho
 	return SUCCESS;
 }
 
-/* Lists only those mounts that the client could make itself. */
+/* Sets *results to those mounts of the list that the client could make itself. */
 static void do_dump(struct mountd *mountd, struct oncrpc_server_results *results)
 {
 	const struct mount3_dump_res *all = &mountd->mounts;
@@ -314,8 +316,8 @@ int mountd_start(struct mountd *mountd)
 }
 
 /*
- * Returns true if no thread of MOUNT runs. Otherwise *export is an export that such a thread waits
- * for, or NULL.
+ * Returns true if no thread of MOUNT runs. Otherwise returns false, and *export is an export in
+ * which such a thread walks, or NULL if only the thread of MOUNT itself runs.
  */
 static bool has_ended(struct mountd *mountd, const struct export **export)
 {
@@ -336,7 +338,7 @@ bool mountd_stop(struct mountd *mountd)
 		return true;
 	mountd->stop = true;
 	oncrpc_server_wake(mountd->tcp);
-	/* The loop polls because a walker may wait for an answer of a poller. */
+	/* The loop polls, because a walker might wait for a poller. */
 	while (!has_ended(mountd, &export)) {
 		if (server_now_ns() >= end_ns) {
 			fprintf(stderr,

@@ -9,8 +9,8 @@
 #include "server.h"
 
 /*
- * Returns the poller that has this request. Most servers have one lcore and none has many, so a
- * linear search is enough.
+ * Returns the poller whose engine received this request. Most servers have one lcore and none has
+ * many, so a linear search is enough.
  */
 static struct poller *home_of(struct server *server, const struct weir_request *req)
 {
@@ -38,7 +38,10 @@ static struct op *begin(struct poller *home, struct caller *caller, struct weir_
 	return op;
 }
 
-/* Decodes the arguments. Bulk arguments stay in the request's memory. */
+/*
+ * Decodes the arguments. Bulk arguments stay in the request's memory. Returns 0, or -1 if the
+ * arguments are invalid.
+ */
 static int get_args(struct op *op)
 {
 	struct weir_xdr_in *in = weir_request_args(op->req);
@@ -54,8 +57,8 @@ static int get_args(struct op *op)
 		op->data = data;
 	}
 	/*
-	 * The count is encoded twice (RFC 1813 section 3.3.7). If the two differ, the arguments are
-	 * invalid.
+	 * The arguments of WRITE contain the count twice (RFC 1813 section 3.3.7). If the two
+	 * numbers differ, the arguments are invalid.
 	 */
 	if (op->proc == NFS3_WRITE && op->args.write.count != op->data_bytes)
 		return -1;
@@ -72,8 +75,8 @@ void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error
 }
 
 /*
- * A handle alone gives no access. If the client may not mount the export, its handle is stale, as
- * it is for the kernel's server.
+ * Finds the rules by which the client may use the export. A handle alone gives no access. If the
+ * client may not mount the export, returns NFS3ERR_STALE, as the kernel's server does.
  */
 static enum nfs3_status check_rules(struct op *op, const struct client *client)
 {
@@ -127,9 +130,9 @@ static void carry_out(struct op *op)
 }
 
 /*
- * Asks the client to try again later, because it has its share of ops or because there is no memory
- * for one more. If no buffer for the reply is free, the request waits as an op's reply would, but
- * without an op and without the call's arguments.
+ * Answers NFS3ERR_JUKEBOX, so that the client tries again later. The reason is that the client has
+ * its share of ops, or that there is no memory for one more op. If no buffer for the reply is free,
+ * the request waits for a buffer, without an op and without the call's arguments.
  */
 static void op_refuse(struct weir_request *req)
 {
@@ -160,7 +163,8 @@ void op_handle(struct weir_request *req, void *arg)
 	struct caller *caller;
 	struct op *op;
 
-	if (weir_request_args_released(req)) { /* no buffer for the reply was free earlier */
+	if (weir_request_args_released(req)) { /* op_handle() runs again for this request, for which
+						  no buffer for the reply was free */
 		op = weir_request_user(req);
 		if (op)
 			op_reply(op);
@@ -189,8 +193,8 @@ void op_handle(struct weir_request *req, void *arg)
 	if (status == NFS3_OK)
 		status = check_rules(op, client);
 	/*
-	 * A credential is interpreted by an export's rules. Without such rules, those of the first
-	 * export suffice to refuse a malformed credential.
+	 * An export's rules determine how a credential is interpreted. If there are no rules for
+	 * the client, those of the first export are enough to refuse a malformed credential.
 	 */
 	auth = cred_of(&weir_request_header(req)->cred, client,
 		       op->rules ? op->rules : &server->exports.all[0].rules, &op->cred);
@@ -225,8 +229,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	uint32_t count;
 
 	/*
-	 * The chunk must hold exactly the data. Padding in the chunk would overwrite what follows
-	 * in the file.
+	 * The chunk must have exactly the length of the data. If it contained padding, the padding
+	 * would overwrite the bytes that follow in the file.
 	 */
 	if (header->proc != NFS3_WRITE || item != 0 || nfs3_get_write_args(&in, &args) != 0 ||
 	    weir_xdr_get_u32(&in, &count) != 0 || count != args.count || count != len_bytes ||
@@ -241,8 +245,8 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	if (!rules || rules->is_read_only)
 		return -1;
 	/*
-	 * Only the owner can choose the memory, and this thread cannot ask the owner. The owner
-	 * will copy the data from a buffer.
+	 * Only the owner's thread can choose the memory, and this thread cannot wait for the owner.
+	 * The owner copies the data from a buffer later.
 	 */
 	if (export->owner != home_of(server, req))
 		return -1;

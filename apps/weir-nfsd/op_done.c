@@ -7,7 +7,10 @@
 #include "op_table.h"
 #include "server.h"
 
-/* Bytes of READDIR's results that are not entries: attributes, verifier, the end of the list. */
+/*
+ * Maximum bytes of READDIR's results that are not entries: the attributes of the directory, the
+ * verifier, and the end of the list. The status is not included.
+ */
 #define ENTRIES_REST (NFS3_POST_ATTR_MAX + NFS3_VERF_BYTES + 8u)
 
 void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh)
@@ -38,7 +41,10 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	uint32_t names = 8 + 4 + entry->name.len_bytes + weir_xdr_pad(entry->name.len_bytes) + 8;
 	uint32_t bytes = nfs3_entry_bytes(entry, plus);
 
-	/* dircount is a hint: the first entry is always sent, even if it exceeds dircount. */
+	/*
+	 * The first entry is always sent, even if it exceeds 'dircount', which is only a hint of
+	 * the client.
+	 */
 	if (bytes > op->entries_left ||
 	    (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
 		return false;
@@ -48,7 +54,7 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	return true;
 }
 
-/* Fills in the results that are the same for all files of a back end. */
+/* Fills in the results of FSINFO and PATHCONF, which are the same for all files of a back end. */
 static void fill_constants(struct op *op)
 {
 	const struct fs_ops *ops = op->export->ops;
@@ -78,13 +84,13 @@ static void fill_constants(struct op *op)
 	}
 }
 
-/* Puts the results of an item: their count word and the data. */
+/* Adds the item of READ or READLINK to the reply: its length and the data. */
 static void put_item(struct op *op, struct weir_xdr_out *out)
 {
 	if (op->item_bytes == 0)
 		weir_xdr_put_u32(out, 0);
 	else if (weir_request_result_item(op->req, op->region, op->item, op->item_bytes) != 0)
-		out->failed = true; /* the reply is then SYSTEM_ERR */
+		out->failed = true; /* the reply becomes SYSTEM_ERR */
 }
 
 static void put_entries(struct op *op, struct weir_xdr_out *out)
@@ -108,12 +114,17 @@ static void put_results(struct op *op, struct weir_xdr_out *out)
 		put_entries(op, out);
 }
 
-/* Runs at home when the memory of the reply belongs to another poller. */
+/*
+ * Releases the memory of a reply that has been sent. Runs at home if the memory belongs to another
+ * poller.
+ */
 static void on_sent_away(void *arg)
 {
 	struct op *op = arg;
 
-	/* After all pollers have stopped, there is one thread. */
+	/*
+	 * After all pollers have stopped, one thread does the work of all, so no message is needed.
+	 */
 	if (op->server->is_single) {
 		op->on_sent(op->on_sent_arg);
 		op_free(op);
@@ -124,11 +135,14 @@ static void on_sent_away(void *arg)
 
 void op_reply(struct op *op)
 {
-	/* The op must exist until nothing refers to the owner's memory. */
+	/* The op must exist until the reply no longer refers to the owner's memory. */
 	bool waits = op->is_away && op->on_sent;
 	struct weir_xdr_out *out;
 
-	/* A retransmitted call must not get "try again" from the duplicate request cache. */
+	/*
+	 * The status means "try again later". The duplicate request cache must not give this answer
+	 * to a retransmitted call.
+	 */
 	if (op->res.status == NFS3ERR_JUKEBOX)
 		weir_request_skip_replay_cache(op->req);
 	if (waits)
@@ -141,7 +155,7 @@ void op_reply(struct op *op)
 	if (!out) {
 		/*
 		 * No buffer is free. The call has been carried out and cannot be undone, so
-		 * op_handle() runs again with this op later.
+		 * op_handle() runs again for this op when a buffer is free.
 		 */
 		weir_request_set_user(op->req, op);
 		weir_request_release_args(op->req);

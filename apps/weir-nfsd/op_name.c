@@ -24,7 +24,10 @@ enum nfs3_status name_check(const struct nfs3_name *name)
 	return NFS3_OK;
 }
 
-/* Returns the status of a procedure for the names "." and "..". */
+/*
+ * Returns the status with which a procedure answers the names "." and "..", or NFS3_OK for any
+ * other name.
+ */
 static enum nfs3_status check_dots(uint32_t proc, const struct nfs3_name *name)
 {
 	if (!is_dot(name) && !is_dot_dot(name))

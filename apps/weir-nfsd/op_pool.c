@@ -24,8 +24,8 @@ struct op *op_take(struct poller *home, struct caller *caller)
 	if (!op)
 		return NULL;
 	/*
-	 * The arguments are not cleared, because they are large and always written before they are
-	 * read.
+	 * The arguments and other members before 'res' are not cleared. They are large, and always
+	 * written before they are read.
 	 */
 	memset(&op->res, 0, sizeof(*op) - offsetof(struct op, res));
 	op->server = home->server;
@@ -46,8 +46,8 @@ void op_free(struct op *op)
 }
 
 /*
- * In the counts of the caller and the poller the new op replaces the old one, which never returns
- * to them.
+ * The caller and the poller count one op, first the old one and then the new one. op_discard()
+ * therefore does not change these counts.
  */
 struct op *op_replace(struct op *op)
 {

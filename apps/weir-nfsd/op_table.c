@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of procedures: how their arguments are decoded and their results encoded, and which of
+ * them change something or are not idempotent.
+ */
 #include "op_table.h"
 
 #define GET(member, what)                                                                          \
@@ -52,7 +56,7 @@ static int get_readdirplus(struct weir_xdr_in *in, union nfs3_op_args *args)
 	return nfs3_get_readdir_args(in, &args->readdir, true);
 }
 
-/* There is no entry for NULL, which op_handle() answers itself. */
+/* NULL has no entry, because op_handle() answers it. */
 const struct op_proc op_procs[NFS3_NPROCS] = {
 	[NFS3_GETATTR] = {get_fh, put_getattr, false, false},
 	[NFS3_SETATTR] = {get_setattr, put_wcc, true, false},
@@ -78,8 +82,9 @@ const struct op_proc op_procs[NFS3_NPROCS] = {
 };
 
 /*
- * A second execution of these procedures gives another answer or undoes a change in between (RFC
- * 1813 section 4.7). WRITE writes the same data to the same offset.
+ * The procedures that are not idempotent. A second execution of one of them gives another answer,
+ * or undoes a change that was made in between (RFC 1813 section 4.7). WRITE is not in the list,
+ * because it writes the same data to the same offset.
  */
 const bool op_non_idempotent[NFS3_NPROCS] = {
 	[NFS3_SETATTR] = true, [NFS3_CREATE] = true, [NFS3_MKDIR] = true,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the command line of weir-nfsd. */
 #include "options.h"
 
 #include <errno.h>
@@ -143,7 +144,10 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 	}
 }
 
-/* Loads the profile before the other options are applied, because these override it. */
+/*
+ * Loads the profile. This precedes the other options, because they override the profile. Returns 0
+ * or -1.
+ */
 static int load_profile(int argc, char **argv, struct options *options)
 {
 	int opt;
@@ -197,7 +201,7 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	}
 	if (option_check_profile(&options->profile) != 0)
 		return -1;
-	/* Clients of shm have no IP address from which to ask MOUNT. */
+	/* Clients of shm have no IP address from which they could call MOUNT. */
 	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
 		options->has_mount = false;
 	return 0;

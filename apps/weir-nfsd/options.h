@@ -2,7 +2,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-/* The command line. */
+/* Parses the command line of weir-nfsd. */
 
 #include <weir/profile.h>
 
@@ -10,10 +10,10 @@
 
 struct options {
 	struct weir_profile profile;
-	const char *listen;
-	const char *state;   /* directory for data that outlive the server */
-	const char *rpcbind; /* rpcbind's local socket */
-	uint32_t mount_port; /* 0 for any */
+	const char *listen;  /* address of NFS, in the form of the driver */
+	const char *state;   /* directory for data that are kept when the server ends */
+	const char *rpcbind; /* path of rpcbind's local socket */
+	uint32_t mount_port; /* port of MOUNT; 0: a free port */
 	bool has_mount;
 	bool has_rpcbind;
 	bool has_sandbox;
@@ -21,8 +21,8 @@ struct options {
 };
 
 /*
- * Returns 0; 1 after it has printed the help or the version; or -1 after it has printed an error on
- * standard error.
+ * Parses the command line to *options, and adds the exports to *exports. Returns 0; 1 after it has
+ * printed the help or the version; or -1 after it has printed an error on standard error.
  */
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs the threads that poll, and passes ops between them. */
 #include "poller.h"
 
 #include <errno.h>
@@ -49,7 +50,8 @@ static uint32_t empty_outbox(struct poller *poller)
 		bool is_release = op->mail.arg != op;
 
 		/*
-		 * The op is removed first, because the receiver may use it as soon as it is sent.
+		 * The op is removed first, because the receiver can use the op as soon as the
+		 * message is posted.
 		 */
 		TAILQ_REMOVE(&poller->outbox, op, entry);
 		if (!try_to_send(op)) {
@@ -89,8 +91,8 @@ uint32_t poller_poll(struct poller *poller)
 }
 
 /*
- * Pins the thread to the core that the profile names. A pinned thread polls without a pause. Any
- * other thread yields when it finds no work.
+ * Pins the thread to the core that the profile names. Returns true if it has done so. A pinned
+ * thread polls without a pause. Any other thread yields when it finds no work.
  */
 static bool pin(const struct poller *poller)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the regions of exports. */
 #include "region.h"
 
 #include <weir/memory.h>
@@ -10,8 +11,8 @@ int region_make(struct server *server, uint64_t len_bytes, struct weir_region **
 	struct weir_region_options options = {
 		.len_bytes = len_bytes,
 		.page_bytes = server->profile.page_bytes,
-		.flags = WEIR_REGION_PRIVATE, /* clients access it only by means of replies and
-						 calls */
+		.flags = WEIR_REGION_PRIVATE, /* clients access the region only by the replies and
+						 calls of the server */
 		.numa_node = -1,
 	};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};

@@ -8,9 +8,9 @@ struct server;
 struct weir_region;
 
 /*
- * Makes a region for an export's data and adds it to the engines of all pollers. Its memory is at
- * *base. It is called while no poller polls. Returns 0 or -errno. After an error *region may be
- * set, too.
+ * Makes a region of 'len_bytes' for an export's data, and adds it to the engines of all pollers.
+ * Must be called while no poller polls. Returns 0 with the address of the region's memory in *base,
+ * or -errno. After an error *region can be set, and then the caller destroys it.
  */
 int region_make(struct server *server, uint64_t len_bytes, struct weir_region **region,
 		void **base);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Registration with rpcbind (RFC 1833 section 2.2.1) over its local socket, where it knows the
- * caller's user. libtirpc's rpcb_set() cannot be used: it knows only the netids in its own table,
- * and makes no universal address for others.
+ * Registration with rpcbind (RFC 1833 section 2.2.1) over its local socket, on which rpcbind knows
+ * the caller's user. libtirpc's rpcb_set() cannot be used, because it knows only the netids in its
+ * own table and makes no universal address for other netids.
  */
 #include "rpcbind.h"
 
@@ -19,9 +19,9 @@
 #include "terminal.h"
 #include "uaddr.h"
 
-#define VERSION 3u /* of NFS and of MOUNT */
+#define VERSION 3u /* version of NFS and of MOUNT */
 
-/* A connection to rpcbind, and the time until which the server waits for answers. */
+/* A connection to rpcbind, and the time until which this server waits for all answers together. */
 struct session {
 	struct oncrpc_client rpc;
 	uint64_t deadline_ns;
@@ -38,9 +38,10 @@ static void add(struct rpcbind *rpcbind, uint32_t prog, const char *netid, const
 }
 
 /*
- * Adds entries for both address families. Universal addresses (RFC 5665 section 5.2.3) of rdma and
- * rdma6 are those of IP (RFC 8166 section 7.1). For a wildcard address rpcbind reports to a
- * client the address that the client used.
+ * Adds the entries of a program for both address families. The universal addresses (RFC 5665
+ * section 5.2.3) of the netids rdma and rdma6 have the form of IP addresses (RFC 8166 section 7.1).
+ * If the address of an entry is a wildcard, rpcbind reports to a client the address at which the
+ * client asked rpcbind.
  */
 static void add_families(struct rpcbind *rpcbind, uint32_t prog, const char *netid,
 			 const char *netid6, const char *host, uint16_t port)
@@ -110,10 +111,10 @@ static bool call(struct session *session, uint32_t proc, xdrproc_t put, void *ar
 	return oncrpc_client_call(&session->rpc, proc, put, args, get, results, why) == 0;
 }
 
-/* Calls SET or UNSET. Returns true if rpcbind carried it out. */
+/* Calls SET or UNSET for an entry. Returns true if rpcbind carried the call out. */
 static bool change(struct session *session, uint32_t proc, struct rpcbind_entry *entry)
 {
-	char owner[] = ""; /* rpcbind determines the owner itself */
+	char owner[] = ""; /* rpcbind determines the owner itself and ignores this argument */
 	struct rpcb args = {.r_prog = entry->prog,
 			    .r_vers = VERSION,
 			    .r_netid = entry->netid,
@@ -125,7 +126,7 @@ static bool change(struct session *session, uint32_t proc, struct rpcbind_entry 
 	       is_done;
 }
 
-/* Returns the address that is registered for an entry's program and netid, or NULL. */
+/* Returns the universal address that is registered for an entry's program and netid, or NULL. */
 static const char *rpcbind_find_entry(rpcblist *list, const struct rpcbind_entry *entry)
 {
 	for (; list; list = list->rpcb_next) {
@@ -139,9 +140,10 @@ static const char *rpcbind_find_entry(rpcblist *list, const struct rpcbind_entry
 }
 
 /*
- * Returns true if another server uses the registered address. An entry with this server's own
- * address is a remainder of an earlier server, because the address is bound by this one. Only a TCP
- * address can be tested for a listener; an entry of NFS is taken to be in use.
+ * Returns true if another server uses the registered address 'uaddr'. An entry with this server's
+ * own address was left by an earlier server, because only this server listens on that address now.
+ * Only a TCP address can be tested for a listener. The address of an NFS entry is therefore assumed
+ * to be in use.
  */
 static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 {
@@ -151,9 +153,9 @@ static bool is_anothers(const struct rpcbind_entry *entry, const char *uaddr)
 }
 
 /*
- * Reports that another server's entry was kept. The address is printed with care, because any user
- * of the host can register any text. rpcinfo cannot name rdma and rdma6, which are not in the
- * system's table of netids.
+ * Reports that another server's entry was kept. Unprintable characters of the address are escaped,
+ * because any user of the host can register any text. For NFS the printed command names no netid,
+ * because rpcinfo does not know rdma and rdma6, which are not in the system's table of netids.
  */
 static void log_kept(const struct rpcbind_entry *entry, const char *uaddr)
 {
@@ -172,7 +174,7 @@ static void log_kept(const struct rpcbind_entry *entry, const char *uaddr)
 
 /*
  * Registers one entry. Returns true if this server is registered, or if another server's entry was
- * kept and reported.
+ * kept and a message was printed. Returns false if rpcbind failed or refused.
  */
 static bool register_one(struct session *session, rpcblist *list, struct rpcbind_entry *entry)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Drops capabilities. The filter of system calls is in sandbox_filter.c. */
+/*
+ * Drops the capabilities that a file server does not need. The filter of system calls is in
+ * sandbox_filter.c.
+ */
 #include "sandbox.h"
 
 #include <cap-ng.h>
@@ -10,18 +13,19 @@
 #include <sys/prctl.h>
 
 /*
- * The capabilities that the process keeps, each with the reason. CAP_IPC_LOCK matters only for
- * limits: memory may be lockable without it.
+ * The capabilities that the process keeps, each with the reason. CAP_IPC_LOCK is not always
+ * necessary: it is needed only if the memory to lock exceeds RLIMIT_MEMLOCK.
  */
 static const unsigned kept[] = {
-	CAP_DAC_OVERRIDE,    /* to open descriptors of files that any user may read or write */
-	CAP_DAC_READ_SEARCH, /* open_by_handle_at() */
-	CAP_CHOWN,	     /* SETATTR of the owner by root */
-	CAP_FOWNER,	     /* SETATTR of modes and times by root */
-	CAP_FSETID,	     /* SETATTR of set-group-ID bits by root */
-	CAP_MKNOD,	     /* MKNOD */
+	CAP_DAC_OVERRIDE, /* to open, as root, files that the caller of a WRITE or SETATTR has the
+			     right to change */
+	CAP_DAC_READ_SEARCH, /* to open files with open_by_handle_at() */
+	CAP_CHOWN,	     /* to set the owner in a SETATTR by root */
+	CAP_FOWNER,	     /* to set modes and times in a SETATTR by root */
+	CAP_FSETID,	     /* to set set-group-ID bits in a SETATTR by root */
+	CAP_MKNOD,	     /* to make device files in a MKNOD by root */
 	CAP_SETUID,	     /* to act as the caller in a worker thread */
-	CAP_SETGID,	     /* to act as a member of the caller's groups */
+	CAP_SETGID,	     /* to act as a member of the caller's groups in a worker thread */
 	CAP_IPC_LOCK,	     /* to lock memory that an RDMA device reads and writes */
 };
 
@@ -63,8 +67,9 @@ int sandbox_check_dir(void)
 }
 
 /*
- * Reduces the bounding set. The kernel permits this only with CAP_SETPCAP. Without that capability
- * no-new-privs has the same effect.
+ * Reduces the bounding set to the capabilities that are kept. Returns 0, or an error of
+ * capng_apply(). The kernel permits this only with CAP_SETPCAP. Without that capability nothing is
+ * done, because no-new-privs has the same effect.
  */
 static int drop_bounding(void)
 {

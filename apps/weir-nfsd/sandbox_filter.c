@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The system calls of a running server. Calls that do one of the following are not among them:
+ * Installs the filter of system calls. The filter allows the calls that a running server makes.
+ * System calls that do one of the following are not among them:
  *
  * - start a program
  * - trace or change another process
  * - mount a file system or load code
- * - make a new ring of io_uring, whose operations no filter sees
+ * - make a new ring of io_uring, whose operations no filter can check
  */
 #include <errno.h>
 #include <sched.h>
@@ -22,8 +23,8 @@
 #include "sandbox.h"
 
 /*
- * Calls that are allowed with any arguments. A name that this kernel or libseccomp does not know is
- * skipped.
+ * System calls that are allowed with any arguments. A name that this kernel or libseccomp does not
+ * know is skipped.
  */
 static const char *const plain[] = {
 	/* threads, time, and memory */
@@ -72,8 +73,8 @@ static int allow_if(scmp_filter_ctx filter, const char *name, struct scmp_arg_cm
 }
 
 /*
- * A worker thread lowers its own priority, possibly after the filter is installed. It may not
- * change the priority of other threads.
+ * A worker thread lowers its own priority, possibly after the filter is installed. The filter does
+ * not allow it to change the priority of other threads.
  */
 static int allow_own_priority(scmp_filter_ctx filter)
 {
@@ -83,7 +84,7 @@ static int allow_own_priority(scmp_filter_ctx filter)
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2, tests);
 }
 
-/* Allows calls with certain arguments only. */
+/* Allows the system calls that are allowed only with certain arguments. Returns 0 or -errno. */
 static int allow_some(scmp_filter_ctx filter)
 {
 	const uint64_t pid = (uint64_t)getpid();
@@ -91,24 +92,30 @@ static int allow_some(scmp_filter_ctx filter)
 		const char *name;
 		struct scmp_arg_cmp test;
 	} rules[] = {
-		/* Memory that is not executable. */
+		/* memory that is not executable */
 		{"mmap", SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
 		{"mprotect", SCMP_CMP64(2, SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)},
-		/* Threads, but no processes. clone3() has its flags in memory, see below. */
+		/*
+		 * threads, but not processes; the filter cannot check the flags of clone3(), which
+		 * are in memory
+		 */
 		{"clone", SCMP_CMP64(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD)},
-		/* Signals to this process, such as abort() sends, and limits of this process. */
+		/* signals to this process, such as abort() sends, and limits of this process */
 		{"tgkill", SCMP_CMP64(0, SCMP_CMP_EQ, pid)},
 		{"prlimit64", SCMP_CMP64(0, SCMP_CMP_EQ, 0)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_SET_NAME)},
 		{"prctl", SCMP_CMP64(0, SCMP_CMP_EQ, PR_GET_NAME)},
 		/*
-		 * Sockets of shm, of rpcbind and of MOUNT, and those that convert the number of an
-		 * interface to its name.
+		 * sockets of shm, of rpcbind and of MOUNT, and sockets that serve to convert the
+		 * number of an interface to its name
 		 */
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_UNIX)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET)},
 		{"socket", SCMP_CMP64(0, SCMP_CMP_EQ, AF_INET6)},
-		/* RDMA devices, and the byte counts of sockets, but not the input of a terminal. */
+		/*
+		 * RDMA devices, and the number of bytes in a socket, but not the simulation of
+		 * terminal input
+		 */
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, IOCTL_TYPE_MASK, IOCTL_TYPE_RDMA)},
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_EQ, FIONBIO)},
 		{"ioctl", SCMP_CMP64(1, SCMP_CMP_EQ, FIONREAD)},
@@ -121,7 +128,10 @@ static int allow_some(scmp_filter_ctx filter)
 		rc = allow_if(filter, rules[i].name, rules[i].test);
 	if (rc == 0)
 		rc = allow_own_priority(filter);
-	/* After ENOSYS the C library uses clone(), whose flags the filter sees. */
+	/*
+	 * clone3() fails with ENOSYS. The C library then uses clone(), whose flags the filter can
+	 * check.
+	 */
 	return rc != 0 ? rc
 		       : seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0,
 						NULL);
@@ -146,12 +156,15 @@ static int set_attributes(scmp_filter_ctx filter)
 
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_LOG, 1);
-	/* A binary tree makes the last call of the list as cheap as the first. */
+	/*
+	 * The system calls are searched for as a binary tree, so that none is slow because many
+	 * others precede it.
+	 */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	/*
-	 * This process runs no foreign code. Without this attribute, kernels before 5.16 would slow
-	 * the process down by a mitigation against such code.
+	 * This attribute turns off a mitigation against foreign code, which this process does not
+	 * run. The mitigation would slow the process down on kernels before 5.16.
 	 */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);

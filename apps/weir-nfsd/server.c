@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts and stops everything that the pollers own. */
+/* Starts and stops the server: the pollers, and everything that the pollers own. */
 #include "server.h"
 
 #include <weir/binding_nfs.h>
@@ -12,7 +12,7 @@
 #include "op_table.h"
 #include "server_clock.h"
 
-#define REPLY_ROOM   8192u /* part of a bulk buffer for headers and attributes */
+#define REPLY_ROOM   8192u /* bytes of a bulk buffer that are reserved for headers and attributes */
 #define TRANSFER_MAX (1u << 20)
 #define READDIR_MAX  (64u << 10)
 #define READDIR_MIN  (4u << 10)
@@ -23,8 +23,8 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 }
 
 /*
- * Sets the size limits of one call. They depend on the profile's buffers for data that cannot be
- * placed directly.
+ * Sets the maximum sizes of one call. They depend on the profile's buffers, which hold data that
+ * cannot be placed directly. Returns 0 or -EINVAL after an error.
  */
 static int set_limits(struct server *server)
 {
@@ -43,8 +43,8 @@ static int set_limits(struct server *server)
 }
 
 /*
- * Loads or makes the secret. If files outlive the server, the secret of their handles must outlive
- * it as well.
+ * Loads or makes the secret that signs handles. If the files of an export outlive the server, the
+ * secret must outlive the server as well, so that their handles stay valid. Returns 0 or -errno.
  */
 static int load_secret(struct server *server, const char *state)
 {
@@ -85,7 +85,7 @@ static int open_exports(struct server *server)
 /*
  * Stops the server after the device was removed. A device that returns under the same name cannot
  * be used either, because all engines and registrations belong to the removed device. A supervisor
- * restarts the server until the device is back.
+ * has to restart the server until the device is back.
  */
 static void on_lost(struct weir_listener *listener, int error, void *arg)
 {
@@ -101,8 +101,8 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 }
 
 /*
- * Refuses the connection of a client that may mount no export. May run on any thread, because the
- * exports do not change.
+ * Decides on the connection of a client. Returns 0, or -EACCES if the client may mount no export.
+ * Any thread is allowed to call this function, because the exports do not change.
  */
 static int may_connect(const struct weir_peer *peer, void *arg)
 {
@@ -158,8 +158,8 @@ void server_root(struct server *server, const struct export *export, struct nfs3
 }
 
 /*
- * Makes one poller for each lcore that the profile names. If it names none, makes one poller that
- * runs on any core.
+ * Makes one poller for each lcore that the profile names. If the profile names none, makes one
+ * poller that runs on any core. Returns 0 or -errno.
  */
 static int make_pollers(struct server *server)
 {
@@ -247,9 +247,10 @@ static void log_hanging(const struct server *server)
 }
 
 /*
- * Waits until all calls have ended: until then replies use the exports' memory, and pollers use
- * each other's memory. Returns false if a file system does not answer. In that case threads and the
- * kernel still use memory of this process, and none of it can be released.
+ * Waits until all calls have ended. Until then, replies use the exports' memory, and pollers use
+ * the memory of other pollers. Returns true if they have ended. Returns false if a file system does
+ * not answer. In that case threads and the kernel still use memory of this process, so no memory
+ * must be released.
  */
 static bool drain(struct server *server)
 {
@@ -274,13 +275,14 @@ bool server_drain(struct server *server)
 	weir_listener_close(server->listener);
 	if (!server->listener)
 		return true;
-	server_poll(server); /* takes over the connections that are not yet assigned to an engine */
+	server_poll(server); /* this takes over the connections that are not yet assigned to an
+				engine */
 	return drain(server);
 }
 
 void server_stop(struct server *server)
 {
-	/* Connections must end before the exports. */
+	/* Connections must end before the exports, because replies use the exports' memory. */
 	for (uint32_t i = 0; i < server->npollers; i++)
 		weir_engine_destroy(server->pollers[i].engine);
 	for (uint32_t i = server->exports.n; i-- > 0;)

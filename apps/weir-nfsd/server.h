@@ -3,7 +3,7 @@
 #define SERVER_H
 
 /*
- * The server as a whole: the declarations that all files of this program share. Its files:
+ * Declares the server as a whole, which all files of this program share. The files of this folder:
  *
  *   main.c, options.[ch]    start, command line
  *   background.[ch]         the start in the background
@@ -41,54 +41,57 @@
 struct server {
 	struct weir_profile profile;
 	uint32_t npollers;
-	struct poller pollers[POLLERS_MAX]; /* the first one listens */
+	struct poller pollers[POLLERS_MAX]; /* the poller at index 0 listens */
 	struct weir_listener *listener;
 	struct exports exports;
 	struct handle_key key;
-	uint8_t write_verf[NFS3_VERF_BYTES]; /* differs between starts: data written UNSTABLE in an
-						earlier start may be lost */
-	uint32_t transfer_max;		     /* bytes of READ and WRITE, for any export */
-	uint32_t readdir_max;		     /* bytes of results of READDIR */
-	atomic_bool *stop;
-	bool is_lost;	  /* the device was removed, and all connections with it */
-	bool is_single;	  /* the pollers' threads have ended, and the remaining thread may access
-			     everything */
-	bool is_stopping; /* new calls get NFS3ERR_JUKEBOX, so that clients send them again to the
-			     next server */
+	uint8_t write_verf[NFS3_VERF_BYTES]; /* differs between starts, because data written
+						UNSTABLE before a restart might be lost */
+	uint32_t transfer_max;		     /* maximum bytes of READ and WRITE, for any export */
+	uint32_t readdir_max;		     /* maximum bytes of results of READDIR */
+	atomic_bool *stop; /* set by a signal or by the server; the pollers then stop */
+	bool is_lost;	   /* the device was removed, and all connections with it */
+	bool is_single;	   /* the pollers' threads have ended, and the remaining thread can access
+			      everything */
+	bool is_stopping;  /* new calls get NFS3ERR_JUKEBOX, so that clients send them again to the
+			      next server */
 };
 
 /*
- * Acquires what the exports need capabilities for. It is called before the process gives them up,
- * and before server_start(). Returns 0, or -errno after it has printed the reason on standard
- * error.
+ * Acquires everything for which the exports need capabilities. The caller calls this function
+ * before the process gives up capabilities, and before server_start(). Returns 0, or -errno after
+ * it has printed the reason on standard error.
  */
 int server_prepare(struct server *server);
 /*
  * Starts the server. The caller has set server->exports and server->stop; all other members are
- * zero. Returns 0, or -errno after it has printed the reason on standard error. After an error,
- * call server_drain() and server_stop() as well.
+ * zero. Returns 0, or -errno after it has printed the reason on standard error. After an error, the
+ * caller must call server_drain() and server_stop() as well.
  */
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
 		 const char *state);
-/* Limit for calls under way when the server stops, and for MOUNT's threads, in seconds. */
+/*
+ * Limit for the end of the calls that are under way when the server stops, and for the end of
+ * MOUNT's threads, in seconds.
+ */
 #define SERVER_DRAIN_S 10u
 /*
- * Accepts no more calls and waits until those under way have ended. Returns false after it has
- * printed a message if the file system of an export does not answer. The process must then end at
- * once, by _exit().
+ * Accepts no more calls, and waits until the calls under way have ended. Returns true if they have
+ * ended. If the file system of an export does not answer, prints a message and returns false. The
+ * process must then end at once, by _exit().
  */
 bool server_drain(struct server *server);
-/* Releases everything. It is called after server_drain(). */
+/* Releases everything. server_drain() must have returned true before. */
 void server_stop(struct server *server);
 /*
- * Polls on this thread and on one more thread for each further lcore, until *server->stop is set.
- * The server itself sets *server->stop when the device is lost. Returns 0, or -errno after it has
- * printed the reason on standard error if a thread cannot be created.
+ * Runs the pollers until *server->stop is set: one on the calling thread, and each other one on a
+ * thread of its own. The server itself sets *server->stop when the device is removed. Returns 0. If
+ * a thread cannot be created, prints the reason on standard error and returns -errno.
  */
 int server_run(struct server *server);
-/* Polls all pollers once. It is called before server_run(), or after it. */
+/* Polls all pollers once. Must not be called while server_run() runs. */
 void server_poll(struct server *server);
-/* Makes the handle of an export's root. */
+/* Makes the handle of the root of an export. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "nfs3_types.h"
 
-/* Returns the time that the engines' polls use. */
+/* Returns the monotonic time that the engines' polls use, in nanoseconds. */
 static inline uint64_t server_now_ns(void)
 {
 	struct timespec ts;
@@ -16,7 +16,7 @@ static inline uint64_t server_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Returns the time of day in the format of file times. */
+/* Returns the time of day in the format of the times of files. */
 static inline struct nfs3_time time_now(void)
 {
 	struct timespec ts;

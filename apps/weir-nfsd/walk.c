@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Walks to a directory that MOUNT names, on this thread or on the thread of the export's owner. */
 #include "walk.h"
 
 #include <semaphore.h>
@@ -8,7 +9,7 @@
 
 #define FULL_PAUSE_US 1000u
 
-/* A walk that was posted to the export's owner. */
+/* A walk that was posted to the thread of the export's owner. */
 struct posted {
 	const struct walk *walk;
 	struct handle_id *id;
@@ -17,9 +18,10 @@ struct posted {
 };
 
 /*
- * Returns the export whose name equals 'path' or is a prefix of it, the longest one if there are
- * several. *rest is the part of the path below the export. The leading slash may be missing, as it
- * may be where the export is defined.
+ * Returns the export whose name equals 'path' or is a prefix of 'path' that ends before a slash. If
+ * there are several such exports, returns the one with the longest name. Returns NULL if there is
+ * none. *rest is the part of the path below the export. The slash at the start of 'path' can be
+ * missing, as in the definition of an export.
  */
 static struct export *export_above(struct exports *exports, const char *path, const char **rest)
 {
@@ -91,11 +93,11 @@ static enum nfs3_status walk_at_owner(const struct walk *walk, struct handle_id 
 	struct posted posted = {.walk = walk, .id = id};
 
 	sem_init(&posted.done, 0, 0);
-	/* A full mailbox has room again soon, unless its poller is stalled. */
+	/* A full mailbox has space again soon, unless its poller hangs. */
 	while (weir_engine_post(walk->export->owner->engine, on_posted, &posted) != 0)
 		usleep(FULL_PAUSE_US);
 	while (sem_wait(&posted.done) != 0)
-		; /* a signal interrupted the wait */
+		; /* the wait is repeated if a signal interrupted it */
 	sem_destroy(&posted.done);
 	return posted.status;
 }

@@ -2,7 +2,10 @@
 #ifndef WALK_H
 #define WALK_H
 
-/* A walk to a directory that MOUNT names. The directory is an export or is below one. */
+/*
+ * Finds the directory that a call of MNT names, and makes its handle. The directory is an export or
+ * is below one.
+ */
 
 #include "cred.h"
 #include "mount3.h"
@@ -10,7 +13,8 @@
 
 struct walk {
 	struct export *export;
-	struct cred cred; /* the user who walks, squashed by the export's rules */
+	struct cred cred; /* the user as whom the walk is carried out, after the export's rules were
+			     applied */
 	uint32_t below;	  /* offset in 'path' of the part below the export */
 	char path[MOUNT3_PATH_MAX + 1];
 };
@@ -27,14 +31,15 @@ bool walk_may_mount(struct server *server, const struct client *client, const ch
 enum nfs3_status walk_begin(struct walk *walk, struct server *server, const struct client *client,
 			    const struct weir_rpc_auth *auth, const char *path);
 /*
- * Returns true if the walk leads to the root of the export, whose handle server_root() returns
+ * Returns true if the walk leads to the root of the export, whose handle server_root() makes
  * without a wait.
  */
 bool walk_is_to_root(const struct walk *walk);
 /*
- * Walks to the directory. Returns NFS3_OK with *fh set, or the reason of the failure. The reason is
- * NFS3ERR_ACCES if the user may not search a directory on the way. May run on any thread that is
- * not a poller's, and waits until the file system, or the poller that owns the export, answers.
+ * Walks to the directory and makes its handle. Returns NFS3_OK with *fh set, or the reason of the
+ * failure. The reason is NFS3ERR_ACCES if the user may not search a directory on the way. Any
+ * thread that is not a poller's is allowed to call this function. The function waits until the file
+ * system, or the poller that owns the export, answers.
  */
 enum nfs3_status walk_run(const struct walk *walk, struct server *server, struct nfs3_fh *fh);
 

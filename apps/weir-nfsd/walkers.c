@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Queues walks for MOUNT, and runs each in a thread of its own. */
 #include "walkers.h"
 
 #include <errno.h>
@@ -13,8 +14,9 @@ struct job {
 	TAILQ_ENTRY(job) entry;
 	struct walkers *walkers;
 	struct walkers_call call;
-	uint64_t since_ns; /* time at which the job began to wait, or its thread to walk */
-	bool is_answered;  /* the answer was given, or is not wanted */
+	uint64_t since_ns; /* time at which the job began to wait, or at which its thread began to
+			      walk */
+	bool is_answered;  /* the answer was given, or nobody waits for it any more */
 	pthread_t thread;
 	atomic_bool is_done; /* the thread has set the members below and is about to end */
 	enum nfs3_status status;
@@ -26,8 +28,8 @@ TAILQ_HEAD(jobs, job);
 struct walkers {
 	struct server *server;
 	struct walkers_user user;
-	struct jobs waiting; /* in the order in which they start */
-	struct jobs walking;
+	struct jobs waiting; /* jobs without a thread, in the order in which they start */
+	struct jobs walking; /* jobs with a thread */
 };
 
 struct walkers *walkers_create(struct server *server, const struct walkers_user *user)
@@ -44,7 +46,8 @@ struct walkers *walkers_create(struct server *server, const struct walkers_user 
 }
 
 /*
- * Runs a walk. The thread is the only user of its job, except for job->call, which does not change.
+ * Runs the walk of a job. Other threads do not access the job until 'is_done' is set. An exception
+ * is job->call, which does not change.
  */
 static void *walkers_run(void *arg)
 {
@@ -52,7 +55,7 @@ static void *walkers_run(void *arg)
 
 	job->status = walk_run(&job->call.walk, job->walkers->server, &job->fh);
 	atomic_store(&job->is_done, true);
-	/* The job exists until this thread has been joined. */
+	/* The job still exists here, because it is freed only after this thread has been joined. */
 	job->walkers->user.wake(job->walkers->user.arg);
 	return NULL;
 }
@@ -92,7 +95,8 @@ static bool may_walk(const struct job *job)
 }
 
 /*
- * Moves the waiting calls of a client to the end of the queue after one of its calls has started.
+ * Moves the waiting jobs of a client to the end of the queue, after one of the client's jobs has
+ * started.
  */
 static void walkers_end_turn(struct jobs *waiting, const struct client_key *client)
 {
@@ -109,7 +113,7 @@ static void walkers_end_turn(struct jobs *waiting, const struct client_key *clie
 	TAILQ_CONCAT(waiting, &further, entry);
 }
 
-/* Starts a job that waited. The job is in no list. */
+/* Starts a job that has waited and is in no list. */
 static void start(struct walkers *walkers, struct job *job)
 {
 	job->since_ns = server_now_ns();
@@ -151,7 +155,9 @@ int walkers_add(struct walkers *walkers, const struct walkers_call *call)
 	job->walkers = walkers;
 	job->call = *call;
 	job->since_ns = server_now_ns();
-	/* walkers_poll() starts the job, so that no answer comes before this function returns. */
+	/*
+	 * walkers_poll() starts the job, so that no answer is given before this function returns.
+	 */
 	TAILQ_INSERT_TAIL(&walkers->waiting, job, entry);
 	return 0;
 }
