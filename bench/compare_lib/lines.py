@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurements of a round, and the two tables that show them."""
+"""Measures the figures of each round, and prints them as two tables."""
 import collections
 
 MIB = 1 << 20
 
 
 def ask(peer, missing, say, measure):
-    """Lets 'measure' ask a peer, if it is installed. A peer that fails is reported, and is missing
-    from then on, without a remedy. All others continue."""
+    """Calls 'measure' if the peer is installed. If the peer fails, reports that and adds the peer
+    to 'missing', without a remedy, so that it is not called again. All other peers continue."""
     if peer in missing:
         return
     try:
@@ -59,7 +59,8 @@ IN_TURN = 1024
 
 
 def measure_connections(tools, got):
-    """Measures 32 calls in flight beside idle connections, and on connections in turn."""
+    """Measures the rate with 32 calls in flight: on one connection beside idle ones, and on many
+    connections in turn."""
     one = tools.weir('null', 64, 32)['rpc_per_s']
     for name, load in (('idle', ('--connections', str(CONNECTIONS), '--active', '1')),
                        ('turns', ('--connections', str(IN_TURN), '--in-turn'))):
@@ -69,7 +70,8 @@ def measure_connections(tools, got):
 
 
 def measure(tools, missing, rounds, goals, say):
-    """Measures all rounds. Returns a list for each figure, empty if its peer is missing."""
+    """Measures all rounds. Returns a list of values for each figure. The list is empty if the peer
+    of the figure is missing."""
     got = collections.defaultdict(list)
     for number in range(rounds):
         say(f'round {number + 1} of {rounds}')
@@ -85,7 +87,8 @@ def measure(tools, missing, rounds, goals, say):
 
 
 def print_bounds(table, got):
-    """Prints the bounds that weir must reach, and its other peers for information."""
+    """Prints the figures with the bounds that weir must reach, and figures of other peers for
+    information."""
     table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 300,
                'ns')
     table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 1.0, 'ns',
@@ -113,7 +116,7 @@ def print_bounds(table, got):
 
 
 def print_steady_work(table, tools):
-    """Prints the work that must not occur in the steady state."""
+    """Prints how often work occurred that must not occur after the warm-up."""
     for name in ('allocations', 'registrations', 'bulk_copies'):
         worst = max(counters[name] for counters in tools.counters)
         table.line(f'{name.replace("_", " ")} after warm-up, worst run', str(worst), '', '', '= 0',
@@ -129,14 +132,15 @@ def print_steady_work(table, tools):
             table.line(what, str(count), '', '', '= 0', count == 0)
 
 
-# Goals that need another machine or another tool.
+# Goals that cannot be measured here, because they need another machine or tool, and the program
+# that measures each.
 ELSEWHERE = (
     ('guest: null to twice ib_send_lat', 'guest/scripts/compare.sh'),
 )
 
 
 def print_goals(table, got):
-    """Prints the goals for the speed."""
+    """Prints the figures with the goals for the speed."""
     table.over('null 64 B depth 1, p50 over a raw ping-pong', got['null1'], got['pingpong'], 180,
                'ns')
     table.ratio('null 64 B depth 1, p50 to 2 x ucp_am_lat', got['null1'], got['ucx_lat'], 0.8, 'ns',

@@ -20,7 +20,8 @@ class Table:
         print(f'{"":58} {"weir":>16} {"peer":>20} {"ratio":>12} {"bound":>12}')
 
     def line(self, what, weir, peer, figure, bound, holds, spread=''):
-        """'holds' is None if it is unknown. A line without a bound is for information."""
+        """Prints a line. 'holds' is True if the bound is reached, False if it is not, and None if
+        that is unknown. A line without a bound is for information."""
         if not bound and holds is not None:
             verdict = ''
         else:
@@ -55,19 +56,21 @@ class Table:
                   f'  [{short(min(found))} {short(max(found))}]')
 
     def ratio(self, what, weirs, peers, bound, unit, scale=1.0, least=True, peer='', below=False):
-        """The ratio must be at least 'bound', without 'least' at most 'bound', and with 'below'
-        less than 'bound'."""
+        """Prints a line with the ratio of weir's figure to the peer's figure. The ratio must be at
+        least 'bound'. If 'least' is False, it must be at most 'bound', and if 'below' is True as
+        well, less than 'bound'."""
         self._compare(what, weirs, peers, lambda w, p: w / p, lambda v: f'x {short(v)}', bound,
                       least, peer, unit, scale, below)
 
     def over(self, what, weirs, peers, bound, unit, peer=''):
-        """The difference to the peer's figure must be at most 'bound'."""
+        """Prints a line with the difference of weir's figure and the peer's figure, which must be
+        at most 'bound'."""
         self._compare(what, weirs, peers, lambda w, p: w - p, lambda v: f'{v:+.0f} {unit}', bound,
                       False, peer, unit, 1.0)
 
     def at_most(self, what, figures, bound, unit, peer=''):
-        """weir's own figure, which 'peer' measures, must be at most 'bound'. Without a bound it is
-        for information."""
+        """Prints a line with a figure of weir that the program 'peer' measures. The figure must be
+        at most 'bound'. If 'bound' is None, it is for information."""
         if not figures:
             self.open(what, self.why_open(peer))
             return

@@ -12,7 +12,7 @@ import time
 
 from state import State, in_one_state
 
-# The programs that a peer's figures need, and the command that installs them.
+# For each peer, the programs that its figures need, and the command that installs them.
 PEERS = {
     'ucx': (('ucx_perftest', 'taskset'), 'apt-get install ucx-utils'),
     'libfabric': (('fi_pingpong', 'taskset'), 'apt-get install libfabric-bin'),
@@ -28,10 +28,10 @@ def missing_peers():
 
 
 class Hangs(RuntimeError):
-    """A program did not end. Another try would only take as long again."""
+    """A program did not end. There is no second try, because it would take as long again."""
 
 
-PATIENCE = 120 # s for a program to end, in addition to its measured time
+PATIENCE = 120 # seconds to wait for the end of a program, in addition to its measured time
 
 
 def run(argv, timeout=PATIENCE, env=None):
@@ -48,7 +48,8 @@ def run(argv, timeout=PATIENCE, env=None):
 
 
 def read_by(read, text, program):
-    """Returns the result of 'read' for a program's output. Other output counts as a failure."""
+    """Returns the result of 'read' for a program's output. If 'read' cannot parse the output, the
+    program counts as failed."""
     try:
         return read(text)
     # The errors of a missing pattern, of a missing line or field, and of an invalid number.
@@ -58,14 +59,15 @@ def read_by(read, text, program):
 
 
 def read_ucx(text):
-    """Parses the last line of ucx_perftest: typical latency in us, and messages per second."""
+    """Returns the typical latency in us and the messages per second of ucx_perftest's last line."""
     fields = [line.split() for line in text.splitlines() if line.split() and
               line.split()[0][0].isdigit()][-1]
     return {'typical_us': float(fields[1]), 'messages_per_s': float(fields[-1])}
 
 
 def read_fi_pingpong(text):
-    """Parses fi_pingpong's line, which has half a round trip in us. Returns a round trip in ns."""
+    """Returns the round trip time in ns from fi_pingpong's last line, which has half of it in
+    us."""
     lines = text.splitlines()
     column = lines[0].split().index('usec/xfer')
     return 2000 * float(lines[-1].split()[column])
@@ -92,7 +94,8 @@ def read_strace(text):
 
 
 def read_smaps_rollup(text):
-    """Returns the bytes of a process. Of pages that several processes share it has its part."""
+    """Returns the bytes of memory of a process. If several processes share a page, a part of the
+    page counts for each."""
     return 1024 * int(re.search(r'^Pss: +(\d+) kB', text, re.M).group(1))
 
 
@@ -112,8 +115,8 @@ class Tools:
         self.cores = cores.split(',')
         self.time = seconds
         self.port = 13337 + os.getpid() % 1000
-        self.counters = [] # for each run of weir-bench
-        self.state = None # state of the cores for all runs, or None for any
+        self.counters = [] # counters of each run of weir-bench
+        self.state = None # state in which the cores must be for all runs, or None for any state
 
     def path(self, *parts):
         return os.path.join(self.build, 'bench', *parts)
@@ -163,8 +166,8 @@ class Tools:
                             '--core', self.cores[1], seconds=self.time * share)['bytes_per_s']
 
     def beside_memcpy(self, size, workloads, turns):
-        """Runs each workload for short times, each between two runs of memcpy with one buffer per
-        side. Yields (workload, result, memcpy).
+        """Runs each workload 'turns' times for a short time. Before and after each run, memcpy runs
+        with one buffer per side. Yields (workload, result, mean of the two results of memcpy).
 
         On a shared machine the speed of copies changes by a quarter within a second. Each result is
         therefore compared with the mean of the copies just before and just after it.
@@ -217,7 +220,7 @@ class Tools:
                                                        '127.0.0.1']), 'fi_pingpong')
 
     def instructions(self, workload, size, depth, *more, calls=5000):
-        """Returns the instructions of one RPC, for both sides together."""
+        """Returns the number of instructions of one RPC, for both sides together."""
         with tempfile.TemporaryDirectory() as folder:
             said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no',
                         '--toggle-collect=measure', f'--callgrind-out-file={folder}/out',
@@ -226,7 +229,8 @@ class Tools:
         return read_by(read_callgrind, said, 'valgrind') / calls
 
     def memory_of(self, connections):
-        """Returns the bytes of both sides together. One of the connections has load."""
+        """Returns the bytes of memory of both sides together. Only one of the connections has
+        load."""
         addr = f'weir-compare-{os.getpid()}'
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
             # With small pages the kernel counts each page that was touched.
@@ -254,12 +258,12 @@ class Tools:
                     process.communicate(timeout=60)
 
     def idle_connection_bytes(self, connections):
-        """Returns the bytes of one more connection for both sides together."""
+        """Returns the bytes of memory of one idle connection, for both sides together."""
         return (self.memory_of(connections + 1) - self.memory_of(1)) / connections
 
     def system_calls(self):
-        """Counts the system calls of both polling threads in one loaded second, with strace. A
-        count is None if strace failed."""
+        """Returns the number of system calls that the polling thread of each side makes in one
+        second under load. A number is None if strace failed."""
         addr = f'weir-compare-{os.getpid()}'
         tool = self.path('weir-bench', 'weir-bench')
         server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])

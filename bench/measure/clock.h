@@ -3,14 +3,15 @@
 #define CLOCK_H
 
 /*
- * Time from the CPU's time stamp counter, which is synchronous on all cores of supported machines.
+ * A clock that reads the CPU's time stamp counter, which is synchronous on all cores of supported
+ * machines.
  */
 
 #include <rte_cycles.h>
 
 struct bench_clock {
-	uint64_t base;
-	uint64_t mult; /* ns = ticks * mult >> 32 */
+	uint64_t base; /* counter value at bench_clock_init() */
+	uint64_t mult; /* a time in ns is (ticks * mult) >> 32 */
 };
 
 static inline void bench_clock_init(struct bench_clock *clock)
@@ -30,8 +31,8 @@ static inline uint64_t bench_ns_to_ticks(uint64_t ns)
 }
 
 /*
- * Returns the time of the clock at a counter value that was read after bench_clock_init(). The time
- * is never 0.
+ * Returns the time of the clock, in ns, at the counter value 'ticks', which was read after
+ * bench_clock_init(). The time is never 0.
  */
 static inline uint64_t bench_clock_at(const struct bench_clock *clock, uint64_t ticks)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Sums the counters of engines, and writes counters and round trip times as text or JSON. */
 #include "counters.h"
 
 #include <stdio.h>

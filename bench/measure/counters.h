@@ -25,24 +25,28 @@
 #include "hist.h"
 #include "metric.h"
 
-/* Computes a += b - c for each counter. */
+/* Computes a += b - c for each counter of an engine. */
 void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
 				   const struct weir_engine_stats *c);
 
-/* Returns an object with the sum of both. Each of them may be NULL. */
+/*
+ * Returns an object with the sums of the counters of both sides. Each pointer is allowed to be
+ * NULL.
+ */
 json_t *bench_counters_json(const struct weir_engine_stats *requester,
 			    const struct weir_engine_stats *responder);
 
+/* Returns the part of the polls that found no work, from 0 to 1. */
 double bench_idle_ratio(const struct weir_engine_stats *stats);
 
-/* Prints the line "round trip   min .. p50 .. max ns" on standard output. */
+/*
+ * Prints the line "round trip   min .. p50 .. max ns" on standard output. bench_rtt_json() returns
+ * an object with the figures of this line.
+ */
 void bench_rtt_print(const struct hist *rtt);
 json_t *bench_rtt_json(const struct hist *rtt);
 
-/*
- * Prints the same line, and returns the same object, for figures that may be medians of several
- * runs.
- */
+/* These functions do the same for figures, which can be medians of several runs. */
 void bench_figures_print(const struct bench_figures *figures);
 json_t *bench_figures_rtt_json(const struct bench_figures *figures);
 

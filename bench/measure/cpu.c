@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Counts the CPU cost of threads that poll. */
 #include "cpu.h"
 
 #include <linux/perf_event.h>

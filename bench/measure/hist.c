@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Merges histograms of times, and computes their quantiles and means. */
 #include "hist.h"
 
 #include <math.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Computes the figures of a run, their spread over several runs, and compares them with thresholds.
+ */
 #include "metric.h"
 
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 
 static const struct {
 	const char *name;
-	double fraction; /* fraction of a quantile */
+	double fraction; /* for a quantile: the part of the samples that do not exceed it */
 } metrics[METRICS] = {
 	[METRIC_RATE] = {"rate", 0},	    [METRIC_BANDWIDTH] = {"bandwidth", 0},
 	[METRIC_MIN] = {"min", 0},	    [METRIC_MEAN] = {"mean", 0},
@@ -59,7 +62,7 @@ struct bench_spread bench_figures_spread(const struct bench_figures *runs, uint3
 				     .max = values[n - 1]};
 }
 
-/* Returns the scale of the unit that follows the number of a limit, or 0 for an unknown unit. */
+/* Returns the factor of the unit at the end of a limit, or 0 if the unit is unknown. */
 static double unit_of(enum bench_metric metric, const char *unit)
 {
 	double scale = 1;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes reports to files, which are replaced only when a report is complete. */
 #include "output.h"
 
 #include <errno.h>
@@ -17,7 +18,9 @@ static int refuse(const char *path, int error)
 	return -error;
 }
 
-/* Finds the canonical path of the directory of 'path'. Returns false when there is none. */
+/*
+ * Finds the canonical path of the directory that contains 'path'. Returns false if there is none.
+ */
 static bool directory_of(const char *path, char real[PATH_MAX])
 {
 	const char *slash = strrchr(path, '/');
@@ -57,7 +60,8 @@ int bench_output_check(const char *path)
 
 	if (strcmp(path, "-") == 0)
 		return 0;
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* an open may block or act on it */
+	/* an open could wait, or could act on a device or pipe */
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return S_ISDIR(st.st_mode)	 ? refuse(path, EISDIR)
 		       : access(path, W_OK) == 0 ? 0
 						 : refuse(path, errno);
@@ -67,7 +71,7 @@ int bench_output_check(const char *path)
 	} else if (errno == EEXIST) {
 		fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd < 0 && errno == ENOENT)
-			return 0; /* a link to a file that does not exist yet */
+			return 0; /* 'path' is a link to a file that does not exist yet */
 	}
 	if (fd < 0)
 		return refuse(path, errno);
@@ -76,8 +80,8 @@ int bench_output_check(const char *path)
 }
 
 /*
- * Opens the file that will replace the one at 'path'. Returns NULL when 'path' has to be written in
- * place.
+ * Opens a new file, which will replace the file at 'path'. Returns NULL if this is not possible, so
+ * that 'path' has to be written in place.
  */
 static FILE *open_part(const char *path, char *part, size_t size)
 {
@@ -102,7 +106,10 @@ static FILE *open_part(const char *path, char *part, size_t size)
 	return file;
 }
 
-/* Writes a report and closes the file unless it is standard output. Returns 0 or an errno. */
+/*
+ * Writes a report with 'write', and closes the file unless it is standard output. Returns 0 or an
+ * errno.
+ */
 static int finish(FILE *file, int (*write)(FILE *file, const void *arg), const void *arg)
 {
 	int error = 0;

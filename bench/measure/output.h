@@ -3,14 +3,14 @@
 #define OUTPUT_H
 
 /*
- * Reports in files. An existing file stays until the new report is complete: the report is written
- * to a file next to it, which then replaces it. In these cases the existing file is overwritten in
- * place:
+ * Writes reports to files. An existing file stays until the new report is complete. The report is
+ * written to a new file in the same directory, which then replaces the existing file. In these
+ * cases the existing file is overwritten in place:
  * - The existing file is not a regular file that belongs to this user and has one name. Examples
  *   are a device, a pipe and a link.
  * - No file can be added to its directory.
  *
- * "-" is standard output.
+ * The path "-" means standard output.
  */
 
 #include <jansson.h>
@@ -18,22 +18,21 @@
 #include <stdio.h>
 
 /*
- * Returns true when two reports at these paths would overwrite or mix with each other. The result
- * is true for one file under the same or two different names, which need not exist, and for
- * standard output. The result is false for /dev/null, and when one of the paths is NULL, which
- * means no file.
+ * Returns true if two reports at these paths would overwrite each other or be mixed. The result is
+ * true if both paths lead to the same file, which does not have to exist, and if both are standard
+ * output. The result is false for /dev/null, and if one of the paths is NULL, which means no file.
  */
 bool bench_output_is_one(const char *a, const char *b);
 
 /*
- * Checks before a run that a report can be written. Returns 0, or -errno after it has printed the
- * error. The check leaves no new file.
+ * Checks that a report can be written to 'path'. The caller does so before a run. Returns 0, or
+ * -errno after it has printed the error. The check leaves no new file behind.
  */
 int bench_output_check(const char *path);
 
 /*
- * Writes a report with 'write', which returns 0, or -1 with errno set. Returns 0, or -errno after
- * it has printed the error.
+ * Writes a report to 'path' with the function 'write', which gets 'arg' and returns 0, or -1 with
+ * errno set. Returns 0, or -errno after it has printed the error.
  */
 int bench_output_write(const char *path, int (*write)(FILE *file, const void *arg),
 		       const void *arg);

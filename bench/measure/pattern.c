@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes the sequence of bytes of which data consist, and compares data with it. */
 #include "pattern.h"
 
 #include <string.h>
 
-/* Two periods, so that most comparisons are one memcmp. */
+/* The table has two periods of the sequence, so that most comparisons are one memcmp(). */
 #define TABLE_BYTES (2u * BENCH_PERIOD)
 
 static uint8_t table[TABLE_BYTES];

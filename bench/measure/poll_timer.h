@@ -4,11 +4,11 @@
 
 /*
  * Measures the rounds of a poll loop: the start of each round, and the total time of the rounds
- * that found work. A clock reading takes as long as the rest of an idle round, and it delays
- * messages that arrive meanwhile. So the clock is read after only one of four idle rounds. The
- * clock is always read after a round that found work. The time of such a round is the time since
- * the previous reading, minus the time of the idle rounds in between. Each of these idle rounds
- * counts as long as the quickest.
+ * that found work. A clock reading takes as long as the rest of an idle round, and messages that
+ * arrive during the reading are handled later. So the clock is read after only one of four idle
+ * rounds. The clock is always read after a round that found work. The time of such a round is the
+ * time since the previous reading, minus the time of the idle rounds in between. The time of these
+ * idle rounds is estimated from the shortest time that idle rounds have taken.
  */
 
 #include <stdbool.h>
@@ -17,19 +17,19 @@
 #define BENCH_POLL_TIMER_IDLE 4u /* idle rounds for one clock reading */
 
 struct bench_poll_timer {
-	uint64_t now_ticks;   /* the latest clock reading */
+	uint64_t now_ticks;   /* value of the time stamp counter at the latest clock reading */
 	uint64_t busy_ticks;  /* ticks in rounds that found work */
 	uint64_t group_ticks; /* shortest time of BENCH_POLL_TIMER_IDLE idle rounds; 0: not known
 				 yet */
-	uint32_t work;	      /* work of the ending round; the loop sets it */
-	uint32_t idle;	      /* idle rounds since that reading */
-	bool looks_each;
+	uint32_t work;	 /* work of the round that is about to end; the loop sets this member */
+	uint32_t idle;	 /* idle rounds since the latest clock reading */
+	bool looks_each; /* the clock is read after each round */
 };
 
 /*
- * Initializes a timer. 'looks_each' requests a clock reading after each round. It is set in these
- * cases:
- * - An idle round may yield the CPU, so that idle rounds take different times.
+ * Initializes a timer. 'looks_each' requests a clock reading after each round. The caller sets it
+ * in these cases:
+ * - An idle round can yield the CPU, so that idle rounds take different times.
  * - Calls have to start at planned times.
  */
 static inline void bench_poll_timer_init(struct bench_poll_timer *timer, bool looks_each)
@@ -37,14 +37,14 @@ static inline void bench_poll_timer_init(struct bench_poll_timer *timer, bool lo
 	*timer = (struct bench_poll_timer){.looks_each = looks_each};
 }
 
-/* Starts the first round, or a round after other work that took time. */
+/* Starts the first round. Also starts a round after work that does not belong to the loop. */
 static inline void bench_poll_timer_resume(struct bench_poll_timer *timer, uint64_t now_ticks)
 {
 	timer->now_ticks = now_ticks;
 	timer->work = timer->idle = 0;
 }
 
-/* Ends a round. Returns true when the caller must read the clock and call bench_poll_timer_at(). */
+/* Ends a round. Returns true if the caller must read the clock and call bench_poll_timer_at(). */
 static inline bool bench_poll_timer_look(struct bench_poll_timer *timer)
 {
 	return timer->work > 0 || ++timer->idle == BENCH_POLL_TIMER_IDLE || timer->looks_each;

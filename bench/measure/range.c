@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the values of an option that can have several. */
 #include "range.h"
 
 #include <stdbool.h>
@@ -18,7 +19,10 @@ static bool add(struct bench_range *range, uint64_t value, const struct limits *
 	return true;
 }
 
-/* Parses "A,B,C". A single value is the usual case. */
+/*
+ * Parses "A,B,C" or a single value. Returns false if the text has another form or a value is not
+ * within the limits.
+ */
 static bool parse_list(const char *text, uint64_t kilo, const struct limits *limits,
 		       struct bench_range *range)
 {
@@ -32,7 +36,7 @@ static bool parse_list(const char *text, uint64_t kilo, const struct limits *lim
 	}
 }
 
-/* Parses ":B:xF" or ":B:+N" after A. */
+/* Parses ":B:xF" or ":B:+N", which follows the value 'from'. Returns false as parse_list() does. */
 static bool parse_steps(uint64_t from, const char *text, uint64_t kilo, const struct limits *limits,
 			struct bench_range *range)
 {

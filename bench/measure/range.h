@@ -3,8 +3,9 @@
 #define RANGE_H
 
 /*
- * The values that an option takes one after the other: "A", "A,B,C", "A:B:xF" (each value is F
- * times the previous one) or "A:B:+N" (each value is the previous one plus N).
+ * Parses the values of an option, which are used one after the other. The forms are "A", "A,B,C",
+ * "A:B:xF" (each value is F times the previous one) and "A:B:+N" (each value is the previous one
+ * plus N).
  */
 
 #include <stdint.h>
@@ -12,7 +13,7 @@
 #define BENCH_RANGE_MAX 64u
 
 struct bench_range {
-	uint32_t n; /* 0: the option was not given */
+	uint32_t n; /* number of values; 0: the option was not given */
 	uint64_t values[BENCH_RANGE_MAX];
 };
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Stores the number of calls in each interval of a run. */
 #include "series.h"
 
 #include <string.h>
@@ -10,8 +11,8 @@ void series_init(struct series *series)
 }
 
 /*
- * Joins pairs of intervals. An odd interval at the end is dropped, because it is not a complete
- * interval of the new length.
+ * Joins each pair of intervals to one. If the number of intervals is odd, the last one is dropped,
+ * because it is only half of an interval of the new length.
  */
 static void halve(struct series *series)
 {
@@ -36,7 +37,7 @@ void series_merge(struct series *into, const struct series *from)
 		halve(into);
 	while (other.interval_ns < into->interval_ns)
 		halve(&other);
-	/* If one series is longer, the sum ends with the shorter series. */
+	/* If one series is longer than the other, the sum ends at the end of the shorter one. */
 	if (into->n == 0)
 		*into = other;
 	else if (other.n > 0) {

@@ -4,8 +4,8 @@
 
 /*
  * The number of calls that completed in each interval of a run. Intervals are 10 ms long at first.
- * When there would be too many intervals, their length is doubled. So the memory is bounded, and
- * the length of a run need not be known.
+ * When SERIES_MAX intervals are reached, pairs of intervals are joined and the length is doubled.
+ * So the memory is limited, and the length of a run does not have to be known in advance.
  */
 
 #include <stdint.h>
@@ -24,7 +24,7 @@ void series_init(struct series *series);
 /* Adds an interval in which 'count' calls completed. */
 void series_add(struct series *series, uint64_t count);
 
-/* Adds up two series that ran at the same time. */
+/* Adds the counts of a series to those of another series that ran at the same time. */
 void series_merge(struct series *into, const struct series *from);
 
 #endif

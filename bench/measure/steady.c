@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Detects that a rate is steady. */
 #include "steady.h"
 
 #include <string.h>

@@ -21,7 +21,7 @@ CALLS = 3000
 RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'],
         'rpc_read_4096': ['--workload', 'read', '--size', '4096'],
         'rpc_write_4096': ['--workload', 'write', '--size', '4096'],
-        # the data are copied to their destination
+        # the data are inline and are copied to their destination
         'rpc_write_256': ['--workload', 'write', '--size', '256'],
         # the data are in a chunk, although they would fit inline
         'rpc_write_1024': ['--workload', 'write', '--size', '1024'],
@@ -29,13 +29,13 @@ RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'],
         'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'],
         # each call is begun anew instead of reusing the one that ended
         'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'],
-        # The cost of finding the connections that have a message: one among idle ones, or all in
-        # turn.
+        # These measure how much it costs to find the connections that have a message: one
+        # connection among idle ones, or all connections in turn.
         'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],
         'rpc_null_64_256_in_turn': ['--workload', 'null', '--size', '64', '--connections', '256',
                                     '--in-turn']}
-# Without these, the C library selects memcpy and memset by the CPU and by the features that
-# valgrind reports.
+# These CPU features are turned off. Otherwise the C library selects memcpy and memset by the CPU
+# and by the features that valgrind reports.
 TUNABLES = 'glibc.cpu.hwcaps=' + ','.join(f'-{feature}' for feature in (
     'AVX512F', 'AVX512VL', 'AVX2', 'AVX', 'AVX_Fast_Unaligned_Load', 'ERMS', 'FSRM', 'SSSE3',
     'SSE4_1', 'SSE4_2'))
@@ -53,15 +53,15 @@ def callgrind(out, toggle, *command):
 
 
 def count_parts(program, folder):
-    """Returns the instructions per round, by the name after 'measure_'."""
+    """Returns the instructions of each part per round. The key is the name after 'measure_'."""
     out = os.path.join(folder, 'parts')
     callgrind(out, 'measure_*', program)
     text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--auto=no',
                            out],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     counts = {}
-    # A function has a line for each file that its instructions come from. The line of its own file
-    # includes all of them.
+    # callgrind_annotate prints a line for each file from which instructions of a function come. The
+    # line of the file that defines the function includes all of its instructions.
     for amount, name in re.findall(r'^ *([\d,]+) \([ \d.]+%\)  \S+:measure_(\w+)', text, re.M):
         counts[name] = max(counts.get(name, 0), int(amount.replace(',', '')) / ROUNDS)
     return counts
@@ -93,7 +93,8 @@ def write_budget(path, counts):
 
 
 def compare(counts, budget):
-    """Prints both. Returns how many counts are over the budget, or only in one of the two."""
+    """Prints counts and budget. Returns how many counts are over the budget, or are only in one of
+    the two."""
     wrong = 0
     for name in list(budget) + [name for name in counts if name not in budget]:
         allowed, counted = budget.get(name), counts.get(name)

@@ -25,7 +25,7 @@ WINDOW = 64 # stores; about the size of a processor's store buffer
 CALLS = 200
 BASE = 0x108000 # address at which valgrind loads a program
 PIPE_BYTES = 1 << 20
-FILL_SECONDS = 0.01 # lackey writes less than PIPE_BYTES in this time
+FILL_SECONDS = 0.01 # seconds, in which lackey writes less than PIPE_BYTES
 # The allowed loads are of arguments of 64 bytes, which are sent as soon as the program has encoded
 # them, and of ends of messages that are shorter than 16 bytes.
 RPCS = {'null': (6, ['--workload', 'null', '--size', '64']),
@@ -66,7 +66,8 @@ def blocks(trace):
 
 
 def lines_since(trace, begins):
-    """Yields the lines after the first of these beginnings. Most of the trace is before it."""
+    """Yields the lines of the trace from the first line on that begins with one of 'begins'. Most
+    of the trace precedes this line, and is only searched and not split."""
     has_begun = False
     for block in blocks(trace):
         if not has_begun:
@@ -110,7 +111,7 @@ def waits(trace, known):
 
 def count(program, known, load):
     reading, writing = os.pipe()
-    with contextlib.suppress(OSError): # the user's pipes may have reached the kernel's limit
+    with contextlib.suppress(OSError): # the user's pipes might exceed the kernel's limit
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
     # Fair scheduling lets the threads of the program take turns. Otherwise, on a busy machine, the
     # polling thread would keep valgrind's lock until the control thread misses a connection's

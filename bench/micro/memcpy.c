@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-memcpy: measures how fast one core copies between two sets of buffers of a given size,
- * which it uses in turn. The memory is of the same kind that weir uses for bulk data, so the result
- * is the reference for READ and WRITE of that size. It can also measure the shm driver's copy.
+ * which are used in turn. The memory is of the kind that weir uses for bulk data, so the result is
+ * the reference for READ and WRITE of that size. The program can also measure the copy function of
+ * the shm driver.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -17,7 +18,11 @@
 
 #include "copy.h"
 
-#define SPAN 0x100000u /* low bits of addresses that determine the relative position of buffers */
+/*
+ * The low bits of an address, below SPAN, determine the position of a buffer in the cache relative
+ * to another one.
+ */
+#define SPAN 0x100000u
 
 static uint64_t now_ns(void)
 {
@@ -134,7 +139,10 @@ int main(int argc, char **argv)
 		help();
 		return 2;
 	}
-	/* This is enough for hugepages, and to shift one set relative to the other. */
+	/*
+	 * Both sets have 2 * SPAN additional bytes, which are enough to shift one set relative to
+	 * the other, and to get hugepages.
+	 */
 	from = buffers(size * sources + 2 * SPAN);
 	to = buffers(size * targets + 2 * SPAN);
 	to += ((uintptr_t)from - (uintptr_t)to) % SPAN + offset;
@@ -151,7 +159,7 @@ int main(int argc, char **argv)
 				shm_copy(dst, src, size);
 			else
 				memcpy(dst, src, size);
-			/* The barrier keeps the compiler from omitting the copy. */
+			/* The barrier prevents the compiler from omitting the copy. */
 			__asm__ volatile("" ::: "memory");
 		}
 		end = now_ns();

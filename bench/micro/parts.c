@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-parts: runs each part of the data path many times in its own function, so that
- * callgrind can count the instructions of each. bench/micro/check_budget.py does that. Nothing is
- * timed here.
+ * callgrind can count the instructions of each part. bench/micro/check_budget.py runs this program
+ * under callgrind. The program itself measures no time.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,10 @@
 #define PART out_of_line
 #endif
 
-/* Makes the compiler assume that written memory is used, and that read memory may have changed. */
+/*
+ * Makes the compiler assume that all memory that was written is read, and that all memory might
+ * have changed.
+ */
 #define BARRIER() __asm__ volatile("" ::: "memory")
 
 static uint8_t short_call[INLINE_BYTES], chunk_call[INLINE_BYTES], list_call[INLINE_BYTES],
@@ -175,7 +178,7 @@ static void plan_and_encode(const struct reduce_call_in *in, enum reduce_form fo
 	}
 }
 
-/* A call that is wholly inline. */
+/* Measures the encoding of a call that is completely inline. */
 static PART void measure_reduce_call_short(void)
 {
 	const struct reduce_call_in in = {.pieces = pieces,
@@ -188,7 +191,7 @@ static PART void measure_reduce_call_short(void)
 	plan_and_encode(&in, REDUCE_SHORT);
 }
 
-/* A WRITE whose data are a Read chunk. */
+/* Measures the encoding of a WRITE whose data are in a Read chunk. */
 static PART void measure_reduce_call_chunked(void)
 {
 	const struct reduce_call_in in = {.pieces = pieces,
@@ -201,7 +204,7 @@ static PART void measure_reduce_call_chunked(void)
 	plan_and_encode(&in, REDUCE_CHUNKED);
 }
 
-/* The reply to a READ, whose data go to a Write chunk. */
+/* Measures the encoding of the reply to a READ whose data are placed in a Write chunk. */
 static PART void measure_reduce_reply_chunked(void)
 {
 	struct rdma1_header call;
@@ -231,7 +234,8 @@ static PART void measure_xid_find(void)
 		uint32_t slot = i % SLOTS;
 
 		check(call_find(&requester, requester.slots[slot].xid) == &calls[slot]);
-		check(!call_find(&requester, slot)); /* the XID of an earlier call in that slot */
+		/* the XID of an earlier call in that slot is not found */
+		check(!call_find(&requester, slot));
 		BARRIER();
 	}
 }
@@ -335,7 +339,10 @@ static void set_up_messages(void)
 
 static void set_up(void)
 {
-	/* The pool is larger than DPDK's cache, so that it has a cache. */
+	/*
+	 * The pool is larger than the cache of a DPDK pool. Otherwise the pool would have no such
+	 * cache.
+	 */
 	const struct mem_pool_options options = {.name = "parts",
 						 .count = 1024,
 						 .buf_bytes = 256,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-pingpong: measures the time that one 64-byte cache line takes from one core to another
- * and back. Each side waits for the other side's word in its own line. No message between those
- * cores can be faster.
+ * and back. Each side waits until the other side has written a word to the line of its direction.
+ * No message between these cores can be faster.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -26,8 +26,8 @@
 #define WARMUP 10000u
 
 /*
- * Two cache lines, one per direction. They are not adjacent, so that no prefetcher fetches one with
- * the other.
+ * Two cache lines, one per direction. They are not adjacent. Otherwise a prefetcher would fetch one
+ * together with the other.
  */
 struct lines {
 	_Alignas(256) struct {
@@ -137,7 +137,8 @@ int main(int argc, char **argv)
 			return usage(2);
 		}
 	}
-	pin(cores[1]); /* checks the child's core here, because the child cannot report an error */
+	pin(cores[1]); /* the child's core is checked here, because the child cannot report an error
+			*/
 	lines = mmap(NULL, sizeof(*lines), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 		     0);
 	child = lines == MAP_FAILED ? -1 : fork();

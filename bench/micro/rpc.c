@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-rpc: runs whole RPCs on one thread. It polls a requester's engine and a responder's
- * engine alternately over shm, and measures the cost of an RPC for both sides together, without any
- * wait. It is meant for 'valgrind --tool=callgrind --collect-atstart=no --toggle-collect=measure'.
+ * engine alternately over shm, and measures the cost of an RPC for both sides together. No time for
+ * waits between threads is included. It is meant for 'valgrind --tool=callgrind
+ * --collect-atstart=no --toggle-collect=measure'.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -21,11 +22,15 @@
 
 #define PROG	   0x20000000u
 #define DATA_BYTES (1u << 20)
-#define WAIT_NS	   60000000000u /* enough under callgrind, with other work on the machine */
-#define CONNS_MAX  4096u
+/*
+ * Limit of the wait for a connection, which is enough under callgrind with other work on the
+ * machine.
+ */
+#define WAIT_NS	  60000000000u
+#define CONNS_MAX 4096u
 #define IDLE_POLLS                                                                                 \
-	10000u /* polls, each a millisecond later, after which connections are idle and their      \
-		  credits are available to others */
+	10000u /* Number of polls, each one millisecond later. After so many, unused connections   \
+		  count as idle, and their credits are available to others. */
 
 enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
 
@@ -35,8 +40,8 @@ struct micro {
 	uint8_t *source_base, *sink_base;
 	struct weir_conn **conns;
 	uint32_t nconns, nopen;
-	uint32_t turn; /* the connection of the next call */
-	bool in_turn;
+	uint32_t turn; /* index of the connection that gets the next call */
+	bool in_turn;  /* each call uses the next connection (--in-turn) */
 	uint32_t proc, size, depth, credits;
 	uint64_t left, completed, failed;
 	bool is_closed;
@@ -44,7 +49,7 @@ struct micro {
 	bool is_version2;
 	bool begins; /* uses weir_call_begin() for each call, not weir_call_reuse() */
 	struct bench_clock clock;
-	uint64_t ahead_ns; /* the engines' time is ahead of the clock by this */
+	uint64_t ahead_ns; /* the time that the engines get is ahead of the clock by this many ns */
 };
 
 static const struct weir_ulb_proc ulb_procs[] = {
@@ -59,10 +64,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/*
- * This function and the one for calls are separate, so that a null RPC needs no stack frame that
- * only items need.
- */
+/* This function is separate from handle(), so that handle() needs no stack frame for a null RPC. */
 static out_of_line void handle_read(struct weir_request *req, const struct micro *micro)
 {
 	weir_request_results(req, 4);
@@ -130,7 +132,10 @@ static out_of_line int describe_item(struct micro *micro, struct weir_call *call
 	return weir_call_arg_item(call, micro->sink, micro->sink_base, micro->size);
 }
 
-/* Submits a call. 'call' is NULL if it could not begin. */
+/*
+ * Adds the data and submits a call. 'call' is the result of weir_call_begin() or weir_call_reuse(),
+ * which is NULL with errno set after an error.
+ */
 static void submit(struct micro *micro, struct weir_call *call)
 {
 	int rc;
@@ -194,8 +199,8 @@ static void connect_one(struct micro *micro, const char *name, struct weir_conn 
 		if (micro->is_closed || now > until)
 			die("can't connect");
 		poll_both(micro, now);
-		usleep(100); /* callgrind runs one thread at a time, and the drivers' control
-				threads need time to run */
+		usleep(100); /* without a pause, the drivers' control threads would get no time to
+				run, because callgrind runs one thread at a time */
 		weir_engine_stats(micro->responder, &stats);
 	}
 }
@@ -256,7 +261,10 @@ static void run_calls(struct micro *micro, uint64_t calls)
 		die("a call failed");
 }
 
-/* Makes one call in which the drivers map each other's memory, by their control threads. */
+/*
+ * Makes one call, during which the control threads of the drivers map the memory of the other side.
+ * Later calls do not wait for that.
+ */
 static void run_first_call(struct micro *micro)
 {
 	uint64_t until = micro->completed + 1;
@@ -271,7 +279,10 @@ static void run_first_call(struct micro *micro)
 		die("a call failed");
 }
 
-/* The measured part. The function has its own name for --toggle-collect. */
+/*
+ * Runs the calls that are measured. The function has a name of its own, which --toggle-collect
+ * names.
+ */
 static out_of_line void measure(struct micro *micro, uint64_t calls)
 {
 	run_calls(micro, calls);
@@ -382,7 +393,9 @@ int main(int argc, char **argv)
 	}
 	set_up(&micro, &listener);
 	run_first_call(&micro);
-	/* These calls let credits be granted and fill the caches. */
+	/*
+	 * These calls are not measured. During them credits are granted and the caches are filled.
+	 */
 	run_calls(&micro, 200 + (micro.in_turn ? 4 * micro.nconns : 0));
 	begin = bench_clock_ns(&micro.clock);
 	measure(&micro, calls);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * weir-micro-shm: measures the shm driver alone, between two processes on two cores. A round trip
- * is a Send as long as a small call and a Send as long as its reply. Round trips are first made one
- * at a time, and then as many at a time as the depth allows. With --connections, all connections
- * but one are idle, which shows their cost.
+ * is two Sends: one of the length of a small call, and one of the length of its reply. Round trips
+ * are first made one at a time, and then --depth at a time. With --connections, all connections
+ * except one are idle, which measures the cost of idle connections.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -23,23 +23,25 @@
 #include "eal.h"
 
 #define BURST	   32u
-#define SLOTS	   512u /* number of buffers, receives and sends */
+#define SLOTS	   512u /* number of buffers for receives, and of buffers for sends */
 #define SLOT_BYTES 4096u
-#define SIGNAL	   16u /* one Send of this many completes, which frees the entries of all */
-#define WAIT_S	   10u
+/* Every 16th Send is signaled; its completion frees the entries of all Sends up to it. */
+#define SIGNAL 16u
+#define WAIT_S 10u
 
 struct options {
-	unsigned long cores[2], depth, connections, bytes[2]; /* bytes of request and reply */
+	/* 'bytes': length of the request and of the reply */
+	unsigned long cores[2], depth, connections, bytes[2];
 	double seconds;
 	bool json;
 };
 
-/* One of the two processes. */
+/* The state of one of the two processes. */
 struct side {
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_qp **qps;
-	uint8_t *mem; /* SLOTS buffers for receives, then SLOTS for sends */
+	uint8_t *mem; /* SLOTS buffers for receives, and then SLOTS buffers for sends */
 	struct fabric_mr mr;
 	uint32_t len;  /* length of this side's messages */
 	uint32_t sent; /* number of messages sent */
@@ -128,7 +130,10 @@ static void post_sends(struct side *side, struct fabric_qp *qp, uint32_t n)
 		die("the driver did not accept a Send");
 }
 
-/* Polls, and reposts the receives. Returns the number of received messages. */
+/*
+ * Polls once, and posts the buffers of received messages again. Returns the number of received
+ * messages, or 0 if the connection has ended.
+ */
 static uint32_t poll_messages(struct side *side, struct fabric_qp *qp)
 {
 	struct fabric_wc wcs[BURST];
@@ -194,7 +199,7 @@ static void connect_all(struct side *side, const struct options *options, const 
 	}
 }
 
-/* Measures round trips one at a time. */
+/* Measures the times of round trips that are made one at a time. */
 static void measure_latency(struct side *side, double seconds, struct hist *hist)
 {
 	uint64_t begin_ns = bench_clock_ns(&side->clock), now_ns = begin_ns, warm_ns = 100000000;
@@ -213,7 +218,7 @@ static void measure_latency(struct side *side, double seconds, struct hist *hist
 	}
 }
 
-/* Measures round trips per second, 'depth' at a time. */
+/* Returns the number of round trips per second, of which 'depth' are in flight at a time. */
 static double measure_rate(struct side *side, double seconds, uint32_t depth)
 {
 	uint64_t begin_ns = bench_clock_ns(&side->clock), now_ns, done = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads the clock and pins processes, for the peers. */
 #include "peer.h"
 
 #include <errno.h>

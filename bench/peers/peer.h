@@ -2,13 +2,16 @@
 #ifndef PEER_H
 #define PEER_H
 
-/* Common functions of the peers. */
+/* Functions that several peers use. A peer is a program with which weir is compared. */
 
 #include <stdint.h>
 
 uint64_t peer_now_ns(void);
 
-/* Pins the process to a core, or ends it on failure. A negative core means any. */
+/*
+ * Pins the process to a core. If that fails, prints the reason and ends the process. A negative
+ * core means that the process is not pinned.
+ */
 void peer_pin(long core);
 
 #endif

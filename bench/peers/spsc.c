@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-spsc: measures a plain ring between two processes, with one writer and one reader. It
- * is DPDK's ring with elements of 64 bytes. First it makes round trips through two rings, one at a
- * time; then it sends messages in one direction, in bursts.
+ * weir-peer-spsc: measures a plain ring between two processes, with one writer and one reader. The
+ * ring is DPDK's ring with elements of 64 bytes. At first the program makes round trips through two
+ * rings, one at a time. Then it sends messages in one direction, in bursts.
  */
 #include <getopt.h>
 #include <sched.h>
@@ -32,7 +32,11 @@ struct element {
 
 static unsigned long rounds = 1000000;
 static long cores[2] = {-1,
-			-1}; /* -1: not pinned, so the processes may share a core and must yield */
+			/*
+			 * -1: the process is not pinned; both processes can then be on one core, so
+			 * they yield
+			 */
+			-1};
 
 static void wait_a_little(void)
 {
@@ -67,8 +71,8 @@ static void take(struct rte_ring *ring, struct element *element)
 }
 
 /*
- * Runs in the other process: answers the round trips, then takes the bursts, and reports when it
- * has all of them.
+ * Runs in the other process. It answers the round trips, then receives the bursts, and sends one
+ * message when it has received all of them.
  */
 static void answer(struct rte_ring *there, struct rte_ring *back)
 {

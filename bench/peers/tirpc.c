@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-peer-tirpc: measures the same null call by ONC RPC over sockets, with libtirpc, between two
- * processes on two cores. This is what a program uses today that could use weir instead. It makes
- * one call at a time, as libtirpc does.
+ * weir-peer-tirpc: measures ONC RPC over sockets with libtirpc, between two processes on two cores.
+ * The call is the null call that weir-bench makes. Programs that could use weir often use libtirpc.
+ * The program makes one call at a time, as libtirpc does.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -30,8 +30,8 @@
 #define WARMUP	    200u
 
 struct options {
-	long cores[2]; /* -1: not pinned */
-	unsigned long calls, size;
+	long cores[2];		   /* -1: not pinned */
+	unsigned long calls, size; /* -1: the process is not pinned */
 	bool is_unix;
 };
 
@@ -44,7 +44,7 @@ static void die(const char *what)
 	exit(1);
 }
 
-/* Makes a connection: a pair of UNIX sockets, or TCP over the loopback interface. */
+/* Makes a connection, which is a pair of UNIX sockets or TCP over the loopback interface. */
 static void connect_pair(bool is_unix, int ends[2])
 {
 	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};

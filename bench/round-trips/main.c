@@ -85,7 +85,9 @@ static int option_rtt(const char *text, uint64_t *ns)
 	return rc;
 }
 
-/* Parses the options. Returns 0; 1 for --help; or -1 after it has printed the error. */
+/*
+ * Parses the options. Returns 0; 1 if help must be printed; or -1 after it has printed the error.
+ */
 static int parse(int argc, char **argv, struct options *options)
 {
 	static const struct option longs[] = {
@@ -126,7 +128,7 @@ static int parse(int argc, char **argv, struct options *options)
 
 static struct trips_cost costs[WORKS][BENCH_RANGE_MAX][WAYS];
 
-/* Measures all calls in one way, on its own connection. */
+/* Measures all calls with one way of sending them, on a connection of its own. Returns 0 or -1. */
 static int measure(const struct options *options, size_t way)
 {
 	struct trips_sides *sides = trips_sides_create(ways[way].protocol, ways[way].extension,

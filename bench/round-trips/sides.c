@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Makes single calls between a requester and a responder in virtual time, and measures their cost.
+ */
 #include "sides.h"
 
 #include <weir/engine.h>
@@ -15,9 +18,10 @@
 #define ADDR	   "round-trips"
 #define DATA_BYTES (4u << 20)
 #define BUFFERS	   8u
-#define BESIDE	   4096u /* bytes of a buffer for headers, in addition to the data */
-#define STEPS_MAX  1000000u
-#define CREDITS	   64u
+/* Bytes of a buffer that are reserved for headers, in addition to the data. */
+#define BESIDE	  4096u
+#define STEPS_MAX 1000000u
+#define CREDITS	  64u
 
 struct trips_sides {
 	struct sim_world *world;
@@ -28,12 +32,12 @@ struct trips_sides {
 	struct weir_conn *conn;
 	bool is_open, is_over;
 	uint64_t rtt_ns;
-	/* the present call */
+	/* The members below belong to the call that is being measured. */
 	uint32_t bytes;
-	bool is_done, is_right;
+	bool is_done, is_right; /* is_right: the call had the expected results */
 	int status;
 	uint64_t done_ns;
-	bool arrived_right;
+	bool arrived_right; /* the responder got the expected arguments */
 };
 
 static const struct weir_ulb_proc ulb_procs[] = {
@@ -124,7 +128,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 }
 
 /*
- * Lets both sides do what they can at the present time, and then advances time to the next event.
+ * Polls both sides until neither has work at the present time, and then advances time to the next
+ * event.
  */
 static void step(struct trips_sides *sides)
 {
@@ -138,7 +143,7 @@ static void step(struct trips_sides *sides)
 		sim_run_until(sides->world, sim_now(sides->world) + sides->rtt_ns);
 }
 
-/* Steps until nothing is in progress. */
+/* Repeats step() until no event is pending. */
 static void settle(struct trips_sides *sides)
 {
 	do
@@ -311,7 +316,7 @@ struct trips_sides *trips_sides_create(enum weir_protocol protocol, enum weir_ex
 		profile.extension = extension;
 		profile.transmissions = transmissions;
 		profile.round_trip_ns = (uint32_t)rtt_ns;
-		/* There are few buffers, and each can hold any message. */
+		/* Few buffers are enough. Each of them can hold any message. */
 		profile.long_buffers = profile.bulk_buffers = BUFFERS;
 		profile.long_buffer_bytes = profile.bulk_buffer_bytes = TRIPS_BYTES_MAX + BESIDE;
 		profile.exposure = WEIR_EXPOSURE_WINDOW; /* the segments that the responder may

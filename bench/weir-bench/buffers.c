@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adapts the profile to a load. */
+/* Adapts the numbers and sizes of the profile's buffers to a load. */
 #include <string.h>
 
 #include "options.h"
 
-#define PROFILE_BUFFERS_MAX 65536u /* limit of long_buffers and bulk_buffers */
+#define PROFILE_BUFFERS_MAX 65536u /* maximum of the profile's long_buffers and bulk_buffers */
 
 #define PROFILE_WINDOWS_MAX (1u << 20)
-#define SHARED_RECEIVES_MAX 32768u /* the least maximum of all known devices */
+#define SHARED_RECEIVES_MAX 32768u /* the smallest maximum of all known devices */
 #define RECEIVES_KEPT	    48u
-#define LARGE_BYTES	    (256u << 20) /* limit of a pool's size */
+/* Maximum size of a pool, unless more buffers are needed. */
+#define LARGE_BYTES (256u << 20)
 
-/* Returns true if messages may be sent in another way than inline and by a Write chunk. */
+/*
+ * Returns true if calls or replies of this load can need a long message: they do not fit inline,
+ * and are not only placed by a Write chunk.
+ */
 static bool may_be_long(const struct bench_options *o)
 {
 	if (o->workload == WORKLOAD_NULL)
 		return (uint64_t)o->size_bytes + 256 >
-		       o->profile.inline_bytes; /* includes headers */
+		       o->profile.inline_bytes; /* 256 bytes are for headers */
 	return o->workload != WORKLOAD_READ;
 }
 
 /*
- * Raises the number of receives. Each connection has its own receives, or all share a queue. A
- * shared queue needs one receive per connection, twice the number of calls in flight, twice the
- * credits that one connection may ask for, and the part that such a queue reserves.
+ * Raises the number of receives. Either each connection has its own receives, or all connections
+ * share a receive queue. A shared queue needs one receive per connection, twice the number of calls
+ * in flight, twice the credits for which one connection can ask, and the receives that such a queue
+ * reserves.
  */
 static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flight)
 {
@@ -41,8 +46,8 @@ static void size_receives(struct weir_profile *p, uint32_t own, uint64_t in_flig
 }
 
 /*
- * Returns the number of receives that a requester reserves for continued replies, if each
- * connection has its own receives.
+ * Returns the number of receives that a requester reserves on each connection for continued
+ * replies, if each connection has its own receives.
  */
 static uint32_t reply_receives(const struct weir_profile *p)
 {
@@ -52,8 +57,8 @@ static uint32_t reply_receives(const struct weir_profile *p)
 }
 
 /*
- * Limits large buffers to the number that is needed, unless a profile sets the number. All of them
- * are touched before the first call.
+ * Returns 'n', or 'needed' if 'n' buffers would be larger than LARGE_BYTES and no profile sets the
+ * number. All buffers are touched before the first call, so too many would delay the start.
  */
 static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t bytes,
 			     uint64_t needed)
@@ -61,7 +66,10 @@ static uint32_t not_too_many(const struct bench_options *o, uint32_t n, uint64_t
 	return !o->has_profile && n > needed && n * bytes > LARGE_BYTES ? (uint32_t)needed : n;
 }
 
-/* Raises the numbers of buffers to those that this load needs, if the profile has fewer or none. */
+/*
+ * Raises the numbers and sizes of buffers to those that this load needs, if the profile's are
+ * lower.
+ */
 void bench_size_buffers(struct bench_options *o)
 {
 	struct weir_profile *p = &o->profile;
@@ -75,7 +83,8 @@ void bench_size_buffers(struct bench_options *o)
 	if (p->connections < o->connections + 1)
 		p->connections = o->connections + 1;
 	per_connection =
-		p->credits + p->credits / 8 + 2; /* the same as for recv_buffers in profiles */
+		/* computed in the same way as for the profile's key recv_buffers */
+		p->credits + p->credits / 8 + 2;
 	size_receives(p, (per_connection + reply_receives(p)) * o->connections, in_flight);
 	if (p->send_buffers < 2 * per_connection * bench_active(o))
 		p->send_buffers = 2 * per_connection * bench_active(o);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The memory and the connections of a client. */
+/* Sets up and releases the memory and the connections of a client. */
 #include "client.h"
 #include "connect_hint.h"
 #include "interrupt.h"
@@ -12,9 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SLOT_ALIGN	4096u
-#define CONNECTING_MAX	32u  /* connections being set up at a time, for all clients */
-#define CONNECT_RETRIES 200u /* retries while a new responder starts */
+#define SLOT_ALIGN 4096u
+/* Maximum connections that are being set up at a time, by all clients together. */
+#define CONNECTING_MAX 32u
+/* Attempts to connect while a responder that was just started is not ready. */
+#define CONNECT_RETRIES 200u
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
@@ -23,7 +25,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 	(void)conn;
 	if (event == WEIR_CONN_LOST)
-		return; /* another event will report a reconnect or the end */
+		return; /* a later event reports that the connection is open again or has ended */
 	if (event == WEIR_CONN_OPEN) {
 		client->nopen += !link->is_open;
 		link->is_open = true;
@@ -50,7 +52,7 @@ int client_init(struct client *client)
 	uint32_t nslots = 0;
 	int rc;
 
-	/* Results are added up even after a failure, so they must be initialized. */
+	/* The results are added up even after a failure, so they must be initialized first. */
 	hist_init(&client->result.rtt);
 	series_init(&client->result.series);
 	rc = weir_engine_create(&options->profile, &client->engine);
@@ -115,8 +117,9 @@ static uint32_t poll_once(struct client *client)
 }
 
 /*
- * Returns the number of connections that this client may set up at a time. A listener refuses
- * connections beyond its backlog (LISTENER_BACKLOG), so all clients together stay below it.
+ * Returns the number of connections that this client is allowed to set up at a time. A listener
+ * refuses connections beyond its backlog (LISTENER_BACKLOG). All clients together therefore stay
+ * below the backlog.
  */
 static uint32_t max_connecting(const struct client *client)
 {
@@ -161,7 +164,7 @@ static int start_connecting(struct client *client)
 
 /*
  * Returns true if the responder's process, a child of this one, has ended. The function that waits
- * for the child reports how.
+ * for the child (child_is_gone()) reports how it ended.
  */
 static bool responder_is_gone(const struct bench_shared *shared)
 {
@@ -173,8 +176,8 @@ static bool responder_is_gone(const struct bench_shared *shared)
 }
 
 /*
- * Opens all connections. A responder that has not started yet gets some time. Returns 0 or an
- * error.
+ * Opens all connections. If the responder is started by this program and does not accept
+ * connections yet, tries again for some seconds. Returns 0 or -errno.
  */
 int client_connect(struct client *client)
 {
@@ -185,8 +188,8 @@ int client_connect(struct client *client)
 		client->result.first_error = 0;
 		rc = start_connecting(client);
 		/*
-		 * After a failure, connections that have begun are waited for, because the message
-		 * says how many succeeded.
+		 * After a failure, the function waits for the connections that are being set up,
+		 * because the message states how many succeeded.
 		 */
 		poll_until_connecting(client, 0);
 		if (client->nopen == client->nlinks)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The text of --help. */
 #include "help.h"
 
 #include <stdint.h>

@@ -8,8 +8,8 @@
 void bench_help(void);
 
 /*
- * Returns false for a driver in virtual time. It can carry no load, and has no peer in another
- * thread or process.
+ * Returns false for a driver that runs in virtual time. Such a driver can carry no load, because no
+ * other thread or process can be its peer.
  */
 bool bench_driver_is_for_load(const char *driver);
 

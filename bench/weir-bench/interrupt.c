@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Handles the signals that end the bench. */
 #include "interrupt.h"
 
 #include <errno.h>
@@ -8,14 +9,14 @@
 #include <unistd.h>
 
 /*
- * timeout(1) sends its signal to the process, and then to the process group. Both together are one
- * request.
+ * Two signals within this time count as one. timeout(1) sends its signal to the process, and then
+ * to the process group to which the process belongs.
  */
 #define SAME_REQUEST_NS 200000000
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 static _Atomic uint32_t *flag;
-static _Atomic int64_t first_ns; /* 0 if there was none */
+static _Atomic int64_t first_ns; /* time of the first signal; 0: no signal has arrived */
 
 static int64_t now_ns(void)
 {
@@ -45,7 +46,7 @@ void bench_interrupt_catch(struct bench_shared *shared, bool is_responder)
 
 	flag = is_responder ? &shared->stop : &shared->interrupted;
 	for (uint32_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		/* nohup(1) starts programs with SIGHUP ignored. */
+		/* SIGHUP stays ignored if it was ignored at the start, as under nohup(1). */
 		if (signals[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) != 0 ||
 		    before.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The load of a client: the warm-up, the measured time, and the end of calls in flight. */
+/* Runs the load of a client: the warm-up, the measured time, and the end of the calls in flight. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +21,10 @@ struct loop {
 	struct client *client;
 	struct bench_idle idle;
 	struct bench_poll_timer timer;
-	uint64_t series_from;  /* calls at the beginning of the latest interval */
-	uint64_t series_ticks; /* time of the next interval of the series; UINT64_MAX: no
-				  measurement */
+	uint64_t series_from;  /* client->completed at the beginning of the present interval of the
+				  series */
+	uint64_t series_ticks; /* time at which the present interval of the series ends; UINT64_MAX:
+				  no measurement */
 	bool shows_progress;
 	uint64_t progress_ticks, progress_from_ticks, progress_from;
 };
@@ -53,7 +54,7 @@ static void progress(struct loop *loop, uint64_t now)
 	loop->progress_ticks = now + bench_ns_to_ticks(PROGRESS_NS);
 }
 
-/* Records the intervals that have passed. During a stall several may have passed. */
+/* Adds the intervals of the series that have ended. After a stall, several can have ended. */
 static void sample(struct loop *loop, uint64_t now)
 {
 	struct client *client = loop->client;
@@ -66,8 +67,11 @@ static void sample(struct loop *loop, uint64_t now)
 	}
 }
 
-/* Ends the previous round of the loop and begins the next one. Returns the approximate time. */
-static inline uint64_t begin_round(struct loop *loop)
+/*
+ * Ends the previous round of the loop and begins the next one. Returns the time of the latest clock
+ * reading.
+ */
+static inline uint64_t begin_turn(struct loop *loop)
 {
 	if (bench_poll_timer_look(&loop->timer)) {
 		bench_poll_timer_at(&loop->timer, rte_rdtsc());
@@ -78,15 +82,15 @@ static inline uint64_t begin_round(struct loop *loop)
 }
 
 /*
- * Returns true if the load must end early: no call is left, a connection was lost, or a signal
- * came.
+ * Returns true if the load must end early, because no call is left, a connection was lost, or a
+ * signal has arrived.
  */
 static inline bool is_over(const struct client *client)
 {
 	return client->is_stopping || client->ngone > 0 || bench_interrupted(client->shared);
 }
 
-/* Polls until 'until_ticks', or until the load ends by itself because no call will start. */
+/* Polls until the time 'until_ticks', or until the load must end early. */
 static void run_until(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
@@ -107,7 +111,7 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 	}
 }
 
-/* Polls until all calls in flight have completed, for at most DRAIN_NS. No call starts. */
+/* Polls until all calls in flight have completed, for at most DRAIN_NS. No new call starts. */
 static void run_out(struct loop *loop)
 {
 	struct client *client = loop->client;
@@ -121,14 +125,14 @@ static void run_out(struct loop *loop)
 		now = begin_round(loop);
 	}
 	/*
-	 * The kernel may have suspended this thread for all that time, so one more poll looks for
-	 * replies.
+	 * The kernel might have suspended this thread for all that time. Therefore replies are
+	 * looked for once more.
 	 */
 	if (client->in_flight > 0)
 		weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
 }
 
-/* Waits until all clients can begin to measure together. */
+/* Waits until all clients are ready to begin the measured time together. */
 static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 {
 	struct client *client = loop->client;
@@ -142,8 +146,8 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 	}
 }
 
-/* Polls until the rate is steady, for at most --steady-time. */
-static void wait_until_steady(struct loop *loop)
+/* Polls until the rate is steady, for at most --steady-time. Then waits for the other clients. */
+static void settle(struct loop *loop)
 {
 	struct client *client = loop->client;
 	const struct bench_options *options = client->options;
@@ -177,8 +181,9 @@ static void start_slots(struct client *client)
 }
 
 /*
- * Counts arrivals that no slot has taken by the end. The time that they have waited is a lower
- * bound of their round trip. If there are very many, they are added in steps.
+ * Counts the arrivals of an open loop that no slot has taken by the end of the measured time. The
+ * time that an arrival has waited is a lower bound of its round trip. If there are very many such
+ * arrivals, they are added in steps, so that this takes limited time.
  */
 static void count_untaken(struct client *client, uint64_t end_ticks)
 {
@@ -239,7 +244,7 @@ static void measure(struct loop *loop)
 	r->exposure = weir_engine_exposure(client->engine);
 }
 
-/* Counts every call that has not completed as failed. */
+/* Counts every call that is still in flight as failed. */
 static void check_complete(struct client *client)
 {
 	if (client->in_flight == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of a slot: their arguments, and the check of their results. */
+/* Starts the calls of a slot, adds their arguments, and checks their results. */
 #include <errno.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static uint64_t choose_offset(struct client *client)
 	return (uint64_t)block * options->read_bytes;
 }
 
-/* Returns false if the results are not as expected. */
+/* Returns false if the results of a call are not as expected. */
 static bool check(struct load_slot *slot, const struct weir_call *call,
 		  const struct weir_result *result)
 {
@@ -92,7 +92,7 @@ static void count(struct load_slot *slot, uint64_t now_ticks)
 	slot->link->calls++;
 }
 
-/* Returns the error that is recorded for a failed call. */
+/* Returns the -errno that is recorded for a failed call. */
 static int error_of(const struct weir_result *result)
 {
 	if (result->status == -EREMOTEIO &&
@@ -131,16 +131,17 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 		pace_put(&client->pace, slot);
 	} else if (!client->is_stopping) {
 		/*
-		 * Reading the clock takes a tenth of a call. With other calls in flight, one
-		 * reading serves for the end of this call and the start of the next.
+		 * Reading the clock takes a tenth of the time of a call. If other calls are in
+		 * flight, one reading serves both for the end of this call and for the start of the
+		 * next one.
 		 */
 		load_slot_next(slot, call, client->in_flight > 0 ? now_ticks : rte_rdtsc());
 	}
 }
 
 /*
- * Does the same as memset(), whose call costs about 6 % of a null RPC at depth 32
- * (doc/performance-log.rst).
+ * Does the same as memset(at, 0, len), but is faster for short lengths. A call of memset() costs
+ * about 6 % of a null RPC at depth 32 (doc/performance-log.rst).
  */
 static inline void zero(uint8_t *at, uint32_t len)
 {
@@ -170,7 +171,7 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 		weir_xdr_put_u32(args, slot->len);
 		if (options->verify)
 			memset(slot->data, 0xa5, slot->len);
-		/* Without data there is no memory to offer. */
+		/* Without data, no memory has to be exposed. */
 		return slot->len == 0
 			       ? 0
 			       : weir_call_result_item(call, client->region, slot->data, slot->len);

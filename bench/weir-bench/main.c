@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * weir-bench: measures RPCs over RPC-over-RDMA. It runs each requested combination and then
- * reports.
+ * weir-bench: measures RPCs over RPC-over-RDMA. Carries out the runs of all combinations of the
+ * options, and then reports the results.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,7 +22,10 @@ enum exit_status {
 	EXIT_INTERRUPTED = 128
 };
 
-/* Returns the remedy for a status of calls, or NULL if the status is clear. */
+/*
+ * Returns advice for the user on the status with which calls failed, or NULL if the status is
+ * clear.
+ */
 static const char *cure(const struct bench_options *options, int status)
 {
 	switch (-status) {
@@ -45,7 +48,7 @@ static const char *cure(const struct bench_options *options, int status)
 	}
 }
 
-/* Reports combinations that have no figures. */
+/* Prints a message for combinations that have no figures, because no call was completed. */
 static void report_empty(const struct bench_results *results)
 {
 	for (uint32_t i = 0; i < results->npoints; i++)
@@ -56,7 +59,10 @@ static void report_empty(const struct bench_results *results)
 				results->npoints > 1 ? " of a combination" : "");
 }
 
-/* Reports which results an interrupt left. 'runs_asked' counts all requested runs. */
+/*
+ * Reports how many runs were finished before an interrupt. 'runs_asked' is the number of all
+ * requested runs.
+ */
 static void report_interrupt(const struct bench_results *results)
 {
 	if (results->npoints == 0)
@@ -99,8 +105,8 @@ static int report(struct bench_results *results)
 }
 
 /*
- * Carries out all runs. Repetitions are the outermost loop, so that other load on the machine
- * affects all combinations alike.
+ * Carries out all runs. Returns 0 or an error. The loop over repetitions is the outer loop, so that
+ * other load on the machine affects all combinations in the same way.
  */
 static int run_all(struct bench_results *results)
 {
@@ -121,7 +127,7 @@ static int run_all(struct bench_results *results)
 				(unsigned long long)point->options.rate);
 		rc = sides_run(&sides, i, &point->options, &result);
 		if (bench_interrupted(sides.shared) && (rc != 0 || result.is_cut_short)) {
-			/* Finished runs are not mixed with a shorter one. */
+			/* A run that was cut short is not added to finished runs. */
 			if (results->runs_finished == 0 && result.connected && result.rtt.count > 0)
 				bench_point_add(point, &result, sides.shared);
 			rc = 0;

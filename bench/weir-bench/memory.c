@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Computes the memory that a load needs, so that a load that needs too much ends before it begins,
- * and is not killed by the kernel.
+ * Computes the memory that a load needs. A load that needs too much memory is refused before it
+ * begins. Otherwise the kernel would kill the process.
  */
 #include <stdio.h>
 
 #include "memory_room.h"
 #include "options.h"
 
-/* Returns the bytes of the data of calls and READs, for the sides in this program. */
+/*
+ * Returns the bytes that the data of calls and the working set of READs take, for the sides that
+ * run in this program.
+ */
 static uint64_t data_bytes(const struct bench_options *o)
 {
 	uint64_t largest = bench_largest_bytes(o), bytes = 0;
@@ -21,7 +24,8 @@ static uint64_t data_bytes(const struct bench_options *o)
 }
 
 /*
- * Returns the bytes of data and engines in this program. Other memory hardly grows with the load.
+ * Returns the bytes that data and engines take in this program. Other memory hardly grows with the
+ * load.
  */
 static uint64_t needed_bytes(const struct bench_options *o)
 {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Parses the command line of weir-bench. */
 #include "options.h"
 
 #include <errno.h>
@@ -204,8 +205,8 @@ static int parse_lcores(const char *text, struct bench_options *options)
 }
 
 /*
- * Selects the first two cores that this process may use, one for each side. If there is only one,
- * no thread is pinned.
+ * Selects the first two cores that this process is allowed to use, one for each side. If there is
+ * only one such core, no thread is pinned.
  */
 static void default_lcores(struct bench_options *options)
 {
@@ -221,7 +222,10 @@ static void default_lcores(struct bench_options *options)
 	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && options->nlcores < 2; cpu++)
 		if (CPU_ISSET(cpu, &set))
 			options->lcores[options->nlcores++] = cpu;
-	/* A separate side uses the same core that it would have beside the other side. */
+	/*
+	 * If only one side runs in this program, it uses the core that it would use beside the
+	 * other side.
+	 */
 	if (options->side == SIDE_RESPONDER)
 		options->lcores[0] = options->lcores[1];
 	if (options->side != SIDE_BOTH)
@@ -340,7 +344,7 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
-/* Checks for options that exclude each other. */
+/* Checks that no options exclude each other. Returns 0 or -1. */
 static int check_together(const struct bench_options *o)
 {
 	if (o->use_threads && o->side != SIDE_BOTH)
@@ -374,8 +378,8 @@ static int check_together(const struct bench_options *o)
 }
 
 /*
- * Parses the profile first, at any position on the command line, and then the options that override
- * it. Returns the same as bench_options_parse().
+ * Loads the profile first, which --profile can name at any position of the command line. Then
+ * applies the options that override it. Returns the same as bench_options_parse().
  */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
@@ -406,7 +410,8 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
-	if (!bench_driver_is_for_load(o->profile.driver)) /* the driver may come from the profile */
+	if (!bench_driver_is_for_load(o->profile.driver)) /* the driver can come from the profile,
+							     so it is checked here */
 		return option_bad("profile", o->profile.driver,
 				  "this driver is only for tests, in virtual time");
 	if (!*lcores && o->has_profile && o->profile.lcores[0] != '\0')
@@ -414,7 +419,7 @@ static int parse_all(int argc, char **argv, struct bench_options *o, const char 
 	return 0;
 }
 
-/* Gives a range that was not set its default value. */
+/* Sets a range to one default value if its option was not given. */
 static void default_range(struct bench_range *range, uint64_t value)
 {
 	if (range->n == 0)

@@ -61,69 +61,79 @@ enum bench_workload {
 };
 
 enum bench_side {
-	SIDE_BOTH,	/* requester and responder in this program */
-	SIDE_RESPONDER, /* --listen */
-	SIDE_REQUESTER, /* --connect */
+	SIDE_BOTH,	/* requester and responder run in this program */
+	SIDE_RESPONDER, /* --listen: only the responder runs in this program */
+	SIDE_REQUESTER, /* --connect: only the requester runs in this program */
 };
 
-/* All combinations are run. Sizes are the outermost loop, rates the innermost. */
+/*
+ * The values of the options that can have several. All combinations are run. The loop over sizes is
+ * the outermost, and the loop over rates is the innermost.
+ */
 struct bench_sweep {
 	struct bench_range sizes, depths, connections, rates;
 };
 
-/* The options as given, or those of one combination, from bench_options_point(). */
+/* The options as given, or those of one combination, which bench_options_point() has made. */
 struct bench_options {
 	struct bench_sweep sweep;
-	bool has_profile; /* 'profile' comes from a file */
+	bool has_profile; /* 'profile' was loaded from a file */
 	struct weir_profile profile;
 	enum bench_side side;
-	const char *addr; /* NULL: weir-bench chooses an address */
-	bool use_threads; /* both sides in one process */
+	const char *addr; /* address of the responder; NULL: weir-bench chooses one */
+	bool use_threads; /* both sides are threads of one process */
 	enum bench_workload workload;
-	uint32_t read_percent; /* for the workload mixed */
+	uint32_t read_percent; /* for the workload mixed: part of READs */
 	uint32_t size_bytes;
 	bool has_read_size, has_write_size;
-	uint32_t read_bytes, write_bytes; /* bytes of a READ, and of a WRITE */
-	uint32_t working_set_bytes;	  /* READs are distributed over these bytes */
-	uint32_t depth;			  /* calls in flight on each connection */
-	uint32_t connections;		  /* total number */
-	uint32_t active;    /* number of connections with load, the others are idle; 0: all */
-	bool takes_turns;   /* depth is per lcore, whose active connections are used round-robin */
+	uint32_t read_bytes, write_bytes; /* bytes of a READ and of a WRITE */
+	uint32_t working_set_bytes;	  /* READs are distributed over this many bytes */
+	uint32_t depth;	      /* calls in flight on each connection, unless 'takes_turns' is set */
+	uint32_t connections; /* total number of connections */
+	/* number of connections with load; the others are idle; 0: all have load */
+	uint32_t active;
+	bool takes_turns;   /* 'depth' is per lcore, and the lcore uses its active connections
+			       round-robin */
 	bool is_sequential; /* sequential offsets in the working set instead of random ones */
 	uint64_t rate;	    /* open loop: calls per second in total; 0: closed loop */
 	uint64_t think_ns;  /* closed loop: time from the end of a call to the slot's next one */
 	uint32_t repeat;
-	double steady_percent; /* 0: no wait for a steady rate */
-	double steady_seconds; /* the longest wait */
+	double steady_percent; /* a rate is steady within this limit; 0: there is no wait for a
+				  steady rate */
+	double steady_seconds; /* maximum wait for a steady rate */
 	double seconds;
 	double warmup_seconds;
-	uint64_t calls_max; /* 0: no limit */
+	uint64_t calls_max; /* number of calls to make; 0: no limit */
 	bool verify;
 	bool reconnect;
 	const char *json; /* NULL: no JSON; "-": standard output */
-	const char *csv;  /* the same for CSV */
+	const char *csv;  /* like 'json', for CSV */
 	const char *html; /* NULL: no HTML */
 	bool quiet;
 	uint32_t nthresholds;
 	struct bench_threshold thresholds[BENCH_THRESHOLDS_MAX];
-	uint32_t nlcores; /* 0: not pinned */
+	uint32_t nlcores; /* 0: threads are not pinned */
 	uint32_t lcores[BENCH_LCORES_MAX];
 };
 
 /*
- * Parses argv. Its options override the profile that it names and the defaults. Returns 0; 1 if
- * help was printed; or -1 after it has printed the usage error on standard error.
+ * Parses argv to *options. Options override the profile that --profile names, and the profile
+ * overrides the defaults. Returns 0; 1 if help or the version was printed; or -1 after it has
+ * printed the usage error on standard error.
  */
 int bench_options_parse(int argc, char **argv, struct bench_options *options);
 
-/* Return the number of combinations, and one combination with the buffers that it needs. */
+/*
+ * bench_options_points() returns the number of combinations. bench_options_point() sets *point to
+ * the options of one combination, with the buffers that this combination needs.
+ */
 uint32_t bench_options_points(const struct bench_options *options);
 void bench_options_point(const struct bench_options *options, uint32_t number,
 			 struct bench_options *point);
 
 /*
- * Checks that there is enough memory for the load, before any is allocated. Returns 0, or -1 after
- * it has printed the reason.
+ * Checks that there is enough memory for the load, The caller does so before any of this memory is
+ * allocated. Returns 0, or -1 after it has printed the reason.
  */
 int bench_memory_check(const struct bench_options *options);
 
@@ -150,7 +160,7 @@ static inline uint32_t bench_active(const struct bench_options *options)
 	return options->active ? options->active : options->connections;
 }
 
-/* Returns the number of calls that may be in flight if this many connections have load. */
+/* Returns the number of calls that can be in flight if 'active' connections have load. */
 static inline uint32_t bench_load_slots(const struct bench_options *options, uint32_t active)
 {
 	return options->takes_turns ? options->depth : options->depth * active;

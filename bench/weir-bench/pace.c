@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Determines when calls start, in a closed loop or an open loop. */
 #include "pace.h"
 
 #include <errno.h>
@@ -101,7 +102,10 @@ uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
 		return 0;
 	due = (uint64_t)((double)(end_ticks - pace->begin_ticks) / pace->ticks_per_call -
 			 pace->phase);
-	/* Arrivals with numbers below 'due' are due before the end. Rounding may be off by one. */
+	/*
+	 * The arrivals with numbers below 'due' are due before the end. Rounding can make 'due'
+	 * wrong by one, which these loops correct.
+	 */
 	while (due > 0 && pace_due(pace, due - 1) >= end_ticks)
 		due--;
 	while (pace_due(pace, due) < end_ticks)

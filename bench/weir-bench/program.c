@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* The upper-layer binding of the bench's RPC program. */
 #include "program.h"
 
 static const struct weir_ulb_proc procs[] = {

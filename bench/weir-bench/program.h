@@ -21,7 +21,7 @@
 
 #include "pattern.h"
 
-#define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 reserves for sites */
+#define BENCH_PROG 0x20b3e1c4u /* in the range that RFC 5531 section 8.3 leaves to sites */
 #define BENCH_VERS 1u
 
 enum bench_proc {

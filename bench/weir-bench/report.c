@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Writes all reports that the options ask for. */
 #include "report.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-/* The reports for users and for programs. None of these functions runs during a measurement. */
+/* Writes the reports for users and for programs. No report is written during a measurement. */
 
 #include <stdio.h>
 
@@ -11,8 +11,8 @@
 #include "results.h"
 
 /*
- * Checks before the load that the requested files can be written. Returns 0, or -EIO after it has
- * printed the error on standard error.
+ * Checks that the requested reports can be written. The caller does so before the load. Returns 0,
+ * or -EIO after it has printed the error on standard error.
  */
 int bench_report_check(const struct bench_options *options);
 
@@ -31,7 +31,7 @@ int bench_report_text(const struct bench_results *results);
  */
 json_t *bench_report_json(const struct bench_results *results);
 
-/* These return 0, or -1 with errno set. */
+/* These functions write a report to a file. They return 0, or -1 with errno set. */
 int bench_report_csv(FILE *file, const struct bench_results *results);
 int bench_report_html(FILE *file, const json_t *root);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Writes figures for programs, as doc/weir-bench.schema.json describes them. An existing key stays
- * and keeps its meaning.
+ * Writes figures for programs, as doc/weir-bench.schema.json describes them. A key that exists is
+ * never removed, and its meaning never changes.
  */
 #include "report.h"
 
@@ -62,7 +62,10 @@ static json_t *thresholds_json(const struct bench_point *point)
 	return array;
 }
 
-/* Returns [lowest time, calls] for each bucket that is not empty. */
+/*
+ * Returns an array with an element [smallest time, number of calls] for each bucket that is not
+ * empty.
+ */
 static json_t *histogram_json(const struct hist *hist)
 {
 	json_t *array = json_array();
@@ -102,7 +105,7 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 	return object;
 }
 
-/* Adds the options of the run. */
+/* Adds the options of a combination. */
 static void add_options(json_t *root, const struct bench_options *options)
 {
 	json_object_set_new(root, "size", json_integer(bench_largest_bytes(options)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names and ratios that all forms of a report use. */
+/* Names and ratios that several forms of a report use. */
 #include "report.h"
 
 const char *bench_exposure_name(enum weir_exposure exposure)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Prints figures for users: a paragraph for one combination, or one row for each of several. */
+/*
+ * Prints figures for users: a paragraph if there is one combination, or a table with a row for each
+ * of several combinations.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +19,7 @@ static void print_sizes(const struct bench_options *options)
 		printf("%u bytes", bench_largest_bytes(options));
 }
 
-/* Prints the cost of a side per RPC. */
+/* Prints the CPU cost of one RPC for one side. */
 static void print_cpu(const char *side, const struct bench_cpu *cpu, uint64_t rpcs)
 {
 	printf("%s %.0f cycles per RPC, busy %.1f %%, instructions ", side,
@@ -188,7 +191,7 @@ static void print_table(const struct bench_results *results)
 		print_thresholds(&results->points[i], true);
 }
 
-/* Prints an interrupt before any figure. */
+/* Prints that the runs were interrupted. This line precedes all figures. */
 static void print_interrupted(const struct bench_results *results)
 {
 	if (!bench_results_interrupted(results))

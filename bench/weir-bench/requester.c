@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requester's side: its clients, with a thread each, and the sums of their results. */
+/* Runs the requester's side: its clients, each with a thread, and the sums of their results. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,12 @@ static void *run(void *arg)
 			fprintf(stderr, "\r%70s\r", "");
 		client_disconnect(client);
 	} else {
-		atomic_fetch_add(client->nsteady, 1); /* the others must not wait for this client */
+		atomic_fetch_add(client->nsettled,
+				 /*
+				  * other clients must not wait for this client, so it counts as
+				  * settled
+				  */
+				 1);
 	}
 	bench_worker_stop();
 	return NULL;
@@ -130,8 +135,8 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 			rc = client_start(&clients[started + 1]);
 		if (rc == 0)
 			run(&clients[0]);
-		else /* the others must not wait for clients that do not run */
-			atomic_fetch_add(&nsteady, n - started);
+		else /* the other clients must not wait for clients that do not run */
+			atomic_fetch_add(&nsettled, n - started);
 	}
 	for (uint32_t i = 0; i < started; i++)
 		pthread_join(clients[i + 1].thread, NULL);

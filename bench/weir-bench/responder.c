@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder's side: the bench's program behind a listener, with one engine per core. */
+/* Runs the responder's side: the bench's program behind a listener, with one engine per core. */
 #include "responder.h"
 
 #include <weir/request.h>
@@ -14,8 +14,8 @@
 #include "worker.h"
 
 /*
- * The minimum size of the data that a separate responder serves, because its requesters may ask for
- * any size.
+ * The minimum bytes of data from which a separate responder answers READs, because its requesters
+ * can ask for any size.
  */
 #define RESPONDER_ALONE_BYTES (4u << 20)
 
@@ -23,15 +23,16 @@ struct server {
 	const struct bench_options *options;
 	struct bench_shared *shared;
 	struct weir_engine *engine;
-	struct weir_region *cache; /* data of READ: the sequence from 0 */
+	struct weir_region *cache; /* the bench's sequence from offset 0, from which READ and LIST
+				      are answered */
 	uint8_t *cache_base;
 	uint64_t cache_bytes;
 	uint32_t lcore;
 	int rc;
 	pthread_t thread;
-	struct weir_engine_stats at_warm;
-	struct bench_cpu cpu; /* counted from the end of the warm-up */
-	bool was_warm;
+	struct weir_engine_stats at_warm; /* counters at the end of the warm-up */
+	struct bench_cpu cpu;		  /* counted from the end of the warm-up */
+	bool was_warm;			  /* the warm-up has ended */
 };
 
 static void handle_echo(struct weir_request *req)
@@ -53,7 +54,10 @@ static void handle_echo(struct weir_request *req)
 	weir_request_reply(req);
 }
 
-/* Decodes the range of the cache to return. Returns false if the cache has no such bytes. */
+/*
+ * Decodes the range of the cache that a READ or LIST asks for. Returns false if the arguments are
+ * malformed or the cache has no such bytes.
+ */
 static bool get_range(struct weir_request *req, const struct server *server, uint64_t *offset,
 		      uint32_t *count)
 {
@@ -131,7 +135,8 @@ static void handle_write(struct weir_request *req, struct server *server)
 static struct server *server_of(struct weir_request *req, struct server *servers)
 {
 	/*
-	 * A connection may be on any of the engines. There are few, so a linear search is enough.
+	 * A connection can be on any of the engines. There are few engines, so a linear search is
+	 * enough.
 	 */
 	while (servers->engine != weir_request_engine(req))
 		servers++;
@@ -171,7 +176,10 @@ static int server_init(struct server *server, struct server *first)
 			strerror(-rc));
 		return rc;
 	}
-	/* A separate requester may read up to the largest size that was given to this responder. */
+	/*
+	 * A separate requester is allowed to read up to the largest size that this responder was
+	 * started with.
+	 */
 	options.len_bytes = server->options->working_set_bytes;
 	if (options.len_bytes < bench_largest_bytes(server->options))
 		options.len_bytes = bench_largest_bytes(server->options);
@@ -235,8 +243,9 @@ static void serve_polls(struct server *server, const struct bench_clock *clock,
 }
 
 /*
- * Handles the failure of one thread. Connections are distributed over all threads, so all must end
- * if one does not serve. A requester in the same program ends the run itself.
+ * Handles the failure of a thread to start. Connections are distributed over all threads, so all
+ * threads must end if one of them does not serve. A requester in the same program ends the run
+ * itself.
  */
 static void server_failed(struct server *server)
 {
@@ -284,7 +293,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 		"weir-bench: the responder's device was removed, so no requester can connect: %s\n",
 		strerror(-error));
 	first->rc = error;
-	/* Otherwise the requester ends the run. */
+	/* A requester in the same program ends the run itself. */
 	if (first->options->side == SIDE_RESPONDER)
 		first->shared->stop = 1;
 }

@@ -6,8 +6,9 @@
 #include "shared.h"
 
 /*
- * Runs the responder's side: one engine per core, all behind one listener. It runs until
- * shared->stop is set. Returns 0, or a negative errno after it has printed the reason on standard
+ * Runs the responder's side of one run: one engine per core of 'lcores', all behind one listener.
+ * If 'nlcores' is 0, there is one engine whose thread is not pinned. The function returns after
+ * shared->stop was set. Returns 0, or a negative errno after it has printed the reason on standard
  * error.
  */
 int bench_responder_run(const struct bench_options *options, struct bench_shared *shared,

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Collects the results of all runs, and computes their medians. */
 #include "results.h"
 
 #include <errno.h>
@@ -131,7 +132,7 @@ bool bench_point_meets(const struct bench_point *point, uint32_t i, double *valu
 	const struct bench_threshold *threshold = &point->options.thresholds[i];
 
 	*value = bench_figures_spread(point->figures, point->nruns, threshold->metric).median;
-	/* Without a measured call the latency of 0 must not meet a threshold. */
+	/* If no call was measured, the latency is 0, which must not meet a threshold. */
 	return point->sum.rtt.count > 0 && bench_threshold_holds(threshold, *value);
 }
 

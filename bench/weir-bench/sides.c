@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts the responder's side as a process or thread, and carries out the runs of both sides. */
 #include "sides.h"
 
 #include <errno.h>
@@ -18,8 +19,8 @@
 #define END_MS	 10000
 
 /*
- * Assigns the first half of the lcores to the requester, the second half to the responder. A single
- * lcore is shared.
+ * Assigns the first half of the lcores to the requester and the second half to the responder. If
+ * there is only one lcore, both sides use it.
  */
 static void split_lcores(const struct bench_options *options, const uint32_t **requester,
 			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
@@ -54,8 +55,8 @@ static struct bench_shared *share(const struct bench_options *options)
 }
 
 /*
- * Runs in the responder's process. It carries out one run after the other, each when the requester
- * begins it.
+ * Runs in the responder's process. Carries out one run after the other. Each run begins when the
+ * requester begins it. Returns 0 or an error.
  */
 static int answer_runs(const struct sides *sides, uint32_t nruns)
 {
@@ -100,7 +101,10 @@ int sides_start(struct sides *sides, const struct bench_options *options, uint32
 	return 0;
 }
 
-/* Returns true if the child has ended. If a signal ended it, this function reports that. */
+/*
+ * Returns true if there is no child, or if the child has ended. If a signal ended the child, prints
+ * a message.
+ */
 static bool child_is_gone(struct sides *sides)
 {
 	int status;
@@ -118,8 +122,8 @@ static bool child_is_gone(struct sides *sides)
 }
 
 /*
- * Waits until the child has ended the run. A child that does not end, for example because it was
- * stopped, is killed.
+ * Waits until the child has ended its part of a run. A child that does not end, for example because
+ * it was stopped by a signal, is killed. Returns 0, or an error.
  */
 static int wait_answered(struct sides *sides, uint32_t number)
 {
@@ -237,8 +241,8 @@ int sides_run(struct sides *sides, uint32_t number, const struct bench_options *
 void sides_end(struct sides *sides)
 {
 	/*
-	 * The child ends by itself after its last run. If runs were left out, it waits for them,
-	 * and it can be killed because nothing else is expected of it.
+	 * The child ends by itself after its last run. If runs were left out, the child still waits
+	 * for them. It can be killed, because it has nothing else to do.
 	 */
 	if (sides->child > 0) {
 		kill(sides->child, SIGKILL);

@@ -3,10 +3,10 @@
 #define BENCH_SIDES_H
 
 /*
- * The sides that run in this program. The requester's side is this process, or its first thread.
- * The responder's side is a process that is forked before anything else happens, or a thread, or a
- * program elsewhere. Both sides carry out the runs together, and for each run they make the engines
- * that it needs.
+ * Starts the sides that run in this program, and runs them. The requester's side is this process,
+ * or its first thread. The responder's side is one of these: a process that is forked before
+ * anything else happens, a thread, or another program. Both sides carry out the runs together. For
+ * each run they create the engines that the run needs.
  */
 
 #include <sys/types.h>
@@ -16,24 +16,26 @@
 struct sides {
 	const struct bench_options *options;
 	struct bench_shared *shared;
-	pid_t child; /* 0 if there is no child */
+	pid_t child; /* process ID of the responder's process; 0 if there is none */
 };
 
 /*
- * Starts everything that lasts for all 'nruns' runs. Run number n is of combination n modulo the
- * number of combinations. Returns 0 or -errno.
+ * Starts everything that lasts for all 'nruns' runs. Run number n uses combination number n modulo
+ * the number of combinations. Returns 0 or -errno.
  */
 int sides_start(struct sides *sides, const struct bench_options *options, uint32_t nruns);
+/* Ends the child, and releases the shared memory. */
 void sides_end(struct sides *sides);
 
 /*
- * Carries out one run. 'number' counts from 0, in order. Returns 0, or -errno after it has printed
- * the reason. *result is filled in either case.
+ * Carries out one run. 'number' is the number of the run. The caller carries out runs in the order
+ * of their numbers, which begin with 0. Returns 0, or -errno after it has printed the reason.
+ * *result is filled in either case.
  */
 int sides_run(struct sides *sides, uint32_t number, const struct bench_options *point,
 	      struct bench_result *result);
 
-/* --listen: runs the responder until a signal comes. Returns 0 or -errno. */
+/* Runs the responder for --listen, until a signal arrives. Returns 0 or -errno. */
 int sides_listen(const struct bench_options *options);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The combinations of a sweep. */
+/* Counts the combinations of a sweep, and makes the options of each. */
 #include "options.h"
 
 static uint32_t at_least_one(uint32_t n)
@@ -16,8 +16,8 @@ uint32_t bench_options_points(const struct bench_options *options)
 }
 
 /*
- * Removes the lowest digit of *number, which selects a value of the range. Each range is a digit of
- * the number, with the size of the range as its base.
+ * Removes the lowest digit of *number. Returns the value of the range that this digit selects. Each
+ * range is a digit of the number, with the size of the range as its base.
  */
 static uint64_t take(const struct bench_range *range, uint32_t *number)
 {

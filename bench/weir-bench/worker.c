@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Pins and registers the threads that poll engines, and lets them idle. */
 #include "worker.h"
 
 #include <errno.h>
@@ -76,8 +77,8 @@ void bench_idle_init(struct bench_idle *idle, const struct bench_options *option
 		break;
 	case WEIR_IDLE_AUTO:
 		/*
-		 * A pinned thread has its CPU for itself, unless another thread of this program is
-		 * pinned to it.
+		 * Nothing else competes for the core of a pinned thread, unless another thread of
+		 * this program is pinned to the same core.
 		 */
 		if (options->nlcores > 0) {
 			idle->yields = false;

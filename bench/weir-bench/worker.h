@@ -2,7 +2,10 @@
 #ifndef WORKER_H
 #define WORKER_H
 
-/* Threads that poll engines. They are pinned if cores were named, and yield if they share cores. */
+/*
+ * Starts and ends threads that poll engines, and lets them idle. The threads are pinned if cores
+ * were named, and yield if they share cores.
+ */
 
 #include <sched.h>
 #include <unistd.h>
@@ -18,8 +21,8 @@
 int bench_worker_start(uint32_t cpu);
 void bench_worker_stop(void);
 /*
- * Checks that threads can be pinned to each of --lcores. Returns 0, or -errno after it has printed
- * the reason on standard error.
+ * Checks that a thread can be pinned to each core of --lcores. Returns 0, or -errno after it has
+ * printed the reason on standard error.
  */
 int bench_worker_check(const struct bench_options *options);
 
@@ -31,9 +34,13 @@ struct bench_idle {
 
 #define BENCH_SLEEP_US 50
 
-/* Sets how this profile idles: threads spin if each has its own core, otherwise they yield. */
+/*
+ * Sets how threads idle, by the profile's key idle. With 'auto', threads spin if each has its own
+ * core, and otherwise yield.
+ */
 void bench_idle_init(struct bench_idle *idle, const struct bench_options *options);
 
+/* Yields or sleeps if the latest 64 polls found no work. 'work' is the work of the latest poll. */
 static inline void bench_idle(struct bench_idle *idle, uint32_t work)
 {
 	if (work > 0) {
