@@ -38,7 +38,7 @@ struct conn {
 	bool is_ended;	   /* the peer has closed its sending side */
 	uint64_t since_ms; /* time of the connect, the latest complete call or the latest reply by
 			      oncrpc_server_reply() */
-	uint64_t turn;	/* order of this connection's connect or latest complete call among those of
+	uint64_t order; /* order of this connection's connect or latest complete call among those of
 			   all connections */
 	uint64_t later; /* id of a call whose handler has set 'is_later' and that is not answered
 			   yet; 0: none */

@@ -72,7 +72,7 @@ static int parse_digit(struct reader *r)
  * Reads two digits, which are one byte. "0x" is allowed before the first digits of a word. Returns
  * the byte, or -1 if a digit is missing.
  */
-static int take_byte(struct reader *r, bool starts_word)
+static int parse_byte(struct reader *r, bool starts_word)
 {
 	int high = parse_digit(r), low;
 

@@ -95,10 +95,10 @@ struct op {
 			  the back end 'dir'. */
 	bool is_decided; /* a thread has decided whether the caller has the right to make this call
 			  */
-	bool is_settled; /* the file's ctime was old enough at that decision, see dir/rights.c */
+	bool is_cacheable; /* the file's ctime was old enough at that decision, see dir/rights.c */
 	struct timespec decided_ctime; /* the file's ctime at that decision */
 	bool is_begun; /* a thread has begun the call; fs->lock guards this member and 'line' */
-	struct dir_line *line; /* the queue in which the call waits for a thread */
+	struct dir_queue *queue; /* the queue in which the call waits for a thread */
 	/* the client, while the call waits in its list or 'has_slot' is set */
 	struct dir_user *user;
 	bool has_slot;	     /* the call is allowed to open one more file, see dir/slots.c */

@@ -47,7 +47,7 @@ struct client {
 	const struct bench_options *options;
 	struct bench_shared *shared;
 	/* number of clients, out of 'nclients', whose warm-up has ended; all clients share it */
-	_Atomic uint32_t *nsettled;
+	_Atomic uint32_t *nsteady;
 	uint32_t nclients;
 	uint32_t number;
 	struct weir_engine *engine;

@@ -71,7 +71,7 @@ static void sample(struct loop *loop, uint64_t now)
  * Ends the previous round of the loop and begins the next one. Returns the time of the latest clock
  * reading.
  */
-static inline uint64_t begin_turn(struct loop *loop)
+static inline uint64_t begin_round(struct loop *loop)
 {
 	if (bench_poll_timer_look(&loop->timer)) {
 		bench_poll_timer_at(&loop->timer, rte_rdtsc());
@@ -147,7 +147,7 @@ static void wait_for_others(struct loop *loop, uint64_t until_ticks)
 }
 
 /* Polls until the rate is steady, for at most --steady-time. Then waits for the other clients. */
-static void settle(struct loop *loop)
+static void wait_until_steady(struct loop *loop)
 {
 	struct client *client = loop->client;
 	const struct bench_options *options = client->options;

@@ -32,7 +32,7 @@ static void *run(void *arg)
 			fprintf(stderr, "\r%70s\r", "");
 		client_disconnect(client);
 	} else {
-		atomic_fetch_add(client->nsettled,
+		atomic_fetch_add(client->nsteady,
 				 /*
 				  * other clients must not wait for this client, so it counts as
 				  * settled
@@ -136,7 +136,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		if (rc == 0)
 			run(&clients[0]);
 		else /* the other clients must not wait for clients that do not run */
-			atomic_fetch_add(&nsettled, n - started);
+			atomic_fetch_add(&nsteady, n - started);
 	}
 	for (uint32_t i = 0; i < started; i++)
 		pthread_join(clients[i + 1].thread, NULL);

@@ -27,11 +27,11 @@ struct bench_result {
 	struct hist rtt;
 	struct series series;
 	struct bench_cpu cpu;
-	bool settled;	       /* with --steady: the rate became steady in time */
-	double settle_spread;  /* with --steady: spread of the latest rates, of the client with the
-				  largest spread */
-	double settle_seconds; /* with --steady: time from the end of the warm-up until the rate was
-				  steady */
+	bool is_steady;	    /* with --steady: the rate became steady in time */
+	double rate_spread; /* with --steady: spread of the latest rates, of the client with the
+				 largest spread */
+	double steady_after_seconds; /* with --steady: time from the end of the warm-up until the
+				  rate was steady */
 	/* counters of the engines, from the end of the warm-up on */
 	struct weir_engine_stats stats;
 	enum weir_exposure exposure; /* the exposure policy that was in effect */

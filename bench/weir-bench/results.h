@@ -13,10 +13,10 @@
 struct bench_run {
 	double seconds;
 	uint64_t calls, errors, late, untaken;
-	bool settled;
+	bool is_steady;
 	bool is_cut_short; /* a signal ended this run, so its figures are only for a part of the
 			      measured time */
-	double settle_spread, settle_seconds;
+	double rate_spread, steady_after_seconds;
 	struct series series;
 };
 

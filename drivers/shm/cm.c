@@ -250,7 +250,7 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 /* Enters ACCEPTED and sends ACCEPT. Returns 0 or -errno. The socket is watched before ACCEPT is
  * sent, so that the peer's READY is read before anything that the peer later sends on another
  * socket. */
-static int say_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
+static int send_accept(struct shm_sock *sock, struct shm_qp *qp, const struct shm_msg *msg)
 {
 	struct shm_dev *dev = sock->dev;
 	int rc = shm_sock_watch(sock);

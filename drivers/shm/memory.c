@@ -231,7 +231,7 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 }
 
 /* Extends the array of imports so that it has index 'place'. Returns 0 or -ENOMEM. */
-static int make_place(struct shm_imports *imports, uint32_t place)
+static int imports_reach(struct shm_imports *imports, uint32_t index)
 {
 	struct shm_import *at;
 

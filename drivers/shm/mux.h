@@ -91,8 +91,8 @@ struct shm_mux_set {
 	struct shm_mux *muxes[MUX_COUNT];
 	/* Empty slot arrays for the next muxes. The reaper unmaps these arrays together with the
 	 * memory, so that the engine's thread does not wait for other threads that map or unmap. */
-	struct shm_qp **places[MUX_COUNT];
-	uint32_t nplaces;
+	struct shm_qp **slot_arrays[MUX_COUNT];
+	uint32_t nslot_arrays;
 	LIST_ENTRY(shm_mux_set) entry;
 };
 

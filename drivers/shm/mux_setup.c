@@ -165,7 +165,7 @@ static struct shm_mux *begin_mux(struct shm_dev *dev, struct shm_mux_set *mux_se
 
 	/* Only a connector can need this system call, because muxes_map() has mapped the slot array
 	 * of an acceptor. */
-	if (mux_set->nplaces == 0 && !add_places(mux_set))
+	if (mux_set->nslot_arrays == 0 && !add_slot_array(mux_set))
 		return NULL;
 	mux = mem_zalloc(sizeof(*mux));
 	turn = mux ? shm_turn_get(&dev->turns, mux_set->account) : NULL;

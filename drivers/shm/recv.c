@@ -373,7 +373,7 @@ uint32_t shm_recv_mux(struct shm_dev *dev, struct shm_mux *mux, struct fabric_wc
 /* If the next message of a mux has arrived, prefetches the data of its struct fabric_receiver. If
  * messages for many receivers alternate, the caches have dropped the data of a receiver since its
  * latest message. */
-static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_place *next)
+static inline void fetch_receiver(const struct shm_mux *mux, const struct ring_cursor *next)
 {
 	const struct shm_qp *qp;
 

@@ -256,7 +256,7 @@ int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
 /* Finds the registration at index 'place' for a peer that asks for it, and describes the
  * registration in *msg. Returns NULL if there is no registration at this index, or peers are not
  * allowed to map it. The caller holds the lock. */
-const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t place,
+const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t index,
 					   struct shm_msg *msg);
 void shm_exposed_free(struct shm_exposed *exposed);
 /* Ends the access of peers to each registration whose memory has lost pages (sigbus_guard.h).
@@ -268,8 +268,8 @@ int shm_own_domains(struct fabric_dev *dev);
 /* Creates a key of the registration at index 'place' for each queue pair that has keys of its own
  * domain. If the device is one domain, there is none. Returns 0, or logs that the key table is full
  * and returns -ENOSPC. */
-int shm_domain_add(struct shm_dev *dev, uint32_t place);
-void shm_domain_remove(struct shm_dev *dev, uint32_t place);
+int shm_domain_add(struct shm_dev *dev, uint32_t index);
+void shm_domain_remove(struct shm_dev *dev, uint32_t index);
 
 /* rdma.c */
 void shm_rdma_init(struct shm_dev *dev);

@@ -54,7 +54,7 @@ struct shm_pending {
 struct shm_done {
 	uint64_t wr_id;
 	uint32_t bytes;
-	uint32_t places; /* number of send queue entries that become free when it is polled */
+	uint32_t entries; /* number of send queue entries that become free when it is polled */
 	uint8_t op;
 	uint8_t status;
 };
@@ -147,7 +147,7 @@ struct shm_qp {
 	bool is_unseen;
 	bool is_disconnected;	/* this side has disconnected */
 	bool is_stalled;	/* it waits for its peer, and is in shm_dev.stalls */
-	uint32_t stall_place;	/* index in shm_dev.stalls */
+	uint32_t stall_index;	/* index in shm_dev.stalls */
 	uint64_t stalled_since; /* ticks of its latest progress, or of the start of the stall */
 	/* After the peer has left the connection, rx is read up to this position. 0: the peer has
 	 * not left. */
@@ -353,7 +353,8 @@ const struct shm_import *shm_peer_adopt(struct shm_qp *qp, uint32_t id);
 
 /* end.c */
 /* Enters ERROR. From then on, the peer must not begin to access memory by this queue pair.
- * shm_is_quiet() returns whether the RDMA Writes that the peer began earlier have ended. */
+ * shm_writes_have_ended() returns whether the RDMA Writes that the peer began earlier have ended.
+ */
 void shm_end(struct shm_qp *qp);
 bool shm_writes_have_ended(struct fabric_qp *qp);
 void shm_goodbye(struct fabric_qp *qp);

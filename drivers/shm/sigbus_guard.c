@@ -77,7 +77,7 @@ static bool replace_all(const struct span *span)
  * false if this fails. The function then unlocks the mapping. If it stayed locked (mlockall(2)), it
  * would count in RLIMIT_MEMLOCK, although it allocates no page, and the kernel could refuse the
  * next one. */
-static bool place_spare(uintptr_t at, size_t len)
+static bool map_spare(uintptr_t at, size_t len)
 {
 	if (mmap((void *)at, len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, spare_fd, 0) ==
 	    MAP_FAILED)
@@ -101,7 +101,7 @@ static bool replace_part(const struct span *span, uintptr_t at)
 	memset(spare, 0, SPARE_BYTES);
 	/* The kernel replaces a hugepage only as a whole. This mapping reaches beyond the end of
 	 * the reserve memory, until the loop below has replaced that part. */
-	if (unit > SPARE_BYTES && !place_spare(from, to - from))
+	if (unit > SPARE_BYTES && !map_spare(from, to - from))
 		return false;
 	for (; from < to; from += SPARE_BYTES)
 		if (!map_spare(from, to - from < SPARE_BYTES ? to - from : SPARE_BYTES))

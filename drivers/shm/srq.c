@@ -44,7 +44,7 @@ static uint32_t post(const struct shm_dev *dev, struct shm_recvs *recvs,
 		     const struct fabric_recv_wr *wrs, uint32_t n)
 {
 	uint32_t tail = recvs->tail, mask = recvs->mask, room = recvs->max - (tail - recvs->head);
-	struct fabric_recv_wr *places = recvs->wrs;
+	struct fabric_recv_wr *queue = recvs->wrs;
 	uint64_t base = 0, len = 0; /* range of the registration of 'lkey' */
 	uint32_t lkey = SHM_NO_LKEY;
 

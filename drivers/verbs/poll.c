@@ -69,7 +69,7 @@ static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fab
 
 /* Handles the completion of a shared receive, and stores the completion for the user in *wc.
  * Returns 1, or 0 if no such receive was posted. */
-static uint32_t take_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
 {
 	struct verbs_qp *qp;
 	uint64_t wr_id;
@@ -107,7 +107,7 @@ static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struc
 	ahead = ((uint32_t)raw->wr_id - queue->retired) & VERBS_WR_POSITION;
 	if (unlikely(ahead >= queue->posted - queue->retired))
 		return 0; /* the work request was retired already */
-	place = &queue->places[(queue->retired + ahead) & queue->mask];
+	wr = &queue->wrs[(queue->retired + ahead) & queue->mask];
 	*wc = (struct fabric_wc){
 		.wr_id = wr->wr_id,
 		.qp_ctx = qp->fabric.ctx,

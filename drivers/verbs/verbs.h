@@ -244,7 +244,7 @@ struct fabric_listener {
 struct verbs_mr {
 	struct ibv_mr *ibv; /* NULL: each queue pair has its own registration */
 	TAILQ_ENTRY(verbs_mr) entry;
-	uint32_t place; /* index of the registrations in verbs_qp.mrs of each queue pair */
+	uint32_t index; /* index of the registrations in verbs_qp.mrs of each queue pair */
 	void *addr;
 	size_t len;
 	uint32_t access; /* enum fabric_access */
@@ -260,8 +260,8 @@ struct verbs_dev {
 	/* elements of a chain, with the lkeys of a queue pair's domain. NULL: all queue pairs are
 	 * in one domain. */
 	struct ibv_sge *own_sges;
-	struct verbs_mr **own_places; /* registrations, by verbs_mr.place; max_places entries */
-	uint32_t max_places;
+	struct verbs_mr **own_mrs; /* registrations, by verbs_mr.place; max_mrs entries */
+	uint32_t max_mrs;
 	TAILQ_HEAD(, verbs_qp) own;
 	struct ibv_device_attr device;
 	uint8_t port;
@@ -360,8 +360,8 @@ struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric
 /* cq.c */
 /* Finds or creates a completion queue, and reserves 'places' entries for a queue pair, and 'shared'
  * entries for all shared receives unless they are reserved already. Returns 0 or -errno. */
-int verbs_cq_get(struct verbs_dev *dev, uint32_t places, uint32_t shared, struct verbs_cq **cq);
-void verbs_cq_put(struct verbs_cq *cq, uint32_t places);
+int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struct verbs_cq **cq);
+void verbs_cq_put(struct verbs_cq *cq, uint32_t entries);
 void verbs_cq_destroy_all(struct verbs_dev *dev);
 
 /* qp.c */

@@ -9,7 +9,7 @@
 
 /* Returns the index of the chunk at 'position' in the sorted list, or the index at which this chunk
  * must be inserted. */
-static uint32_t find_place(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
+static uint32_t find_position(const struct reassemble_chunk *chunks, uint32_t n, uint32_t position)
 {
 	while (n > 0 && chunks[n - 1].position >= position)
 		n--;

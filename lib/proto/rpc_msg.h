@@ -39,7 +39,7 @@ static inline bool rpc_is_plain_call(const struct weir_xdr_in *in)
 }
 
 /* Decodes a plain header into *hdr, and moves 'in' after it. */
-static inline void rpc_take_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
+static inline void rpc_decode_plain_call(struct weir_xdr_in *in, struct weir_rpc_call_header *hdr)
 {
 	hdr->xid = wire_get_u32(in->p);
 	hdr->rpcvers = WEIR_RPC_VERSION;

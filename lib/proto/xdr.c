@@ -38,7 +38,7 @@ static void enter_next_part(struct weir_xdr_in *in)
 
 /* Moves the decoder to the part that has the next byte. The function does not move past an item
  * that was not taken yet, even if the item is empty. */
-static void xdr_in_settle(struct weir_xdr_in *in)
+static void xdr_in_skip_empty(struct weir_xdr_in *in)
 {
 	while (in->p == in->end && !in->is_item && in->nparts > 0)
 		enter_next_part(in);

@@ -67,14 +67,16 @@
 #define DIR_TOGETHER                                                                               \
 	3u /* the threads that may wait for one file or directory at a time: dir/locks.c */
 #define DIR_OF_CLIENT 2u   /* of these threads, those for one client */
-#define DIR_LINES     64u  /* queues of clients that wait for threads: dir/lines.c */
+#define DIR_QUEUES    64u  /* queues of clients that wait for threads: dir/queues.c */
 #define DIR_LOOK      256u /* calls of a queue that a thread examines to find one that can begin */
 #define DIR_GRANTS    4u   /* callers whose rights to an open file are stored */
 #define DIR_FDS	      256u /* open files per export, or fewer if the process may not open so many */
 #define DIR_BUCKETS   256u
 #define DIR_RING      256u
-#define DIR_PLACES    512u /* maximum calls in the kernel; 204 for a connection, 256 for a client */
-#define DIR_MEMORY    (64u << 20)
+#define DIR_CALLS_MAX                                                                              \
+	512u /* maximum calls in the kernel; 204 for a connection, 256 for a client                \
+	      */
+#define DIR_MEMORY (64u << 20)
 
 /* Maximum number of WRITEs of one file that are in the kernel at a time. The kernel locks the file
  * and carries these WRITEs out one after the other. Each WRITE that waits for the lock occupies a
@@ -160,15 +162,15 @@ struct dir_io {
 	struct op *op; /* NULL for a WRITE whose data are being pulled, for the sync of a file that
 			  will be closed, and for a call that was answered before its end */
 	struct dir_fd *file;
-	struct hold place; /* the client's hold of one call in the kernel; n is 0 if no client is
-			      charged */
-	bool is_writing;   /* the kernel might read the data of this WRITE at any time */
-	uint32_t block;	   /* number of a block in fs->pool, or BLOCK_POOL_NONE */
-	struct hold hold;  /* the client's hold of the block's pages, if there is a block */
-	int result;	   /* of the READ or WRITE: bytes, or -errno */
-	int sync_result;   /* of the sync: 0 or -errno */
-	bool is_second;	   /* COMMIT: waits for a sync of the file's other descriptor */
-	uint32_t nlost;	   /* value of file->nlost at the start of this operation */
+	struct hold call_hold; /* the client's hold of one call in the kernel; n is 0 if no client
+			      is charged */
+	bool is_writing;       /* the kernel might read the data of this WRITE at any time */
+	uint32_t block;	       /* number of a block in fs->pool, or BLOCK_POOL_NONE */
+	struct hold hold;      /* the client's hold of the block's pages, if there is a block */
+	int result;	       /* of the READ or WRITE: bytes, or -errno */
+	int sync_result;       /* of the sync: 0 or -errno */
+	bool is_second;	       /* COMMIT: waits for a sync of the file's other descriptor */
+	uint32_t nlost;	       /* value of file->nlost at the start of this operation */
 	uint8_t verf[NFS3_VERF_BYTES]; /* WRITE: the verifier at its start, because a later loss
 					  might include its data */
 	LIST_ENTRY(dir_io) entry;      /* in the list of free ones */
@@ -214,9 +216,9 @@ struct dir_fs {
 	bool has_room;	    /* a resource that calls can wait for was released */
 	struct io_uring ring;
 	bool has_ring;
-	uint16_t personality; /* the ring's credentials for WRITEs by all users but root */
-	uint32_t nios;	      /* operations in the kernel, with or without a call */
-	struct holds places;  /* of these, the calls of clients, up to DIR_PLACES */
+	uint16_t personality;	   /* the ring's credentials for WRITEs by all users but root */
+	uint32_t nios;		   /* operations in the kernel, with or without a call */
+	struct holds client_calls; /* of these, the calls of clients, up to DIR_CALLS_MAX */
 	LIST_HEAD(, dir_io) free_ios;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* verifier that dir_verf() returns */
 	atomic_bool has_lost;		     /* a sync has reported the loss of written data */
@@ -310,10 +312,11 @@ void dir_queues_init(struct dir_fs *fs);
 void dir_queues_add_call(struct dir_fs *fs, struct op *op);
 void dir_queues_add_close(struct dir_fs *fs, struct dir_fd *file);
 /* The call must be in a queue. */
-void dir_lines_remove_call(struct dir_fs *fs, struct op *op);
+void dir_queues_remove_call(struct dir_fs *fs, struct op *op);
 /* Removes a call, or the close of 'file' if 'op' is NULL, from the queue 'line', because a thread
  * begins this job. All other queues are served before this queue is served again. */
-void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file);
+void dir_queues_serve(struct dir_fs *fs, struct dir_queue *queue, struct op *op,
+		      struct dir_fd *file);
 
 /* dir/locks.c: limits the threads that wait for one file or directory, in total and for one client.
  * For any thread that holds fs->lock. dir_locks_allow() and dir_locks_add() are for a call, or for

@@ -47,7 +47,7 @@ static uint32_t link_max(int root_fd)
  * Prints the limit RLIMIT_FSIZE of this process if it is below the file system's maximum. FSINFO
  * does not report RLIMIT_FSIZE as the maximum size, because longer files can be read.
  */
-static void say_process_limit(const struct dir_fs *fs)
+static void log_process_limit(const struct dir_fs *fs)
 {
 	struct rlimit limit;
 

@@ -9,31 +9,31 @@
  * for fs->lock meanwhile.
  *
  * A queue keeps its client after its last job, so that the client keeps its position in the round.
- * If more than DIR_LINES clients have jobs, some share a queue.
+ * If more than DIR_QUEUES clients have jobs, some share a queue.
  */
 #include "dir.h"
 
-void dir_lines_init(struct dir_fs *fs)
+void dir_queues_init(struct dir_fs *fs)
 {
 	TAILQ_INIT(&fs->by_turn);
-	for (uint32_t i = 0; i < DIR_LINES; i++) {
-		struct dir_line *line = &fs->lines[i];
+	for (uint32_t i = 0; i < DIR_QUEUES; i++) {
+		struct dir_queue *queue = &fs->queues[i];
 
-		TAILQ_INIT(&line->calls);
-		TAILQ_INIT(&line->closes);
-		TAILQ_INSERT_TAIL(&fs->by_turn, line, entry);
+		TAILQ_INIT(&queue->calls);
+		TAILQ_INIT(&queue->closes);
+		TAILQ_INSERT_TAIL(&fs->by_turn, queue, entry);
 	}
 }
 
-static bool is_empty(const struct dir_line *line)
+static bool is_empty(const struct dir_queue *queue)
 {
-	return TAILQ_EMPTY(&line->calls) && TAILQ_EMPTY(&line->closes);
+	return TAILQ_EMPTY(&queue->calls) && TAILQ_EMPTY(&queue->closes);
 }
 
-static void end_turn(struct dir_fs *fs, struct dir_line *line)
+static void end_turn(struct dir_fs *fs, struct dir_queue *queue)
 {
-	TAILQ_REMOVE(&fs->by_turn, line, entry);
-	TAILQ_INSERT_TAIL(&fs->by_turn, line, entry);
+	TAILQ_REMOVE(&fs->by_turn, queue, entry);
+	TAILQ_INSERT_TAIL(&fs->by_turn, queue, entry);
 }
 
 /*
@@ -42,16 +42,16 @@ static void end_turn(struct dir_fs *fs, struct dir_line *line)
  * could prevent others from being served. If there is no empty queue, returns the queue that was
  * served least recently.
  */
-static struct dir_line *line_of(struct dir_fs *fs, const struct client_key *client)
+static struct dir_queue *queue_of(struct dir_fs *fs, const struct client_key *client)
 {
-	struct dir_line *line, *empty = NULL;
+	struct dir_queue *queue, *empty = NULL;
 
-	TAILQ_FOREACH_REVERSE(line, &fs->by_turn, dir_line_list, entry)
+	TAILQ_FOREACH_REVERSE(queue, &fs->by_turn, dir_queue_list, entry)
 	{
-		if (client_key_equal(&line->client, client))
-			return line;
-		if (is_empty(line))
-			empty = line;
+		if (client_key_equal(&queue->client, client))
+			return queue;
+		if (is_empty(queue))
+			empty = queue;
 	}
 	if (!empty)
 		return TAILQ_FIRST(&fs->by_turn);
@@ -60,31 +60,32 @@ static struct dir_line *line_of(struct dir_fs *fs, const struct client_key *clie
 	return empty;
 }
 
-void dir_lines_add_call(struct dir_fs *fs, struct op *op)
+void dir_queues_add_call(struct dir_fs *fs, struct op *op)
 {
-	op->line = line_of(fs, &op->holder.client);
-	TAILQ_INSERT_TAIL(&op->line->calls, op, entry);
+	op->queue = queue_of(fs, &op->holder.client);
+	TAILQ_INSERT_TAIL(&op->queue->calls, op, entry);
 	fs->nqueued++;
 }
 
-void dir_lines_add_close(struct dir_fs *fs, struct dir_fd *file)
+void dir_queues_add_close(struct dir_fs *fs, struct dir_fd *file)
 {
-	TAILQ_INSERT_TAIL(&line_of(fs, &file->holder.client)->closes, file, age);
+	TAILQ_INSERT_TAIL(&queue_of(fs, &file->holder.client)->closes, file, age);
 	fs->nqueued++;
 }
 
-void dir_lines_remove_call(struct dir_fs *fs, struct op *op)
+void dir_queues_remove_call(struct dir_fs *fs, struct op *op)
 {
-	TAILQ_REMOVE(&op->line->calls, op, entry);
+	TAILQ_REMOVE(&op->queue->calls, op, entry);
 	fs->nqueued--;
 }
 
-void dir_lines_serve(struct dir_fs *fs, struct dir_line *line, struct op *op, struct dir_fd *file)
+void dir_queues_serve(struct dir_fs *fs, struct dir_queue *queue, struct op *op,
+		      struct dir_fd *file)
 {
 	if (op)
-		TAILQ_REMOVE(&line->calls, op, entry);
+		TAILQ_REMOVE(&queue->calls, op, entry);
 	else
-		TAILQ_REMOVE(&line->closes, file, age);
+		TAILQ_REMOVE(&queue->closes, file, age);
 	fs->nqueued--;
-	end_turn(fs, line);
+	end_turn(fs, queue);
 }

@@ -6,7 +6,7 @@
  * Counts a call in the kernel, and charges the client of 'op' for it, if there is an 'op'. Sets the
  * call and the file of 'io'.
  */
-void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file)
+void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file)
 {
 	io->op = op;
 	io->file = file;
@@ -54,7 +54,7 @@ void dir_submit_sync_for(struct dir_io *io)
 }
 
 /*
- * Returns an entry of the ring for 'io'. The ring is not full, because dir_submit_has_place() has
+ * Returns an entry of the ring for 'io'. The ring is not full, because dir_submit_may_add() has
  * checked that.
  */
 static struct io_uring_sqe *next_sqe(struct dir_io *io)

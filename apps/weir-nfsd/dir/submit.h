@@ -19,16 +19,16 @@
  * Returns true if the ring has a free entry and the client is allowed to have one more call in the
  * kernel.
  */
-bool dir_submit_has_place(const struct dir_fs *fs, const struct op *op);
+bool dir_submit_may_add(const struct dir_fs *fs, const struct op *op);
 /*
  * Counts a call in the kernel, and charges its client if 'op' is not NULL. Sets io->op and
  * io->file.
  */
-void dir_submit_take_place(struct dir_io *io, struct op *op, struct dir_fd *file);
-/* Ends the count and the charge of dir_submit_take_place(). */
-void dir_submit_release_place(struct dir_io *io);
+void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file);
+/* Ends the count and the charge of dir_submit_add(). */
+void dir_submit_remove(struct dir_io *io);
 /*
- * These functions prepare a WRITE or a READ of 'count' bytes. dir_submit_has_place() must have
+ * These functions prepare a WRITE or a READ of 'count' bytes. dir_submit_may_add() must have
  * returned true. dir_submit_read() returns false if there is no memory for the data at present.
  */
 void dir_submit_write(struct dir_io *io);

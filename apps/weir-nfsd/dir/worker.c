@@ -43,8 +43,8 @@ static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder
 struct job {
 	struct op *op;
 	struct dir_fd *file;
-	struct dir_line *line; /* queue in which the job waits */
-	struct hold hold;      /* the thread that the client of the call or of the file holds */
+	struct dir_queue *queue; /* queue in which the job waits */
+	struct hold hold;	 /* the thread that the client of the call or of the file holds */
 	struct dir_locks locks;
 };
 

@@ -71,10 +71,10 @@ static void shrink(struct ram_dir *dir)
 		capacity /= 2;
 	if (capacity == dir->capacity)
 		return;
-	places = realloc(dir->places, capacity * sizeof(places[0]));
-	if (!places)
+	cookies = realloc(dir->cookies, capacity * sizeof(cookies[0]));
+	if (!cookies)
 		return; /* if there is no memory to move the array, the longer array stays */
-	dir->places = places;
+	dir->cookies = cookies;
 	dir->capacity = capacity;
 }
 
@@ -189,9 +189,9 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry)
 void ram_dir_fini(struct ram_dir *dir)
 {
 	/* Either all entries were removed earlier, or the whole back end is being closed. */
-	for (uint32_t i = 0; i < dir->nplaces; i++)
-		if (!dir->places[i].is_gap)
-			free(dir->places[i].entry);
-	free(dir->places);
+	for (uint32_t i = 0; i < dir->ncookies; i++)
+		if (!dir->cookies[i].is_gap)
+			free(dir->cookies[i].entry);
+	free(dir->cookies);
 	*dir = (struct ram_dir){0};
 }

@@ -79,10 +79,10 @@ struct ram_cookie {
 struct ram_dir {
 	uint32_t parent;      /* slot of the parent directory; the root is its own parent */
 	uint32_t nlive;	      /* number of entries */
-	uint32_t nplaces;     /* number of entries and gaps */
+	uint32_t ncookies;    /* number of entries and gaps */
 	uint32_t capacity;    /* number of elements of 'places': at most 8 times 'nlive', or 8 */
 	uint64_t next_cookie; /* cookie of the next entry that is added */
-	struct ram_place *places;
+	struct ram_cookie *cookies;
 };
 
 /* A WRITE whose data are being pulled to a block. */
@@ -199,8 +199,8 @@ void ram_entry_remove(struct ram_fs *fs, struct ram_dirent *entry);
 /* Returns the index of the first element of dir->places after 'cookie'. */
 uint32_t ram_dir_seek(const struct ram_dir *dir, uint64_t cookie);
 /*
- * Finds the next entry of a listing. 'i' is an index up to dir->nplaces. Returns the index of the
- * first element from 'i' on that is an entry, or dir->nplaces. Repeated walks over the same gaps
+ * Finds the next entry of a listing. 'i' is an index up to dir->ncookies. Returns the index of the
+ * first element from 'i' on that is an entry, or dir->ncookies. Repeated walks over the same gaps
  * are fast, because a walk changes each gap so that it leads to the end of the gaps.
  */
 uint32_t ram_dir_live(struct ram_dir *dir, uint32_t i);

@@ -31,21 +31,20 @@
 #define RDMA2_ERROR_SIZE     20u   /* without values */
 #define RDMA2_ERROR_SIZE_MAX 28u   /* RDMA2_ERR_VERS, RDMA2_ERR_REPLY_RESOURCE: two values */
 #define RDMA2_INLINE_DEFAULT 4096u /* section 2.3 */
-#define RDMA2_FIRST_BYTES_MAX                                                                      \
-/* limit for the first message of a client, because the server might know only version 1           \
- * (section 7) */
-1024u
+/* limit for the first message of a client, because the server might know only version 1 (section 7)
+ */
+#define RDMA2_FIRST_BYTES_MAX 1024u
 
-	enum rdma2_proc {
-		RDMA2_MSG = 0,
-		RDMA2_NOMSG = 1,
-		RDMA2_ERROR = 4,
-		RDMA2_OPTIONAL = 5,
-		RDMA2_CONNPROP = 6,
-		RDMA2_REQPROP = 7,
-		RDMA2_RESPROP = 8,
-		RDMA2_UPDPROP = 9
-	};
+enum rdma2_proc {
+	RDMA2_MSG = 0,
+	RDMA2_NOMSG = 1,
+	RDMA2_ERROR = 4,
+	RDMA2_OPTIONAL = 5,
+	RDMA2_CONNPROP = 6,
+	RDMA2_REQPROP = 7,
+	RDMA2_RESPROP = 8,
+	RDMA2_UPDPROP = 9
+};
 
 /* The error codes of section 6.2.4. */
 enum rdma2_err {

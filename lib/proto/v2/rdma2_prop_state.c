@@ -19,7 +19,7 @@ static uint32_t at_most(uint64_t max, uint32_t value)
 /* Computes send_bytes_max and 'buffer' from the size and the structure of the receive buffer as the
  * peer sent them. If size and structure do not agree, the results are safe for both
  * (draft-dnoveck-nfsv4-rpcrdma-rtrext-01 section 8.3). */
-static void properties_settle(struct rdma2_properties *props)
+static void properties_derive(struct rdma2_properties *props)
 {
 	uint32_t bytes = props->rbsiz > 0 ? props->rbsiz : RDMA2_RBSIZ_DEFAULT;
 

@@ -205,7 +205,7 @@ void rtr_group_receive(struct rtr_group *group, const struct rdma2_header *hdr,
 	/* This is a first transmission. If it arrived inside another group, the report about this
 	 * is kept, because it is more useful than a report about the content of the transmission.
 	 */
-	first = (struct rtr_step){.take = RTR_TAKE_ALONE};
+	first = (struct rtr_step){.action = RTR_ACTION_ALONE};
 	receive_first(group, hdr, rtr, count_max, &first);
 	step->action = first.action;
 	if (!step->has_report && first.has_report) {

@@ -35,17 +35,17 @@ struct rtr_group {
 };
 
 /* The action of the caller for a received message. */
-enum rtr_take {
-	RTR_TAKE_ALONE,	  /* no part of a group; process the message as if there were no groups */
-	RTR_TAKE_FIRST,	  /* keep the buffer; the group is open */
-	RTR_TAKE_NEXT,	  /* keep the buffer */
-	RTR_TAKE_LAST,	  /* keep the buffer; the group is complete */
-	RTR_TAKE_DISCARD, /* ignore the message */
+enum rtr_action {
+	RTR_ACTION_ALONE,   /* no part of a group; process the message as if there were no groups */
+	RTR_ACTION_FIRST,   /* keep the buffer; the group is open */
+	RTR_ACTION_NEXT,    /* keep the buffer */
+	RTR_ACTION_LAST,    /* keep the buffer; the group is complete */
+	RTR_ACTION_DISCARD, /* ignore the message */
 };
 
 /* The result of rtr_group_receive(). */
 struct rtr_step {
-	enum rtr_take take;
+	enum rtr_action action;
 	bool drops_group; /* the group has failed: post again the buffers that were kept for it */
 	bool has_report;  /* send 'report' to the peer */
 	struct rtr_report report;
