@@ -29,10 +29,15 @@ void sim_disconnect(struct fabric_qp *fqp)
 	sim_qp_break(qp);
 }
 
-void sim_qp_destroy(struct fabric_qp *qp)
+void sim_qp_destroy(struct fabric_qp *fqp)
 {
+	struct sim_qp *qp = (struct sim_qp *)fqp;
+
 	if (!qp)
 		return;
-	sim_disconnect(qp);
-	sim_qp_free((struct sim_qp *)qp);
+	/* A device may read sources until the end of the queue pair, even after a disconnect. */
+	if (!qp->dev->is_dead)
+		sim_sources_check(qp);
+	sim_disconnect(fqp);
+	sim_qp_free(qp);
 }

@@ -380,16 +380,31 @@ static void count(struct fabric_stats *stats, const struct sim_swr *swr)
 		stats->reads++;
 }
 
+/* Counts a source that has changed since the post. */
+static void check_source(const struct sim_qp *qp, uint64_t position)
+{
+	const struct sim_swr *swr = sim_sq_at(qp, position);
+	uint64_t sum;
+
+	if (!swr->has_sum || !sim_source_sum(qp, swr, &sum) || sum == swr->source_sum)
+		return;
+	qp->dev->world->sources_changed++;
+	sim_note(qp->dev->world, "changed!", qp->number, position, swr->len);
+}
+
+void sim_sources_check(const struct sim_qp *qp)
+{
+	for (uint64_t position = qp->sq.completed; position < qp->sq.tail; position++)
+		if (sim_sq_at(qp, position)->state != SIM_DONE)
+			check_source(qp, position);
+}
+
 static void acknowledged(struct sim_qp *qp, uint64_t position)
 {
 	struct sim_swr *swr = sim_sq_at(qp, position);
-	uint64_t sum;
 
-	/* Until the acknowledgement a device is allowed to send the data again. */
-	if (swr->has_sum && sim_source_sum(qp, swr, &sum) && sum != swr->source_sum) {
-		qp->dev->world->sources_changed++;
-		sim_note(qp->dev->world, "changed!", qp->number, position, swr->len);
-	}
+	/* Until the acknowledgement, a device is allowed to send the data again. */
+	check_source(qp, position);
 	count(&qp->dev->base.stats, swr);
 	swr->state = SIM_DONE;
 	swr->status = FABRIC_OK;

@@ -84,8 +84,8 @@ uint64_t sim_trace_hash(const struct sim_world *world);
 
 /*
  * Returns how many times the source memory of a Send or WRITE changed between the post and the
- * completion. Each time is a bug of the user, because a device is allowed to read a source more
- * than once before the completion.
+ * completion. If there was no completion, the end of the queue pair counts instead. Each time is a
+ * bug of the user, because until then a device is allowed to read a source more than once.
  */
 uint64_t sim_sources_changed(const struct sim_world *world);
 

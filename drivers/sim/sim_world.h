@@ -494,5 +494,8 @@ void sim_start(struct sim_qp *qp);
 /* Computes a checksum of the source of a Send or WRITE. Returns false if there is no such source.
  */
 bool sim_source_sum(const struct sim_qp *qp, const struct sim_swr *swr, uint64_t *sum);
+/* Checks the sources of all work requests that have not ended. Their queue pair is about to end
+ * them. */
+void sim_sources_check(const struct sim_qp *qp);
 
 #endif

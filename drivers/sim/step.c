@@ -48,6 +48,12 @@ static const char *const event_names[SIM_NEVENTS] = {
 	[SIM_CM_LOST] = "cm-lost",
 };
 
+static void flush(struct sim_qp *qp)
+{
+	sim_sources_check(qp);
+	sim_qp_flush(qp);
+}
+
 bool sim_step(struct sim_world *world)
 {
 	struct sim_event event;
@@ -64,7 +70,7 @@ bool sim_step(struct sim_world *world)
 	if (event.kind >= SIM_CM_REQUEST)
 		sim_cm_run(qp, event.kind);
 	else if (event.kind == SIM_FLUSH)
-		sim_qp_flush(qp);
+		flush(qp);
 	else if (event.kind == SIM_RECV_DONE)
 		sim_rq_complete(qp);
 	else

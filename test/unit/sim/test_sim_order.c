@@ -117,6 +117,38 @@ static bool write_source_is_read_late(void)
 }
 EACH_SEED(order__the_source_of_a_write_is_read_late, write_source_is_read_late)
 
+/* A queue pair is destroyed while it has work requests. */
+static void source__may_be_read_until_the_end_of_the_queue_pair(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		sim_net_start(seed);
+		net.a.mem[0] = 0;
+		sim_net_post(&net.a, FABRIC_WRITE, 1, 0, 8, 1000);
+		net.a.mem[0] = 1; /* too early */
+		net.ops->qp_destroy(net.a.qp);
+		net.a.qp = NULL;
+		assert_int_equal(sim_sources_changed(net.world), 1);
+		sim_net_close();
+	}
+}
+
+static void source__may_be_read_until_the_flush(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		sim_net_start(seed);
+		net.ops->disconnect(net.a.qp);
+		net.a.mem[0] = 0;
+		sim_net_post(&net.a, FABRIC_SEND, 1, 0, 8, 0);
+		net.a.mem[0] = 1; /* too early */
+		sim_net_wc(&net.a, 1, FABRIC_ERR_FLUSHED);
+		assert_int_equal(sim_sources_changed(net.world), 1);
+		net.a.mem[0] = 2;
+		sim_net_close();
+	}
+}
+
 static void order__a_message_passes_established(void **state)
 {
 	struct fabric_conn_req *req;
@@ -168,6 +200,8 @@ int main(void)
 		cmocka_unit_test(order__an_answer_passes_the_completion),
 		cmocka_unit_test(order__the_source_of_a_send_is_read_late),
 		cmocka_unit_test(order__the_source_of_a_write_is_read_late),
+		cmocka_unit_test(source__may_be_read_until_the_end_of_the_queue_pair),
+		cmocka_unit_test(source__may_be_read_until_the_flush),
 		cmocka_unit_test(order__a_message_passes_established),
 		cmocka_unit_test(max_rd_atomic__holds_up_what_follows),
 	};
