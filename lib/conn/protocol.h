@@ -61,7 +61,8 @@ enum reply_kind {
 /* The result of a step of a request. Only the responder's request.c acts on the result. */
 enum request_next {
 	REQUEST_GO_ON, /* the step is complete; continue with the next one */
-	REQUEST_WAIT,  /* the request is in a queue, or an RDMA Read of its chunks is posted */
+	REQUEST_WAIT,  /* the request is in a queue, an RDMA Read of its chunks is posted, or its
+			  connection has failed and is about to end */
 	REQUEST_END,   /* nothing more follows; release the request */
 	REQUEST_DROP,  /* nothing more follows; release the request, and count its message as
 			  dropped */

@@ -109,23 +109,27 @@ void request_release(struct weir_request *req)
 
 /* ---- replies ---- */
 
+/* Ends a request whose connection cannot send any more. If Writes of its reply are posted, the
+ * device may still read their memory. on_lost() then releases the request, after the queue pair was
+ * destroyed. */
+static void end_unsent(struct weir_request *req)
+{
+	if (req->xfers_done == 0)
+		request_release(req);
+}
+
 void request_send(struct weir_request *req)
 {
-	enum request_next next;
-
 	if (unlikely(request_is_gone(req))) {
-		request_release(req);
+		end_unsent(req);
 		return;
 	}
 	if (!req->is_pending)
 		request_begin_pending(req);
-	next = request_transmit(req);
-	if (next == REQUEST_GO_ON)
+	if (request_transmit(req) == REQUEST_GO_ON)
 		req->state = REQUEST_SENT;
-	else if (next == REQUEST_WAIT)
-		req->state = REQUEST_REPLYING;
 	else
-		act(req, next);
+		req->state = REQUEST_REPLYING;
 }
 
 static out_of_line void reply_general(struct weir_request *req, struct weir_conn *conn)
@@ -199,7 +203,7 @@ void request_send_error(struct weir_request *req)
 static void resume_reply(struct weir_request *req)
 {
 	if (request_is_gone(req))
-		request_release(req);
+		end_unsent(req);
 	else if (req->error_bytes > 0)
 		request_send_error(req);
 	else if (req->must_plan)

@@ -434,8 +434,8 @@ int request_reduce_base(struct weir_request *req, const struct reduce_reply_in *
  * invalidation. */
 uint32_t request_key_to_end(const struct weir_request *req);
 /* This step queues the Writes and the Send of a reply that is laid out. Returns GO_ON if the Send
- * was queued, WAIT if the reply waits for room in the send queue or for a buffer, or END if the
- * connection failed. */
+ * was queued. Returns WAIT if the reply waits for room in the send queue, for a buffer, or for the
+ * end of the connection, which has failed. */
 enum request_next request_transmit(struct weir_request *req);
 /* Returns whether no reply can be sent, because the request has no connection or the connection
  * cannot send. */

@@ -79,6 +79,7 @@ static void forget_reply(struct weir_request *req)
 {
 	req->must_plan = false;
 	req->error_bytes = 0;
+	req->xfers_done = 0;
 	req->xfers_after = 0;
 	req->nparts = 0;
 }

@@ -120,8 +120,8 @@ static void post_writes(struct weir_request *req)
 
 /* Queues the Writes of a reply with more Writes than can be listed at a time: queues the listed
  * Writes and lists the next ones, until the last list can be queued together with the Send. The
- * lists are made from the header of the call, which exists until the Send. Returns GO_ON, WAIT if
- * the reply waits for room in the send queue, or END if the connection failed. */
+ * lists are made from the header of the call, which exists until the Send. Returns GO_ON, or WAIT
+ * if the reply waits for room in the send queue or for the end of the connection. */
 static enum request_next write_ahead(struct weir_request *req)
 {
 	struct weir_conn *conn = req->responder->conn;
@@ -142,7 +142,7 @@ static enum request_next write_ahead(struct weir_request *req)
 		if (conn->protocol->reduce(req, &in, req->header, req->header_bytes, req->xfers,
 					   &plan) != 0) {
 			conn_fail(conn, -EIO);
-			return REQUEST_END;
+			return REQUEST_WAIT;
 		}
 		note_xfers(req, plan.nxfers);
 	}

@@ -262,7 +262,7 @@ struct weir_request {
 
 	/* members for a reply that is not sent at once */
 	/* number of Writes before those in 'xfers', if the reply has more Writes than can be
-	 * listed; they are posted */
+	 * listed; they are posted; 0 after the release */
 	uint32_t xfers_done;
 	/*
 	 * number of Writes after those in 'xfers'; 0: there are none, or they will never be posted
