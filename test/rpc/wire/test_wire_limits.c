@@ -263,9 +263,15 @@ static void exhausted__errors_of_the_transport_go_by_the_reserve(void **state)
 static void exhausted__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_READ, 40, 0);
+	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 
 	(void)state;
 	expect_by_reserve(&m, 1, 1, 6, 40);
+	/* The reply was planned before its wait and after it, and is counted once. */
+	weir_engine_stats(pair.server, &stats);
+	assert_int_equal(stats.buffer_waits, 1);
+	assert_int_equal(stats.write_chunks, 1);
+	assert_int_equal(stats.replies_sent, 2); /* and the one that earned the credits */
 }
 
 static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state)
