@@ -50,7 +50,7 @@ static void watch_destroy(struct fabric_qp *qp)
 	destroy(qp);
 }
 
-static bool watch_is_quiet(struct fabric_qp *qp)
+static bool watch_writes_have_ended(struct fabric_qp *qp)
 {
 	(void)qp;
 	return looks++ >= QUIET_LOOKS;
@@ -61,7 +61,7 @@ static void watch(struct weir_conn *conn)
 	watched_ops = *conn->ops;
 	destroy = watched_ops.qp_destroy;
 	watched_ops.qp_destroy = watch_destroy;
-	watched_ops.is_quiet = watch_is_quiet;
+	watched_ops.writes_have_ended = watch_writes_have_ended;
 	conn->ops = &watched_ops;
 	watched = conn->ep.engine;
 	looks = used_at_destroy = 0;
