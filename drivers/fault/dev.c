@@ -82,7 +82,8 @@ static int parse_option(struct options *options, const char *key, const char *va
 	}
 	return pass_on(options, key, value) == 0
 		       ? 0
-		       : refuse(key, value, "too long, what is for the driver underneath", "");
+		       : refuse(key, value, "the options for the driver underneath are too long",
+				"");
 }
 
 static int refuse_driver(const char *over)

@@ -23,7 +23,7 @@ static void count_unmapped(struct shm_sock *sock, int error)
 		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
 			"weir: shm: a connection to %s ends: user %u's memory would take more than "
 			"[limits] map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
-			" allow; raise them if that is meant\n",
+			" allow; raise them if that is intended\n",
 			sock->who.address, sock->who.uid, dev->limits.map_bytes,
 			dev->limits.mappings);
 	else

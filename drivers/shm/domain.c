@@ -38,7 +38,7 @@ static int add(struct shm_qp *qp, uint32_t index)
 	if (key_take(keys, &own->ref) != 0) {
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
 			"weir: shm: no keys for one more connection: all %u of the engine are in "
-			"use, of which a connection that makes calls takes one a region\n",
+			"use. A connection that makes calls takes one for each region\n",
 			KEY_ENTRIES);
 		return -ENOSPC;
 	}

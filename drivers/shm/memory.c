@@ -40,8 +40,9 @@ static int for_readers(int fd)
 		return -1;
 	if (st.st_mode & (S_IRWXG | S_IRWXO) && fchmod(fd, st.st_mode & S_IRWXU) != 0)
 		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: peers of other users may open memory for writing that they are "
-			"to read: its memfd is another user's, and its mode is %#o. Give it the "
+			"weir: shm: peers of other users can open memory for writing that they "
+			"should only read: its memfd belongs to another user, and its mode is %#o. "
+			"Give it the "
 			"mode 0600 (fchmod), or the seal F_SEAL_FUTURE_WRITE\n",
 			st.st_mode & 07777);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -333,8 +334,8 @@ bool shm_own_has_lost(struct shm_dev *dev)
 	shm_unlock(dev);
 	if (any)
 		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a peer took pages out of this process's memory, and no others "
-			"are free: all connections end, and new ones need a new engine\n");
+			"weir: shm: a peer removed pages from memory of this process, and no "
+			"others are free: all connections end, and new ones need a new engine\n");
 	return any;
 }
 

@@ -70,8 +70,8 @@ int verbs_addr_parse(const char *text, struct sockaddr_storage *addr)
 		return 0;
 	}
 	VERBS_LOG(ERR,
-		  "address '%s' is none: expected ADDR or ADDR:PORT in numbers, as 10.0.0.1:20049 "
-		  "or [fd00::1]:20049; without a port it is 20049\n",
+		  "'%s' is no address: expected ADDR or ADDR:PORT in numbers, such as "
+		  "10.0.0.1:20049 or [fd00::1]:20049; the default port is 20049\n",
 		  text);
 	return -EINVAL;
 }

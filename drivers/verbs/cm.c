@@ -114,8 +114,8 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 		rc = -EINVAL;
 	} else if (link->id->verbs != dev->context) {
 		VERBS_LOG(ERR,
-			  "a request came by device %s, and %s was opened: choose it by driver "
-			  "option device=%s\n",
+			  "a request arrived at device %s, but %s was opened: choose the device "
+			  "with driver option device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		rc = -EXDEV;

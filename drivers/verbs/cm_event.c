@@ -119,8 +119,8 @@ static void on_address(struct verbs_link *link)
 {
 	if (link->id->verbs != link->dev->context) {
 		VERBS_LOG(ERR,
-			  "the way to that address is by device %s, and %s was opened: choose it "
-			  "by driver option device=%s\n",
+			  "that address is reached through device %s, but %s was opened: choose "
+			  "the device with driver option device=%s\n",
 			  ibv_get_device_name(link->id->verbs->device), link->dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		verbs_link_ended(link, -EXDEV);

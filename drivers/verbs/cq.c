@@ -20,8 +20,8 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 
 	if ((uint64_t)entries + shared > max) {
 		VERBS_LOG(ERR,
-			  "%s: queues of %u places in all, where a completion queue has %u: lower "
-			  "credits\n",
+			  "%s: the queues of a connection need %u completions, and a completion "
+			  "queue has at most %u: lower credits\n",
 			  dev->name, entries + shared, max);
 		return -EINVAL;
 	}
@@ -36,7 +36,7 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 	if (!cq->ibv) {
 		int rc = -errno;
 
-		VERBS_LOG(ERR, "%s: no completion queue of %u places: %s\n", dev->name,
+		VERBS_LOG(ERR, "%s: no completion queue of %u entries: %s\n", dev->name,
 			  (uint32_t)size, strerror(-rc));
 		mem_free(cq);
 		return rc;

@@ -47,8 +47,8 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 		return 0;
 	}
 	VERBS_LOG(ERR,
-		  "no device%s%s with an active port: see 'rdma link'; its network interface has "
-		  "to be up\n",
+		  "no device%s%s with an active port: see 'rdma link'. Its network interface must "
+		  "be up\n",
 		  name[0] ? " " : "", name);
 	log_devices();
 	return -ENODEV;

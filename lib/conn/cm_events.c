@@ -51,8 +51,8 @@ static bool closes_late(struct weir_conn *conn, uint64_t now_ns)
 		return false;
 	conn->ep.engine->stats.close_timeouts++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-			"connection to %s: closed with calls in flight, after the profile's "
-			"close_timeout_ms",
+			"connection to %s: closed with calls in flight, because the shutdown took "
+			"longer than the profile's close_timeout_ms",
 			conn->peer);
 	conn_end(conn, -ETIMEDOUT);
 	return true;
@@ -82,8 +82,8 @@ static bool sends_late(struct weir_conn *conn, uint64_t now_ns)
 		return false;
 	conn->ep.engine->stats.send_timeouts++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-			"connection to %s ends: nothing that was posted completed for the "
-			"profile's send_timeout_ms",
+			"connection to %s ends: no posted message completed for the profile's "
+			"send_timeout_ms",
 			conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
 	return true;

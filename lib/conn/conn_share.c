@@ -18,7 +18,8 @@ out_of_line void conn_share_exceeded(struct weir_conn *conn)
 {
 	conn->ep.engine->stats.credits_exceeded++;
 	engine_log_peer(conn->ep.engine, &conn->ep.engine->ends,
-			"connection to %s ends: it has %u messages under way, and credits for %u",
+			"connection to %s ends: the peer has %u messages in flight, and credits "
+			"for %u only",
 			conn->peer, conn->ep.blockers.nrecv_held, conn->share.size);
 	conn_fail(conn, -EPROTO);
 }

@@ -12,10 +12,10 @@ static const char *status_text(enum fabric_status status)
 {
 	static const char *const text[] = {
 		[FABRIC_OK] = "no error",
-		[FABRIC_ERR_LOCAL_LEN] = "a message was longer than the receive that it met",
+		[FABRIC_ERR_LOCAL_LEN] = "a message was longer than its receive",
 		[FABRIC_ERR_LOCAL_PROT] = "a local buffer lies outside its registration",
 		[FABRIC_ERR_REMOTE_ACCESS] =
-			"a key of the peer's is unknown, ended, or of other bounds or rights",
+			"a key of the peer is unknown or ended, or does not allow this access",
 		[FABRIC_ERR_RNR] = "the peer had no receive posted",
 		[FABRIC_ERR_REMOTE_LEN] = "the peer's receive was too short",
 		[FABRIC_ERR_RETRY] = "the peer did not answer",

@@ -64,7 +64,7 @@ static void pause_or_give_up(struct weir_conn *conn)
 		return;
 	conn->ep.engine->stats.reconnects_given_up++;
 	LOG(NOTICE,
-	    "connection to %s: given up, nothing was answered for the profile's "
+	    "connection to %s: no attempt to reconnect succeeded for the profile's "
 	    "reconnect_give_up_ms",
 	    conn->peer);
 	conn_end(conn, conn->error);

@@ -211,8 +211,8 @@ static void post_batch(struct weir_conn *conn)
 	conn->alone = 0;
 	if (conn->ops->post_send(conn->qp, batch->wrs, n) != n) {
 		LOG(ERR,
-		    "connection to %s: the driver refused work requests that its queue has places "
-		    "for",
+		    "connection to %s: the driver refused work requests although its send queue "
+		    "has room",
 		    conn->peer);
 		conn_fail(conn, -EIO);
 	}

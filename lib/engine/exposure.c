@@ -20,9 +20,9 @@ static void log_pool(const struct weir_engine *engine)
 	if (atomic_flag_test_and_set(&said))
 		return;
 	LOG(WARNING,
-	    "exposure policy 'pool', as the profile asks: while it is connected, any peer of "
-	    "driver %s may read and write all memory of regions that are not private, at any time. "
-	    "Only for peers that are trusted",
+	    "exposure policy 'pool', as the profile asks: each connected peer of driver %s can "
+	    "read and write all regions that are not private, at any time. Use this policy only if "
+	    "all peers are trusted",
 	    engine->ops->name);
 }
 
@@ -36,8 +36,8 @@ static void log_auto(const struct weir_engine *engine)
 		return;
 	LOG(NOTICE,
 	    "driver %s can't take memory back from a peer that has mapped it: exposure policy "
-	    "'pool'. Connect only to processes that may see and change this one's data (policy = "
-	    "window: keys for one call)",
+	    "'pool'. Connect only to processes that may read and change this process's data. With "
+	    "policy = window, a key is valid for one call only",
 	    engine->ops->name);
 }
 
@@ -51,9 +51,9 @@ static int domains_choose(struct weir_engine *engine)
 	if (engine->profile.protection != WEIR_PROTECTION_CONNECTION || engine->uses_windows)
 		return 0;
 	if (engine->profile.shared_receives == WEIR_SHARED_RECEIVES_ON) {
-		LOG(ERR, "a shared receive queue is of one protection domain: with shared_receives "
-			 "= on, either 'protection = shared' or 'policy = window' in the profile's "
-			 "[exposure]");
+		LOG(ERR, "a shared receive queue belongs to one protection domain: with "
+			 "shared_receives = on, set either 'protection = shared' or 'policy = "
+			 "window' in the profile's [exposure]");
 		return -EINVAL;
 	}
 	rc = engine->ops->own_domains(engine->dev);
@@ -105,9 +105,9 @@ int engine_windows_create(struct weir_engine *engine)
 		return 0;
 	if (!engine->dev->attr.has_mw) {
 		LOG(ERR,
-		    "driver %s: this device has no memory windows, so that calls can't expose "
-		    "memory for their own time only. 'policy = pool' in the profile's [exposure] "
-		    "exposes it for as long as it is registered, to all peers",
+		    "driver %s: this device has no memory windows, so calls can't expose memory "
+		    "only until they end. With 'policy = pool' in the profile's [exposure], memory "
+		    "is exposed to all peers for as long as it is registered",
 		    engine->ops->name);
 		return -EOPNOTSUPP;
 	}

@@ -125,8 +125,10 @@ static int scan_section(struct load *load, char *text)
 		if (strcmp(profile_keys[i].section, name) != 0)
 			continue;
 		if (load->seen[i])
-			return fail(load, load->line,
-				    "[%s]: a second time; put its keys into the first", name);
+			return fail(
+				load, load->line,
+				"[%s]: this section exists twice; put its keys into the first one",
+				name);
 		load->seen[i] = is_known = true;
 	}
 	if (!is_known)

@@ -20,7 +20,8 @@ static const struct profile_key *few_receives(const struct weir_profile *profile
 		if (capacity >= profile->connections)
 			return NULL;
 		snprintf(why, why_bytes,
-			 "%u that are shared serve %u connections, and [limits] connections is %u",
+			 "%u shared receives serve at most %u connections, and [limits] "
+			 "connections is %u",
 			 profile->recv_buffers, capacity, profile->connections);
 	} else {
 		if (engine_may_share(profile) || profile->recv_buffers >= needed)
@@ -103,8 +104,8 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 	if (profile->protection == WEIR_PROTECTION_CONNECTION && policy == WEIR_EXPOSURE_POOL &&
 	    profile->shared_receives == WEIR_SHARED_RECEIVES_ON) {
 		snprintf(why, why_bytes,
-			 "'connection' does not go with shared receives, which are of one domain, "
-			 "unless policy is window");
+			 "'connection' requires policy = window if receives are shared, because "
+			 "shared receives belong to one protection domain");
 		return profile_key_find("exposure", "protection");
 	}
 	return over_driver(profile, &attr, ops->name, why, why_bytes);

@@ -59,8 +59,8 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	 */
 	if (rc == -EOPNOTSUPP && remote)
 		LOG(NOTICE,
-		    "region at %p: driver %s can't expose it to peers, as it is %s: no result can "
-		    "be placed there, and arguments are copied, up to the profile's "
+		    "region at %p: driver %s can't expose it to peers, because it is %s: no result "
+		    "can be placed there, and arguments are copied, up to the profile's "
 		    "long_buffer_bytes. Use weir_region_create(), or adopt a shared mapping of a "
 		    "whole memfd that has F_SEAL_SHRINK and F_SEAL_GROW, and no seal against "
 		    "writing (fcntl, F_ADD_SEALS), where /proc is mounted",

@@ -117,8 +117,9 @@ int engine_srq_create(struct weir_engine *engine)
 
 	if (engine->dev->attr.max_srq_wr < profile->recv_buffers) {
 		LOG(ERR,
-		    "driver %s: a shared receive queue has at most %u places here, and "
-		    "recv_buffers is %u: lower it, or set shared_receives = off in the profile's "
+		    "driver %s: a shared receive queue has at most %u receives here, and "
+		    "recv_buffers is %u: lower recv_buffers, or set shared_receives = off in the "
+		    "profile's "
 		    "[connection]",
 		    engine->ops->name, engine->dev->attr.max_srq_wr, profile->recv_buffers);
 		return -EOPNOTSUPP;

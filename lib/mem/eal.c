@@ -195,9 +195,9 @@ static int eal_start(const struct mem_eal_options *options)
 
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
 	if (!finds_cpus()) {
-		MEM_LOG(ERR, "there is no /sys/devices/system/cpu, by which DPDK finds the CPUs: "
-			     "mount /sys (as root: mount -t sysfs -o ro sysfs /sys), or have the "
-			     "container's engine do so");
+		MEM_LOG(ERR, "DPDK finds the CPUs by /sys/devices/system/cpu, which does not "
+			     "exist: mount /sys (as root: mount -t sysfs -o ro sysfs /sys), or let "
+			     "the container engine do so");
 		return -ENOENT;
 	}
 	if (!options || !options->lcores)

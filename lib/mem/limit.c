@@ -32,8 +32,9 @@ static void explain_descriptors(void)
 
 	if (is_limited(RLIMIT_NOFILE, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
-			"this process may have %llu descriptors open (RLIMIT_NOFILE), and has no "
-			"more: 'ulimit -n', or LimitNOFILE= of a systemd unit, raises that",
+			"this process has reached its limit of %llu open descriptors "
+			"(RLIMIT_NOFILE): raise it by 'ulimit -n', or by LimitNOFILE= of a systemd "
+			"unit",
 			value);
 }
 
@@ -47,8 +48,8 @@ static void explain_memory(void)
 	if (is_limited(RLIMIT_AS, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
 			"the address space of this process is limited to %llu MiB (RLIMIT_AS), "
-			"which may be too little: 'ulimit -v unlimited', or LimitAS=infinity of a "
-			"systemd unit, lifts that",
+			"which can be too little: lift the limit by 'ulimit -v unlimited', or by "
+			"LimitAS=infinity of a systemd unit",
 			value >> 20);
 }
 
@@ -59,9 +60,9 @@ static void explain_threads(void)
 
 	if (is_limited(RLIMIT_NPROC, &value) && !atomic_flag_test_and_set(&done))
 		MEM_LOG(ERR,
-			"this process's user may have %llu threads (RLIMIT_NPROC), which may be "
-			"too few: 'ulimit -u', or LimitNPROC= and TasksMax= of a systemd unit, "
-			"raises that",
+			"this process's user may have %llu threads (RLIMIT_NPROC), which can be "
+			"too few: raise the limit by 'ulimit -u', or by LimitNPROC= and TasksMax= "
+			"of a systemd unit",
 			value);
 }
 

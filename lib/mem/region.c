@@ -236,8 +236,8 @@ static void notice_ordinary(size_t len)
 	if (atomic_flag_test_and_set(&done))
 		return;
 	MEM_LOG(NOTICE,
-		"no hugepages free for %zu MiB, ordinary pages serve instead (slower). To have "
-		"hugepages, as root: echo %" PRIu64
+		"too few free hugepages for %zu MiB: ordinary pages are used instead (slower). To "
+		"reserve hugepages, as root: echo %" PRIu64
 		" > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
 		len >> 20, hugepages_now() + pages);
 }

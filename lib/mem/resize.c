@@ -21,8 +21,9 @@ static void log_limit(size_t len)
 
 	getrlimit(RLIMIT_FSIZE, &limit);
 	MEM_LOG(ERR,
-		"memory of %zu bytes is longer than this process's files may be: RLIMIT_FSIZE is "
-		"%llu. 'ulimit -f unlimited', or LimitFSIZE=infinity of a systemd unit, lifts that",
+		"memory of %zu bytes exceeds the limit for the files of this process: RLIMIT_FSIZE "
+		"is %llu. Lift it by 'ulimit -f unlimited', or by LimitFSIZE=infinity of a systemd "
+		"unit",
 		len, (unsigned long long)limit.rlim_cur);
 }
 

@@ -65,13 +65,14 @@ static const char *why_refused(int rc)
 	case -EMFILE:
 		return "this process has few descriptors left: raise its limit (ulimit -n)";
 	case -EBUSY:
-		return "the profile's [limits] connections are all there";
+		return "all [limits] connections of the profile are in use";
 	case -ENOBUFS:
 		return "no receives are left: see recv_buffers in the profile's [memory]";
 	case -EDQUOT:
-		return "calls of its peer's earlier connections hold as much as a peer may have";
+		return "calls of earlier connections of its peer hold all that one peer may have";
 	case -EUSERS:
-		return "its peer has as many as the profile's [limits] connections_peer allow";
+		return "its peer has as many connections as the profile's [limits] "
+		       "connections_peer allows";
 	default:
 		return strerror(-rc);
 	}
@@ -188,11 +189,11 @@ static bool evict_for(struct weir_engine *engine, const struct engine_peer *newc
 	if (!conn)
 		return false;
 	engine->stats.connections_evicted++;
-	engine_log_peer(engine, &engine->ends,
-			"connection to %s ends: it makes room for a peer that has fewer, as no "
-			"place is left (see connections and recv_buffers in the profile, and the "
-			"limit of open descriptors)",
-			conn->peer);
+	engine_log_peer(
+		engine, &engine->ends,
+		"connection to %s ends: it makes room for a peer that has fewer (see connections "
+		"and recv_buffers in the profile, and the limit of open descriptors)",
+		conn->peer);
 	conn_fail(conn, -ETIMEDOUT);
 	return true;
 }

@@ -36,7 +36,7 @@ static _Atomic uint64_t serials; /* serial of the latest program table in this p
 static const char *why_not_taken(int rc)
 {
 	return rc < 0 && rc != -EACCES ? strerror(-rc)
-				       : "this side's accept callback does not take this peer";
+				       : "the accept callback of this side refuses this peer";
 }
 
 /* Processes a request for a connection on the assigned engine, from its mailbox. */
@@ -65,7 +65,7 @@ static void hand_over(struct weir_listener *listener, struct weir_engine *engine
 		mem_free(copy);
 	}
 	responder_refuse(listener->ep.engine, handover,
-			 "the engine that is to have it does not take messages");
+			 "the engine that would own it does not receive messages");
 }
 
 /* Returns a hash of a peer's address without its port. */

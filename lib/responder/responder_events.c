@@ -34,7 +34,7 @@ static void end_silent(struct weir_conn *conn, uint64_t *counter, const char *ke
 
 	(*counter)++;
 	engine_log_peer(engine, &engine->ends,
-			"connection to %s ends: no call came for the profile's %s", conn->peer,
+			"connection to %s ends: no call arrived for the profile's %s", conn->peer,
 			key);
 	conn_fail(conn, -ETIMEDOUT);
 }
@@ -58,8 +58,8 @@ static void pull_tick(struct responder *responder, uint64_t now_ns)
 			continue;
 		engine->stats.pull_timeouts++;
 		engine_log_peer(engine, &engine->ends,
-				"connection to %s ends: a call was not pulled within the profile's "
-				"pull_timeout_ms",
+				"connection to %s ends: the chunks of a call were not pulled "
+				"within the profile's pull_timeout_ms",
 				responder->conn->peer);
 		conn_fail(responder->conn, -ETIMEDOUT);
 		return;

@@ -251,7 +251,7 @@ static const struct {
 } reasons[RDMA2_R_MAX - RDMA2_R_VERSION] = {
 #define REASON(reason) [(reason)-RDMA2_R_VERSION]
 	REASON(RDMA2_R_VERSION) = {"version", "The version is not 2."},
-	REASON(RDMA2_R_PROC) = {"proc", "The procedure is none that version 2 defines."},
+	REASON(RDMA2_R_PROC) = {"proc", "Version 2 does not define the procedure."},
 	REASON(RDMA2_R_BAD_DIRECTION) = {"bad_direction",
 					 "The direction is neither CALL nor REPLY."},
 	REASON(RDMA2_R_DIRECTION_MISMATCH) =
@@ -264,7 +264,7 @@ static const struct {
 	REASON(RDMA2_R_OPTION) = {"option", "The optional operation is not known."},
 	REASON(RDMA2_R_PLACEMENT_TYPE) =
 		{"placement_type",
-		 "A type of placement is unknown or has no place where it stands."},
+		 "A type of placement is unknown, or is not allowed where it stands."},
 	REASON(RDMA2_R_ITEMS_ORDER) =
 		{"items_order", "Directly placed items overlap, descend or are not aligned."},
 	REASON(RDMA2_R_ITEM_LENGTH) = {"item_length",

@@ -165,7 +165,7 @@ class Memory(unittest.TestCase):
             done = run(*QUICK, '3', '--workload', 'write', '--size', '64m', '--json', path)
             self.assertEqual(done.returncode, 0, done.stderr)
             wanted = [int(mib)
-                      for mib in re.findall(r'no hugepages free for (\d+) MiB', done.stderr)]
+                      for mib in re.findall(r'too few free hugepages for (\d+) MiB', done.stderr)]
             self.assertTrue(all(mib < 1024 for mib in wanted), done.stderr)
 
 

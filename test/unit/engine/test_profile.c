@@ -193,7 +193,7 @@ static const struct {
 	 {"[motor]: no such section",
 	  "known: engine, memory, connection, costs, limits, exposure"}},
 	{"[Engine]\n", 1, {"no such section"}},
-	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: a second time"}},
+	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: this section exists twice"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
 	{"[engine]\nIdle = spin\n", 2, {"no such key"}},
 	/* belongs to another section */
