@@ -219,7 +219,7 @@ int weir_xdr_put_opaque_fixed(struct weir_xdr_out *out, const void *src, uint32_
 int weir_xdr_put_opaque(struct weir_xdr_out *out, const void *src, uint32_t len_bytes)
 {
 	uint8_t *at = weir_xdr_reserve(out, 4 + (size_t)len_bytes + weir_xdr_pad(len_bytes));
-	uint32_t count = htobe32(len_bytes);
+	uint32_t count = weir_xdr_big_endian32(len_bytes);
 
 	if (!at)
 		return -ENOSPC;

@@ -87,7 +87,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 
 	if (result->status != 0)
 		failed(result->status);
-	else if (weir_xdr_get_u32(result->results, &status) == 0 &&
+	else if (result->reply->accept_stat == WEIR_RPC_SUCCESS &&
+		 weir_xdr_get_u32(result->results, &status) == 0 &&
 		 weir_result_opaque(call, result, 0, &got, sizeof_buffer, &got_len) == 0)
 		use(got, got_len);
 }

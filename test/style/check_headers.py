@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that each header compiles alone, and sees no header of a library after its own in the
-order of lib/meson.build. A public header sees public headers only. A library includes no public
-header of a library after it."""
+"""Checks that each header compiles alone, a public header also in strict C11. A header must not see
+the header of a library after its own in the order of lib/meson.build. A public header sees public
+headers only. A library includes no public header of a library after it."""
 
 import re
 import shlex
@@ -11,8 +11,9 @@ import sys
 
 import tree
 
-FLAGS = ['-std=gnu11', '-D_GNU_SOURCE', '-fsyntax-only', '-Wall', '-Wextra', '-Werror',
-         '-Wno-unused-function', '-x', 'c', '-']
+FLAGS = ['-fsyntax-only', '-Wall', '-Wextra', '-Werror', '-Wno-unused-function', '-x', 'c', '-']
+GNU = ['-std=gnu11', '-D_GNU_SOURCE']
+STRICT = ['-std=c11', '-pedantic'] # programs may use the public headers so
 
 
 # The library to which each public header belongs.
@@ -75,15 +76,16 @@ def main():
             findings += check_order(path, order)
 
     def compile_alone(path):
+        is_public = path.parts[:2] == ('lib', 'include')
         flags = ['-I' + name for name in includes(path, order)]
         if path.parts[:2] not in (('lib', 'base'), ('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
         # Includes the header twice, so that a missing include guard is detected.
-        name = '<weir/%s>' if path.parts[:2] == ('lib', 'include') else '"%s"'
+        name = '<weir/%s>' if is_public else '"%s"'
         source = '#include ' + name % path.name + '\n'
         source += source
-        done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] + FLAGS, input=source,
-                              text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
+        done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] +
+                              (STRICT if is_public else GNU) + FLAGS, input=source, text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
             return '%s does not compile alone:\n%s' % (path, done.stdout)

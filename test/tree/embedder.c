@@ -40,6 +40,7 @@ static void check(int ok, const char *what)
 static void handle(struct weir_request *req, void *arg)
 {
 	(void)arg;
+	/* 4 bytes for the length of the item */
 	check(weir_request_results(req, 4) != NULL, "weir_request_results");
 	check(weir_request_result_item(req, server_region, server_info.base, BYTES) == 0,
 	      "weir_request_result_item");
@@ -60,7 +61,8 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 	uint32_t len;
 
 	(void)arg;
-	check(result->status == 0, "the call failed");
+	check(result->status == 0 && result->reply->accept_stat == WEIR_RPC_SUCCESS,
+	      "the call failed");
 	check(weir_result_opaque(call, result, 0, &data, BYTES, &len) == 0 && len == BYTES,
 	      "the result");
 	check(memcmp(data, server_info.base, BYTES) == 0, "the data");
@@ -83,7 +85,7 @@ int main(void)
 	const struct weir_program program = {.prog = PROG,
 					     .vers_low = 1,
 					     .vers_high = 1,
-					     .nprocs = 2,
+					     .nprocs = 2, /* procedures 0 and 1 */
 					     .ulb = &ulb,
 					     .handle = handle};
 	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};

@@ -27,6 +27,9 @@ struct weir_ulb_proc {
 /**
  * The binding of an RPC program, for a range of its versions.
  *
+ * Both sides must use equal tables. If the responder's table does not allow the chunks of a call,
+ * the call ends with -EREMOTEIO (ERR_CHUNK).
+ *
  * weir does not copy the table and does not write to it. The table must exist as long as a call
  * names it, or a listener or one of its connections exists that uses it.
  */

@@ -35,7 +35,9 @@ struct weir_call;
  */
 struct weir_result {
 	/**
-	 * 0 if a reply arrived, which 'reply' describes. Otherwise a negative errno.
+	 * 0 if a reply arrived, which 'reply' describes. There are results only if its 'reply_stat'
+	 * is WEIR_RPC_MSG_ACCEPTED and its 'accept_stat' is WEIR_RPC_SUCCESS. Otherwise a negative
+	 * errno.
 	 *
 	 * The call itself failed:
 	 * - -ETIMEDOUT: no reply came in time.
@@ -59,7 +61,10 @@ struct weir_result {
 	int status;
 	/**
 	 * The error code of RDMA_ERROR. Valid if status is -EREMOTEIO.
-	 * - Version 1: 1 is ERR_VERS, 2 is ERR_CHUNK.
+	 * - Version 1: 1 is ERR_VERS, 2 is ERR_CHUNK. These are usual reasons for ERR_CHUNK: the
+	 *   binding of the responder does not allow an item of the call, the call exceeds a limit
+	 *   of the responder's profile, or the reply exceeds results_max_bytes or the memory that
+	 *   the call offered.
 	 * - Version 2: 2 is BAD_XDR, 3 is REPLY_RESOURCE, 4 is INVAL_PROC, 5 is INVAL_OPTION,
 	 *   6 is SYSTEM.
 	 */
@@ -108,11 +113,15 @@ struct weir_call_params {
 	uint32_t prog; /**< RPC program number */
 	uint32_t vers; /**< version of the program */
 	uint32_t proc; /**< procedure number */
-	/** Upper bound of the arguments' XDR in bytes, without items. 0: as much as fits inline. */
+	/**
+	 * Upper bound of the arguments' XDR in bytes: all fields, and 4 bytes for the length of
+	 * each item, but not the data of items. 0: as much as fits inline.
+	 */
 	uint32_t args_max_bytes;
 	/**
-	 * Upper bound of the results' XDR in bytes, without items (RFC 8166 section 6.2). If a
-	 * reply with results of this length does not fit inline, the call offers a Reply chunk.
+	 * Upper bound of the results' XDR in bytes (RFC 8166 section 6.2): all fields, and 4 bytes
+	 * for the length of each item, but not the data of items. If a reply with results of this
+	 * length does not fit inline, the call offers a Reply chunk.
 	 */
 	uint32_t results_max_bytes;
 	/** Time-out in ns. 0: the profile's call_timeout_ms. UINT64_MAX: no time-out. */
@@ -262,7 +271,7 @@ WEIR_API int weir_call_operation(struct weir_call *call);
  * @retval 0 success
  * @retval -EINVAL the call was already submitted, or its arguments are not valid XDR: a part
  * before, between or after items is not a multiple of 4 bytes long
- * @retval -ENOSPC the arguments exceed args_max_bytes
+ * @retval -ENOSPC the arguments exceed the buffer, which has room for at least args_max_bytes
  * @retval -EMSGSIZE the transport header does not fit inline, or the call or its reply exceeds the
  * profile's long_buffer_bytes or bulk_buffer_bytes
  * @retval -EOPNOTSUPP the device cannot expose the memory of an argument, and the argument exceeds

@@ -111,6 +111,7 @@ struct weir_connect_options {
  * @retval -ECANCELED the engine is being destroyed
  * @retval -ECHILD the process is a child of fork(2); see weir/engine.h
  * @retval -EOPNOTSUPP the exposure policy is 'window', and the device has no memory windows
+ * @retval -ECONNREFUSED over shm: nobody listens at 'addr'
  * @retval other an error of the driver
  * @owner weir, until the CLOSED event
  */

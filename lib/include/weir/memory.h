@@ -54,7 +54,7 @@ struct weir_region_options {
 
 /** Properties of a region. */
 struct weir_region_info {
-	size_t struct_bytes; /**< set by the application; see weir/common.h */
+	size_t struct_bytes; /**< set by the application; see weir/common.h; 0: nothing is stored */
 	void *base;	     /**< first byte */
 	size_t len_bytes;    /**< size */
 	uint64_t page_bytes; /**< page size that weir obtained */

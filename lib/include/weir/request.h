@@ -74,7 +74,9 @@ struct weir_program {
 	uint32_t prog;	    /**< RPC program number */
 	uint32_t vers_low;  /**< lowest version; weir answers other versions with PROG_MISMATCH */
 	uint32_t vers_high; /**< highest version */
-	/** Number of procedures; weir answers procedure numbers from nprocs on with PROC_UNAVAIL.
+	/**
+	 * The highest procedure number plus 1, which is not the number of entries in 'ulb'. weir
+	 * answers procedure numbers from nprocs on with PROC_UNAVAIL.
 	 */
 	uint32_t nprocs;
 	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none */
@@ -194,7 +196,7 @@ WEIR_API const struct weir_rpc_call_header *weir_request_header(const struct wei
 
 /**
  * Returns the decoder for the arguments. Directly placed items appear at their positions as opaque
- * data.
+ * data. weir_xdr_get_opaque_ref() decodes them; weir_xdr_get_opaque() fails for them.
  *
  * @param req the request
  * @return the decoder; never NULL. It is valid until the reply, and empty after
@@ -241,7 +243,8 @@ WEIR_API void *weir_request_user(const struct weir_request *req);
  * If the function is called again, it discards the earlier results.
  *
  * @param req the request
- * @param max_bytes upper bound of the results' XDR in bytes, without items
+ * @param max_bytes upper bound of the results' XDR in bytes: all fields, and 4 bytes for the length
+ * of each item, but not the data of items
  * @return the encoder for the results, or NULL in these cases:
  * - No buffer of that size is free; see weir_request_retry_when_buffers().
  * - The engine was destroyed.

@@ -21,7 +21,6 @@
  * function allocates memory.
  */
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -42,6 +41,26 @@ static inline uint32_t weir_xdr_pad(uint32_t len)
 {
 	return (0u - len) & 3u;
 }
+
+/** @cond private */
+/* Convert between the byte order of this machine and that of XDR. <endian.h> has such functions,
+ * but a compiler in strict C11 mode hides them. */
+static inline uint32_t weir_xdr_big_endian32(uint32_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	value = __builtin_bswap32(value);
+#endif
+	return value;
+}
+
+static inline uint64_t weir_xdr_big_endian64(uint64_t value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	value = __builtin_bswap64(value);
+#endif
+	return value;
+}
+/** @endcond */
 
 /** One part of a stream to decode. */
 struct weir_xdr_part {
@@ -155,7 +174,7 @@ static inline int weir_xdr_get_u32(struct weir_xdr_in *in, uint32_t *value)
 	int rc = weir_xdr_get_bytes(in, &be, 4);
 
 	if (rc == 0)
-		*value = be32toh(be);
+		*value = weir_xdr_big_endian32(be);
 	return rc;
 }
 
@@ -174,7 +193,7 @@ static inline int weir_xdr_get_u64(struct weir_xdr_in *in, uint64_t *value)
 	int rc = weir_xdr_get_bytes(in, &be, 8);
 
 	if (rc == 0)
-		*value = be64toh(be);
+		*value = weir_xdr_big_endian64(be);
 	return rc;
 }
 
@@ -294,7 +313,7 @@ static inline int weir_xdr_put_u32(struct weir_xdr_out *out, uint32_t value)
 {
 	uint8_t *at = weir_xdr_reserve(out, 4);
 
-	value = htobe32(value);
+	value = weir_xdr_big_endian32(value);
 	if (!at)
 		return -ENOSPC;
 	memcpy(at, &value, 4);
@@ -314,7 +333,7 @@ static inline int weir_xdr_put_u64(struct weir_xdr_out *out, uint64_t value)
 {
 	uint8_t *at = weir_xdr_reserve(out, 8);
 
-	value = htobe64(value);
+	value = weir_xdr_big_endian64(value);
 	if (!at)
 		return -ENOSPC;
 	memcpy(at, &value, 8);
