@@ -19,8 +19,8 @@ int cmd_open_transfer(const struct nfs_options *options, uint32_t block_bytes,
 int cmd_close(struct session *session, int status);
 
 /*
- * Returns the exit status for a result of session_call() or session_open(): EXIT_OK, EXIT_NFS for
- * an error of the server, or EXIT_TRANSPORT.
+ * Returns the exit status for a result of session_open(): EXIT_OK, EXIT_NFS for an error of the
+ * server, or EXIT_TRANSPORT.
  */
 int cmd_status(int rc);
 

@@ -28,14 +28,14 @@ struct caller {
 struct caller *caller_of(const struct weir_request *req, const struct exports *exports);
 
 /*
- * Returns the holder to which the resources of a request are charged. The caller of the request
- * must exist. This is so if caller_of() found it in the same poll.
+ * Returns the connection and the client (holds.h) to which the resources of a request are charged.
+ * The caller of the request must exist. This is so if caller_of() found it in the same poll.
  */
 const struct holder *caller_holder(const struct weir_request *req);
 
-/* Detaches the caller from its connection, which is closed. Frees the caller if it has no ops. */
-void caller_closed(struct weir_conn *conn); /* Detaches the caller from the connection 'conn', which
-					       is closed. Frees the caller if it has no ops. */
+/* Detaches the caller from its connection 'conn', which is closed. Frees the caller if it has no
+ * ops. */
+void caller_closed(struct weir_conn *conn);
 
 /*
  * caller_add_op() adds one to the number of the caller's ops, and caller_remove_op() subtracts one.

@@ -56,7 +56,9 @@ struct op {
 	struct op_mail mail;
 	struct export *export;
 	struct caller *caller; /* belongs to the home */
-	struct holder holder;  /* holder of the caller, copied so that any thread can read it */
+	/* the caller's connection and client (holds.h), to which the op's parts of pools are
+	 * charged; copied so that any thread can read them */
+	struct holder holder;
 	const struct export_rules *rules; /* rules by which the caller may use the export */
 	struct cred cred;
 	union nfs3_op_args args;

@@ -248,9 +248,9 @@ static void log_hanging(const struct server *server)
 
 /*
  * Waits until all calls have ended. Until then, replies use the exports' memory, and pollers use
- * the memory of other pollers. Returns true if they have ended. Returns false if a file system does
- * not answer. In that case threads and the kernel still use memory of this process, so no memory
- * must be released.
+ * the memory of other pollers. Returns true if all calls have ended. Returns false if a file system
+ * does not answer. The caller must then not release memory, because threads and the kernel still
+ * use memory of this process.
  */
 static bool drain(struct server *server)
 {

@@ -244,8 +244,8 @@ static void serve_polls(struct server *server, const struct bench_clock *clock,
 
 /*
  * Handles the failure of a thread to start. Connections are distributed over all threads, so all
- * threads must end if one of them does not serve. A requester in the same program ends the run
- * itself.
+ * threads must end if one of them does not serve. If this run also has the requester, the requester
+ * sees 'failed' and ends all threads. Otherwise this function does.
  */
 static void server_failed(struct server *server)
 {

@@ -223,8 +223,9 @@ int fault_srq_create(struct fabric_dev *dev, const struct fabric_srq_attr *attr,
 void fault_srq_destroy(struct fabric_srq *srq);
 uint32_t fault_srq_post_recv(struct fabric_srq *srq, const struct fabric_recv_wr *wrs, uint32_t n);
 /*
- * fault_srq_take() removes a shared receive that completes from 'posted', and returns it as it was
- * posted. fault_srq_put_back() posts the receive again after its message was delivered.
+ * fault_srq_take() is called for a shared receive that completes. It removes the receive from
+ * 'posted', and returns it as it was posted. fault_srq_put_back() posts the receive again after its
+ * message was delivered.
  */
 struct fabric_recv_wr fault_srq_take(struct fault_srq *srq, uint64_t wr_id);
 void fault_srq_put_back(struct fault_srq *srq, const struct fabric_recv_wr *wr);

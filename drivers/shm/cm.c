@@ -113,9 +113,11 @@ static int prepare_hello(struct shm_sock *sock, struct shm_qp *qp, int mux_fd,
 }
 
 /* Connects to the listener at 'addr', and creates *out for the connection. Returns 0 or -errno:
- * -EACCES if this side does not trust the listener's user, or too much that the user passed is not
- * closed yet. Until the user is trusted, the kernel refuses descriptors if it is able to. In that
- * case the socket's queue has none, and the socket is closed here. */
+ * -EACCES if this side does not trust the listener's user, or too many connections, files and
+ * mappings of the user are still to be closed (reap.h). Until the user is trusted, the kernel
+ * refuses descriptors that the listener passes, if the kernel supports this. If it does, this
+ * function closes the socket itself after an error. Otherwise the socket's queue can have
+ * descriptors, so that a close can block, and the reaper closes the socket. */
 static int connect_to(struct shm_dev *dev, const char *addr, const struct sockaddr_un *sun,
 		      socklen_t len, struct shm_sock **out)
 {

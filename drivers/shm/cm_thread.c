@@ -108,9 +108,9 @@ static void begin_round(struct shm_dev *dev)
 	shm_unlock(dev);
 }
 
-/* Ends the connections that use lost memory. 'tag' is the tag of a lost guard: the ID of a socket,
- * the tag of a mux set, or 0 for registered memory of this process. After a loss of registered
- * memory that peers can map, all connections end. */
+/* Ends the connections that use memory that has lost its pages (sigbus_guard.h). 'tag' is the tag
+ * of the memory's guard: the ID of a socket, the tag of a mux set, or 0 for registered memory of
+ * this process. If the lost memory is registered and exposed to peers, all connections end. */
 static void end_lost(struct shm_dev *dev, uint64_t tag)
 {
 	bool is_ours = tag == 0 && shm_own_has_lost(dev);

@@ -80,7 +80,7 @@ void shm_qp_destroy(struct fabric_qp *fqp)
 		return;
 	dev = shm_dev_of(qp);
 	shm_end(qp);
-	shm_qp_make_hot(qp); /* only hot queue pairs are in the turn's list */
+	shm_qp_make_hot(qp); /* the turn (turn.h) lists only hot queue pairs */
 	shm_stall_end(qp);
 	shm_turn_remove_hot(&dev->turns, qp->turn, qp);
 	dev->nhot--;

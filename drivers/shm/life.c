@@ -26,8 +26,8 @@ bool life_has_ended(const struct shm_life *life)
 
 /* Returns a pidfd for the process at the other end of a socket, or -1 if there is none.
  * SO_PEERPIDFD always names this process. With an older kernel, the pidfd is opened by the PID. If
- * the process has ended and its PID was reused, this pidfd is of another process. In that case only
- * the socket reports the end of the peer. */
+ * the process has ended and its PID was reused, this pidfd is of another process, so that only the
+ * socket reports the end of the peer. */
 static int open_pidfd(int sock, pid_t pid)
 {
 	socklen_t len = sizeof(int);

@@ -32,8 +32,8 @@ struct shm_mapping {
 struct mapping_owner {
 	struct shm_account *account;
 	const struct account_limits *limits;
-	int wake_fd;  /* eventfd that wakes the device when a guard is lost */
-	uint64_t tag; /* reported to the device when a guard is lost */
+	int wake_fd;  /* eventfd that wakes the device when a mapping has lost its pages */
+	uint64_t tag; /* reported to the device when a mapping has lost its pages */
 };
 
 /* Returns whether a descriptor is of a memfd that is sealed against shrinking. The function makes
@@ -42,8 +42,9 @@ bool mapping_is_memfd(int fd);
 
 /*
  * Maps 'len' bytes of a peer's memfd from 'offset' on, and guards the mapping. The memfd of a
- * region is allowed to be larger, and to consist of hugepages, of which whole ones are mapped. Any
- * other memfd must have exactly this size in pages, and must be sealed against growing as well.
+ * region is allowed to be larger, and to consist of hugepages. If it does, 'len' is rounded up to
+ * whole hugepages. Any other memfd must have exactly this size, counted in pages, and must be
+ * sealed against growing as well.
  *
  * Returns one of these values:
  * - 0: the memory is mapped.

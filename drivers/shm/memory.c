@@ -85,9 +85,9 @@ static void hide(struct shm_dev *dev, struct shm_mr *m)
 	m->exposed = NULL;
 }
 
-/* Guards memory of this process that peers are allowed to write to, because such peers can also
- * punch holes into it. Without a guard, the next access to a hole can end the process. The tag 0
- * means registered memory of this process. Returns the guard, or GUARD_NONE. */
+/* Guards memory of this process that peers are allowed to write to (sigbus_guard.h), because such
+ * peers can also punch holes into it. Without a guard, the next access to a hole can end the
+ * process. The tag 0 means registered memory of this process. Returns the guard, or GUARD_NONE. */
 static int guard_own(struct shm_dev *dev, void *addr, size_t len, int fd)
 {
 	size_t page = mapping_hugepage_bytes(fd), before;

@@ -61,11 +61,11 @@ struct shm_mux {
 	struct shm_qp **qps; /* by slot; MUX_SLOTS elements */
 	uint32_t nqps;
 	uint32_t free_from; /* no slot below this one is free */
-	uint32_t start;	    /* lap in which the mux began */
+	uint32_t start;	    /* lap (ring.h) in which the mux began */
 	bool is_connector;
 	/* the peer wrote a malformed message; no further message is taken */
 	bool is_broken;
-	struct shm_turn *turn; /* turn of the user that has the mux's connections */
+	struct shm_turn *turn; /* of the user that has the mux's connections (turn.h) */
 	TAILQ_ENTRY(shm_mux) entry;
 };
 
@@ -77,7 +77,7 @@ struct shm_mux_set {
 	/* The mapped memory. NULL: there is only one connection, or the memory could not be
 	 * created. */
 	struct mux_memory *memory;
-	uint64_t tag;  /* identifies the memory when its guard reports a loss */
+	uint64_t tag;  /* identifies the memory when its guard (sigbus_guard.h) reports a loss */
 	uint32_t refs; /* number of queue pairs that belong to the set */
 	/* connector: descriptor of the memory, for further offers; otherwise -1 */
 	int fd;

@@ -105,8 +105,8 @@ static uint32_t poll_flush(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t ma
 }
 
 /* Polls a queue pair, and stores up to 'max' completions in 'wcs'. Returns their number. If this
- * poll has no completion yet ('is_first', and this queue pair has none), messages can overtake
- * nothing. In that case they are delivered where possible, and counted in *delivered. */
+ * poll has no completion yet ('is_first', and this queue pair has none), messages can overtake no
+ * completion. Such messages are delivered where possible, and counted in *delivered. */
 static inline uint32_t poll_qp(struct shm_qp *qp, struct fabric_wc *wcs, uint32_t max,
 			       bool is_first, uint32_t *delivered)
 {

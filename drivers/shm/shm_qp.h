@@ -127,7 +127,7 @@ struct shm_qp {
 	_Alignas(64) struct shm_key_cache key_cache;
 	/* A request that is posted cannot be carried out at once: shm_qp_update_limits(). */
 	bool is_blocked;
-	/* the turn of its user, which polls it and has the debt of its copies */
+	/* the turn (turn.h) of its user, which polls it and has the debt of its copies */
 	struct shm_turn *turn;
 
 	_Alignas(64) uint32_t empty_polls;

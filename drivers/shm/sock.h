@@ -104,7 +104,8 @@ enum shm_task {
 struct fabric_conn_req {
 	struct reap_job job; /* must be the first member: its function frees the structure */
 	struct shm_dev *dev;
-	uint64_t id;	      /* identifies the socket to epoll and to guards; never changes */
+	/* identifies the socket to epoll and to guards (sigbus_guard.h); never changes */
+	uint64_t id;
 	int fd;		      /* never changes */
 	struct weir_peer who; /* the credentials of a socket do not change */
 	struct shm_account *account;
@@ -122,7 +123,8 @@ struct fabric_conn_req {
 	bool is_crowded; /* few descriptors were free when it was accepted */
 	uint32_t tasks;	 /* flags of enum shm_task; if not 0, the socket is in dev->tasks */
 	uint64_t visit;	 /* latest round of the control thread that visited this socket */
-	/* tag of the mux set that it uses, which a lost guard reports; 0: none */
+	/* tag of the mux set that it uses, which is reported when the set's memory loses its pages
+	 * (sigbus_guard.h); 0: none */
 	uint64_t mux_set_tag;
 
 	/* Owned by the control thread: */
@@ -169,8 +171,8 @@ struct fabric_conn_req {
 	uint8_t private_data[FABRIC_PRIVATE_DATA_MAX];
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	TAILQ_ENTRY(fabric_conn_req) task;
-	/* Entry in the listener's backlog: in GREETING, and in REQUEST until the engine's thread
-	 * takes the event. */
+	/* Entry in the listener's backlog (backlog.h): in GREETING, and in REQUEST until the
+	 * engine's thread takes the event. */
 	struct backlog_entry waiting;
 	LIST_ENTRY(fabric_conn_req) same; /* entry in dev->by_id */
 };
@@ -196,7 +198,8 @@ struct fabric_listener {
 	TAILQ_ENTRY(fabric_listener) entry;
 };
 
-/* Returns the user of an account as an entry of a listener's backlog names users. */
+/* Returns the user of an account (account.h) in the form that names a user in a listener's backlog
+ * (backlog.h). */
 static inline struct backlog_peer shm_backlog_peer(const struct shm_account *account)
 {
 	return (struct backlog_peer){{account->uid}};

@@ -55,9 +55,9 @@ bool shm_users_may_serve(const struct shm_admission *own, const struct weir_peer
  * the option that would permit the connection. */
 bool shm_users_accept(struct shm_dev *dev, int fd);		     /* control thread */
 bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr); /* engine's thread */
-/* Returns whether a connection of a peer is refused because too much that the peer's user passed is
- * not closed yet (reap_is_refused()). A refusal is counted and logged. shm_users_server_behind()
- * does the same for a connection to a server. */
+/* Returns whether a connection of a peer is refused because too many connections, files and
+ * mappings of the peer's user are still to be closed (reap_is_refused()). A refusal is counted and
+ * logged. shm_users_server_behind() does the same for a connection to a server. */
 bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account); /* control thread */
 /* Counts and logs that a peer is refused because many connections of its user are not closed yet,
  * and few descriptors are left. */

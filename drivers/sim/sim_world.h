@@ -205,7 +205,7 @@ struct fabric_conn_req {
 	TAILQ_ENTRY(fabric_conn_req) entry;
 	struct fabric_listener *listener; /* NULL: the listener was closed */
 	uint32_t qp;			  /* number of the connecting queue pair */
-	/* entry in the listener's backlog, until the request is polled */
+	/* entry in the listener's backlog (backlog.h), until the request is polled */
 	struct backlog_entry waiting;
 	struct sim_cm_entry request; /* the event REQUEST */
 };

@@ -214,7 +214,7 @@ struct fabric_conn_req {
 	/* NULL before the queue pair is created and after it has been destroyed */
 	struct verbs_qp *qp;
 	struct fabric_listener *listener; /* the listener of a request that was not polled yet */
-	struct backlog_entry waiting;	  /* in the backlog of 'listener', if set */
+	struct backlog_entry waiting;	  /* in the backlog (backlog.h) of 'listener', if set */
 	enum verbs_link_state state;
 	bool breaks;		     /* this side has disconnected after an error */
 	uint8_t initiator_depth;     /* maximum number of READs of this side in flight */

@@ -8,7 +8,7 @@
  * - It disconnects, so that neither this side nor the peer accesses a buffer any more. This can
  *   last until a later poll.
  * - It destroys the queue pair, retires all posted work requests, and ends the queued work requests
- *   and the waiters.
+ *   and the waits for entries of the send queue (conn_wait_tx()).
  * - It lets the role end each call, once.
  * - It reports the end to the application.
  * - It frees the memory.

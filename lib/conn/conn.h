@@ -242,8 +242,8 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 
 /* Creates the object of a connection. Unless receives are shared, takes receives from the pool: for
  * the credits, engine_recvs() of them, and 'nreply_recvs' more. The connection takes its own
- * reference to the peer's 'account'. The caller then calls conn_connect() or conn_accept(). Returns
- * 0 and sets *conn, or returns one of these errors:
+ * reference to the peer's 'account' (peer.h). The caller then calls conn_connect() or
+ * conn_accept(). Returns 0 and sets *conn, or returns one of these errors:
  *
  * - -EBUSY: the engine has as many connections as the profile allows.
  * - -EOPNOTSUPP: the send queue of the device is too short.
@@ -479,7 +479,7 @@ static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sg
  * the message has one element. If *spill is NULL, takes the buffer by engine_reserve_get() and
  * stores it in *spill. Otherwise *spill is the buffer, and has the first element at its start
  * already. The caller gives the buffer back when the Send is done. Returns 0. If there is no
- * buffer, returns -ENOBUFS, and 'waiter' waits for one in 'queue'. */
+ * buffer, returns -ENOBUFS, and 'waiter' (wait_queue.h) waits for one in 'queue'. */
 int conn_coalesce_sges(struct weir_conn *conn, struct fabric_sge *sges, uint32_t *nsges,
 		       struct mem_buf **spill, struct engine_wait_queue *queue,
 		       struct engine_waiter *waiter);
@@ -517,7 +517,7 @@ void conn_on_reap(struct engine_endpoint *ep);	/* close.c */
 void conn_suspend(struct weir_conn *conn);
 void conn_on_retry_tick(struct weir_conn *conn, uint64_t now_ns);
 /* send_queue.c: calls 'done', with 'error', of all posted work requests up to 'position', which are
- * complete. Then calls the waiters for whose work requests there is room. */
+ * complete. Then calls the waiters (conn_wait_tx()) for whose work requests there is room. */
 void conn_retire(struct weir_conn *conn, uint64_t position, int error);
 
 #endif

@@ -67,11 +67,12 @@ enum request_next {
 	REQUEST_DROP,  /* nothing more follows; release the request, and count its message as
 			  dropped */
 	/* The step has chosen the step that follows. */
-	REQUEST_BEGIN,	    /* the header was accepted, and can list any chunks or items */
-	REQUEST_SHAPED,	    /* the header was accepted, and has a shape that request_fast.c knows */
-	REQUEST_PULL,	    /* find the chunks or items of the call, and pull them */
-	REQUEST_PULL_ON,    /* the chunks are listed; begin to pull them */
-	REQUEST_JOIN_GROUP, /* get a buffer for opaques that continue in the next transmission */
+	REQUEST_BEGIN, /* the header was accepted, and can list any chunks or items */
+	/* the header was accepted, and has a shape (shape.h) that request_fast.c knows */
+	REQUEST_SHAPED,
+	REQUEST_PULL,	     /* find the chunks or items of the call, and pull them */
+	REQUEST_PULL_ON,     /* the chunks are listed; begin to pull them */
+	REQUEST_JOIN_GROUP,  /* get a buffer for opaques that continue in the next transmission */
 	REQUEST_GROUP_BEGUN, /* the message opens a group; wait for the rest of the group */
 	REQUEST_GROUP_DONE,  /* the message was the last one of the open group */
 	REQUEST_REPLY,	     /* the reply is in 'reply'; send it like a reply of the program */

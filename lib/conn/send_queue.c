@@ -165,8 +165,8 @@ void conn_post_recvs(struct weir_conn *conn)
  *   earlier ones are complete. A Send whose conn_tx is done when the Send is posted does not count,
  *   because it needs no completion.
  * - The device frees entries of the send queue only by completions. Therefore less than a quarter
- *   of the send queue may follow the last signalled work request. A waiter for up to three quarters
- *   of the send queue is thus woken. */
+ *   of the send queue may follow the last signalled work request. A waiter (conn_wait_tx()) for up
+ *   to three quarters of the send queue is thus woken. */
 static void choose_signals(struct weir_conn *conn)
 {
 	uint64_t unsignalled = conn->sq_posted + conn->ep.blockers.nbatched - conn->sq_signalled;

@@ -378,8 +378,8 @@ static inline uint32_t engine_recv_slack(uint32_t credits)
 	return credits / 8;
 }
 
-/* Returns how many receives a connection with this number of credits needs. With so many, at least
- * as many receives as credits are always posted or hold a message. */
+/* Returns how many receives a connection with this number of credits needs. Of this number of
+ * receives, at least one for each credit is always posted or holds a message. */
 static inline uint32_t engine_recvs(uint32_t credits)
 {
 	return credits + ENGINE_RECV_RESERVE + engine_recv_slack(credits);

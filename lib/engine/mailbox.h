@@ -12,7 +12,7 @@
 struct weir_engine;
 
 #define MAILBOX_ROUNDS_MAX                                                                         \
-	64u /* as many calls of mailbox_poll() run twice the messages that fit in a mailbox */
+	64u /* calls of mailbox_poll() that together run twice the messages of a full mailbox */
 
 /* Creates engine->mailbox. Returns 0 or -errno. mailbox_destroy() frees the mailbox without running
  * its messages. */

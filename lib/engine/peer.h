@@ -59,8 +59,8 @@ TAILQ_HEAD(engine_peer_members, engine_peer_member);
 /* The account of a peer. */
 struct engine_peer {
 	LIST_ENTRY(engine_peer) entry;
-	/* member of the list of accounts with as many connections; only if nconnections > 0, and
-	 * not for a peer to which this side connects */
+	/* member of the list of accounts with the same number of connections; only if
+	 * nconnections > 0, and not for a peer to which this side connects */
 	LIST_ENTRY(engine_peer) same_count;
 	struct engine_peer_key key;
 	uint32_t refs;

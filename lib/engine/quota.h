@@ -18,8 +18,8 @@
  * engine need not know which peers are active and which ones stall.
  *
  * A peer that holds nothing is allowed more, so that large requests are possible, too: always one
- * unit, and several if half as many remain for others. If nobody holds anything, a request needs
- * only that the pool has enough units. The caller checks this case.
+ * unit, and n units if at least n / 2 units remain for others. If nobody holds anything, a request
+ * needs only that the pool has enough units. The caller checks this case.
  *
  * A request that is not allowed to take its units waits, and so do later requests of its
  * connection. Requests of other connections overtake it.
@@ -33,7 +33,8 @@ enum engine_quota {
 	ENGINE_QUOTA_BULK, /* buffers of the engine's bulk_pool */
 	/* bytes in Read chunks that are being pulled, limited by the profile's pull_bytes */
 	ENGINE_QUOTA_PULLED,
-	ENGINE_QUOTA_WAITERS, /* waiters for buffers, limited by the profile's waiting_requests */
+	/* waiters for buffers (wait_queue.h), limited by the profile's waiting_requests */
+	ENGINE_QUOTA_WAITERS,
 	/* Replies that are queued or posted. Each one holds a request and a send buffer or a bulk
 	 * buffer. */
 	ENGINE_QUOTA_REPLIES,

@@ -13,9 +13,10 @@
  * The further buffer is taken from the send pool. If the pool is empty, it is possible that each of
  * its buffers belongs to a message that waits for a further buffer, so that no buffer would ever be
  * returned. For this case there is a reserve of one buffer. Connections get the reserve buffer
- * round-robin. Waiters for the first buffer of a message are served after these connections. A
- * message takes the reserve buffer only when it needs nothing else that another message could hold.
- * The reserve buffer thus returns with the completion of the Send or at the end of the connection.
+ * round-robin. Waiters (wait_queue.h) for the first buffer of a message are served after these
+ * connections. A message takes the reserve buffer only when it needs nothing else that another
+ * message could hold. The reserve buffer thus returns with the completion of the Send or at the end
+ * of the connection.
  *
  * A continued reply consists of several messages and needs more than one buffer: one for their
  * headers, one for the header of the first message if that has long lists, and one for each message

@@ -116,9 +116,10 @@ static void pass_by(struct weir_engine *engine, struct engine_waiter *waiter)
 }
 
 /* Calls the first waiter of each wait queue, round-robin, until a waiter that blocks others finds
- * too few buffers. That waiter is the first in the next poll, so that a waiter that needs much is
- * served, too. Waiters that block nobody can wait for long, and there can be many of them.
- * Therefore a poll calls only a few of these in vain, and the next poll continues after them. */
+ * too few buffers. That waiter is the first in the next poll, so that a waiter that needs many
+ * buffers is served, too. If a waiter does not block others, its wait can be long, and there can be
+ * many such waiters. Therefore a poll stops when WAKE_VAIN_FEW of them (WAKE_VAIN_MOST if 'many')
+ * had to wait again, and the next poll continues with the wait queues after theirs. */
 void engine_wake(struct weir_engine *engine, bool many)
 {
 	/* the first wait queue that was passed by since a waiter was served; NULL: none */

@@ -8,7 +8,7 @@
  *
  * A waiter that waits for something that its own connection or peer holds delays nobody else. Any
  * other waiter blocks others: waiters that come later wait, too, even if there are buffers for
- * them. If they did not wait, a request that needs several buffers would never find as many,
+ * them. If they did not wait, a request that needs several buffers would never find enough,
  * because small requests would take each buffer that is returned.
  *
  * But peers determine when buffers are returned. For example, one peer can hold buffers, while
@@ -21,8 +21,8 @@
 #include "engine.h"
 
 /* Calls the first waiter of each wait queue, round-robin, until a waiter that blocks others finds
- * too few buffers. If 'many' is true, this poll calls more of those waiters that do not block
- * others and that wait in vain. */
+ * too few buffers. The poll also stops when a few waiters that do not block others had to wait
+ * again. If 'many' is true, it stops after more of these. */
 void engine_wake(struct weir_engine *engine, bool many);
 
 /* Calls the waiters for a reserve buffer (reserve.h), before others can take the buffer. There must

@@ -145,8 +145,8 @@ static inline void credit_share_goes(struct credit_share *share)
 void credit_share_idle(struct credit_pool *pool, struct credit_share *share);
 
 /* Sets the share of replies that this side awaits as a requester on the same queue. The share
- * becomes 'wanted', or as many messages as are available, and at least 'in_flight', the number of
- * messages that are outstanding. Returns the new share. */
+ * becomes 'wanted', or less if too few messages are available, and at least 'in_flight', the number
+ * of messages that are outstanding. Returns the new share. */
 uint32_t credit_share_resize(struct credit_pool *pool, struct credit_share *share, uint32_t wanted,
 			     uint32_t in_flight);
 

@@ -12,8 +12,8 @@ int xdr_get_inline_ref(struct weir_xdr_in *in, const void **data, uint32_t max_b
 		       uint32_t *len_bytes);
 
 /* Gives memory to a decoder that weir_xdr_in_init_parts() has initialised. The decoder copies an
- * opaque there if it is returned by reference and is in several parts. As many bytes as all parts
- * have are always enough. The memory must stay valid as long as the parts. */
+ * opaque there if it is returned by reference and is in several parts. The sum of the lengths of
+ * all parts is always enough for 'bytes'. The memory must stay valid as long as the parts. */
 void xdr_in_join(struct weir_xdr_in *in, uint8_t *memory, uint32_t bytes);
 
 /* Has the effect of weir_xdr_in_init_parts(), followed by gets of all bytes before 'at'. 'at' must

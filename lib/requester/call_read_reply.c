@@ -20,10 +20,10 @@ static inline bool offers_one(const struct weir_call *call)
 	return call->nresults == 1 && call->results[0].remote.len > 0;
 }
 
-/* Checks the Write list of a reply against the Write list that the call offered. The former must
- * have as many chunks, with the same segments, and no segment may be longer. If the reply has no
- * Write list, all chunks count as unused. Sets item_bytes[i] to the number of bytes that were
- * written for result i. Returns false if the lists do not match. */
+/* Checks the Write list of a reply against the Write list that the call offered. The reply's list
+ * must have the same number of chunks, with the same segments, and no segment may be longer. If the
+ * reply has no Write list, all chunks count as unused. Sets item_bytes[i] to the number of bytes
+ * that were written for result i. Returns false if the lists do not match. */
 static bool check_write_list(const struct weir_call *call, const struct rdma1_header *hdr,
 			     uint32_t *item_bytes)
 {

@@ -12,8 +12,9 @@ struct message {
 	uint32_t bytes;
 };
 
-/* Lists the gather elements of the message of a call in *msg. If the device can't gather as many,
- * copies the message into one buffer. Returns false if the call must wait for that buffer. */
+/* Lists the gather elements of the message of a call in *msg. If the device can't gather so many
+ * elements, copies the message into one buffer. Returns false if the call must wait for that
+ * buffer. */
 static inline bool gather_message(struct weir_call *call, struct message *msg)
 {
 	struct weir_conn *conn = call->conn;

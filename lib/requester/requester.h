@@ -231,15 +231,16 @@ struct weir_call {
 	/* Long Call: the parts of the message that had to be copied to memory that the peer may
 	 * read. */
 	struct mem_buf *long_call;
-	struct mem_buf *long_reply;    /* the Reply chunk */
-	struct mem_buf *reply_copy;    /* for a private copy of the Reply chunk, if the device can't
-					  revoke access */
-	struct mem_buf *spill;	       /* the message in one piece, if the device can't gather it */
-	struct mem_buf *reply;	       /* REPLIED: the message that arrived */
-	uint32_t reply_bytes;	       /* REPLIED: its length, or that of the first transmission */
-	uint32_t reply_handle;	       /* key of the Reply chunk */
-	uint32_t nwindow_bindings;     /* 0 if keys belong to the engine, before the submission, and
-					  after the end */
+	struct mem_buf *long_reply; /* the Reply chunk */
+	struct mem_buf *reply_copy; /* for a private copy of the Reply chunk, if the device can't
+				       revoke access */
+	struct mem_buf *spill;	    /* the message in one piece, if the device can't gather it */
+	struct mem_buf *reply;	    /* REPLIED: the message that arrived */
+	uint32_t reply_bytes;	    /* REPLIED: its length, or that of the first transmission */
+	uint32_t reply_handle;	    /* key of the Reply chunk */
+	/* 0 before the submission and after the end of the call. Always 0 if keys belong to the
+	 * engine. */
+	uint32_t nwindow_bindings;
 	struct conn_tx inv_tx;	       /* of the last invalidation */
 	struct conn_waiter inv_waiter; /* waits until the invalidations fit into the send queue */
 	TAILQ_ENTRY(weir_call) queue;  /* QUEUED: in requester.queue */
@@ -417,7 +418,8 @@ void call_end_or_keep(struct weir_call *call, int error);
 void call_lose(struct weir_call *call, int error);
 
 /* call_encode.c */
-/* Writes the version 1 header of a call that has a shape. Returns false if the call has none. */
+/* Writes the version 1 header of a call that has a shape (call_shape.h). Returns false if the call
+ * has no shape. */
 bool call_prepare_shape(struct weir_call *call);
 /* Plans any call, with chunks if it needs them, and writes its header. Returns 0, or one of these
  * errors:
@@ -574,7 +576,7 @@ void requester_share_grow(struct weir_conn *conn);
 void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 
 /* requester_events.c: the functions of the role for events (struct conn_role), and
- * requester_on_buffers() for the waiter for buffers */
+ * requester_on_buffers() for the requester's waiter for buffers (wait_queue.h) */
 void requester_on_buffers(struct engine_waiter *waiter);
 void requester_on_open(struct weir_conn *conn);
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);

@@ -99,7 +99,7 @@ static void refuse_for(struct weir_engine *engine, const struct responder_handov
  * Accepts the request for a connection. Returns 0 if the request needs no further processing.
  * Otherwise, nothing was done, and the result is one of these errors:
  * - -EBUSY or -ENOBUFS if there is no room
- * - -EDQUOT if calls of the peer's earlier connections hold too much
+ * - -EDQUOT if calls of the peer's earlier connections hold too many receives
  * - -ENOMEM if there is no memory
  * - any other error of conn_create()
  */

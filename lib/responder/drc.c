@@ -84,7 +84,7 @@ void drc_destroy(struct drc *drc)
 	mem_free(drc);
 }
 
-/* Moves 'n' blocks from the list of free blocks to the entry. The list must have as many blocks. */
+/* Moves 'n' blocks from the list of free blocks to the entry. The list must have 'n' or more. */
 static void take_blocks(struct drc *drc, struct drc_entry *entry, uint32_t n)
 {
 	uint32_t last = drc->free_block;

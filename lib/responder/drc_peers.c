@@ -66,8 +66,8 @@ void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer)
 	LIST_INSERT_HEAD(&peers->free, peer, bucket);
 }
 
-/* Returns the part of the cache that a peer holds, as a number that can be compared with that of
- * other peers: the larger of its part of all entries and its part of all blocks. */
+/* Returns how much of the cache a peer holds (drc_peers.h), as a number that can be compared with
+ * the numbers of other peers. */
 static uint64_t part_of(const struct drc_peers *peers, const struct drc_peer *peer)
 {
 	uint64_t entries = (uint64_t)peer->ndone * peers->nblocks;

@@ -4,9 +4,10 @@
 
 /*
  * The peers that have entries in a duplicate request cache, and the choice of the peer whose oldest
- * reply is removed first: the peer that holds most. Each peer holds a part of all entries and a
- * part of all blocks. The larger of its two parts counts. If several peers hold the same, the peer
- * with the oldest reply is chosen.
+ * reply is removed first: the peer that holds most. How much a peer holds is the larger of two
+ * fractions: its DONE entries as a fraction of all entries of the cache, and the blocks of its
+ * replies as a fraction of all blocks. If several peers hold the same, the peer with the oldest
+ * reply is chosen.
  *
  * Peers with DONE entries are in a binary heap, so that the search for the peer that holds most
  * takes few steps even with many peers.
@@ -40,15 +41,15 @@ struct drc_peers {
 };
 
 /* Initializes 'peers' for a cache with this number of entries and blocks. Returns false if there is
- * no memory. drc_peers_fini() must be called in that case, too. */
+ * no memory. drc_peers_fini() must be called after a failure, too. */
 bool drc_peers_init(struct drc_peers *peers, uint32_t nentries, uint32_t nblocks);
 void drc_peers_fini(struct drc_peers *peers);
 
 /* Returns the peer with this hash, for a new entry, and counts the entry in nentries. Takes a free
  * object if the peer has no entry yet. */
 struct drc_peer *drc_peer_get(struct drc_peers *peers, const uint8_t *hash);
-/* Ends the count of an entry that is removed. With its last entry, the object of the peer becomes
- * free. */
+/* Subtracts one from nentries, for an entry that is removed. When the peer's last entry is removed,
+ * the object of the peer becomes free. */
 void drc_peer_put(struct drc_peers *peers, struct drc_peer *peer);
 
 /* drc_peer_add_done() must be called when an entry becomes DONE, and drc_peer_remove_done() when a

@@ -56,7 +56,7 @@ void request_pool_serve(struct request_pool *pool)
 	struct responder *responder;
 
 	/* If a request is answered at once, its release calls this function again. The loop ensures
-	 * that the stack does not grow with the backlog. */
+	 * that the stack does not grow with the number of waiting messages. */
 	if (pool->is_serving)
 		return;
 	pool->is_serving = true;

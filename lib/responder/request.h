@@ -106,9 +106,10 @@ void request_pool_forget_templates(struct request_pool *pool, const struct progr
 /* Returns the next responder, round-robin, that has messages which wait for a request object.
  * Returns NULL if there is no such responder, or no object is free. */
 struct responder *request_pool_waiting(struct request_pool *pool);
-/* responder_put_in_backlog() appends a message to the backlog of its connection, so that messages
- * keep their order. responder_take_from_backlog() removes the first message and returns it.
- * responder_drop_backlog() removes all messages, whose receives the connection returns. */
+/* The backlog of a connection is the list of its messages that wait for a request object.
+ * responder_put_in_backlog() appends a message to the backlog, so that messages keep their order.
+ * responder_take_from_backlog() removes the first message and returns it. responder_drop_backlog()
+ * removes all messages, whose receives the connection returns. */
 void responder_put_in_backlog(struct responder *responder, struct mem_buf *buf, uint32_t len);
 struct mem_buf *responder_take_from_backlog(struct responder *responder);
 void responder_drop_backlog(struct responder *responder);
@@ -193,8 +194,8 @@ static inline void request_count_one_bulk(struct weir_request *req)
 	responder->account->used.n[ENGINE_QUOTA_BULK]++;
 }
 
-/* Ends the count of all bulk buffers that a request took for its chunks. At least one buffer must
- * be counted, because only then it is certain that the engine of the request exists. */
+/* Subtracts from the counts all bulk buffers that a request took for its chunks. At least one
+ * buffer must be counted, because only then it is certain that the engine of the request exists. */
 static inline void request_count_no_chunks(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
@@ -218,20 +219,20 @@ static inline void request_begin_pull(struct weir_request *req)
 /* Ends the pull of a request, both after success and after an error. Does nothing if no pull has
  * begun. */
 out_of_line void request_end_pull(struct weir_request *req);
-/* Ends the count of all units that a request holds, of each resource with a quota. */
+/* Subtracts from the counts all units that a request holds, for each resource with a quota. */
 void request_count_none(struct weir_request *req);
 
 /* request_pending.c: replies that cannot be sent at once */
 /* request_begin_pending() counts a reply that possibly has to wait for the peer.
- * request_end_pending() ends this count. */
+ * request_end_pending() subtracts the reply from this count. */
 void request_begin_pending(struct weir_request *req);
 void request_end_pending(struct weir_request *req);
 
 /* request_fast.c: processes a message that the device delivers, as the receiver's 'deliver'
  * (fabric.h) */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
-/* Returns a number that identifies the shape and the program table of a call. The number is unique,
- * because the addresses of two tables differ by more than the number of shapes. */
+/* Returns a number that identifies the shape (shape.h) and the program table of a call. The number
+ * is unique, because the addresses of two tables differ by more than the number of shapes. */
 static inline uintptr_t request_shape(const struct program_table *programs, enum shape shape)
 {
 	return (uintptr_t)programs + (uintptr_t)shape;

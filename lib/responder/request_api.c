@@ -19,7 +19,8 @@ int weir_request_retry_when_buffers(struct weir_request *req)
 	if (req->reply || !req->may_wait)
 		return -EMSGSIZE;
 	/* If is_own is true, the request needs one buffer of a kind, holds none of that kind, and
-	 * overtakes no other waiter. Therefore, other waiters need not wait for it. */
+	 * overtakes no other waiter (wait_queue.h). Therefore, other waiters need not wait for it.
+	 */
 	req->buf_waiter.is_own = req->args_released || req->waits_for_quota;
 	if (req->args_released) {
 		engine_wait_unbounded(responder->engine, &responder->wait_queue, &req->buf_waiter);

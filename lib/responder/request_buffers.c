@@ -35,7 +35,7 @@ static bool take_reply(struct weir_request *req, struct mem_pool *pool)
 	if (req->reply && is_bulk) {
 		request_count(req->responder, ENGINE_QUOTA_BULK, 1);
 		req->is_bulk_reply = true;
-		req->flags.can_reply_fast = false; /* request_release() must end the count */
+		req->flags.can_reply_fast = false; /* request_release() must subtract it */
 	}
 	return req->reply != NULL;
 }

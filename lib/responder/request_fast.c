@@ -18,7 +18,7 @@
 /* ---- replies ---- */
 
 /*
- * Returns whether the reply changes nothing in the accounts of credits, receives and waiting
+ * Returns whether the reply changes none of the counts of credits, receives and waiting
  * messages. This is true if all of these conditions hold:
  * - the reply grants the same credits as the previous reply
  * - the driver is still delivering the receive of the call (conn.h)
@@ -139,7 +139,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 }
 
 /* Each of the following functions is out of line, so that none of them adds its stack frame to
- * another one. The two with "regrant" are for replies that change accounts (grant_unchanged()). */
+ * another one. The two with "regrant" are for replies that change counts (grant_unchanged()). */
 static out_of_line void reply_inline_regrant(struct weir_request *req, struct weir_conn *conn)
 {
 	reply_shape(req, conn, SHAPE_INLINE, false, false);
@@ -150,7 +150,7 @@ static out_of_line void reply_one_write_regrant(struct weir_request *req, struct
 	reply_shape(req, conn, SHAPE_ONE_WRITE, false, false);
 }
 
-/* Sends a reply without chunks, if the call had chunks or the reply changes accounts. */
+/* Sends a reply without chunks, if the call had chunks or the reply changes counts. */
 static out_of_line void reply_inline(struct weir_request *req, struct weir_conn *conn)
 {
 	if (request_message_bytes(req, RDMA1_HEADER_MIN) > conn->send_inline)

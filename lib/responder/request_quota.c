@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ends the count of the units that a request holds of resources with quotas (quota.h). request.h
- * has the functions that check and count the units that a request takes. request_pending.c counts
- * replies that cannot be sent at once. */
+/* Subtracts from the counts the units that a request holds of resources with quotas (quota.h).
+ * request.h has the functions that check and count the units that a request takes.
+ * request_pending.c counts replies that cannot be sent at once. */
 #include "request.h"
 
 void request_end_pull(struct weir_request *req)

@@ -24,9 +24,9 @@ static inline void request_list_one(struct weir_request *req, const struct rdma1
 }
 
 /* Returns the pool from which the buffer for an item is taken. If the item could have been sent
- * inline and half of the send buffers are free, this is the pool of send buffers, which has more
- * buffers than the bulk pool. Therefore, a program that keeps short calls for a while can keep as
- * many as with inline items. */
+ * inline and more than half of the send buffers are free, this is the pool of send buffers, which
+ * usually has more buffers than the bulk pool. Thus a program that answers short calls late can
+ * hold about as many of them at a time as if their items were inline. */
 static inline struct mem_pool *request_pool_for(const struct weir_engine *engine,
 						uint32_t len_bytes)
 {

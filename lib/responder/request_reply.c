@@ -56,9 +56,9 @@ static inline void give_back_receive(struct weir_request *req, struct weir_conn 
 		credit_share_sent(&conn->srq->credits, &conn->share, req->credit);
 }
 
-/* Sends a reply that has a shape by direct operations: its Write, then the message, which is
- * contiguous. Returns true if the reply was sent. Returns false if its Send, and its Write unless
- * that was done, must be queued. */
+/* Sends a reply that has a shape (shape.h) by direct operations: its Write, then the message, which
+ * is contiguous. Returns true if the reply was sent. Returns false if its Send, and its Write
+ * unless that was done, must be queued. */
 static inline bool send_shape(struct weir_request *req, struct weir_conn *conn)
 {
 	uint32_t bytes = request_message_bytes(req, req->header_bytes);

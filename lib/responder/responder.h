@@ -155,8 +155,8 @@ _Static_assert(sizeof(struct request_flags) == 4, "one word");
  * 'hdr', 'rpc' and 'args' of the request still have the values of that call. Therefore, values that
  * are equal in the next call of this kind need not be stored again. */
 struct request_template {
-	/* identifies the shape of the call and the program table: request_shape(); 0: the latest
-	 * call was of another kind */
+	/* identifies the shape (shape.h) of the call and the program table: request_shape(); 0: the
+	 * latest call was of another kind */
 	uintptr_t shape;
 	/* number and version of the program, in the byte order of the message: rpc_prog_vers() */
 	uint64_t prog_vers;
@@ -346,7 +346,8 @@ struct request_pool {
 	struct weir_request *free;
 	/* the request of the message that the device delivered last */
 	struct weir_request *delivered;
-	TAILQ_HEAD(, responder) waiting; /* responders with a backlog, in round-robin order */
+	/* responders whose messages wait for a request object, in round-robin order */
+	TAILQ_HEAD(, responder) waiting;
 	/* highest serial of the program tables of its responders so far */
 	uint64_t newest_programs;
 	uint32_t nrequests;
@@ -402,7 +403,7 @@ struct responder {
 	/* member of the pool's 'waiting', while 'deferred_by' is RESPONDER_BACKLOG and has no other
 	 * bit */
 	TAILQ_ENTRY(responder) waiting;
-	/* the account of the connection's peer; NULL: the engine has ended */
+	/* the account (peer.h) of the connection's peer; NULL: the engine has ended */
 	struct engine_peer *account;
 	/*
 	 * how many units of each resource with a quota all requests of the responder hold together
@@ -476,7 +477,8 @@ void responder_free(struct responder *responder);
  * peer cannot report errors about these replies any more. A second call does nothing. */
 void responder_forget_kept(struct responder *responder);
 /*
- * Makes a responder an orphan of its engine. Its connection has ended, and it still has requests.
+ * Makes a responder an orphan of its engine (struct engine_orphan). The connection of the responder
+ * has ended, and the responder still has requests.
  */
 void responder_orphan(struct responder *responder);
 /* Returns the engine of the responder, or NULL if the engine has ended. */

@@ -119,8 +119,9 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		reserve_tick(responder, now_ns);
 }
 
-/* Runs when the connection has ended. Releases all requests that the program does not have. If it
- * has some, the responder becomes an orphan. Otherwise, the responder is freed. */
+/* Runs when the connection has ended. Releases all requests that the program does not have. If the
+ * program has some, the responder becomes an orphan (responder.h). Otherwise, the responder is
+ * freed. */
 static void on_lost(struct weir_conn *conn, int error)
 {
 	struct responder *responder = responder_of(conn);

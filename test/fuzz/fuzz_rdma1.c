@@ -223,8 +223,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	weir_xdr_in_init(&in, msg + hdr.header_bytes, len - hdr.header_bytes);
 	decode_rpc(&in, direction);
 	if (direction == RDMA1_CALL && hdr.nread_chunks > 0 && hdr.read_bytes <= PULL_MAX) {
-		/* A Long Call has nothing after its header. In that case the header shapes the data
-		 * of its chunk. */
+		/* A Long Call has nothing after its header. The data of its chunk are therefore
+		 * copied from the whole message, which begins with the header. */
 		if (hdr.has_position_zero)
 			reassemble(&hdr, msg, len);
 		else

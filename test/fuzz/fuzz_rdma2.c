@@ -178,7 +178,7 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		.groups = {{1, 64, 0, 0}, {63, 64, 0, RTR_SEG_DDP}},
 	};
 	struct rtr_received received[8];
-	const uint32_t nreceived = len % 9; /* fewer than the header states, as many, or more */
+	const uint32_t nreceived = len % 9; /* fewer than the header states, equal, or more */
 	struct rtr_piece pieces[RTR_PLACE_TARGETS_MAX];
 	struct rtr_report report;
 	uint64_t bytes = 0, expected = 0;

@@ -185,8 +185,8 @@ static void observe(struct hostile *h, const struct hostile_case *c, struct seen
 	while (!seen->got && (now = peer_now_ms()) < end &&
 	       look(h, (uint32_t)(end - now), c->is_first, seen))
 		;
-	/* The requester may have reported an error and ended the call. In that case a good answer
-	 * would be one too many. */
+	/* If the requester has reported an error, it may have ended the call, too. A good answer
+	 * to an ended call would be one answer too many. */
 	if (seen->got & errors && c->allowed & ends)
 		look_for_call(h, c, h->config.timeout_ms, seen);
 	if (!seen->got)

@@ -196,7 +196,7 @@ static void check_side(struct wsim_side *side)
 		if (run->held[i].side != side)
 			continue;
 		held++;
-		if (!weir_request_conn(req)) { /* an orphan, and its message */
+		if (!weir_request_conn(req)) { /* its connection has ended (responder.h) */
 			handling++;
 			count_request(side->engine, req, &owned);
 			if (req->has_chain)

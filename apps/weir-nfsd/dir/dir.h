@@ -409,16 +409,16 @@ struct dir_fd *dir_fd_get(struct dir_fs *fs, const struct handle_id *id, bool is
 struct dir_fd *dir_fd_add(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file);
 /* Closes a file that a call has opened and does not need. dir_slot_use() has returned 'user'. */
 void dir_fd_discard(struct dir_fs *fs, struct dir_user *user, struct dir_fd *file);
-/* If the client of 'holder' has fewer open files than the client for which 'file' counts, counts
- * 'file' for the client of 'holder'. Without this rule, a client that accesses many files in turn
- * would cause the files of other clients to be closed. */
+/* If the client of 'holder' (holds.h) has fewer open files than the client for which 'file' counts,
+ * counts 'file' for the client of 'holder'. Without this rule, a client that accesses many files in
+ * turn would cause the files of other clients to be closed. */
 void dir_fd_used_by(struct dir_fs *fs, struct dir_fd *file, const struct holder *holder);
 void dir_fd_put(struct dir_fs *fs, struct dir_fd *file); /* releases a reference */
 /* Returns the file as it is open for the other purpose (reading or writing), without a reference,
  * or NULL. */
 struct dir_fd *dir_fd_other(struct dir_fs *fs, const struct dir_fd *file);
 /* Closes the file as soon as it is not in use. The last close can be slow, as for a large file that
- * was removed. The close counts as a job of 'holder', whose call is the reason. */
+ * was removed. The close counts as a job of 'holder' (holds.h), whose call is the reason. */
 void dir_fd_forget(struct dir_fs *fs, const struct holder *holder, const struct handle_id *id);
 void dir_fds_shrink(struct dir_fs *fs,
 		    uint32_t n); /* closes 'n' files, or all that are not in use */
@@ -497,8 +497,8 @@ static inline bool dir_is_careful(const struct dir_fs *fs)
 struct dir_io *dir_io_take(struct dir_fs *fs);
 void dir_io_release(void *arg); /* 'arg' is a struct dir_io; the form for weir_request_on_sent() */
 void dir_io_mail(struct weir_engine *engine, void *arg);
-/* Allocates memory for a call of 'holder'. Returns false if no memory is free, or if the connection
- * or client has its share. */
+/* Allocates memory for a call of 'holder' (holds.h). Returns false if no memory is free, or if the
+ * connection or client of 'holder' has its share. */
 bool dir_take_block(struct dir_io *io, const struct holder *holder, uint32_t bytes);
 /* Copies a WRITE's data from its message to memory of 'io', where they can stay after the reply.
  * Returns false in the cases of dir_take_block(). */

@@ -93,8 +93,9 @@ int dir_stable_begin(struct dir_fs *fs, struct op *op, const struct stat *st,
 		     const struct handle_id *id, int *dir);
 int dir_stable_end(int dir, int rc);
 /*
- * Makes a struct dir_fd for the descriptor 'fd'. 'holder' is the holder of the call that opened the
- * file. Returns NULL if there is no memory. Then the caller still owns 'fd'.
+ * Makes a struct dir_fd for the descriptor 'fd'. 'holder' (holds.h) is the connection and the
+ * client of the call that opened the file. Returns NULL if there is no memory. Then the caller
+ * still owns 'fd'.
  */
 struct dir_fd *dir_fd_make(const struct holder *holder, const struct handle_id *id, bool is_written,
 			   int fd);

@@ -4,9 +4,10 @@
  *
  * A file counts from the time that a thread is asked to open it until a thread has closed it. That
  * includes the sync before the close and the wait for a thread, because these take longest. After a
- * call has opened one more file, its client has at most DIR_FDS_FACTOR times as many as are left. A
- * client that is alone can therefore have seven eighths of all, and the files of several clients
- * become equal in number. For a client that has none, it is enough that one is left.
+ * call has opened one more file, its client has at most DIR_FDS_FACTOR times as many files as can
+ * still be opened. A client that is alone can therefore have seven eighths of all files, and the
+ * files of several clients become equal in number. For a client that has no file, it is enough that
+ * one more file can be opened.
  *
  * Idle files are closed early enough that their close makes room. The file to close is the least
  * recently used one of the client that has the most.

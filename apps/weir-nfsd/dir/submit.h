@@ -25,7 +25,7 @@ bool dir_submit_may_add(const struct dir_fs *fs, const struct op *op);
  * io->file.
  */
 void dir_submit_add(struct dir_io *io, struct op *op, struct dir_fd *file);
-/* Ends the count and the charge of dir_submit_add(). */
+/* Undoes the count and the charge of dir_submit_add(). */
 void dir_submit_remove(struct dir_io *io);
 /*
  * These functions prepare a WRITE or a READ of 'count' bytes. dir_submit_may_add() must have

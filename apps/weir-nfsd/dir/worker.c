@@ -31,8 +31,8 @@ static void close_file(struct dir_fs *fs, struct dir_fd *file)
 }
 
 /*
- * Returns true if one more thread is allowed to work for the client of 'holder'. Slow calls and
- * closes of one client must not occupy all threads.
+ * Returns true if one more thread is allowed to work for the client of 'holder' (holds.h). Slow
+ * calls and closes of one client must not occupy all threads.
  */
 static bool may_have_thread(const struct dir_fs *fs, const struct holder *holder)
 {

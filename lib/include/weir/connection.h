@@ -80,8 +80,8 @@ struct weir_connect_options {
 	void *arg;		     /**< passed to on_event */
 	/**
 	 * Maximum number of calls that can be in flight at a time, which is the number of credits
-	 * that weir requests. As many calls again can wait for a credit. 0: the profile's credits,
-	 * which is also the maximum.
+	 * that weir requests. The same number of further calls can wait for a credit. 0: the
+	 * profile's credits, which is also the maximum.
 	 */
 	uint32_t credits;
 	/**

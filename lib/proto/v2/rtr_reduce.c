@@ -243,7 +243,7 @@ bool rtr_reduce_results(const struct rtr_header *reply, const struct reduce_resu
 
 /* ---- replies ---- */
 
-/* An entry of the reply, for an item that has a direction. */
+/* An entry of Transmit Response. It answers the direction for one item of the reply. */
 struct entry {
 	uint32_t index; /* index of its direction among all directions of the request */
 	uint32_t piece; /* index of the item among the pieces */

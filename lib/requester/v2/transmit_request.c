@@ -119,7 +119,7 @@ static struct conn_group_out group_of(struct weir_call *call)
 	};
 }
 
-/* Reserves 'count' receives for the reply of a call. Returns false if there are not as many. */
+/* Reserves 'count' receives for the reply of a call. Returns false if fewer are free. */
 static bool take_receives(struct weir_call *call, uint32_t count)
 {
 	struct weir_conn *conn = call->conn;

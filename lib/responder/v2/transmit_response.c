@@ -65,7 +65,7 @@ int request_plan_rtr(struct weir_request *req, uint32_t credit)
 /* Sets apart_sges. If the reply has one transmission, this is the number of elements (SGEs) of the
  * results in targets, in addition to one element for the rest of the transmission, which can be
  * copied to one buffer. If the reply has several transmissions, it is the number of the elements of
- * all transmissions. Returns false if the device cannot gather as many elements. */
+ * all transmissions. Returns false if the device cannot gather this number of elements. */
 static bool can_gather(struct weir_request *req, const struct reduce_reply_plan *plan)
 {
 	const struct weir_conn *conn = req->responder->conn;

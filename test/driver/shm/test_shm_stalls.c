@@ -187,7 +187,7 @@ static void fill_ring(void)
 	post_send(1);
 }
 
-/* Acts as if the peer had read as many messages. */
+/* Acts as if the peer had read 'n' messages. */
 static void read_ring(struct raw *raw, uint32_t n)
 {
 	atomic_store(&raw->mark->head, n * ring_cells_bytes(MSG));

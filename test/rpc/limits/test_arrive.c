@@ -463,8 +463,8 @@ static void become_crowded(void)
 }
 
 /*
- * Descriptors can run out before the room for connections does. In that case connections must be
- * displaced in the same way, and a peer that has some gets no more.
+ * Descriptors can run out before the number of connections is at its maximum. Connections must then
+ * be displaced in the same way, and a peer that has some connections gets no more.
  */
 static void arrive__gives_way_where_descriptors_run_out(void **state)
 {

@@ -50,8 +50,8 @@ static inline void place_open(struct raw *raw, struct pair *pair)
 	place_open_as(raw, pair, WEIR_EXTENSION_PLACEMENT);
 }
 
-/* Makes the RDMA2_CONNPROP of a peer with such receives, which accepts requests of up to 'limit'
- * transmissions and sends replies of as many. */
+/* Makes the RDMA2_CONNPROP of a peer with such receives, which accepts requests and sends replies
+ * of up to 'limit' transmissions each. */
 static inline struct words place_connprop_several(uint32_t xid, uint32_t credits, uint32_t limit)
 {
 	struct words m = {0};

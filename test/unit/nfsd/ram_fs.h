@@ -9,8 +9,8 @@ struct export;
 struct ram_fs;
 struct ram_inode;
 
-/* Makes the file system with an empty root, for so many inodes and twice as many names. Returns 0,
- * or -1 if there is no memory. */
+/* Makes the file system with an empty root, for 'ninodes' inodes and twice as many names. Returns
+ * 0, or -1 if there is no memory. */
 int ram_fs_make(struct ram_fs *fs, struct export *export, uint32_t ninodes,
 		struct ram_inode **root);
 void ram_fs_free(struct ram_fs *fs);

@@ -350,7 +350,8 @@ static void reduce_reply__4_5_3_what_can_not_be_conveyed_is_too_large(void **sta
 {
 	(void)state;
 	call_begin();
-	call_chunk(2, 49); /* shorter than the item, which must not go inline in that case */
+	/* The chunk is shorter than the item. An item with a chunk must not be sent inline. */
+	call_chunk(2, 49);
 	call_end(1, 4000);
 	assert_int_equal(reply(), -EMSGSIZE);
 	call_begin();
