@@ -231,7 +231,7 @@ void shm_mw_free(struct fabric_dev *fdev, struct fabric_mw *mw)
 	mw->driver = NULL;
 }
 
-/* Extends the array of imports so that it has index 'place'. Returns 0 or -ENOMEM. */
+/* Extends the array of imports to more than 'index' elements. Returns 0 or -ENOMEM. */
 static int imports_reach(struct shm_imports *imports, uint32_t index)
 {
 	struct shm_import *at;

@@ -97,7 +97,7 @@ static inline void ring_step(struct ring_cursor *cursor, uint32_t n)
 }
 
 /* Copies a message of at most RING_SMALL_CELLS contiguous cells to 'dst' by whole cells, and moves
- * *place after the message. 'skipped', a constant, is the length of the tag before the message, or
+ * *cursor after the message. 'skipped', a constant, is the length of the tag before the message, or
  * 0. */
 static hot_inline void ring_take_small(struct ring_cursor *cursor, uint32_t skipped, uint8_t *dst,
 				       uint32_t len)

@@ -253,7 +253,7 @@ void shm_peer_release(struct shm_peer *peer);
 /* Maps a region that the peer has sent by 'msg' with descriptor 'fd', and stores the import in
  * sock->fresh. Returns the same values as mapping_peer(). Called on the control thread. */
 int shm_import_map(struct shm_sock *sock, const struct shm_msg *msg, int fd);
-/* Finds the registration at index 'place' for a peer that asks for it, and describes the
+/* Finds the registration at 'index' for a peer that asks for it, and describes the
  * registration in *msg. Returns NULL if there is no registration at this index, or peers are not
  * allowed to map it. The caller holds the lock. */
 const struct shm_exposed *shm_exposed_find(const struct shm_dev *dev, uint32_t index,
@@ -265,7 +265,7 @@ bool shm_own_has_lost(struct shm_dev *dev);
 
 /* domain.c: these functions are called on the engine's thread */
 int shm_own_domains(struct fabric_dev *dev);
-/* Creates a key of the registration at index 'place' for each queue pair that has keys of its own
+/* Creates a key of the registration at 'index' for each queue pair that has keys of its own
  * domain. If the device is one domain, there is none. Returns 0, or logs that the key table is full
  * and returns -ENOSPC. */
 int shm_domain_add(struct shm_dev *dev, uint32_t index);

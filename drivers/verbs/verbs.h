@@ -90,7 +90,7 @@ struct verbs_wr {
 
 /*
  * A send queue or a receive queue. Positions count up by one for each work request. The entry of a
- * work request is places[position & mask].
+ * work request is wrs[position & mask].
  */
 struct verbs_queue {
 	struct verbs_wr *wrs;
@@ -163,7 +163,7 @@ struct verbs_qp {
 	struct ibv_qp *ibv;
 	struct verbs_cq *cq;
 	struct ibv_pd *pd;	   /* its own protection domain; NULL: it uses the device's */
-	struct ibv_mr **mrs;	   /* registrations in 'pd', by verbs_mr.place */
+	struct ibv_mr **mrs;	   /* registrations in 'pd', by verbs_mr.index */
 	bool exposes;		   /* the peer is allowed to access registered memory */
 	TAILQ_ENTRY(verbs_qp) own; /* in dev->own, if it has its own domain */
 	/* in the wr_id of completions; id & dev->table_mask is its index in dev->table */
@@ -260,7 +260,7 @@ struct verbs_dev {
 	/* elements of a chain, with the lkeys of a queue pair's domain. NULL: all queue pairs are
 	 * in one domain. */
 	struct ibv_sge *own_sges;
-	struct verbs_mr **own_mrs; /* registrations, by verbs_mr.place; max_mrs entries */
+	struct verbs_mr **own_mrs; /* registrations, by verbs_mr.index; max_mrs entries */
 	uint32_t max_mrs;
 	TAILQ_HEAD(, verbs_qp) own;
 	struct ibv_device_attr device;
@@ -329,7 +329,7 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access);
 void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc);
 
 /*
- * domain.c. If each queue pair has its own domain, a registration has one index ('place') for all
+ * domain.c. If each queue pair has its own domain, a registration has one index for all
  * domains. The lkey and the rkey that the user gets are index + 1.
  */
 int verbs_own_domains(struct fabric_dev *dev);
@@ -358,8 +358,9 @@ struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric
 				  uint32_t i);
 
 /* cq.c */
-/* Finds or creates a completion queue, and reserves 'places' entries for a queue pair, and 'shared'
- * entries for all shared receives unless they are reserved already. Returns 0 or -errno. */
+/* Finds or creates a completion queue, and reserves 'entries' entries for a queue pair, and
+ * 'shared' entries for all shared receives unless they are reserved already. Returns 0 or -errno.
+ */
 int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struct verbs_cq **cq);
 void verbs_cq_put(struct verbs_cq *cq, uint32_t entries);
 void verbs_cq_destroy_all(struct verbs_dev *dev);

@@ -117,9 +117,10 @@ const struct profile_key profile_keys[] = {
 	{"memory", "recv_buffers", PROFILE_NUMBER, FIELD(recv_buffers), .min = 16, .max = 1u << 20,
 	 .step = 1, .unit = "buffers", .initial = "2048",
 	 .help = "buffers per engine for incoming messages. Each has inline_bytes or, with "
-		 "placement, lead_bytes and the targets. Connections share them, or each "
-		 "connection takes its credits, one eighth more, and 2. With continuation a "
-		 "connection takes as many again, or transmissions if that is more"},
+		 "placement, lead_bytes and the targets. Connections share them "
+		 "(shared_receives). Otherwise each connection takes credits + credits / 8 + 2. "
+		 "With "
+		 "continuation it takes the same number again, or transmissions if that is more"},
 	{"memory", "long_buffers", PROFILE_NUMBER, FIELD(long_buffers), .min = 1, .max = 1u << 16,
 	 .step = 1, .unit = "buffers", .initial = "64",
 	 .help = "buffers per engine for calls and replies that do not fit inline, at their "
@@ -169,7 +170,8 @@ const struct profile_key profile_keys[] = {
 	{"connection", "shared_receives", PROFILE_CHOICE, FIELD(shared_receives),
 	 .choices = sharings, .initial = "auto", .example = "off",
 	 .help = "on: all connections of an engine take their receives from one queue of "
-		 "recv_buffers, and credits adapt to load, so that an idle connection takes one. "
+		 "recv_buffers, and credits adapt to load, so that an idle connection takes one "
+		 "receive. "
 		 "off: each connection has receives for all of its credits. auto: on over shm if "
 		 "recv_buffers is large enough, otherwise off"},
 	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB,

@@ -318,7 +318,7 @@ static void end_by_reply(struct weir_call *call, const struct rdma1_header *hdr,
 		req->conn->ep.engine->stats.dropped++;
 		return;
 	}
-	call_take_credits(req, call, hdr);
+	call_accept_grant(req, call, hdr);
 	if (is_given_up)
 		call_free_when_sent(call);
 	else

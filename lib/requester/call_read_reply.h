@@ -42,7 +42,7 @@ bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, con
 		     uint32_t len, struct call_content *content, struct weir_result *result);
 
 /* Gives back the credits of a call whose reply was accepted, and accepts the grant of the reply. */
-static inline void call_take_credits(struct requester *req, const struct weir_call *call,
+static inline void call_accept_grant(struct requester *req, const struct weir_call *call,
 				     const struct rdma1_header *hdr)
 {
 	if (unlikely(call->has_extra) && call->more > 0)

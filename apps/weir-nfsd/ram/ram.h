@@ -80,7 +80,7 @@ struct ram_dir {
 	uint32_t parent;      /* slot of the parent directory; the root is its own parent */
 	uint32_t nlive;	      /* number of entries */
 	uint32_t ncookies;    /* number of entries and gaps */
-	uint32_t capacity;    /* number of elements of 'places': at most 8 times 'nlive', or 8 */
+	uint32_t capacity;    /* number of elements of 'cookies': at most 8 times 'nlive', or 8 */
 	uint64_t next_cookie; /* cookie of the next entry that is added */
 	struct ram_cookie *cookies;
 };

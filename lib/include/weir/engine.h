@@ -139,9 +139,10 @@ struct weir_engine_stats {
 	/** Attempts of a peer to change a property that must not change. */
 	uint64_t properties_refused;
 
+	/* Version 2's extension (rtrext-01). */
 	/*
-	 * Version 2's extension (draft-dnoveck-nfsv4-rpcrdma-rtrext-01). A fallback is a call that
-	 * is sent by explicit RDMA (chunks) instead of the extension.
+	 * A fallback is a call that is sent by explicit RDMA (chunks) instead of the extension. The
+	 * draft is draft-dnoveck-nfsv4-rpcrdma-rtrext-01.
 	 */
 	uint64_t extended_calls;    /**< calls sent by Transmit Request */
 	uint64_t continued_calls;   /**< of extended_calls: calls in several transmissions */
