@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that are reused in 'done': their content, what they keep, and cases in which a call cannot
- * be reused. */
+/* Tests of weir_call_reuse(), called in the 'done' callback of a call: the content of the reused
+ * call, which parts of the old call stay, and the cases in which a call cannot be reused. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -17,13 +17,14 @@
 
 static struct pair pair;
 
-/* A call and those that reuse it. */
+/* A first call and the calls that reuse its object, one after the other. */
 struct chain {
 	struct outcome outcome;
 	uint32_t proc;
 	uint32_t round;
-	uint32_t nsame; /* number of calls that were the same object */
-	uint32_t xid;	/* of the latest call */
+	/* number of rounds in which weir_call_reuse() returned the object of the previous call */
+	uint32_t nsame;
+	uint32_t xid; /* of the latest call */
 	uint8_t header[HEADER_MAX];
 	size_t header_bytes;
 	bool may_reduce;
@@ -73,11 +74,12 @@ static void assert_same_header(const struct chain *chain, struct weir_call *call
 
 	assert_int_equal(out->p - out->start, chain->header_bytes);
 	assert_memory_equal(out->start + 4, chain->header + 4, chain->header_bytes - 4);
-	assert_memory_not_equal(out->start, chain->header, 4); /* the XID */
+	/* compares the XIDs, which must differ */
+	assert_memory_not_equal(out->start, chain->header, 4);
 	assert_int_equal(call->may_reduce, chain->may_reduce);
 }
 
-/* Submits the call with arguments that differ in each round. */
+/* Adds arguments that differ in each round, and submits the call. */
 static void submit(struct chain *chain, struct weir_call *call)
 {
 	struct weir_xdr_out *args = weir_call_args(call);
@@ -205,7 +207,8 @@ static void again__each_form_of_call(void **state)
 		submit(&chain, begin(&chain, &params));
 		pair_until(&pair, &chain.outcome.done, ROUNDS);
 		assert_int_equal(chain.outcome.done, ROUNDS);
-		/* A Send is done when it is posted, and nothing else holds the call. */
+		/* Over shm, a Send is complete when it is posted, so that nothing but the caller
+		 * holds the call object and it can be reused each time. */
 		if (strcmp(pair_driver, "shm") == 0 && procs[i] == PAIR_NULL)
 			assert_int_equal(chain.nsame, ROUNDS - 1);
 		if (procs[i] == PAIR_BIG)
@@ -306,8 +309,8 @@ static void again__not_where_the_connection_closes(void **state)
 	pair_until(&pair, &pair.closed, 1);
 }
 
-/* The call that timed out keeps its slot until the reply arrives. The next call has another
- * slot. */
+/* Checks that a call that timed out keeps its slot until its reply arrives, and that the next call
+ * gets another slot. */
 static void again__what_timed_out(void **state)
 {
 	struct outcome outcome;
@@ -315,7 +318,7 @@ static void again__what_timed_out(void **state)
 	struct weir_call *call;
 
 	(void)state;
-	/* there are now credits for more than one call */
+	/* The reply to this call grants credits for more than one call. */
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	outcome_init(&outcome, &pair);
 	outcome.check = take_next;
@@ -336,7 +339,7 @@ static void again__what_timed_out(void **state)
 	assert_int_equal(outcome.status, 0);
 }
 
-static struct weir_conn *conns[3]; /* the last one belongs to another engine */
+static struct weir_conn *conns[3]; /* the last connection belongs to another engine */
 static int nopen;
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -395,7 +398,8 @@ static void again__on_another_connection(void **state)
 
 static struct mem_buf *bufs[BUFS_MAX];
 
-/* Called in 'done' of a call whose buffer is the only one that may be free. */
+/* Takes a buffer from the call whose 'done' callback runs, as the pool does when no other buffer is
+ * free. Returns NULL if that call cannot give up its buffer. */
 static struct mem_buf *reclaim_from(struct mem_pool *pool)
 {
 	return pool->reclaim(pool, pool->reclaim_arg);
@@ -409,16 +413,16 @@ static void begin_another(struct outcome *outcome, struct weir_call *call,
 	struct weir_call *other;
 
 	(void)result;
-	/* The buffer is not reclaimed while a device may read it. */
+	/* The buffer is not reclaimed while the device can still read it. */
 	call->is_send_done = false;
 	assert_null(reclaim_from(pair.client->send_pool));
 	call->is_send_done = is_send_done;
-	assert_null(reclaim_from(pair.client->long_pool)); /* and not for any other pool */
+	assert_null(reclaim_from(pair.client->long_pool)); /* nor for another pool */
 	other = weir_call_begin(weir_call_conn(call), &params);
 	assert_int_equal(other != NULL, is_send_done);
 	outcome->nwords = other != NULL;
 	if (other) {
-		/* No other buffer is left. */
+		/* The pool has no other free buffer. */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 		assert_int_equal(errno, ENOBUFS);
 		assert_null(weir_call_reuse(call, weir_call_conn(call)));
@@ -472,7 +476,8 @@ static void buffers__are_not_asked_of_requesters_that_are_gone(void **state)
 		mem_pool_put(bufs[--n]);
 }
 
-/* In 'done' of one call another call ends. After that a buffer is needed. */
+/* In the 'done' callback of a call, ends another call and then begins a new call, which needs a
+ * buffer. */
 static void begin_another_behind(struct outcome *outcome, struct weir_call *call,
 				 const struct weir_result *result)
 {
@@ -481,7 +486,9 @@ static void begin_another_behind(struct outcome *outcome, struct weir_call *call
 
 	call_fail(outcome->arg, -ECANCELED);
 	inner = mem_pool_is_quick(pool) ? mem_pool_get(pool)
-					: NULL; /* the other call's, which is possible too */
+					/* the buffer of the call that ended can be the reclaimed
+					 * one */
+					: NULL;
 	begin_another(outcome, call, result);
 	if (inner)
 		mem_pool_put(inner);
@@ -531,7 +538,8 @@ static void begin_beside(struct outcome *outcome, struct weir_call *call,
 	outcome->nwords = next_call == call;
 }
 
-/* A reused call needs no other slot, unless it is a copy. */
+/* Checks that a reused call needs no second slot. A call that becomes a copy in another object does
+ * need one. */
 static void again__while_all_slots_are_in_use(void **state)
 {
 	struct weir_call *calls[2 * 64];

@@ -111,8 +111,8 @@ static void call__reply_may_come_later_and_out_of_order(void **state)
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 41);
 	assert_int_equal(weir_call_submit(call), 0);
-	/* There is one credit until the first reply (RFC 8166 section 3.3.3), so that the second
-	 * call waits for it. */
+	/* The requester has one credit until the first reply arrives (RFC 8166 section 3.3.3).
+	 * Therefore the second call waits for that reply. */
 	pair_settle(&pair);
 	assert_int_equal(pair.nlater, 1);
 	pair_release_later(&pair);
@@ -209,7 +209,8 @@ static void call__4_3_2_an_empty_write_chunk_asks_for_the_item_inline(void **sta
 	(void)state;
 	multi(100, 5000, true);
 	multi(3001, 5003, true);
-	multi(20000, 3, true); /* the inline item needs the Reply chunk */
+	/* the inline result does not fit the reply, so that the Reply chunk is used */
+	multi(20000, 3, true);
 	assert_int_equal(pair.closed, 0);
 }
 
@@ -224,7 +225,8 @@ static void check_absent(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(result->reply->accept_stat, WEIR_RPC_SUCCESS);
 	weir_xdr_get_u32(result->results, &a);
 	assert_int_equal(a, PAIR_ABSENT);
-	/* There is no count word, because the first operation returned an arm without data. */
+	/* The first operation returned no data, and therefore the results contain no count word for
+	 * them. */
 	weir_xdr_get_u32(result->results, &c);
 	assert_int_equal(c, 0xc);
 	assert_int_equal(weir_result_opaque(call, result, 1, &data, 1u << 20, &got), 0);
@@ -236,8 +238,8 @@ static void check_absent(struct outcome *outcome, struct weir_call *call,
 			 pair_extension & WEIR_EXTENSION_PLACEMENT ? WEIR_ITEM_INLINE : 2000);
 }
 
-/* RFC 8267: an operation that fails leaves its Write chunk unused. The next operation uses the next
- * chunk. */
+/* Checks RFC 8267: an operation that fails leaves its Write chunk unused, and the next operation
+ * uses the next chunk. */
 static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 {
 	struct weir_call_params params;
@@ -312,7 +314,8 @@ static void check_big(struct outcome *outcome, struct weir_call *call,
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Makes a reply of 'bytes' that are not eligible. The requester expects up to 'said'. */
+/* Makes a call whose reply has 'bytes' bytes of results that are not DDP-eligible. The requester
+ * states that it accepts up to 'said' bytes. */
 static void big(uint32_t bytes, uint32_t said, struct outcome *outcome)
 {
 	struct weir_call_params params;
@@ -352,11 +355,11 @@ static void call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_
 	struct outcome outcome;
 
 	(void)state;
-	big(9000, 16, &outcome); /* no Reply chunk */
+	big(9000, 16, &outcome); /* 'said' is so small that the requester offers no Reply chunk */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
 	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
-	big(9000, 8000, &outcome); /* a Reply chunk that is too small */
+	big(9000, 8000, &outcome); /* the Reply chunk is smaller than the reply */
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
 	assert_int_equal(outcome.rdma_err, weir_conn_version(pair.conn) == 2 ? 3 : 2);
@@ -398,8 +401,8 @@ static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 
 static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 {
-	/* Version 2 grants credits with its properties, before the first call. With shared receives
-	 * it grants one. */
+	/* With version 2, a peer grants credits in its connection properties, before the first
+	 * call. A peer with shared receives grants one credit. */
 	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -418,7 +421,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 	}
 	pair_until_later(&pair, first);
 	for (int i = 0; i < 100 && outcomes[31].done == 0; i++) {
-		pair_settle(&pair);		/* all calls that may be in flight are */
+		pair_settle(&pair);		/* sends all calls for which there are credits */
 		assert_true(pair.nlater <= 16); /* the responder granted 16 */
 		if (i == 0)
 			assert_int_equal(pair.nlater, first);
@@ -437,7 +440,7 @@ static int rounds_left;
 static void few_buffers(struct weir_profile *profile)
 {
 	profile->long_buffers =
-		3; /* two for one call, and one for the reply that its callback reads */
+		3; /* two buffers for a call, and one for the reply that the callback still reads */
 	profile->bulk_buffers = 2;
 }
 
@@ -449,8 +452,8 @@ static int setup_few_buffers(void **state)
 	return 0;
 }
 
-/* Makes a Long Call with a Long Reply. The data are in memory of the application ('item'), or in
- * the arguments' buffer. */
+/* Makes a Long Call with a Long Reply. If 'item' is set, the data are in a region of the
+ * application. Otherwise they are in the buffer of the arguments. */
 static void echo_long(struct outcome *outcome, bool item)
 {
 	struct weir_call_params params = pair_params(PAIR_ECHO, outcome);
@@ -478,7 +481,8 @@ static void echo_next(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(result->status, 0);
 	if (rounds_left-- > 0)
 		echo_long(outcome, rounds_left % 2);
-	/* The next call did not use the memory of this one's result. */
+	/* The second call was given a different buffer, so that the result of the first call is
+	 * unchanged. */
 	assert_int_equal(weir_xdr_get_opaque_ref(result->results, &data, 70000, &len), 0);
 	assert_int_equal(len, 70000);
 	assert_memory_equal(data, pair.client_mem, len);
@@ -536,7 +540,7 @@ static void begin__refuses_what_it_cannot_do(void **state)
 	while (n < 64 && (calls[n] = weir_call_begin(pair.conn, &params)))
 		n++;
 	assert_int_equal(errno, EAGAIN);
-	assert_int_equal(n, 32); /* twice the credits */
+	assert_int_equal(n, 32); /* twice the number of credits */
 	while (n > 0)
 		weir_call_abandon(calls[--n]);
 	call = weir_call_begin(pair.conn, &params);

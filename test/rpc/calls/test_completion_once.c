@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The end of calls and connections: each call completes exactly once in every case. */
+/* Tests that each call completes exactly once, however the call or its connection ends. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a call, so that there is more than one credit. */
+/* Makes a call, whose reply grants more than one credit. */
 static void warm_up(void)
 {
 	struct outcome outcome;
@@ -81,7 +81,7 @@ static void connect__nobody_listens(void **state)
 	pair.conn = NULL;
 	if (weir_connect(pair.client, "nobody-listens-here", &none, &conn) == 0)
 		pair_settle(&pair);
-	/* The engine still works. */
+	/* The engine can still connect and make calls. */
 	pair_connect(&pair);
 	warm_up();
 }
@@ -95,7 +95,7 @@ static void timeout__a_call_that_exposes_nothing_ends_alone(void **state)
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
 	pair_until_later(&pair, 1);
-	/* The late reply is dropped without harm, and the slot is free again. */
+	/* The late reply is discarded without harm, and the slot of its call is free again. */
 	pair_release_later(&pair);
 	pair_settle(&pair);
 	assert_int_equal(outcomes[0].done, 1);
@@ -113,19 +113,27 @@ static void timeout__4_4_1_and_4_5_4_memory_comes_back_only_when_the_peer_is_kep
 	params = pair_params(PAIR_LATER, &outcomes[0]);
 	params.timeout_ns = SHORT_NS;
 	params.results_max_bytes =
-		100000; /* offers a Reply chunk: the responder has a key to this side's memory */
+		/*
+		 * so large that the call offers a Reply chunk, and the responder gets a key to the
+		 * requester's memory
+		 */
+		100000;
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 7);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, -ETIMEDOUT);
 	if (pair.client->uses_windows) {
-		/* The keys have ended, and the connection stays open. See test_windows.c. */
+		/*
+		 * The keys were invalidated, so that the connection stays open. test_windows.c
+		 * tests that case.
+		 */
 		assert_int_equal(pair.closed, 0);
 		return;
 	}
 	pair_until(&pair, &pair.closed, 1);
-	pair_release_later(&pair); /* its connection has ended: the reply frees it */
+	/* replies on a connection that has ended, which frees the request */
+	pair_release_later(&pair);
 	pair_connect(&pair);
 	warm_up();
 }
@@ -136,7 +144,7 @@ static void timeout__a_call_that_still_waits_for_a_credit(void **state)
 	/* Version 2 grants credits before the first call. */
 	if (weir_conn_version(pair.conn) == 2)
 		skip();
-	start_later_within(2, SHORT_NS); /* one credit, so that the second call is queued */
+	start_later_within(2, SHORT_NS); /* waits in the queue, because the only credit is in use */
 	pair_until(&pair, &outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, -ETIMEDOUT);
 	assert_int_equal(pair.closed, 0);
@@ -175,7 +183,7 @@ static void close__the_responder_leaves(void **state)
 	expect_all(8, -ESHUTDOWN);
 	assert_int_equal(pair.close_error, -ESHUTDOWN);
 	assert_int_equal(pair.nlater, 8);
-	pair_release_later(&pair); /* their connection has ended */
+	pair_release_later(&pair); /* replies on connections that have ended */
 	pair_connect(&pair);
 	warm_up();
 }
@@ -216,7 +224,7 @@ static void call_again(struct outcome *outcome, struct weir_call *call,
 	struct weir_call_params params = pair_params(PAIR_NULL, outcome);
 
 	(void)result;
-	if (outcome->bytes++ == 0) /* once: after that the connection is about to end */
+	if (outcome->bytes++ == 0) /* only once, because the connection is about to end */
 		assert_null(weir_call_begin(weir_call_conn(call), &params));
 }
 
@@ -237,7 +245,7 @@ static void destroy__with_everything_under_way(void **state)
 	warm_up();
 	start_later(16);
 	pair_poll(&pair);
-	/* teardown() destroys both engines. ASan reports what is left. */
+	/* teardown() destroys both engines. ASan reports memory that was not freed. */
 }
 
 static int teardown_busy(void **state)
@@ -263,7 +271,8 @@ static void destroy__requests_that_a_handler_holds_can_still_be_replied_to(void 
 static int teardown_held(void **state)
 {
 	struct weir_xdr_out *out =
-		weir_request_results(pair.later[0], 4); /* before: results stay incomplete */
+		/* a reply was begun, but its results stay incomplete */
+		weir_request_results(pair.later[0], 4);
 
 	assert_non_null(out);
 	nheld = pair.nlater;
@@ -336,14 +345,16 @@ static void close__ends_a_call_that_is_being_made(void **state)
 		weir_xdr_put_u32(weir_call_args(call), 1);
 	}
 	weir_conn_close(pair.conn);
-	/* A call that is submitted between the close and CLOSED completes as well. */
+	/*
+	 * A call that is submitted after the close and before the event CLOSED completes as well.
+	 */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(outcomes[0].done, 0);
 	assert_int_equal(outcomes[1].done, 1);
 	assert_int_equal(outcomes[1].status, -ECONNABORTED);
 	pair_settle(&pair);
-	/* The other buffers are those of an engine without connections. */
+	/* The buffers in use are those of an engine without connections. */
 	/* the buffer of zeros that the engine holds */
 	assert_int_equal(pair.client->send_pool->in_use, 1);
 	assert_int_equal(pair.client->recv_pool->in_use, pair_recvs_at_rest(&pair));
@@ -358,7 +369,7 @@ static void keep_calling(struct outcome *outcome, struct weir_call *call,
 	outcome->bytes = (uint32_t)-result->status;
 	next = result->status == 0 ? weir_call_begin(weir_call_conn(call), &params) : NULL;
 	if (next) {
-		outcome->nwords++; /* submitted */
+		outcome->nwords++; /* number of calls that were submitted */
 		assert_int_equal(weir_call_submit(next), 0);
 	}
 }
@@ -476,7 +487,8 @@ static void connect__limit_of_connections(void **state)
 		started++;
 	assert_true(started >= 1 && started < 64);
 	pair_until(&pair, &ended, started);
-	pair_until(&pair, &pair.server_closed, started); /* its buffers are free as well */
+	/* the buffers of that connection are free as well */
+	pair_until(&pair, &pair.server_closed, started);
 	pair_connect(&pair);
 	warm_up();
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies that are continued over several messages (rtrext-01 section 4), from end to
- * end: which messages are continued, and which are not. */
+/*
+ * Tests from end to end that calls and replies are continued over several messages (rtrext-01
+ * section 4), and when they are not continued.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -67,7 +69,10 @@ static void check_echo(struct outcome *outcome, struct weir_call *call,
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Sends 'bytes' and gets them back. The data are passed by reference, or encoded in the message. */
+/*
+ * Makes an ECHO call with 'bytes' bytes of data. If 'by_reference' is set, the data are an argument
+ * item. Otherwise they are encoded into the message. Returns the result of weir_call_submit().
+ */
 static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 {
 	struct weir_call_params params;
@@ -93,8 +98,11 @@ static int echo(uint32_t bytes, bool by_reference, struct outcome *outcome)
 
 static void continue__4_2_each_size_without_explicit_rdma(void **state)
 {
-	/* After headers, RPC header and count word, 4004 bytes fit the first transmission, and 4056
-	 * each of the others. */
+	/*
+	 * The transport header, the RPC header and the count word take part of the first
+	 * transmission. It has space for 4004 bytes of data in a call and for 4028 bytes in a
+	 * reply. Each further transmission has space for 4056 bytes.
+	 */
 	static const uint32_t around[] = {4004, 4028, 4004 + 4056, 4028 + 4056, 4004 + 2 * 4056,
 					  20000};
 
@@ -114,7 +122,10 @@ static void continue__4_2_each_size_without_explicit_rdma(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* The results are in the reply, in whatever way it is sent. */
+/*
+ * Checks that results for which the caller gave no memory arrive inside the reply, in whatever way
+ * the reply is sent.
+ */
 static void reply__results_without_memory_are_reserved_for(void **state)
 {
 	struct weir_call_params params;
@@ -154,12 +165,16 @@ static void limits__longer_ones_go_by_explicit_rdma(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* 12,288 bytes need 4 transmissions, which are 3 more messages each way, and 12 copies of 1024
- * bytes. With chunks they need 6 operations and a round trip. */
+/*
+ * Checks that a call uses chunks (explicit RDMA) when they cost less than continuation. To send
+ * 12,288 bytes each way by continuation takes 4 transmissions, which are 3 additional messages each
+ * way, and 12 copies of 1024 bytes. With chunks it takes 6 operations and a round trip.
+ */
 static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
-	const uint32_t copies = 12; /* of the count and data, in whole blocks */
+	/* copies of whole blocks of 1024 bytes, for the count word and the data */
+	const uint32_t copies = 12;
 
 	(void)state;
 	costs->operation_ns = 100;
@@ -183,7 +198,7 @@ static void costs__what_chunks_do_for_less_goes_by_explicit_rdma(void **state)
 static void credits__4_3_calls_without_enough_of_them_do_not_wait(void **state)
 {
 	(void)state;
-	/* Each of them uses 5 of 16 credits. */
+	/* Each of these calls uses 5 of the 16 credits. */
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(echo(16384, false, &outcomes[i]), 0);
 	for (int i = 0; i < 8; i++)
@@ -217,7 +232,7 @@ static void buffers__receives_are_reserved_for_replies(void **state)
 	struct weir_call_params params;
 
 	(void)state;
-	/* Each of them reserves 5 of 16. */
+	/* Each of these calls reserves 5 of the 16 credits. */
 	for (int i = 0; i < 5; i++) {
 		struct weir_call *call;
 
@@ -275,14 +290,15 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(req->reply_reserved, 5);
 	assert_int_equal(pair.conn->share.size, req->credits.wanted + 5);
 	left = pool->left;
-	pool->left = 0; /* as if other connections had them all */
+	pool->left = 0; /* as if other connections had been granted all shared receives */
 	submit_later(&outcomes[1]);
 	pool->left = left;
 	assert_int_equal(req->reply_reserved, 5);
 	assert_int_equal(client().extended_calls, 1);
 	assert_int_equal(client().fallbacks_buffers, 1);
 	for (int i = 0; i < 2; i++) {
-		pair_settle(&pair); /* the second call waits for the credits of the first */
+		/* the second call waits for the credits that the first call holds */
+		pair_settle(&pair);
 		pair_release_later(&pair);
 		pair_until(&pair, &outcomes[i].done, 1);
 		assert_int_equal(outcomes[i].status, 0);
@@ -296,8 +312,11 @@ static void shared__what_is_reserved_is_of_the_share(void **state)
 	assert_int_equal(pair.conn->share.size, req->credits.wanted);
 }
 
-/* The credits came with the peer's properties, and no reply has granted others since. That unused
- * receives are given back does not end the grant. */
+/*
+ * Checks that an idle requester keeps the credits that the peer granted in its connection
+ * properties. No reply has granted other credits since. The requester gives back its own unused
+ * shared receives, but that does not end the grant.
+ */
 static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 {
 	const struct requester *req;
@@ -306,7 +325,9 @@ static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 	teardown(NULL);
 	pair_start(&pair, share_eight);
 	pair_server_stop(&pair);
-	/* The server then grants what it has receives for. */
+	/*
+	 * The server does not share receives, so that it grants as many credits as it has receives.
+	 */
 	pair.profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
 	pair_server_start(&pair);
 	pair_connect(&pair);
@@ -314,7 +335,7 @@ static void shared__an_unused_connection_keeps_what_it_was_granted(void **state)
 	for (uint32_t i = 0; req->credits.wanted > 1 && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
 	assert_int_equal(req->credits.wanted, 1);
-	pair_settle(&pair); /* idle for a while as well */
+	pair_settle(&pair); /* the connection is idle for some more time */
 	assert_int_equal(echo(16384, false, &outcomes[0]), 0);
 	assert_int_equal(client().continued_calls, 1);
 	assert_int_equal(client().fallbacks_credits, 0);
@@ -387,7 +408,7 @@ static void orphan__keeps_the_receives_of_its_arguments(void **state)
 	pair_until(&pair, &pair.closed, 1);
 	assert_int_equal(pair.server->recv_pool->in_use,
 			 pair_recvs_at_rest(&pair) + (pair_shared ? 0 : 3));
-	/* The arguments are read in place. */
+	/* Decodes the arguments directly from the receives that they arrived in. */
 	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
 	assert_int_equal(value, 7);
 	weir_xdr_get_bytes(weir_request_args(pair.later[0]), NULL, 8000);
@@ -410,7 +431,9 @@ static void few_buffers(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 }
 
-/* With a device that gathers so few elements that each transmission needs a buffer. */
+/*
+ * Creates a pair whose device gathers so few elements that each transmission needs a send buffer.
+ */
 static int setup_exhausted(void **state)
 {
 	static struct sim_options wires;
@@ -452,8 +475,10 @@ static void check_compound(struct outcome *outcome, struct weir_call *call,
 	}
 }
 
-/* Begins a call whose reply contains the data of all operations, which are more elements than a
- * device gathers. */
+/*
+ * Begins a call whose reply contains the data of all operations. These data have more elements than
+ * the device gathers.
+ */
 static void begin_compound(struct outcome *outcome, uint32_t bytes)
 {
 	struct weir_call_params params;
@@ -475,9 +500,11 @@ static void begin_compound(struct outcome *outcome, uint32_t bytes)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Each send buffer is held by a reply. Each reply needs one more for its headers and one for each
- * of its transmissions, which only the reserve has. The replies use the reserve in turn, and none
- * waits for buffers of another. */
+/*
+ * Checks that replies get buffers from the reserve in turn. Each send buffer of the pool is held by
+ * a reply. Each reply needs one more buffer for its headers and one for each of its transmissions,
+ * and only the reserve has them. No reply waits for buffers that another reply holds.
+ */
 static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **state)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -492,7 +519,8 @@ static void reserve__has_what_a_reply_of_the_most_transmissions_takes(void **sta
 		taken = buf;
 	}
 	for (uint32_t i = 0; i < WAITING; i++)
-		begin_compound(&outcomes[i], 3901 - i); /* eight transmissions in total */
+		/* the reply needs eight transmissions in total */
+		begin_compound(&outcomes[i], 3901 - i);
 	for (uint32_t i = 0; i < WAITING; i++)
 		pair_until(&pair, &outcomes[i].done, 1);
 	pair_settle(&pair);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * fork(2) in a program that has engines. In the child each function returns an error and touches
- * nothing of the parent's. The parent continues as if nothing had happened.
+ * Tests of fork(2) in a program that has engines. In the child, each function of the library
+ * returns an error and changes nothing that belongs to the parent. The parent continues as if it
+ * had not forked.
  */
 #include "pair.h"
 
@@ -20,11 +21,12 @@
 #define NO_ANSWER 4u
 
 static struct pair pair;
-static struct weir_call *begun;	     /* begun before the fork, and not submitted */
-static struct weir_call *long_begun; /* begun before the fork too; offers a Reply chunk */
-static struct outcome later;	     /* of a call that the server holds */
+/* a call that was begun before the fork and is not yet submitted */
+static struct weir_call *begun;
+static struct weir_call *long_begun; /* a second such call, which will offer a Reply chunk */
+static struct outcome later;	     /* of a call that the server's program holds */
 static bool is_child;
-static const char *step; /* of the child */
+static const char *step; /* name of the test that the child runs */
 
 static int setup(void **state)
 {
@@ -65,7 +67,10 @@ static void expect(bool is_right, const char *what)
 	_exit(NO_ANSWER);
 }
 
-/* Runs 'body' in a child, which ends with that process. Then the parent's calls continue. */
+/*
+ * Runs 'body' in a child process and waits until that process ends. Then makes calls in the parent,
+ * to check that its engines still work.
+ */
 static void in_child(const char *name, void (*body)(void))
 {
 	struct weir_call_params params;
@@ -89,8 +94,10 @@ static void in_child(const char *name, void (*body)(void))
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 
-	/* The fork changed nothing for the parent: the call that was begun, the call that the
-	 * server holds, and new calls. */
+	/*
+	 * The fork changed nothing for the parent: it can submit the call that was begun, the
+	 * server can answer the call that it holds, and new calls succeed.
+	 */
 	weir_xdr_put_opaque(weir_call_args(begun), "data", 4);
 	assert_int_equal(weir_call_submit(begun), 0);
 	pair_until(&pair, &outcome.done, 1);
@@ -166,8 +173,10 @@ static void fork__each_function_says_so(void **state)
 	in_child("each function", try_each);
 }
 
-/* Checks calls with a Reply chunk. A long reply would be written to a buffer that the child shares
- * with its parent. */
+/*
+ * Checks that the child cannot submit a call with a Reply chunk. Otherwise a long reply would be
+ * written to a buffer that the child shares with its parent.
+ */
 static void call_long(void)
 {
 	errno = 0;
@@ -201,7 +210,7 @@ static void poll_on(void)
 		errno = 0;
 		expect(weir_engine_poll(pair.server, 0, pair.now_ns) == 0 && errno == ECHILD,
 		       "server");
-		/* Timeouts of the parent's calls happen only in the parent. */
+		/* Calls that time out do so only in the parent. */
 		pair.now_ns += 1000000000;
 	}
 	expect(later.done == 0, "a call ended");
@@ -235,12 +244,13 @@ static void destroy_in_child(void)
 
 static void end_normally(void)
 {
-	exit(0); /* which calls destroy_in_child() and EAL's destructors */
+	exit(0); /* runs destroy_in_child() and the destructors of DPDK's EAL */
 }
 
 static void fork__child_ends_by_exit(void **state)
 {
-	static bool is_registered; /* the program may run this test with several seeds */
+	/* atexit() was called; the program can run this test with several seeds */
+	static bool is_registered;
 
 	(void)state;
 	if (!is_registered)
@@ -249,7 +259,7 @@ static void fork__child_ends_by_exit(void **state)
 	in_child("ends by exit", end_normally);
 }
 
-/* Creates engines in the child, which is possible after fork(). */
+/* Creates new engines in the child and makes a call with them, which is possible after fork(). */
 static void begin_anew(void)
 {
 	static struct pair own;
@@ -287,7 +297,7 @@ static void fork_in_callback(struct outcome *outcome, struct weir_call *call,
 	(void)outcome;
 }
 
-/* The child returns from the callback into weir_engine_poll(). */
+/* Forks in a 'done' callback. The child then returns from the callback into weir_engine_poll(). */
 static void fork__in_a_callback(void **state)
 {
 	struct weir_call_params params;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls with a repeat match (request_fast.c), for several listeners alternately. Each call reaches
- * its own program: whatever was at the address of its program table before, and whatever another
- * program did with the request object of the previous call. */
+/*
+ * Tests of calls with a repeat match (request_fast.c), made to several listeners alternately. Each
+ * call must reach the program of its own listener, even in these cases:
+ * - The program table has the address of a table that was freed.
+ * - Another program used the request object of the previous call.
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -16,11 +19,11 @@
 
 enum deed { ANSWER, DECODE_ALL, RELEASE, SET_UP };
 
-/* The program of a listener, and its behaviour. */
+/* The program of a listener, and how the program behaves. */
 struct service {
 	uint32_t id;
 	enum deed deed;
-	uint32_t nwords; /* DECODE_ALL: number of words in the arguments */
+	uint32_t nwords; /* number of words in the arguments, if 'deed' is DECODE_ALL */
 };
 
 static struct pair pair;
@@ -75,8 +78,10 @@ static void handle(struct weir_request *req, void *arg)
 	weir_request_reply(req);
 }
 
-/* Creates a listener. With 'is_last' the program is the second one, after a program that nobody
- * calls. */
+/*
+ * Creates a listener for 'service'. If 'is_last' is set, the listener has two programs, and
+ * 'service' is the second of them. Nobody calls the first.
+ */
 static struct weir_listener *serve(struct service *service, const char *addr, bool is_last)
 {
 	static struct service other = {.id = 0xdead};
@@ -124,7 +129,7 @@ static void end(struct weir_listener *listener, struct weir_conn *conn)
 	weir_listener_close(listener);
 	weir_conn_close(conn);
 	pair_until(&pair, &nclosed, next);
-	for (uint32_t i = 0; i < 50; i++) /* that of the other side as well */
+	for (uint32_t i = 0; i < 50; i++) /* both sides of the connection have closed */
 		pair_poll(&pair);
 }
 
@@ -147,7 +152,10 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	answer->done = 1;
 }
 
-/* Makes a call. 'has_chunk': with a Write chunk, which stays unused. */
+/*
+ * Makes a call and returns its result. If 'has_chunk' is set, the call offers a Write chunk, which
+ * stays unused.
+ */
 static struct answer ask(struct weir_conn *conn, uint32_t proc, uint32_t word, bool has_chunk)
 {
 	static const struct weir_ulb_proc procs[] = {{.proc = 0, .result_items_max = 1},
@@ -190,7 +198,10 @@ static void assert_answers(struct weir_conn *conn, const struct service *service
 	}
 }
 
-/* The program table of a listener is often allocated at the address of one that was freed. */
+/*
+ * Checks calls to a listener whose program table was freed and allocated again. The new table is
+ * often at the address of the old one.
+ */
 static void calls__reach_the_program_of_their_own_listener(void **state)
 {
 	struct service stays = {.id = 1}, first = {.id = 2}, second = {.id = 3};
@@ -233,7 +244,10 @@ static void calls__find_nothing_of_what_a_program_did_before(void **state)
 
 		service.deed = deeds[round % 6];
 		service.nwords = 1;
-		/* Twice, because a driver may deliver only every other message by upcall. */
+		/*
+		 * Makes each call twice, because a driver can deliver every other message by
+		 * upcall.
+		 */
 		for (uint32_t i = 0; i < 2; i++) {
 			assert_int_equal(ask(conn, 0, round, has_chunk).id, service.id);
 			assert_int_equal(service.nwords, 1);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * No cache line is written by two engines. While two engines of a process make calls to each other
- * over shm, the test lists the memory that each of them writes: on the heap, in pools, and in the
- * rings that both map. No line may be in both lists. The engines allocate heap objects alternately,
- * so that an object that does not fill whole lines is next to one of the other engine.
+ * Tests that no cache line is written by two engines. Two engines of a process make calls to each
+ * other over shm. Meanwhile the test lists the memory that each engine writes: on the heap, in
+ * pools, and in the rings that both engines map. No cache line is allowed to be in both lists. The
+ * engines allocate heap objects alternately, so that an object that does not fill whole lines is
+ * next to an object of the other engine.
  */
 #include "pair_main.h"
 
@@ -20,20 +21,24 @@
 #define CONNS	   3u
 #define CALLS	   40u
 
-/* Memory that two processes map: the reader's word has a line of its own, and the cells of each
- * ring begin at a line. */
+/*
+ * Memory that two processes map: the word that the reader of a ring writes has a cache line of its
+ * own, and the cells of each ring begin at a cache line.
+ */
 _Static_assert(sizeof(struct ring_shared) % LINE == 0 && _Alignof(struct ring_shared) == LINE, "");
 _Static_assert(RING_CELL % LINE == 0 && RING_BYTES_MIN % RING_CELL == 0, "");
-/* Members of an engine that threads of other engines write: the producer side of its mailbox. */
+/* Memory of an engine that threads of other engines write: the producer side of the mailbox. */
 _Static_assert(offsetof(struct rte_ring, cons) / LINE > offsetof(struct rte_ring, prod) / LINE, "");
 _Static_assert(sizeof(struct rte_ring) % LINE == 0, "");
-/* Memory of an engine that peers read: entries of its key table, each of which has its own
- * lines. */
+/*
+ * Memory of an engine that peers read: entries of the key table. Each entry has its own cache
+ * lines.
+ */
 _Static_assert(sizeof(struct key_entry) % LINE == 0, "");
 
 struct range {
 	const char *what;
-	uintptr_t first, end; /* lines */
+	uintptr_t first, end; /* numbers of cache lines: the first, and the one after the last */
 };
 
 struct ranges {
@@ -182,13 +187,15 @@ static void add_responder(struct ranges *ranges, const struct weir_conn *conn)
 	}
 }
 
-/* Adds the parts of the rings' memory that a side writes. Each side maps this memory at its own
- * address. */
+/*
+ * Adds the parts of the rings that one side of the connection writes. Offsets into the rings'
+ * memory stand for addresses, because each side maps that memory at another address.
+ */
 static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
 	const uint8_t *base = qp->sock->rings.base;
-	/* The base is one line, so that an offset of 0 does not look like NULL. */
+	/* Offsets are counted from the second line, so that offset 0 does not look like NULL. */
 	const uint8_t *at = (const uint8_t *)(uintptr_t)LINE;
 
 	add(ranges, "cells", at + (qp->tx.cells.base - base), ring_size(&qp->tx.cells));
@@ -196,7 +203,10 @@ static void add_rings(struct ranges *ranges, const struct weir_conn *conn)
 	    sizeof(ring_shared_of(&qp->rx.cells)->head));
 }
 
-/* Adds the same for the mux. All connections but the first have one. */
+/*
+ * Adds the parts of the mux rings that one side writes, as add_rings() does. All connections but
+ * the first use a mux.
+ */
 static void add_mux(struct ranges *ranges, const struct weir_conn *conn)
 {
 	const struct shm_qp *qp = (const struct shm_qp *)conn->qp;
@@ -265,7 +275,7 @@ static void mailbox__is_of_whole_lines(void **state)
 	assert_int_equal((uintptr_t)pair.server->mailbox % LINE, 0);
 }
 
-/* Tests the check itself: neighbours in one line are found, those in the next line are not. */
+/* Tests meets(): two ranges that share a cache line meet, and ranges in adjacent lines do not. */
 static void meets__is_by_lines(void **state)
 {
 	static _Alignas(LINE) uint8_t memory[4 * LINE];

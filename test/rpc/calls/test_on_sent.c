@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The on-sent callback, which returns the memory of a reply to the program. The program may reply
- * to other requests in it, whatever happened to the connection. */
+/*
+ * Tests of the on-sent callback, which returns the memory of a reply to the program. In this
+ * callback, the program can reply to other requests, whatever happened to the connection.
+ */
 #include "pair_main.h"
 
 #include "engine.h"
@@ -30,13 +32,15 @@ static void reply_other(void *arg)
 	weir_request_reply_error(arg, WEIR_RPC_SYSTEM_ERR);
 }
 
-/* Makes two calls that the program holds. It replies to the second when the reply to the first was
- * sent. */
+/*
+ * Makes two calls that the server's program holds. The program replies to the second call in the
+ * on-sent callback of its reply to the first.
+ */
 static void hold_two(struct outcome outcomes[2])
 {
 	struct outcome first;
 
-	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* its reply grants more than one credit */
 	for (uint32_t i = 0; i < 2; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;
@@ -50,7 +54,7 @@ static void hold_two(struct outcome outcomes[2])
 	}
 	pair_settle(&pair);
 	assert_int_equal(pair.nlater, 2);
-	pair.nlater = 0; /* this test replies to them */
+	pair.nlater = 0; /* the test itself replies to these requests */
 	weir_request_on_sent(pair.later[0], reply_other, pair.later[1]);
 }
 
@@ -60,7 +64,8 @@ static void no_buffer_is_lost(void)
 	assert_int_equal(sent, 1);
 	assert_int_equal(pair.server->nconnections, 0);
 	assert_int_equal(pair.server->recv_pool->in_use, pair_recvs_at_rest(&pair));
-	assert_int_equal(pair.server->send_pool->in_use, 1); /* the buffer of zeros */
+	assert_int_equal(pair.server->send_pool->in_use,
+			 1); /* the buffer of zeros that the engine holds */
 }
 
 static void on_sent__replies_to_another(void **state)

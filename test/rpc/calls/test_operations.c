@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that are lists of operations (rtrext-01 section 7.4): which result uses which memory, with
- * each version and each part of the extension. */
+/*
+ * Tests of calls that are lists of operations (rtrext-01 section 7.4), with each version and each
+ * part of the extension. They check which result is written to which memory.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@ static struct pair pair;
 static struct outcome outcome;
 static const struct compound_op *asked;
 static uint32_t nasked;
-/* The memory for the data of each operation; NULL: the data are in the message. */
+/* The memory for the data of each operation. With NULL, the data are inside the reply message. */
 static uint8_t *memory[COMPOUND_OPS_MAX];
 
 static int setup(void **state)
@@ -52,8 +54,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Returns whether the header says to which operation a chunk belongs. Otherwise there is one chunk
- * for each operation, which may be empty. */
+/*
+ * Returns whether the transport header identifies the operation to which a chunk belongs. Otherwise
+ * the call has one chunk for each operation, and a chunk can be empty.
+ */
 static bool tells_operations(void)
 {
 	return pair_client_protocol == WEIR_PROTOCOL_V2 &&
@@ -183,7 +187,10 @@ static void operation__one_that_fails_leaves_no_memory_to_the_next(void **state)
 	run_ops(ops, 4);
 }
 
-/* The data of the first operation would use the memory if it belonged to the whole call. */
+/*
+ * Checks an operation without memory, followed by an operation with memory. If the memory belonged
+ * to the whole call, the data of the first operation would be written there.
+ */
 static void operation__one_without_memory_has_its_data_in_the_message(void **state)
 {
 	static const struct compound_op ops[] = {{COMPOUND_READ, 600},
@@ -225,7 +232,8 @@ static void operation__none_of_a_call_that_is_on_its_way(void **state)
 	memory[0] = memory_at(0);
 	call = begin(64);
 	assert_int_equal(weir_call_operation(call), 0);
-	assert_int_equal(weir_call_operation(call), 0); /* a second marker changes nothing */
+	/* a second marker for the same operation changes nothing */
+	assert_int_equal(weir_call_operation(call), 0);
 	weir_xdr_put_u32(weir_call_args(call), ops[0].kind);
 	weir_xdr_put_u32(weir_call_args(call), ops[0].count);
 	assert_int_equal(weir_call_result_item(call, pair.client_region, memory[0], 1000), 0);
@@ -234,8 +242,10 @@ static void operation__none_of_a_call_that_is_on_its_way(void **state)
 	finish();
 }
 
-/* The operation was carried out for a call of the base protocol, whose header does not say to which
- * operation a result belongs. */
+/*
+ * Checks a kept reply that is sent again with another transport header. The operations were carried
+ * out for a call of the base protocol, whose header does not identify the operation of each result.
+ */
 static void operation__of_a_reply_that_was_kept_for_another_header(void **state)
 {
 	static const struct compound_op ops[] = {{COMPOUND_READ, 3000}, {COMPOUND_READ, 5001}};
@@ -250,7 +260,7 @@ static void operation__of_a_reply_that_was_kept_for_another_header(void **state)
 	assert_int_equal(weir_call_submit(call), 0);
 	for (uint32_t i = 0; pair.handled < 1 && pair_wait(&pair, i); i++) {
 		pair_pass(&pair);
-		if (i == 0) /* the call is on its way */
+		if (i == 0) /* the call is in flight */
 			weir_engine_poll(pair.client, 0, pair.now_ns + 1);
 		weir_engine_poll(pair.server, 0, pair.now_ns + 1);
 	}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The identity of a peer, as the application sees it. The application decides which peers it
- * accepts. */
+/*
+ * Tests of the identity of a peer that the application is given, and of the accept callback, by
+ * which the application accepts or refuses a peer.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -13,7 +15,7 @@
 #include "responder.h"
 
 static struct pair pair;
-static struct weir_peer asked; /* the peer that the accept callback was asked about */
+static struct weir_peer asked; /* the peer that was passed to the accept callback */
 static uint32_t nasked;
 static int answer;
 
@@ -46,7 +48,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks the identity of a peer. Both sides are this process, if the kernel reports that. */
+/*
+ * Checks the identity of a peer. Both sides are this process. Only over shm does the kernel report
+ * the credentials of the peer's process.
+ */
 static void is_known(const struct weir_peer *peer)
 {
 	bool is_shm = strcmp(pair.driver, "shm") == 0;
@@ -78,7 +83,10 @@ static void conn_peer__names_either_side(void **state)
 	assert_int_equal(nasked, 1);
 }
 
-/* An application may have been built when the structures had fewer members. */
+/*
+ * Checks that the library writes no more of a structure than its 'struct_bytes'. An application can
+ * have been built when the structure had fewer members.
+ */
 static void structures__end_where_the_application_says(void **state)
 {
 	struct weir_engine_stats stats = {
@@ -122,7 +130,10 @@ static void accept__refusal_is_the_peers_and_is_counted(void **state)
 	assert_int_equal(pair_stats(pair.server).connections_refused, 1);
 }
 
-/* One account exists for all connections of a peer, from the first to the last. */
+/*
+ * Checks that all connections of a peer share one account, which exists from the first connection
+ * to the end of the last.
+ */
 static void peer_account__is_of_all_connections_of_a_peer(void **state)
 {
 	struct engine_peer *account;
@@ -146,10 +157,11 @@ static void peer_account__is_of_all_connections_of_a_peer(void **state)
 }
 
 /*
- * A responder exposes nothing (RFC 8166 section 3.1). With the policy 'pool', the key of its
- * buffers for Long Calls and Reply chunks exists and can be guessed, but its connections give no
- * rights with it. Over shm the peer is not given the memory. A peer that asks for it is refused
- * after the time that the driver waits for memory.
+ * Checks that a responder exposes no memory (RFC 8166 section 3.1). With the policy 'pool', the
+ * buffers for Long Calls and Reply chunks have a key that a peer could guess, but the responder's
+ * connections give no rights with that key. Over shm the responder does not pass the memory to the
+ * peer. An access by the peer is refused after the time that the driver waits for memory to be
+ * passed.
  */
 static void expose__a_responder_gives_no_memory(void **state)
 {
@@ -186,8 +198,9 @@ static int teardown_replay(void **state)
 }
 
 /*
- * Sends the same bytes with the same XID. Returns how many of these calls the program got. The
- * identity of the peer is read again for each call, because a connection cannot change it.
+ * Sends a call with the same bytes and the same XID each time. Returns how many of these calls
+ * reached the program: 1, or 0 if the duplicate request cache answered. The identity of the peer is
+ * read again for each call, because the responder otherwise keeps it for the life of a connection.
  */
 static int call_again(struct raw *raw)
 {
@@ -206,8 +219,9 @@ static int call_again(struct raw *raw)
 }
 
 /*
- * Processes of different PID namespaces share an address, and a PID is reused. Between two calls
- * the test gives the connection to another user.
+ * Checks that a kept reply is sent only to the user who made the call. The address of a peer is not
+ * sufficient, because processes of different PID namespaces can have the same address, and a PID is
+ * reused. Between two calls the test gives the connection to another user.
  */
 static void replay__is_for_the_same_user_alone(void **state)
 {
@@ -232,7 +246,7 @@ static void replay__is_for_the_same_user_alone(void **state)
 		assert_int_equal(call_again(&raw), 0);
 	}
 	assert_int_equal(pair_stats(pair.server).replays, 5);
-	/* The first user is recognised again. */
+	/* The cache still has the entry of the user before this one. */
 	who->uid = who->gid = 54321;
 	assert_int_equal(call_again(&raw), 0);
 	raw_close(&raw);

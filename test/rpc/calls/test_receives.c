@@ -1,27 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Receives are posted before a message can arrive for them. The test watches the driver's ops on
- * each side. */
+/*
+ * Tests that a receive is posted before a message can arrive for it. The test intercepts the
+ * driver's operations on each side.
+ */
 #include "pair_main.h"
 
 #include "engine.h"
 
 #define CREDITS 16
-#define CALLS	24 /* more than the credits, fewer than a requester has slots */
+/* Number of calls in flight: more than the credits, and fewer than a requester has slots. */
+#define CALLS 24
 
 static struct pair pair;
 static struct outcome outcomes[CALLS];
 
-/* One engine with all of its connections. */
+/* Counts for one engine, over all of its connections. */
 static struct watch {
 	const struct fabric_ops *ops;
 	struct fabric_ops watched;
-	int posted; /* receives that are posted */
+	int posted; /* number of receives that are posted and not yet used */
 	int received;
 	int sent;
-	/* the least number at a Send: posted, or used by messages that are not answered yet */
+	/*
+	 * the minimum over all Sends of: receives that are posted, plus receives that are in use by
+	 * messages without an answer
+	 */
 	int min_at_send;
 	int max_in_flight;
-	bool is_short; /* fewer receives were posted than messages could arrive */
+	bool is_short; /* set when fewer receives were posted than messages could arrive */
 } server, client;
 
 static uint32_t count_posts(struct watch *watch, struct fabric_qp *qp,
@@ -151,12 +157,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes more calls than there are credits, all at once. */
+/* Begins CALLS calls at once, which are more than there are credits. */
 static void many_calls(uint32_t proc)
 {
 	struct outcome first;
 
-	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &first); /* its reply grants more than one credit */
 	for (uint32_t i = 0; i < CALLS; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;
@@ -170,7 +176,10 @@ static void many_calls(uint32_t proc)
 	}
 	for (uint32_t i = 0; outcomes[CALLS - 1].done == 0 && pair_wait(&pair, i); i++) {
 		pair_poll(&pair);
-		/* All calls that may be in flight are, before the first one ends. */
+		/*
+		 * All calls for which there are credits are in flight before the first of them
+		 * ends.
+		 */
 		if (i % 500 == 499)
 			pair_release_later(&pair);
 	}
@@ -182,7 +191,8 @@ static void reply__3_3_1_receives_for_all_that_is_granted_stand_before_it(void *
 {
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		many_calls(PAIR_NULL); /* no call is delayed: a lower grant applies to new calls */
+		/* no call waits, because a grant that is reduced applies only to new calls */
+		many_calls(PAIR_NULL);
 	assert_true(server.sent >= 20 * CALLS);
 	assert_true(server.min_at_send >= (int)(CREDITS + ENGINE_RECV_RESERVE));
 }

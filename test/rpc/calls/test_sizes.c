@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READ, WRITE and ECHO of each size from 1 to 4,100 bytes, with each byte checked, and with inline
- * thresholds of 1 KiB and 4 KiB. Each WRITE is made with Read chunks wherever they are possible,
- * and with Read chunks only where they are necessary.
+ * Tests READ, WRITE and ECHO calls of each size from 1 to 4,100 bytes, with inline thresholds of 1
+ * KiB and 4 KiB, and checks each byte. Each WRITE is made twice: with Read chunks wherever they are
+ * possible, and with Read chunks only where they are necessary.
  */
 #include "pair_main.h"
 
@@ -13,7 +13,8 @@
 #define SIZE_MAX_BYTES 4100u
 
 static struct pair pair;
-static uint8_t served[SIZE_MAX_BYTES]; /* the data of the server, wherever they are */
+/* the data that the server received or sends, in a buffer or in a chunk */
+static uint8_t served[SIZE_MAX_BYTES];
 
 static void inline_1k(struct weir_profile *profile)
 {
@@ -70,8 +71,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Returns the next size. Simulation is slow, so that it tests all sizes near the bounds and a
- * sample of the others. */
+/*
+ * Returns the size to test after 'size'. Simulation is slow. Therefore, over sim, the sizes near
+ * the thresholds are all tested, and only a sample of the others.
+ */
 static uint32_t next_size(uint32_t size)
 {
 	if (!pair.world || size < 64 || (size > 880 && size < 1100) || size > 3900)
@@ -112,7 +115,7 @@ static void read_one(uint32_t size, bool offers_chunk)
 			weir_call_result_item(call, pair.client_region, pair.client_mem, size), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
-	if (offers_chunk) /* not one byte after it (RFC 8166 section 3.4.6) */
+	if (offers_chunk) /* the byte after the data is unchanged (RFC 8166 section 3.4.6) */
 		for (uint32_t i = 0; i < 8; i++)
 			assert_int_equal(pair.client_mem[size + i], 0xee);
 }
@@ -126,8 +129,11 @@ static void sizes__read(void **state)
 	}
 }
 
-/* Returns whether the data of a WRITE are in a Read chunk. Version 2 uses Read chunks only where
- * necessary, and the extension has other ways. */
+/*
+ * Returns whether the data of a WRITE are sent in a Read chunk. Version 2 uses Read chunks only
+ * where they are necessary. The result is not valid for connections with the extension, which sends
+ * data in other ways.
+ */
 static bool is_by_chunk(uint32_t size)
 {
 	uint32_t least = pair.conn->vers == RDMA1_VERSION ? pair.client->chunk_bytes : 0;
@@ -194,7 +200,10 @@ static void sizes__echo(void **state)
 		params = pair_params(PAIR_ECHO, &outcome);
 		params.results_max_bytes = 8 + size;
 		call = weir_call_begin(pair.conn, &params);
-		/* By reference: gathered inline, or a Long Call of several segments. */
+		/*
+		 * The data are passed by reference: gathered inline, or sent as a Long Call of
+		 * several segments.
+		 */
 		assert_int_equal(
 			weir_call_arg_item(call, pair.client_region, pair.client_mem, size), 0);
 		assert_int_equal(weir_call_submit(call), 0);

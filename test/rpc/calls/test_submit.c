@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submission of calls that cannot be sent yet. */
+/* Tests of calls that are submitted but cannot be sent yet. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -39,14 +39,16 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 	params = pair_params(proc, outcome);
 	params.args_max_bytes = 400;
 	params.results_max_bytes =
-		3 * pair.profile.inline_bytes; /* so that a Reply chunk is offered */
+		3 * pair.profile.inline_bytes; /* so large that the call offers a Reply chunk */
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	return call;
 }
 
-/* A call that is refused stays unchanged. More arguments can be added, and it can be submitted
- * again any number of times. */
+/*
+ * Checks that a call whose submission is refused stays unchanged. The program can add more
+ * arguments and submit the call again, any number of times.
+ */
 static void submit__refused_many_times_is_as_it_was(void **state)
 {
 	struct outcome holder, outcome;
@@ -56,7 +58,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	(void)state;
 	call = begin(&holder, PAIR_LATER);
 	weir_xdr_put_u32(weir_call_args(call), 1);
-	/* holds the only buffer until it is answered */
+	/* This call holds the only long buffer until it is answered. */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_settle(&pair);
 	weir_engine_stats(pair.client, &stats);
@@ -78,12 +80,12 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
 }
 
-#define FIRST 32u /* calls, as many as there are credits at first */
+#define FIRST 32u /* number of calls, equal to the credits that are granted first */
 #define ALL   64u
 
 static struct outcome outcomes[ALL];
 
-/* Submits a NULL call that is gathered from the application's memory. */
+/* Submits a NULL call with arguments that are gathered from the application's memory. */
 static void submit_gathered(uint32_t i)
 {
 	struct weir_call_params params;
@@ -110,7 +112,10 @@ static struct words reply_to(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* Posts a message without a wait, so that several messages arrive in one poll. */
+/*
+ * Posts a message and does not wait for its completion, so that several messages arrive in one
+ * poll.
+ */
 static void post(const struct words *m, uint32_t slot)
 {
 	struct fabric_sge sge = {raw.mem + 4096 * slot, m->n * 4, raw.mr.lkey};
@@ -121,9 +126,12 @@ static void post(const struct words *m, uint32_t slot)
 	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
 }
 
-/* The responder answers a call whose Send is still in the batch. It can, because XIDs are
- * predictable. To make room for the next call then ends that call, from within. No call is sent
- * twice, and no more calls are sent than were granted. */
+/*
+ * Checks what happens if the responder answers a call whose Send is still in the batch, not yet
+ * posted. The responder can do so because XIDs are predictable. The requester then makes space in
+ * the send queue for the next call, and in that step the reply ends the call. No call is sent
+ * twice, and no more calls are sent than credits were granted.
+ */
 static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 {
 	uint32_t xids[FIRST], seen[2];
@@ -146,13 +154,16 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	raw_until(&raw, &outcomes[FIRST - 1].done, 1);
 	raw_settle(&raw);
 	for (uint32_t i = FIRST; i < ALL; i++)
-		submit_gathered(i); /* two calls are sent, the others are queued */
+		submit_gathered(i); /* two of these calls are sent, and the others are queued */
 	for (uint32_t i = 0; i < 2; i++) {
 		raw_recv_words(&raw, &m);
 		seen[i] = m.w[0];
 	}
 	for (uint32_t i = 0; i < 3; i++) {
-		/* The second answer is for a queued call: the next XID of its slot. */
+		/*
+		 * The second answer is for a queued call. Its XID is the next XID of that call's
+		 * slot.
+		 */
 		const uint32_t answered[] = {seen[0], xids[FIRST - 3] + (seen[0] - xids[FIRST - 1]),
 					     seen[1]};
 		const struct words reply = reply_to(answered[i], i == 0 ? 2 : 16);
@@ -161,7 +172,8 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 	}
 	raw_settle(&raw);
 	assert_in_range(raw.nmsgs, 1,
-			17); /* the answered call, and as many as were granted after it */
+			/* the call that was answered, and the 16 calls that the answer granted */
+			17);
 	for (int i = 0; i < raw.nmsgs; i++)
 		for (int j = 0; j < i; j++)
 			assert_memory_not_equal(raw.msgs[i], raw.msgs[j], 4);
@@ -170,7 +182,7 @@ static void submit__a_reply_ahead_of_its_call_sends_none_twice(void **state)
 		assert_int_equal(outcomes[i].done, 1);
 }
 
-/* Sets all values except the inline threshold as low as a profile allows. */
+/* Sets each value that limits chunks as low as a profile allows. The inline threshold is large. */
 static void least_of_chunks(struct weir_profile *profile)
 {
 	profile->chunk_bytes = 512;
@@ -196,7 +208,7 @@ static void put_item(struct weir_call *call, uint32_t offset, uint32_t bytes)
 		weir_call_arg_item(call, pair.client_region, pair.client_mem + offset, bytes), 0);
 }
 
-/* A call that fits inline is carried out whatever the responder has for chunks. */
+/* Checks that a call that fits inline is carried out, however few chunks the responder accepts. */
 static void submit__what_fits_inline_takes_no_more_chunks_than_any_peer_has(void **state)
 {
 	static const uint32_t sizes[][2] = {
@@ -239,8 +251,11 @@ static void keep(struct outcome *outcome, uint32_t value)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* A program keeps short calls for a while, part of which may be in a Read chunk. It can have as
- * many of them as credits, and not only as many as bulk buffers. */
+/*
+ * Checks short calls that the program holds for a while, and whose data can be in a Read chunk. The
+ * program can hold as many of them as there are credits. The number of bulk buffers does not limit
+ * them.
+ */
 static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
 {
 	struct outcome kept[16];
@@ -262,7 +277,10 @@ static void submit__short_calls_that_are_kept_take_no_bulk_buffers(void **state)
 	}
 }
 
-/* Arguments are whole words, before and after an item, in whatever way the item is sent. */
+/*
+ * Checks that arguments which are no whole XDR words are refused, before and after an item, in
+ * whatever way the item is sent.
+ */
 static void submit__arguments_that_are_no_xdr_are_refused(void **state)
 {
 	(void)state;

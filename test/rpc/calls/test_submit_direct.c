@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that could be sent directly but that the driver cannot send at that time. They are sent as
- * if nobody had tried. */
+/*
+ * Tests of calls that qualify for a direct send while the driver refuses direct sends. Such a call
+ * is sent through the send queue, and the counters are the same as if no direct send had been
+ * tried.
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -14,7 +17,7 @@ static struct fabric_ops ops;
 static bool (*send_direct)(struct fabric_qp *qp, const void *data, uint32_t len);
 static uint32_t nrefused;
 
-/* Makes all Sends go through the send queue. */
+/* A 'send_direct' operation that always refuses, so that all Sends use the send queue. */
 static bool refuse(struct fabric_qp *qp, const void *data, uint32_t len)
 {
 	(void)qp;
@@ -73,7 +76,7 @@ static struct weir_call *describe(uint32_t proc, struct outcome *outcome)
 	return call;
 }
 
-/* The counters of the engine and of the connection that a call changes. */
+/* The counters of the engine and of the connection that a submitted call changes. */
 struct books {
 	uint64_t sent, write_chunks, read_chunks;
 	uint32_t nactive, in_flight;
@@ -100,7 +103,7 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 		struct weir_call *call;
 		struct outcome outcome;
 
-		/* A call is sent first, so that the connection is not idle. */
+		/* Another call is made first, so that the connection is active. */
 		ops.send_direct = send_direct;
 		pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 		before = look();
@@ -108,7 +111,8 @@ static void refused__is_as_if_nobody_had_tried(void **state)
 		ops.send_direct = refuse;
 		assert_int_equal(weir_call_submit(call), 0);
 		assert_in_range(nrefused - was_refused, 1, 2);
-		assert_false(call->is_send_done); /* the call is in the batch */
+		/* the Send of the call is in the batch, and has not completed */
+		assert_false(call->is_send_done);
 		assert_int_equal(call->state, CALL_SENT);
 		after = look();
 		assert_int_equal(after.sent - before.sent, 1);

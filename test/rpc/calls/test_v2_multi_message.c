@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies whose data and payload take several transmissions (rtrext-01 sections 4 and 7),
- * from end to end. */
+/*
+ * Tests from end to end of calls and replies whose data and payload need several transmissions
+ * (rtrext-01 sections 4 and 7).
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -28,7 +30,7 @@ static void shape(struct weir_profile *profile)
 	profile->recv_buffers = 256;
 	profile->long_buffers = profile->bulk_buffers = 3 * CALLS;
 	profile->long_buffer_bytes = profile->bulk_buffer_bytes = 1u << 17;
-	/* The extension is used wherever that is possible. */
+	/* All costs are zero, so that the extension is used wherever it is possible. */
 	profile->operation_ns = profile->round_trip_ns = profile->message_ns = profile->copy_ns = 0;
 }
 
@@ -106,7 +108,7 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Begins a READ to its own memory for call i. */
+/* Begins READ number i, for 'len' bytes. The call has memory for a result of 'max' bytes. */
 static void begin_read(uint32_t len, uint32_t max, uint32_t i)
 {
 	struct weir_call_params params;
@@ -143,13 +145,13 @@ static void sizes__7_no_memory_is_named_up_to_all_targets(void **state)
 	assert_int_equal(pair_stats(pair.server).continued_replies, 6 * (TRANSMISSIONS - 1));
 	expect_no_explicit_rdma();
 	pair_expect_idle(&pair);
-	/* One byte more is too many. */
+	/* With one byte more than the transmissions can carry, the data are read by RDMA Read. */
 	begin_write(TRANSMISSIONS * EACH + 1, &outcomes[0]);
 	end_write(&outcomes[0]);
 	assert_int_equal(pair_stats(pair.server).reads, 1);
 	begin_read(10, TRANSMISSIONS * EACH + 1, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
-	/* a result that short is in the message */
+	/* The result is so short that it is inside the reply message. */
 	assert_int_equal(pair_stats(pair.server).writes, 0);
 	pair_expect_idle(&pair);
 }
@@ -177,8 +179,11 @@ static void check_multi(struct outcome *o, struct weir_call *call, const struct 
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* Makes a MULTI call. 'how': bit i means that argument i is an item, and otherwise in the message;
- * bit 2 + i means that result i has memory. */
+/*
+ * Makes a MULTI call with two arguments and two results. Bit i of 'how' says that argument i is an
+ * item, and otherwise it is encoded in the message. Bit 2 + i says that the call has memory for
+ * result i.
+ */
 static void multi(const uint32_t lens[2], uint32_t how)
 {
 	struct weir_call_params params;
@@ -234,7 +239,10 @@ static void multi__what_is_placed_and_what_is_not_in_all_sizes(void **state)
 	pair_expect_idle(&pair);
 }
 
-/* Items that would be placed must be read if the responder has no targets left. */
+/*
+ * Checks items that cannot be placed, because the responder has no free targets. Such items are
+ * read by RDMA Read.
+ */
 static void direction__of_items_that_are_read_beside_a_long_payload(void **state)
 {
 	static const uint32_t lens[] = {10, 4000, 9001, 14000};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections that arrive when there is no room, and connections that are not used. One peer must
- * not keep the others out. Other peers are further engines of the simulated world. Time is virtual.
+ * Tests of connections that arrive when the responder has reached its limit of connections, and of
+ * connections that are idle. One peer must not keep other peers out. The other peers are further
+ * engines of the simulated world. Time is virtual.
  */
 #include "pair_main.h"
 
@@ -17,15 +18,15 @@
 #define CONNS	4u
 #define STEP_NS 50000u
 
-/* A connection of one of the peers, and its events. */
+/* A connection of a peer, and counts of its events. */
 struct end {
 	struct weir_conn *conn;
 	int opened, closed, error;
 };
 
 static struct pair pair;
-static struct weir_engine *other; /* of the other peer */
-static struct weir_engine *third; /* of a third peer, in some tests */
+static struct weir_engine *other; /* the engine of the second peer */
+static struct weir_engine *third; /* the engine of a third peer, which some tests create */
 static struct end ends[8];
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -69,8 +70,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Advances time in small steps, because the engines' own deadlines are no events of the
- * simulation. */
+/*
+ * Polls all engines and then advances time by 'step_ns'. Steps must be small, because the deadlines
+ * that engines keep themselves are not events of the simulation.
+ */
 static void poll_all_and_step(uint64_t step_ns)
 {
 	weir_engine_poll(pair.client, 0, pair.now_ns);
@@ -93,7 +96,7 @@ static void pass(uint64_t ns)
 		poll_all();
 }
 
-/* Lets seconds pass in which nothing is sent. */
+/* Lets 'ns' nanoseconds pass, in which nothing is sent. */
 static void rest(uint64_t ns)
 {
 	for (uint64_t until = pair.now_ns + ns; pair.now_ns < until;)
@@ -138,8 +141,10 @@ static void is_refused(struct weir_engine *engine, struct end *end)
 	assert_int_equal(stats().connections_refused, before + 1);
 }
 
-/* Makes a call that succeeds, and gives the responder time to notice that the connection is in
- * use. */
+/*
+ * Makes a call that succeeds, and polls until the responder has recorded that the connection is in
+ * use.
+ */
 static void use(struct end *end)
 {
 	struct weir_call_params params;
@@ -167,7 +172,7 @@ static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **s
 {
 	(void)state;
 	fill();
-	/* The third connection was not used since the others were. */
+	/* Uses the connections in such an order that ends[2] has been idle for the longest time. */
 	use(&ends[2]);
 	use(&ends[0]);
 	use(&ends[1]);
@@ -182,7 +187,10 @@ static void arrive__of_another_peer_takes_the_place_of_the_longest_idle(void **s
 	use(&ends[0]);
 }
 
-/* Even constant use does not keep a connection if a peer has none. */
+/*
+ * Checks that a peer without a connection gets one even if all connections of another peer are
+ * constantly in use.
+ */
 static void arrive__finds_a_place_where_all_are_busy(void **state)
 {
 	struct outcome outcomes[CONNS];
@@ -211,8 +219,10 @@ static void arrive__finds_a_place_where_all_are_busy(void **state)
 	assert_int_equal(ends[0].closed + ends[1].closed + ends[2].closed + ends[3].closed, 1);
 }
 
-/* Two peers get equally many connections. After that, neither displaces a connection of the
- * other. */
+/*
+ * Checks that two peers get the same number of connections. When both have that number, neither
+ * peer displaces a connection of the other.
+ */
 static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **state)
 {
 	(void)state;
@@ -228,8 +238,8 @@ static void arrive__peers_with_equal_shares_do_not_displace_each_other(void **st
 }
 
 /*
- * A connection that waits for room when the listener is closed is refused, so that none arrives
- * after that.
+ * Checks that closing the listener refuses a connection that still waits to be accepted. No
+ * connection arrives after that.
  */
 static void arrive__ends_with_the_listener(void **state)
 {
@@ -253,8 +263,9 @@ static void arrive__ends_with_the_listener(void **state)
 }
 
 /*
- * One peer has all entries of those that wait for room. One of them is given to a peer that has no
- * connection.
+ * Checks that a peer without a connection is accepted while another peer fills the list of waiting
+ * connections (server->arrivals). One of that peer's entries is refused, and its entry is given to
+ * the new peer.
  */
 static void arrive__one_peer_does_not_take_all_turns(void **state)
 {
@@ -271,8 +282,8 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 		poll_all();
 	}
 	/*
-	 * The third peer's request arrives before the server's next tick, in which waiting
-	 * connections may find room.
+	 * The third peer's request arrives before the server's next tick. In that tick, waiting
+	 * connections could be accepted.
 	 */
 	begin(third, &ends[6]);
 	weir_engine_poll(third, 0, pair.now_ns);
@@ -290,8 +301,8 @@ static void arrive__one_peer_does_not_take_all_turns(void **state)
 }
 
 /*
- * Makes two peers that have one connection each, without room for more. A third peer, which has no
- * connection, has an engine.
+ * Creates three peers at a server that accepts two connections. The first two peers have one
+ * connection each. The third peer has an engine and no connection.
  */
 static void fill_by_two_peers(void)
 {
@@ -302,7 +313,10 @@ static void fill_by_two_peers(void)
 	assert_int_equal(pair.server->nconnections, 2);
 }
 
-/* Peers that have one connection each and do not use it do not keep others out for ever. */
+/*
+ * Checks that a peer which has only one connection and does not use it is displaced after a long
+ * time, so that it does not keep other peers out for ever.
+ */
 static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **state)
 {
 	(void)state;
@@ -318,13 +332,13 @@ static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **
 	assert_int_equal(ends[0].closed, 0);
 	assert_int_equal(stats().connections_evicted, 1);
 	/*
-	 * The peer that lost its connection does not get another one's room until that one was idle
-	 * for as long.
+	 * The peer whose connection was displaced cannot displace another connection until that
+	 * connection has been idle for the required time as well.
 	 */
 	is_refused(other, &ends[5]);
 	use(&ends[0]);
 	assert_int_equal(stats().connections_evicted, 1);
-	/* A peer that has a connection does not get a second one in this way. */
+	/* A peer that has a connection cannot displace an idle connection to get a second one. */
 	rest(20 * SECOND);
 	is_refused(pair.client, &ends[6]);
 	assert_int_equal(stats().connections_evicted, 1);
@@ -332,7 +346,9 @@ static void arrive__of_a_peer_with_none_takes_the_place_of_one_long_idle(void **
 	use(&ends[4]);
 }
 
-/* A connection with an active call is not idle, however long the call takes. */
+/*
+ * Checks that a connection with an active call does not count as idle, however long the call takes.
+ */
 static void arrive__leaves_a_call_under_way_its_connection(void **state)
 {
 	struct weir_call_params params;
@@ -395,7 +411,10 @@ static void idle_timeout__ends_a_connection_that_was_used_once(void **state)
 	assert_int_equal(stats().first_call_timeouts, 0);
 }
 
-/* A connection whose request is being carried out is not idle, however long that takes. */
+/*
+ * Checks that a connection whose request is being carried out does not count as idle, however long
+ * the request takes.
+ */
 static void idle_timeout__not_while_a_request_is_under_way(void **state)
 {
 	struct weir_call_params params;
@@ -423,7 +442,9 @@ static void idle_timeout__not_while_a_request_is_under_way(void **state)
 	assert_int_equal(stats().idle_timeouts, 1);
 }
 
-/* A requester that reconnects does not notice: its next call succeeds. */
+/*
+ * Checks that the idle timeout does not affect a requester that reconnects: its next call succeeds.
+ */
 static void idle_timeout__is_bridged_by_reconnect(void **state)
 {
 	const struct weir_connect_options options = {
@@ -441,7 +462,10 @@ static void idle_timeout__is_bridged_by_reconnect(void **state)
 	assert_int_equal(ends[0].closed, 0);
 }
 
-/* A driver for the responder that acts as if few descriptors were left. */
+/*
+ * Operations of a driver for the responder that reports each connection request as if few file
+ * descriptors were left.
+ */
 static const struct fabric_ops *real_ops;
 static struct fabric_ops crowded_ops;
 
@@ -463,8 +487,8 @@ static void become_crowded(void)
 }
 
 /*
- * Descriptors can run out before the number of connections is at its maximum. Connections must then
- * be displaced in the same way, and a peer that has some connections gets no more.
+ * Checks the case that few file descriptors are left before the limit of connections is reached.
+ * Connections are displaced as at that limit, and a peer that has connections gets no more.
  */
 static void arrive__gives_way_where_descriptors_run_out(void **state)
 {
@@ -485,7 +509,10 @@ static void arrive__gives_way_where_descriptors_run_out(void **state)
 	use(&ends[0]);
 }
 
-/* The program itself may have taken most descriptors. */
+/*
+ * Checks the case that the program itself uses most file descriptors. Each peer still gets its
+ * first connection.
+ */
 static void arrive__of_the_first_peer_has_one_of_the_last_descriptors(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * All send buffers of a requester are held by calls, and each call needs one more buffer to be
- * sent. No call waits for its timeout, and connections are served in turn. test_wire_limits tests
- * the same for a responder.
+ * Tests of a requester whose send buffers are all held by calls, each of which needs one more
+ * buffer to be sent. No call waits until its timeout, and connections are served in turn.
+ * test_wire_limits.c tests the same for a responder.
  */
 #include "pair_main.h"
 
@@ -10,11 +10,16 @@
 
 #include "engine.h"
 
-#define BUFFERS 16u	       /* the smallest number; one holds the engine's zeros */
-#define CALLS	(BUFFERS - 1u) /* so many calls hold all others */
-#define ITEMS	6u	       /* with the padding of each, more elements than a driver gathers */
-#define FLOWS	3u
-#define ROUNDS	40
+/* The minimum of the profile. The engine's buffer of zeros is one of them. */
+#define BUFFERS 16u
+#define CALLS	(BUFFERS - 1u) /* this many calls hold all other buffers */
+/*
+ * Number of items of a call. With the padding of each item, the call has more elements than the
+ * driver gathers.
+ */
+#define ITEMS  6u
+#define FLOWS  3u
+#define ROUNDS 40
 
 static struct pair pair;
 static struct outcome outcomes[CALLS];
@@ -38,8 +43,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Begins a NULL call that is gathered from more places than a device accepts. Returns NULL if there
- * is no buffer. */
+/*
+ * Begins a NULL call whose arguments have more elements than the device gathers. Returns NULL if no
+ * buffer is free.
+ */
 static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, void *arg)
 {
 	struct outcome unused;
@@ -70,8 +77,10 @@ static void expect_no_timeout(void)
 	assert_true(TAILQ_EMPTY(&pair.client->reserve_queues));
 }
 
-/* Begins calls that hold all buffers, then submits all of them. No call is in flight whose end
- * could free a buffer. */
+/*
+ * Begins calls until they hold all buffers, and then submits all of them. No call is in flight
+ * whose end could free a buffer.
+ */
 static void submit_all(void)
 {
 	struct weir_call *calls[CALLS];
@@ -98,7 +107,7 @@ static void calls__that_each_want_one_more_do_not_wait_for_each_other(void **sta
 	expect_no_timeout();
 }
 
-/* One of several connections that make calls without a pause. */
+/* One of several connections that make a new call as soon as a call ends. */
 struct flow {
 	struct weir_conn *conn;
 	uint32_t under_way;
@@ -125,7 +134,10 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	flow->done += result->status == 0;
 }
 
-/* Begins as many calls on each connection as it takes to use all buffers. */
+/*
+ * Begins and submits calls until each connection has 'most' of them in flight, or until no buffer
+ * is free.
+ */
 static void fill_flows(uint32_t most)
 {
 	for (uint32_t i = 0; i < FLOWS; i++) {
@@ -152,8 +164,10 @@ static void calls__of_several_connections_take_turns(void **state)
 		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &flows[i].conn), 0);
 	}
 	pair_until(&pair, &nopen, (int)FLOWS);
-	/* Until then, the calls of a flow wait for the responder's control thread, and are not
-	 * served. */
+	/*
+	 * Until the responder's control thread has accepted a connection, the calls of that
+	 * connection are not served.
+	 */
 	pair_until(&pair, &pair.server_opened, (int)FLOWS);
 	for (uint32_t polls = 0; least < ROUNDS && pair_wait(&pair, polls); polls++) {
 		fill_flows(CALLS / FLOWS);
@@ -171,7 +185,7 @@ static void calls__of_several_connections_take_turns(void **state)
 	expect_no_timeout();
 }
 
-/* All buffers are in use. One more call is refused at once. */
+/* Checks that a call is refused at once if all buffers are in use. */
 static void begin__with_no_buffer_left_is_refused(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -193,7 +207,10 @@ static void begin__with_no_buffer_left_is_refused(void **state)
 		weir_call_abandon(calls[i]);
 }
 
-/* The connection ends, and with it its waiting calls. The others continue. */
+/*
+ * Checks that the end of a connection also ends the calls that wait in it. Calls of other
+ * connections continue.
+ */
 static void close__of_a_connection_whose_calls_wait(void **state)
 {
 	struct outcome outcome;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lack of buffers: connections are served in turn, and a request that cannot wait gets an error. */
+/*
+ * Tests of a responder without free buffers. Connections are served in turn, and a request that is
+ * not allowed to wait gets an error.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
 
 #include "engine.h"
 
-#define MODEST 4u  /* connections with one call at a time each */
-#define GREEDY 12u /* calls at a time of the other connection */
+#define MODEST 4u  /* number of connections that have one call in flight at a time */
+#define GREEDY 12u /* number of calls in flight on the greedy connection */
 #define ROUNDS 20
 #define ITEM   8192u
 #define BIG    20000u
@@ -15,13 +18,13 @@
 static struct pair pair;
 static int nopen;
 
-/* One of several connections that make calls without a pause. */
+/* One of several connections that make a new call as soon as a call ends. */
 struct flow {
 	struct weir_conn *conn;
 	int done;
 };
 
-static struct flow flows[MODEST + 1]; /* the last connection is greedy */
+static struct flow flows[MODEST + 1]; /* the last flow is the greedy one */
 
 static void one_bulk_buffer(struct weir_profile *profile)
 {
@@ -66,7 +69,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	write_call(flow);
 }
 
-/* Makes a WRITE call, whose data are read into a bulk buffer of the responder. */
+/* Makes a WRITE call. Its data are read into a bulk buffer of the responder. */
 static void write_call(struct flow *flow)
 {
 	struct outcome unused;
@@ -96,7 +99,10 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 	pair_until(&pair, &nopen, MODEST + 1);
 	for (uint32_t i = 0; i < GREEDY; i++)
 		write_call(&flows[MODEST]);
-	/* it now has all of its credits, and queued calls */
+	/*
+	 * The greedy connection has been granted all of its credits, and more of its calls are
+	 * queued.
+	 */
 	pair_until(&pair, &flows[MODEST].done, GREEDY);
 	flows[MODEST].done = 0;
 	for (uint32_t i = 0; i < MODEST; i++)
@@ -108,8 +114,10 @@ static void pull__a_greedy_connection_starves_no_other(void **state)
 			least = flows[i].done < least ? flows[i].done : least;
 	}
 	assert_int_equal(least, ROUNDS);
-	/* Connections are served in turn. The greedy connection has one call served for each call
-	 * of another one, except at the start and the end. */
+	/*
+	 * Connections are served in turn. For each call of another connection, one call of the
+	 * greedy connection is served, except at the start and the end.
+	 */
 	for (uint32_t i = 0; i < MODEST; i++)
 		assert_in_range(flows[i].done, ROUNDS, ROUNDS + ROUNDS / 2);
 	assert_in_range(flows[MODEST].done, ROUNDS / 2, 2 * ROUNDS + (int)GREEDY);
@@ -136,7 +144,7 @@ static void big_first(void)
 	struct outcome outcome;
 
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* its reply grants more than one credit */
 }
 
 static void results__wait_for_a_buffer(void **state)
@@ -163,7 +171,7 @@ static void results__wait_for_a_buffer(void **state)
 static void few_may_wait(struct weir_profile *profile)
 {
 	one_bulk_buffer(profile);
-	profile->waiting_requests = 9; /* three requests of one connection may wait (quota.h) */
+	profile->waiting_requests = 9; /* allows three requests of a connection to wait (quota.h) */
 }
 
 static int setup_few(void **state)
@@ -174,7 +182,10 @@ static int setup_few(void **state)
 	return 0;
 }
 
-/* At the limit all requests wait. One more gets an error, and takes nothing from the others. */
+/*
+ * Checks that as many requests as the limit allows can wait. One more request gets an error, and
+ * the requests that wait keep their buffers.
+ */
 static void wait__is_bounded_and_past_it_is_an_error(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -202,7 +213,10 @@ static void wait__is_bounded_and_past_it_is_an_error(void **state)
 	}
 }
 
-/* The same for requests whose arguments have to be read. */
+/*
+ * Checks the limit of test wait__is_bounded_and_past_it_is_an_error for requests whose arguments
+ * have to be read by RDMA Read.
+ */
 static void pull__that_may_not_wait_is_told(void **state)
 {
 	struct mem_buf *all;
@@ -233,7 +247,7 @@ static void pull__that_may_not_wait_is_told(void **state)
 
 static struct mem_buf *sends;
 
-/* Takes all send buffers of the server, as a list linked by their 'user'. */
+/* Takes all free send buffers of the server, and links them into a list by their member 'user'. */
 static void take_sends(void)
 {
 	struct mem_buf *buf;
@@ -252,7 +266,10 @@ static void put_sends(void)
 	}
 }
 
-/* Returns the length of the data of WRITE i. The data of the first three are read by RDMA Read. */
+/*
+ * Returns the length of the data of WRITE number i. The data of the first three WRITEs are read by
+ * RDMA Read.
+ */
 static uint32_t write_bytes(uint32_t i)
 {
 	return i < 3 ? ITEM + i : 100 + i;
@@ -278,8 +295,11 @@ static void submit_write(uint32_t i)
 	pair_settle(&pair);
 }
 
-/* More calls were carried out than may wait, three of them with the only buffer for their data. No
- * reply is refused or lost, and the buffers that they held are free for the next calls. */
+/*
+ * Checks replies to more calls than are allowed to wait. Three of these calls were carried out one
+ * after the other, with the only bulk buffer for their arguments. No reply is refused or lost. When
+ * the replies were sent, the buffers are free for the next calls.
+ */
 static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -313,12 +333,17 @@ static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 		assert_int_equal(outcomes[i].words[2], sum);
 	}
 	assert_int_equal(pair.closed, 0);
-	/* Request objects are reset: the next request has its own arguments. */
+	/*
+	 * Request objects are reset when they are reused: the next request has its own arguments.
+	 */
 	pair_call(&pair, PAIR_WRITE, (const uint32_t[]){1, 0, 2}, 3, &outcome);
 	assert_int_equal(outcome.words[0], 3);
 }
 
-/* The connection, and then the engine, ends while replies wait. */
+/*
+ * Checks that waiting replies are freed when their connection ends, and when the engine is
+ * destroyed.
+ */
 static void reply__that_waits_ends_with_the_connection_or_the_engine(void **state)
 {
 	(void)state;
@@ -339,7 +364,10 @@ static void reply__that_waits_ends_with_the_connection_or_the_engine(void **stat
 	put_sends();
 }
 
-/* The connection, and then the engine, ends while handlers wait. */
+/*
+ * Checks that requests whose handlers wait for a buffer are freed when their connection ends, and
+ * when the engine is destroyed.
+ */
 static void wait__ends_with_the_connection_or_the_engine(void **state)
 {
 	struct mem_buf *all;
@@ -353,7 +381,7 @@ static void wait__ends_with_the_connection_or_the_engine(void **state)
 	assert_int_equal(pair.server->nwaiting, 2);
 	weir_conn_close(pair.conn);
 	pair_until(&pair, &pair.server_closed, 1);
-	assert_int_equal(pair.server->nwaiting, 2); /* the program holds the buffers */
+	assert_int_equal(pair.server->nwaiting, 2); /* the test holds all bulk buffers */
 	mem_pool_put(all);
 	pair_settle(&pair);
 	assert_int_equal(pair.server->nwaiting, 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer disconnects while the program works on its calls, and connects again. Until the calls are
- * answered, all that they hold counts for the peer. The peer is another engine of the simulated
- * world.
+ * Tests of a peer that disconnects while the program works on its calls, and that connects again.
+ * Until the program has answered these calls, all that they hold counts towards the quota of that
+ * peer. The peer is another engine of the simulated world.
  */
 #include "pair_main.h"
 
@@ -24,7 +24,7 @@
 #define WARM_UP	   4u
 #define POLLS_MAX  1000000u
 
-/* A connection and its events. */
+/* A connection, and counts of its events. */
 struct end {
 	struct weir_conn *conn;
 	int opened, closed;
@@ -115,7 +115,10 @@ static void poll_all(uint32_t polls)
 	}
 }
 
-/* Connects. Returns false if the connection was refused. */
+/*
+ * Connects and waits for the result. Returns true if the connection opened, and false if it was
+ * refused.
+ */
 static bool connects(struct weir_engine *engine, struct end *end)
 {
 	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
@@ -128,7 +131,10 @@ static bool connects(struct weir_engine *engine, struct end *end)
 	return end->opened == 1;
 }
 
-/* Submits a call, with an item if there is a region. */
+/*
+ * Submits a call of procedure 'proc'. If 'region' is not NULL, the call has an argument item in
+ * that region.
+ */
 static void submit_item(struct weir_conn *conn, uint32_t proc, struct outcome *outcome,
 			const struct weir_region *region, const uint8_t *mem)
 {
@@ -150,8 +156,10 @@ static void submit(struct weir_conn *conn, uint32_t proc, struct outcome *outcom
 	submit_item(conn, proc, outcome, NULL, NULL);
 }
 
-/* Makes some calls that are answered, so that the credits grow, and then calls that the program
- * holds. Returns the number of held calls. */
+/*
+ * Makes some calls that are answered, so that more credits are granted, and then calls that the
+ * program holds. Returns the number of calls that it holds.
+ */
 static uint32_t call_later(struct weir_conn *conn)
 {
 	uint32_t before = pair.nlater;
@@ -169,7 +177,10 @@ static uint32_t call_later(struct weir_conn *conn)
 	return pair.nlater - before;
 }
 
-/* Connects and disconnects until the peer is refused. Returns the number of calls that are left. */
+/*
+ * Connects, makes calls that the program holds, and disconnects, until the peer is refused. Returns
+ * the number of calls that the program still holds.
+ */
 static uint32_t leave_behind(void)
 {
 	uint32_t before = pair.nlater;
@@ -225,7 +236,10 @@ static void left__calls_hold_part_of_the_receives(void **state)
 	(void)state;
 	pair_connect(&pair);
 	before = pair.server->recv_pool->in_use;
-	/* Half of the pool, within the calls of the latest connection. */
+	/*
+	 * The calls hold about half of the receives. The difference is at most the calls of one
+	 * connection.
+	 */
 	assert_in_range(leave_behind(), RECVS / 2 - CREDITS, RECVS / 2 + CREDITS);
 	assert_int_equal(pair.server->recv_pool->in_use, before + pair.server->nrecvs_orphaned);
 	others_go_on();
@@ -241,13 +255,16 @@ static void left__calls_are_bounded_by_send_buffers(void **state)
 	is_admitted_again();
 }
 
-/* The free request objects of a pool. */
+/* Free request objects that were taken from a pool. */
 struct spare {
 	struct weir_request *free;
 	uint32_t nused;
 };
 
-/* Empties the pool, so that messages that arrive wait for a request object. */
+/*
+ * Takes all free request objects from the pool, so that messages that arrive wait for one. Returns
+ * what must be put back.
+ */
 static struct spare empty_pool(struct request_pool *pool)
 {
 	const struct spare spare = {pool->free, pool->nused};
@@ -278,8 +295,11 @@ static void answer_second(struct pair *p)
 	answer(p->later[1]);
 }
 
-/* A connection has ended, and the program holds two of its calls. The answer to the first call
- * frees a request for a message of another connection, whose handler answers the second call. */
+/*
+ * Checks a connection that has ended while the program holds two of its calls. The reply to the
+ * first call frees a request object, which is used for a message of another connection. The handler
+ * of that message replies to the second call.
+ */
 static void left__last_call_ends_while_another_is_released(void **state)
 {
 	struct request_pool *pool;
@@ -289,7 +309,7 @@ static void left__last_call_ends_while_another_is_released(void **state)
 
 	(void)state;
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* its reply grants more than one credit */
 	pool = pair.server->requests;
 	assert_true(connects(other, &end));
 	assert_in_range(call_later(end.conn), 2, CREDITS);
@@ -315,7 +335,10 @@ static void left__last_call_ends_while_another_is_released(void **state)
 	assert_int_equal(pair.server->nrecvs_orphaned, 0);
 }
 
-/* The arguments of each call are read into a buffer, which the program holds. */
+/*
+ * Checks that the program's calls can hold only part of the bulk buffers. The arguments of each
+ * call were read into a bulk buffer.
+ */
 static void left__calls_hold_part_of_the_bulk_buffers(void **state)
 {
 	struct weir_region *region;

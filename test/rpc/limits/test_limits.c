@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The profile's [limits]: each limit at its value and one past it, with its counter. Time is
- * virtual. */
+/* Tests of each limit in the section [limits] of the profile: at the limit, one past the limit, and
+ * the counter for it. Time is virtual. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ static void low(struct weir_profile *profile)
 	profile->read_bytes = 3 * ITEM;
 	profile->write_bytes = 2 * ITEM;
 	profile->pull_bytes_connection = 2 * ITEM;
-	profile->pull_bytes = 6 * ITEM; /* half of it for one peer (quota.h) */
+	profile->pull_bytes = 6 * ITEM; /* one peer can use half of it (quota.h) */
 	profile->first_call_timeout_ms = TIME_MS;
 	profile->pull_timeout_ms = TIME_MS;
 	profile->close_timeout_ms = TIME_MS;
@@ -64,8 +64,9 @@ static void pass(uint64_t ns)
 		pair_poll(&pair);
 }
 
-/* The lists of a call: numbers of Read segments, of positions, of Write chunks, and of segments in
- * each. */
+/* The chunk lists of a call: numbers of Read segments, of their positions, of Write chunks, and of
+ * segments in each Write chunk; and the length in bytes of each Read segment and of each Write
+ * segment. */
 struct lists {
 	uint32_t nreads, npositions, nwrites, nsegs, read_bytes, write_bytes;
 	bool is_over;
@@ -122,13 +123,14 @@ static void message__chunks_segments_and_bytes(void **state)
 	raw_close(&raw);
 }
 
-/* Takes all free buffers of the responder, so that an accepted call cannot continue. */
+/* Connects, and takes all free bulk buffers of the responder, so that an accepted call cannot be
+ * read. */
 static void hold_pulls(void)
 {
 	struct outcome outcome;
 
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* its reply grants more than one credit */
 	while ((bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
 		nbufs++;
 }
@@ -207,8 +209,8 @@ static void pull_bytes__of_an_engine(void **state)
 	expect_done(4);
 }
 
-/* A call whose arguments were read is answered with an error. From then on it does not count,
- * although its buffers are needed until the answer is sent. */
+/* Checks that a call whose arguments were read stops counting towards 'pull_bytes' when it is
+ * answered with an error. The call still needs its buffers until the answer is sent. */
 static void pull_bytes__not_of_a_call_that_is_answered_with_an_error(void **state)
 {
 	static const uint8_t data[2 * ITEM];
@@ -238,13 +240,14 @@ static void pull_bytes__not_of_a_call_that_is_answered_with_an_error(void **stat
 	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_PROG_UNAVAIL);
 }
 
-/* A call begins to pull its chunk, and no buffer becomes free. */
+/* Sends a call whose chunk must be read while no buffer becomes free. Expects that the connection
+ * ends by the timeout. */
 static void expect_pull_timeout(void)
 {
 	write_call(pair.conn, 0);
 	pass((TIME_MS - 5) * MS);
 	assert_int_equal(pair.server_closed, 0);
-	pass(15 * MS); /* the limit is checked from time to time */
+	pass(15 * MS); /* the limit is checked once in each tick */
 	assert_int_equal(pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
 	assert_int_equal(pair_stats(pair.server).pull_timeouts, 1);
@@ -261,7 +264,8 @@ static void pull_timeout__ends_the_connection(void **state)
 	expect_pull_timeout();
 }
 
-/* A call that was answered before it began to pull does not count as one that has ended to pull. */
+/* Checks that a call which was answered before its chunk was read does not count as a call whose
+ * chunk has been read. */
 static void pull_timeout__after_a_call_of_an_unknown_program(void **state)
 {
 	(void)state;
@@ -285,7 +289,7 @@ static void first_call_timeout__of_one_that_never_calls(void **state)
 	assert_int_equal(pair.server_close_error, -ETIMEDOUT);
 	assert_int_equal(pair_stats(pair.server).first_call_timeouts, 1);
 	pair_until(&pair, &pair.closed, 1);
-	/* A connection that made a call stays open, however long it is idle. */
+	/* A connection that has made a call stays open, however long it is idle. */
 	pair_connect(&pair);
 	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	pass(5 * TIME_MS * MS);
@@ -300,8 +304,8 @@ static void low_shared(struct weir_profile *profile)
 	profile->connections = 4;
 }
 
-/* Other connections have all request objects. The wait of a call for one does not count as silence
- * of its connection. */
+/* Checks that a call which waits for a request object does not count as silence of its connection.
+ * Other connections hold all request objects. */
 static void first_call_timeout__not_of_one_whose_call_waits_for_a_request(void **state)
 {
 	struct request_pool *pool;
@@ -373,7 +377,8 @@ static void patient(struct weir_profile *profile)
 		 sim_world_id(pair.world));
 }
 
-/* Sends a READ call whose reply is too long for the device to copy it at the post. */
+/* Sends a READ call. Its reply is too long for the device to copy when the Send is posted, so that
+ * the Send completes only after the peer has received it. */
 static void send_read_call(void)
 {
 	struct words m = {0};
@@ -396,13 +401,15 @@ static void send_timeout__of_a_peer_that_takes_nothing(void **state)
 		send_read_call();
 		raw_until(&raw, &raw.nmsgs, i + 1);
 	}
-	pass(5 * TIME_MS * MS); /* all were taken, so that no limit is near */
+	/* the peer has received all replies, so that no timeout is running */
+	pass(5 * TIME_MS * MS);
 	for (uint32_t i = 0; i < 3; i++) {
 		send_read_call();
 		pass((TIME_MS - 5) * MS);
 		assert_int_equal(pair.server_closed, 0);
 		if (i < 2) {
-			/* just in time, and the limit for the next one begins anew */
+			/* The peer receives each reply just in time, and the timeout starts anew
+			 * for the next reply. */
 			raw_take_one(&raw);
 			raw_until(&raw, &raw.nmsgs, 1);
 		}
@@ -415,8 +422,8 @@ static void send_timeout__of_a_peer_that_takes_nothing(void **state)
 	raw_end(&raw);
 }
 
-/* The first tick of a connection, long after the start of the clock, finds a call that has not
- * completed. */
+/* Checks that the send timeout starts with the first Send. The first tick of a connection, long
+ * after the start of the clock, finds a Send that has not completed. */
 static void send_timeout__begins_with_what_is_sent(void **state)
 {
 	struct sim_options wires;
@@ -437,7 +444,7 @@ static void send_timeout__begins_with_what_is_sent(void **state)
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_opaque(weir_call_args(call), pair.client_mem,
-			    600); /* more than the device copies at the post */
+			    600); /* more than the device copies when a Send is posted */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(outcomes[0].status, 0);
@@ -450,7 +457,7 @@ static void connect_timeout__of_one_that_nobody_accepts(void **state)
 {
 	(void)state;
 	assert_int_equal(pair_connect_begin(&pair), 0);
-	/* The other engine is not polled. */
+	/* The server's engine is not polled. */
 	while (pair.closed == 0) {
 		assert_true(pair.now_ns < 10 * TIME_MS * MS);
 		pair.now_ns += MS;
@@ -470,7 +477,8 @@ static void connections__one_past_the_limit_is_refused(void **state)
 	pair_connect(&pair);
 	first = pair.conn;
 	assert_int_equal(pair_stats(pair.server).connections_refused, 0);
-	for (int i = 0; i < 20; i++) { /* more than the log has lines for */
+	/* more than the number of lines that the log prints in a second */
+	for (int i = 0; i < 20; i++) {
 		assert_int_equal(pair_connect_begin(&pair), 0);
 		pair_until(&pair, &pair.closed, i + 1);
 		assert_int_equal(pair.close_error, -ECONNREFUSED);
@@ -496,8 +504,8 @@ static uint32_t lines_with(const char *text, const char *what)
 	return n;
 }
 
-/* A peer sends more than a receive holds, again and again within a second, each time on a new
- * connection. */
+/* Checks the log if a peer repeatedly sends more than a receive holds. All of this happens within a
+ * second, each time on a new connection. */
 static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 {
 	static uint8_t message[2000];
@@ -528,7 +536,7 @@ static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 	assert_int_equal(stats.log_lines_left_out, 20 - LOG_RATE_LINES);
 	assert_int_equal(ends->left_out, 20 - LOG_RATE_LINES);
 	free(text);
-	/* The first line in another second says how many were left out. */
+	/* The first line in a later second says how many lines were not printed. */
 	log = open_memstream(&text, &len);
 	assert_non_null(log);
 	ends->window_ns -= LOG_RATE_WINDOW_NS;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One peer sends as much as the driver accepts. Another connection of the same engine loses no
- * call, and its calls take at most twice as many polls of the engine as alone. Each of these polls
- * serves the first peer a few times at most. If the other connection has enough calls in flight, it
- * is served as often as the first peer. The test runs over shm, because in sim each poll is an
- * event, whichever engine polls.
+ * Tests of a peer that sends as many messages as the driver accepts, next to another connection of
+ * the same engine. The tests check that:
+ * - the other connection loses no call
+ * - its calls take at most twice as many polls of the engine as without the flood
+ * - each poll serves only a few messages of the flood
+ * - a connection with enough calls in flight is served as often as the flood
+ *
+ * The tests run over shm, because over sim each poll is an event, whichever engine polls.
  */
 #include "pair_main.h"
 
@@ -12,7 +15,10 @@
 
 #define CALLS 300u
 #define BURST 16u
-#define SHARE 8u /* messages of a connection in one poll, if there are others */
+/*
+ * The number of messages of one connection that a poll serves, if other connections have messages.
+ */
+#define SHARE 8u
 
 static struct pair pair;
 static struct raw raw;
@@ -51,8 +57,11 @@ static void flood(uint32_t len)
 		post(BURST, len);
 }
 
-/* Returns the polls that CALLS honest calls take, one after the other. Meanwhile messages of 'len'
- * bytes are sent, or none. */
+/*
+ * Makes CALLS calls on the honest connection, one after the other, and returns the number of the
+ * engine's polls that they take. Meanwhile the flood sends messages of 'len' bytes. If 'len' is 0,
+ * it sends none.
+ */
 static uint64_t measure(uint32_t len)
 {
 	uint64_t polls = 0;
@@ -83,8 +92,10 @@ static uint64_t served(const struct weir_engine_stats *stats)
 	return stats->requests_received + stats->errors_sent + stats->dropped;
 }
 
-/* Sends the first message alone and waits until it was served, because a driver fetches a region
- * when it is first named. Messages sent meanwhile would exceed the one credit that the peer has. */
+/*
+ * Sends the first message alone and waits until it was served. A driver must first fetch a region
+ * when a message names it, and further messages in that time would exceed the peer's only credit.
+ */
 static void send_first(uint32_t len)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -113,8 +124,10 @@ static void beside(const struct words *message)
 	weir_engine_stats(pair.server, &before);
 	under = measure(message->n * 4);
 	weir_engine_stats(pair.server, &after);
-	/* The first peer was served meanwhile: more often than the other, and in each poll no more
-	 * than its share. */
+	/*
+	 * Meanwhile the flood was served more often than the other connection, and in each poll no
+	 * more than its share.
+	 */
 	assert_true(served(&after) > served(&before) + 2 * CALLS);
 	assert_true(served(&after) <=
 		    served(&before) + CALLS + SHARE * (after.polls - before.polls));
@@ -165,8 +178,10 @@ static void beside__pulls_without_end(void **state)
 	beside(&m);
 }
 
-/* The connection was silent for so long that the driver polls it less often than others when it
- * begins. */
+/*
+ * Checks calls that begin after the connection was silent for so long that the driver polls it less
+ * often than others.
+ */
 static void beside__calls_after_a_silence(void **state)
 {
 	for (uint32_t i = 0; i < 10; i++)
@@ -184,8 +199,10 @@ static void count_done(struct weir_call *call, const struct weir_result *result,
 	ndone++;
 }
 
-/* Enough calls are in flight to fill the connection's share. At least as many of them are served as
- * messages of the flood. */
+/*
+ * Checks that a connection with enough calls in flight to fill its share is served as often as the
+ * flood, or more often.
+ */
 static void beside__half_of_the_service(void **state)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, NULL);
@@ -198,7 +215,7 @@ static void beside__half_of_the_service(void **state)
 	(void)state;
 	words_put(&m, 7, 9, 1, 1, 0, 0, 0, 0);
 	words_put(&m, 10, 9, 0, 2, PAIR_PROG, PAIR_VERS, PAIR_NULL, 0, 0, 0, 0);
-	measure(0); /* there is more than one credit after it */
+	measure(0); /* its reply grants more than one credit */
 	memcpy(raw.base + RAW_SEND_AT, m.w, m.n * 4);
 	params.done = count_done;
 	ndone = 0;

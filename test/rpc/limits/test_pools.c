@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The pools of the profile's [memory], and windows: the last free element, and then one call or
- * connection more, with its counter. */
+/*
+ * Tests of the pools in the section [memory] of the profile, and of windows. Each test uses the
+ * last free element and then needs one more, and checks the counter for it.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -30,7 +32,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Takes the responder's bulk buffers until 'left' are free. */
+/* Takes bulk buffers of the responder until only 'left' are free. */
 static void take_all_but(uint32_t left)
 {
 	while (nbufs < BUFS_MAX && (bufs[nbufs] = mem_pool_get(pair.server->bulk_pool)))
@@ -60,8 +62,10 @@ static void write_call(uint32_t i, uint32_t bytes)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* A connection takes receives when it is made. The test runs with as many as it needs, and with one
- * less. */
+/*
+ * Checks that a connection is accepted if the pool has as many free receives as a connection needs,
+ * and refused if it has one less.
+ */
 static void recv_buffers__too_few_for_one_more_connection(void **state)
 {
 	struct mem_pool *pool = pair.server->recv_pool;
@@ -87,7 +91,9 @@ static void recv_buffers__too_few_for_one_more_connection(void **state)
 		mem_pool_put(recvs[--n]);
 }
 
-/* The longest Long Call that a buffer holds, and one byte more. */
+/*
+ * Checks the longest Long Call that a bulk buffer holds, and a Long Call that is one byte longer.
+ */
 static void bulk_buffer_bytes__of_a_call_that_is_pulled(void **state)
 {
 	(void)state;
@@ -103,7 +109,10 @@ static void bulk_buffer_bytes__of_a_call_that_is_pulled(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* Buffers of the program: the sizes of arguments and of results that a call may state. */
+/*
+ * Checks the largest sizes of arguments and of results that a call can state, and sizes that are
+ * one byte larger.
+ */
 static void long_buffer_bytes__of_arguments_and_of_results(void **state)
 {
 	const uint32_t most = (uint32_t)pair.profile.long_buffer_bytes;
@@ -132,7 +141,7 @@ static void long_buffer_bytes__of_arguments_and_of_results(void **state)
 	}
 }
 
-/* Only one call at a time has the buffer for its arguments. */
+/* Checks that calls get the only bulk buffer for their arguments one after the other. */
 static void bulk_buffers__one_call_past_them_waits(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -142,7 +151,7 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	take_all_but(1);
 	write_call(0, ITEM);
 	pair_until(&pair, &outcomes[0].done, 1);
-	pair_settle(&pair); /* and its buffer is free */
+	pair_settle(&pair); /* and until the buffer of the call is free */
 	stats = pair_stats(pair.server);
 	assert_int_equal(stats.buffer_waits, 0);
 	take_all_but(0);
@@ -157,7 +166,7 @@ static void bulk_buffers__one_call_past_them_waits(void **state)
 	assert_int_equal(outcomes[1].status, 0);
 }
 
-#define WINDOWS 64u /* the smallest number */
+#define WINDOWS 64u /* the minimum of the profile */
 
 static void few_windows(struct weir_profile *profile)
 {
@@ -168,8 +177,10 @@ static void few_windows(struct weir_profile *profile)
 	profile->send_buffers = 256;
 }
 
-/* Calls use one window each until none is left. The next call waits, and is sent when a window is
- * free. */
+/*
+ * Checks calls that use one window each until no window is free. The next call waits, and is sent
+ * when a window becomes free.
+ */
 static void windows__one_call_past_them_waits(void **state)
 {
 	static const struct weir_ulb_proc proc = {.proc = PAIR_LATER, .result_items_max = 1};
@@ -185,7 +196,7 @@ static void windows__one_call_past_them_waits(void **state)
 	(void)state;
 	pair_start(&pair, few_windows);
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* its reply grants more than one credit */
 	for (uint32_t i = 0; i <= WINDOWS; i++) {
 		struct weir_call_params params;
 		struct weir_call *call;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* RDMA Reads up to the number that the device has in flight, and more: the additional ones wait,
- * and none fails. */
+/*
+ * Tests of RDMA Reads: as many as the device can have in flight, and more. The additional Reads
+ * wait, and none fails.
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -70,7 +72,7 @@ static void reads__of_calls_at_the_limit_and_past_it(void **state)
 
 	(void)state;
 	pair_connect(&pair);
-	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &outcome); /* its reply grants more than one credit */
 	for (uint32_t n = LIMIT; n <= CALLS; n++) {
 		write_calls(n);
 		assert_in_range(sim_reads_most(pair.world), 1, LIMIT);
@@ -79,7 +81,10 @@ static void reads__of_calls_at_the_limit_and_past_it(void **state)
 	assert_int_equal(pair.server_closed, 0);
 }
 
-/* Checks a call with one chunk of so many segments, each of which is a Read. */
+/*
+ * Sends a call with one chunk of 'nsegs' segments, each of which takes one RDMA Read. Expects that
+ * the call succeeds.
+ */
 static void expect_pulled(uint32_t nsegs)
 {
 	struct words m = {0}, r = {0};

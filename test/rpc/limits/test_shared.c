@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that share the receives of their engine: how many each uses, and how many a peer must
- * leave to others. */
+/* Tests of connections that share the receives of their engine: how many receives each connection
+ * uses, and how many a peer must leave to other peers. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #define CONNS	 12u
 #define CALLS	 24u
 #define CREDITS	 16u
-#define BURST	 8u /* fewer than each of two connections is granted */
+#define BURST	 8u /* number of calls; fewer than the credits that each of two connections gets */
 #define SEGMENTS 60u
 
 static struct pair pair;
@@ -86,7 +86,7 @@ static void expect_within(const struct weir_engine *engine)
 	for (uint32_t i = 0; i < srq->nbufs; i++)
 		nheld += engine_srq_is_held(srq->bufs[i]);
 	assert_in_range(srq->credits.shared, 0, srq->credits.capacity);
-	/* There is a receive for each granted call that has not yet arrived. */
+	/* For each granted credit whose call has not yet arrived, a receive is posted. */
 	assert_true(srq->credits.shared - nheld <= srq->nbufs - nheld - srq->slack);
 	assert_int_equal(engine->dev->stats.rnr, 0);
 }
@@ -100,8 +100,9 @@ static void idle__connections_take_no_receives_and_no_requests(void **state)
 	connect_all();
 	assert_int_equal(pair.server->recv_pool->in_use, taken);
 	assert_int_equal(pair.client->recv_pool->in_use, taken);
-	assert_int_equal(pair.server->srq->credits.shared, CONNS); /* one credit each */
-	/* A requester's connections do not keep the credits that they would begin with either. */
+	/* one credit for each connection */
+	assert_int_equal(pair.server->srq->credits.shared, CONNS);
+	/* A requester's connections give back the credits with which they begin as well. */
 	for (uint32_t polls = 0;
 	     pair.client->srq->credits.shared > CONNS && pair_wait(&pair, polls); polls++)
 		pair_poll(&pair);
@@ -136,7 +137,7 @@ static void busy__all_at_once_stay_within_the_queue(void **state)
 		assert_int_equal(outcomes[i % CONNS][i / CONNS].status, 0);
 }
 
-/* A peer makes many calls that nobody answers, with one credit. */
+/* Checks a peer that has one credit and sends many calls, none of which the program answers. */
 static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -147,7 +148,7 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
 	raw_until(&raw, &pair.server_opened, CONNS + 1);
-	/* The peer sends as many calls as one credit and the reserve allow. */
+	/* The peer sends as many calls as its one credit and the reserve of receives allow. */
 	for (uint32_t i = 0; i < 2 + ENGINE_RECV_RESERVE; i++) {
 		struct words m = {0};
 
@@ -163,7 +164,7 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 	raw_until(&raw, &raw.disconnected, 1);
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(stats.credits_exceeded, 1);
-	/* The calls that the program has stay, and so do their receives. */
+	/* The calls that the program holds stay, together with their receives. */
 	raw_settle(&raw);
 	assert_int_equal(pair.nlater, 1 + ENGINE_RECV_RESERVE);
 	assert_int_equal(pair.server->srq->credits.shared, CONNS + pair.nlater);
@@ -191,8 +192,8 @@ static void idle__gives_credits_back(void **state)
 		pair_until(&pair, &outcomes[i].done, 1);
 	assert_true(pair.server->srq->credits.shared > CONNS);
 	assert_true(pair.client->srq->credits.shared > CONNS);
-	/* The requester knows by itself that it is idle. The responder must announce it in replies,
-	 * for which an occasional call suffices. */
+	/* The requester finds out by itself that a connection is idle. The responder must announce
+	 * a lower grant in its replies, so that an occasional call is necessary. */
 	for (uint32_t i = 0; i < 12; i++) {
 		for (uint64_t until = pair.now_ns + 2500000000u; pair.now_ns < until;)
 			pair_poll(&pair);
@@ -205,8 +206,8 @@ static void idle__gives_credits_back(void **state)
 	assert_int_equal(pair.server->srq->credits.shared, CONNS);
 }
 
-/* Calls that wait for credits count as demand, however slow the replies are that bring the
- * credits. */
+/* Checks that calls which wait for credits count as demand, even if the replies that grant these
+ * credits take long. Otherwise the calls would be carried out one by one. */
 static void slow__replies_do_not_keep_calls_one_by_one(void **state)
 {
 	static struct outcome outcomes[CALLS];
@@ -227,7 +228,8 @@ static void slow__replies_do_not_keep_calls_one_by_one(void **state)
 			left += outcomes[i].done == 0;
 	}
 	assert_int_equal(left, 0);
-	assert_in_range(rounds, 1, 6); /* 1, 2, 4, 8 and 9 calls, or fewer rounds */
+	/* the rounds have 1, 2, 4, 8 and 9 calls, or there are fewer rounds */
+	assert_in_range(rounds, 1, 6);
 	for (uint32_t i = 0; i < CALLS; i++)
 		assert_int_equal(outcomes[i].status, 0);
 }
@@ -239,7 +241,8 @@ static void connection__that_finds_no_receive_left_is_refused(void **state)
 	uint32_t shared = pool->shared;
 
 	(void)state;
-	pool->shared = pool->capacity; /* as if other connections had them all */
+	/* as if other connections had been granted all shared receives */
+	pool->shared = pool->capacity;
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[0]), -ENOBUFS);
 	pool->shared = shared;
 	assert_int_equal(pair.client->nconnections, 0);
@@ -257,7 +260,7 @@ static void choose_with_few(struct weir_profile *profile)
 {
 	choose(profile);
 	profile->connections = 64;
-	profile->recv_buffers = 64; /* which suffice for one connection of 16 credits */
+	profile->recv_buffers = 64; /* sufficient for one connection of 16 credits */
 }
 
 static void choose_with_domains(struct weir_profile *profile)
@@ -266,7 +269,8 @@ static void choose_with_domains(struct weir_profile *profile)
 	profile->protection = WEIR_PROTECTION_CONNECTION;
 }
 
-/* 'auto' shares receives over shm only, and only where possible. */
+/* Checks the setting 'auto': receives are shared only over shm, and only if there are enough
+ * receives. */
 static void automatic__shares_over_shm(void **state)
 {
 	bool is_shm = strcmp(pair_driver, "shm") == 0;
@@ -300,7 +304,8 @@ static int setup_patient(void **state)
 	return 0;
 }
 
-/* Sends a READ into more segments than are listed at a time for Writes. */
+/* Sends a READ call whose Write chunk has 'nsegs' segments, more than the responder lists at a
+ * time. */
 static void send_scattered(uint32_t nsegs)
 {
 	struct words m = {0};
@@ -314,8 +319,8 @@ static void send_scattered(uint32_t nsegs)
 	raw_send_words(&raw, &m);
 }
 
-/* A connection ends while Writes of its replies wait for room in the send queue. Its request
- * objects then serve others, without any of the old state. */
+/* Checks a connection that ends while the Writes of its replies wait for space in the send queue.
+ * Its request objects are then used for other connections, and have none of their old state. */
 static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 {
 	static struct outcome outcomes[BURST];
@@ -324,7 +329,7 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 	(void)state;
 	pair_connect(&pair);
 	submit(pair.conn, PAIR_NULL, &outcomes[0]);
-	pair_until(&pair, &outcomes[0].done, 1); /* there is more than one credit after it */
+	pair_until(&pair, &outcomes[0].done, 1); /* its reply grants more than one credit */
 	raw_open(&raw, &pair);
 	raw.stops = true;
 	raw_connect(&raw);
@@ -333,7 +338,8 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 		send_scattered(SEGMENTS);
 		raw_until(&raw, &raw.nmsgs, i + 1);
 	}
-	/* The first one leaves room for 16 Writes of the next, but not for the 16 after those. */
+	/* The first reply leaves space in the send queue for 16 Writes of the next reply, but not
+	 * for the 16 Writes after those. */
 	raw_settle(&raw);
 	send_scattered(conn_tx_room(pair.server_conn) - 24);
 	for (uint32_t i = 1; i < BURST; i++)
@@ -344,7 +350,8 @@ static void reply__cut_off_amid_its_writes_is_forgotten(void **state)
 
 		ncut += req->tx_waiter.is_waiting && req->xfers_done > 0 && req->xfers_after > 0;
 	}
-	/* the ring of shm accepts messages before there are receives, so that nothing waits */
+	/* Over shm, the ring accepts messages for which no receive is posted, so that no reply
+	 * waits. */
 	if (pair.world)
 		assert_in_range(ncut, 1, BURST);
 	raw_close(&raw);
@@ -377,13 +384,14 @@ static int setup_narrow(void **state)
 	return 0;
 }
 
-/* Replies are sent at once as long as the ring has room. The others wait for room, with the credits
- * that they grant. No credit is lost or granted twice. */
+/* Checks replies while the ring of shm is full. Replies are sent at once as long as the ring has
+ * space. Other replies wait for space, together with the credits that they grant. No credit is lost
+ * or granted twice. */
 static void reply__finds_the_ring_full(void **state)
 {
 	const uint32_t count = 2000, ncalls = 15, in_use = pair.server->send_pool->in_use;
 	bool reads = pair_exposure !=
-		     WEIR_EXPOSURE_WINDOW; /* which the requester would have to bind first */
+		     WEIR_EXPOSURE_WINDOW; /* the requester would first have to bind a window */
 	struct outcome outcomes[15];
 
 	(void)state;
@@ -413,7 +421,7 @@ static void reply__finds_the_ring_full(void **state)
 			assert_int_equal(weir_call_submit(call), 0);
 		}
 		for (uint32_t i = 0; i < 8 && round >= 4;
-		     i++) /* before that it has too few credits */
+		     i++) /* in the first rounds the requester has too few credits */
 			weir_engine_poll(pair.server, 0, pair.now_ns);
 		if (round >= 4) {
 			assert_int_equal(pair.server->stats.replies_sent, (round + 1) * ncalls);
@@ -436,7 +444,7 @@ static void reply__finds_the_ring_full(void **state)
 	}
 }
 
-/* Puts one more message into the ring, without a poll of its reader. */
+/* Puts one message into the ring, without a poll of the ring's reader. */
 static void put_words(const struct words *m)
 {
 	struct fabric_sge sge = {(uint8_t *)(uintptr_t)m->w, 4 * m->n, 0};
@@ -456,15 +464,15 @@ static void put_call(uint32_t xid, uint32_t credits, uint32_t proc)
 	put_words(&m);
 }
 
-/* The same with consecutive messages. The driver delivers several of them in one poll, and a tick
- * has seen only the first. */
+/* Checks a peer that exceeds its credits with consecutive messages. The driver delivers several of
+ * these messages in one poll, and the responder's last tick has seen only the first. */
 static void excess__in_a_row_ends_the_connection(void **state)
 {
 	static struct outcome outcomes[CONNS];
 	uint32_t max;
 
 	(void)state;
-	/* More request objects than that were used, and are free. */
+	/* More request objects than 'max' have been used before and are free. */
 	connect_all();
 	for (uint32_t i = 0; i < CONNS; i++)
 		submit(conns[i], PAIR_LATER, &outcomes[i]);
@@ -485,8 +493,8 @@ static void excess__in_a_row_ends_the_connection(void **state)
 	raw_close(&raw);
 }
 
-/* Sends a READ into so many segments of 8 bytes. It needs one entry of the send queue more than
- * that. */
+/* Sends a READ call whose Write chunk has 'nsegs' segments of 8 bytes. Its reply needs 'nsegs'
+ * entries of the send queue for Writes and one for the Send. */
 static void put_read(uint32_t nsegs)
 {
 	struct words m = {0};
@@ -500,8 +508,9 @@ static void put_read(uint32_t nsegs)
 	put_words(&m);
 }
 
-/* A reply waits for an entry in the send queue. Later replies, which need none and grant fewer
- * credits, pass it. The peer may use the credits that the first reply grants nevertheless. */
+/* Checks a reply that waits for an entry in the send queue while later replies, which need no
+ * entry, are sent before it. The later replies grant fewer credits. Nevertheless the peer can use
+ * the credits that the first reply grants. */
 static void reply__passed_by_others_grants_what_it_says(void **state)
 {
 	struct words r;
@@ -509,7 +518,7 @@ static void reply__passed_by_others_grants_what_it_says(void **state)
 	(void)state;
 	raw_open(&raw, &pair);
 	raw_connect(&raw);
-	put_read(1); /* from then on the region needs no wait */
+	put_read(1); /* after this call, the memory region does not have to be fetched */
 	raw_until(&raw, &raw.nmsgs, 1);
 	put_call(1, CREDITS, PAIR_NULL);
 	raw_until(&raw, &raw.nmsgs, 2);
@@ -519,7 +528,7 @@ static void reply__passed_by_others_grants_what_it_says(void **state)
 	raw.nmsgs = 0;
 	for (uint32_t i = 0; i < 3; i++)
 		put_read(16);
-	put_read(12); /* the last entry */
+	put_read(12); /* uses the last entries of the send queue */
 	put_call(20, CREDITS, PAIR_NULL);
 	for (uint32_t i = 0; i < 5; i++)
 		put_call(30 + i, 1, PAIR_NULL);
@@ -566,7 +575,7 @@ static int run(void)
 
 	if (pair_driver[0] == 's' && pair_driver[1] == 'h')
 		failed += cmocka_run_group_tests_name("shared, rings", of_rings, NULL, NULL);
-	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* it would take a minute */
+	if (pair_driver[0] == 's' && pair_driver[1] == 'i') /* over sim it would take a minute */
 		failed += cmocka_run_group_tests_name("shared, idle", in_virtual_time, NULL, NULL);
 	return failed;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* If connections share their receives, the end of one takes time only for what belongs to it. */
+/*
+ * Tests of connections that share receives. When one of them ends, the engine looks only at
+ * requests and receives of that connection.
+ */
 #include "pair_main.h"
 
 #include <stdint.h>
@@ -48,7 +51,7 @@ static void submit_to(struct weir_conn *conn, uint32_t proc, uint32_t i)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Requests that belonged to others before are not checked, however many there are. */
+/* Checks that request objects of other connections are not looked at, however many there are. */
 static void lost__looks_at_its_own_requests(void **state)
 {
 	struct request_pool *pool;
@@ -67,7 +70,7 @@ static void lost__looks_at_its_own_requests(void **state)
 	weir_conn_close(pair.conn);
 	pair_until(&pair, &pair.server_closed, 1);
 	pair_release_later(&pair);
-	assert_null(pair.server->requests); /* the last of its connections has ended */
+	assert_null(pair.server->requests); /* the last connection has ended */
 }
 
 static uint32_t count_held(const struct engine_srq *srq)
@@ -79,7 +82,7 @@ static uint32_t count_held(const struct engine_srq *srq)
 	return n;
 }
 
-/* Connects the connection that a test then loses. Each side opens in a poll of its own. */
+/* Connects 'lost', the connection that a test later ends. The two sides open in different polls. */
 static void connect_lost(void)
 {
 	const struct weir_connect_options options = {0};
@@ -91,14 +94,14 @@ static void connect_lost(void)
 	assert_true(weir_conn_is_open(lost));
 }
 
-/* Makes a call, so that there is more than one credit. */
+/* Makes a call, whose reply grants more than one credit. */
 static void warm_up(struct weir_conn *conn)
 {
 	submit_to(conn, PAIR_NULL, 0);
 	pair_until(&pair, &outcomes[0].done, 1);
 }
 
-/* Receives that belong to others, or to no connection, are not checked either. */
+/* Checks that receives of other connections, and receives of no connection, are not looked at. */
 static void lost__looks_at_its_own_receives(void **state)
 {
 	struct engine_srq *srq;
@@ -115,11 +118,11 @@ static void lost__looks_at_its_own_receives(void **state)
 	srq = pair.server->srq;
 	all = srq->bufs;
 	assert_int_equal(count_held(srq), CALLS);
-	srq->bufs = NULL; /* code that goes through all of them would crash */
+	srq->bufs = NULL; /* code that reads the entries of this array would crash */
 	weir_conn_close(lost);
 	pair_until(&pair, &pair.server_closed, 1);
 	srq->bufs = all;
-	assert_int_equal(count_held(srq), CALLS); /* the program has them */
+	assert_int_equal(count_held(srq), CALLS); /* the program holds their messages */
 	pair_release_later(&pair);
 	for (uint32_t i = OF_LOST; i < CALLS; i++)
 		pair_until(&pair, &outcomes[i].done, 1);
@@ -127,8 +130,10 @@ static void lost__looks_at_its_own_receives(void **state)
 	assert_int_equal(count_held(srq), 0);
 }
 
-/* A reply that nobody waits for leaves no state for the next request with the same object, on any
- * connection. */
+/*
+ * Checks that a reply to a connection that has ended leaves no state in the request object. The
+ * object is then used for a request of another connection.
+ */
 static void lost__error_is_not_the_next_requests(void **state)
 {
 	(void)state;

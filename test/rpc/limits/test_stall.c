@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer stalls, for each pool that its calls can use. It gets its quota of the pool and no more,
- * and calls of another connection continue. A raw peer stalls: it takes as many replies as it has
- * receives and posts none again. Over sim the other connection belongs to another peer. Over shm
- * both belong to one user, and only the connections differ.
+ * Tests of a peer that stalls, for each pool that its calls can use. The peer gets its quota of the
+ * pool and no more, and calls of another connection continue. The peer is a raw peer. It receives
+ * as many replies as it has receives, and does not post these receives again. Over sim the other
+ * connection belongs to another peer. Over shm both connections belong to one user.
  *
- * Each test counts the free elements of the pool and the calls that complete. None of them measures
+ * Each test counts the free elements of the pool and the calls that complete. No test measures
  * time.
  */
 #include "pair_main.h"
@@ -18,12 +18,12 @@
 #include "sim.h"
 
 #define CREDITS	 32u
-#define CALLS	 60u /* of the other connection, one at a time */
+#define CALLS	 60u /* number of calls of the other connection, one at a time */
 #define REPLY	 600u
 #define BIG	 20000u
 #define BULK	 10u
 #define SENDS	 40u
-#define UNREAD	 30u /* replies that fill the ring over shm */
+#define UNREAD	 30u /* number of replies that fill the ring over shm */
 #define WAITERS	 9u
 #define REPLAYS	 12u
 #define ITEM	 8192u
@@ -31,7 +31,10 @@
 
 static struct pair pair;
 static struct raw raw;
-/* granted credits; calls that were answered before the test began */
+/*
+ * 'granted' is the number of credits that the raw peer has. 'nfirst' is the number of its calls
+ * that were answered before the test began.
+ */
 static uint32_t granted, nfirst;
 static struct mem_buf *bufs[BUFS_MAX];
 static uint32_t nbufs;
@@ -44,7 +47,8 @@ static void few(struct weir_profile *profile)
 	profile->waiting_requests = WAITERS;
 	profile->replay_entries = REPLAYS;
 	profile->recv_buffers = 256;
-	profile->send_timeout_ms = 0; /* the peer stalls for as long as the test runs */
+	/* no timeout, because the peer stalls for as long as the test runs */
+	profile->send_timeout_ms = 0;
 	if (strcmp(pair_driver, "shm") == 0)
 		snprintf(profile->driver_options, sizeof(profile->driver_options),
 			 "ring_kib=8,rnr_retry=7");
@@ -68,8 +72,10 @@ static void send_call(uint32_t xid, uint32_t proc, uint32_t word)
 	raw_send_words(&raw, &m);
 }
 
-/* Sends a READ with a Write chunk of two segments. Its reply holds its buffer until the Send
- * completes, with every driver. */
+/*
+ * Sends a READ call with a Write chunk of two segments. With every driver, the reply holds a send
+ * buffer until its Send completes.
+ */
 static void send_read(uint32_t xid)
 {
 	struct words m = {0};
@@ -83,7 +89,7 @@ static void send_read(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* Sends a call with a Reply chunk. */
+/* Sends a BIG call with a Reply chunk. */
 static void send_big(uint32_t xid)
 {
 	struct words m = {0};
@@ -95,7 +101,10 @@ static void send_big(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* Sends a call whose data must be read, and which the program holds until pair_release_later(). */
+/*
+ * Sends a LATER call whose data must be read by RDMA Read. The program holds the call until
+ * pair_release_later().
+ */
 static void send_later(uint32_t xid)
 {
 	struct words m = {0};
@@ -108,7 +117,10 @@ static void send_later(uint32_t xid)
 	raw_send_words(&raw, &m);
 }
 
-/* Sends a Long Call of 'n' chunks. It needs a buffer for each chunk before its program is known. */
+/*
+ * Sends a Long Call with 'n' Read chunks. The responder needs a buffer for each chunk before it can
+ * decode the program number.
+ */
 static void send_long(uint32_t xid, uint32_t n)
 {
 	struct words m = {0};
@@ -141,8 +153,10 @@ static void one_call(uint32_t proc, uint32_t word)
 	assert_int_equal(outcome.reply.accept_stat, WEIR_RPC_SUCCESS);
 }
 
-/* Connects the raw peer and makes it stall, then connects the other one. The raw peer takes no more
- * messages. Its next 'granted' calls are within its credits. */
+/*
+ * Connects the raw peer and makes it stall, and then connects the other peer. The raw peer receives
+ * no more messages. It has credits for 'granted' more calls.
+ */
 static void stall(void)
 {
 	raw_open(&raw, &pair);
@@ -169,7 +183,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Over shm, messages without a receive fit into the ring. This fills the ring. */
+/* Fills the ring over shm, which accepts messages for which no receive is posted. */
 static int setup_full(void **state)
 {
 	setup(state);
@@ -197,7 +211,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks that nothing of the stalled peer was lost, and that nothing ended its connection. */
+/* Checks that no message of the stalled peer was lost, and that its connection is open. */
 static void expect_stalled(void)
 {
 	assert_int_equal(pair.server_closed, 0);
@@ -210,8 +224,10 @@ static uint32_t left(const struct mem_pool *pool)
 	return pool->count - pool->in_use;
 }
 
-/* Replies that are not taken hold send buffers and requests. Calls continue to arrive as far as
- * credits and receives allow. */
+/*
+ * Checks replies that the peer does not receive, which hold send buffers and request objects. The
+ * peer's calls still arrive, as far as its credits and the receives allow.
+ */
 static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **state)
 {
 	uint32_t before = left(pair.server->send_pool);
@@ -227,7 +243,7 @@ static void replies__that_are_not_taken_leave_half_of_the_send_buffers(void **st
 	expect_stalled();
 }
 
-/* The waiting calls are answered when the peer takes replies again. */
+/* Checks that the waiting calls are answered when the peer receives replies again. */
 static void replies__go_on_when_the_peer_does(void **state)
 {
 	int n = (int)granted + (int)(nfirst - RAW_RECVS - 1);
@@ -248,7 +264,7 @@ static void replies__go_on_when_the_peer_does(void **state)
 	expect_stalled();
 }
 
-/* Long replies that are not taken hold bulk buffers. */
+/* Checks long replies that the peer does not receive, which hold bulk buffers. */
 static void bulk__of_replies_that_are_not_taken(void **state)
 {
 	(void)state;
@@ -262,7 +278,7 @@ static void bulk__of_replies_that_are_not_taken(void **state)
 	expect_stalled();
 }
 
-/* Data that the program does not release hold bulk buffers. */
+/* Checks calls that the program does not answer, whose data hold bulk buffers. */
 static void bulk__of_calls_that_the_program_keeps(void **state)
 {
 	(void)state;
@@ -273,19 +289,22 @@ static void bulk__of_calls_that_the_program_keeps(void **state)
 	assert_int_equal(left(pair.server->bulk_pool), BULK - pair.nlater);
 	for (uint32_t i = 0; i < CALLS; i++)
 		one_call(PAIR_BIG, BIG);
-	/* Calls are served in turn when the calls before them have ended. */
+	/* When the held calls have ended, the waiting calls are served in turn. */
 	for (uint32_t handled = 0; handled < granted;) {
 		handled += pair.nlater;
 		pair_release_later(&pair);
 		raw_settle(&raw);
 		if (pair.nlater == 0)
-			break; /* replies are not taken; they have a quota of their own */
+			/* the peer does not receive the replies, which have a quota of their own */
+			break;
 	}
 	expect_stalled();
 }
 
-/* A request that a peer could not get even if nobody else had a buffer does not make others
- * wait. */
+/*
+ * Checks a request that needs more buffers than the peer could get even if no other peer had any.
+ * Such a request does not make other peers wait.
+ */
 static void bulk__that_the_peer_itself_holds_keeps_nobody_waiting(void **state)
 {
 	(void)state;
@@ -316,8 +335,10 @@ static void put_bulk(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* One of two peers holds buffers, and the other needs more than are left. A third peer
- * continues. */
+/*
+ * Checks two peers, of which the first holds buffers and the second needs more buffers than are
+ * free. Calls of a third peer continue.
+ */
 static void bulk__that_two_peers_withhold_leaves_time_to_others(void **state)
 {
 	(void)state;
@@ -336,7 +357,10 @@ static void bulk__that_two_peers_withhold_leaves_time_to_others(void **state)
 	expect_stalled();
 }
 
-/* Entries for waiting requests: requests of the other connection may wait as well. */
+/*
+ * Checks the entries for waiting requests: one connection does not use all of them, so that
+ * requests of the other connection can wait as well.
+ */
 static void waiters__of_one_connection_leave_places_for_others(void **state)
 {
 	struct outcome outcomes[2];
@@ -368,7 +392,7 @@ static void waiters__of_one_connection_leave_places_for_others(void **state)
 	expect_stalled();
 }
 
-/* Calls that the program has hold entries of the duplicate request cache. */
+/* Checks calls that the program holds, which occupy entries of the duplicate request cache. */
 static void replays__that_are_carried_out_leave_entries_for_others(void **state)
 {
 	(void)state;
@@ -383,8 +407,10 @@ static void replays__that_are_carried_out_leave_entries_for_others(void **state)
 	expect_stalled();
 }
 
-/* The rule itself: however much one peer took, another peer gets half of what it would have
- * alone. */
+/*
+ * Checks engine_quota_allows(): however much one peer took, another peer gets half of what it would
+ * get alone.
+ */
 static void rule__leaves_half_to_others(void **state)
 {
 	(void)state;
@@ -395,7 +421,7 @@ static void rule__leaves_half_to_others(void **state)
 			one++;
 		alone = one;
 		assert_in_range(alone, 1, count * 2 / 5 + 1);
-		/* A peer takes as much as it can with 64 connections. */
+		/* The first peer takes as much as it can with 64 connections. */
 		for (bool more = true; more;) {
 			more = false;
 			for (uint32_t i = 0; i < 64; i++)
@@ -411,8 +437,10 @@ static void rule__leaves_half_to_others(void **state)
 		assert_in_range(2 * (other + 1), alone, UINT64_MAX);
 		assert_in_range(other, 1, UINT64_MAX);
 	}
-	/* A peer that holds nothing gets more than a quota, and the last element as well, but
-	 * leaves some to others. */
+	/*
+	 * A peer that holds nothing can get more than a quota, and also the last element, but must
+	 * leave some elements to other peers.
+	 */
 	assert_true(engine_quota_allows(0, 0, 9, 6));
 	assert_false(engine_quota_allows(0, 0, 9, 7));
 	assert_true(engine_quota_allows(0, 0, 1, 1));
@@ -421,7 +449,10 @@ static void rule__leaves_half_to_others(void **state)
 	assert_false(engine_quota_allows(0, 1, 7, 7));
 }
 
-/* Each of many peers sends one large request and stalls. Another peer still gets one buffer. */
+/*
+ * Checks that one element is left for another peer after each of many peers got one large request
+ * and stalled.
+ */
 static void rule__large_requests_of_many_peers_leave_one(void **state)
 {
 	(void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A protection domain for each connection (policy 'pool', 'protection = connection'): a key that
- * one peer was given gives no access to another peer (RFC 8166 section 8.1). Two raw peers are the
- * responders of one engine.
+ * Tests of a protection domain for each connection (policy 'pool' with 'protection = connection').
+ * A key that was given to one peer gives no access to another peer (RFC 8166 section 8.1). Two raw
+ * peers are the responders of one engine.
  */
 #include "pair_main.h"
 
@@ -62,7 +62,10 @@ struct named {
 	uint64_t offset;
 };
 
-/* Begins a READ of LEN bytes on one of the connections. Returns the chunk as its peer sees it. */
+/*
+ * Begins a READ of LEN bytes on connection i. Returns the segment that the header of the call
+ * names.
+ */
 static struct named start_read(int i)
 {
 	struct weir_call_params params;
@@ -81,7 +84,7 @@ static struct named start_read(int i)
 	return (struct named){m.w[0], m.w[7], (uint64_t)m.w[9] << 32 | m.w[10]};
 }
 
-/* Writes the result, and ends the call with the shortest answer. */
+/* Writes the result to the memory of the chunk, and ends the call with the shortest answer. */
 static void finish(int i, const struct named *named)
 {
 	struct words r = {0};
@@ -107,8 +110,10 @@ static void key__each_connection_has_its_own(void **state)
 	assert_int_not_equal(named[0].handle, named[1].handle);
 	finish(0, &named[0]);
 	finish(1, &named[1]);
-	/* The next call on a connection names the same memory with the same key, which stays
-	 * valid. */
+	/*
+	 * The next call on this connection names the same memory with the same key, which stays
+	 * valid.
+	 */
 	assert_int_equal(start_read(0).handle, named[0].handle);
 }
 
@@ -131,7 +136,7 @@ static void refused(enum fabric_op op)
 	assert_memory_equal(pair.client_mem, pair.client_mem + 1, LEN - 1);
 	assert_int_equal(raws[1].mem[0], 0x22);
 	assert_memory_equal(raws[1].mem, raws[1].mem + 1, LEN - 1);
-	/* The connection to which the key belongs continues. */
+	/* The connection that owns the key continues. */
 	assert_int_equal(outcomes[0].done, 0);
 	finish(0, &named);
 	named = start_read(0);
@@ -151,7 +156,10 @@ static void key__8_1_is_refused_over_another_connection_to_read(void **state)
 	refused(FABRIC_READ);
 }
 
-/* Neither the values in place of keys, nor any other key of a responder's memory, gives access. */
+/*
+ * Checks that no key gives access to a responder's memory: neither the values that stand for absent
+ * keys, nor any key of its memory.
+ */
 static void responder__has_no_keys(void **state)
 {
 	const struct mem_keys *keys;
@@ -185,7 +193,7 @@ static void policy__not_with_shared_receives(void **state)
 	profile.protection = WEIR_PROTECTION_SHARED;
 	assert_int_equal(weir_engine_create(&profile, &engine), 0);
 	weir_engine_destroy(engine);
-	/* Windows need no domains. */
+	/* The policy 'window' does not use domains. */
 	profile.protection = WEIR_PROTECTION_CONNECTION;
 	profile.exposure = WEIR_EXPOSURE_WINDOW;
 	assert_int_equal(weir_engine_create(&profile, &engine), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exposure policies between two engines: which policy is chosen, who ends keys, and which calls
- * wait. test_windows.c tests what a peer may do with a key.
+ * Tests of the exposure policies between two engines: which policy is chosen, which side
+ * invalidates keys, and which calls wait. test_windows.c tests the access that a key gives to a
+ * peer.
  */
 #include "pair_main.h"
 
@@ -61,13 +62,17 @@ static void multi(uint32_t n)
 
 		outcome_init(&outcomes[i], &pair);
 		params = pair_params(PAIR_MULTI, &outcomes[i]);
-		/* offers a Reply chunk as well, which stays unused */
+		/* Offers a Reply chunk as well, which stays unused. */
 		params.results_max_bytes = 10000;
 		call = weir_call_begin(pair.conn, &params);
 		assert_non_null(call);
 		for (uint32_t j = 0; j < 8192; j++)
 			mem[j] = pair_byte(
-				j); /* the same for all: the program has one place for data */
+				/*
+				 * all calls write the same data, because the program has one buffer
+				 * for data
+				 */
+				j);
 		weir_xdr_put_u32(weir_call_args(call), i);
 		assert_int_equal(weir_call_arg_item(call, pair.client_region, mem, LEN), 0);
 		weir_xdr_put_u32(weir_call_args(call), 2);
@@ -79,7 +84,8 @@ static void multi(uint32_t n)
 				 0);
 		assert_int_equal(weir_call_submit(call), 0);
 		if (i == 0)
-			pair_until(&pair, &outcomes[0].done, 1); /* more credits than one */
+			/* its reply grants more than one credit */
+			pair_until(&pair, &outcomes[0].done, 1);
 	}
 	for (i = 0; i < n; i++) {
 		const uint8_t *mem = pair.client_mem + i * 65536;
@@ -114,7 +120,10 @@ static void call__waits_for_windows(void **state)
 	multi(8);
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.windows_bound, 8 * 5);
-	/* Other connections hold nearly all windows. The calls continue one after the other. */
+	/*
+	 * Other connections hold nearly all windows, so that the calls are carried out one after
+	 * the other.
+	 */
 	for (uint32_t left = 7; left >= 5; left--) {
 		struct fabric_mw *taken[64];
 		uint32_t n = 0;
@@ -140,11 +149,12 @@ static void cancel__one_that_waits_for_a_credit(void **state)
 	call[1] = begin(PAIR_LATER, &other);
 	for (int i = 0; i < 2; i++) {
 		weir_xdr_put_u32(weir_call_args(call[i]), 1);
-		assert_int_equal(weir_call_cancel(call[i]), -EINVAL); /* it was not submitted */
+		/* the call was not submitted */
+		assert_int_equal(weir_call_cancel(call[i]), -EINVAL);
 		assert_int_equal(weir_call_submit(call[i]), 0);
 	}
 	assert_int_equal(weir_call_cancel(call[1]), 0);
-	assert_int_equal(weir_call_cancel(call[1]), -EINVAL); /* it is about to end already */
+	assert_int_equal(weir_call_cancel(call[1]), -EINVAL); /* the call is already about to end */
 	pair_until(&pair, &other.done, 1);
 	assert_int_equal(other.status, -ECANCELED);
 	assert_int_equal(outcome.done, 0);
@@ -169,7 +179,10 @@ static void policy__auto_is_window_where_that_keeps_peers_out(void **state)
 	pair_exposure = WEIR_EXPOSURE_POOL;
 	pair_start(&pair, NULL);
 	assert_false(pair.client->uses_windows);
-	/* keys stay valid, because data are copied before they are checked */
+	/*
+	 * Keys can stay valid after their call has ended, because the requester copies exposed data
+	 * before it checks them.
+	 */
 	assert_false(pair.client->revokes_access);
 	pair_connect(&pair);
 	multi(2);
@@ -177,7 +190,7 @@ static void policy__auto_is_window_where_that_keeps_peers_out(void **state)
 	pair_exposure = before;
 }
 
-/* With the policy 'pool', only the end of the connection can revoke access. */
+/* Checks that, with the policy 'pool', only the end of the connection revokes access. */
 static void cancel__4_4_1_with_pool_the_connection_ends_first(void **state)
 {
 	enum weir_exposure before = pair_exposure;
@@ -200,8 +213,10 @@ static void cancel__4_4_1_with_pool_the_connection_ends_first(void **state)
 	pair_stop(&pair);
 }
 
-/* Without windows, memory cannot be exposed for the time of a call only. A program that accepts
- * longer exposure must say so. */
+/*
+ * Checks the policy 'window' on a device without windows. Such a device cannot expose memory for
+ * only the time of a call. A program that accepts a longer exposure must set another policy.
+ */
 static void policy__window_on_a_device_without(void **state)
 {
 	struct sim_options wires;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection ends while work requests are in flight. A device may access the memory of these
- * until the queue pair is destroyed, which may take several polls. Until then, buffers stay out of
- * their pools, and the program does not learn that its memory is free.
+ * Tests of a connection that ends while work requests are in flight. A device can access the memory
+ * of these work requests until the queue pair is destroyed, which can take several polls. Until
+ * then, the buffers do not return to their pools, and the program is not called back about its
+ * memory.
  */
 #include "pair_main.h"
 
@@ -15,7 +16,7 @@
 
 #define BUFS_MAX    256u
 #define TIMEOUT_MS  100u
-#define QUIET_LOOKS 3u /* so often the peer is found to be still accessing memory */
+#define QUIET_LOOKS 3u /* number of checks that find that the peer still accesses memory */
 #define SEGMENTS    20u
 #define SEG_BYTES   8u
 #define ITEM	    (SEGMENTS * SEG_BYTES)
@@ -28,14 +29,14 @@ static struct raw raw;
 static struct mem_buf *bufs[BUFS_MAX], *spare;
 static uint32_t nbufs;
 
-/* The state of an engine when it destroys a queue pair. */
+/* Values that the test records when the watched engine destroys a queue pair. */
 static struct fabric_ops watched_ops;
 static void (*destroy)(struct fabric_qp *qp);
 static const struct weir_engine *watched;
 static uint32_t looks, used_at_destroy;
 static int freed, freed_at_destroy, destroyed;
 
-/* Returns how many buffers are in use, without receives. */
+/* Returns the number of buffers in use in all pools except the pool of receives. */
 static uint32_t used(const struct weir_engine *engine)
 {
 	return engine->send_pool->in_use + engine->long_pool->in_use + engine->bulk_pool->in_use +
@@ -68,7 +69,10 @@ static void watch(struct weir_conn *conn)
 	freed = freed_at_destroy = destroyed = 0;
 }
 
-/* Polls the watched engine until the queue pair is destroyed. The device does nothing meanwhile. */
+/*
+ * Polls the watched engine until it destroys the queue pair. The simulated device does nothing
+ * meanwhile.
+ */
 static void end_with_device_held(struct weir_engine *engine)
 {
 	uint32_t before = used(engine);
@@ -133,9 +137,9 @@ static int teardown_raw(void **state)
 	return 0;
 }
 
-/* ---- requests ---- */
+/* ---- requests of a responder ---- */
 
-/* Leaves one send buffer, and none of the reserve. */
+/* Takes buffers until one send buffer is free, and none of the reserve. */
 static void leave_one_buffer(void)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -155,7 +159,7 @@ static void give_back(void)
 	mem_pool_put(spare);
 }
 
-/* Sends a message, and lets no time pass. */
+/* Sends a message without advancing time. */
 static void post_words(const struct words *words)
 {
 	struct fabric_sge sge = {raw.base + RAW_SEND_AT, words->n * 4, raw.mr.lkey};
@@ -166,8 +170,10 @@ static void post_words(const struct words *words)
 	assert_int_equal(raw.ops->post_send(raw.qp, &wr, 1), 1);
 }
 
-/* Makes a call whose first result has a Write chunk of many segments, and whose second result is
- * inline. */
+/*
+ * Sends a MULTI call. Its first result has a Write chunk of many segments, and its second result is
+ * inline.
+ */
 static void send_multi(void)
 {
 	struct words m = {0};
@@ -198,7 +204,10 @@ static struct weir_request *until_request(enum request_state state)
 	return req;
 }
 
-/* The program uses its memory for other data when it learns that a reply was sent. */
+/*
+ * Overwrites the memory of a reply, as a program can do when it is called back that the reply was
+ * sent.
+ */
 static void on_sent(void *arg)
 {
 	(void)arg;
@@ -206,7 +215,9 @@ static void on_sent(void *arg)
 	memset(pair.server_mem, 0xee, pair.mem_bytes);
 }
 
-/* A reply posts Writes, and then waits for a buffer in which its Send is gathered. */
+/*
+ * Makes a reply that has posted its Writes and waits for a buffer into which its Send is gathered.
+ */
 static void wait_after_writes(void)
 {
 	struct weir_request *req;
@@ -222,7 +233,7 @@ static void wait_after_writes(void)
 	weir_request_on_sent(req, on_sent, NULL);
 }
 
-/* Checks that the request returned what it held when its connection had ended. */
+/* Checks that the request freed all that it held when its connection had ended. */
 static void expect_returned(void)
 {
 	assert_int_equal(freed, 1);
@@ -230,7 +241,7 @@ static void expect_returned(void)
 	assert_int_equal(pair.server->npending, 0);
 	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
 	give_back();
-	assert_int_equal(used(pair.server), 1); /* the buffer of zeros */
+	assert_int_equal(used(pair.server), 1); /* the buffer of zeros that the engine holds */
 }
 
 static void writes_ahead__of_a_reply_that_waits(void **state)
@@ -242,7 +253,7 @@ static void writes_ahead__of_a_reply_that_waits(void **state)
 	expect_returned();
 }
 
-/* A buffer becomes free after the connection has failed. */
+/* Checks a waiting reply for which a buffer becomes free after the connection has failed. */
 static void writes_ahead__of_a_reply_whose_wait_ends_late(void **state)
 {
 	(void)state;
@@ -283,7 +294,7 @@ static void send__of_a_reply(void **state)
 	assert_int_equal(used(pair.server), 1);
 }
 
-/* The Reads of a call are in flight. */
+/* Checks a call whose RDMA Reads are in flight. */
 static void reads__of_a_call(void **state)
 {
 	struct weir_request *req;
@@ -309,7 +320,7 @@ static void reads__of_a_call(void **state)
 	assert_int_equal(used(pair.server), 1);
 }
 
-/* ---- calls ---- */
+/* ---- calls of a requester ---- */
 
 static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
@@ -320,7 +331,10 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 	memset(pair.client_mem, 0xee, pair.mem_bytes);
 }
 
-/* Submits a call that sends memory of the program. The server keeps the call. */
+/*
+ * Submits a LATER call with 'len' bytes of the program's memory. The server's program holds the
+ * call.
+ */
 static struct weir_call *submit_item(uint32_t len, uint64_t timeout_ns)
 {
 	struct outcome unused;
@@ -375,7 +389,10 @@ static void keys__of_a_call_whose_connection_closes(void **state)
 	expect_calls_ended();
 }
 
-/* The peer blocks the end of the keys, so that the connection ends them. */
+/*
+ * Checks a call whose keys cannot be invalidated, because the invalidation does not complete. The
+ * end of the connection invalidates the keys.
+ */
 static void keys__of_a_call_whose_keys_do_not_end(void **state)
 {
 	(void)state;

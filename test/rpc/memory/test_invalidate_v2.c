@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Remote invalidation in version 2: a key ends with the reply if its call offers that, and if the
- * responder does so. */
+/*
+ * Tests of remote invalidation in version 2. The reply invalidates a key of its call if the call
+ * offers that and the responder supports it.
+ */
 #include "pair_main.h"
 
 #include "conn.h"
@@ -30,7 +32,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a READ. Returns how many of its keys each side ended. */
+/*
+ * Makes a READ. Sets 'by_peer' to the number of keys that the peer invalidated, and 'by_us' to the
+ * number that the requester invalidated itself.
+ */
 static void read_once(uint64_t *by_peer, uint64_t *by_us)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -64,17 +69,20 @@ static void invalidate__6_2_3_only_what_the_call_offers(void **state)
 	(void)state;
 	pair_connect(&pair);
 	assert_int_equal(weir_conn_version(pair.conn), 2);
-	/* Version 1 would use the private data for this. */
+	/*
+	 * Clears the flags that version 1 sets from the private data of the connection. Version 2
+	 * does not use them.
+	 */
 	pair.conn->remote_invalidation = pair.server_conn->remote_invalidation = false;
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 1);
 	assert_int_equal(by_us, 0);
-	pair.conn->may_invalidate = false; /* the call does not offer it */
+	pair.conn->may_invalidate = false; /* the call does not offer remote invalidation */
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 0);
 	assert_int_equal(by_us, 1);
 	pair.conn->may_invalidate = true;
-	pair.server_conn->may_invalidate = false; /* the responder does not do it */
+	pair.server_conn->may_invalidate = false; /* the responder does not invalidate keys */
 	read_once(&by_peer, &by_us);
 	assert_int_equal(by_peer, 0);
 	assert_int_equal(by_us, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions of the application's memory in engines. */
+/* Tests of regions: memory of the application that is registered with an engine. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -28,8 +28,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* If a driver cannot expose memory that its owner may take away, the log says so, and how to
- * correct that. */
+/*
+ * Checks that a region is accepted if the driver cannot expose its memory because the owner of the
+ * file can shrink it. The log says so, and names the correction.
+ */
 static void add_region__says_when_memory_can_not_be_exposed(void **state)
 {
 	struct weir_region *region;
@@ -60,8 +62,10 @@ static void add_region__says_when_memory_can_not_be_exposed(void **state)
 	close(fd);
 }
 
-/* For a part of a file, peers would get access to too much. For a file that cannot be written to,
- * the access would be useless. */
+/*
+ * Checks which files can be exposed. With a region that is part of a file, peers would get access
+ * to more than the region. With a file that cannot be written to, their access would be useless.
+ */
 static void add_region__exposes_no_more_than_the_region(void **state)
 {
 	static const struct {
@@ -71,7 +75,9 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 		bool is_exposed;
 	} files[] = {
 		{8192, 0, F_SEAL_SHRINK | F_SEAL_GROW, true},
-		/* peers would also get the bytes by which it grows */
+		/*
+		 * not sealed against growth: peers would also get the bytes by which the file grows
+		 */
 		{8192, 0, F_SEAL_SHRINK, false},
 		{8192 + 4096, 0, F_SEAL_SHRINK | F_SEAL_GROW, false},
 		{8192 + 4096, 4096, F_SEAL_SHRINK | F_SEAL_GROW, false},
@@ -112,8 +118,10 @@ static void add_region__exposes_no_more_than_the_region(void **state)
 	}
 }
 
-/* An argument in memory that the driver cannot expose is copied and counted if possible. Otherwise
- * the call is refused with a message that names the cure. */
+/*
+ * Checks an argument in memory that the driver cannot expose. It is copied and counted if that is
+ * possible. Otherwise the call is refused with a message that names the correction.
+ */
 static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 {
 	const size_t bytes = 4u << 20;
@@ -139,7 +147,7 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	assert_int_equal(weir_engine_add_region(pair.client, region), 0);
 	pair_connect(&pair);
 
-	/* A result cannot be placed there. */
+	/* A result cannot be written to such memory. */
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_READ, &outcome);
 	call = weir_call_begin(pair.conn, &params);
@@ -147,7 +155,7 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	assert_int_equal(weir_call_result_item(call, region, base, 4096), is_shm ? -EOPNOTSUPP : 0);
 	weir_call_abandon(call);
 
-	/* An argument that is longer than the inline threshold, and shorter than a long buffer. */
+	/* The argument is longer than the inline threshold, and shorter than a long buffer. */
 	weir_engine_stats(pair.client, &before);
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(pair.conn, &params);
@@ -159,12 +167,14 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
 	weir_engine_stats(pair.client, &after);
-	/* Version 2's extension sends the argument itself, without a chunk and therefore without
-	 * that copy. */
+	/*
+	 * The extension of version 2 sends the argument in messages, without a chunk. Therefore it
+	 * needs no copy into a long buffer.
+	 */
 	if (pair_extension == WEIR_EXTENSION_OFF)
 		assert_int_equal(after.bulk_copies - before.bulk_copies, is_shm ? 1 : 0);
 
-	/* An argument that is too long to be copied. */
+	/* The argument is too long to be copied. */
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(pair.conn, &params);

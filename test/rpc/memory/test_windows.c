@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exposure policy 'window': what a peer may do with the keys of a call, and until when (RFC
- * 8166 sections 4.4.1, 4.5.4 and 8.1; RFC 8797). In most tests the responder is a raw peer, which
- * does with keys what the test chooses.
+ * Tests of the exposure policy 'window': which access the keys of a call give to a peer, and until
+ * when (RFC 8166 sections 4.4.1, 4.5.4 and 8.1; RFC 8797). In most tests the responder is a raw
+ * peer, which uses keys as the test chooses.
  */
 #include "pair_main.h"
 
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	raw_close(&raw);
-	/* All windows are free again, whatever happened to the connection. */
+	/* Until the connection has ended. Then all windows must be free, however it ended. */
 	raw.qp = NULL;
 	while (pair.client->nconnections > 0)
 		pair_poll(&pair);
@@ -54,7 +54,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The first segment that the header of a call names. */
+/* The first segment of a chunk in the header of a call. */
 struct named {
 	uint32_t handle;
 	uint64_t offset;
@@ -94,7 +94,10 @@ static struct weir_call *start_read(struct outcome *out, uint64_t timeout_ns, st
 	return call;
 }
 
-/* Begins a WRITE of LEN bytes. */
+/*
+ * Begins a WRITE of LEN bytes. Stores the call message in 'm', and the first segment of its Read
+ * chunk in 'named'.
+ */
 static void start_write(struct words *m, struct named *named)
 {
 	struct weir_call *call = begin(PAIR_WRITE, &outcome, 0);
@@ -109,7 +112,7 @@ static void start_write(struct words *m, struct named *named)
 	*named = named_at(m, 6);
 }
 
-/* Makes the shortest answer. */
+/* Makes the shortest answer to the call 'm', which is an RDMA_ERROR. */
 static struct words answer(const struct words *m)
 {
 	struct words r = {0};
@@ -136,7 +139,10 @@ static void regions_have_no_key_of_their_own(void **state)
 {
 	(void)state;
 	assert_true(pair.client->uses_windows);
-	/* The responder exposes nothing: there is nothing that a requester could name. */
+	/*
+	 * The responder exposes nothing and has no windows. Therefore a requester can name no
+	 * memory of it.
+	 */
 	assert_int_equal(pair.server->nwindows, 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		const struct weir_engine *engine = i ? pair.server : pair.client;
@@ -144,7 +150,8 @@ static void regions_have_no_key_of_their_own(void **state)
 		const struct mem_keys *keys = engine_keys(engine, region);
 		const struct named named = {keys->lkey, keys->raddr};
 
-		assert_int_equal(keys->rkey, keys->lkey); /* which is only for binds */
+		/* the key of the region can only be used to bind windows */
+		assert_int_equal(keys->rkey, keys->lkey);
 		if (i == 0)
 			expect_refused(FABRIC_READ, &named);
 	}
@@ -258,7 +265,7 @@ static void reply__8797_a_key_of_another_call_ends_the_connection(void **state)
 	struct named named, named_other;
 
 	(void)state;
-	/* One call, after which there is more than one credit. */
+	/* Makes one call. Its reply grants more than one credit. */
 	start_read(&outcome, 0, &m, &named);
 	r = answer(&m);
 	raw_send_words(&raw, &r);
@@ -282,7 +289,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	struct words m, r;
 
 	(void)state;
-	start_read(&outcome, 0, &m, &named); /* for its credits */
+	start_read(&outcome, 0, &m, &named); /* its reply grants more credits */
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
@@ -290,7 +297,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	outcome.check = check_ended;
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
-	/* The connection continues for other calls, ... */
+	/* The connection stays open for other calls ... */
 	assert_true(weir_conn_is_open(pair.conn));
 	start_read(&other, 0, &m, &of_other);
 	r = answer(&m);
@@ -299,7 +306,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 1);
 	assert_int_equal(stats.keys_ended_local, 3);
-	/* ... until the responder uses a key that has ended. */
+	/* ... until the responder uses a key that was invalidated. */
 	memset(pair.client_mem, 0x55, LEN);
 	expect_refused(FABRIC_WRITE, &named);
 	assert_int_equal(pair.client_mem[0], 0x55);
@@ -319,7 +326,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
 	assert_int_equal(pair.client->nwindows - pair.client->nwindows_free,
-			 1); /* its key cannot become valid again */
+			 1); /* so that the key does not become valid again */
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
@@ -327,7 +334,8 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	assert_int_equal(outcome.done, 1);
 	assert_int_equal(after.connections_lost, before.connections_lost);
 	assert_int_equal(pair.client->nwindows, pair.client->nwindows_free);
-	start_read(&other, 0, &m, &named); /* the only credit is available again */
+	/* succeeds, because the only credit is available again */
+	start_read(&other, 0, &m, &named);
 }
 
 static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
@@ -352,7 +360,7 @@ static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
 	expect_refused(FABRIC_WRITE, &named);
 }
 
-/* The keys of a connection that is lost. */
+/* Checks that all keys have ended when a connection is lost. */
 static void lost__4_4_1_all_keys_have_ended(void **state)
 {
 	struct named named;
@@ -365,7 +373,7 @@ static void lost__4_4_1_all_keys_have_ended(void **state)
 	while (pair.client->nconnections > 0)
 		raw_poll(&raw);
 	assert_int_equal(outcome.done, 1);
-	/* Over RDMA a disconnect is an orderly end. */
+	/* With the driver verbs a disconnect is reported as an orderly end. */
 	assert_int_equal(outcome.status,
 			 strcmp(pair.driver, "verbs") == 0 ? -ESHUTDOWN : -ECONNRESET);
 }

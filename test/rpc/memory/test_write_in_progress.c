@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A connection ends while its peer carries out a WRITE. The memory of its calls stays with them
- * until the WRITE has ended, and the engine serves others meanwhile. The test runs over shm, where
- * the peer's CPU copies the data. It sets the words in which the peer's driver reports a copy.
+ * Tests of a connection that ends while its peer carries out an RDMA Write to its memory. The calls
+ * keep that memory until the Write has ended, and meanwhile the engine serves other connections.
+ * The tests run over shm, where the peer's CPU copies the data. A test sets the words of shared
+ * memory in which the peer's driver reports that a copy is in progress.
  */
 #include "pair_main.h"
 
@@ -65,7 +66,7 @@ static void conn_close__waits_for_a_write_under_way(void **state)
 	pair_stop(&pair);
 }
 
-/* An engine that is destroyed waits for the WRITE as well, but not for ever. */
+/* Checks that the destruction of an engine also waits for the Write, but not for ever. */
 static void engine_destroy__waits_for_a_write_under_way(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -96,8 +97,10 @@ static void few_credits(struct weir_profile *profile)
 	profile->credits = 2;
 }
 
-/* The engine does not wait for one connection after the other. A peer with many connections would
- * delay it for minutes. */
+/*
+ * Checks that the destruction of an engine waits for all connections at the same time. If it waited
+ * for one after the other, a peer with many connections would delay it for minutes.
+ */
 static void engine_destroy__waits_for_all_connections_together(void **state)
 {
 	uint64_t start_ns;

@@ -2,7 +2,10 @@
 #ifndef RECONNECT_H
 #define RECONNECT_H
 
-/* The code that the tests of reconnection share. */
+/*
+ * Functions that the tests of reconnection share: a pair whose requester reconnects, calls that the
+ * server's program holds, and the loss of the connection.
+ */
 
 #include "pair_main.h"
 
@@ -82,7 +85,7 @@ static inline void start_later(uint32_t i, uint64_t timeout_ns)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Makes a call, so that several calls can be in flight after it. */
+/* Makes a call. Its reply grants credits for several calls in flight. */
 static inline void warm_up(void)
 {
 	struct outcome outcome;
@@ -98,18 +101,19 @@ static inline void until_later(uint32_t n)
 	assert_int_equal(pair.nlater, n);
 }
 
-/* Ends the responder's engine. Requests that its program holds are freed first. */
+/* Destroys the responder's engine, and then frees the requests that its program holds. */
 static inline void stop_server(void)
 {
 	if (pair.server_conn)
-		weir_conn_close(pair.server_conn); /* messages not yet received are lost, too */
+		/* messages that the requester has not yet received are lost as well */
+		weir_conn_close(pair.server_conn);
 	pair_server_stop(&pair);
 	for (uint32_t i = 0; i < pair.nlater; i++)
 		weir_request_reply_error(pair.later[i], WEIR_RPC_SYSTEM_ERR);
 	pair.nlater = 0;
 }
 
-/* Ends the connection at the responder, and waits until the requester gets LOST. */
+/* Ends the connection at the responder, and waits until the requester gets the event LOST. */
 static inline void lose(void)
 {
 	int lost = pair.lost;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Single faults of the driver, between two engines. weir-sim found most of these cases. */
+/*
+ * Tests of single faults that the driver 'fault' injects, between two engines. weir-sim found most
+ * of these cases.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -52,7 +55,8 @@ static void connect__whose_receives_are_refused_leaves_nothing_behind(void **sta
 	(void)state;
 	assert_true(fault_at(pair.client->dev, FAULT_PREFIX, 1, 0));
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conn), -EIO);
-	pair_settle(&pair); /* an endpoint that was freed must not be reaped */
+	/* frees the endpoint; the engine must not use the freed endpoint in a later poll */
+	pair_settle(&pair);
 	works();
 }
 
@@ -76,12 +80,15 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 {
 	assert_int_equal(error, -ENODEV);
 	losses++;
-	/* One listener is closed in the callback, and the other later. */
+	/* The first listener is closed in its callback, and the second one later by the test. */
 	if (arg)
 		weir_listener_close(listener);
 }
 
-/* Two listeners lose their device. Neither of them ends the open connection. */
+/*
+ * Checks that the callback of a listener runs when its device stops to listen. Two listeners are
+ * affected, and the open connection continues.
+ */
 static void listener__is_told_that_its_device_is_gone(void **state)
 {
 	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
@@ -96,7 +103,7 @@ static void listener__is_told_that_its_device_is_gone(void **state)
 	options.arg = &pair;
 	assert_int_equal(weir_listen(pair.server, "closed", &options, &closed), 0);
 	pair_connect(&pair);
-	/* the pair's own listener is the third, and has no callback */
+	/* The pair's own listener is the third to get the fault, and has no callback. */
 	for (uint64_t nth = 1; nth <= 3; nth++)
 		assert_true(fault_at(pair.server->dev, FAULT_UNLISTENED, nth, ENODEV));
 	pair_until(&pair, &losses, 2);
@@ -127,7 +134,10 @@ static void engine__memory_refused_at_each_registration(void **state)
 		assert_int_equal(rc, -ENOMEM);
 		assert_int_equal(sim_world_objects(pair.world), before);
 	}
-	assert_int_equal(nth, 6); /* five pools */
+	/*
+	 * each of the five pools is one registration; without a fault, the sixth attempt succeeds
+	 */
+	assert_int_equal(nth, 6);
 	assert_int_equal(fault_occasions(engine->dev, FAULT_MR), 5);
 	assert_int_equal(weir_engine_add_region(engine, pair.client_region), -ENOMEM);
 	assert_int_equal(weir_engine_add_region(engine, pair.client_region), 0);
@@ -148,7 +158,7 @@ static void no_check(struct outcome *outcome, struct weir_call *call,
 	(void)result;
 }
 
-/* Makes one call of each shape, as far as the connection accepts them. */
+/* Begins one call of each procedure in 'procs', as far as the connection accepts calls. */
 static void start_calls(void)
 {
 	static const uint32_t procs[NCALLS] = {PAIR_NULL, PAIR_READ, PAIR_WRITE, PAIR_BIG};
@@ -188,8 +198,11 @@ static int ndone(void)
 	return n;
 }
 
-/* Uses a connection and its calls with one fault, and checks that everything works after it.
- * Returns false if the fault did not occur, because 'nth' is past the last occasion. */
+/*
+ * Connects and makes calls while one fault is injected: occasion number 'nth' of 'kind' at the
+ * device of 'engine'. Then checks that the engines still work. Returns false if the fault did not
+ * occur, because there were fewer occasions than 'nth'.
+ */
 static bool survive(struct weir_engine *engine, enum fault_kind kind, uint64_t nth)
 {
 	uint64_t injected = fault_injected(engine->dev, kind);
@@ -221,7 +234,7 @@ static bool survive(struct weir_engine *engine, enum fault_kind kind, uint64_t n
 	return fault_injected(engine->dev, kind) > injected;
 }
 
-/* Every occasion of each kind of fault, on each side. */
+/* Checks a fault of each kind, at each side, and on each occasion. */
 static void fault__each_kind_at_each_occasion(void **state)
 {
 	uint32_t survived = 0;
@@ -256,7 +269,10 @@ static int run(void)
 			connect__whose_receives_are_refused_leaves_nothing_behind, setup, teardown),
 	};
 
-	/* Shared receives are posted earlier. */
+	/*
+	 * This test is only for connections with receives of their own, because shared receives are
+	 * posted before a connection is made.
+	 */
 	if (!pair_shared && cmocka_run_group_tests_name("faults", own_receives, NULL, NULL) != 0)
 		return 1;
 	return cmocka_run_group_tests_name("faults", tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reconnection: what happens to the calls of a lost connection, and when they are given up. */
+/*
+ * Tests of reconnection: what happens to the calls of a lost connection, and when calls and
+ * connections are given up.
+ */
 #include "reconnect.h"
 
 static void resend__same_xid_same_bytes(void **state)
@@ -16,7 +19,7 @@ static void resend__same_xid_same_bytes(void **state)
 	until_later(2);
 	assert_int_equal(weir_request_header(pair.later[1])->xid, xid);
 	assert_null(weir_request_conn(pair.later[0]));
-	pair_release_later(&pair); /* the first request has no connection any more */
+	pair_release_later(&pair); /* the connection of the first request has ended */
 	expect_done(0, 0);
 	assert_int_equal(outcomes[0].words[0], 1);
 	assert_int_equal(pair.opened, 2);
@@ -91,10 +94,12 @@ static void start_big(uint32_t i)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-#define SHORT_BYTES 99u /* inline; copied if the driver takes messages only in one piece */
+#define SHORT_BYTES 99u /* sent inline; copied into one buffer if the driver does not gather */
 
-/* Starts calls with, in turn: a Short Call, a Write chunk, a Read chunk or a short item, and a
- * Reply chunk. */
+/*
+ * Begins 'n' calls. Their forms are in turn: a Short Call, a call with a Write chunk, a call with a
+ * Read chunk or a short item, and a call with a Reply chunk.
+ */
 static void start_each(uint32_t n)
 {
 	memset(pair.client_mem, 0x5a, BYTES);
@@ -141,15 +146,17 @@ static void resend__each_form_at_each_moment(void **state)
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 }
 
-/* The call that was submitted first is sent first, although its timeout is the longest. Calls that
- * were never in flight come after the others. */
+/*
+ * Checks the order of retransmission: the call that was submitted first is sent first, although it
+ * has the latest deadline. Calls that had not been sent before the loss follow after the others.
+ */
 static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 {
 	uint32_t value;
 
 	(void)state;
 	if (pair_client_protocol == WEIR_PROTOCOL_V2)
-		skip(); /* which grants credits before the first call */
+		skip(); /* version 2 grants credits before the first call */
 	warm_up();
 	for (uint32_t i = 0; i < 8; i++) {
 		start_later(i, 2000 * MS - i * 100 * MS);
@@ -159,7 +166,8 @@ static void resend__3_3_3_oldest_first_by_one_credit(void **state)
 	until_later(8);
 	lose();
 	pair_release_later(&pair);
-	until_later(1); /* there is one credit until the first reply (RFC 8166 section 3.3.3) */
+	/* the requester has one credit until the first reply (RFC 8166 section 3.3.3) */
+	until_later(1);
 	weir_xdr_get_u32(weir_request_args(pair.later[0]), &value);
 	assert_int_equal(value, 0);
 	pair_release_later(&pair);
@@ -187,7 +195,8 @@ static void begin__while_it_is_remade_waits(void **state)
 	assert_int_equal(requester_of(pair.conn)->nactive, 4);
 	for (uint32_t i = 0; i < 4; i++)
 		expect_done(i, 0);
-	assert_int_equal(stats().calls_resent, 0); /* they had not been sent before */
+	/* these calls had not been sent before the loss */
+	assert_int_equal(stats().calls_resent, 0);
 }
 
 static void timeout__goes_on_while_it_is_remade(void **state)
@@ -211,49 +220,55 @@ static void timeout__goes_on_while_it_is_remade(void **state)
 	warm_up();
 }
 
-/* A responder may still access the memory of a call that timed out. The connection is lost because
- * of it, and other calls continue. */
+/*
+ * Checks a call that times out while the responder can still access its memory. Therefore the
+ * requester ends the connection. Other calls are retransmitted and succeed.
+ */
 static void timeout__of_exposed_memory_costs_the_others_nothing(void **state)
 {
 	struct weir_call *call;
 
 	(void)state;
 	if (pair_extension != WEIR_EXTENSION_OFF)
-		skip(); /* with which such a call exposes nothing */
+		skip(); /* with the extension, such a call exposes no memory */
 	warm_up();
 	start_later(0, 0);
 	until_later(1);
 	call = begin(1, PAIR_LATER, 20 * MS);
 	call->ulb = NULL;
 	weir_xdr_put_u32(weir_call_args(call), 1);
-	call->reply_max_bytes = BYTES; /* so that a Reply chunk is offered */
+	call->reply_max_bytes = BYTES; /* makes the call offer a Reply chunk */
 	assert_int_equal(weir_call_submit(call), 0);
 	expect_done(1, -ETIMEDOUT);
 	assert_int_equal(outcomes[0].done, 0);
-	/* otherwise its key has ended, and the connection stays open */
+	/* With windows, the key of the call is invalidated and the connection stays open. */
 	if (!pair.client->uses_windows)
 		pair_until(&pair, &pair.opened, 2);
-	/* the first one of the two is retransmitted */
+	/* Otherwise the call that has not timed out is retransmitted, as a third request. */
 	until_later(pair.client->uses_windows ? 2 : 3);
 	pair_release_later(&pair);
 	expect_done(0, 0);
 	assert_int_equal(pair.closed, 0);
 }
 
-/* No reply returns a credit, and nothing can be sent without one. This does not last for ever. */
+/*
+ * Checks calls that time out while they hold all credits. No reply returns a credit, and without a
+ * credit nothing can be sent. After a time the requester ends the connection and establishes it
+ * again.
+ */
 static void timeout__of_calls_that_have_all_credits(void **state)
 {
 	uint32_t n = credit_available(&requester_of(pair.conn)->credits);
 
 	(void)state;
 	if (weir_conn_version(pair.conn) == 2)
-		skip(); /* more credits are granted at once than there are outcomes here */
+		skip(); /* the first grant is for more calls than this test has outcomes */
 	assert_true(n > 0 && n < NCALLS);
 	for (uint32_t i = 0; i < n; i++)
 		start_later(i, 20 * MS);
 	for (uint32_t i = 0; i < n; i++)
 		expect_done(i, -ETIMEDOUT);
-	assert_int_equal(pair.lost, 0); /* replies may still arrive */
+	assert_int_equal(pair.lost, 0); /* the connection stays, because replies can still arrive */
 	start_later(n, 20 * MS);
 	expect_done(n, -ETIMEDOUT);
 	pair_until(&pair, &pair.opened, 2);
@@ -273,7 +288,7 @@ static void give_up__after_its_time(void **state)
 	pair_until(&pair, &pair.lost, 1);
 	lost_ns = weir_engine_now(pair.client);
 	pair_until(&pair, &pair.closed, 1);
-	if (pair.world) /* in real time this process may have been delayed */
+	if (pair.world) /* in real time, this process can have been delayed */
 		assert_true(weir_engine_now(pair.client) - lost_ns <= 410 * MS);
 	assert_true(weir_engine_now(pair.client) - lost_ns >= 300 * MS);
 	assert_int_equal(outcomes[0].done, 1);
@@ -281,13 +296,17 @@ static void give_up__after_its_time(void **state)
 	assert_int_equal(outcomes[0].status, pair.close_error);
 	assert_int_equal(stats().reconnects_given_up, 1);
 	assert_int_equal(stats().reconnects, 0);
-	/* Pauses of 2, 4, 8, 8... ms, each shortened by at most half: no more attempts than these
-	 * pauses allow. */
+	/*
+	 * The pauses are 2, 4, 8, 8... ms, each shortened by at most half. There are no more
+	 * attempts than these pauses allow.
+	 */
 	assert_true(stats().reconnect_attempts > 1 && stats().reconnect_attempts <= 102);
 }
 
-/* RFC 8166 section 4.5.3: a call that breaks each connection is not sent for ever, and other calls
- * do not end with it. */
+/*
+ * Checks a call that breaks each connection on which it is sent (RFC 8166 section 4.5.3). The
+ * requester stops to retransmit it, and other calls succeed.
+ */
 static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(void **state)
 {
 	uint32_t breaks = 0;
@@ -314,7 +333,7 @@ static void resend__4_5_3_what_breaks_each_connection_fails_and_nothing_else(voi
 		pair_release_later(&pair);
 	}
 	expect_done(0, -ENOTRECOVERABLE);
-	assert_int_equal(breaks, 4); /* sent once and retransmitted three times */
+	assert_int_equal(breaks, 4); /* the call was sent once and retransmitted three times */
 	for (uint32_t k = 0; !outcomes[8].done && pair_wait(&pair, k); k++) {
 		pair_poll(&pair);
 		pair_release_later(&pair);
@@ -334,12 +353,16 @@ static void until_later_is(uint32_t value)
 	assert_int_equal(found, value);
 }
 
-/* A call that was lost twice is sent alone. A call that is made meanwhile waits for its end,
- * although there are credits and no other call waits. */
+/*
+ * Checks that a call which was in flight on two lost connections is sent alone. A call that is made
+ * meanwhile waits until the first call has ended, although there are credits and no other call
+ * waits.
+ */
 static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **state)
 {
 	bool has_one =
-		weir_conn_version(pair.conn) == 1 || pair_shared; /* credit until the first reply */
+		/* the requester has one credit until the first reply */
+		weir_conn_version(pair.conn) == 1 || pair_shared;
 	uint32_t first = 0;
 
 	(void)state;
@@ -368,7 +391,10 @@ static void resend__4_5_3_beside_what_was_lost_twice_nothing_is_sent(void **stat
 	}
 }
 
-/* RDMA_ERROR is an answer and ends the call, which is not retransmitted (RFC 8166 section 4.5). */
+/*
+ * Checks that RDMA_ERROR ends a call, which is then not retransmitted, because the error is an
+ * answer (RFC 8166 section 4.5).
+ */
 static void resend__not_after_rdma_error(void **state)
 {
 	struct weir_call *call;
@@ -376,7 +402,8 @@ static void resend__not_after_rdma_error(void **state)
 	(void)state;
 	warm_up();
 	call = begin(0, PAIR_BIG, 0);
-	call->reply_max_bytes = 64; /* no Reply chunk, although the reply does not fit inline */
+	/* the call offers no Reply chunk, although the reply does not fit inline */
+	call->reply_max_bytes = 64;
 	weir_xdr_put_u32(weir_call_args(call), BYTES);
 	assert_int_equal(weir_call_submit(call), 0);
 	expect_done(0, -EREMOTEIO);
@@ -418,7 +445,7 @@ static void resend__by_the_new_connections_threshold(void **state)
 	expect_done(1, 0);
 	assert_int_equal(outcomes[1].words[0], sizeof(bytes));
 	assert_int_equal(outcomes[1].words[1], 0x33333333);
-	/* In version 2 no receive is shorter than 4096. */
+	/* In version 2, receives have at least 4096 bytes, so that the call fits inline. */
 	assert_int_equal(weir_conn_send_inline(pair.conn),
 			 weir_conn_version(pair.conn) == 2 ? 4096 : 1024);
 	assert_int_equal(stats().long_calls, weir_conn_version(pair.conn) == 2 ? 0 : 1);

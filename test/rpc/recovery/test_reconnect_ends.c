@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that end while they reconnect: closed, shut down, reset, with their engine, or before
- * they were open. */
+/*
+ * Tests of connections that end while they reconnect: by close, shutdown or reset, by the end of
+ * their engine, or before they were open.
+ */
 #include "reconnect.h"
 
 static void close__while_it_is_remade(void **state)
@@ -54,7 +56,8 @@ static void reset__sends_again(void **state)
 	until_later(1);
 	weir_conn_reset(pair.conn);
 	pair_until(&pair, &pair.lost, 1);
-	weir_conn_reset(pair.conn); /* it is reconnecting: there is nothing to lose */
+	/* has no effect, because the connection is already reconnecting */
+	weir_conn_reset(pair.conn);
 	until_later(2);
 	pair_release_later(&pair);
 	expect_done(0, 0);
@@ -77,8 +80,10 @@ static void off__ends_as_it_did(void **state)
 	assert_int_equal(stats().reconnect_attempts, 0);
 }
 
-/* Only one first attempt is made: if nobody listens, that is a wrong address as often as an
- * outage. */
+/*
+ * Checks that a connection which was never open makes only one attempt. If nobody listens at the
+ * address, the address can be wrong, and then more attempts would not help.
+ */
 static void connect__first_attempt_is_the_only_one(void **state)
 {
 	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_ON};
@@ -105,7 +110,8 @@ static void destroy__while_it_is_remade(void **state)
 		assert_int_equal(outcomes[i].status, -ECONNABORTED);
 	}
 	assert_int_equal(pair.close_error, -ECONNABORTED);
-	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0); /* for teardown() */
+	/* teardown() destroys this engine */
+	assert_int_equal(weir_engine_create(&pair.profile, &pair.client), 0);
 }
 
 static void again_when_cancelled(struct outcome *outcome, struct weir_call *call,
@@ -123,7 +129,10 @@ static void again_when_cancelled(struct outcome *outcome, struct weir_call *call
 	assert_int_equal(weir_call_submit(next), 0);
 }
 
-/* A reused call waits for the connection, like a call that is begun at that time. */
+/*
+ * Checks that a call which is reused during reconnection waits for the connection, like a call that
+ * is begun during that time.
+ */
 static void again__while_it_is_remade(void **state)
 {
 	struct weir_call *call;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Many connections are each killed and reconnected many times under load. Every call is answered.
- * At the end everything is as it was at the beginning: buffers, requests, connections, the driver's
- * objects, files, mappings and the heap.
+ * Tests many connections, each of which is killed and reconnected many times under load. Every call
+ * must be answered. At the end, as many resources are in use as at the beginning: buffers,
+ * requests, connections, objects of the driver, files, mappings and heap memory.
  */
 #include "pair_main.h"
 
@@ -29,14 +29,15 @@ struct link;
 
 struct flow {
 	struct link *link;
-	uint32_t index; /* among all flows; selects its memory */
+	/* index among the flows of all links; selects the flow's part of the memory */
+	uint32_t index;
 	uint32_t proc;
 };
 
 struct link {
 	struct weir_conn *conn;
 	bool is_open;
-	bool is_warm; /* it got an answer since it was opened */
+	bool is_warm; /* a call was answered since the connection opened */
 	uint32_t losses;
 	struct flow flows[NFLOWS];
 };
@@ -56,7 +57,8 @@ static uint32_t next_random(uint32_t below)
 static void many(struct weir_profile *profile)
 {
 	profile->credits = 8;
-	profile->connections = 64; /* a connection that has ended counts until its end is noticed */
+	/* a connection that has ended counts until the engine notices that it ended */
+	profile->connections = 64;
 	profile->recv_buffers = 64 * 11;
 	profile->send_buffers = 512;
 	profile->long_buffers = 256;
@@ -151,7 +153,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 	nclosed += event == WEIR_CONN_CLOSED;
 }
 
-/* Kills a connection, alternately from each end. */
+/* Kills a connection, alternately at the requester and at the responder. */
 static void kill_one(struct link *link)
 {
 	struct engine_endpoint *ep;
@@ -185,7 +187,10 @@ static bool all_closed(void)
 	return pair.client->nconnections == 0 && pair.server->nconnections == 0;
 }
 
-/* Connects, makes load, kills each connection so often, and closes them in order. */
+/*
+ * Connects all links, makes calls on them, kills each connection 'nkills' times, and then closes
+ * the connections in an orderly way.
+ */
 static void run_load(uint32_t nkills)
 {
 	const struct weir_connect_options how = {.on_event = on_event,
@@ -252,9 +257,10 @@ static uint32_t count_files(void)
 	return n;
 }
 
-/* The resources that could leak. */
+/* Amounts of the resources that could leak. */
 struct holdings {
-	uint32_t objects; /* of simulated hardware: queue pairs, registrations, windows, events */
+	/* simulated objects of the device: queue pairs, registrations, windows and events */
+	uint32_t objects;
 	uint32_t files, mappings;
 	uint32_t nregions;
 	uint32_t buffers[8];
@@ -281,13 +287,16 @@ static struct holdings look(void)
 			    TAILQ_EMPTY(&engines[i]->reserve_queues));
 	}
 	now.heap_bytes = mallinfo2().uordblks;
-	if (pair.world) /* sim numbers queue pairs and keeps all numbers */
+	if (pair.world) /* sim gives each queue pair a new number and remembers all numbers */
 		now.heap_bytes -= pair.world->qps_size * sizeof(pair.world->qps[0]) +
 				  pair.world->heap_size * sizeof(pair.world->heap[0]);
 	return now;
 }
 
-/* Resources that a driver releases on another thread are released a little later. */
+/*
+ * Returns the resources in use. Waits until files and mappings are as in 'before', because a driver
+ * releases some of them later, on another thread. Gives up after 10 seconds.
+ */
 static struct holdings look_again(const struct holdings *before)
 {
 	struct holdings now = look();
@@ -301,8 +310,10 @@ static struct holdings look_again(const struct holdings *before)
 	return now;
 }
 
-/* Looks until nothing was released for a while, so that resources that a driver releases on another
- * thread do not count. */
+/*
+ * Returns the resources in use, after files and mappings have been unchanged for about 200 ms. Then
+ * resources that a driver releases on another thread are not counted.
+ */
 static struct holdings look_settled(void)
 {
 	struct holdings now = look(), last;
@@ -327,7 +338,7 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	random_state = (uint32_t)pair_seed;
 	nstarted = ndone = 0;
 	pair_start(&pair, many);
-	run_load(1); /* after it, objects that are made at first use exist */
+	run_load(1); /* creates the objects that are created at first use */
 	before = look_settled();
 	run_load(NKILLS);
 	after = look_again(&before);
@@ -337,7 +348,7 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	assert_int_equal(after.nregions, before.nregions);
 	assert_memory_equal(after.buffers, before.buffers, sizeof(after.buffers));
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	/* Seven bytes for each reconnection would be more. */
+	/* A leak of seven bytes in each reconnection would exceed this bound. */
 	assert_true(after.heap_bytes < before.heap_bytes + 16384);
 #endif
 	assert_int_equal(nstarted, ndone);

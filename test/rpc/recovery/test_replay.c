@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache between two engines: a retransmitted call runs once, and is
- * answered. */
+/*
+ * Tests of the duplicate request cache between two engines: a retransmitted call runs once in the
+ * program, and is answered.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -33,7 +35,7 @@ static void small_cache(struct weir_profile *profile)
 {
 	reconnecting(profile);
 	profile->replay_entries =
-		5; /* two calls of one connection may be carried out at a time (quota.h) */
+		5; /* allows two calls of one connection to be carried out at a time (quota.h) */
 	profile->replay_bytes = 4096;
 }
 
@@ -96,12 +98,12 @@ static void submit_word(uint32_t i, uint32_t proc, uint32_t word)
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Polls until the program has run the calls, without the requester seeing an answer. */
+/* Polls until the program has run 'n' calls. Meanwhile the requester receives no reply. */
 static void until_handled(uint32_t n)
 {
 	for (uint32_t i = 0; pair.handled < n && pair_wait(&pair, i); i++) {
 		pair_pass(&pair);
-		if (i == 0) /* the call is on its way */
+		if (i == 0) /* the call is sent */
 			weir_engine_poll(pair.client, 0, pair.now_ns + 1);
 		weir_engine_poll(pair.server, 0, pair.now_ns + 1);
 	}
@@ -109,7 +111,7 @@ static void until_handled(uint32_t n)
 	assert_int_equal(outcomes[0].done, 0);
 }
 
-/* Loses one reply. The call is retransmitted and answered. */
+/* Loses the reply to one call, and waits until the call is retransmitted and answered. */
 static void lose_reply_once(void)
 {
 	until_handled(pair.handled + 1);
@@ -180,8 +182,10 @@ static void check_items(struct outcome *outcome, struct weir_call *call,
 	assert_int_equal(weir_xdr_remaining(result->results), 0);
 }
 
-/* Two arguments by Read chunk, two results by Write chunk. The chunks of the second call are used,
- * not those of the first. */
+/*
+ * Checks a retransmitted call with two arguments in Read chunks and two results in Write chunks.
+ * The responder uses the chunks of the retransmitted call, not those of the first transmission.
+ */
 static void replay__chunks_are_the_new_calls(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_MULTI, 64, 64);
@@ -201,11 +205,11 @@ static void replay__chunks_are_the_new_calls(void **state)
 	until_handled(1);
 	weir_conn_reset(pair.conn);
 	pair_until(&pair, &pair.lost, 1);
-	/* until then, Writes of the first reply may read the memory of the results */
+	/* Until then, Writes of the first reply can still read the memory of the results. */
 	pair_until(&pair, &pair.server_closed, 1);
 	assert_int_equal(outcomes[0].done, 0);
 	memset(pair.client_mem + 65536, 0, 131072);
-	memset(pair.server_mem + (1u << 20), 0, 1u << 20); /* the memory of the results */
+	memset(pair.server_mem + (1u << 20), 0, 1u << 20); /* the server's memory of the results */
 	pair_until(&pair, &outcomes[0].done, 1);
 	assert_int_equal(pair.handled, 1);
 	assert_int_equal(replays(), 1);
@@ -238,8 +242,10 @@ static void replay__same_arguments_are_two_calls_by_two_xids(void **state)
 	assert_int_equal(replays(), 0);
 }
 
-/* A peer that repeats a call under new XIDs cannot make a search long: the calls lie in different
- * buckets. */
+/*
+ * Checks that a peer cannot make lookups slow by repeating a call under new XIDs, because the
+ * entries of these calls are in different buckets.
+ */
 static void replay__same_arguments_lie_in_different_buckets(void **state)
 {
 	const struct drc *drc = responder_of(pair.server_conn)->drc;
@@ -284,8 +290,10 @@ static void until_busy(uint32_t n)
 	assert_int_equal(busy, n);
 }
 
-/* The first run has not ended. The duplicate waits for it, and is answered on the connection that
- * it arrived on last. */
+/*
+ * Checks a duplicate that arrives before the first call has ended. The duplicate waits for the end
+ * of the first call, and is answered on the connection on which the latest duplicate arrived.
+ */
 static void duplicate__waits_for_the_first(void **state)
 {
 	(void)state;
@@ -308,7 +316,7 @@ static void duplicate__waits_for_the_first(void **state)
 	assert_int_equal(pair.server->send_pool->in_use, 1);
 }
 
-/* The first run ended when there was no connection to reply on. */
+/* Checks a call that the program answers while there is no connection to send the reply on. */
 static void replay__of_a_reply_that_could_not_be_sent(void **state)
 {
 	(void)state;
@@ -334,7 +342,10 @@ static void skip_replay_cache__what_had_no_effect_runs_again(void **state)
 	assert_int_equal(replays(), 0);
 }
 
-/* Memory of the program is not used for calls that may turn out to be duplicates. */
+/*
+ * Checks that the program is not called back for memory for the data of a call that could be a
+ * duplicate.
+ */
 static void place__is_not_asked(void **state)
 {
 	struct weir_call *call = begin(0, PAIR_WRITE, 64, 64);
@@ -351,7 +362,10 @@ static void place__is_not_asked(void **state)
 	assert_int_equal(pair.server_mem[65536], 0x11);
 }
 
-/* A call for which the cache has no room must not run, because it could run twice. */
+/*
+ * Checks that a call does not run if the cache has no free entry for it, because it could run
+ * twice.
+ */
 static void cache__full_of_calls_that_run(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -359,7 +373,7 @@ static void cache__full_of_calls_that_run(void **state)
 	uint32_t word = 3;
 
 	(void)state;
-	pair_call(&pair, PAIR_NULL, NULL, 0, &third); /* there is more than one credit after it */
+	pair_call(&pair, PAIR_NULL, NULL, 0, &third); /* its reply grants more than one credit */
 	submit_word(0, PAIR_LATER, 1);
 	submit_word(1, PAIR_LATER, 2);
 	for (uint32_t i = 0; pair.nlater < 2 && pair_wait(&pair, i); i++)
@@ -381,12 +395,16 @@ static void cache__full_of_calls_that_run(void **state)
 	assert_int_equal(outcomes[0].words[0], 4);
 }
 
-/* A reply is too long for the cache. Its result is unknown to the requester, but the call does not
- * run twice. */
+/*
+ * Checks a reply that is too long for the cache. The requester then does not learn the result, but
+ * the call does not run twice.
+ */
 static void cache__too_long_a_reply(void **state)
 {
-	/* An eighth of the cache, less the RPC header, the count, two words for the entry and three
-	 * for its only piece. */
+	/*
+	 * One eighth of the cache, less the RPC header, the count word, two words for the entry and
+	 * three words for the only piece of the reply.
+	 */
 	const uint32_t longest = 4096 / 8 - 24 - 4 - 20;
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
 	struct weir_call *call;

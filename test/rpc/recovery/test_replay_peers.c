@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache and peers: to whom a cached reply is sent, and how long it stays. */
+/*
+ * Tests of the duplicate request cache with several peers: to which peer a cached reply is sent,
+ * and how long the reply stays in the cache.
+ */
 #include "pair_main.h"
 
 #include <stdio.h>
@@ -15,7 +18,7 @@ static const bool non_idempotent[PAIR_NPROCS] = {[PAIR_GARBAGE] = true};
 static void small_cache(struct weir_profile *profile)
 {
 	profile->replay_entries =
-		5; /* two calls of one connection may be carried out at a time (quota.h) */
+		5; /* allows two calls of one connection to be carried out at a time (quota.h) */
 	profile->replay_bytes = 4096;
 }
 
@@ -52,8 +55,10 @@ static void open_raw(struct raw *raw)
 	raw_until(raw, &pair.server_opened, nopened + 1);
 }
 
-/* Makes a call that is not idempotent, which is the same for the same XID, and receives its
- * answer. */
+/*
+ * Makes a call that is not idempotent, and receives its answer. Calls with the same XID have the
+ * same bytes.
+ */
 static void call_raw(struct raw *raw, uint32_t xid)
 {
 	struct words m = {0}, answer;
@@ -66,8 +71,10 @@ static void call_raw(struct raw *raw, uint32_t xid)
 	assert_int_equal(answer.w[0], xid);
 }
 
-/* A user's rights depend on the groups of the process. Only a process with the same groups gets the
- * reply. */
+/*
+ * Checks that a cached reply is sent only to a process with the same groups, because a user's
+ * rights depend on the groups of the process.
+ */
 static void replay__is_not_for_other_groups(void **state)
 {
 	static const struct weir_peer peers[] = {
@@ -91,7 +98,7 @@ static void replay__is_not_for_other_groups(void **state)
 	}
 }
 
-/* An entry stays however many calls another peer makes. */
+/* Checks that the cache entry of one peer stays, however many calls another peer makes. */
 static void cache__is_divided_among_peers(void **state)
 {
 	(void)state;

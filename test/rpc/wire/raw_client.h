@@ -3,8 +3,8 @@
 #define RAW_CLIENT_H
 
 /*
- * The start of tests of a responder: a responder, and a requester that sends what the test says, in
- * version 1. Each test program includes this file once.
+ * The fixture of tests of a responder: the responder under test, and a raw requester that sends the
+ * messages that the test composes, in version 1. Each test program includes this file once.
  */
 
 #include "pair_main.h"
@@ -32,7 +32,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-/* Adds xid, vers, credit, proc. */
+/* Adds the fixed words of a transport header: XID, version, credits and procedure. */
 static inline void put_fixed(struct words *m, uint32_t xid, uint32_t vers, uint32_t credit,
 			     uint32_t proc)
 {
@@ -55,8 +55,10 @@ static inline struct words null_call(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* Checks that the responder still answers: nothing before this ended the connection or lost a
- * receive. */
+/*
+ * Checks that the responder still answers. If an earlier message ended the connection, or if its
+ * receive was not posted again, the test fails.
+ */
 static inline void expect_alive(void)
 {
 	struct words m = null_call(0xa11fe, 4), r = {0};

@@ -3,8 +3,8 @@
 #define RAW_SERVER_H
 
 /*
- * The start of tests of a requester: a requester, and a responder that sends what the test says.
- * Each test program includes this file once.
+ * The fixture of tests of a requester: the requester under test, and a raw responder that sends the
+ * messages that the test composes. Each test program includes this file once.
  */
 
 #include "pair_main.h"
@@ -45,7 +45,7 @@ static inline struct weir_call *begin(uint32_t proc)
 	return call;
 }
 
-/* Starts a call and returns the message that arrived. */
+/* Begins a NULL call, and stores the message that arrived at the raw responder in 'call'. */
 static inline void start_null(struct words *call)
 {
 	memset(call, 0, sizeof(*call));
@@ -94,7 +94,10 @@ static inline void start_read(struct words *m, uint32_t count)
 	assert_int_equal(m->w[8], count);
 }
 
-/* Makes the reply to a READ with the Write chunk of the call, which returns 'returned' bytes. */
+/*
+ * Makes the reply to a READ. In the Write chunk of the call, the reply states that 'returned' bytes
+ * were written. The result says that there are 'count' bytes.
+ */
 static inline struct words read_reply(const struct words *call, uint32_t returned, uint32_t count)
 {
 	struct words m = {0};

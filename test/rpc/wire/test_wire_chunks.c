@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The chunks that a requester lists, and its treatment of the chunks in a reply. */
+/* Tests of the chunks that a requester offers, and of its treatment of the chunks in a reply. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -84,8 +84,10 @@ static void call__3_4_6_a_write_chunk_has_no_room_for_padding(void **state)
 	}
 }
 
-/* Returns the bytes of the Position Zero Read chunk of a message. The Read list must have no other
- * chunk. */
+/*
+ * Returns the length in bytes of the Position Zero Read chunk of a message. Checks that the Read
+ * list has no other chunk.
+ */
 static uint32_t position_zero_bytes(const struct words *m)
 {
 	uint32_t sum = 0, at = 4;
@@ -125,14 +127,17 @@ static void call__3_4_2_an_empty_item_is_the_one_that_the_binding_allows(void **
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, BIG_BYTES),
 			 0);
 	submit(call, &m);
-	assert_int_equal(position_zero_bytes(&m), 40 + 4 + 4 + BIG_BYTES); /* not reduced */
+	/* no argument is in another chunk */
+	assert_int_equal(position_zero_bytes(&m), 40 + 4 + 4 + BIG_BYTES);
 	words_put(&r, 5, m.w[0], 1, 4, 4, 2);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
 }
 
-/* Acts like a peer that has mapped the memory of the Reply chunk, and changes it while the
- * requester reads it. */
+/*
+ * Overwrites the memory of the Reply chunk while the requester decodes the reply, as a peer could
+ * that has mapped this memory. The result must not change.
+ */
 static void check_big(struct outcome *o, struct weir_call *call, const struct weir_result *result)
 {
 	const struct weir_region *exposed = pair.client->long_pool->region;
@@ -150,8 +155,10 @@ static void check_big(struct outcome *o, struct weir_call *call, const struct we
 		assert_int_equal(((const uint8_t *)data)[i], pair_byte(i));
 }
 
-/* Starts a call that offers a Reply chunk, and puts a Long Reply into it. Sets *m to the call and
- * returns the reply. */
+/*
+ * Begins a call that offers a Reply chunk, and writes a Long Reply into that chunk. Sets *m to the
+ * call message and returns the reply message, which the test sends.
+ */
 static struct words start_big(struct words *m)
 {
 	struct weir_call *call = begin(PAIR_BIG, 2 * BIG_BYTES);
@@ -172,8 +179,10 @@ static struct words start_big(struct words *m)
 	return r;
 }
 
-/* RFC 8166 section 8.2.2: a sender reduces nothing under RPCSEC_GSS integrity (service 2) or
- * privacy (3). */
+/*
+ * Checks RFC 8166 section 8.2.2: a requester moves no data into chunks under RPCSEC_GSS integrity
+ * (service 2) or privacy (service 3).
+ */
 static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
 {
 	uint8_t gss[20] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7};
@@ -205,7 +214,10 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 								       pair.client_mem, BIG_BYTES),
 						 0);
 			submit(call, &m);
-			/* A Long Call replaces the item, and a Long Reply replaces the result. */
+			/*
+			 * A WRITE becomes a Long Call, instead of a call with a Read chunk. A READ
+			 * offers a Reply chunk, instead of a Write chunk.
+			 */
 			assert_int_equal(m.w[3], writes && !is_reduced);
 			assert_int_equal(m.w[4], writes);
 			if (writes)
@@ -214,7 +226,8 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 				assert_int_equal(m.w[5], is_reduced);
 			if (!writes && !is_reduced)
 				assert_int_equal(m.w[6], 1);
-			words_put(&r, 5, m.w[0], 1, 4, 4, 2); /* the end of the call */
+			/* an RDMA_ERROR, which ends the call */
+			words_put(&r, 5, m.w[0], 1, 4, 4, 2);
 			raw_send_words(&raw, &r);
 			raw_until(&raw, &outcome.done, 1);
 		}
@@ -223,7 +236,8 @@ static void call__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void *
 
 static void reply__a_reply_chunk_of_another_segment_is_dropped(void **state)
 {
-	static const uint32_t words[] = {8, 10, 11}; /* handle and offset */
+	/* indexes of the words of handle and offset in the reply */
+	static const uint32_t words[] = {8, 10, 11};
 	struct words m, good = start_big(&m), bad;
 
 	(void)state;
@@ -233,7 +247,7 @@ static void reply__a_reply_chunk_of_another_segment_is_dropped(void **state)
 		expect_dropped(&bad);
 	}
 	bad = good;
-	bad.w[9] = htobe32(m.w[9] + 4); /* longer than it was offered */
+	bad.w[9] = htobe32(m.w[9] + 4); /* longer than the segment that the call offered */
 	expect_dropped(&bad);
 	raw_send_words(&raw, &good);
 	raw_until(&raw, &outcome.done, 1);
@@ -259,7 +273,8 @@ static void check_two(struct outcome *o, struct weir_call *call, const struct we
 
 static void reply__each_of_several_write_chunks_is_checked(void **state)
 {
-	static const uint32_t words[] = {7, 9, 10, 13, 15, 16}; /* handle and offset of each */
+	/* indexes of the words of handle and offset of both chunks */
+	static const uint32_t words[] = {7, 9, 10, 13, 15, 16};
 	struct weir_call *call = begin(PAIR_MULTI, 64);
 	struct words m, good = {0}, bad;
 

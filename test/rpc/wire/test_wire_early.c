@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A reply to a call whose Send is still in the batch. A peer can predict the XID. */
+/*
+ * Tests of a reply to a call whose Send is still in the batch, not yet posted. A peer can send such
+ * a reply because XIDs are predictable.
+ */
 #include "raw_server.h"
 
 #include "call_pool.h"
 
 static struct outcome first, early, many[7];
 
-/* Makes more calls than the batch holds, so that the batch is posted inside this callback. */
+/* Submits more calls than the batch holds, so that the batch is posted inside this callback. */
 static void fill_batch(struct outcome *o, struct weir_call *ended, const struct weir_result *result)
 {
 	(void)o;
@@ -78,7 +81,7 @@ static void reply__before_its_call_has_left(void **state)
 	post_reply(call->xid, 0);
 	post_reply(req->slots[req->free_slot].xid + req->slot_mask + 1, 1024);
 	raw_settle(&raw);
-	/* Nothing is twice in these lists. Otherwise they would have no end. */
+	/* No slot is in the list of free slots twice. Otherwise the list would have no end. */
 	for (uint32_t i = req->free_slot; i != CALL_NO_SLOT && nslots <= req->nslots; nslots++)
 		i = req->slots[i].next_free;
 	assert_in_range(nslots, 0, req->nslots);

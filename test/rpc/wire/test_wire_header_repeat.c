@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call with a repeat match (request_fast.c) is recognised by a comparison with the previous call.
- * Whichever bit of it is changed, its answer must equal the answer after a call of another kind,
- * when there is nothing to compare it with. */
+/*
+ * Tests of calls with a repeat match (request_fast.c), which the responder recognises by a
+ * comparison with the previous call. The tests change each bit of a call. The answer must be the
+ * same as when the previous call was of another kind, so that no comparison is possible.
+ */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -16,7 +18,7 @@
 #define CHUNK_WORDS   24u
 #define AT_LENGTH     8u
 #define READ_BYTES    2000u
-/* A WRITE, whose payload is at the offset of a READ's. */
+/* A WRITE call. Its payload begins at the same offset as that of a READ call. */
 #define WRITE_WORDS	  26u
 #define WRITE_BYTES	  1000u
 #define WRITE_POSITION	  48u
@@ -74,7 +76,10 @@ static void make_write(struct words *m)
 
 static void (*const makers[])(struct words *m) = {make_echo, make_read, make_write};
 
-/* Makes a call of a kind for which no header is kept: a Write chunk without segments. */
+/*
+ * Makes a call of a kind for which the responder keeps no header to compare with: the call has a
+ * Write chunk without segments.
+ */
 static void make_other(struct words *m)
 {
 	make_echo(m);
@@ -86,7 +91,8 @@ static void make_other(struct words *m)
 
 struct answer {
 	struct words words;
-	uint32_t cred_flavor; /* as the program saw it; UINT32_MAX: the program was not called */
+	/* flavor that the program saw, or UINT32_MAX if the program was not called */
+	uint32_t cred_flavor;
 	uint8_t mem[2 * READ_BYTES];
 };
 
@@ -108,8 +114,11 @@ static void assert_same(const struct answer *a, const struct answer *b)
 	assert_memory_equal(a->mem, b->mem, sizeof(a->mem));
 }
 
-/* Sends 'm' after a call of its kind, and after one of another kind. Returns whether it was a good
- * call. */
+/*
+ * Sends 'm' after a call of another kind, and then after a call that is like 'kind'. Checks that
+ * both answers are equal. Returns true if the answer is an RPC reply with SUCCESS and as long as
+ * the answer to 'kind'.
+ */
 static bool ask_behind(const struct words *kind, const struct words *m)
 {
 	static struct answer first, again, good, good_again;
@@ -128,7 +137,7 @@ static bool ask_behind(const struct words *kind, const struct words *m)
 	assert_same(&first, &again);
 	ask(like, &good_again);
 	assert_same(&good, &good_again);
-	/* An accepted RPC reply with SUCCESS, whatever chunks precede it. */
+	/* True for an accepted RPC reply with SUCCESS, after the chunk lists. */
 	return first.words.n == good.words.n && first.words.w[3] == 0 &&
 	       first.words.w[good.words.w[5] == 0 ? 12 : 18] == 0;
 }
@@ -147,7 +156,7 @@ static void echo__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_echo(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < SHORT_WORDS; at++) {
-		/* Lists are checked by other tests. */
+		/* Other tests check the chunk lists. */
 		if (at > 3 && at < SHORT_PAYLOAD)
 			continue;
 		for (uint32_t bit = 0; bit < 32; bit++) {
@@ -157,7 +166,10 @@ static void echo__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* The granted credits, flavors, and the data that are returned. */
+	/*
+	 * The calls that succeed have changes in the requested credits, in the flavors, or in the
+	 * data that are returned.
+	 */
 	assert_in_range(good, 6 * 32, 7 * 32);
 }
 
@@ -170,11 +182,16 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_read(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < CHUNK_WORDS; at++) {
-		/* Other tests check words that would end the connection, keys and addresses, and
-		 * lists. */
+		/*
+		 * Other tests check words that would end the connection, keys and addresses, and
+		 * the chunk lists.
+		 */
 		if (at > 3 && at < CHUNK_PAYLOAD && at != AT_LENGTH)
 			continue;
-		/* Only so many bytes can be read. */
+		/*
+		 * The last word is the number of bytes to read. Only its low bits give a number
+		 * that the server can return.
+		 */
 		for (uint32_t bit = 0; bit < (at == CHUNK_WORDS - 1 ? 11 : 32); bit++) {
 			m = like;
 			m.w[at] ^= htobe32(1u << bit);
@@ -182,7 +199,10 @@ static void read__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* The granted credits, flavors, and lengths that are sufficient. */
+	/*
+	 * The calls that succeed have changes in the requested credits, in the flavors, or in
+	 * lengths that stay sufficient.
+	 */
 	assert_in_range(good, 80, 128);
 }
 
@@ -195,11 +215,14 @@ static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 	make_write(&like);
 	assert_true(ask_behind(&like, &like));
 	for (uint32_t at = 0; at < WRITE_WORDS; at++) {
-		/* Other tests check words that would end the connection, a key and its address. */
+		/*
+		 * Other tests check words that would end the connection, and the key and address of
+		 * the segment.
+		 */
 		if (at == WRITE_AT_POSITION + 1 || at == WRITE_AT_LENGTH + 1 ||
 		    at == WRITE_AT_LENGTH + 2)
 			continue;
-		/* Only so many bytes can be read. */
+		/* Only the low bits of the length give a segment that lies in the peer's memory. */
 		for (uint32_t bit = 0; bit < (at == WRITE_AT_LENGTH ? 12 : 32); bit++) {
 			m = like;
 			m.w[at] ^= htobe32(1u << bit);
@@ -207,11 +230,17 @@ static void write__5531_9_each_bit_is_judged_as_the_first_time(void **state)
 				good += ask_behind(&like, &m);
 		}
 	}
-	/* The granted credits, flavors, and the words before and after the item. */
+	/*
+	 * The calls that succeed have changes in the requested credits, in the flavors, or in the
+	 * words before and after the item.
+	 */
 	assert_in_range(good, 5 * 32, 6 * 32);
 }
 
-/* At any position, at the ends of the range, and of no bytes. */
+/*
+ * Checks WRITE calls with other positions and lengths: at any position, at the ends of the range,
+ * and of no bytes.
+ */
 static void write__8166_3_4_5_lengths_and_positions(void **state)
 {
 	static const uint32_t words[] = {0,  4,	 36, 37, 40, 44, 45, 46, 47, 48,
@@ -233,8 +262,10 @@ static void write__8166_3_4_5_lengths_and_positions(void **state)
 			good += ask_behind(&like, &m);
 		}
 	}
-	/* The right position, and each length that the count states, with or without padding:
-	 * none. */
+	/*
+	 * These calls succeed: the one with the right position, and those whose count word states
+	 * the length of the chunk. The lengths need no padding.
+	 */
 	assert_int_equal(good, 1 + sizeof(words) / sizeof(words[0]));
 }
 
@@ -253,7 +284,7 @@ static void calls__5531_9_cut_anywhere(void **state)
 	}
 }
 
-/* raw_ask_words() hides the granted credits. */
+/* Reads the granted credits itself, because raw_ask_words() clears them. */
 static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
 {
 	struct words m, answer;
@@ -267,12 +298,15 @@ static void echo__8166_3_3_1_as_many_credits_as_are_asked_for(void **state)
 		raw_send_words(&raw, &m);
 		raw_recv_words(&raw, &answer);
 		assert_in_range(answer.w[2], 1, wanted);
-		if (round > 16) /* the first grants are low */
+		if (round > 16) /* the first grants are smaller */
 			assert_int_equal(answer.w[2], wanted);
 	}
 }
 
-/* Each kind of call after each other kind, and each procedure after each other. */
+/*
+ * Makes calls of each kind after calls of each other kind, and calls of each procedure after calls
+ * of each other procedure.
+ */
 static void calls__5531_9_one_kind_behind_the_other(void **state)
 {
 	struct words kinds[3], m;

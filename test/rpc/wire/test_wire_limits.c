@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A responder at its limits: inline thresholds, and an empty pool of send buffers. */
+/*
+ * Tests of a responder at its limits: at the inline thresholds, and with an empty pool of send
+ * buffers.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -44,7 +47,7 @@ static int setup_hasty(void **state)
 	return start(hasty);
 }
 
-/* Receives of exactly 1024 bytes. */
+/* Sets the inline threshold to the minimum of 1024 bytes. */
 static void smallest_inline(struct weir_profile *profile)
 {
 	profile->inline_bytes = 1024;
@@ -63,8 +66,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a call with a Write chunk of 'nsegs' empty segments, or without chunks, and with one word
- * of arguments. */
+/*
+ * Makes a call with one word of arguments. If 'nsegs' is 0, the call has no chunks. Otherwise it
+ * has a Write chunk of 'nsegs' segments of no bytes.
+ */
 static struct words call(uint32_t proc, uint32_t nsegs, uint32_t word)
 {
 	struct words m = {0};
@@ -79,7 +84,10 @@ static struct words call(uint32_t proc, uint32_t nsegs, uint32_t word)
 	return m;
 }
 
-/* The raw peer sends no private data when it connects. */
+/*
+ * Checks the default inline threshold. The raw peer sends no private data when it connects, so that
+ * no other threshold is agreed.
+ */
 static void inline__3_3_3_is_1024_bytes_where_nothing_was_agreed(void **state)
 {
 	const uint32_t largest = 1024 - 28 - 24 - 4;
@@ -112,7 +120,7 @@ static void receive__3_3_3_a_message_of_1024_bytes_is_taken(void **state)
 	assert_int_equal(r.w[13], 900);
 }
 
-/* Takes the responder's send buffers until 'left' are free. */
+/* Takes send buffers of the responder until 'left' are free. */
 static void leave_buffers(uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -130,8 +138,11 @@ static void give_back(void)
 		mem_pool_put(bufs[--nbufs]);
 }
 
-/* Checks that the connection ends after the time limit of the wait, because there is no reserve.
- * All buffers are returned, and the engine continues. */
+/*
+ * Checks that the connection ends when a reply has waited for the time limit. The test holds the
+ * reserve buffer, so that the reply never gets one. All buffers are returned, and the engine
+ * continues.
+ */
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
@@ -156,7 +167,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	assert_int_equal(outcome.status, 0);
 }
 
-/* Makes a call that asks for credits, so that more than one call can be in flight. */
+/* Makes a call whose reply grants credits for more than one call in flight. */
 static void earn_credits(void)
 {
 	struct words m = call(PAIR_NULL, 0, 0), r = {0};
@@ -177,8 +188,10 @@ static void send_calls(const struct words *m, uint32_t n)
 	}
 }
 
-/* Checks that each of 'n' calls is answered, with 'want' as word 'at' of the answer. Each answer
- * used the reserve buffer, and no connection ended. */
+/*
+ * Checks that each of 'n' calls is answered, and that word 'at' of each answer is 'want'. Checks
+ * also that each answer used the reserve buffer and that no connection ended.
+ */
 static void expect_answers(uint32_t n, uint32_t at, uint32_t want)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -213,7 +226,10 @@ static void reply__4_5_4_a_responder_that_can_not_send_it_closes_the_connection(
 	expect_close(&m, 0);
 }
 
-/* The header is longer than the headroom of a reply's buffer, so that it needs a second one. */
+/*
+ * Checks a reply whose transport header is longer than the headroom of its buffer. Such a reply
+ * needs a second buffer.
+ */
 static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **state)
 {
 	struct words m = call(PAIR_READ, 40, 0);
@@ -222,8 +238,10 @@ static void reply__4_5_4_as_does_one_without_memory_for_a_long_header(void **sta
 	expect_close(&m, 1);
 }
 
-/* Header and item are in different places. A device that gathers nothing needs a copy in one
- * piece. */
+/*
+ * Checks a reply whose header and item are in different memory. A device that gathers nothing needs
+ * both copied into one buffer.
+ */
 static void reply__4_5_4_as_does_one_without_memory_to_gather_it(void **state)
 {
 	struct words m = call(PAIR_READ, 0, 100);
@@ -242,7 +260,10 @@ static void error__4_5_4_that_can_not_be_sent_closes_the_connection(void **state
 	expect_close(&m, 0);
 }
 
-/* The handler finds no buffer and replies nevertheless, with SYSTEM_ERR. */
+/*
+ * Checks handlers that find no buffer for results and reply SYSTEM_ERR. These replies use the
+ * reserve.
+ */
 static void exhausted__errors_of_rpc_go_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);
@@ -267,11 +288,12 @@ static void exhausted__a_reply_with_a_long_header_goes_by_the_reserve(void **sta
 
 	(void)state;
 	expect_by_reserve(&m, 1, 1, 6, 40);
-	/* The reply was planned before its wait and after it, and is counted once. */
+	/* The reply was prepared twice, before its wait and after it, but is counted once. */
 	weir_engine_stats(pair.server, &stats);
 	assert_int_equal(stats.buffer_waits, 1);
 	assert_int_equal(stats.write_chunks, 1);
-	assert_int_equal(stats.replies_sent, 2); /* and the one that earned the credits */
+	/* this reply, and the reply that granted the credits */
+	assert_int_equal(stats.replies_sent, 2);
 }
 
 static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void **state)
@@ -283,8 +305,10 @@ static void exhausted__a_reply_that_is_to_be_gathered_goes_by_the_reserve(void *
 	expect_by_reserve(&m, 1, 1, 13, 100);
 }
 
-/* A long header, followed by inline data: both fit into the one buffer. Later calls wait for their
- * first buffer. */
+/*
+ * Checks replies with a long header and inline data. Both fit into one buffer of the reserve. Later
+ * calls wait for their first buffer.
+ */
 static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_BIG, 40, 100);
@@ -294,7 +318,10 @@ static void exhausted__a_reply_with_both_goes_by_the_reserve(void **state)
 	expect_by_reserve(&m, 1, 3, 6, 40);
 }
 
-/* Each reply holds a buffer, and none can be sent without another one. */
+/*
+ * Checks replies that each hold one buffer and need another one. They get it from the reserve, one
+ * after the other.
+ */
 static void exhausted__replies_that_each_want_one_more_do_not_wait_for_each_other(void **state)
 {
 	const struct words m = call(PAIR_LATER, 40, 7);
@@ -324,7 +351,10 @@ static void pass_ms(uint32_t ms)
 	assert_true(weir_engine_now(pair.server) >= until_ns);
 }
 
-/* A reply that was sent after a wait leaves no state that would make a later wait seem longer. */
+/*
+ * Checks that a reply which was sent after a wait leaves no start time that would make a later wait
+ * seem longer.
+ */
 static void exhausted__each_wait_has_its_own_time(void **state)
 {
 	struct words m = call(PAIR_NULL, 0, 0);

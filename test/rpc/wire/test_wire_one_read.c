@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The data of a call with one Read segment are read by a short path where possible. The answer must
- * equal that to the same call with an additional empty segment, which takes the general path. */
+/*
+ * Tests of calls with one Read segment, whose data the responder reads on the fast path where
+ * possible. The answer must equal the answer to the same call with an additional empty segment,
+ * which takes the general path.
+ */
 #include "raw_client.h"
 
 #include <endian.h>
@@ -8,7 +11,7 @@
 
 #define ITEM_BYTES 1000u
 #define POSITION   48u
-/* Offsets in words of the message with one segment. */
+/* Word offsets in the message with one Read segment. */
 #define AT_POSITION 5u
 #define AT_LENGTH   7u
 #define AT_PAYLOAD  13u
@@ -36,7 +39,7 @@ static uint32_t get(const struct words *m, uint32_t at)
 	return be32toh(m->w[at]);
 }
 
-/* Adds an empty segment after the existing one. */
+/* Adds a segment of no bytes after the existing segment. */
 static void add_segment(struct words *m)
 {
 	memmove(&m->w[SEGMENT_END + 6], &m->w[SEGMENT_END], (m->n - SEGMENT_END) * 4);
@@ -45,7 +48,11 @@ static void add_segment(struct words *m)
 	m->n += 6;
 }
 
-/* Returns the accept_stat of an RPC reply, or UINT32_MAX if the answer is no such reply. */
+/*
+ * Sends the call 'm' as it is, and with an additional empty segment, and checks that both answers
+ * are equal. Returns the accept_stat of the answer, or UINT32_MAX if the answer is not an accepted
+ * RPC reply.
+ */
 static uint32_t ask_both(const struct words *m)
 {
 	struct words one, two, other = *m;
@@ -66,8 +73,10 @@ static void write__4_5_2_each_bit_is_judged_as_with_more_segments(void **state)
 	(void)state;
 	memset(raw.mem, 3, 2 * ITEM_BYTES);
 	for (uint32_t at = 0; at < WORDS; at++) {
-		/* Other tests check words that end the connection, that belong to another header,
-		 * or that make no item. */
+		/*
+		 * Other tests check words that end the connection, words whose change makes another
+		 * header shape, and words whose change leaves no item.
+		 */
 		if (at > 0 && at < AT_PAYLOAD && at != AT_POSITION && at != AT_LENGTH)
 			continue;
 		for (uint32_t bit = 0; bit < (at == AT_LENGTH ? 12 : 32); bit++) {
@@ -77,12 +86,18 @@ static void write__4_5_2_each_bit_is_judged_as_with_more_segments(void **state)
 				good += ask_both(&m) == 0;
 		}
 	}
-	/* The words before and after the item, and the flavors of the authentication; no others. */
+	/*
+	 * The calls that succeed have changes in the words before and after the item, or in the
+	 * flavors of the authentication.
+	 */
 	assert_in_range(good, 64, 128);
 }
 
-/* The data are read into the argument buffer or into the program's memory. The item may be empty or
- * have roundup padding, and the stream may end with it or continue. */
+/*
+ * Checks items of all short lengths, with and without XDR roundup padding. The data are read into
+ * the argument buffer, or into memory of the program. In half of the calls, the Payload stream ends
+ * with the item.
+ */
 static void write__3_4_5_all_lengths_reach_the_program(void **state)
 {
 	(void)state;
@@ -96,13 +111,17 @@ static void write__3_4_5_all_lengths_reach_the_program(void **state)
 		set(&m, AT_LENGTH, len + padding);
 		set(&m, WORDS - 2, len);
 		assert_int_equal(ask_both(&m), 0);
-		m.n--; /* the word after the item is missing */
+		m.n--; /* removes the word after the item */
 		assert_int_equal(ask_both(&m), WEIR_RPC_GARBAGE_ARGS);
-		assert_int_equal(pair.asked, 4 * (round + 1)); /* once for each call */
+		/* the program was asked for memory once in each call */
+		assert_int_equal(pair.asked, 4 * (round + 1));
 	}
 }
 
-/* The count word is inside the RPC header, which is not valid then. */
+/*
+ * Checks positions at which the count word would be inside the RPC header. Such a call is not
+ * valid.
+ */
 static void write__4_5_2_an_item_in_the_rpc_header(void **state)
 {
 	struct words m;
@@ -112,7 +131,7 @@ static void write__4_5_2_an_item_in_the_rpc_header(void **state)
 		make_write(&m, 200);
 		set(&m, AT_POSITION, position);
 		assert_int_equal(ask_both(&m) == 0, position == POSITION);
-		/* A credential whose length could be a count as well. */
+		/* The length of this credential could be mistaken for the count word. */
 		set(&m, 19, 1);
 		set(&m, 20, 8);
 		set(&m, 21, ITEM_BYTES);

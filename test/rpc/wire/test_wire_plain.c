@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replies that a requester takes by its short path. One byte after the other is changed. Each
- * change must have the same consequence as for a call to which the short path does not apply.
+ * Tests of the replies that a requester decodes on the fast path. The tests change one byte of a
+ * reply at a time. Each change must have the same consequence as for a call to which the fast path
+ * does not apply.
  */
 #include "pair_main.h"
 
@@ -33,12 +34,15 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The consequence of a reply. */
+/*
+ * The effect of a reply on its call ('done' to 'left_bytes') and on the counters of the requester.
+ */
 struct consequence {
 	int done, status;
 	uint32_t rdma_err;
 	uint32_t nitems, item_bytes;
-	uint32_t accept_stat, left_bytes; /* of results */
+	/* accept_stat of the reply; bytes of results that were not decoded */
+	uint32_t accept_stat, left_bytes;
 	uint32_t granted, in_flight;
 	uint32_t dropped, unmatched, zero_grants, errors;
 };
@@ -82,7 +86,10 @@ static void call(bool has_chunk, bool keeps_away, struct words *m)
 	raw_recv_words(&raw, m);
 }
 
-/* Makes a reply to a call with these words, with a result of two words. */
+/*
+ * Makes a reply to the call message 'm', with a result of two words. If 'has_chunk' is set, the
+ * reply returns the Write chunk of the call.
+ */
 static struct words reply_to(const struct words *m, bool has_chunk)
 {
 	struct words r = {0};
@@ -108,7 +115,7 @@ static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t
 	good = bad = reply_to(&m, has_chunk);
 	((uint8_t *)bad.w)[at] ^= change;
 	memset(&seen, 0, sizeof(seen));
-	req->credits.granted = 2; /* the same start for each reply */
+	req->credits.granted = 2; /* the same number of credits before each reply */
 	weir_engine_stats(pair.client, &before);
 	raw_send_words(&raw, &bad);
 	raw_settle(&raw);
@@ -128,8 +135,11 @@ static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t
 	return result;
 }
 
-/* Changes each of so many bytes of the reply. Returns the number of replies that ended the call
- * well. */
+/*
+ * Changes each of the first 'bytes' bytes of a reply, in several ways. Checks that the consequences
+ * on the fast path and on the general path are equal. Returns the number of changed replies with
+ * which the call succeeded.
+ */
 static uint32_t change_each_byte(bool has_chunk, uint32_t bytes)
 {
 	static const uint8_t changes[] = {1, 2, 3, 4, 5, 6, 8, 16, 32, 64, 128, 255};
@@ -151,13 +161,16 @@ static void reply__without_chunks_each_byte_changed(void **state)
 {
 	(void)state;
 	assert_int_equal(change_each_byte(false, 28 + 24),
-			 8); /* credits, and the flavor of the verifier */
+			 8); /* changes of the credits and of the flavor of the verifier */
 }
 
 static void reply__with_a_chunk_each_byte_changed(void **state)
 {
 	(void)state;
-	/* The same, and some lengths below the offered one. */
+	/*
+	 * Changes of the credits, of the flavor, and to some lengths that are below the offered
+	 * one.
+	 */
 	assert_in_range(change_each_byte(true, 52 + 24), 8, 9);
 }
 

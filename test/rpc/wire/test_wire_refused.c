@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that a responder must not process: replies, invalid credentials, and items that may not
- * be reduced. */
+/*
+ * Tests of messages that a responder must not carry out: replies, calls with invalid credentials,
+ * and calls with chunks for data that are not DDP-eligible.
+ */
 #include "raw_client.h"
 #include "rdma1.h"
 
@@ -9,8 +11,10 @@ static void put_segment_of_mem(struct words *m, uint32_t len)
 	put_segment(m, raw.mr.rkey, len, raw.raddr);
 }
 
-/* RFC 8167 section 4: a reply has no call that it could answer, because a responder makes none. An
- * RDMA_ERROR would have no call either. */
+/*
+ * Checks that a responder drops a reply (RFC 8167 section 4). A responder makes no calls, so that
+ * no call could have this reply. Therefore RDMA_ERROR would be no answer to a call either.
+ */
 static void receive__8167_4_a_reply_is_dropped(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -18,7 +22,10 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	struct words m;
 
 	(void)state;
-	/* A call comes first, so that the messages are compared with it (request_fast.c). */
+	/*
+	 * A call is sent first, so that the following messages are compared with it
+	 * (request_fast.c).
+	 */
 	expect_alive();
 	weir_engine_stats(pair.server, &before);
 	memset(raw.mem, 0, 100);
@@ -26,7 +33,8 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	for (uint32_t form = 0; form < 7; form++) {
 		memset(&m, 0, sizeof(m));
 		put_fixed(&m, form == 6 ? 8 : 9, 1, 4, form >= 4 && form < 6 ? 1 : 0);
-		if (form == 3 || form == 5) { /* a Read chunk; a Long Call that contains a reply */
+		/* a Read chunk, or a Long Call that contains a reply */
+		if (form == 3 || form == 5) {
 			words_put(&m, 2, 1, form == 3 ? 48 : 0);
 			put_segment_of_mem(&m, 100);
 		}
@@ -36,13 +44,14 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 			put_segment_of_mem(&m, 100);
 		}
 		words_put(&m, 1, 0);
-		if (form == 2 || form == 4) { /* form 4 is a Long Reply */
+		/* a Reply chunk; in form 4 the message is a Long Reply */
+		if (form == 2 || form == 4) {
 			words_put(&m, 2, 1, 1);
 			put_segment_of_mem(&m, 100);
 		} else {
 			words_put(&m, 1, 0);
 		}
-		if (form < 4 || form == 6) /* form 6 has another XID in its transport header */
+		if (form < 4 || form == 6) /* in form 6 the XID of the transport header differs */
 			words_put(&m, 13, 9, 1, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7);
 		raw_send_words(&raw, &m);
 		raw_settle(&raw);
@@ -53,7 +62,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	assert_int_equal(after.dropped - before.dropped, 7);
 	assert_int_equal(after.errors_sent, before.errors_sent);
 	expect_alive();
-	/* Each message returned the receive that it took. */
+	/* The receive of each message is posted again. */
 	for (uint32_t i = 0; i < 100; i++)
 		raw_send_words(&raw, &m);
 	raw_settle(&raw);
@@ -77,8 +86,10 @@ static void expect_denied(uint32_t xid, enum weir_rpc_auth_stat stat)
 	expect_alive();
 }
 
-/* RFC 5531 section 9. RFC 8166 section 4.5.2 uses ERR_CHUNK for errors of the Transport stream
- * only. */
+/*
+ * Checks that malformed credentials and verifiers get the authentication errors of RFC 5531 section
+ * 9. RFC 8166 section 4.5.2 uses ERR_CHUNK for errors of the Transport stream only.
+ */
 static void receive__5531_9_credentials_that_are_none_are_auth_error(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -88,7 +99,7 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 	weir_engine_stats(pair.server, &before);
 	for (uint32_t verf = 0; verf < 2; verf++) {
 		enum weir_rpc_auth_stat stat = verf ? WEIR_RPC_AUTH_BADVERF : WEIR_RPC_AUTH_BADCRED;
-		const uint32_t at = 13 + 2 * verf; /* the flavor */
+		const uint32_t at = 13 + 2 * verf; /* index of the word of the flavor */
 
 		for (uint32_t cut = 0; cut < 2; cut++) {
 			struct words m = null_call(20 + cut, 1);
@@ -105,14 +116,18 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 			m.w[at + 1] = htobe32(bytes[i]);
 			if (bytes[i] > 8 && bytes[i] < 500)
 				for (uint32_t j = 0; j < 101; j++)
-					words_put(&m, 1, 0); /* which are present */
+					/* the bytes of the body are present */
+					words_put(&m, 1, 0);
 			else
-				m.n = at + 3; /* cut short */
+				m.n = at + 3; /* cuts the message before the body */
 			raw_send_words(&raw, &m);
 			expect_denied(30 + i, stat);
 		}
 	}
-	/* A Read chunk, and a credential over its bound: nothing is read. */
+	/*
+	 * A call with a Read chunk and a credential that is longer than allowed: the data of the
+	 * chunk are not read.
+	 */
 	for (uint32_t long_call = 0; long_call < 2; long_call++) {
 		struct words m = {0}, rpc = null_call(40, 1);
 
@@ -132,11 +147,14 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 		expect_denied(40, WEIR_RPC_AUTH_BADCRED);
 	}
 	weir_engine_stats(pair.server, &after);
-	assert_int_equal(after.reads - before.reads, 1); /* only the Long Call itself */
+	assert_int_equal(after.reads - before.reads, 1); /* only the Read of the Long Call itself */
 	assert_int_equal(after.errors_sent, before.errors_sent);
 }
 
-/* Two items share bytes of the stream. The header alone shows that, so that nothing is read. */
+/*
+ * Checks Read chunks whose ranges of the Payload stream overlap. The transport header alone shows
+ * the overlap, so that nothing is read.
+ */
 static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -151,7 +169,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	words_put(&m, 2, 1, 64);
 	put_segment_of_mem(&m, 8);
 	words_put(&m, 3, 0, 0, 0);
-	words_put_rpc(&m, 67, PAIR_MULTI); /* a procedure that may have two items */
+	words_put_rpc(&m, 67, PAIR_MULTI); /* a procedure with two DDP-eligible arguments */
 	words_put(&m, 5, 1, 40, 2, 8, 3);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(67, 1);
@@ -159,7 +177,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	assert_int_equal(after.reads, before.reads);
 }
 
-/* Adds an RPC header with RPCSEC_GSS of RFC 2203. */
+/* Adds an RPC header with an RPCSEC_GSS credential (RFC 2203) of the given service. */
 static void put_gss_rpc(struct words *m, uint32_t xid, uint32_t proc, uint32_t service)
 {
 	words_put(m, 6, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc);
@@ -206,13 +224,17 @@ static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void 
 			expect_err_chunk(70 + service, 1);
 			weir_engine_stats(pair.server, &after);
 			assert_int_equal(after.reads - before.reads, long_call);
-			assert_int_equal(pair.handled, handled + 1); /* the one of expect_alive() */
+			/* counts the call of expect_alive() */
+			assert_int_equal(pair.handled, handled + 1);
 		}
 	}
 }
 
-/* Write chunks of such a call stay unused. The result is in the rest of the reply, in the Reply
- * chunk if necessary. */
+/*
+ * Checks replies under RPCSEC_GSS integrity and privacy (RFC 8166 section 8.2.2). The Write chunks
+ * of such a call stay unused. The result is in the Payload stream, and if the reply is long, in the
+ * Reply chunk.
+ */
 static void reply__8_2_2_nothing_is_reduced_under_gss_integrity_or_privacy(void **state)
 {
 	(void)state;

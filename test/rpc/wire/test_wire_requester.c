@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The treatment of each message that a responder may send to a requester. */
+/* Tests of a requester: how it treats each kind of message that a responder can send. */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static void call__4_2_fields_are_as_the_rfc_says(void **state)
 	start_null(&call);
 	assert_int_equal(call.n, 17);
 	assert_int_equal(call.w[1], 1);
-	assert_int_equal(call.w[2], 16); /* requested credits */
+	assert_int_equal(call.w[2], 16); /* the number of requested credits */
 	assert_int_equal(call.w[3], 0);
 	assert_int_equal(call.w[7], call.w[0]);
 	assert_int_equal(call.w[8], 0);
@@ -35,17 +35,18 @@ static void reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer(v
 	m = reply_to(&call, 4);
 	for (uint32_t len = 1; len < 28; len++)
 		raw_send(&raw, (const uint8_t *)m.w, len);
-	m.w[1] = htobe32(2); /* version */
+	m.w[1] = htobe32(2); /* an unknown version */
 	raw_send_words(&raw, &m);
 	m = reply_to(&call, 4);
-	m.w[3] = htobe32(2); /* RDMA_MSGP, 4.6.1 */
+	m.w[3] = htobe32(2); /* RDMA_MSGP (RFC 8166 section 4.6.1) */
 	raw_send_words(&raw, &m);
-	m.w[3] = htobe32(3); /* RDMA_DONE, 4.6.2 */
+	m.w[3] = htobe32(3); /* RDMA_DONE (RFC 8166 section 4.6.2) */
 	raw_send_words(&raw, &m);
 	m.w[3] = htobe32(9);
 	raw_send_words(&raw, &m);
 	m = reply_to(&call, 4);
-	m.w[7] = htobe32(call.w[0] + 1); /* XIDs differ */
+	/* the XID of the RPC header differs from that of the transport header */
+	m.w[7] = htobe32(call.w[0] + 1);
 	raw_send_words(&raw, &m);
 	expect_still_waiting();
 	weir_engine_stats(pair.client, &stats);
@@ -84,7 +85,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 	weir_engine_stats(pair.client, &stats);
 	assert_int_equal(stats.replies_unmatched, 39);
 	finish(&call);
-	/* The same reply again: its call has ended. */
+	/* The same reply is sent again after its call has ended. */
 	m = reply_to(&call, 4);
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
@@ -95,7 +96,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 
 static void odd_credits(struct weir_profile *profile)
 {
-	profile->credits = 17; /* 34 calls, for which 6 bits of an XID are the slot */
+	profile->credits = 17; /* allows 34 calls, so that 6 bits of an XID are the slot */
 }
 
 static int setup_odd_credits(void **state)
@@ -107,7 +108,10 @@ static int setup_odd_credits(void **state)
 	return 0;
 }
 
-/* There are fewer calls than the slot bits of an XID can name. */
+/*
+ * Checks replies whose XID names a slot that does not exist. The slot bits of an XID can name more
+ * slots than there are calls.
+ */
 static void reply__to_no_call_that_there_can_be(void **state)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -133,7 +137,7 @@ static void reply__4_5_rdma_error_ends_the_call(void **state)
 	(void)state;
 	start_null(&call);
 	memset(&m, 0, sizeof(m));
-	words_put(&m, 5, call.w[0], 1, 4, 4, 2); /* 20 bytes */
+	words_put(&m, 5, call.w[0], 1, 4, 4, 2); /* 20 bytes, which are shorter than a reply */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EREMOTEIO);
@@ -156,7 +160,7 @@ static void reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped(void **st
 	words_put(&m, 5, call.w[0], 1, 4, 4, 77);
 	raw_send_words(&raw, &m);
 	memset(&m, 0, sizeof(m));
-	words_put(&m, 5, call.w[0], 1, 4, 4, 1); /* ERR_VERS without its range */
+	words_put(&m, 5, call.w[0], 1, 4, 4, 1); /* ERR_VERS without the range of versions */
 	raw_send_words(&raw, &m);
 	expect_still_waiting();
 	finish(&call);
@@ -193,7 +197,7 @@ static void credit__3_3_1_no_more_calls_than_granted_or_asked_for(void **state)
 		for (uint32_t i = 0; i < 20; i++)
 			assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
 		raw_settle(&raw);
-		/* With shared receives the requester begins with few credits after each pause. */
+		/* With shared receives, the requester has few credits after each pause. */
 		assert_in_range(raw.nmsgs, pair_shared ? 1 : want, want);
 		for (uint32_t i = 0; i < 20; i++) {
 			raw_recv_words(&raw, &call);
@@ -228,8 +232,10 @@ static void reply__4_3_2_the_result_is_what_was_returned_not_what_memory_holds(v
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.bytes, 600);
-	/* The count is larger than the returned length. Memory after that length is not part of the
-	 * result. */
+	/*
+	 * The result states more bytes than the Write chunk returned. Memory after the returned
+	 * bytes is not part of the result.
+	 */
 	start_read(&call, 1000);
 	outcome.check = check_violation;
 	m = read_reply(&call, 600, 1000);
@@ -248,10 +254,10 @@ static void reply__a_chunk_longer_than_offered_or_of_other_segments_is_dropped(v
 	m = read_reply(&call, 1001, 1001);
 	raw_send_words(&raw, &m);
 	m = read_reply(&call, 1000, 1000);
-	m.w[7] ^= 1; /* handle */
+	m.w[7] ^= 1; /* changes the handle */
 	raw_send_words(&raw, &m);
 	m = read_reply(&call, 1000, 1000);
-	m.w[10] ^= htobe32(1); /* offset */
+	m.w[10] ^= htobe32(1); /* changes the offset */
 	raw_send_words(&raw, &m);
 	expect_still_waiting();
 	m = read_reply(&call, 1000, 1000);
@@ -268,13 +274,13 @@ static void reply__6_1_an_item_not_put_into_its_chunk_is_a_violation(void **stat
 	start_read(&call, 8);
 	outcome.check = check_violation;
 	m = read_reply(&call, 0, 8);
-	words_put(&m, 2, 1, 2); /* inline, although there was a chunk */
+	words_put(&m, 2, 1, 2); /* the result is inline, although the call offered a chunk */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.bytes, 0);
 	start_read(&call, 8);
 	outcome.check = check_violation;
-	m = read_reply(&call, 8, 7); /* count and chunk disagree */
+	m = read_reply(&call, 8, 7); /* the count word and the length of the chunk disagree */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.bytes, 0);
@@ -287,7 +293,7 @@ static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
 	(void)state;
 	start_null(&call);
 	m = reply_to(&call, 4);
-	m.w[8] = htobe32(2); /* neither a call nor a reply */
+	m.w[8] = htobe32(2); /* the message is neither a call nor a reply */
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
@@ -299,7 +305,7 @@ static void reply__whose_rpc_header_is_garbage_ends_the_call(void **state)
 	assert_int_equal(outcome.status, -EBADMSG);
 }
 
-/* Checks how many calls are sent now: those that the grant allows. */
+/* Submits 20 calls, and checks that 'want' of them are sent at once, which is the grant. */
 static void expect_credits(uint32_t want)
 {
 	struct words call, m;
@@ -317,8 +323,11 @@ static void expect_credits(uint32_t want)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8167 sections 4 and 4.1: XIDs and credits of the two directions are independent, and the
- * direction of a message is checked before both. */
+/*
+ * Checks that a call from the peer is dropped even if it has the XID of a pending call (RFC 8167
+ * sections 4 and 4.1). The XIDs and credits of the two directions are independent. Therefore the
+ * requester checks the direction of a message before XID and credits.
+ */
 static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -339,7 +348,7 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 			raw_put_segment(&raw, &m, 100, 0);
 		}
 		words_put(&m, 1, 0);
-		if (form == 1) { /* a Write chunk of one segment, for which there is a short path */
+		if (form == 1) { /* a Write chunk of one segment, as the fast path accepts */
 			words_put(&m, 2, 1, 1);
 			raw_put_segment(&raw, &m, 100, 0);
 		}
@@ -356,15 +365,19 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 		raw_send_words(&raw, &m);
 		expect_still_waiting();
 	}
-	assert_int_equal(raw.nmsgs, 0); /* nor was any of these messages answered */
+	assert_int_equal(raw.nmsgs, 0); /* the requester answered none of these messages */
 	weir_engine_stats(pair.client, &after);
 	assert_int_equal(after.dropped - before.dropped, 5);
 	assert_int_equal(after.replies_unmatched, before.replies_unmatched);
-	finish(&call); /* which grants 4, not 9 */
+	/* this reply grants 4 credits; the grant of 9 in the dropped messages had no effect */
+	finish(&call);
 	expect_credits(4);
 }
 
-/* RFC 8166 section 4.5: a reply that is discarded is discarded in full, including its credits. */
+/*
+ * Checks that a reply which is dropped has no effect at all, so that its credits are not granted
+ * (RFC 8166 section 4.5).
+ */
 static void credit__4_5_of_a_reply_that_is_dropped_is_not_taken(void **state)
 {
 	struct words call, m;
@@ -381,7 +394,7 @@ static void credit__4_5_of_a_reply_that_is_dropped_is_not_taken(void **state)
 	for (uint32_t i = 0; i < 20; i++)
 		assert_int_equal(weir_call_submit(begin(PAIR_NULL)), 0);
 	raw_settle(&raw);
-	/* The first call is still outstanding. */
+	/* The READ call is still outstanding and uses one of the four credits. */
 	assert_in_range(raw.nmsgs, pair_shared ? 0 : 3, 3);
 	m = read_reply(&call, 1000, 1000);
 	raw_send_words(&raw, &m);
@@ -400,8 +413,10 @@ static void reply__of_the_largest_size_is_judged_like_any_other(void **state)
 
 	(void)state;
 	start_null(&call);
-	/* The pair posts receives of its inline size, which is RAW_MSG_MAX. The message fits, and
-	 * is checked. */
+	/*
+	 * The receives of the pair have as many bytes as its inline threshold, which is
+	 * RAW_MSG_MAX. Therefore the message fits, and is checked.
+	 */
 	raw_send(&raw, big, sizeof(big));
 	expect_still_waiting();
 	finish(&call);

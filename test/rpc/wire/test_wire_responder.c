@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answer of a responder to each message that a requester may send to it. */
+/* Tests of a responder: its answer to each kind of message that a requester can send. */
 #include "raw_client.h"
 
 static void receive__4_5_short_messages_are_dropped(void **state)
@@ -78,11 +78,11 @@ static void receive__4_5_2_what_is_not_an_rpc_call_is_err_chunk(void **state)
 	struct words m = null_call(9, 1);
 
 	(void)state;
-	m.w[8] = htobe32(2); /* neither a call nor a reply */
+	m.w[8] = htobe32(2); /* the message is neither a call nor a reply */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(9, 1);
 	m = null_call(10, 1);
-	m.n = 12; /* cut in the middle of the RPC header */
+	m.n = 12; /* the message ends in the RPC header */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(10, 1);
 }
@@ -129,7 +129,10 @@ static void grant__3_3_1_is_never_zero_nor_more_than_posted(void **state)
 	}
 }
 
-/* Makes a WRITE call whose data are in a Read chunk of the given segments, each of 'len' bytes. */
+/*
+ * Makes a WRITE call whose data are in a Read chunk at 'position', with 'nsegs' segments of 'len'
+ * bytes each. The count word of the item is 'count', and the rkey of the segments is 'handle'.
+ */
 static struct words write_call(uint32_t xid, uint32_t proc, uint32_t position, uint32_t nsegs,
 			       uint32_t len, uint32_t count, uint32_t handle)
 {
@@ -163,7 +166,8 @@ static void expect_written(uint32_t xid, uint32_t len)
 	assert_int_equal(r.n, 7 + 6 + 3);
 	assert_int_equal(r.w[0], xid);
 	assert_int_equal(r.w[3], 0);
-	assert_int_equal(r.w[4], 0); /* 4.3.1: the Read list is empty in all replies */
+	/* the Read list is empty in all replies (RFC 8166 section 4.3.1) */
+	assert_int_equal(r.w[4], 0);
 	assert_int_equal(r.w[12], 0);
 	assert_int_equal(r.w[13], 111);
 	assert_int_equal(r.w[14], len);
@@ -214,8 +218,10 @@ static int setup_two_bulk_buffers(void **state)
 	return 0;
 }
 
-/* Each call needs two buffers, and there are two. If each call took one and waited, none could
- * continue. */
+/*
+ * Checks Long Calls that need two buffers each, with two buffers in the pool. If each call took one
+ * buffer and waited for the second, none could continue.
+ */
 static void pull__long_calls_with_items_do_not_wait_for_each_other(void **state)
 {
 	const uint32_t rpc_at = 65536, rpc_bytes = 52, nmsgs = 8;
@@ -254,10 +260,10 @@ static void pull__4_5_2_a_chunk_that_does_not_fit_the_arguments_is_garbage_args(
 	static const struct {
 		uint32_t position, len, count;
 	} cases[] = {
-		{48, 100, 96},	/* longer than the count states */
-		{48, 100, 104}, /* shorter */
-		{44, 100, 100}, /* at the position of the count */
-		{52, 100, 100}, /* one word too late */
+		{48, 100, 96},	/* the chunk is longer than the count word states */
+		{48, 100, 104}, /* the chunk is shorter than the count word states */
+		{44, 100, 100}, /* the position is that of the count word */
+		{52, 100, 100}, /* the position is one word too large */
 		{48, 4, UINT32_MAX},
 	};
 
@@ -319,7 +325,7 @@ static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_tak
 	raw_send_words(&raw, &m);
 	expect_err_chunk(64, 1);
 	m = write_call(65, PAIR_WRITE, 48, 9, 0x20000000, 0x20000000,
-		       raw.mr.rkey); /* the sum overflows 32 bits */
+		       raw.mr.rkey); /* the sum of the lengths overflows 32 bits */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(65, 1);
 	weir_engine_stats(pair.server, &after);
@@ -341,8 +347,10 @@ static void pull__4_5_3_a_bad_key_ends_this_connection_only(void **state)
 	assert_int_equal(pair.closed, 0);
 }
 
-/* Makes a READ of 'count' bytes with one Write chunk of segments of the given lengths, and with a
- * Reply chunk. */
+/*
+ * Makes a READ call of 'count' bytes. It has one Write chunk of 'nsegs' segments with the lengths
+ * 'lens'. If 'reply_len' is not 0, it also has a Reply chunk of that length.
+ */
 static struct words read_call(uint32_t xid, uint32_t count, uint32_t nsegs, const uint32_t *lens,
 			      uint32_t reply_len)
 {
@@ -393,7 +401,7 @@ static void reply__3_4_6_segments_are_filled_in_order_and_returned_with_their_le
 	assert_int_equal(r.n, 29 + 6 + 1);
 	assert_int_equal(r.w[35], 61);
 	assert_memory_equal(raw.mem, pair.server_mem, 61);
-	for (int i = 61; i < 200; i++) /* no padding, and nothing after it */
+	for (int i = 61; i < 200; i++) /* no padding, and no bytes after the data */
 		assert_int_equal(raw.mem[i], 0xee);
 }
 
@@ -418,7 +426,7 @@ static void reply__4_3_2_an_unused_chunk_returns_with_empty_segments(void **stat
 
 	(void)state;
 	assert_int_equal(be32toh(m.w[17]), 72);
-	m.w[17 + 5] = htobe32(PAIR_GARBAGE); /* the procedure */
+	m.w[17 + 5] = htobe32(PAIR_GARBAGE); /* sets the procedure */
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[5], 1);
@@ -440,7 +448,7 @@ static void reply__4_3_3_a_reply_chunk_is_copied_into_the_reply(void **state)
 	assert_int_equal(r.w[12], 1); /* Reply chunk present */
 	assert_int_equal(r.w[13], 1);
 	assert_int_equal(r.w[14], raw.mr.rkey);
-	assert_int_equal(r.w[15], 0); /* nothing is in it, because the message is inline */
+	assert_int_equal(r.w[15], 0); /* the Reply chunk is unused, because the message is inline */
 	expect_alive();
 }
 
@@ -451,7 +459,7 @@ static void reply__4_3_2_zero_segments_ask_for_the_item_inline(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
-	assert_int_equal(r.w[5], 1); /* an empty Write chunk at the same index */
+	assert_int_equal(r.w[5], 1); /* an unused Write chunk is returned at the same index */
 	assert_int_equal(r.w[6], 0);
 	assert_int_equal(r.n, 9 + 6 + 1 + 13);
 	expect_alive();

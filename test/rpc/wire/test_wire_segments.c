@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunks of many segments, which a responder fills in several passes. */
+/*
+ * Tests of chunks with many segments, which a responder writes with several groups of work
+ * requests.
+ */
 #include "pair_main.h"
 
 #include <string.h>
 
 #include "raw.h"
 
-#define SEGMENTS_MAX 60u /* the most that a reply of 1024 bytes can return */
+#define SEGMENTS_MAX 60u /* the largest number that a reply of 1024 bytes can return */
 #define SEG_BYTES    7u
-#define STRIDE	     16u /* between the starts of segments */
+#define STRIDE	     16u /* bytes between the starts of two segments */
 #define CALL_BYTES   (SEGMENTS_MAX * STRIDE)
 
 static struct pair pair;
@@ -38,8 +41,10 @@ static void put_chunk(struct words *m, uint32_t nsegs, uint64_t at)
 		words_put(m, 4, raw.mr.rkey, SEG_BYTES, (uint32_t)(at >> 32), (uint32_t)at);
 }
 
-/* Sends a READ with a Write chunk, or a BIG with a Reply chunk, of 'nsegs' segments at mem + xid *
- * CALL_BYTES. */
+/*
+ * Sends a READ call with a Write chunk, or a BIG call with a Reply chunk. The chunk has 'nsegs'
+ * segments, which begin at mem + xid * CALL_BYTES.
+ */
 static void send_call(uint32_t xid, uint32_t proc, uint32_t nsegs, uint32_t count)
 {
 	uint64_t at = raw.raddr + xid * CALL_BYTES;
@@ -57,8 +62,10 @@ static void send_call(uint32_t xid, uint32_t proc, uint32_t nsegs, uint32_t coun
 	raw_send_words(&raw, &m);
 }
 
-/* Checks that 'bytes' of 'want' are in the segments of call 'xid', in order, and nothing outside of
- * them. */
+/*
+ * Checks that the segments of call 'xid' contain the 'bytes' bytes at 'want', in order, and that
+ * the memory between the segments is unchanged.
+ */
 static void expect_spread(uint32_t xid, const uint8_t *want, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < SEGMENTS_MAX; i++) {
@@ -73,7 +80,10 @@ static void expect_spread(uint32_t xid, const uint8_t *want, uint32_t bytes)
 	}
 }
 
-/* Checks the chunk of the next reply, which starts at word 'at'. Returns the reply's XID. */
+/*
+ * Receives the next reply and checks its chunk, which starts at word 'at': the chunk has 'nsegs'
+ * segments and returns 'bytes' bytes. Returns the XID of the reply.
+ */
 static uint32_t expect_returned(uint32_t at, uint32_t nsegs, uint32_t bytes)
 {
 	struct words r = {0};
@@ -104,7 +114,10 @@ static void reply__3_4_6_a_write_chunk_may_have_any_number_of_segments(void **st
 	assert_int_equal(raw.disconnected, 0);
 }
 
-/* There are more Writes than the send queue holds, so that they wait for each other. */
+/*
+ * Checks replies that have more Writes than the send queue holds, so that the replies wait for each
+ * other.
+ */
 static void reply__many_at_once_wait_for_places(void **state)
 {
 	const uint32_t ncalls = 16;
@@ -123,7 +136,7 @@ static void reply__many_at_once_wait_for_places(void **state)
 
 static void reply__4_3_3_so_may_a_reply_chunk(void **state)
 {
-	/* in a reply that does not fit inline */
+	/* The reply does not fit inline. */
 	const uint32_t count = 340, bytes = 24 + 4 + count;
 	uint8_t want[24 + 4 + 340];
 	struct words rpc = {0};

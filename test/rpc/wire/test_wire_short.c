@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A call without chunks is received and answered by a path of its own. The answer must equal that
- * to the same call with an empty Write chunk, which takes the general path. */
+/*
+ * Tests of calls without chunks, which the responder receives and answers on the fast path. The
+ * answer must equal the answer to the same call with an empty Write chunk, which takes the general
+ * path.
+ */
 #include "raw_client.h"
 
 #include <endian.h>
@@ -26,7 +29,11 @@ static void add_chunk(struct words *m)
 	m->n += 2;
 }
 
-/* Returns the accept_stat of an RPC reply, or UINT32_MAX if the answer is no such reply. */
+/*
+ * Sends the call 'm' as it is, and with an empty Write chunk, and checks that both answers are
+ * equal. Returns the accept_stat of the answer, or UINT32_MAX if the answer is not an accepted RPC
+ * reply.
+ */
 static uint32_t ask_both(const struct words *m)
 {
 	struct words one, two, other = *m;
@@ -34,7 +41,7 @@ static uint32_t ask_both(const struct words *m)
 	add_chunk(&other);
 	raw_ask_words(&raw, m, &one);
 	raw_ask_words(&raw, &other, &two);
-	if (one.n > AT_PAYLOAD && one.w[3] == 0) { /* the chunk was returned */
+	if (one.n > AT_PAYLOAD && one.w[3] == 0) { /* the second answer returns the empty chunk */
 		assert_int_equal(two.w[5], 1);
 		assert_int_equal(two.w[6], 0);
 		memmove(&two.w[5], &two.w[7], (two.n - 7) * 4);
@@ -54,7 +61,7 @@ static void echo__5531_9_each_bit_is_judged_as_with_chunks(void **state)
 	make_echo(&m);
 	assert_int_equal(ask_both(&m), 0);
 	for (uint32_t at = 0; at < WORDS; at++) {
-		/* Lists are checked by other tests. */
+		/* Other tests check the chunk lists. */
 		if (at > 2 && at < AT_PAYLOAD)
 			continue;
 		for (uint32_t bit = 0; bit < 32; bit++) {
@@ -64,8 +71,10 @@ static void echo__5531_9_each_bit_is_judged_as_with_chunks(void **state)
 				good += ask_both(&m) == 0;
 		}
 	}
-	/* The granted credits, flavors, the data that are returned, and smaller lengths of them;
-	 * similar procedures. */
+	/*
+	 * The calls that succeed have changes in the requested credits, in the flavors, in the data
+	 * that are returned or in their length, or in the procedure.
+	 */
 	assert_in_range(good, 6 * 32, 7 * 32);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Replies with chunks that their calls did not offer (RFC 8166 section 6.1). */
+/* Tests of replies with chunks that their calls did not offer (RFC 8166 section 6.1). */
 #include <errno.h>
 #include <string.h>
 
@@ -16,8 +16,10 @@ static struct words long_reply_to(uint32_t xid, uint32_t credit)
 	return m;
 }
 
-/* Makes a good reply to NULL, except that its Write list has 'nchunks' chunks of one segment
- * each. */
+/*
+ * Makes a reply to a NULL call that is valid except for its Write list, which has 'nchunks' chunks
+ * of one segment each.
+ */
 static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nchunks)
 {
 	struct words m = {0};
@@ -29,8 +31,10 @@ static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nch
 	return m;
 }
 
-/* Checks that the call ends, and that the connection continues with the credits that the reply
- * grants. */
+/*
+ * Sends 'reply'. Checks that its call ends with -EBADMSG, and that the connection continues with
+ * the credits that the reply grants.
+ */
 static void expect_violation(const struct words *reply)
 {
 	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
@@ -69,7 +73,7 @@ static void reply__6_1_write_chunks_that_were_not_offered_end_the_call(void **st
 		m = reduced_reply_to(call.w[0], 4, nchunks);
 		expect_violation(&m);
 	}
-	/* Two chunks, although one was offered. */
+	/* The reply has two chunks, although the call offered one. */
 	start_read(&call, 1000);
 	memset(&m, 0, sizeof(m));
 	words_put(&m, 5, call.w[0], 1, 4, 0, 0);
@@ -80,8 +84,10 @@ static void reply__6_1_write_chunks_that_were_not_offered_end_the_call(void **st
 	expect_violation(&m);
 }
 
-/* Such a reply has an effect only on its own call. With the XID of another call, or of none, it is
- * dropped. */
+/*
+ * Checks that such a reply has an effect only on its own call. A reply with the XID of a call that
+ * has ended, or of no call, is dropped.
+ */
 static void reply__with_chunks_that_were_not_offered_to_another_xid_is_dropped(void **state)
 {
 	struct words call, old, m;
@@ -97,8 +103,8 @@ static void reply__with_chunks_that_were_not_offered_to_another_xid_is_dropped(v
 	m = long_reply_to(call.w[0] + 1, 4);
 	raw_send_words(&raw, &m);
 	/*
-	 * The header has the XID of its call, and the RPC message another one: the header is in
-	 * error (4.5.2).
+	 * The XID of the RPC message differs from that of the transport header. Then the transport
+	 * header is in error (RFC 8166 section 4.5.2).
 	 */
 	m = reduced_reply_to(call.w[0], 4, 1);
 	m.w[13] ^= htobe32(1);

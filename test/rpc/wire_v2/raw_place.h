@@ -2,8 +2,11 @@
 #ifndef RAW_PLACE_H
 #define RAW_PLACE_H
 
-/* A pair, and a raw peer whose receives have a lead of 1,024 bytes and then three targets of 2,048
- * bytes. Also the messages that announce these receives. */
+/*
+ * Functions for tests of data placement by Sends: a pair, a raw peer, and the messages with which
+ * the raw peer announces the structure of its receives. Each receive has a lead of 1,024 bytes,
+ * followed by three targets of 2,048 bytes.
+ */
 
 #include <endian.h>
 
@@ -25,7 +28,10 @@
 enum { EXRW = 1, TBSN, CHOICE, BYSIZE, TOOSHORT, NOITEM };
 enum { BADSEQ = 4, BADXID, BADOFF, BADTBSN, BADPL };
 
-/* An item: the targets that its TBSNs name. */
+/*
+ * An item that Sends place: its length in bytes, its offset in the first target, and the sequence
+ * numbers (TBSNs) of its targets.
+ */
 struct place_item {
 	uint32_t len, offset, ntbsns, tbsns[4];
 };
@@ -50,8 +56,10 @@ static inline void place_open(struct raw *raw, struct pair *pair)
 	place_open_as(raw, pair, WEIR_EXTENSION_PLACEMENT);
 }
 
-/* Makes the RDMA2_CONNPROP of a peer with such receives, which accepts requests and sends replies
- * of up to 'limit' transmissions each. */
+/*
+ * Makes the RDMA2_CONNPROP of a peer whose receives have the structure above. The peer accepts
+ * requests of up to 'limit' transmissions, and sends replies of up to 'limit' transmissions.
+ */
 static inline struct words place_connprop_several(uint32_t xid, uint32_t credits, uint32_t limit)
 {
 	struct words m = {0};
@@ -65,7 +73,10 @@ static inline struct words place_connprop_several(uint32_t xid, uint32_t credits
 	return m;
 }
 
-/* Makes the RDMA2_CONNPROP of a peer with such receives. */
+/*
+ * Makes the RDMA2_CONNPROP of a peer whose receives have the structure above, for requests and
+ * replies of one transmission.
+ */
 static inline struct words place_connprop(uint32_t xid)
 {
 	struct words m = {0};
@@ -78,8 +89,10 @@ static inline struct words place_connprop(uint32_t xid)
 	return m;
 }
 
-/* Puts the bytes of an item, pair_byte(0) and so on, into its targets. Returns the end of the last
- * byte, or 'end' if that is larger. */
+/*
+ * Writes the bytes of an item, pair_byte(0), pair_byte(1) and so on, to its targets in the message
+ * 'msg'. Returns the offset after the last of these bytes, or 'end' if 'end' is larger.
+ */
 static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *item, uint32_t end)
 {
 	uint32_t done = 0;
@@ -96,7 +109,9 @@ static inline uint32_t place_lay(uint8_t msg[BUFFER], const struct place_item *i
 	return end;
 }
 
-/* The same for the bytes in the n-th of several transmissions. */
+/*
+ * Does what place_lay() does for the bytes of an item that are in transmission number n of several.
+ */
 static inline uint32_t place_lay_in(uint8_t msg[BUFFER], const struct place_item *item, uint32_t n,
 				    uint32_t end)
 {
@@ -124,8 +139,10 @@ static inline uint32_t place_checksum(uint32_t len)
 	return sum;
 }
 
-/* Submits a WRITE of the first bytes of the client's memory, after it set them to pair_byte(0) and
- * so on. */
+/*
+ * Sets the first 'len' bytes of the client's memory to pair_byte(0), pair_byte(1) and so on, and
+ * submits a WRITE of these bytes.
+ */
 static inline void place_submit_write(struct pair *pair, struct outcome *outcome, uint32_t len)
 {
 	struct weir_call_params params;
@@ -143,7 +160,10 @@ static inline void place_submit_write(struct pair *pair, struct outcome *outcome
 	assert_int_equal(weir_call_submit(call), 0);
 }
 
-/* Checks that free request objects name no receives, which may belong to others. */
+/*
+ * Checks that free request objects refer to no receives, because these receives can be in use by
+ * other requests.
+ */
 static inline void expect_no_parts(const struct weir_conn *server_conn)
 {
 	const struct weir_request *req = responder_of(server_conn)->pool->free;

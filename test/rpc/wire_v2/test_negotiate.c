@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How a requester and its peer agree on version 2, or fall back to version 1 (the draft's section
- * 7). */
+/*
+ * Tests of how a requester and its peer agree on version 2, or fall back to version 1 (section 7 of
+ * the draft of RPC-over-RDMA version 2).
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -34,7 +36,10 @@ static void quick(struct weir_profile *profile)
 	profile->reconnect_delay_max_ms = 2;
 }
 
-/* Starts a requester that speaks 'protocol'. Returns its first message to a raw peer. */
+/*
+ * Creates a requester that speaks 'protocol', and connects it to a raw peer. Returns the first
+ * message of the requester.
+ */
 static struct words begin(enum weir_protocol protocol, enum weir_reconnect reconnect)
 {
 	const struct weir_connect_options options = {.on_event = on_event, .reconnect = reconnect};
@@ -50,13 +55,15 @@ static struct words begin(enum weir_protocol protocol, enum weir_reconnect recon
 	if (protocol == WEIR_PROTOCOL_V1)
 		return m;
 	raw_recv_words(&raw, &m);
-	/* the longest message that a responder of version 1 must accept */
+	/* The upper bound is the longest message that a responder of version 1 must accept. */
 	assert_true(m.n * 4 <= 1024);
-	assert_true(m.n * 4 >= 28); /* and the shortest one that it answers */
+	assert_true(m.n * 4 >= 28); /* the shortest message that such a responder answers */
 	assert_int_equal(m.w[1], 2);
 	assert_int_equal(m.w[2], 16);
 	assert_int_equal(m.w[3], 6);
-	/* The requester sends one message and waits for its answer. Calls wait as well. */
+	/*
+	 * The requester sends one message and waits for its answer. Meanwhile calls are not sent.
+	 */
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
 	assert_int_equal(opened, 0);
@@ -78,7 +85,10 @@ static void answer_err_vers(uint32_t xid, uint32_t vers, uint32_t low, uint32_t 
 	raw_send_words(&raw, &r);
 }
 
-/* Makes a call, which is answered in its own version. */
+/*
+ * Makes a call, and checks that its message has version 'vers'. The raw peer answers in that
+ * version.
+ */
 static void expect_call(uint32_t vers)
 {
 	uint32_t at = vers == 2 ? 9 : 7;
@@ -108,7 +118,10 @@ static void expect_call(uint32_t vers)
 
 static void negotiate__7_2_err_vers_leads_to_version_1_on_the_same_connection(void **state)
 {
-	/* Responders return the version of the message, or their own. */
+	/*
+	 * In RDMA_ERROR, some responders return the version of the message, and others return their
+	 * own.
+	 */
 	for (uint32_t vers = 1; vers <= 2; vers++) {
 		struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
@@ -147,7 +160,11 @@ static void negotiate__7_1_connprop_grants_and_opens(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0};
 	static struct outcome
-		outcomes[4]; /* some calls end with the connection, after this function returned */
+		/*
+		 * static, because some calls end with the connection, after this function has
+		 * returned
+		 */
+		outcomes[4];
 
 	(void)state;
 	words_put(&r, 6, m.w[0], 2, 3, 6, 1, 1);
@@ -188,7 +205,8 @@ static void negotiate__5_1_1_properties_that_are_none_are_told_so(void **state)
 	struct words m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF), r = {0}, e = {0};
 
 	(void)state;
-	words_put(&r, 10, m.w[0], 2, 3, 6, 1, 1, 4, 4096, 0, 0); /* one word too many */
+	/* one word more than the properties have */
+	words_put(&r, 10, m.w[0], 2, 3, 6, 1, 1, 4, 4096, 0, 0);
 	raw_send_words(&raw, &r);
 	raw_recv_words(&raw, &e);
 	assert_int_equal(e.n, 5);
@@ -196,8 +214,10 @@ static void negotiate__5_1_1_properties_that_are_none_are_told_so(void **state)
 	assert_int_equal(e.w[3], 4);
 	assert_int_equal(e.w[4], 2); /* RDMA2_ERR_BAD_XDR */
 	assert_int_equal(opened, 0);
-	/* Messages of other versions are not answered, because a peer of version 1 must not see
-	 * version 2. */
+	/*
+	 * Messages of other versions are not answered, because a peer of version 1 must not receive
+	 * a message of version 2.
+	 */
 	r.n = 0;
 	words_put(&r, 7, m.w[0], 1, 3, 0, 0, 0, 0);
 	raw_send_words(&raw, &r);
@@ -215,24 +235,27 @@ static void negotiate__7_2_silence_is_version_1(void **state)
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_AUTO, WEIR_RECONNECT_OFF);
 
 	(void)state;
-	/* This belongs to another exchange and has no effect. */
+	/* This RDMA_ERROR has another XID, and therefore no effect. */
 	answer_err_vers(m.w[0] + 1, 2, 1, 1);
 	raw_settle(&raw);
 	assert_int_equal(opened, 0);
 	raw_until(&raw, &opened, 1);
 	expect_call(1);
-	/* The answer arrives too late. */
+	/* The answer of version 2 arrives after the requester fell back to version 1. */
 	words_put(&r, 6, m.w[0], 2, 3, 6, 0, 0);
 	raw_send_words(&raw, &r);
 	expect_call(1);
 	assert_int_equal(closed, 0);
 }
 
-/* There is no other version to fall back to, so that a slow responder may use all of the time. */
+/*
+ * Checks that a requester which speaks only version 2 waits the full time for a slow responder,
+ * because it cannot fall back to another version.
+ */
 static void negotiate__version_2_alone_waits_for_a_slow_responder(void **state)
 {
 	struct words r = {0}, m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF);
-	uint64_t end = pair.now_ns + 2000000000ull; /* of 4 s */
+	uint64_t end = pair.now_ns + 2000000000ull; /* half of the 4 s that the requester waits */
 
 	(void)state;
 	while (pair.now_ns < end)
@@ -281,7 +304,7 @@ static void negotiate__7_2_one_that_is_lost_while_it_asks_is_remade_without(void
 	drop_peer();
 	m.n = 0;
 	raw_recv_words(&raw, &m);
-	assert_int_equal(m.w[3], 6); /* it asks a second time */
+	assert_int_equal(m.w[3], 6); /* the requester sends its properties a second time */
 	drop_peer();
 	raw_until(&raw, &opened, 2);
 	assert_int_equal(raw.nmsgs, 0);

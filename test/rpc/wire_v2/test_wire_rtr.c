@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers of a responder with message continuation, which is part of the extension (rtrext-01
- * sections 4, 9). */
+/*
+ * Tests of a responder with message continuation, a part of the extension (rtrext-01 sections 4 and
+ * 9): its answers to the transmissions that a raw requester sends.
+ */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -58,7 +60,11 @@ static void put_fill(struct words *m, uint32_t nwords)
 		words_put(m, 1, 0x01020304 + i);
 }
 
-/* Makes a Transmit Request without items and directions. The payload is added after it. */
+/*
+ * Makes the header of a Transmit Request without items and directions: number 'count' of
+ * transmissions of the call, number 'rsbuf' of transmissions reserved for the reply, and length
+ * 'pslen' of the payload in this transmission. The caller adds the payload.
+ */
 static struct words xmtreq(uint32_t xid, uint32_t count, uint32_t rsbuf, uint32_t pslen)
 {
 	struct words m = {0};
@@ -83,7 +89,7 @@ static void expect_silence(void)
 	assert_int_equal(raw.disconnected, 0);
 }
 
-/* Checks that a call in one transmission is answered in one. */
+/* Checks that a call of one transmission is answered by one transmission. */
 static void expect_alive(void)
 {
 	struct words m = xmtreq(0xa11fe, 1, 1, 40), r = {0};
@@ -106,7 +112,10 @@ static void expect_alive(void)
 	expect_silence();
 }
 
-/* Checks for a Report Error to the requester. 'lead': it names the group's first transmission. */
+/*
+ * Receives a Report Error and checks its members. If 'lead' is set, the report names the first
+ * transmission of the group. Otherwise it names transmission 'seq'.
+ */
 static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool lead, uint32_t err,
 			  uint32_t n, const uint32_t *values)
 {
@@ -136,7 +145,7 @@ static void expect_report(uint32_t xid, uint32_t direction, uint32_t seq, bool l
 	assert_int_equal(at, r.n);
 }
 
-/* Sends the first of three transmissions of call 9, an ECHO. */
+/* Sends the first of the three transmissions of call 9, an ECHO. */
 static void open_group(void)
 {
 	struct words m = xmtreq(9, 3, 1, 48);
@@ -179,8 +188,10 @@ static void receive__4_2_a_call_in_several_and_its_reply(void **state)
 	uint32_t words[1500];
 
 	(void)state;
-	/* An ECHO of 6000 bytes, words of which cross from each transmission to the next. One
-	 * transmission has no payload. */
+	/*
+	 * The call is an ECHO of 6000 bytes. Some words are divided between two transmissions, and
+	 * one transmission has no payload.
+	 */
 	for (uint32_t i = 0; i < 1500; i++)
 		words[i] = i * 0x01010101u;
 	put_rpc(&m, 9, PAIR_ECHO);
@@ -225,8 +236,10 @@ static void receive__4_2_a_call_in_several_and_its_reply(void **state)
 static void receive__as_many_groups_as_there_are_credits_at_a_time(void **state)
 {
 	(void)state;
-	/* The program holds the requests and has not decoded them, so that their receives are held
-	 * as well. */
+	/*
+	 * The program holds the requests. It has not decoded their arguments, so that their
+	 * receives are held as well.
+	 */
 	for (uint32_t xid = 1; xid <= 4; xid++) {
 		struct words m = xmtreq(xid, 4, 1, 44);
 
@@ -279,7 +292,10 @@ static void reply__5_2_has_no_more_transmissions_than_are_reserved(void **state)
 			assert_int_equal(r.w[9], 4056);
 		}
 	}
-	/* The peer's reservation is not used beyond the responder's own limit. */
+	/*
+	 * The peer reserves more transmissions for the reply than the responder's own limit. The
+	 * responder uses no more than its limit.
+	 */
 	m = xmtreq(7, 1, 16, 44);
 	put_rpc(&m, 7, PAIR_BIG);
 	words_put(&m, 1, 4 * 4056 - 24);
@@ -329,7 +345,7 @@ static void group__9_5_a_message_between_is_reported_and_dealt_with(void **state
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[0], 10);
 	assert_int_equal(r.w[5], XMTRESP);
-	/* After the report, the rest of the group is discarded. */
+	/* After the report, the other transmissions of the group are discarded. */
 	open_group();
 	m = xmtcont(9, CALL, 2, XMTREQ, 0);
 	raw_send_words(&raw, &m);
@@ -349,16 +365,19 @@ static void group__9_5_each_error_has_its_values(void **state)
 		uint32_t xid, direction, xnum, itype, pslen;
 		uint32_t err, nvalues, values[3];
 	} wrong[] = {
-		{9, CALL, 0, XMTREQ, 0, 4, 2, {1, 0}},	  /* repeated */
-		{9, CALL, 2, XMTREQ, 0, 4, 2, {1, 2}},	  /* a gap */
-		{9, CALL, 3, XMTREQ, 0, 4, 2, {1, 3}},	  /* also beyond the last one */
-		{10, CALL, 1, XMTREQ, 0, 5, 2, {9, 10}},  /* of another call */
-		{9, REPLY, 1, XMTREQ, 0, 3, 0, {0}},	  /* of a reply */
-		{9, CALL, 1, XMTRESP, 0, 2, 2, {5, 6}},	  /* of another operation */
-		{9, CALL, 1, 1, 0, 2, 2, {5, 1}},	  /* counted from the other base */
+		{9, CALL, 0, XMTREQ, 0, 4, 2, {1, 0}}, /* a repeated transmission */
+		{9, CALL, 2, XMTREQ, 0, 4, 2, {1, 2}}, /* a transmission is missing */
+		/* a transmission is missing, and this one is after the last */
+		{9, CALL, 3, XMTREQ, 0, 4, 2, {1, 3}},
+		{10, CALL, 1, XMTREQ, 0, 5, 2, {9, 10}}, /* the transmission of another call */
+		{9, REPLY, 1, XMTREQ, 0, 3, 0, {0}},	 /* the transmission of a reply */
+		/* the transmission of another operation */
+		{9, CALL, 1, XMTRESP, 0, 2, 2, {5, 6}},
+		/* the operation is numbered from another base */
+		{9, CALL, 1, 1, 0, 2, 2, {5, 1}},
 		{9, CALL, 1, XMTREQ, 4, 8, 3, {4, 0, 0}}, /* more payload than the message has */
 		{9, CALL, 1, XMTREQ, 0xfffffffc, 8, 3, {0xfffffffc, 0, 0}},
-		{9, CALL, 1, XMTREQ, 2, 8, 3, {2, 0, 0}}, /* half a word */
+		{9, CALL, 1, XMTREQ, 2, 8, 3, {2, 0, 0}}, /* a length that is not a multiple of 4 */
 	};
 
 	(void)state;
@@ -405,7 +424,7 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 		put_rpc(&m, 9, PAIR_NULL);
 		raw_send_words(&raw, &m);
 		expect_report(9, CALL, 0, false, wrong[i].err, wrong[i].nvalues, wrong[i].values);
-		/* The next transmission is discarded. */
+		/* The next transmission of the group is discarded. */
 		m = xmtcont(9, CALL, 1, XMTREQ, 0);
 		raw_send_words(&raw, &m);
 		expect_silence();
@@ -413,7 +432,10 @@ static void first__9_5_counts_and_payloads_are_bounded(void **state)
 	expect_alive();
 }
 
-/* A call whose whole payload must be read, even if it states more transmissions. */
+/*
+ * Checks a call whose whole payload must be read by RDMA Read, even if the call states more
+ * transmissions. Such a call must use the base protocol, so that the extension refuses it.
+ */
 static void first__a_whole_call_is_for_the_base_protocol(void **state)
 {
 	(void)state;
@@ -440,7 +462,8 @@ static void group__what_cannot_be_decoded_breaks_it(void **state)
 
 	(void)state;
 	open_group();
-	words_put(&m, 8, 9, 2, 8, 5, CALL, XMTCONT, 4, 1); /* cut short */
+	/* the message ends before its header does */
+	words_put(&m, 8, 9, 2, 8, 5, CALL, XMTCONT, 4, 1);
 	raw_send_words(&raw, &m);
 	expect_error(9, 2);
 	m = xmtcont(9, CALL, 1, XMTREQ, 0);
@@ -448,7 +471,7 @@ static void group__what_cannot_be_decoded_breaks_it(void **state)
 	expect_silence();
 	open_group();
 	m.n = 0;
-	words_put(&m, 7, 7, 1, 8, 0, 0, 0, 0); /* of version 1 */
+	words_put(&m, 7, 7, 1, 8, 0, 0, 0, 0); /* a message of version 1 */
 	put_rpc(&m, 7, PAIR_NULL);
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
@@ -464,11 +487,11 @@ static void group__one_that_does_not_end_gives_its_buffers_back(void **state)
 
 	(void)state;
 	/*
-	 * For this test only: over a device, the transmissions of a group may be further apart than
-	 * that.
+	 * The timeout is this short only in this test. Over a device, transmissions of a group can
+	 * arrive further apart than 20 ms.
 	 */
 	pair.server->profile.group_timeout_ms = 20;
-	for (uint32_t i = 0; i < 30; i++) { /* more than there are receives */
+	for (uint32_t i = 0; i < 30; i++) { /* more groups than there are receives */
 		int before = (int)stats().group_timeouts;
 
 		open_group();
@@ -503,10 +526,10 @@ static void report__5_4_of_a_reply_ends_the_call(void **state)
 	words_put(&m, 12, 9, 2, 8, 5, CALL, REPTERR, 20, 9, REPLY, 1, 0, 3);
 	raw_send_words(&raw, &m);
 	expect_error(9, 6);
-	m.w[8] = CALL; /* of a call: no requester sends that */
+	m.w[8] = CALL; /* a report of an error in a call, which no requester sends */
 	raw_send_words(&raw, &m);
 	m.n = 0;
-	/* no requester sends that either */
+	/* No requester sends a Transmit Response either. */
 	words_put(&m, 10, 9, 2, 8, 5, REPLY, XMTRESP, 12, 0, 1, 0);
 	raw_send_words(&raw, &m);
 	expect_silence();

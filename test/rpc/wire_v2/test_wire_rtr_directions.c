@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions for results on the wire (rtrext-01 sections 7.3 and 7.4): a responder, and a
- * requester whose responder sends what the test says. */
+/* Tests of items and of directions for results, as messages (rtrext-01 sections 7.3 and 7.4): of a
+ * responder, and of a requester whose responder sends what the test composes. */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -43,8 +43,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes the header of a Transmit Request in 'm', whose operation is from word 'at' on. The payload
- * follows it. */
+/* Makes the start of a message with a Transmit Request, up to the length of the operation header.
+ * The caller adds that header and the payload. */
 static struct words header(uint32_t xid)
 {
 	struct words m = {0};
@@ -59,7 +59,8 @@ static void end_header(struct words *m, uint32_t pslen)
 	m->w[6] = htobe32((m->n - 7) * 4);
 }
 
-/* Makes a READ of 300 bytes, with one direction for the whole call. */
+/* Makes a READ of 300 bytes with one direction for the whole call. The direction has the type
+ * 'type'. */
 static struct words read_call(uint32_t begin, uint32_t type, uint32_t minlen, uint32_t room)
 {
 	struct words m = header(9);
@@ -88,8 +89,8 @@ static void expect_error(uint32_t err)
 	assert_int_equal(r.w[4], err);
 }
 
-/* Receives a reply with one entry of that type for 300 bytes, and with that many bytes of
- * payload. */
+/* Receives a reply that has one entry of type 'type' for 300 bytes, and 'payload' bytes of payload.
+ * Returns the reply. */
 static struct words expect_entry(uint32_t type, uint32_t payload)
 {
 	struct words r = {0};
@@ -139,7 +140,7 @@ static void direction__7_4_what_is_too_short_is_in_the_message(void **state)
 	(void)state;
 	raw_send_words(&raw, &m);
 	expect_entry(TOOSHORT, 328);
-	/* The same for results that cannot be placed by Sends. */
+	/* The direction asks for placement by Sends, which is not possible for this result. */
 	m = read_call(40, TBSN, 0, 0);
 	raw_send_words(&raw, &m);
 	expect_entry(TOOSHORT, 328);
@@ -154,7 +155,7 @@ static void direction__of_another_part_of_the_call_is_not_used(void **state)
 	expect_entry(NOITEM, 328);
 }
 
-/* A call without arguments, so that the end of its RPC header is the end of the call. */
+/* Checks a call without arguments. The end of its RPC header is the end of the call. */
 static void direction__of_a_whole_call_without_arguments(void **state)
 {
 	struct words m = header(9);
@@ -171,7 +172,9 @@ static void direction__of_a_whole_call_without_arguments(void **state)
 		assert_int_equal(raw.mem[k], pair_byte(k));
 }
 
-/* Two READs, of which the first fails; then two READs, of which the second has its data inline. */
+/* Checks directions of operations with two cases. In the first case, two READs have memory and
+ * the first READ fails. In the second case, the second READ has no memory, so that its data are
+ * inline. */
 static void direction__7_4_of_an_operation_is_for_its_result_alone(void **state)
 {
 	(void)state;
@@ -211,8 +214,9 @@ static void direction__one_without_room_is_a_lack_of_resource(void **state)
 	expect_error(3);
 }
 
-/* In the reply each direction takes twelve bytes, in the call eight. This is more than a message,
- * and more than a header buffer. */
+/* Checks a call with more directions than a reply can answer. A direction takes twelve bytes in the
+ * reply and eight in the call. The reply's entries would be longer than a message and longer than a
+ * header buffer. */
 static void direction__more_than_a_reply_has_room_to_answer(void **state)
 {
 	struct words m = header(9), again;
@@ -231,7 +235,7 @@ static void direction__more_than_a_reply_has_room_to_answer(void **state)
 	words_put(&m, 1, 300);
 	raw_send_words(&raw, &m);
 	expect_error(3);
-	/* A reply that is an error has no room either. */
+	/* A reply that is an RPC error cannot contain the entries either. */
 	words_put_rpc(&again, 9, 77);
 	words_put(&again, 1, 300);
 	raw_send_words(&raw, &again);
@@ -251,8 +255,8 @@ static void direction__errors_have_entries_too(void **state)
 	assert_int_equal(r.w[r.n - 1], 3);
 }
 
-/* Makes a WRITE of 200 bytes at position 48 of the call, as an item in two segments; or with
- * another procedure or item. */
+/* Makes a WRITE call whose first item has 200 bytes in two segments, at position 48. The caller
+ * chooses the procedure, the number of items and their type. */
 static struct words write_call(uint32_t proc, uint32_t nitems, uint32_t type)
 {
 	struct words m = header(9);
@@ -362,7 +366,7 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	assert_int_equal(result->item_bytes[0] == WEIR_ITEM_INLINE, o->bytes);
 }
 
-/* Begins a READ of up to 1,000 bytes. Returns its Transmit Request. */
+/* Begins a READ of up to 1,000 bytes. Returns the message with its Transmit Request. */
 static struct words begin_read(void)
 {
 	struct weir_call_params params;
@@ -437,8 +441,8 @@ static void reply__what_answers_no_direction_ends_the_call(void **state)
 		struct words m = begin_read(), r = {0};
 
 		words_put(&r, 7, m.w[0], 2, 16, 5, REPLY, XMTRESP, i == 0 ? 12 : 44);
-		words_put(&r, 1, i != 0); /* no entry */
-		if (i == 1)		  /* longer than it was offered */
+		words_put(&r, 1, i != 0); /* no entry in the first case */
+		if (i == 1)		  /* longer than the memory that the call offered */
 			words_put(&r, 8, 28, 1001, EXRW, 1, m.w[15], 1001, m.w[17], m.w[18]);
 		if (i == 2) /* at another address */
 			words_put(&r, 8, 28, 8, EXRW, 1, m.w[15], 8, m.w[17], m.w[18] + 8);
@@ -465,8 +469,9 @@ static void reply__by_the_base_has_all_in_the_message(void **state)
 	expect_idle();
 }
 
-/* The keys of the call end before it is retransmitted. With the policy 'window' it then has
- * others. */
+/* Checks a call that the responder refuses and that the requester sends again by the base protocol.
+ * The keys of the call are invalidated before that. With the policy 'window' the call then has
+ * other keys. */
 static void refusal__5_4_the_call_goes_by_the_base(void **state)
 {
 	struct words m = begin_read(), r = {0}, again = {0};
@@ -495,8 +500,8 @@ static void refusal__5_4_the_call_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* The memory of each operation is in a set with the operation's range. An operation without memory
- * has no set. */
+/* Checks the sets of directions of a call with several operations. For each operation with memory,
+ * there is a set with the range of that operation. An operation without memory has no set. */
 static void call__7_4_operations_have_ranges(void **state)
 {
 	struct weir_call_params params;
@@ -531,7 +536,8 @@ static void call__7_4_operations_have_ranges(void **state)
 	assert_int_equal(m.w[20], 68);
 	assert_int_equal(m.w[21], 1);
 	assert_int_equal(m.w[m.n - 3 - 17], 1); /* one transmission in each direction */
-	/* The first operation returns no data, and the third all of them. */
+	/* The first operation returns no data. The third operation returns as many data as it has
+	 * memory for. */
 	r.n = 0;
 	words_put(&r, 7, m.w[0], 2, 16, 5, REPLY, XMTRESP, 56);
 	words_put(&r, 4, 2, 0, 0, NOITEM);

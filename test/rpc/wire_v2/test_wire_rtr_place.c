@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place, on the wire (rtrext-01 sections 3.3, 7 and 8.3): the treatment by a
- * responder. */
+/*
+ * Tests of a responder with data that are placed by Sends (rtrext-01 sections 3.3, 7 and 8.3), as
+ * messages of a raw requester.
+ */
 #include "pair_main.h"
 
 #include <string.h>
@@ -48,11 +50,11 @@ static void properties__8_3_tell_the_structure(void **state)
 	raw_send_words(&raw, &m);
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 6);
-	assert_int_equal(r.w[4], 6); /* properties */
+	assert_int_equal(r.w[4], 6); /* the number of properties */
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[7], BUFFER);
 	assert_memory_equal(&r.w[5 + 3 * 5], expected, sizeof(expected));
-	assert_int_equal(r.w[r.n - 1], 0x3f); /* no property may change */
+	assert_int_equal(r.w[r.n - 1], 0x3f); /* a bit for each property that stays fixed */
 	for (uint32_t i = 0; i < pair.server->recv_pool->count; i++) {
 		struct mem_buf *buf = mem_pool_get(pair.server->recv_pool);
 
@@ -70,8 +72,11 @@ static void properties__8_3_tell_the_structure(void **state)
 	}
 }
 
-/* Sends a WRITE of that item, with its bytes in its targets. 'bytes' is the length of the message,
- * or 0 for as much as it needs. */
+/*
+ * Sends a WRITE call with 'item', whose bytes are in its targets. 'pslen' is the length of the
+ * payload that the header states. 'bytes' is the length of the message, or 0 for as many bytes as
+ * the item needs.
+ */
 static void send_write(const struct place_item *item, uint32_t pslen, uint32_t bytes)
 {
 	struct words m = {0};
@@ -137,19 +142,25 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		struct place_item item;
 		uint32_t pslen, bytes, err, value, min, max;
 	} cases[] = {
-		{{200, 0, 1, {3}}, 52, 0, BADTBSN, 3, 0, 2},		       /* out of range */
-		{{200, 0, 1, {UINT32_MAX}}, 52, 0, BADTBSN, UINT32_MAX, 0, 2}, /* out of range */
-		{{200, 0, 2, {0, 1}}, 52, 0, BADTBSN, 1, 0, 2},		       /* one too many */
-		{{3000, 0, 1, {0}}, 52, 0, BADTBSN, 0, 0, 2},		       /* one too few */
-		{{3000, 0, 2, {1, 1}}, 52, 0, BADOFF, 0, TARGET, TARGET - 4},  /* twice the same */
+		/* the target does not exist */
+		{{200, 0, 1, {3}}, 52, 0, BADTBSN, 3, 0, 2},
+		/* the target does not exist */
+		{{200, 0, 1, {UINT32_MAX}}, 52, 0, BADTBSN, UINT32_MAX, 0, 2},
+		/* one target too many */
+		{{200, 0, 2, {0, 1}}, 52, 0, BADTBSN, 1, 0, 2},
+		/* one target too few */
+		{{3000, 0, 1, {0}}, 52, 0, BADTBSN, 0, 0, 2},
+		/* the same target twice */
+		{{3000, 0, 2, {1, 1}}, 52, 0, BADOFF, 0, TARGET, TARGET - 4},
 		{{200, TARGET, 1, {0}}, 52, 0, BADOFF, TARGET, 0, TARGET - 4},
 		{{200, 2, 1, {0}}, 52, 0, BADOFF, 2, 0, TARGET - 4},
 		{{200, UINT32_MAX & ~3u, 1, {0}}, 52, 0, BADOFF, UINT32_MAX & ~3u, 0, TARGET - 4},
-		/* its end was not received */
+		/* The message ends before the end of the item. */
 		{{200, 0, 1, {1}}, 52, LEAD + TARGET + 199, BADTBSN, 1, 0, 0},
-		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4}, /* payload overlaps it */
-		{{200, 0, 1, {0}}, 4 * LEAD, 0, BADPL, 4 * LEAD, 8, LEAD + 200 - 72}, /* beyond the
-											 message */
+		/* the payload overlaps the target */
+		{{200, 0, 1, {0}}, LEAD, 0, BADOFF, 0, 72, TARGET - 4},
+		/* payload longer than the message */
+		{{200, 0, 1, {0}}, 4 * LEAD, 0, BADPL, 4 * LEAD, 8, LEAD + 200 - 72},
 	};
 
 	(void)state;
@@ -173,8 +184,10 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 	assert_int_equal(raw.nmsgs, 0);
 }
 
-/* RFC 8166 sections 6.1 and 8.2.2: under RPCSEC_GSS integrity (service 2) or privacy (3) there are
- * no items, in whatever way they are sent. */
+/*
+ * Checks that a call under RPCSEC_GSS integrity (service 2) or privacy (service 3) has no items, in
+ * whatever way they are sent (RFC 8166 sections 6.1 and 8.2.2).
+ */
 static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 {
 	const uint64_t raddr = raw.raddr;
@@ -187,7 +200,7 @@ static void item__8_2_2_under_gss_integrity_or_privacy_is_garbage(void **state)
 		uint32_t handled = pair.handled;
 
 		service = 1 + i % 3;
-		count = 1 + i / 3 % 2; /* transmissions */
+		count = 1 + i / 3 % 2; /* number of transmissions */
 		type = i < 6 ? EXRW : TBSN;
 		words_put(&m, 7, 9, 2, 8, 5, CALL, XMTREQ, 0);
 		words_put(&m, 4, 1, 68, 8, type);
@@ -237,7 +250,10 @@ static void item__of_another_length_than_the_message_says_is_garbage(void **stat
 
 static uint32_t read_xid = 9;
 
-/* Sends a READ of that many bytes, with one direction of that type for the whole call. */
+/*
+ * Sends a READ of 'count' bytes with one direction for the whole call. The direction has type
+ * 'type', size limit 'dsdov', and memory of 'room' bytes.
+ */
 static void send_read(uint32_t count, uint32_t type, uint32_t dsdov, uint32_t room)
 {
 	struct words m = {0};
@@ -263,8 +279,10 @@ static void meet(void)
 	raw_recv_words(&raw, &r);
 }
 
-/* Checks the reply's entry, whose targets start with the first one, and the data in these targets,
- * with zeros between. */
+/*
+ * Receives a reply whose data of 'count' bytes are in targets from the first one on. Checks the
+ * entry of the reply, the data in the targets, and that all bytes between are zeros.
+ */
 static void expect_placed(uint32_t count)
 {
 	uint8_t msg[RAW_BUF];
@@ -319,12 +337,12 @@ static void result__7_4_goes_another_way_where_it_has_to(void **state)
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], EXRW);
-	send_read(255, TBSN, 0, 0); /* shorter than the minimum */
+	send_read(255, TBSN, 0, 0); /* shorter than the minimum of the direction */
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], TOOSHORT);
 	send_read(NUMBER * TARGET + 1, TBSN, 0,
-		  0); /* there is no other way: RDMA2_ERR_REPLY_RESOURCE */
+		  0); /* the result cannot be sent in another way: RDMA2_ERR_REPLY_RESOURCE */
 	r.n = 0;
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[3], 4);
@@ -351,8 +369,11 @@ static void expect_no_other(uint32_t xid)
 	assert_int_equal(r.w[4], 6); /* RDMA2_ERR_SYSTEM */
 }
 
-/* By the base protocol, if one message has room for the reply: 4032 bytes after 36 bytes of header
- * and 28 before the data. */
+/*
+ * Checks that a reply about which the requester reports an error is sent again by the base
+ * protocol, if it fits one message. At most 4032 bytes of data fit, after 36 bytes of transport
+ * header and 28 bytes before the data.
+ */
 static void result__5_4_is_sent_again_by_the_base(void **state)
 {
 	(void)state;
@@ -367,7 +388,10 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 			continue;
 		}
 		raw_settle(&raw);
-		/* the memory belongs to the application again */
+		/*
+		 * When the reply was sent, its memory belongs to the application again. The reply
+		 * that is sent again must not depend on that memory.
+		 */
 		memset(pair.server_mem, 0x77, count);
 		report_reply(9);
 		raw_recv_words(&raw, &r);
@@ -383,7 +407,7 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 					 pair_byte(i));
 		for (uint32_t i = 0; i < count; i++)
 			pair.server_mem[i] = pair_byte(i);
-		expect_no_other(9); /* once */
+		expect_no_other(9); /* a reply is sent again once */
 	}
 	assert_int_equal(pair_stats(pair.server).replies_resent, 4);
 	assert_int_equal(pair.handled, 8);
@@ -392,7 +416,7 @@ static void result__5_4_is_sent_again_by_the_base(void **state)
 	assert_int_equal(pair.server->send_pool->in_use, 1);
 }
 
-/* Only the latest replies are kept. */
+/* Checks that only the 32 latest replies are kept to be sent again. */
 static void result__so_many_are_kept(void **state)
 {
 	struct words r = {0};
@@ -415,7 +439,7 @@ static void result__so_many_are_kept(void **state)
 	read_xid = 9;
 }
 
-/* Without a structure of the peer's receives. */
+/* Checks a requester that has not announced a structure of its receives. */
 static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 {
 	struct words r = {0};
@@ -426,7 +450,10 @@ static void result__to_a_peer_without_targets_is_in_the_message(void **state)
 	assert_int_equal(r.w[10], TOOSHORT);
 }
 
-/* A reply is kept once, when it is sent, however often the responder tried to send it. */
+/*
+ * Checks a reply that waits for the send queue. The reply is kept once, when it is sent, however
+ * often the responder tried to send it.
+ */
 static void result__5_4_that_waited_is_sent_again_once(void **state)
 {
 	struct weir_conn *conn;
@@ -439,14 +466,15 @@ static void result__5_4_that_waited_is_sent_again_once(void **state)
 	conn = pair.server_conn;
 	size = conn->sq_size;
 	conn->sq_size = (uint32_t)(conn->sq_posted - conn->sq_retired) +
-			conn->ep.blockers.nbatched; /* the batch is full */
+			conn->ep.blockers.nbatched; /* leaves no free entry after the batch */
 	send_read(3000, TBSN, 0, 0);
 	raw_settle(&raw);
 	assert_int_equal(pair.handled, 1);
 	assert_int_equal(raw.nmsgs, 0);
 	conn->sq_size = size;
 	assert_true(conn->sq_retired > 0);
-	conn_retire(conn, conn->sq_retired - 1, 0); /* as after a Send: wakes waiting replies */
+	/* wakes waiting replies, as the completion of a Send does */
+	conn_retire(conn, conn->sq_retired - 1, 0);
 	expect_placed(3000);
 	raw_settle(&raw);
 	report_reply(read_xid);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Data that Sends place (rtrext-01 sections 3.3, 7.3 and 7.4): a requester whose responder sends
- * what the test says. */
+/*
+ * Tests of a requester with data that are placed by Sends (rtrext-01 sections 3.3, 7.3 and 7.4).
+ * The responder is a raw peer, which sends what the test composes.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -39,10 +41,11 @@ static void expect_idle(void)
 	raw_settle(&raw);
 	assert_int_equal(requester_of(conn)->credits.in_flight, 0);
 	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the buffer of zeros */
+	assert_int_equal(pair.client->send_pool->in_use,
+			 1); /* the buffer of zeros that the engine holds */
 }
 
-/* Begins a WRITE of the client's memory and checks its message. Returns its XID. */
+/* Begins a WRITE of 'len' bytes of the client's memory, and checks the message. Returns the XID. */
 static uint32_t begin_write(uint32_t len)
 {
 	uint32_t w[32], used, ntbsns = (len + TARGET - 1) / TARGET;
@@ -62,7 +65,7 @@ static uint32_t begin_write(uint32_t len)
 	assert_int_equal(w[12], ntbsns);
 	assert_int_equal(w[13], 0);
 	used = 28 + w[6] + 52;
-	assert_int_equal(w[13 + ntbsns], 0); /* directions */
+	assert_int_equal(w[13 + ntbsns], 0); /* the number of directions */
 	assert_int_equal(w[16 + ntbsns], 52);
 	for (uint32_t i = used; i < LEAD; i++)
 		assert_int_equal(msg[i], 0);
@@ -111,7 +114,10 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* The data are longer than all targets. */
+/*
+ * Checks a WRITE whose data are longer than all targets of a receive. The data are read by RDMA
+ * Read (explicit RDMA).
+ */
 static void write__too_long_goes_by_explicit_rdma(void **state)
 {
 	struct weir_call_params params;
@@ -149,9 +155,12 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
-static uint32_t by_size = NUMBER * TARGET; /* the length that BYSIZE must state */
+/* the length that a direction of type BYSIZE must state */
+static uint32_t by_size = NUMBER * TARGET;
 
-/* Begins a READ of at most that many bytes, which asks for 'type'. Returns its XID. */
+/*
+ * Begins a READ of at most 'max' bytes. Checks that its direction has type 'type'. Returns the XID.
+ */
 static uint32_t begin_read(uint32_t max, uint32_t type)
 {
 	struct weir_call_params params;
@@ -179,7 +188,10 @@ static uint32_t begin_read(uint32_t max, uint32_t type)
 	return m.w[0];
 }
 
-/* Sends the reply, with its data in the targets of the item. */
+/*
+ * Sends the reply to a READ. The data of the reply are in the targets of 'item', and 'word' is the
+ * length that the results state.
+ */
 static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t word)
 {
 	struct words m = {0};
@@ -233,7 +245,10 @@ static void read__in_targets_apart_is_put_together(void **state)
 	expect_idle();
 }
 
-/* The direction also names memory, for a result that is longer than that. */
+/*
+ * Checks a READ whose result can be longer than the targets. Its direction also names memory for
+ * such a result.
+ */
 static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
 {
 	static const struct place_item item = {1000, 0, 1, {0}};
@@ -246,7 +261,10 @@ static void read__7_4_of_more_than_the_targets_is_by_size(void **state)
 	expect_idle();
 }
 
-/* A result that costs more to copy than to write is written. */
+/*
+ * Checks a READ for which copying costs more than an RDMA Write. Its direction names memory, to
+ * which such a result is written.
+ */
 static void read__of_more_than_copies_are_worth_is_by_size(void **state)
 {
 	static const struct place_item item = {1000, 0, 1, {0}};
@@ -267,7 +285,10 @@ static void read__of_more_than_copies_are_worth_is_by_size(void **state)
 	by_size = NUMBER * TARGET;
 }
 
-/* Answers with the reply by the base protocol, with an error, or with the same mistake again. */
+/*
+ * Answers a report in one of three ways, by how % 3: with the reply by the base protocol, with an
+ * error, or with a reply that has another wrong item.
+ */
 static void answer_report(uint32_t xid, uint32_t how)
 {
 	static const struct place_item wrong = {1000, 0, 1, {3}};
@@ -335,13 +356,15 @@ static void read__that_is_not_what_its_entry_says_ends_the_call(void **state)
 
 	(void)state;
 	outcome.check = NULL;
-	send_read_reply(xid, &other, 1004); /* its length word states another length */
+	/* the length word in the results states another length */
+	send_read_reply(xid, &other, 1004);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
 	expect_idle();
 	xid = begin_read(5000, TBSN);
 	outcome.check = NULL;
-	send_read_reply(xid, &apart, 5004); /* must be assembled, and is too long for that */
+	/* the data are in several targets out of order, and are too long to be assembled */
+	send_read_reply(xid, &apart, 5004);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
 	expect_idle();
@@ -359,7 +382,7 @@ static void large_targets(struct weir_profile *profile)
 	profile->target_bytes = 16384;
 }
 
-/* Over sim, with a device that gathers no more elements than placement needs. */
+/* Creates a pair over sim whose device gathers no more elements than placement needs. */
 static int setup_both(void **state)
 {
 	static struct sim_options wires;
@@ -403,7 +426,7 @@ static void check_both(struct outcome *o, struct weir_call *call, const struct w
 	}
 }
 
-/* The data between the items are longer than a send buffer. */
+/* Checks two items between which there are more data than a send buffer holds. */
 static void both__of_two_items_with_a_long_gap(void **state)
 {
 	struct weir_call_params params;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A requester with message continuation of the extension, and a responder that sends what the test
- * says (rtrext-01 sections 4, 5.4, 9). */
+/*
+ * Tests of a requester with message continuation, a part of the extension (rtrext-01 sections 4,
+ * 5.4 and 9). The responder is a raw peer, which sends what the test composes.
+ */
 #include "pair_main.h"
 
 #include <endian.h>
@@ -38,8 +40,11 @@ static void quick(struct weir_profile *profile)
 	profile->transmissions = 4;
 }
 
-/* Connects to a responder that accepts calls of up to 3 transmissions, and sends replies of up to
- * 4. */
+/*
+ * Connects to a raw responder that grants 'grant' credits. The responder accepts calls of up to 3
+ * transmissions, and sends replies of up to 4. 'rtrs' has a bit for each part of the extension that
+ * it supports.
+ */
 static void begin(uint32_t grant, uint32_t rtrs)
 {
 	const struct weir_connect_options options = {.on_event = on_event};
@@ -91,7 +96,9 @@ static void check_opaque(struct outcome *o, struct weir_call *call,
 		assert_int_equal(be32toh(((const uint32_t *)data)[i]), i);
 }
 
-/* Submits an ECHO with that many bytes of arguments, and at most that many of results. */
+/*
+ * Submits an ECHO with 'arg_bytes' bytes of arguments and at most 'result_bytes' bytes of results.
+ */
 static void call(uint32_t arg_bytes, uint32_t result_bytes)
 {
 	struct weir_call_params params;
@@ -111,7 +118,10 @@ static void call(uint32_t arg_bytes, uint32_t result_bytes)
 	assert_int_equal(weir_call_submit(c), 0);
 }
 
-/* Receives the transmissions of a call and checks them. Returns the XID. */
+/*
+ * Receives the 'count' transmissions of a call and checks them. 'rsbuf' is the number of
+ * transmissions that the call must reserve for its reply. Returns the XID.
+ */
 static uint32_t expect_call(uint32_t base, uint32_t count, uint32_t rsbuf)
 {
 	struct words m = {0};
@@ -152,7 +162,10 @@ static uint32_t expect_call(uint32_t base, uint32_t count, uint32_t rsbuf)
 	return xid;
 }
 
-/* Receives the same call by the base protocol. */
+/*
+ * Receives the call that was sent by the extension again, by the base protocol. 'is_long' says
+ * whether it must be a Long Call.
+ */
 static void expect_base(uint32_t xid, bool is_long)
 {
 	struct words m = {0};
@@ -183,7 +196,7 @@ static void put_results(struct words *r, uint32_t xid, uint32_t words)
 	words_put(r, 7, xid, 1, 0, 0, 0, 0, words * 4);
 }
 
-/* Receives a Report Error of the requester. */
+/* Receives a Report Error from the requester, and checks its members. */
 static void expect_report(uint32_t xid, uint32_t seq, uint32_t err, uint32_t first, uint32_t second)
 {
 	struct words m = {0};
@@ -226,7 +239,8 @@ static void request__9_2_as_many_transmissions_as_it_takes(void **state)
 	(void)state;
 	begin(16, 7);
 	for (uint32_t count = 2; count <= 3; count++) {
-		call(count * 4056 - 8 - 44, 100); /* up to the last byte */
+		/* fills the last transmission up to its last byte */
+		call(count * 4056 - 8 - 44, 100);
 		xid = expect_call(XMTREQ, count, 1);
 		assert_int_equal(requester_of(conn)->credits.in_flight, count);
 		r = xmtresp(xid, 1, 28);
@@ -237,7 +251,7 @@ static void request__9_2_as_many_transmissions_as_it_takes(void **state)
 		expect_idle();
 	}
 	assert_int_equal(stats().continued_calls, 2);
-	/* One word more than the responder accepts. */
+	/* The arguments have one word more than the responder accepts. */
 	call(3 * 4056 - 4 - 44, 100);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 1);
@@ -256,7 +270,8 @@ static void reply__9_3_sections_are_concatenated(void **state)
 	assert_int_equal(requester_of(conn)->reply_reserved, 3);
 	outcome.bytes = 400;
 	outcome.check = check_opaque;
-	r = xmtresp(xid, 3, 8 + 24); /* one word of the opaque */
+	/* the RPC header, the length of the opaque, and the first word of the opaque */
+	r = xmtresp(xid, 3, 8 + 24);
 	put_results(&r, xid, 100);
 	words_put(&r, 1, 0);
 	raw_send_words(&raw, &r);
@@ -311,7 +326,7 @@ static void credits__4_3_too_few_of_them_lead_to_the_base_protocol(void **state)
 {
 	(void)state;
 	begin(2, 7);
-	call(9000, 100); /* three transmissions */
+	call(9000, 100); /* so many arguments that the call needs three transmissions */
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 1);
 	expect_base(be32toh(*(uint32_t *)(void *)raw.msgs[0]), true);
@@ -353,7 +368,10 @@ static void report__5_4_of_a_call_has_it_sent_by_the_base_protocol(void **state)
 	assert_int_equal(requester_of(conn)->credits.in_flight, 1);
 	assert_int_equal(requester_of(conn)->reply_reserved, 0);
 	assert_int_equal(stats().fallbacks_refused, 1);
-	/* Reported once: the call does not use the extension any more. */
+	/*
+	 * The requester reports the error once. A later transmission is dropped, because the call
+	 * has stopped using the extension.
+	 */
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -409,7 +427,7 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 	r = xmtcont(xid, 1, 0);
 	raw_send_words(&raw, &r);
 	expect_report(xid, 1, 3, 0, 0);
-	/* more than there would be receives for if they were kept */
+	/* These are more messages than there would be receives for if the requester kept them. */
 	for (uint32_t i = 0; i < 20; i++) {
 		r = xmtresp(xid, 3, 28);
 		put_results(&r, xid, 0);
@@ -418,7 +436,10 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 		raw_send_words(&raw, &r);
 		expect_report(xid, 2, 4, 1, 2);
 	}
-	/* A message between transmissions is processed. */
+	/*
+	 * The requester also processes another message that arrives between the transmissions of a
+	 * reply.
+	 */
 	r = xmtresp(xid, 2, 28);
 	put_results(&r, xid, 0);
 	raw_send_words(&raw, &r);
@@ -439,8 +460,11 @@ static void reply__9_5_what_is_wrong_is_reported_and_the_call_goes_on(void **sta
 	expect_idle();
 }
 
-/* A reply that arrived earlier, and whose call must first end its keys, does not count as a message
- * between the transmissions of another reply. */
+/*
+ * Checks a reply that arrived before the transmissions of another reply, and whose call must first
+ * invalidate its keys. When it is processed later, it does not count as a message between those
+ * transmissions.
+ */
 static void reply__one_that_waits_breaks_no_group(void **state)
 {
 	struct words r = {0}, m = {0};
@@ -504,8 +528,8 @@ static void reply__one_that_does_not_end_gives_its_buffers_back(void **state)
 	call(8, 12000);
 	xid = expect_call(XMTREQ, 1, 3);
 	/*
-	 * For this test only: over a device, the transmissions of a group may be further apart than
-	 * that.
+	 * The timeout is this short only in this test. Over a device, transmissions of a group can
+	 * arrive further apart than 20 ms.
 	 */
 	pair.client->profile.group_timeout_ms = 20;
 	for (uint32_t i = 0; i < 30; i++) {

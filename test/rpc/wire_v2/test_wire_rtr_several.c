@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
- * sections 4, 7 and 9): the treatment by a responder. */
+/* Tests of a responder with items and directions in calls and replies of several transmissions
+ * (rtrext-01 sections 4, 7 and 9), as messages of a raw requester. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ static void put_rpc(struct words *m, uint32_t proc)
 	words_put_rpc(m, 9, proc);
 }
 
-/* Adds that many bytes of the pattern of pair_byte(). The number is a multiple of 4. */
+/* Adds the 'len' bytes pair_byte(from), pair_byte(from + 1) and so on. 'len' is a multiple of 4. */
 static void put_bytes(struct words *m, uint32_t from, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++)
@@ -95,10 +95,10 @@ static void expect_calm(void)
 	assert_int_equal(raw.nmsgs + raw.disconnected, 0);
 	expect_no_parts(pair.server_conn);
 	assert_int_equal(pair.server->bulk_pool->in_use, 0);
-	assert_int_equal(pair.server->send_pool->in_use, 1); /* the buffer of zeros */
+	assert_int_equal(pair.server->send_pool->in_use, 1); /* the engine's buffer of zeros */
 }
 
-/* Checks that WRITE by the base protocol still works. */
+/* Checks that a WRITE by the base protocol is answered. */
 static void expect_alive(void)
 {
 	struct words m = {0}, r = {0};
@@ -115,9 +115,10 @@ static void expect_alive(void)
 
 /* ---- explicit RDMA ---- */
 
-/* Sends a MULTI. Its first argument is an item of 200 bytes. The second has 3000 bytes in the
- * payload, or is an item at position 'second'. The payload is cut at 'cut'. The directions for both
- * results have a range that ends at 'end'. */
+/* Sends a MULTI call in two transmissions. Its payload is divided at offset 'cut'. The first
+ * argument is an item of 200 bytes. If 'second' is 0, the second argument has 3000 bytes in the
+ * payload. Otherwise it is an item at position 'second'. The directions for both results are in a
+ * set whose range ends at 'end'. */
 static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 {
 	struct words all = {0}, m = header();
@@ -151,7 +152,8 @@ static void send_multi(uint32_t cut, uint32_t second, uint32_t end)
 	raw_send_words(&raw, &m);
 }
 
-/* Checks that both results were written. */
+/* Receives the reply to a MULTI call. Checks that it has results of 'first' and 'second' bytes, and
+ * that RDMA Writes stored both. The data of the second result begin with pair_byte(second_from). */
 static void expect_multi(uint32_t first, uint32_t second, uint32_t second_from)
 {
 	struct words r = {0};
@@ -172,8 +174,7 @@ static void expect_multi(uint32_t first, uint32_t second, uint32_t second_from)
 
 static void items__7_3_displacements_are_of_the_whole_message(void **state)
 {
-	/* After the RPC header, in the arguments, before and after the length words, and in the
-	 * second argument. */
+	/* The cuts are in the RPC header, after it, in the arguments, and around length words. */
 	static const uint32_t cuts[] = {8, 40, 44, 48, 52, 56, 60, 1000, 3056};
 
 	(void)state;
@@ -192,7 +193,7 @@ static void items__7_3_displacements_are_of_the_whole_message(void **state)
 	expect_alive();
 }
 
-/* The items are read into the memory that the program chooses. */
+/* Checks that items are read to the memory that the program chose. */
 static void items__are_read_to_their_places(void **state)
 {
 	(void)state;
@@ -259,7 +260,7 @@ static void items__of_what_is_not_eligible_are_garbage(void **state)
 	expect_calm();
 }
 
-/* A range ends where the operation begins, wherever the transmissions end. */
+/* Directions are not used if their range ends where the operation begins, wherever the cut is. */
 static void directions__7_4_of_another_part_of_the_call_are_not_used(void **state)
 {
 	struct words m = header(), r = {0};
@@ -283,8 +284,7 @@ static void directions__7_4_of_another_part_of_the_call_are_not_used(void **stat
 	expect_calm();
 }
 
-/* An ECHO with a direction for no result. The payload of the reply takes two transmissions, and the
- * entry is in the first. */
+/* Checks an ECHO with a direction for no result, whose reply needs two transmissions. */
 static void directions__of_a_reply_in_several(void **state)
 {
 	struct words m, r = {0}, c = {0};
@@ -322,9 +322,9 @@ static void directions__of_a_reply_in_several(void **state)
 
 /* ---- targets ---- */
 
-/* Sends a WRITE of that item in two transmissions. The first has the payload except for its last
- * word. 'bytes' is the length of the second, or 0 for as much as it needs. The payload of the
- * second has 'more' additional words. */
+/* Sends a WRITE call with 'item' in two transmissions. The first transmission has the payload
+ * except for its last word. 'bytes' is the length of the second transmission, or 0 for as many
+ * bytes as the item needs. The payload of the second transmission has 'more' additional words. */
 static void send_write(const struct place_item *item, uint32_t bytes, uint32_t more)
 {
 	struct words m = header();
@@ -355,7 +355,7 @@ static void item__7_lies_in_targets_of_all_transmissions(void **state)
 		struct place_item item;
 		uint32_t copies;
 	} cases[] = {
-		{{2048, 0, 1, {3}}, 0}, /* all of it in the second transmission */
+		{{2048, 0, 1, {3}}, 0}, /* the whole item is in the second transmission */
 		{{4000, 0, 2, {4, 5}}, 0},	 {{3000, 1048, 2, {3, 4}}, 0},
 		{{200, 4, 1, {0}}, 0},		 {{8000, 0, 4, {0, 1, 2, 3}}, 1},
 		{{4096, 2044, 3, {2, 3, 4}}, 1}, {{6000, 0, 3, {5, 0, 3}}, 1},
@@ -388,7 +388,7 @@ static void item__9_5_that_is_wrong_is_reported(void **state)
 		struct place_item item;
 		uint32_t bytes, more, seq, err, value, min, max;
 	} cases[] = {
-		/* The header shows the error, and the rest is discarded. */
+		/* The first header shows the error. The second transmission is discarded. */
 		{{200, 0, 1, {6}}, 0, 0, 0, BADTBSN, 6, 0, 5},
 		{{200, 0, 1, {UINT32_MAX}}, 0, 0, 0, BADTBSN, UINT32_MAX, 0, 5},
 		{{200, 0, 2, {4, 5}}, 0, 0, 0, BADTBSN, 5, 0, 5},
@@ -453,7 +453,7 @@ static void item__of_another_length_than_the_message_says_is_garbage(void **stat
 	expect_calm();
 }
 
-/* The connection ends before the rest arrives. */
+/* Checks a group whose connection ends before the last transmissions arrive. */
 static void group__with_items_ends_with_its_connection(void **state)
 {
 	struct words m = header();
@@ -497,7 +497,7 @@ static void meet(void)
 	raw_recv_words(&raw, &r);
 }
 
-/* Receives the reply in that many transmissions. Checks the data in targets, and zeros between. */
+/* Receives a reply in 'ntransmissions'. Checks the data in targets, and zeros between. */
 static void expect_placed(uint32_t count, uint32_t ntransmissions)
 {
 	uint32_t ntbsns = (count + TARGET - 1) / TARGET, done = 0;
@@ -561,7 +561,7 @@ static void result__that_takes_more_goes_another_way(void **state)
 	send_read(2 * NUMBER * TARGET + 1, BYSIZE, 60000, 30000, 2);
 	raw_recv_words(&raw, &r);
 	assert_int_equal(r.w[10], EXRW);
-	send_read(2 * NUMBER * TARGET + 1, TBSN, 0, 0, 2); /* nor does the message hold it */
+	send_read(2 * NUMBER * TARGET + 1, TBSN, 0, 0, 2); /* longer than all targets */
 	expect_error(3);
 	send_read(5000, TBSN, 0, 0, 2);
 	expect_placed(5000, 1);

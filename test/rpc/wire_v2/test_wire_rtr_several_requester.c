@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items and directions in calls and replies of several transmissions, on the wire (rtrext-01
- * sections 4, 5.4, 7 and 9): a requester whose responder sends what the test says. */
+/*
+ * Tests of a requester with items and directions in calls and replies of several transmissions
+ * (rtrext-01 sections 4, 5.4, 7 and 9). The responder is a raw peer, which sends what the test
+ * composes.
+ */
 #include "pair_main.h"
 
 #include <errno.h>
@@ -24,8 +27,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Connects to a responder that grants so many credits, and has that limit for requests and
- * replies. */
+/*
+ * Connects to a raw responder that grants 'credits' credits. It accepts requests of up to 'limit'
+ * transmissions, and sends replies of up to 'limit' transmissions.
+ */
 static void begin(uint32_t credits, uint32_t limit)
 {
 	const struct words properties = place_connprop_several(0, credits, limit);
@@ -63,7 +68,8 @@ static void expect_idle(void)
 	assert_int_equal(requester_of(conn)->credits.in_flight, 0);
 	assert_int_equal(requester_of(conn)->reply_reserved, 0);
 	assert_int_equal(pair.client->nwindows_free, pair.client->nwindows);
-	assert_int_equal(pair.client->send_pool->in_use, 1); /* the buffer of zeros */
+	assert_int_equal(pair.client->send_pool->in_use,
+			 1); /* the buffer of zeros that the engine holds */
 	assert_int_equal(pair.client->bulk_pool->in_use, 0);
 }
 
@@ -74,7 +80,7 @@ static void submit_write(uint32_t len)
 	place_submit_write(&pair, &outcome, len);
 }
 
-/* Begins a WRITE in that many transmissions. Returns its XID. */
+/* Begins a WRITE of 'len' bytes, and checks that it has 'count' transmissions. Returns the XID. */
 static uint32_t begin_write(uint32_t len, uint32_t count)
 {
 	uint32_t ntbsns = (len + TARGET - 1) / TARGET, done = 0, xid = 0;
@@ -176,7 +182,10 @@ static void write__5_4_that_is_refused_goes_by_the_base(void **state)
 	expect_idle();
 }
 
-/* Receives one Transmit Request with an item that must be read, and answers it. */
+/*
+ * Receives a Transmit Request of one transmission with an item of 'len' bytes that must be read by
+ * RDMA Read, and answers the request.
+ */
 static void expect_item(uint32_t len)
 {
 	struct words m = {0}, r = {0};
@@ -213,14 +222,17 @@ static void write__to_who_takes_one_transmission_is_read(void **state)
 static void write__4_3_without_the_credits_is_read(void **state)
 {
 	(void)state;
-	submit_write(2 * ALL_TARGETS + 1); /* three of them */
+	/* needs three transmissions, more than the responder accepts */
+	submit_write(2 * ALL_TARGETS + 1);
 	expect_item(2 * ALL_TARGETS + 1);
 	assert_int_equal(pair_stats(pair.client).fallbacks_credits, 1);
 	reply_write(begin_write(2 * ALL_TARGETS, 2), 2 * ALL_TARGETS);
 }
 
-/* Two transmissions cost a message and a copy of 9 KiB. A chunk costs three operations and a round
- * trip. */
+/*
+ * Checks a WRITE that costs less with a chunk. Two transmissions cost one more message and a copy
+ * of 9 KiB. A chunk costs three operations and a round trip.
+ */
 static void write__that_costs_more_than_a_read_is_read(void **state)
 {
 	struct weir_profile *costs = &pair.client->profile;
@@ -246,7 +258,10 @@ static void item__7_3_goes_with_a_long_payload(void **state)
 	uint32_t xid, disp = 40 + 8 + 5000 + 8;
 
 	(void)state;
-	/* Its responder has announced no targets, so that the data must be read. */
+	/*
+	 * The connection behaves as if its responder had announced no targets, so that the data
+	 * must be read by RDMA Read.
+	 */
 	conn->v2->places = false;
 	memset(pair.client_mem, 7, 9000);
 	outcome_init(&outcome, &pair);
@@ -304,8 +319,10 @@ static void check_read(struct outcome *o, struct weir_call *call, const struct w
 	o->arg = (void *)(uintptr_t)data;
 }
 
-/* Begins a READ of at most that many bytes, which asks for 'type', in replies of up to 'rsbuf'
- * transmissions. Returns its XID. */
+/*
+ * Begins a READ of at most 'max' bytes. Checks that its direction has type 'type', and that the
+ * call reserves 'rsbuf' transmissions for the reply. Returns the XID.
+ */
 static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 {
 	struct weir_call_params params;
@@ -332,8 +349,11 @@ static uint32_t begin_read(uint32_t max, uint32_t type, uint32_t rsbuf)
 	return m.w[0];
 }
 
-/* Sends the reply in two transmissions, with its data in the targets of the item. 'bytes' is the
- * length of the second, or 0 for as much as it needs. */
+/*
+ * Sends the reply to a READ in two transmissions. The data of the reply are in the targets of
+ * 'item'. 'bytes' is the length of the second transmission, or 0 for as many bytes as the item
+ * needs.
+ */
 static void send_read_reply(uint32_t xid, const struct place_item *item, uint32_t bytes)
 {
 	struct words m = {0};
@@ -411,7 +431,8 @@ static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 		assert_int_equal(r.w[at + 2], cases[i].min);
 		assert_int_equal(r.w[at + 3], cases[i].max);
 		raw_settle(&raw);
-		assert_int_equal(outcome.done, 0); /* the reply may arrive again */
+		/* the call continues, because the responder can send the reply again */
+		assert_int_equal(outcome.done, 0);
 		assert_int_equal(requester_of(conn)->reply_reserved, 2);
 		send_read_reply(xid, &good, 0);
 		raw_until(&raw, &outcome.done, 1);
@@ -420,8 +441,10 @@ static void read__9_5_whose_place_is_wrong_is_reported(void **state)
 	}
 }
 
-/* The result must be assembled, and is longer than the memory that was offered. No more is written
- * than fits. */
+/*
+ * Checks a result that must be assembled and is longer than the memory that the call offered. The
+ * requester assembles it in other memory, and writes nothing after the end of the offered memory.
+ */
 static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void **state)
 {
 	static const struct place_item item = {8000, 0, 4, {0, 1, 2, 3}};
@@ -438,7 +461,10 @@ static void read__that_is_longer_than_its_memory_is_put_together_elsewhere(void 
 	expect_idle();
 }
 
-/* Up to the limit in targets, and beyond that by size, with memory that the direction names. */
+/*
+ * Checks the type of directions. A result that fits the targets of the reserved transmissions gets
+ * TBSN. A longer result gets BYSIZE, and the direction names memory.
+ */
 static void read__of_more_than_the_targets_is_by_size(void **state)
 {
 	static const struct place_item item = {6000, 0, 3, {0, 1, 2}};

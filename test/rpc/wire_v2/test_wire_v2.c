@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers of a responder that speaks both versions to messages of version 2. */
+/* Tests of a responder that speaks both versions: its answers to messages of version 2. */
 #include "pair_main.h"
 
 #include <string.h>
@@ -31,7 +31,10 @@ static void put_rpc(struct words *m, uint32_t xid, uint32_t proc)
 	words_put(m, 10, xid, 0, 2, PAIR_PROG, PAIR_VERS, proc, 0, 0, 0, 0);
 }
 
-/* Adds xid, vers, credit, proc, direction, inv_handle. */
+/*
+ * Adds the fixed words of a transport header of version 2: XID, version, credits, procedure,
+ * direction, and the handle to invalidate.
+ */
 static void put_fixed(struct words *m, uint32_t xid, uint32_t proc, uint32_t direction)
 {
 	words_put(m, 6, xid, 2, 8, proc, direction, 0);
@@ -116,7 +119,7 @@ static void receive__6_2_4_what_is_not_sound_has_its_error(void **state)
 	expect_error(&r, 6, 2, 4, 5);
 	m.n = 0;
 	put_fixed(&m, 7, 0, 0);
-	words_put(&m, 3, 2, 0, 0); /* neither true nor false */
+	words_put(&m, 3, 2, 0, 0); /* a boolean that is neither true nor false */
 	r = exchange(&m);
 	expect_error(&r, 7, 2, 2, 5);
 	m.n = 0;
@@ -126,7 +129,7 @@ static void receive__6_2_4_what_is_not_sound_has_its_error(void **state)
 	m.n = 0;
 	put_fixed(&m, 9, 0, 0);
 	words_put(&m, 3, 0, 0, 0);
-	words_put(&m, 3, 9, 0, 2); /* not an RPC call */
+	words_put(&m, 3, 9, 0, 2); /* the payload is not an RPC call */
 	r = exchange(&m);
 	expect_error(&r, 9, 2, 2, 5);
 }
@@ -137,7 +140,7 @@ static void receive__what_flows_to_requesters_is_dropped(void **state)
 	struct words m = {0};
 
 	(void)state;
-	words_put(&m, 5, 1, 2, 8, 4, 2); /* RDMA2_ERROR */
+	words_put(&m, 5, 1, 2, 8, 4, 2); /* RDMA2_ERROR, which is no call */
 	raw_send_words(&raw, &m);
 	m.n = 0;
 	put_fixed(&m, 2, 0, 1); /* a reply */
@@ -174,9 +177,9 @@ static void properties__5_3_1_connprop_brings_those_of_this_side_once(void **sta
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[7], 4096);
 	assert_int_equal(r.w[8], 2);
-	assert_int_equal(r.w[10], 0); /* no reverse calls */
+	assert_int_equal(r.w[10], 0); /* reverse calls are not supported */
 	assert_int_equal(r.w[11], 1);
-	assert_int_equal(r.w[12], 3); /* neither may change */
+	assert_int_equal(r.w[12], 3); /* bits that say that neither property can change */
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
@@ -190,12 +193,12 @@ static void properties__5_3_3_what_is_asked_for_is_rejected(void **state)
 	(void)state;
 	words_put(&m, 4, 12, 2, 5, 7);
 	words_put(&m, 7, 2, 1, 4, 65536, 99, 0, 0);
-	m.n--; /* the second has no data */
+	m.n--; /* the second property has no data */
 	r = exchange(&m);
 	assert_int_equal(r.n, 8);
 	assert_int_equal(r.w[0], 12);
 	assert_int_equal(r.w[3], 8);
-	assert_int_equal(r.w[4], 0); /* neither was accepted */
+	assert_int_equal(r.w[4], 0); /* neither property was accepted */
 	assert_int_equal(r.w[5], 1);
 	assert_int_equal(r.w[6], 3);
 	assert_int_equal(r.w[7], 0);
@@ -214,15 +217,17 @@ static void properties__updprop_changes_what_replies_may_be(void **state)
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(weir_conn_send_inline(pair.server_conn), 2048);
-	words_put(&m, 1, 0); /* bytes after the set */
+	words_put(&m, 1, 0); /* bytes after the set of properties */
 	m.w[0] = m.w[1];
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
-	assert_int_equal(raw.nmsgs, 1); /* RDMA2_ERR_BAD_XDR */
+	assert_int_equal(raw.nmsgs, 1); /* RDMA2_ERR_BAD_XDR is the only answer */
 }
 
-/* Makes a READ with one Write chunk of two segments, which is too short by 'lack' for 3000
- * bytes. */
+/*
+ * Checks a READ whose Write chunk of two segments, 1500 bytes long, is too short for the result.
+ * The error names the segment that is too short, and the length that is needed.
+ */
 static void reply__6_2_4_too_little_room_names_the_segment(void **state)
 {
 	struct words m = {0}, r;
@@ -246,7 +251,7 @@ static void reply__6_2_4_too_little_room_names_the_segment(void **state)
 	put_rpc(&m, 22, PAIR_BIG);
 	words_put(&m, 1, 9000);
 	r = exchange(&m);
-	assert_int_equal(r.w[5], 0); /* there is no such segment */
+	assert_int_equal(r.w[5], 0); /* the number of a segment that does not exist */
 	assert_int_equal(r.w[6], 24 + 4 + 9000);
 	expect_error(&r, 22, 2, 3, 7);
 }
