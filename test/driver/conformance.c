@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Opens and closes the devices of the conformance tests, waits for events and completions of both
+ * sides, and runs all groups of tests for a driver (conformance.h).
+ */
+
 #include "conformance_support.h"
 
 #include <fcntl.h>

@@ -3,61 +3,85 @@
 #define CONFORMANCE_H
 
 /*
- * The driver contract (lib/fabric/driver.h) as tests, written once for all drivers. A driver
- * provides a harness. Each test opens two devices with it, and closes everything at its end.
+ * Tests of the driver contract (lib/fabric/driver.h), written once for all drivers. A driver
+ * provides a harness. Each test opens two devices with this harness, and closes both at its end.
  */
 
 #include "driver.h"
 
-/* Ways in which a driver does not fulfil the contract, and why that is accepted. */
+/* Ways in which a driver does not fulfil the contract, each with the reason why it is accepted. */
 enum driver_shortfall {
-	/* A Send completes when it was sent. If it meets no receive or a short one, the sending
-	 * side only sees the end of the connection. */
+	/*
+	 * A Send completes when it was sent. If the peer has no receive for it, or too short a
+	 * receive, the sending side only gets the end of the connection.
+	 */
 	DRIVER_SENDS_UNANSWERED = 1,
-	/* Private data always arrives at its full length, padded with zeros, as in InfiniBand's
-	 * messages. */
+	/*
+	 * Private data always arrives with the maximum length, padded with zeros, as in messages of
+	 * InfiniBand.
+	 */
 	DRIVER_PRIVATE_DATA_PADDED = 2,
-	/* Only the sender sees that a message met no receive. */
+	/* If a message arrives without a receive, only the sending side is notified. */
 	DRIVER_RNR_AT_SENDER = 4,
-	/* rxe has the same code for a receive that is too short and for one that is not registered,
-	 * and the peer gets a code that names neither. */
+	/*
+	 * rxe reports a receive that is too short and a receive in unregistered memory with the
+	 * same status. The peer gets a status that names neither cause.
+	 */
 	DRIVER_RECV_ERRORS_VAGUE = 8,
-	/* If rxe cannot invalidate the key of a Send, it treats the Send as one without a key. It
-	 * also invalidates the windows of other connections. */
+	/*
+	 * If rxe cannot invalidate the key that a Send names, it delivers the message as if the
+	 * Send named no key. rxe also invalidates windows that belong to other connections.
+	 */
 	DRIVER_INVALIDATION_LAX = 16,
-	/* rxe checks an access through a window against the bounds of the window's region. */
+	/*
+	 * rxe does not check an access through a window against the bounds of the window, but
+	 * against those of its region.
+	 */
 	DRIVER_WINDOWS_UNBOUNDED = 32,
-	/* 8 bits of a window's key change with each bind, so that the 257th key equals the first
-	 * one. */
+	/*
+	 * Each bind changes only 8 bits of a window's key, so that the 257th key equals the first
+	 * key.
+	 */
 	DRIVER_WINDOW_KEYS_256 = 64,
 	/*
-	 * An access to memory of a side that exposes nothing does not fail. It waits for a region
-	 * that is never provided.
+	 * An access to a side that exposes nothing does not fail. It waits for a region that the
+	 * side never provides.
 	 */
 	DRIVER_UNEXPOSED_UNANSWERED = 128,
 };
 
 struct driver_harness {
-	const char *name; /* of the group of tests, so that a failure can be repeated */
+	/* name of the group of tests; it contains what is needed to repeat a failure */
+	const char *name;
 	const struct fabric_ops *ops;
-	/* 'start' is called before each test and fills in 'options' and 'addr'. 'stop' is called
-	 * after it, when all is closed, and checks what is left. */
+	/*
+	 * 'start' is called before each test and sets 'options' and 'addr'. 'stop' is called after
+	 * the test, when all objects are closed, and checks that nothing is left.
+	 */
 	void (*start)(struct driver_harness *harness);
 	void (*stop)(struct driver_harness *harness);
-	/* Called after polls that found nothing ('idle' in a row). Lets something happen, or lets
-	 * time pass. Returns false if nothing more is expected. With 'settling' the test waits for
-	 * nothing, and checks that nothing happens. */
+	/*
+	 * Called after each poll that found nothing. 'idle' is the number of such polls in a row.
+	 * Advances the simulation or the time. Returns false if nothing more will happen.
+	 * 'settling' is set when the test waits for no certain event, and only checks that nothing
+	 * happens.
+	 */
 	bool (*progress)(struct driver_harness *harness, uint32_t idle, bool settling);
-	uint32_t shortfalls; /* enum driver_shortfall */
-	/* delivers messages: at least half of those that it may deliver; false: none */
+	uint32_t shortfalls; /* bits of enum driver_shortfall */
+	/*
+	 * True if the driver delivers messages by upcall. It must then deliver at least half of the
+	 * messages for which the contract allows that. If false, it must deliver none.
+	 */
 	bool shows;
-	bool has_credentials; /* the kernel reports the peer's user, group and process */
+	bool has_credentials; /* the kernel reports user, group and process of the peer */
 	char options[64];
 	char addr[FABRIC_ADDR_MAX];
 	void *state;
 };
 
-/* Runs all tests. Returns the number of failed tests. */
+/*
+ * Runs all tests of the contract with the driver of 'harness'. Returns the number of failed tests.
+ */
 int driver_conformance(struct driver_harness *harness);
 
 #endif

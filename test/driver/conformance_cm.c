@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start and end of connections. */
+/* Tests of the driver contract: how connections begin and end. */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -48,8 +48,10 @@ static void connect__private_data_goes_both_ways(void **state)
 	assert_ptr_equal(event.qp_ctx, &c->b);
 }
 
-/* Checks the identity of the peer, which REQUEST and both ESTABLISHED events contain. Over shm both
- * sides are this process. */
+/*
+ * Checks the identity of the peer, which the event REQUEST and both ESTABLISHED events contain. If
+ * the driver reports credentials, they are those of this process, because it is both sides.
+ */
 static void identity_is(const struct conf *c, const struct weir_peer *peer)
 {
 	assert_true(strlen(peer->address) > 0 && strlen(peer->address) < sizeof(peer->address));
@@ -80,8 +82,10 @@ static void connect__events_say_who_the_peer_is(void **state)
 	assert_string_equal(event.peer.address, first.address);
 }
 
-/* Connects to an address without a listener. Returns false if that was refused at once, without an
- * event. */
+/*
+ * Connects to an address without a listener. Returns false if connect() failed at once, and true if
+ * an event will follow.
+ */
 static bool connect_to_nobody(struct conf *c)
 {
 	int rc;
@@ -136,7 +140,7 @@ static void connect__receives_are_posted_before_established(void **state)
 	b = conf_accept(c, &c->b, conf_event(c, &c->b, FABRIC_CM_REQUEST).req, &c->b);
 	conf_recv(c, b, &c->b, 2, 0, 64);
 	conf_event(c, &c->a, FABRIC_CM_ESTABLISHED);
-	/* The other side may not yet have its event. */
+	/* b may not yet have received its ESTABLISHED event when the message arrives. */
 	conf_send(c, a, 3, SIGNAL, conf_sge(&c->a, 100, 9));
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_OK);
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_OK);
@@ -219,7 +223,7 @@ static void unlisten__ends_what_waits(void **state)
 		conf_round(c, true);
 	c->ops->unlisten(c->listener);
 	c->listener = NULL;
-	/* A request that was polled must still be answered. */
+	/* A connection request that was polled must be answered. */
 	if (c->b.nevents > 0)
 		c->ops->reject(c->b.dev, c->b.events[0].req, NULL, 0);
 	c->b.nevents = 0;
@@ -258,15 +262,19 @@ static void accept__of_one_that_gave_up_is_failed(void **state)
 	conf_destroy(c, a);
 	c->attr.ctx = &c->b;
 	if (c->ops->accept(c->b.dev, event.req, &c->attr, NULL, 0, &c->qps[0]) != 0) {
-		/* the failure may be reported at once, and the request has ended */
+		/*
+		 * connect() can report the failure itself. Then the connection request has ended.
+		 */
 		c->qps[0] = NULL;
 		conf_settle(c);
 		assert_int_equal(c->a.nevents + c->b.nevents, 0);
 		return;
 	}
 	conf_settle(c);
-	/* The connection was established for a short time or not at all. In both cases it has
-	 * ended. */
+	/*
+	 * b's connection was established for a short time, or not at all. In both cases it has
+	 * ended.
+	 */
 	assert_true(c->b.nevents > 0);
 	event = c->b.events[c->b.nevents - 1];
 	assert_true(event.kind == FABRIC_CM_FAILED || event.kind == FABRIC_CM_DISCONNECTED);
@@ -303,7 +311,7 @@ static void disconnect__peer_is_told_once(void **state)
 	assert_ptr_equal(conf_event(c, &c->b, FABRIC_CM_DISCONNECTED).qp_ctx, &c->b);
 	conf_settle(c);
 	assert_int_equal(c->b.nevents, 0);
-	assert_int_equal(c->a.nevents, 0); /* the side that ends it gets no event */
+	assert_int_equal(c->a.nevents, 0); /* the side that ends the connection gets no event */
 	c->ops->disconnect(c->qp[1]);
 	conf_settle(c);
 	assert_int_equal(c->a.nevents + c->b.nevents, 0);
@@ -359,7 +367,8 @@ static void disconnect__flushes_what_is_posted_later(void **state)
 	conf_recv(c, c->qp[1], &c->b, 1, 0, 64);
 	conf_expect(c, &c->b, 1, FABRIC_RECV, FABRIC_ERR_FLUSHED);
 	conf_send(c, c->qp[1], 2, 0,
-		  conf_sge(&c->b, 0, 8)); /* unsignalled: a failed Send completes nevertheless */
+		  /* no FABRIC_SIGNALED flag; a Send that fails completes nevertheless */
+		  conf_sge(&c->b, 0, 8));
 	conf_expect(c, &c->b, 2, FABRIC_SEND, FABRIC_ERR_FLUSHED);
 	conf_send(c, c->qp[0], 3, SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->a, 3, FABRIC_SEND, FABRIC_ERR_FLUSHED);
@@ -382,7 +391,7 @@ static void qp_destroy__drops_what_is_outstanding(void **state)
 		conf_send(c, c->qp[0], i, SIGNAL, conf_sge(&c->a, 0, 64));
 		conf_send(c, c->qp[1], i, SIGNAL, conf_sge(&c->b, 0, 64));
 	}
-	conf_look_away(c); /* some of the work gets done */
+	conf_look_away(c); /* some of the work requests are carried out */
 	conf_destroy(c, c->qp[0]);
 	conf_event(c, &c->b, FABRIC_CM_DISCONNECTED);
 	conf_settle(c);
@@ -411,7 +420,11 @@ static void qp_destroy__before_the_answer(void **state)
 	conf_settle(c);
 	assert_int_equal(c->a.nevents + c->a.nwcs, 0);
 	c->qp[0] = conf_connect(c, &c->a);
-	do { /* the other side's request may still be on its way, however long no event came */
+	/*
+	 * The request of the other side can still be in flight, even if no event has arrived for
+	 * long.
+	 */
+	do {
 		event = conf_event(c, &c->b, FABRIC_CM_REQUEST);
 		late = event.private_len > 0 && event.private_data[0] == gone[0];
 		if (late)

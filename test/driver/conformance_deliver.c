@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that are delivered by upcall, at side b. Each driver chooses which messages it delivers,
- * and its harness says whether it delivers any. All others complete. */
+/*
+ * Tests of the driver contract: messages that are delivered by upcall, at side b. A driver chooses
+ * which messages it delivers. Its harness says whether it delivers any. All other messages are
+ * reported by completions.
+ */
 #include "conformance_support.h"
 
 #include <string.h>
 
 #define RECVS 4u
-/* of a receive: a driver may deliver only messages that it can store there in whole pieces */
+/*
+ * Bytes of a receive. It holds the longest message with space left, because a driver may deliver
+ * only messages that it can store in a receive in units of whole cells.
+ */
 #define ROOM 512u
-#define LEN  200u /* of the longest message */
+#define LEN  200u /* bytes of the longest message */
 #define MANY 40u
 
 struct viewer {
-	struct fabric_receiver receiver; /* its queue pair's ctx */
+	struct fabric_receiver receiver; /* context of the queue pair at b */
 	struct conf *c;
 	struct fabric_srq *srq;
-	struct fabric_qp *qp[2]; /* at a and b */
-	uint32_t nseen;		 /* messages that arrived, delivered or completed */
+	struct fabric_qp *qp[2]; /* the queue pairs at a and at b */
+	uint32_t nseen;		 /* number of messages that arrived, by upcall or by completion */
 	uint32_t ndelivered;
-	uint32_t held; /* a bit for each receive that belongs to the user */
-	bool keeps;    /* the viewer keeps the receive of a delivered message */
-	/* during the upcall the viewer posts a Send, and the receives that it holds */
+	uint32_t held; /* bit i: the viewer holds receive i, which is not posted */
+	bool keeps;    /* the upcall keeps the receive of a delivered message */
+	/* the upcall posts a Send, and posts the receives that the viewer holds */
 	bool answers;
-	uint32_t flags; /* of that Send */
-	/* during the upcall the viewer registers memory, listens and connects, and undoes all of
-	 * it */
+	uint32_t flags; /* flags of the Send that the upcall posts */
+	/* the upcall registers memory, listens and connects, and then undoes all of this */
 	bool builds;
-	bool ends;	  /* the viewer ends the connection during the upcall */
-	uint32_t in_show; /* upcalls at a time */
+	bool ends;	  /* the upcall ends the connection */
+	uint32_t in_show; /* number of upcalls that are running, which must not exceed 1 */
 };
 
 static void post(const struct viewer *viewer, uint64_t wr_id)
@@ -46,7 +51,7 @@ static void post_held(struct viewer *viewer)
 	viewer->held = 0;
 }
 
-/* Checks a message. Messages are numbered, and their number determines their length. */
+/* Checks a message that arrived. The number of a message determines its length and its bytes. */
 static void look(struct viewer *viewer, uint64_t wr_id, uint32_t len)
 {
 	assert_in_range(wr_id, 0, RECVS - 1);
@@ -91,7 +96,7 @@ static bool show(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
 	}
 	if (viewer->builds)
 		build(c);
-	/* The message is unchanged, whatever was posted. */
+	/* The message is unchanged, whatever the upcall posted. */
 	assert_true(conf_filled(c->b.mem + wr_id * ROOM, len, viewer->nseen - 1));
 	if (viewer->ends)
 		c->ops->disconnect(viewer->qp[1]);
@@ -138,8 +143,10 @@ static void viewer_close(struct viewer *viewer)
 	viewer->c->ops->srq_destroy(viewer->srq);
 }
 
-/* Checks how many of the latest 'n' messages were delivered by upcall. 'before' were delivered
- * before them. */
+/*
+ * Checks how many of the latest 'n' messages were delivered by upcall. 'before' is the value of
+ * viewer->ndelivered before these messages.
+ */
 static void assert_shown(const struct viewer *viewer, uint32_t before, uint32_t n)
 {
 	if (viewer->c->harness->shows)
@@ -148,7 +155,7 @@ static void assert_shown(const struct viewer *viewer, uint32_t before, uint32_t 
 		assert_int_equal(viewer->ndelivered, 0);
 }
 
-/* Sends a message from its own part of a's memory. */
+/* Sends message 'number' on the first connection. Each message has its own part of a's memory. */
 static void send_number(const struct viewer *viewer, uint32_t number, uint32_t flags)
 {
 	struct conf *c = viewer->c;
@@ -158,7 +165,7 @@ static void send_number(const struct viewer *viewer, uint32_t number, uint32_t f
 	conf_send(c, viewer->qp[0], number, flags, conf_sge(&c->a, at, len));
 }
 
-/* Takes the messages that completed at b, and checks that nothing else completed. */
+/* Checks the messages that completed at b since the last call, and that nothing else completed. */
 static void take_completed(struct viewer *viewer)
 {
 	struct conf *c = viewer->c;
@@ -175,8 +182,10 @@ static void take_completed(struct viewer *viewer)
 	c->b.nwcs = 0;
 }
 
-/* Sends one message after the other. The receives that are held are posted again after each
- * message, or only when no other is left. */
+/*
+ * Sends 'n' messages, one after the other. If 'each' is set, receives that the viewer holds are
+ * posted again after each message. Otherwise they are posted when no receive is left.
+ */
 static void exchange(struct viewer *viewer, uint32_t first, uint32_t n, bool each)
 {
 	struct conf *c = viewer->c;
@@ -204,7 +213,10 @@ static void deliver__done_with_takes_no_receive(void **state)
 	viewer_close(&viewer);
 }
 
-/* As with a completion, no other message gets the receive until it is posted again. */
+/*
+ * Checks upcalls that keep the receive. As with a completion, no other message gets that receive
+ * until it is posted again.
+ */
 static void deliver__not_done_with_takes_the_receive(void **state)
 {
 	struct viewer viewer;
@@ -217,7 +229,9 @@ static void deliver__not_done_with_takes_the_receive(void **state)
 	viewer_close(&viewer);
 }
 
-/* Alternately, so that receives are returned in any order. */
+/*
+ * Checks upcalls that sometimes keep the receive, so that receives are posted again in any order.
+ */
 static void deliver__done_with_or_not(void **state)
 {
 	struct viewer viewer;
@@ -230,8 +244,10 @@ static void deliver__done_with_or_not(void **state)
 	viewer_close(&viewer);
 }
 
-/* Messages of other connections may use another ring than the first (over shm a mux). The test runs
- * before they do, and after. */
+/*
+ * Checks messages of a second connection, before and after it changes to another ring (over shm, a
+ * mux).
+ */
 static void deliver__of_another_connection(void **state)
 {
 	struct viewer viewer;
@@ -264,7 +280,8 @@ static void deliver__may_post(void **state)
 		conf_settle(c);
 		take_completed(&viewer);
 		assert_int_equal(viewer.nseen, i + 1);
-		assert_int_equal(c->a.nwcs, viewer.ndelivered); /* the answers */
+		/* the completions of the Sends that the upcalls posted */
+		assert_int_equal(c->a.nwcs, viewer.ndelivered);
 		if (viewer.held == (1u << RECVS) - 1)
 			post_held(&viewer);
 	}
@@ -294,7 +311,7 @@ static void deliver__may_end_the_connection(void **state)
 	viewer.ends = true;
 	for (uint32_t i = 3; i < 3 + RECVS; i++)
 		send_number(&viewer, i, 0);
-	/* Messages that arrived before the end of the connection may still be delivered. */
+	/* Messages that arrived before the end of the connection can still be delivered. */
 	while (conf_round(c, true))
 		take_completed(&viewer);
 	assert_in_range(viewer.nseen, 3, 3 + RECVS);
@@ -302,7 +319,7 @@ static void deliver__may_end_the_connection(void **state)
 	viewer_close(&viewer);
 }
 
-/* The limit of a poll counts delivered messages as well. */
+/* Checks that a poll counts delivered messages towards its limit of completions. */
 static void deliver__counts_as_a_completion(void **state)
 {
 	struct conf *c = *state;
@@ -324,7 +341,10 @@ static void deliver__counts_as_a_completion(void **state)
 	viewer_close(&viewer);
 }
 
-/* Nor is a message delivered that answers a work request which was posted during another upcall. */
+/*
+ * Checks that a message is not delivered before the completion of a Send that was posted during an
+ * earlier upcall, if the message can be an answer to that Send.
+ */
 static void deliver__is_behind_what_it_has_completed(void **state)
 {
 	struct conf *c = *state;
@@ -342,8 +362,10 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 		send_number(&viewer, 2 * i + 1, 0);
 		conf_look_away(c);
 		c->b.nwcs = c->ops->poll(c->b.dev, c->b.wcs, SIDE_WCS);
-		/* Only the first message is delivered, if any: the completion of its answer comes
-		 * before the second message. */
+		/*
+		 * At most the first message is delivered, because the completion of the Send in its
+		 * upcall must precede the second message.
+		 */
 		assert_in_range(viewer.nseen, 2 * i, 2 * i + 1);
 		conf_settle(c);
 		for (uint32_t k = 0; k < c->b.nwcs; k++) {
@@ -364,8 +386,10 @@ static void deliver__is_behind_what_it_has_completed(void **state)
 	viewer_close(&viewer);
 }
 
-/* A message that answers a Send is not delivered before the Send has completed, if both are ready.
- * This holds for drivers whose Sends complete at once. */
+/*
+ * Checks that a message which answers a Send is not delivered before the Send has completed, if
+ * both are ready in one poll. The test is for drivers whose Sends complete at once.
+ */
 static void deliver__is_behind_completions(void **state)
 {
 	struct conf *c = *state;
@@ -379,7 +403,7 @@ static void deliver__is_behind_completions(void **state)
 
 		conf_recv(c, viewer.qp[0], &c->a, 7, 0, 8);
 		conf_send(c, viewer.qp[1], 100 + i, SIGNAL, conf_sge(&c->b, RECVS * ROOM, 8));
-		/* Only a is polled. */
+		/* In this loop only a is polled. */
 		for (uint32_t idle = 0; c->a.nwcs == 0; idle++) {
 			c->a.nwcs = c->ops->poll(c->a.dev, c->a.wcs, 1);
 			if (c->a.nwcs == 0)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Queue pairs that are protection domains: b gives a keys for its memory, which are valid over one
- * connection. */
+/*
+ * Tests of the driver contract: queue pairs that are protection domains. b gives a one key for its
+ * memory for each connection. The key is valid only over that connection.
+ */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -9,7 +11,7 @@
 
 enum { ACCESS = 100 };
 
-static struct fabric_qp *other[2]; /* a second connection */
+static struct fabric_qp *other[2]; /* the queue pairs of a second connection */
 static int ctx[2];
 
 static struct conf *start(void **state)
@@ -44,8 +46,10 @@ static void write_ok(struct conf *c, struct fabric_qp *qp, uint32_t rkey)
 	assert_true(conf_filled(c->b.mem + 4096, 500, rkey));
 }
 
-/* Checks that an access over the usual connection is refused. The refusal ends the connection, and
- * b's memory does not change. */
+/*
+ * Checks that an access with the key 'rkey' over the connection c->qp is refused. The refusal ends
+ * that connection, and b's memory does not change.
+ */
 static void refused(struct conf *c, enum fabric_op op, uint32_t rkey)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);
@@ -120,7 +124,7 @@ static void key__none_where_nothing_is_exposed(void **state)
 	refused(c, FABRIC_READ, key(c, other[1]));
 }
 
-/* A registration that is made when there are connections, and that ends before they do. */
+/* Checks a registration that begins while connections exist, and that ends before they do. */
 static void mr_register__joins_the_domains_that_there_are(void **state)
 {
 	struct conf *c = start(state);
@@ -145,7 +149,7 @@ static void mr_register__joins_the_domains_that_there_are(void **state)
 		conf_expect(c, &c->a, ACCESS, FABRIC_READ, FABRIC_OK);
 		assert_true(conf_filled(c->a.mem, 300, 5));
 	}
-	/* Local keys are valid for the whole device. */
+	/* Checks that a local key is valid for all connections of the device. */
 	sge = (struct fabric_sge){map, 16, mr.lkey};
 	for (uint32_t i = 0; i < 2; i++) {
 		conf_recv(c, i ? other[0] : c->qp[0], &c->a, 1, 1000, 64);
@@ -171,7 +175,7 @@ static void own_domains__has_no_windows_and_no_shared_receives(void **state)
 	assert_int_equal(c->ops->mw_alloc(c->b.dev, &mw), -EOPNOTSUPP);
 	if (c->b.dev->attr.max_srq_wr > 0)
 		assert_int_equal(c->ops->srq_create(c->b.dev, &attr, &srq), -EOPNOTSUPP);
-	/* too late: there are connections */
+	/* Domains cannot be turned on while there are connections. */
 	assert_int_equal(c->ops->own_domains(c->b.dev), -EBUSY);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READs and WRITEs: their data, their order, and accesses that a key does not permit. */
+/* Tests of the driver contract: RDMA READs and WRITEs, their order, and refused accesses. */
 #include "conformance_support.h"
 
 #include <string.h>
@@ -220,7 +220,7 @@ static void completion__tells_of_all_before_it(void **state)
 	}
 }
 
-/* Checks that an access is refused and changes nothing. */
+/* Checks that an access by a is refused, and that it changes no memory of either side. */
 static void refused(struct conf *c, enum fabric_op op, uint32_t len, uint32_t rkey, uint64_t raddr)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, len);
@@ -232,7 +232,7 @@ static void refused(struct conf *c, enum fabric_op op, uint32_t len, uint32_t rk
 	memset(c->b.map, 0xbb, MEM_BYTES + 2 * GUARD_BYTES);
 	conf_recv(c, c->qp[1], &c->b, 1, 0, 64);
 	conf_post(c, c->qp[0], &wr);
-	/* Without the fence the Send could pass the READ. */
+	/* The fence keeps the Send behind the READ, which it could otherwise overtake. */
 	conf_send(c, c->qp[0], 8, FABRIC_FENCE | SIGNAL, conf_sge(&c->a, 0, 8));
 	conf_expect(c, &c->a, 7, op, FABRIC_ERR_REMOTE_ACCESS);
 	conf_expect(c, &c->a, 8, FABRIC_SEND, FABRIC_ERR_FLUSHED);
@@ -301,7 +301,7 @@ static void write__nothing_at_the_bounds(void **state)
 	conf_expect(c, &c->a, 3, FABRIC_READ, FABRIC_OK);
 }
 
-/* Registers b's memory again, with fewer rights. */
+/* Registers b's memory again, with the rights 'access'. */
 static void register_b(struct conf *c, uint32_t access, struct fabric_mr *mr)
 {
 	assert_int_equal(c->ops->mr_register(c->b.dev, c->b.mem, MEM_BYTES, access, c->b.fd,
@@ -370,7 +370,7 @@ static void mr_register__while_connected(void **state)
 	c->ops->mr_deregister(c->b.dev, &mr);
 }
 
-/* Regions are registered and deregistered during one connection, each with memory of its own. */
+/* Checks registrations and deregistrations during a connection, each with other memory. */
 static void mr_register__again_and_again_while_connected(void **state)
 {
 	struct conf *c = *state;
@@ -422,7 +422,8 @@ static void write__several_errors_tell_of_the_first(void **state)
 	conf_lost(c, &c->b);
 }
 
-/* Direct WRITEs and READs, if the driver has them, make all checks: they complete or do nothing. */
+/* Checks direct WRITEs and READs, if the driver has them. They make the checks of posted ones, and
+ * are either complete when they return or have no effect. */
 static void write_and_read_now__do_all_or_nothing(void **state)
 {
 	struct conf *c = *state;
@@ -432,7 +433,7 @@ static void write_and_read_now__do_all_or_nothing(void **state)
 	conf_pair(c);
 	if (!c->ops->write_direct || !c->ops->read_direct)
 		return;
-	/* The first access to a region may have to wait until the region is mapped. */
+	/* A first access can wait until the region is mapped. A direct operation would refuse. */
 	conf_write(c, c->qp[0], 1, SIGNAL, conf_sge(&c->a, 0, 8), c->b.mr.rkey, c->b.mr.raddr);
 	conf_expect(c, &c->a, 1, FABRIC_WRITE, FABRIC_OK);
 	conf_fill(sge.addr, sge.len, 1);
@@ -450,11 +451,13 @@ static void write_and_read_now__do_all_or_nothing(void **state)
 	assert_false(c->ops->read_direct(c->qp[0], sge, c->b.mr.rkey, UINT64_MAX - 100));
 	assert_true(conf_filled(sge.addr, 5000, 2));
 	conf_settle(c);
-	assert_int_equal(c->a.nwcs + c->b.nwcs, 0); /* nor does the connection end */
+	assert_int_equal(c->a.nwcs + c->b.nwcs, 0); /* the connection does not end either */
 	conf_works(c, c->qp);
 }
 
-/* The peer has ended the connection. This side, which does not know that, touches no memory. */
+/* Checks a side that accesses memory after the peer has ended the connection, but before it has the
+ * event of the end. The access must not reach memory of the peer. If 'destroys' is set, the peer
+ * also destroys its queue pair. */
 static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
 {
 	const struct fabric_sge local = conf_sge(&c->a, 0, 4096);
@@ -468,7 +471,7 @@ static void touches_nothing_behind_the_end(struct conf *c, bool destroys)
 	WAIT_FOR(c, !c->ops->writes_have_ended || c->ops->writes_have_ended(c->qp[1]));
 	if (destroys)
 		conf_destroy(c, c->qp[1]);
-	conf_fill(c->b.mem, 4096, 2); /* new data of another user */
+	conf_fill(c->b.mem, 4096, 2); /* data of another user, which reuses the memory */
 	if (c->ops->write_direct && c->ops->read_direct) {
 		assert_false(c->ops->write_direct(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
 		assert_false(c->ops->read_direct(c->qp[0], local, c->b.mr.rkey, c->b.mr.raddr));
@@ -494,10 +497,7 @@ static void qp_destroy__keeps_the_peer_off_before_it_hears(void **state)
 	touches_nothing_behind_the_end(*state, true);
 }
 
-/*
- * b has registered memory with all rights, but makes no calls. a gets no access with b's key,
- * however a has learnt the key.
- */
+/* Checks that b exposes nothing if it makes no calls, even to a peer that has guessed its key. */
 static void opens_nothing(struct conf *c, enum fabric_op op)
 {
 	struct fabric_sge sge = conf_sge(&c->a, 0, 8);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends and receives, room in queues, and errors that end a connection. */
+/*
+ * Tests of the driver contract: Sends and receives, the number of entries of queues, and errors
+ * that end a connection.
+ */
 #include "conformance_support.h"
 
 #include <string.h>
@@ -50,7 +53,7 @@ static void send__arrives_in_order(void **state)
 	for (uint32_t i = 0; i < 32; i++)
 		conf_recv(c, c->qp[1], &c->b, i, i * 64, 64);
 	while (got < 400 || done < 400) {
-		/* There are never more messages in flight than receives. */
+		/* There are never more messages in flight than posted receives. */
 		for (; sent < 400 && sent < got + 32 && sent < done + 32; sent++) {
 			memcpy(c->a.mem + sent % 64 * 64, &sent, sizeof(sent));
 			conf_send(c, c->qp[0], sent, SIGNAL,
@@ -82,12 +85,12 @@ static void send__gathers(void **state)
 
 	conf_pair(c);
 	for (uint32_t i = 0; i < c->attr.max_sge; i++) {
-		sges[i] = conf_sge(&c->a, 1000 * i + i, 333 * i); /* the first piece is empty */
+		sges[i] = conf_sge(&c->a, 1000 * i + i, 333 * i); /* the first element is empty */
 		conf_fill(sges[i].addr, sges[i].len, i);
 	}
 	conf_recv(c, c->qp[1], &c->b, 2, 0, 4096);
 	conf_post(c, c->qp[0], &wr);
-	memset(sges, 0, sizeof(sges)); /* the list itself may be reused as soon as it was posted */
+	memset(sges, 0, sizeof(sges)); /* the driver copies the list when it is posted */
 	conf_expect(c, &c->b, 2, FABRIC_RECV, FABRIC_OK);
 	for (uint32_t i = 0; i < c->attr.max_sge; at += 333 * i++)
 		assert_true(conf_filled(c->b.mem + at, 333 * i, i));
@@ -119,8 +122,11 @@ static void send__inline_buffer_is_free_at_once(void **state)
 		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
 }
 
-/* The direct Send, if the driver has one, keeps the order after posted work requests, without a
- * completion or an entry in the queue. Otherwise it does nothing. */
+/*
+ * Checks the direct Send, if the driver has it. It keeps the order after work requests that were
+ * posted before, creates no completion, and uses no entry of the send queue. If the driver has no
+ * direct Send, it must not have direct WRITEs and READs either.
+ */
 static void send_now__goes_behind_what_was_posted(void **state)
 {
 	struct conf *c = *state;
@@ -155,7 +161,10 @@ static void send_now__goes_behind_what_was_posted(void **state)
 	assert_int_equal(c->a.nwcs, 0);
 }
 
-/* A Send that is not possible is refused and has no effect. A post would report the failure. */
+/*
+ * Checks that a direct Send which is not possible is refused and has no effect. A posted Send would
+ * report the failure by a completion.
+ */
 static void send_now__refuses(void **state)
 {
 	struct conf *c = *state;
@@ -166,8 +175,10 @@ static void send_now__refuses(void **state)
 	if (!c->ops->send_direct)
 		return;
 	assert_false(c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes + 1));
-	/* The ring is full, or the Send would have to wait for work requests before it, however
-	 * short it is. */
+	/*
+	 * The ring is full, or the Send would have to wait for work requests that were posted
+	 * before. Then even a short Send is refused.
+	 */
 	while (n < 65536 && c->ops->send_direct(c->qp[0], large, c->attr.max_msg_bytes))
 		n++;
 	assert_in_range(n, 1, 65535);
@@ -181,7 +192,7 @@ static void send_now__refuses(void **state)
 	assert_int_equal(conf_expect(c, &c->b, 7, FABRIC_RECV, FABRIC_OK).byte_len,
 			 c->attr.max_msg_bytes);
 	conf_expect(c, &c->a, 7, FABRIC_SEND, FABRIC_OK);
-	/* After that the direct Send works again. */
+	/* When the work requests have completed, the direct Send works again. */
 	assert_true(c->ops->send_direct(c->qp[0], large, 1));
 	conf_recv(c, c->qp[1], &c->b, 8, 0, 1);
 	assert_int_equal(conf_expect(c, &c->b, 8, FABRIC_RECV, FABRIC_OK).byte_len, 1);
@@ -259,7 +270,10 @@ static void post_send__counts_unsignalled(void **state)
 		for (uint32_t i = 0; i < 7; i++)
 			conf_post(c, c->qp[0], &quiet);
 		conf_settle(c);
-		/* All Sends were delivered, and none of them completes. */
+		/*
+		 * The seven Sends were delivered. None of them completes at a until a signaled Send
+		 * is posted.
+		 */
 		assert_int_equal(c->b.nwcs, 7);
 		assert_int_equal(c->a.nwcs, 0);
 		conf_post(c, c->qp[0], &loud);
@@ -311,7 +325,7 @@ static void send__longer_than_the_receive(void **state)
 	conf_lost(c, NULL);
 }
 
-/* Checks that Send 3 of a fails because the peer has no receive for it. */
+/* Checks that Send 3 of a fails, because the peer has no receive for its message. */
 static void not_ready(struct conf *c)
 {
 	if (c->harness->shortfalls & DRIVER_SENDS_UNANSWERED) {
@@ -371,7 +385,9 @@ static void send__waits_for_a_receive(void **state)
 		conf_expect(c, &c->a, i, FABRIC_SEND, FABRIC_OK);
 }
 
-/* Posts a Send from a local buffer that its key does not cover. */
+/*
+ * Posts a Send with the local buffer 'sge', which its key does not cover, and checks that it fails.
+ */
 static void bad_source(struct conf *c, struct fabric_sge sge)
 {
 	conf_pair(c);

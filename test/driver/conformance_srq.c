@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shared receives: the queue pairs of side b take their receives from one queue. */
+/*
+ * Tests of the driver contract: shared receives. The queue pairs of side b use the receives of one
+ * queue (SRQ).
+ */
 #include "conformance_support.h"
 
 #include <errno.h>
@@ -20,7 +23,7 @@ static struct fabric_srq *shared_open(struct conf *c)
 	return srq;
 }
 
-/* Closes the queue. Its queue pairs must be destroyed before it. */
+/* Destroys all queue pairs, and then the shared queue. */
 static void shared_close(struct conf *c, struct fabric_srq *srq)
 {
 	for (uint32_t i = 0; i < CONF_QPS_MAX; i++)
@@ -58,7 +61,10 @@ static void send_to(struct conf *c, struct fabric_qp *qp, uint32_t len, uint32_t
 	conf_expect(c, &c->a, seed, FABRIC_SEND, FABRIC_OK);
 }
 
-/* Takes the next completion at b, which must be of a receive in *posted, and clears its bit. */
+/*
+ * Returns the next completion at b. It must have 'status' and be of a receive in the set *posted.
+ * Removes the receive from that set.
+ */
 static struct fabric_wc expect_one_of(struct conf *c, uint32_t *posted, enum fabric_status status)
 {
 	struct fabric_wc wc = conf_wc(c, &c->b);
@@ -82,11 +88,14 @@ static void srq__each_message_takes_one_that_is_posted(void **state)
 	shared_connection(c, srq, qp[0], &ctx[0], &ctx[1]);
 	shared_connection(c, srq, qp[1], &ctx[2], &ctx[3]);
 	for (uint32_t i = 0; i < 4 * RECVS; i++) {
-		uint32_t from = i / 3 % 2; /* three of one connection, then three of the other */
+		/* three messages on one connection, then three on the other */
+		uint32_t from = i / 3 % 2;
 		struct fabric_wc wc;
 
-		/* Receives are used until one is left, then all are posted again. This wraps the
-		 * queue in any order of receives. */
+		/*
+		 * Receives are used until one is left, and then all are posted again. The indexes
+		 * of the queue wrap with the receives in any order.
+		 */
 		for (uint32_t j = 0; j < RECVS && i % (RECVS - 1) == 0; j++)
 			if (!(posted >> j & 1))
 				post_shared(c, srq, j);
@@ -119,7 +128,7 @@ static void srq__takes_what_fits(void **state)
 	assert_int_equal(c->ops->srq_create(c->a.dev, &none, &another), -EINVAL);
 	assert_int_equal(c->ops->srq_create(c->a.dev, &many, &another), -EINVAL);
 	shared_connection(c, srq, qp, &ctx[0], &ctx[1]);
-	/* it has no receive queue of its own */
+	/* The queue pair at b has no receive queue of its own. */
 	assert_int_equal(c->ops->post_recv(qp[1], wrs, 1), 0);
 	assert_int_equal(c->ops->srq_post_recv(srq, wrs, RECVS + 1), RECVS);
 	assert_int_equal(c->ops->srq_post_recv(srq, wrs, 1), 0);
@@ -129,8 +138,10 @@ static void srq__takes_what_fits(void **state)
 	shared_close(c, srq);
 }
 
-/* Receives that were taken are unchanged if they are posted again in their order. A receive that
- * was not taken must be posted anew. */
+/*
+ * Checks srq_post_again(), which posts receives again in the order in which they were used, with
+ * their memory unchanged. It does not post a receive that was not used.
+ */
 static void srq__posts_again_what_was_taken(void **state)
 {
 	struct conf *c = *state;
@@ -147,7 +158,7 @@ static void srq__posts_again_what_was_taken(void **state)
 	assert_int_equal(c->ops->srq_post_again(srq, &never, 1), 0);
 	for (uint32_t i = 0; i < RECVS; i++)
 		post_shared(c, srq, i);
-	/* all receives are still posted */
+	/* All receives are posted, so that none can be posted again. */
 	assert_int_equal(c->ops->srq_post_again(srq, ids, 1), 0);
 	for (uint32_t round = 0; round < 5; round++) {
 		for (n = 0; n < 1 + round; n++) {
@@ -156,12 +167,15 @@ static void srq__posts_again_what_was_taken(void **state)
 			assert_true(
 				conf_filled(c->b.mem + ids[n] * LEN, LEN - n, round * RECVS + n));
 		}
-		ids[n] = never; /* the first one to be posted */
+		ids[n] = never; /* the first receive in the list was not used */
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n + 1), 0);
 		assert_int_equal(c->ops->srq_post_again(srq, ids, n), n);
 		posted = (1u << RECVS) - 1;
 	}
-	/* Out of order: the function posts the receives up to one that is not the next. */
+	/*
+	 * The list is out of order. The function posts receives until it finds one that is not the
+	 * next used one.
+	 */
 	for (n = 0; n < 4; n++) {
 		send_to(c, qp[0], LEN, n);
 		ids[n] = expect_one_of(c, &posted, FABRIC_OK).wr_id;
@@ -203,7 +217,7 @@ static void srq__a_message_waits_for_a_receive(void **state)
 	shared_close(c, srq);
 }
 
-/* However many receives a queue pair has taken when it ends, no receive is lost. */
+/* Checks that no receive is lost when a queue pair ends, however many receives it has used. */
 static void srq__the_end_of_one_loses_no_receive(void **state)
 {
 	struct conf *c = *state;
@@ -278,7 +292,7 @@ static void srq__what_waits_is_dropped_with_it(void **state)
 	conf_settle(c);
 	assert_int_equal(c->b.nwcs, 0);
 	c->ops->srq_destroy(NULL);
-	srq = shared_open(c); /* a new queue replaces it */
+	srq = shared_open(c); /* a new queue for the next test */
 	shared_close(c, srq);
 }
 

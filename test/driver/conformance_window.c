@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Memory windows: b opens part of its memory to a, and closes it again. */
+/*
+ * Tests of the driver contract: memory windows. b binds a window to expose part of its memory to a,
+ * and invalidates it again.
+ */
 #include "conformance_support.h"
 
 #include <string.h>
@@ -12,9 +15,10 @@ enum { BIND = 100, INV = 101, SEND = 102, RECV = 103, ACCESS = 104 };
 static const uint32_t both = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE;
 
 struct window {
-	struct fabric_mr mr; /* of b's memory: only a window opens it */
+	/* a region of b's memory without remote rights; only the window exposes it */
+	struct fabric_mr mr;
 	struct fabric_mw mw;
-	uint64_t raddr; /* of the window */
+	uint64_t raddr; /* remote address of the start of the window */
 };
 
 static void window_start(struct conf *c, struct window *window)
@@ -36,7 +40,10 @@ static void window_stop(struct conf *c, struct window *window)
 	c->ops->mr_deregister(c->b.dev, &window->mr);
 }
 
-/* Only posts the bind. The key is valid for work requests that are posted after it. */
+/*
+ * Posts a bind and does not wait for its completion. The key is valid for work requests that are
+ * posted after the bind.
+ */
 static void bind_post(struct conf *c, struct fabric_qp *qp, struct window *window, uint32_t access)
 {
 	struct fabric_sge sge = {c->b.mem + WINDOW_AT, WINDOW_LEN, window->mr.lkey};
@@ -124,7 +131,10 @@ static void bind__opens_part_of_a_region(void **state)
 	window_stop(c, &window);
 }
 
-/* Binds with 'access'. The access that follows must be refused. */
+/*
+ * Binds a window with the rights 'access', and checks that the access 'op' to 'len' bytes at offset
+ * 'delta' is refused.
+ */
 static void bound_refuses(struct conf *c, uint32_t access, enum fabric_op op, uint64_t delta,
 			  uint32_t len)
 {
@@ -387,7 +397,8 @@ static void bind__over_memory_that_is_not_for_windows(void **state)
 	window_start(c, &window);
 	conf_pair(c);
 	bind_refused(c, &window, c->b.mr.lkey,
-		     FABRIC_REMOTE_READ); /* although the region has remote rights of its own */
+		     /* the region has remote rights of its own, which do not apply to the window */
+		     FABRIC_REMOTE_READ);
 	window_stop(c, &window);
 }
 
@@ -407,7 +418,7 @@ static void bind__for_writes_over_memory_for_reads(void **state)
 	window_stop(c, &window);
 }
 
-/* After that the window can be bound again. */
+/* After qp_destroy(), the window can be bound again. */
 static void qp_destroy__ends_the_key(void **state)
 {
 	struct conf *c = *state;
@@ -428,7 +439,11 @@ static void qp_destroy__ends_the_key(void **state)
 	bind(c, &window, both);
 	write_ok(c, window.mw.rkey, window.raddr, 8, 1);
 	if (window.mw.rkey !=
-	    rkey) /* the device may have created the window anew, with the first of its keys */
+	    /*
+	     * a device can have created the window anew, so that its keys begin with the first one
+	     * again
+	     */
+	    rkey)
 		refused(c, FABRIC_WRITE, rkey, window.raddr, 8);
 	window_stop(c, &window);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks the driver contract over shm, with both devices in this process. With the argument "fault"
- * it runs over fault over shm. */
+/*
+ * Runs the tests of the driver contract over shm, with both devices in this process. With the
+ * argument "fault", the driver is 'fault' over shm.
+ */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +11,7 @@
 #include "conformance_support.h"
 #include "eal.h"
 
-#define SETTLED_NS  30000000ull /* if nothing happened for this long, nothing will happen */
+#define SETTLED_NS  30000000ull /* if nothing happened for this time, nothing more will happen */
 #define EXPECTED_NS 2000000000ull
 
 static const char *options = "";
@@ -36,7 +38,7 @@ static void stop(struct driver_harness *harness)
 	(void)harness;
 }
 
-/* Gives the thread that causes events time if nothing happened for a while. */
+/* If nothing happened for a while, gives time to the thread that causes events. */
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	static uint64_t since_ns;
@@ -67,7 +69,7 @@ int main(int argc, char **argv)
 		harness.ops = fabric_driver_find("fault");
 		options = "over=shm";
 	}
-	if (mem_eal_start(NULL) != 0) /* starts EAL for the frequency of its clock */
+	if (mem_eal_start(NULL) != 0) /* the driver needs EAL to know the frequency of the clock */
 		return 1;
 	return driver_conformance(&harness);
 }

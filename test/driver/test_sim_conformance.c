@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]]. "fault": over
- * fault over sim, without faults. "late": the same, with completions and events that are delayed
- * and reordered, as the contract allows.
+ * Runs the tests of the driver contract over sim: PROGRAM [FIRST-SEED [SEEDS [sim|fault|late]]].
+ * With "fault", the driver is 'fault' over sim, without faults. With "late", 'fault' also delays
+ * and reorders completions and events, as the contract allows.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,11 +13,11 @@
 #include "sim.h"
 
 static const char *driver = "sim", *options = "";
-static uint32_t held_polls; /* polls for which an event may be delayed */
+static uint32_t held_polls; /* number of polls for which an event can be delayed */
 #define FAR_NS 1000000u
 
 static uint64_t seed;
-static uint64_t tests_begun; /* each test has a world of its own */
+static uint64_t tests_begun; /* each test has a world of its own, with another number */
 
 static void start(struct driver_harness *harness)
 {
@@ -41,7 +41,7 @@ static void stop(struct driver_harness *harness)
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	(void)settling;
-	/* Delayed events come before the time limits of the work that waits for them. */
+	/* The delayed event must arrive before the time limit of the work that waits for it. */
 	if (idle < held_polls && sim_next(harness->state) - sim_now(harness->state) > FAR_NS)
 		return true;
 	return sim_step(harness->state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Checks the driver contract over verbs, with both devices in this process: PROGRAM ADDRESS
- * [TEST-PATTERN]. The shortfalls are those of InfiniBand and of soft RoCE (rxe of Linux 6.1), over
- * which it runs.
+ * Runs the tests of the driver contract over verbs, with both devices in this process: PROGRAM
+ * ADDRESS [TEST-PATTERN]. The shortfalls are those of InfiniBand and of soft RoCE (rxe of Linux
+ * 6.1), over which the tests run.
  */
 #include <stdio.h>
 #include <time.h>
@@ -11,8 +11,8 @@
 #include "conformance_support.h"
 #include "eal.h"
 
-/* These times suit an emulated guest on a busy machine. */
-#define SETTLED_NS  200000000ull /* if nothing happened for this long, nothing will happen */
+/* These times are long enough for an emulated guest on a busy machine. */
+#define SETTLED_NS  200000000ull /* if nothing happened for this time, nothing more will happen */
 #define EXPECTED_NS 30000000000ull
 
 static const char *address;
@@ -38,7 +38,9 @@ static void stop(struct driver_harness *harness)
 	(void)harness;
 }
 
-/* Devices and kernel threads cause events. They get time. */
+/*
+ * If nothing happened for a while, gives time to the devices and kernel threads that cause events.
+ */
 static bool progress(struct driver_harness *harness, uint32_t idle, bool settling)
 {
 	static uint64_t since_ns;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connections begin and end while the close of a descriptor blocks. This process releases all that
- * they held, whichever user they belong to, even if it can create no more threads. The descriptors
- * that block are of /dev/null: the test decides when the reaper's close(2) of one ends.
+ * Tests of connections that begin and end while the close of a descriptor blocks. This process must
+ * release all that these connections held, for each user, even if it cannot create more threads.
+ * The descriptors that block are those of /dev/null: the test decides when the reaper's close(2) of
+ * such a descriptor returns.
  *
- * The polling thread maps and unmaps nothing for connections with a mux, because other threads hold
- * the lock of the address space for a long time while they do so.
+ * The polling thread must map and unmap nothing for connections with a mux, because other threads
+ * hold the lock of the address space for a long time when they map or unmap memory.
  */
 #include "shm_raw.h"
 
@@ -33,14 +34,17 @@
 
 #define OTHER_UID 54321u
 #define CONNECTS  300u
-#define FEW	  16u /* descriptors, or mappings */
+#define FEW	  16u /* a bound for additional descriptors, or mappings */
 #define ROUNDS	  20u
 
 static struct end a, b;
 static sem_t may_close;
 static atomic_bool lacks_threads;
 
-/* These belong to the polling thread. is_driver is set while it acts as the driver's caller. */
+/*
+ * Variables of the polling thread. is_driver is set while that thread is inside the driver.
+ * nmappings counts its calls of mmap() and munmap() inside the driver.
+ */
 static _Thread_local bool is_driver;
 static _Thread_local uint32_t nmappings;
 
@@ -76,7 +80,7 @@ int __wrap_close(int fd)
 	return __real_close(fd);
 }
 
-/* Fails as in a process at its RLIMIT_NPROC. */
+/* Fails as it does in a process that has reached its RLIMIT_NPROC. */
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg)
 {
@@ -113,7 +117,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Sends a HELLO whose descriptor for the rings blocks. */
+/* Sends a HELLO. The close of its descriptor for the rings blocks. */
 static void pass_blocking(const char *addr)
 {
 	struct raw raw;
@@ -135,7 +139,7 @@ static void end_blocking(uint32_t n)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* Acts like an ordinary process that asks for a connection and is rejected. */
+/* Asks for a connection as an ordinary process does. The test rejects it. */
 static void come_and_go(const char *addr)
 {
 	struct fabric_cm_event event;
@@ -149,7 +153,7 @@ static void come_and_go(const char *addr)
 	raw_fini(&raw);
 }
 
-/* Has a process of another user do that. Only root can. */
+/* Runs 'run' in a process of another user, which only root can create. */
 static void by_other(void (*run)(const char *addr), const char *addr)
 {
 	int status;
@@ -168,7 +172,10 @@ static void by_other(void (*run)(const char *addr), const char *addr)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* In a process of another user, a failed assertion must not continue with the parent's tests. */
+/*
+ * Connects and disconnects CONNECTS times. It runs in a process of another user. If a check fails,
+ * it exits, because that process must not continue with the tests of its parent.
+ */
 static void many_greetings(const char *addr)
 {
 	for (uint32_t i = 0; i < CONNECTS; i++) {
@@ -205,8 +212,10 @@ static void churn__behind_a_close_that_blocks_leaves_nothing(void **state)
 	end_blocking(1);
 }
 
-/* Two users have a close that blocks, and there are two threads. Other connections are closed
- * nevertheless. */
+/*
+ * Checks that connections are released although the close of a descriptor of each of two users
+ * blocks, and the process cannot create more threads.
+ */
 static void churn__is_closed_where_no_thread_can_be_made(void **state)
 {
 	const char *addr = end_address();
@@ -232,7 +241,10 @@ static void churn__is_closed_where_no_thread_can_be_made(void **state)
 	end_blocking(nblocking);
 }
 
-/* The listener that this process connects to is refused likewise. */
+/*
+ * Checks the counters and log lines of a user who is refused: those of the listener, and those of a
+ * process that does not connect to a listener of this user.
+ */
 static void refused__user_is_counted_and_logged(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -253,8 +265,10 @@ static void refused__user_is_counted_and_logged(void **state)
 	assert_false(raw_is_welcome(addr));
 	assert_int_equal(a.ops->connect(a.dev, addr, &attr, NULL, 0, &qp), -EACCES);
 	assert_int_equal(a.dev->stats.users_refused, 1);
-	/* When this connection is refused, the control thread has already logged the earlier
-	 * ones. */
+	/*
+	 * When this connection is refused, the control thread has already logged the earlier
+	 * refusals.
+	 */
 	assert_false(raw_is_welcome(addr));
 	END_WAIT(&b, NULL, b.dev->stats.users_refused == 3);
 	rte_openlog_stream(NULL);
@@ -269,7 +283,10 @@ static void refused__user_is_counted_and_logged(void **state)
 	assert_true(raw_is_welcome(addr));
 }
 
-/* The only connection of a peer has a mux. The memory of the mux is released with it. */
+/*
+ * Checks a peer's only connection, which has a mux. The memory of the mux is released with the
+ * connection, and no poll maps or unmaps it.
+ */
 static void mux__of_an_only_connection_is_mapped_by_no_poll(void **state)
 {
 	const char *addr = end_address();
@@ -302,7 +319,10 @@ static void mux__of_an_only_connection_is_mapped_by_no_poll(void **state)
 	assert_int_equal(nmappings, 0);
 }
 
-/* Another connection of the two remains. The connecting side keeps the mux and starts it again. */
+/*
+ * Checks a mux that is started again, while one of two connections remains. The connecting side
+ * keeps the memory of the mux.
+ */
 static void mux__that_begins_again_is_mapped_by_no_poll(void **state)
 {
 	const char *addr = end_address();
@@ -317,7 +337,7 @@ static void mux__that_begins_again_is_mapped_by_no_poll(void **state)
 	for (uint32_t i = 0; i < ROUNDS; i++) {
 		a.qp = end_connect(&a, addr, &a);
 		if (i == 1)
-			nmappings = 0; /* the first mux of the connecting side is mapped */
+			nmappings = 0; /* the connecting side maps its first mux before this */
 		is_driver = true;
 		b.qp = end_accept(&b, &a, &b);
 		end_event(&a, &b, FABRIC_CM_ESTABLISHED);

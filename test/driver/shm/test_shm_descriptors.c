@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers pass descriptors whose close(2) blocks: TCP sockets on loopback with SO_LINGER, whose data
- * nobody receives. This affects only the user who passed them.
+ * Tests of peers that pass descriptors whose close(2) blocks. The descriptors are those of TCP
+ * sockets on loopback with SO_LINGER, whose data nobody receives. The effect must be limited to the
+ * user who passed them.
  *
- * The driver's system calls are wrapped. For each of them the test checks whether the calling
- * thread holds a lock, and whether a thread other than the reaper's uses a descriptor that is not a
+ * The system calls of the driver are wrapped. In each of them the tests check two conditions. The
+ * calling thread holds no lock. No thread but the reaper's uses a descriptor that is not one of a
  * memfd.
  */
 #include "shm_raw.h"
@@ -36,13 +37,13 @@
 
 static struct end a, b;
 
-/* Counts of calls that must not happen. */
+/* Numbers of calls that must not happen: with a lock held, and with a foreign descriptor. */
 static _Atomic uint32_t nlocked, nforeign;
 
-/* While true, the control threads receive nothing. */
+/* While set, the control threads receive no messages. */
 static _Atomic bool is_held;
-/* While true, the reaper closes nothing, because the close of a socket with unread data drops the
- * data of the other end. */
+/* While set, the reaper closes nothing. When it closes a socket with unread data, the data at the
+ * other end are discarded. */
 static _Atomic bool is_reaper_held;
 
 static _Thread_local uint32_t nlocks, nshutdowns;
@@ -98,8 +99,8 @@ static bool is_reaper(void)
 	return strncmp(name, "weir-shm-reap", 13) == 0;
 }
 
-/* Checks a call with a descriptor that a peer passed. The main thread of this test may do anything
- * with it. */
+/* Checks a system call with the descriptor 'fd', which a peer may have passed. The main thread of
+ * this test is allowed to make any call. */
 static void check_foreign(int fd)
 {
 	int saved = errno;
@@ -196,8 +197,8 @@ ssize_t __wrap_write(int fd, const void *data, size_t len)
 	return __real_write(fd, data, len);
 }
 
-/* Two ends of a TCP connection. The close of the last descriptor of 'blocks' takes LINGER_S
- * seconds, or until 'drain' is closed, whichever is earlier. */
+/* The two ends of a TCP connection. The close of the last descriptor of the socket 'blocks' takes
+ * LINGER_S seconds. It returns earlier if 'drain' is closed. */
 struct blocking {
 	int blocks, drain;
 };
@@ -228,8 +229,8 @@ static struct blocking blocking_new(void)
 	return b2;
 }
 
-/* Passes the descriptor and closes this side's copy before the other side receives the message. The
- * passed descriptor is then the last one, and its close blocks. */
+/* Passes the descriptor, and closes this side's copy before the other side receives the message.
+ * The other side then has the last descriptor, whose close blocks. */
 static void blocking_pass(struct blocking *blocking, const struct raw *raw,
 			  const struct shm_msg *msg, size_t len)
 {
@@ -260,8 +261,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Sends a HELLO whose descriptor for the rings blocks. After that only the reaper has the
- * descriptor. */
+/* Sends a HELLO. The close of its descriptor for the rings blocks. When the function returns, only
+ * the reaper has that descriptor. */
 static void pass_in_hello(struct raw *raw, const char *addr, struct blocking *blocking)
 {
 	raw_init(raw);
@@ -294,7 +295,7 @@ static void hello__with_one_stalls_nobody(void **state)
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
 	end_event(&b, &a, FABRIC_CM_ESTABLISHED);
 	end_works(&a, &b);
-	assert_true(reap_count() > 0); /* all of that happened while the close blocks */
+	assert_true(reap_count() > 0); /* the close still blocked when all of this had happened */
 	a.ops->qp_destroy(honest[0]);
 	b.ops->qp_destroy(honest[1]);
 	close(blocking.drain);
@@ -302,7 +303,7 @@ static void hello__with_one_stalls_nobody(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* The polling thread ends a connection whose descriptors block. It waits for nothing. */
+/* Checks that the polling thread can end a connection whose descriptors block, without waiting. */
 static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 {
 	struct blocking blocking = blocking_new(), queued = blocking_new();
@@ -318,7 +319,8 @@ static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 	is_held = true;
 	raw_send(&raw, &msg, sizeof(msg), &queued.blocks, 1);
 	close(queued.blocks);
-	blocking_pass(&blocking, &raw, &msg, sizeof(msg)); /* nobody receives this message */
+	/* nobody receives this message, so that its descriptor stays in the socket */
+	blocking_pass(&blocking, &raw, &msg, sizeof(msg));
 	atomic_store(ring_header_at(&raw.tx.cells, ring_tail(&raw.tx)),
 		     ring_number(ring_tail(&raw.tx)) | RING_INV | 16);
 	END_WAIT(&b, NULL, b.nwcs > 0);
@@ -336,7 +338,8 @@ static void ring__that_is_corrupt_while_a_close_blocks(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* The descriptors wait in the socket of a request that is rejected. Nobody has received them. */
+/* Checks a connection request that is rejected while a message with such descriptors is still in
+ * its socket, not yet received. */
 static void request__with_some_behind_it_is_rejected(void **state)
 {
 	struct blocking blocking = blocking_new();
@@ -368,7 +371,7 @@ static void request__with_some_behind_it_is_rejected(void **state)
 	END_WAIT(&b, &a, reap_count() == 0);
 }
 
-/* The close of a device does not wait for them either. */
+/* Checks that closing a device does not wait for such a descriptor either. */
 static void close__does_not_wait_for_one(void **state)
 {
 	struct blocking blocking = blocking_new();
@@ -386,7 +389,7 @@ static void close__does_not_wait_for_one(void **state)
 	END_WAIT(&a, NULL, reap_count() == 0);
 }
 
-/* Returns whether a process of another user is welcome. Only root can find out. */
+/* Returns true if a process of another user, which only root can create, can connect to 'addr'. */
 static bool is_other_welcome(const char *addr)
 {
 	int status;
@@ -408,7 +411,8 @@ static bool is_other_welcome(const char *addr)
 	return WEXITSTATUS(status) == 0;
 }
 
-/* After a number of them the user is refused until they are closed. Other users are not refused. */
+/* Checks that a user who passed a certain number of such descriptors is refused until they are
+ * closed. Other users are not refused. */
 static void user__that_passes_many_is_refused(void **state)
 {
 	struct blocking blocking[RAWS];
@@ -439,7 +443,7 @@ static void user__that_passes_many_is_refused(void **state)
 	assert_true(raw_is_welcome(addr));
 }
 
-/* Before the peer is welcome, the kernel accepts no descriptors from it. */
+/* Checks that a refused user passes no descriptor: the kernel accepts none before WELCOME. */
 static void refused__user_cannot_pass_any(void **state)
 {
 	const char *addr = end_address();
@@ -483,7 +487,7 @@ static void refused__user_cannot_pass_any(void **state)
 	close(file);
 }
 
-/* If a message passes more descriptors than there is room for, none of them stays open. */
+/* Checks a message with more descriptors than the driver accepts: none stays open. */
 static void message__with_many_leaves_none(void **state)
 {
 	const char *addr = end_address();
@@ -518,7 +522,7 @@ static void message__with_many_leaves_none(void **state)
 	end_until_released(&b, before);
 }
 
-/* A message waits until this process has a free descriptor for it. */
+/* Checks that a message waits until this process has a free descriptor for it. */
 static void message__waits_while_there_is_no_descriptor(void **state)
 {
 	const struct key_entry entry = {
@@ -531,12 +535,12 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_init(&raw);
 	raw_pair(&raw, &b);
 	memcpy(&raw.keys[9], &entry, sizeof(entry));
-	/* otherwise a number below 'fd' could become free later */
+	/* Otherwise a descriptor number below 'fd' could become free later. */
 	END_WAIT(&b, NULL, reap_count() == 0);
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
-	few.rlim_cur = (rlim_t)fd; /* all lower numbers are in use */
+	few.rlim_cur = (rlim_t)fd; /* all descriptor numbers below 'fd' are in use */
 	close(fd);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	end_post(&b, (struct fabric_wr){.op = FABRIC_WRITE, .flags = FABRIC_SIGNALED, .rkey = KEY},
@@ -552,8 +556,8 @@ static void message__waits_while_there_is_no_descriptor(void **state)
 	raw_fini(&raw);
 }
 
-/* The connection of a peer that seems to be busy for ever is checked repeatedly until the peer is
- * quiet. */
+/* Checks a connection whose peer seems to be copying for ever. It is checked repeatedly whether the
+ * copy has ended, and these checks make no system calls. */
 static void disconnect__again_makes_no_system_call(void **state)
 {
 	struct raw raw;

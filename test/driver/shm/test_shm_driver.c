@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The behaviour of shm beyond the contract that all drivers share: full rings, cold queue pairs,
- * late announcements. */
+/* Tests of the driver shm beyond the contract that all drivers share: full rings, cold queue pairs,
+ * and announcements that arrive late. */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Posts unsignalled Sends of 3000 bytes until the ring is full, while b receives none. Returns
- * their number. */
+/* Posts unsignaled Sends of 3000 bytes until the ring is full, while b has no receives. Returns the
+ * number of Sends. */
 static uint32_t fill_ring(void)
 {
 	struct shm_qp *qp = (struct shm_qp *)a.qp;
@@ -82,7 +82,8 @@ static void options__out_of_their_ranges_are_refused(void **state)
 	}
 }
 
-/* This is the only allocation for Sends, and a counter of the engine counts it. */
+/* Checks the memory for Sends that wait for space in the ring. It is the only allocation for Sends,
+ * and mem_alloc_count() counts it. */
 static void full_ring__room_for_what_waits_is_counted(void **state)
 {
 	uint64_t before;
@@ -136,8 +137,8 @@ static void full_ring__all_places_are_counted(void **state)
 	assert_int_equal(a.nwcs, end_attr.max_send_wr - waiting);
 }
 
-/* A WRITE after a Send that waits is not carried out before the Send. A Send after the WRITE is not
- * sent before the WRITE. */
+/* Checks the order of work requests while the ring is full. A WRITE after a Send that waits is not
+ * carried out before that Send, and a Send after the WRITE is not sent before the WRITE. */
 static void full_ring__order_is_kept(void **state)
 {
 	struct fabric_wr write = {
@@ -158,7 +159,8 @@ static void full_ring__order_is_kept(void **state)
 	assert_memory_equal(b.mem + 8192, a.mem + 8192, 64);
 }
 
-/* The key of a BIND is known when it is posted, although the BIND is carried out later. */
+/* Checks that the key of a BIND is known when the BIND is posted, although it is carried out
+ * later. */
 static void full_ring__key_of_a_window_is_known_at_the_post(void **state)
 {
 	struct fabric_wr bind = {.op = FABRIC_BIND_MW, .access = FABRIC_REMOTE_READ};
@@ -316,9 +318,9 @@ static void flood(struct fabric_qp *from, struct fabric_qp *to, uint32_t n)
 		n -= a.ops->poll(a.dev, a.wcs, n);
 }
 
-/* Without muxes: one connection floods, and all others are cold. The first message arrives on the
- * connection whose check has just passed. It is found after each of the others could have had a
- * share as long as the flood's. */
+/* Checks cold queue pairs while one connection floods. There are no muxes. The first message
+ * arrives on the queue pair that was just polled. It is found after each of the other cold queue
+ * pairs could have received as much service as the flood. */
 static void cold__waits_for_a_share_of_a_flood_each(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -361,8 +363,8 @@ static void cold__waits_for_a_share_of_a_flood_each(void **state)
 	}
 }
 
-/* A queue pair ends while it is cold. The user gets the event, and receives complete, even those
- * that are posted later. */
+/* Checks queue pairs that end while they are cold. Their users get the event, and receives
+ * complete, including receives that are posted after the end. */
 static void cold__is_noticed_when_it_ends(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -386,7 +388,8 @@ static void cold__is_noticed_when_it_ends(void **state)
 	}
 }
 
-/* A message waits in the ring of a cold queue pair without a receive for longer than it may. */
+/* Checks a message that waits for a receive, in the ring of a cold queue pair, for longer than the
+ * limit. */
 static void cold__rnr_breaks_it(void **state)
 {
 	static struct fabric_qp *qps[2][MANY];
@@ -409,8 +412,8 @@ static void cold__rnr_breaks_it(void **state)
 	}
 }
 
-/* A message of any length waits for a receive, even one of 0 bytes. When it was taken, the time
- * limit of the next one begins anew. */
+/* Checks that a message of any length waits for a receive, even a message of 0 bytes. When the
+ * message was received, the time limit for the next message starts anew. */
 static void rnr__is_over_when_the_message_is_taken(void **state)
 {
 	static const uint32_t lens[] = {10, 0, 0, 10, 0};
@@ -426,8 +429,8 @@ static void rnr__is_over_when_the_message_is_taken(void **state)
 	}
 }
 
-/* The connecting side makes the ring. The accepting side would accept longer messages than the ring
- * holds. */
+/* Checks the longest message: it is bounded by the ring. The connecting side creates the ring. The
+ * accepting side would accept longer messages than that ring holds. */
 static void max_msg__is_what_the_ring_holds(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -452,8 +455,8 @@ static void max_msg__is_what_the_ring_holds(void **state)
 	end_wc(&a, &b, FABRIC_SEND, FABRIC_ERR_REMOTE_LEN);
 }
 
-/* A peer asks for many regions and does not read its socket. When it reads, it gets each region in
- * its latest state. */
+/* Checks a peer that asks for many regions and does not read its socket. When it reads, it gets
+ * each region in its latest state. */
 static void want__waits_for_a_slow_peer(void **state)
 {
 	struct fabric_mr mrs[SHM_REGIONS_MAX - 1];
@@ -476,7 +479,7 @@ static void want__waits_for_a_slow_peer(void **state)
 			raw_send(&raw, &want, sizeof(want), NULL, 0);
 		}
 	}
-	/* Regions that are replaced now must not be seen in their old state at the end. */
+	/* These regions are replaced by others. At the end, the peer must not have the old ones. */
 	for (uint32_t i = 0; i < SHM_REGIONS_MAX - 1; i++) {
 		b.ops->mr_deregister(b.dev, &mrs[i]);
 		assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, b.fd, 0,
@@ -526,7 +529,7 @@ static void region__for_reading_is_mapped_so(void **state)
 	assert_int_equal(pwrite(fd, "here", 4, 4096), 4);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	end_pair(&a, &b);
-	/* The memory is not accessed here, so that any address is valid. */
+	/* This memory is not accessed in this test, so that any address is valid. */
 	assert_int_equal(b.ops->mr_register(b.dev, b.mem, 4096, FABRIC_REMOTE_READ, fd, 4096, &mr),
 			 0);
 	assert_int_equal(fcntl(((struct shm_mr *)mr.driver)->exposed->fd, F_GETFL) & O_ACCMODE,
@@ -541,7 +544,7 @@ static void region__for_reading_is_mapped_so(void **state)
 	assert_memory_equal(a.mem, "here", 4);
 	assert_int_equal(fstat(fd, &st), 0);
 	assert_int_equal(st.st_mode & (S_IRWXG | S_IRWXO),
-			 0); /* another user cannot open it again for writing either */
+			 0); /* another user cannot open the file again for writing */
 	assert_int_equal(fstat(((struct shm_dev *)b.dev)->keys.fd, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0);
 	assert_int_equal(maps_of("to-be-read", " r--s "), 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A queue pair or a key ends while the peer is in the middle of a WRITE or READ. No effect of it
- * happens later. */
+/*
+ * Tests of a queue pair or a key that ends while the peer carries out a WRITE or READ. When the end
+ * is complete, the WRITE or READ has no further effect.
+ */
 #include "shm_raw.h"
 
 #include <pthread.h>
@@ -17,7 +19,7 @@
 #define ROUNDS 40u
 #define BYTES  END_MEM_BYTES
 #define LAST   4096u
-#define LATE   0xffu /* the content of the memory when it is reused */
+#define LATE   0xffu /* the content of the memory after it was reused */
 #define KEY    (5u << KEY_INDEX_BITS | 9)
 
 static struct end a, b;
@@ -40,7 +42,7 @@ static int stop_raw(void **state)
 	return 0;
 }
 
-/* Returns what the driver under test publishes about its own end. */
+/* Returns the shared words that the driver under test writes for its side. */
 static const struct ring_shared *said(void)
 {
 	return (const struct ring_shared *)(const void *)raw.rings;
@@ -60,7 +62,7 @@ static void disconnect__tells_and_waits_for_a_write_under_way(void **state)
 {
 	(void)state;
 	atomic_store(&raw.mark->busy, KEY);
-	assert_false(b.ops->writes_have_ended(b.qp)); /* the connection has not even ended */
+	assert_false(b.ops->writes_have_ended(b.qp)); /* the connection has not ended */
 	assert_int_equal(said()->is_over, 0);
 	b.ops->disconnect(b.qp);
 	assert_int_equal(said()->is_over, 1);
@@ -68,7 +70,7 @@ static void disconnect__tells_and_waits_for_a_write_under_way(void **state)
 		assert_false(b.ops->writes_have_ended(b.qp));
 	atomic_store(&raw.mark->busy, 0);
 	wait_quiet();
-	atomic_store(&raw.mark->busy, KEY); /* another key is in use */
+	atomic_store(&raw.mark->busy, KEY); /* the peer is copying with another key */
 	assert_true(b.ops->writes_have_ended(b.qp));
 	assert_int_equal(b.dev->stats.protocol_errors, 0);
 }
@@ -90,8 +92,10 @@ static void disconnect__does_not_wait_for_ever(void **state)
 	assert_int_equal(b.dev->stats.protocol_errors, 1);
 }
 
-/* The peer is a process that dies in the middle of a WRITE. The driver detects that without a
- * timeout, and does not count it as an error. */
+/*
+ * Checks a peer process that dies during a WRITE. The driver detects the death without a timeout,
+ * and does not count it as an error.
+ */
 static void disconnect__of_a_peer_that_died_in_a_write(void **state)
 {
 	const char *addr = end_address();
@@ -134,7 +138,7 @@ static void post_inv(uint32_t rkey, uint32_t flags)
 		end_poll(&b);
 }
 
-/* Binds a window over the memory that the peer writes to. Returns its key. */
+/* Binds a window over the memory to which the peer writes. Returns the key of the window. */
 static uint32_t bind_window(struct fabric_mw *mw)
 {
 	struct fabric_sge sge = end_sge(&b, 0, 4096);
@@ -159,10 +163,11 @@ static void local_inv__in_use_waits_for_a_write_by_that_key(void **state)
 	atomic_store(&raw.mark->busy, rkey);
 	post_inv(rkey, FABRIC_IN_USE);
 	assert_int_equal(b.nwcs, 0);
-	atomic_store(&raw.mark->busy, rkey ^ 1u << 31); /* the next copy, with another key */
+	/* the peer is copying again, with another key */
+	atomic_store(&raw.mark->busy, rkey ^ 1u << 31);
 	end_wc(&b, NULL, FABRIC_LOCAL_INV, FABRIC_OK);
 
-	/* The driver does not wait for a window that is known not to be in use. */
+	/* The driver does not wait for a window if it knows that the peer is not using it. */
 	rkey = bind_window(&mw);
 	atomic_store(&raw.mark->busy, rkey);
 	post_inv(rkey, 0);
@@ -187,11 +192,12 @@ static void local_inv__in_use_for_ever_breaks_the_connection(void **state)
 	b.ops->mw_free(b.dev, &mw);
 }
 
-/* A side that copies on a thread of its own until it is denied access. */
+/* A side that copies in a thread of its own until its access is refused. */
 struct copier {
 	enum fabric_op op;
 	_Atomic uint32_t ndone;
-	uint32_t nwrong; /* READs that reported success although the memory had been reused */
+	/* number of READs that were reported as successful although their memory had been reused */
+	uint32_t nwrong;
 	enum fabric_status last;
 };
 
@@ -259,8 +265,10 @@ static void write__under_way_leaves_nothing_behind_the_end(void **state)
 }
 
 #ifndef __SANITIZE_THREAD__
-/* The data of these READs are discarded. They are a race by nature, which is no test for a checker
- * of races. */
+/*
+ * Checks READs that are in progress when the key ends. Their data are discarded. They are a data
+ * race by design, so that a race checker cannot run this test.
+ */
 static void read__under_way_is_no_good_behind_the_end(void **state)
 {
 	(void)state;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that have ended and still have to be closed. While few descriptors are left, a user
- * with many of them cannot connect, so that no connection of another user has to end for it. */
+/*
+ * Tests of connections that have ended and are not yet closed. While few descriptors are left, a
+ * user with many such connections cannot make new ones. Therefore no connection of another user has
+ * to end.
+ */
 #include "shm_raw.h"
 
 #include <stdatomic.h>
@@ -11,12 +14,12 @@
 #include "eal.h"
 #include "reap.h"
 
-#define JOBS_MAX 63u  /* with more, the user is refused for another reason (reap.h) */
-#define LEFT	 200u /* descriptors */
-/* a number of descriptors of which so many are left when others have most of them */
+#define JOBS_MAX 63u  /* with more jobs, the user is refused for another reason (reap.h) */
+#define LEFT	 200u /* number of descriptors that are left */
+/* MEDIUM is a limit of descriptors at which 'NEARLY' are left when other users have the rest. */
 #define MEDIUM 1024u
 #define NEARLY 100u
-#define SOME   12u /* jobs that hold 4 descriptors each, which is more than that allows */
+#define SOME   12u /* a number of jobs with 4 descriptors each, more than NEARLY allows */
 
 static struct end a, b;
 static struct reap_job jobs[JOBS_MAX];
@@ -40,7 +43,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The reaper is busy and does not start the other jobs. */
+/*
+ * A job of the reaper that does not end until the test permits it. Therefore the reaper does not
+ * start the other jobs.
+ */
 static void wait_for_end(struct reap_job *job)
 {
 	(void)job;
@@ -81,11 +87,13 @@ static void user__of_whom_many_are_to_be_closed_is_refused(void **state)
 	limit_descriptors(&limit);
 	while (n < JOBS_MAX && raw_is_welcome(addr))
 		add_job(n++, account);
-	/* Each connection that was welcome also waits after these jobs. */
+	/*
+	 * Each connection that was accepted since then also waits in the reaper, after these jobs.
+	 */
 	assert_in_range(reap_count(), 9, LEFT / 8);
 	end_works(&a, &b); /* existing connections continue */
 	END_WAIT(&b, NULL, b.dev->stats.users_refused > 0);
-	/* If many descriptors are free, these jobs keep nobody from connecting. */
+	/* If many descriptors are free, the jobs do not prevent the user from connecting. */
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_true(raw_is_welcome(addr));
 	limit_descriptors(&limit);
@@ -97,8 +105,10 @@ static void user__of_whom_many_are_to_be_closed_is_refused(void **state)
 	shm_account_put(account);
 }
 
-/* Others may have taken nearly all descriptors. Even then a user can connect that has few
- * connections to be closed, or none. */
+/*
+ * Checks the case that other users have nearly all descriptors. Even then a user can connect who
+ * has no connections to be closed, or few.
+ */
 static void user__of_whom_some_are_to_be_closed_is_taken(void **state)
 {
 	struct shm_account *account = shm_account_get(geteuid());

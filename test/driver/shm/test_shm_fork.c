@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The end of a process whose child continues, as its peer sees it. The child has a copy of each
- * socket if it was made by clone(2) itself, which runs no handlers of pthread_atfork(3). After
- * exec, the new program inherits no descriptor.
+ * Tests of a process that ends while its child continues. The peer must notice the end. If the
+ * child was created by clone(2) directly, no handlers of pthread_atfork(3) ran, and the child has a
+ * copy of each socket. After exec, the new program inherits no descriptor.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,14 +27,14 @@
 #include <weir/request.h>
 
 #define PROG	0x20000077u
-#define LIMIT_S 60 /* the longest wait of any step */
+#define LIMIT_S 60 /* a bound in seconds for each wait */
 
 enum end { END_KILLED, END_CLOSES };
 
 struct scene {
-	bool by_clone; /* the survivor is made by clone(2), otherwise by fork(3) */
-	bool listens;  /* the victim is the side that listens */
-	enum end end;  /* of the victim's connection */
+	bool by_clone; /* the survivor is created by clone(2) if set, and otherwise by fork(3) */
+	bool listens;  /* the victim is the listening side */
+	enum end end;  /* how the connection of the victim must end */
 };
 
 struct side {
@@ -42,10 +42,10 @@ struct side {
 	struct weir_listener *listener;
 	struct weir_conn *conn;
 	bool was_open, is_closed;
-	int error; /* of CLOSED */
+	int error; /* error of the event CLOSED */
 };
 
-static int survivors[2]; /* a pipe that carries the survivor's PID */
+static int survivors[2]; /* a pipe through which the survivor sends its PID */
 
 static void die(const char *what)
 {
@@ -79,7 +79,10 @@ static void handle(struct weir_request *req, void *arg)
 	weir_request_reply(req);
 }
 
-/* Does not use cmocka, because it also runs in other processes. */
+/*
+ * Creates an engine and listens or connects. It does not use cmocka, because it also runs in other
+ * processes.
+ */
 static void side_start(struct side *side, bool listens, const char *addr)
 {
 	const struct weir_program program = {
@@ -101,7 +104,7 @@ static void side_start(struct side *side, bool listens, const char *addr)
 			die("weir_listen");
 		return;
 	}
-	/* The other process may not listen yet. */
+	/* The other process may not be listening yet. */
 	do {
 		rc = weir_connect(side->engine, addr, &connect, &side->conn);
 		usleep(1000);
@@ -120,7 +123,7 @@ static void poll_until(struct side *side, const bool *flag)
 		die("the event did not come");
 }
 
-/* Runs in the survivor, which keeps everything that it has. */
+/* Runs in the survivor, the child. It closes nothing and waits until it is killed. */
 static void survive(void)
 {
 	pid_t pid = getpid();
@@ -180,7 +183,7 @@ static void play(const struct scene *scene)
 	snprintf(addr, sizeof(addr), "weir-test-fork-%d-%u", (int)getpid(), serial++);
 	assert_int_equal(pipe2(survivors, O_CLOEXEC), 0);
 	fflush(NULL);
-	victim = fork(); /* before this process has an engine */
+	victim = fork(); /* is called before this process has an engine */
 	assert_true(victim >= 0);
 	if (victim == 0)
 		be_victim(scene, addr);
@@ -200,7 +203,7 @@ static void play(const struct scene *scene)
 	close(survivors[1]);
 }
 
-/* Runs each scene in a process that had no engine before. */
+/* Runs a scene in a child process, which had no engine before. */
 static void play_apart(const struct scene *scene)
 {
 	int status;
@@ -239,7 +242,7 @@ static void closed__child_has_the_sockets(void **state)
 	play_apart(&(struct scene){.end = END_CLOSES, .by_clone = true, .listens = true});
 }
 
-/* Lists what a program inherits, as the lines that it prints. */
+/* Lists the descriptors that a program inherits. The program prints one line for each. */
 static void list_inherited(char *text, size_t size)
 {
 	size_t used = 0;
@@ -253,8 +256,10 @@ static void list_inherited(char *text, size_t size)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		dup2(fds[1], 1);
-		/* The loop of the shell opens nothing, so that everything it names was
-		 * inherited. */
+		/*
+		 * The loop of the shell opens no files, so that each descriptor that it prints was
+		 * inherited.
+		 */
 		execl("/bin/sh", "sh", "-c",
 		      "i=3; while [ $i -lt 400 ]; do [ -e /proc/self/fd/$i ] && readlink "
 		      "/proc/$$/fd/$i; i=$((i+1)); done; true",

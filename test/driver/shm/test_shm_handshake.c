@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that break the protocol when they connect over shm. Each of them is disconnected and
- * counted, and leaves nothing. A good peer can connect after it.
+ * Tests of peers that break the protocol when they connect over shm. Each of them is disconnected
+ * and counted, and nothing of it is left. After that, a good peer can connect.
  */
 #include "shm_raw.h"
 
@@ -40,7 +40,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a good HELLO and spoils it in one way. Returns the length to send. */
+/*
+ * Changes the valid HELLO in raw->hello so that it is invalid. 'how' selects the change. Returns
+ * the number of bytes to send.
+ */
 static size_t spoil_hello(struct raw *raw, unsigned how)
 {
 	struct shm_msg *msg = &raw->hello;
@@ -79,7 +82,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		msg->ring_bytes = 1u << 31;
 		break;
 	case 11:
-		msg->ring_bytes = 2 * RAW_RING_BYTES; /* more than the file contains */
+		msg->ring_bytes = 2 * RAW_RING_BYTES; /* longer than the file */
 		break;
 	case 12:
 		msg->max_msg_bytes = 0;
@@ -99,7 +102,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 	case 17:
 		msg->private_len = UINT32_MAX;
 		break;
-	case 18: /* one file too many */
+	case 18: /* one descriptor more than allowed */
 		raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
 	case 19:
@@ -110,11 +113,11 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		while (raw->nfds > 1)
 			close(raw->fds[--raw->nfds]);
 		break;
-	case 21: /* longer than any message */
+	case 21: /* longer than any message can be */
 		while (raw->nfds <= SHM_FDS_MAX)
 			raw->fds[raw->nfds++] = dup(raw->fds[1]);
 		break;
-	case 22: /* muxes without a file; there are at most two kinds of file */
+	case 22: /* offers muxes without passing their file; a HELLO has two or three files */
 		msg->has_mux = 1;
 		break;
 	case 23:
@@ -126,7 +129,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 		msg->has_mux = 0;
 		break;
 	case 25:
-	case 26: /* a file that is shorter, or could shrink */
+	case 26: /* replaces a file by one that is too short or that could shrink */
 		msg->has_mux = 1;
 		raw->fds[raw->nfds] = how == 25 ? raw_memfd(sizeof(struct mux_memory) - 4096, NULL)
 						: memfd_create("unsealed", MFD_CLOEXEC);
@@ -140,7 +143,10 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 	return len;
 }
 
-/* Replaces file 'index' by one that is invalid. Returns false if there are no more ways. */
+/*
+ * Replaces the file 'index' by an invalid one. 'how' selects the fault. Returns false if there is
+ * no such fault.
+ */
 static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 {
 	static const size_t bytes[] = {2 * (RAW_RING_BYTES + RING_CELL),
@@ -149,7 +155,7 @@ static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 
 	close(*file);
 	switch (how) {
-	case 0: /* could shrink later */
+	case 0: /* the file could shrink later */
 		*file = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		assert_int_equal(ftruncate(*file, (off_t)bytes[index]), 0);
 		break;
@@ -169,7 +175,7 @@ static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 	case 4:
 		*file = open("/dev/zero", O_RDWR | O_CLOEXEC);
 		break;
-	default: /* cannot be written to; this is allowed for a key table */
+	default: /* the file cannot be written to; this is allowed for a key table */
 		*file = raw_memfd(bytes[index], NULL);
 		assert_int_equal(fcntl(*file, F_ADD_SEALS, F_SEAL_WRITE), 0);
 		return index != 1;
@@ -229,7 +235,10 @@ static void hello__with_wrong_files_is_cut_off(void **state)
 
 #define KEY (5u << KEY_INDEX_BITS | 9)
 
-/* Makes the region invalid in one way. Returns false if there are no more ways. */
+/*
+ * Makes the region of the HELLO invalid. 'how' selects the fault. Returns false if there is no such
+ * fault.
+ */
 static bool spoil_region(struct raw *raw, unsigned how)
 {
 	struct shm_msg *msg = &raw->hello;
@@ -250,7 +259,7 @@ static bool spoil_region(struct raw *raw, unsigned how)
 		msg->region.fd_offset = UINT64_MAX - 4095;
 		return true;
 	case 10:
-		msg->region.fd_offset = 64; /* not at a page boundary */
+		msg->region.fd_offset = 64; /* not at the start of a page */
 		msg->region.len = 64;
 		return true;
 	default:
@@ -362,7 +371,7 @@ static void connect__to_one_that_answers_nonsense(void **state)
 		else if (wrong[i] == 5)
 			msg.type = SHM_READY;
 		else if (wrong[i] == 7)
-			msg.has_mux = 1; /* although none were offered */
+			msg.has_mux = 1; /* accepts muxes, although none were offered */
 		else
 			msg.type = SHM_WELCOME;
 		raw_send(&raw, &msg, sizeof(msg), raw.fds + 1, nfds);
@@ -384,7 +393,7 @@ static void greeting__that_never_comes_is_given_up(void **state)
 	end_listen(&b, here);
 	for (uint32_t i = 0; i < 64; i++) {
 		raw_init(&raw[i]);
-		raw_connect(&raw[i], here); /* as many as may wait */
+		raw_connect(&raw[i], here); /* as many connection requests as can wait */
 	}
 	for (uint32_t i = 0; i < 64; i++) {
 		assert_false(raw_recv(&raw[i], &b));
@@ -404,21 +413,25 @@ static void greeting__silent_ones_keep_nobody_out(void **state)
 	(void)state;
 	end_listen(&b, here);
 	raw_init(&raw);
-	for (uint32_t i = 0; i < 100; i++) { /* more than may wait, all of them silent */
+	/* more connection requests than can wait, none of which sends a HELLO */
+	for (uint32_t i = 0; i < 100; i++) {
 		raw_connect(&raw, here);
 		fds[i] = raw.fd;
 	}
 	a.qp = end_connect(&a, here, &a);
 	b.qp = end_accept(&b, &a, &b);
 	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
-	/* Room was made by dropping the first requests. None of them was dropped for being late. */
+	/*
+	 * The first connection requests were dropped to accept new ones. None of them was dropped
+	 * because of its age.
+	 */
 	assert_int_equal(recv(fds[0], &c, 1, MSG_DONTWAIT), 0);
 	assert_int_equal(recv(fds[99], &c, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
 	assert_int_equal(b.dev->stats.requests_displaced, 101 - 64);
 	for (uint32_t i = 0; i < 99; i++)
 		close(fds[i]);
-	raw_fini(&raw); /* the hundredth request is this peer's */
+	raw_fini(&raw); /* the hundredth request is that of this peer */
 }
 
 static void accept__whose_ready_never_comes_fails(void **state)
@@ -511,7 +524,10 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* A busy machine makes the measured value smaller, never larger. */
+/*
+ * Checks that a listener without free descriptors waits for one. On a busy machine the measured
+ * value is smaller, never larger.
+ */
 static void listen__without_descriptors_waits_for_some(void **state)
 {
 	struct rlimit limit, few;
@@ -525,7 +541,8 @@ static void listen__without_descriptors_waits_for_some(void **state)
 	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	few = limit;
-	few.rlim_cur = (rlim_t)fd + 1; /* all lower numbers are in use; one is left, for this end */
+	/* all lower numbers are in use; one descriptor is left, for the connecting side */
+	few.rlim_cur = (rlim_t)fd + 1;
 	close(fd);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	raw_connect_only(&raw, here);

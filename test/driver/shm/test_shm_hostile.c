@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers that are connected over shm and write invalid content into all memory that they can write:
- * the rings, and the key table that the other side reads. This ends their connection, and nothing
- * else.
+ * Tests of connected peers over shm that write invalid content to all memory that they can write:
+ * the rings, and the key table that the other side reads. Such a peer ends its own connection, and
+ * has no other effect.
  */
 #include "shm_raw.h"
 
@@ -33,8 +33,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Checks that the driver under test ended the connection with 'error', and that its other
- * connections still work. */
+/*
+ * Checks that the driver under test ended the raw peer's connection with a completion of 'op' with
+ * 'status', and that its other connections still work.
+ */
 static void expect_broken(enum fabric_op op, enum fabric_status status)
 {
 	struct fabric_qp *broken = b.qp;
@@ -79,7 +81,10 @@ static void ring__a_header_of_no_message(void **state)
 	assert_int_equal(b.dev->stats.protocol_errors, 1);
 }
 
-/* The receive could hold the message, but the ring would be read past its end. */
+/*
+ * Checks a length that the receive could hold, but that would make the driver read past the end of
+ * the ring.
+ */
 static void ring__a_message_longer_than_can_be(void **state)
 {
 	(void)state;
@@ -110,7 +115,10 @@ static void ring__a_key_to_invalidate_that_is_none(void **state)
 	expect_broken(FABRIC_RECV, FABRIC_ERR_REMOTE_ACCESS);
 }
 
-/* Sends until the ring is full, so that the mark is read. */
+/*
+ * Sets the position up to which the peer claims to have read, and sends until the ring is full.
+ * Then the driver reads that position.
+ */
 static void mark(uint64_t head)
 {
 	struct fabric_wr wr = {.op = FABRIC_SEND};
@@ -142,7 +150,7 @@ static void mark__as_large_as_can_be(void **state)
 	mark(UINT64_MAX);
 }
 
-/* All memory that the peer can write is changed at random while messages are exchanged. */
+/* Changes all memory that the peer can write, at random, while messages are exchanged. */
 static void ring__scribbled_at_random(void **state)
 {
 	uint32_t nbroken = 0;
@@ -180,7 +188,7 @@ static void ring__scribbled_at_random(void **state)
 	end_works(&a, &b);
 }
 
-/* A valid entry of the peer's key table, for its whole region. */
+/* A valid entry of the peer's key table, for the whole region of the peer. */
 static const struct key_entry good = {.key = 5u << KEY_INDEX_BITS | 9,
 				      .access = FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE,
 				      .region = RAW_REGION_ID,
@@ -210,8 +218,10 @@ static void keys__a_good_one_gives_access(void **state)
 	assert_memory_equal(b.mem, raw.region, RAW_REGION_BYTES);
 }
 
-/* Checks that a request with an invalid entry fails, and that no memory outside of the peer's file
- * is touched. */
+/*
+ * Checks that a work request with an invalid entry fails, and that no memory outside of the peer's
+ * file is accessed.
+ */
 static void expect_refused(const struct key_entry *entry, uint64_t raddr, uint32_t len)
 {
 	access_remote(FABRIC_WRITE, entry, raddr, len);
@@ -284,7 +294,10 @@ static void keys__an_entry_that_is_written_for_ever(void **state)
 	expect_refused(&entry, 4096, 1);
 }
 
-/* The region was mapped read-only, as it was offered. */
+/*
+ * Checks an entry that permits writes to a region that was offered, and therefore mapped,
+ * read-only.
+ */
 static void keys__say_that_a_region_for_reading_may_be_written(void **state)
 {
 	(void)state;
@@ -301,13 +314,15 @@ static void post_rdma(enum fabric_op op, uint32_t rkey, uint64_t raddr, uint32_t
 	end_post(&b, wr, end_sge(&b, 0, len));
 }
 
-/* After a good access, which the driver may remember, comes one that is bad, or one whose key has
- * changed. */
+/*
+ * Checks entries that change after a valid access, which the driver may have stored. The next
+ * access is outside of the entry, or the key has changed.
+ */
 static void keys__that_gave_access_before(void **state)
 {
 	struct key_entry ended = good, bounded = good, readable = good, written = good;
 	const struct {
-		const struct key_entry *entry; /* NULL: it stays the same */
+		const struct key_entry *entry; /* the new entry, or NULL if it stays unchanged */
 		uint32_t rkey;
 		uint64_t raddr;
 		uint32_t len;
@@ -344,7 +359,9 @@ static void keys__that_gave_access_before(void **state)
 	}
 }
 
-/* The same, if the access continues at another address. */
+/*
+ * Checks a changed entry if the access continues at another address, which the new entry permits.
+ */
 static void keys__that_were_set_anew(void **state)
 {
 	struct key_entry moved = good;
@@ -365,7 +382,10 @@ static void keys__that_were_set_anew(void **state)
 		assert_int_equal(raw.region[i], i >= 128 && i < 192 ? 0x22 : 0x11);
 }
 
-/* The driver may remember what was read, but must not write to it. */
+/*
+ * Checks a region that can only be read. The driver may have stored its entry, but must not write
+ * to the region.
+ */
 static void keys__of_a_region_for_reading_that_was_read(void **state)
 {
 	(void)state;

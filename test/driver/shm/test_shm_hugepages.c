@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A peer whose files consist of hugepages, from which it can remove pages while others have them
- * mapped. If this machine has no free hugepage, each case that needs one reports that and is
- * skipped.
+ * Tests of a peer whose files consist of hugepages. The peer can remove pages from such a file
+ * while other processes have it mapped. If this machine has no free hugepage, each case that needs
+ * one reports that and is skipped.
  */
 #include "shm_raw.h"
 
@@ -36,7 +36,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Returns a sealed file of hugepages, or -1 if there is no such file system. */
+/* Returns a sealed file of hugepages, or -1 if the kernel has no file system for hugepages. */
 static int huge_memfd(size_t len)
 {
 	int fd = memfd_create("huge", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_HUGETLB | MFD_HUGE_2MB);
@@ -61,14 +61,17 @@ static uint64_t huge_free(void)
 	return n;
 }
 
-/* Takes all hugepages. Nobody else gets one until this mapping is unmapped. */
+/*
+ * Maps all free hugepages, so that no process gets one until this mapping is removed. Returns the
+ * mapping.
+ */
 static void *take_all_hugepages(size_t *len)
 {
 	void *p = MAP_FAILED;
 
 	*len = 0;
 
-	/* Other processes take and free hugepages meanwhile. */
+	/* Meanwhile other processes can allocate and free hugepages. */
 	for (uint64_t n = huge_free() + 1; p == MAP_FAILED && n > 0; n--) {
 		*len = n * HUGE_BYTES;
 		p = mmap(NULL, *len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
@@ -107,7 +110,7 @@ static void hello__rings_or_keys_of_hugepages_are_refused(void **state)
 	}
 }
 
-/* Connects to a peer whose region is one hugepage, of which it offers less. */
+/* Connects to a peer whose region is a hugepage. The peer offers 'offered' bytes of it. */
 static void pair_with_huge_region(uint32_t offered)
 {
 	const struct key_entry entry = {.key = 5u << KEY_INDEX_BITS | 9,
@@ -187,7 +190,10 @@ static void region__whose_hugepage_is_gone_ends_its_connection(void **state)
 	munmap(all, len);
 }
 
-/* The peer can also remove pages from memory of this side that it may write to. */
+/*
+ * Checks a hugepage of this side's memory that was removed, as a peer can do that may write to the
+ * file.
+ */
 static void own__hugepage_that_is_gone_ends_all_connections(void **state)
 {
 	struct fabric_mr mr;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listeners at paths: the owner of the file, files without a listener, and two listeners that want
- * the same path at once. Also devices that are full. */
+/*
+ * Tests of listeners at paths: the owner of the socket file, socket files without a listener, and
+ * two listeners that are created at the same path at once. Also tests of devices that are full.
+ */
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -39,7 +41,7 @@ static int teardown(void **state)
 	(void)state;
 	end_close(&a);
 	end_close(&b);
-	/* The folder contains nothing else. */
+	/* rmdir() succeeds only if the folder contains nothing else. */
 	assert_int_equal(rmdir(folder), 0);
 	return 0;
 }
@@ -51,8 +53,10 @@ static bool is_there(const char *name)
 	return lstat(name, &st) == 0;
 }
 
-/* Makes a socket at the path that is not a listener of weir. With 'backlog' it listens. Without it,
- * the file looks like one without a listener. */
+/*
+ * Creates a socket at the path, which is not a listener of weir, and returns it. If 'backlog' is
+ * not negative, the socket listens. Otherwise its file looks like one whose listener has ended.
+ */
 static int raw_bind(int backlog)
 {
 	struct sockaddr_un sun = {.sun_family = AF_UNIX};
@@ -130,7 +134,10 @@ static void listen__is_refused_where_another_listens(void **state)
 	works();
 }
 
-/* The file of another user stays, and no connection is made to its listener. */
+/*
+ * Checks that the socket file of another user stays, and that the check for a listener does not
+ * connect to that user's listener.
+ */
 static void listen__leaves_the_file_of_another_user(void **state)
 {
 	int fd, left = 0;
@@ -148,7 +155,7 @@ static void listen__leaves_the_file_of_another_user(void **state)
 	left = errno;
 	assert_int_equal(left, EAGAIN); /* nobody has connected */
 	close(fd);
-	/* Nobody listens any more, but the file belongs to another user. */
+	/* Nobody listens at the file, but it belongs to another user. */
 	assert_int_equal(try_listen(&b), -EADDRINUSE);
 	assert_true(is_there(path));
 	assert_int_equal(unlink(path), 0);
@@ -156,8 +163,10 @@ static void listen__leaves_the_file_of_another_user(void **state)
 	works();
 }
 
-/* The socket listens, but accepts nothing from its queue. A blocking connect would wait for
- * ever. */
+/*
+ * Checks a socket that listens but accepts no connections from its full queue. A connect() that
+ * blocks would wait for ever.
+ */
 static void listen__does_not_wait_for_a_full_queue(void **state)
 {
 	int fds[64], n = 0, fd = raw_bind(0);
@@ -185,7 +194,10 @@ static void unlisten__leaves_the_file_of_the_next(void **state)
 	works();
 }
 
-/* A process that holds the lock has bound its socket and is about to listen. */
+/*
+ * Checks that a listener is not displaced before it listens. Another process holds the lock of the
+ * path and has bound its socket, but has not yet called listen(2).
+ */
 static void listen__leaves_one_that_is_about_to(void **state)
 {
 	int held = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600), fd = raw_bind(-1);
@@ -196,7 +208,7 @@ static void listen__leaves_one_that_is_about_to(void **state)
 	assert_int_equal(try_listen(&b), -EADDRINUSE);
 	assert_true(is_there(path));
 	assert_true(is_there(lock));
-	/* The process dies meanwhile, and both files stay. */
+	/* The other process ends here, and leaves both files. */
 	close(fd);
 	close(held);
 	assert_int_equal(try_listen(&b), 0);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Memory of peers: when it is mapped, how much of it may be mapped, and what happens if its pages
- * cannot be allocated.
+ * Tests of the memory of peers: when it is mapped, how much of it can be mapped, and what happens
+ * if its pages cannot be allocated.
  *
- * The tests simulate such a page with userfaultfd(2) and UFFD_FEATURE_SIGBUS on a hole: the access
- * raises SIGBUS, as it does under strict overcommit or if a hugepage is missing.
+ * The tests simulate a page that cannot be allocated with userfaultfd(2) and UFFD_FEATURE_SIGBUS on
+ * a hole in a file. An access raises SIGBUS, as it does under strict overcommit or without a free
+ * hugepage.
  */
 #include "shm_raw.h"
 
@@ -55,15 +56,17 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	munlockall(); /* in case a failed test did not */
+	munlockall(); /* if a failed test has not done this */
 	raw_fini(&raw);
 	end_close(&b);
 	end_close(&a);
 	return 0;
 }
 
-/* Returns the number of mappings of a file of this name. Finds the latest one that is not
- * 'except'. */
+/*
+ * Returns the number of mappings of the file 'name'. Stores address and length of the last such
+ * mapping that is not 'except' in *at and *len.
+ */
 static uint32_t maps_of(const char *name, const void *except, uint8_t **at, size_t *len)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
@@ -97,7 +100,7 @@ static int named_memfd(const char *name, size_t len)
 	return fd;
 }
 
-/* Replaces the peer's region by another file, all of which is offered. */
+/* Replaces the region of the raw peer by a file of 'len' bytes. The peer offers all of it. */
 static void set_region(const char *name, uint64_t len)
 {
 	close(raw.region_fd);
@@ -141,8 +144,10 @@ static void region__is_mapped_when_a_key_first_refers_to_it(void **state)
 	assert_int_equal(maps_of("asked-for", NULL, NULL, NULL), 1);
 }
 
-/* Descriptors that a peer sends without a request would have to be closed, in any number that the
- * peer chooses. */
+/*
+ * Checks a peer that sends a region without a request. The driver would have to close the
+ * descriptors of such messages, and the peer would choose their number.
+ */
 static void region__that_was_not_asked_for_ends_the_connection(void **state)
 {
 	(void)state;
@@ -154,7 +159,7 @@ static void region__that_was_not_asked_for_ends_the_connection(void **state)
 	assert_int_equal(maps_of("unasked", NULL, NULL, NULL), 0);
 }
 
-/* The same holds for one region more than was asked for. */
+/* Checks a peer that sends a region twice after one request. */
 static void region__that_is_sent_twice_ends_the_connection(void **state)
 {
 	(void)state;
@@ -169,7 +174,10 @@ static void region__that_is_sent_twice_ends_the_connection(void **state)
 	assert_int_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).error, -EPROTO);
 }
 
-/* A region that exceeds the limit of the peer ends the peer's connection, and no other. */
+/*
+ * Checks that a region which exceeds the limit of its peer ends the connection of that peer, and no
+ * other.
+ */
 static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 {
 	struct fabric_qp *honest;
@@ -193,8 +201,10 @@ static void map_bytes_peer__one_past_it_ends_the_connection(void **state)
 	end_works(&a, &b);
 }
 
-/* Lets this process have 'more' bytes of address space beyond its present size. Returns the former
- * limit. */
+/*
+ * Limits the address space of this process to its present size and 'more' bytes. Returns the
+ * previous limit.
+ */
 static struct rlimit limit_address_space(uint64_t more)
 {
 	struct rlimit before, limit;
@@ -211,7 +221,10 @@ static struct rlimit limit_address_space(uint64_t more)
 	return before;
 }
 
-/* A region for which this process has no address space ends the connection in the same way. */
+/*
+ * Checks that a region for which this process has no address space ends its connection and no
+ * other.
+ */
 static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **state)
 {
 	struct fabric_qp *honest;
@@ -237,8 +250,10 @@ static void region__that_cannot_be_mapped_ends_the_connection_and_counts(void **
 	end_works(&a, &b);
 }
 
-/* Many connections each offer as much as they like. The total that is mapped for them is
- * bounded. */
+/*
+ * Checks many connections of a peer that each offer regions of any size. The total number of bytes
+ * that is mapped for the peer is bounded.
+ */
 static void map_bytes_peer__of_many_connections_together(void **state)
 {
 	struct raw raws[20];
@@ -270,7 +285,7 @@ static void map_bytes_peer__of_many_connections_together(void **state)
 		nmapped += b.nevents == 0 && b.wcs[0].status == FABRIC_OK;
 		b.nwcs = b.nevents = 0;
 	}
-	assert_int_equal(nmapped, 7); /* rings and key tables count as well */
+	assert_int_equal(nmapped, 7); /* the limit includes rings and key tables */
 	assert_int_equal(maps_of("sparse", NULL, NULL, NULL), 7);
 	for (uint32_t i = 0; i < 20; i++) {
 		b.ops->qp_destroy(qps[i]);
@@ -297,7 +312,8 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 			 raws[n].nfds);
 		END_WAIT(&b, NULL, b.nevents == n + 1 || b.dev->stats.maps_refused == 1);
 	}
-	assert_int_equal(n, 5); /* each has rings and a key table; the fifth finds no room */
+	/* each connection has rings and a key table; the fifth connection exceeds the limit */
+	assert_int_equal(n, 5);
 	assert_false(raw_recv(&raws[4], &b));
 	while (b.nevents > 0)
 		b.ops->reject(b.dev, b.events[--b.nevents].req, NULL, 0);
@@ -305,8 +321,10 @@ static void mappings_peer__one_past_it_ends_the_connection(void **state)
 		raw_fini(&raws[--n]);
 }
 
-/* Makes each access to a missing page of the memory raise SIGBUS. Returns a descriptor whose close
- * ends that, or -1 if it is not supported. */
+/*
+ * Makes each access to a missing page of the memory raise SIGBUS. Returns a descriptor, whose close
+ * restores normal accesses. Returns -1 if the kernel does not support that.
+ */
 static int break_memory(void *base, size_t len)
 {
 	struct uffdio_api api = {.api = UFFD_API, .features = UFFD_FEATURE_SIGBUS};
@@ -327,7 +345,10 @@ static void punch(int fd, size_t len)
 			 0);
 }
 
-/* Punches holes into a file of the peer, and leaves the driver's mapping of it without pages. */
+/*
+ * Punches a hole into a file of the raw peer, so that the driver's mapping of the file has no
+ * pages. Returns the descriptor of break_memory().
+ */
 static int lose_file(int file, const char *name, const void *own)
 {
 	uint8_t *at = NULL;
@@ -345,7 +366,10 @@ static int lose_file(int file, const char *name, const void *own)
 	return fd;
 }
 
-/* Gives a raw peer's file and mapping another name, so that the driver's mapping can be found. */
+/*
+ * Replaces a file and a mapping of the raw peer by others with the name 'name', by which the
+ * driver's mapping can be found.
+ */
 static void rename_file(uint32_t index, const char *name, uint8_t **own, size_t len)
 {
 	close(raw.fds[index]);
@@ -402,7 +426,7 @@ static void hole__in_a_key_table_ends_its_connection(void **state)
 	set_key(4096);
 	fd = lose_file(raw.fds[1], "holey-keys", raw.keys);
 	post_write();
-	/* a table of zeros contains no key */
+	/* The hole reads as zeros, and a key table of zeros contains no key. */
 	end_wc(&b, NULL, FABRIC_WRITE, FABRIC_ERR_REMOTE_ACCESS);
 	expect_end();
 	close(fd);
@@ -443,7 +467,7 @@ static void hole__in_muxes_ends_their_connections(void **state)
 	close(fd);
 }
 
-/* Replaces the peer's rings by large ones of another file. */
+/* Replaces the rings of the raw peer by large ones in another file. */
 static void set_rings(const char *name, uint32_t ring_bytes)
 {
 	const size_t len = 2 * ring_footprint(ring_bytes);
@@ -451,7 +475,10 @@ static void set_rings(const char *name, uint32_t ring_bytes)
 	munmap(raw.rings, 2 * ring_footprint(RAW_RING_BYTES));
 	close(raw.fds[0]);
 	raw.fds[0] = named_memfd(name, len);
-	/* Only what raw_fini() unmaps is mapped, because the driver's answers are not read. */
+	/*
+	 * The test maps only the length that raw_fini() unmaps, because it does not read the
+	 * driver's answers.
+	 */
 	raw.rings = mmap(NULL, 2 * ring_footprint(RAW_RING_BYTES), PROT_READ | PROT_WRITE,
 			 MAP_SHARED, raw.fds[0], 0);
 	assert_ptr_not_equal(raw.rings, MAP_FAILED);
@@ -466,8 +493,10 @@ static uint64_t bytes_of(int fd)
 	return (uint64_t)st.st_blocks * 512;
 }
 
-/* In a program that locks its memory, the sparse files of peers get no pages before they are
- * used. */
+/*
+ * Checks that sparse files of peers get no pages before they are used, in a program that has locked
+ * its memory.
+ */
 static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 {
 	(void)state;
@@ -492,7 +521,10 @@ static void files__take_no_memory_where_the_program_locks_its_own(void **state)
 	assert_in_range(bytes_of(raw.fds[2]), 0, sizeof(struct mux_memory) / 2);
 }
 
-/* Memory of this process that a peer may write to, and punch holes into. */
+/*
+ * Checks a hole in this process's own memory, to which a peer may write and into which it can
+ * therefore punch holes.
+ */
 static void hole__in_own_memory_ends_all_connections(void **state)
 {
 	int fd;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: one ring for many connections. The order is kept whatever happens
- * meanwhile, and counters show how many connections a poll checks. */
+/* Tests of the muxes of the driver shm: rings that many connections share. The order of messages
+ * must be kept whatever happens meanwhile. Counters show how many connections a poll checks. */
 #include "shm_many.h"
 
 #include "eal.h"
 
 #define FLOOD 32u
 #define SOME  60u
-#define SLOTS 16u /* receives of a connection, each with memory of its own */
+#define SLOTS 16u /* number of receives of a connection, each with memory of its own */
 
 static void mux__is_shared_by_all_but_the_first(void **state)
 {
@@ -21,7 +21,7 @@ static void mux__is_shared_by_all_but_the_first(void **state)
 		assert_true(qp_of(0, i)->mux_tag == qp_of(1, i)->mux_tag);
 		assert_int_equal(qp_of(0, i)->mux_tag & MUX_KIND_MASK, i - 1);
 	}
-	/* A slot is used again although the other side still has its former user. */
+	/* The slot of connection 2 is reused although side a still has its queue pair. */
 	b.ops->qp_destroy(qps[1][2]);
 	qps[1][2] = NULL;
 	end_event(&a, NULL, FABRIC_CM_DISCONNECTED);
@@ -33,7 +33,7 @@ static void mux__is_shared_by_all_but_the_first(void **state)
 	expect_in_one_poll(5);
 }
 
-/* One device listens and several accept. Each of them has a mux of its own. */
+/* Checks that each of several accepting devices has a mux of its own with the connecting device. */
 static void mux__is_each_devices_own(void **state)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -71,8 +71,8 @@ static void mux__is_each_devices_own(void **state)
 	end_close(&c);
 }
 
-/* With many connections, a message on any of them is found in the next poll, in whatever order they
- * are used. Only the first connection is polled by itself. */
+/* Checks that a message on any of many connections is found in the next poll, in whatever order the
+ * connections send. Only the first connection has a ring of its own. */
 static void many__are_found_in_one_poll(void **state)
 {
 	(void)state;
@@ -89,7 +89,8 @@ static void many__are_found_in_one_poll(void **state)
 	assert_int_equal(b.dev->stats.recvs, 4 * MANY);
 }
 
-/* Consecutive messages share cache lines and pages, whichever connections they belong to. */
+/* Checks that consecutive messages are in consecutive cells of the mux, whichever connections they
+ * belong to. Therefore they share pages and cache lines. */
 static void many__messages_are_close(void **state)
 {
 	uint64_t tail;
@@ -103,14 +104,15 @@ static void many__messages_are_close(void **state)
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 64), 19);
 }
 
-/* --- the order is kept, whatever happens between --- */
+/* --- the order of messages, whatever happens between them --- */
 
-/* One direction of a connection: messages in order, with its own receives. */
+/* One direction of a connection: numbers of messages that were sent and that arrived, and of
+ * receives that were posted. */
 struct stream {
 	uint32_t sent, got, posted;
 };
 
-static struct stream streams[2][MANY]; /* by receiving side */
+static struct stream streams[2][MANY]; /* index: the receiving side, then the connection */
 
 static struct end *end_of(uint32_t side)
 {
@@ -142,8 +144,8 @@ static void post_recvs(uint32_t side, uint32_t i)
 	}
 }
 
-/* Sends the next message to that side, in one piece or gathered, by any ring that is ready. Returns
- * false if there is no room now. */
+/* Sends the next message of connection i to 'side', in one piece or gathered, directly or through
+ * the send queue. Returns false if it could not be sent now. */
 static bool send_next(uint32_t side, uint32_t i)
 {
 	struct stream *stream = &streams[side][i];
@@ -166,7 +168,7 @@ static bool send_next(uint32_t side, uint32_t i)
 	return is_sent;
 }
 
-/* Checks that each message that arrived is the next one of its connection, and complete. */
+/* Checks for each message that arrived that it is the next one of its connection, and complete. */
 static void check_messages(uint32_t side, const struct fabric_wc *wcs, uint32_t n)
 {
 	for (uint32_t w = 0; w < n; w++) {
@@ -185,7 +187,7 @@ static void check_messages(uint32_t side, const struct fabric_wc *wcs, uint32_t 
 	}
 }
 
-/* Takes the messages that arrived while events were waited for, and those of one poll. */
+/* Checks the messages that arrived while the test waited for events, and those of one poll. */
 static void take_messages(uint32_t side, uint32_t max)
 {
 	struct end *end = end_of(side);
@@ -220,7 +222,8 @@ static void drain(uint32_t n)
 	}
 }
 
-/* Both sides send from the first moment on, while they switch to the mux, and poll sometimes. */
+/* Checks the order while both sides send from the first moment on, poll sometimes, and change to
+ * the mux. */
 static void order__is_kept_from_the_first_message_on(void **state)
 {
 	(void)state;
@@ -249,7 +252,8 @@ static void order__is_kept_from_the_first_message_on(void **state)
 		assert_true(is_in_mux(i));
 }
 
-/* More messages than the mux holds. Those without room wait at their sender, in order. */
+/* Checks the order while there are more messages than the mux holds. Messages for which there is no
+ * space wait at their sender. */
 static void order__is_kept_where_the_mux_is_full(void **state)
 {
 	uint32_t refused = 0;
@@ -267,8 +271,8 @@ static void order__is_kept_where_the_mux_is_full(void **state)
 	}
 }
 
-/* A message waits for a receive. The messages after it wait as well, even those of another
- * connection. */
+/* Checks a message that waits for a receive. Later messages in the mux wait as well, even those of
+ * another connection. */
 static void rnr__makes_the_mux_wait(void **state)
 {
 	(void)state;
@@ -282,7 +286,7 @@ static void rnr__makes_the_mux_wait(void **state)
 	end_recv(&b, qps[1][1], 1, 0, 100);
 	expect_in_one_poll(1);
 	expect_in_one_poll(2);
-	/* A connection that ends does not make the others wait any more. */
+	/* When a connection ends, its message does not make others wait any longer. */
 	assert_true(a.ops->send_direct(qps[0][1], a.mem, 10));
 	send_now_on(2);
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 0);
@@ -300,7 +304,7 @@ static void receive__is_too_short(void **state)
 	assert_int_equal(b.ops->poll(b.dev, b.wcs, 4), 2);
 	assert_int_equal(b.wcs[0].status, FABRIC_ERR_LOCAL_LEN);
 	assert_ptr_equal(b.wcs[1].qp_ctx, &qps[1][2]);
-	/* Lengths below the payload of the first cell, and just above. */
+	/* The lengths are up to the payload of the first cell, and slightly more. */
 	for (uint32_t len = 0; len < 60; len++) {
 		end_recv(&b, qps[1][2], 2, 0, len);
 		b.mem[len] = 0x77;
@@ -321,8 +325,8 @@ static void send_inv_on(uint32_t i, uint32_t rkey, uint32_t len)
 	a.qp = NULL;
 }
 
-/* The message invalidates a key, and has one or several cells of payload. One key belongs to the
- * receiver, another one is not valid any more. */
+/* Checks Sends that invalidate a key, with a payload of one or several cells. One key belongs to
+ * the receiver, and another key is not valid. */
 static void send_inv__goes_by_the_mux(void **state)
 {
 	static const uint32_t lens[] = {1, RING_DATA - RING_TAG, RING_DATA - RING_TAG + 1, 200,
@@ -366,8 +370,9 @@ static void flood(uint32_t n)
 		send_now_on(0);
 }
 
-/* The first connection floods. A message in the mux is found in the next poll. If a poll returns
- * only one completion, it is found in the poll after that, and messages of the flood come first. */
+/* Checks a message in the mux while the first connection, which has its own ring, floods. The next
+ * poll finds the message. If a poll returns only one completion, the poll after that finds it,
+ * after messages of the flood. */
 static void mux__waits_for_no_flood(void **state)
 {
 	(void)state;
@@ -392,7 +397,8 @@ static void mux__waits_for_no_flood(void **state)
 	}
 }
 
-/* A mux that is never empty leaves the other connections their half. */
+/* Checks that a mux that is never empty gets only half of the service, and the other connections
+ * get the other half. */
 static void mux__leaves_half_to_others(void **state)
 {
 	uint32_t of_flood = 0, all = 0, max = 16;
@@ -416,10 +422,10 @@ static void mux__leaves_half_to_others(void **state)
 	assert_in_range(of_flood, all / 4, all * 3 / 4);
 }
 
-/* --- ends --- */
+/* --- the end of connections --- */
 
-/* b's end is destroyed while a message from it is still in the mux. Another connection then gets
- * its slot. */
+/* Checks that a message in the mux is delivered although its sender, b, has destroyed the queue
+ * pair. Another connection then gets the slot. */
 static void end__message_is_delivered_before_it(void **state)
 {
 	bool has_come = false, has_ended = false;
@@ -432,7 +438,8 @@ static void end__message_is_delivered_before_it(void **state)
 	assert_true(b.ops->send_direct(qps[1][5], b.mem, 100));
 	b.ops->qp_destroy(qps[1][5]);
 	qps[1][5] =
-		end_connect(&a, many_addr, &qps[1][5]); /* temporarily, a's end of the next one */
+		/* for a moment, this is a's queue pair of the next connection */
+		end_connect(&a, many_addr, &qps[1][5]);
 	qps[0][20] = end_accept(&b, NULL, &qps[0][20]);
 	assert_int_equal(qp_of(0, 20)->mux_tag & MUX_KIND_MASK, 4);
 	for (until = end_now_ns() + END_WAIT_NS; !has_ended && end_now_ns() < until;) {
@@ -456,14 +463,14 @@ static void end__message_is_delivered_before_it(void **state)
 	qps[0][20] = qps[1][5] = NULL;
 }
 
-/* A message that was sent on a connection that has ended does not reach the next connection in its
- * slot. */
+/* Checks that a message on a connection that has ended does not reach the next connection in the
+ * same slot. */
 static void end__leaves_nothing_to_the_next(void **state)
 {
 	(void)state;
 	connect_many(4);
 	for (uint32_t round = 0; round < 50; round++) {
-		/* Not received, in either direction. */
+		/* These messages are not received, in either direction. */
 		assert_true(a.ops->send_direct(qps[0][2], a.mem, 100));
 		assert_true(b.ops->send_direct(qps[1][2], b.mem, 100));
 		destroy(2);
@@ -478,8 +485,8 @@ static void end__leaves_nothing_to_the_next(void **state)
 	a.nevents = b.nevents = 0;
 }
 
-/* All connections leave the mux except the first, which has none. The next connections start a new
- * mux. */
+/* Checks that a new mux is started after all connections have left the old one. The first
+ * connection never uses a mux. */
 static void end__mux_begins_anew(void **state)
 {
 	(void)state;
@@ -507,8 +514,8 @@ static void end__mux_begins_anew(void **state)
 	}
 }
 
-/* The same while the connecting side still has a connection in the old mux. The new connections
- * work without a mux, and no message is lost. */
+/* Checks new connections while the connecting side still has a connection in the old mux. They work
+ * without a mux, and no message is lost. */
 static void end__does_without_meanwhile(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver: how connections end next to others that wait, and what is left of
- * them. */
+/*
+ * Tests of the muxes of the driver shm: how a connection ends while others wait, and what is left
+ * of it.
+ */
 #include "shm_many.h"
 
 #include <fcntl.h>
@@ -13,12 +15,14 @@
 
 #include "eal.h"
 
-#define DEVICES	 20u /* more than there are numbers of muxes */
+#define DEVICES	 20u /* a number of devices that exceeds the number of muxes */
 #define NOT_HERE 77
 
-/* The peer has left a message of another connection in the mux, which waits for a receive. Messages
- * that the peer sent arrive before the end, if possible. The end is reported whether or not a
- * receive is posted. */
+/*
+ * Checks the end of a connection while a message of another connection waits in the mux for a
+ * receive. The messages of the connection that ended are delivered before the end if receives are
+ * posted. The end is reported in any case.
+ */
 static void end__waits_for_no_receive_of_others(void **state)
 {
 	(void)state;
@@ -40,7 +44,7 @@ static void end__waits_for_no_receive_of_others(void **state)
 		}
 		assert_ptr_equal(end_event(&b, NULL, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 	}
-	/* The mux continues after it. */
+	/* The mux continues after the end of the connection. */
 	end_recv(&b, qps[1][1], 1, 0, 100);
 	END_WAIT(&b, NULL, b.nwcs == 2);
 	b.nwcs = 0;
@@ -48,8 +52,10 @@ static void end__waits_for_no_receive_of_others(void **state)
 	expect_in_one_poll(1);
 }
 
-/* A message was late for its receive. Its side gets the end event, although no receive was posted
- * that could be flushed. */
+/*
+ * Checks a connection that ends because its message waited too long for a receive. The receiving
+ * side gets the event of the end, although no receive was posted that could be flushed.
+ */
 static void rnr__end_is_told(void **state)
 {
 	(void)state;
@@ -57,7 +63,8 @@ static void rnr__end_is_told(void **state)
 	end_open(&b, "rnr_retry=1", MANY);
 	end_listen(&b, many_addr);
 	connect_many(4);
-	for (uint32_t i = 0; i < 2; i++) { /* with a ring of its own, and with the mux */
+	/* a connection with its own ring, and a connection in the mux */
+	for (uint32_t i = 0; i < 2; i++) {
 		assert_true(a.ops->send_direct(qps[0][i], a.mem, 10));
 		assert_ptr_equal(end_event(&b, &a, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[1][i]);
 		assert_ptr_equal(end_event(&a, &b, FABRIC_CM_DISCONNECTED).qp_ctx, &qps[0][i]);
@@ -66,7 +73,10 @@ static void rnr__end_is_told(void **state)
 	expect_in_one_poll(2);
 }
 
-/* After its end, a connection for which a message waited needs no further polls. */
+/*
+ * Checks that a connection whose message waited for a receive is not polled any more after it has
+ * ended.
+ */
 static void rnr__is_over_at_the_end(void **state)
 {
 	(void)state;
@@ -82,7 +92,10 @@ static void rnr__is_over_at_the_end(void **state)
 	expect_in_one_poll(2);
 }
 
-/* Devices that accept nothing leave the muxes to others. */
+/*
+ * Checks that devices that accept no connections use no muxes, so that other devices can use all of
+ * them.
+ */
 static void mux__is_taken_by_who_accepts(void **state)
 {
 	static struct end others[DEVICES];
@@ -114,8 +127,10 @@ static void connect_from_elsewhere(void)
 	end_close(&c);
 }
 
-/* Enters a new PID namespace, and a new user namespace, which the PID namespace requires. In it
- * this user keeps its number. */
+/*
+ * Enters a new PID namespace. That requires a new user namespace, in which this user has the same
+ * number.
+ */
 static int enter_namespaces(void)
 {
 	char map[48];
@@ -132,8 +147,11 @@ static int enter_namespaces(void)
 	return rc;
 }
 
-/* From another PID namespace, processes that listen at one address, one after the other, cannot be
- * distinguished. None of them is given the memory of another one. */
+/*
+ * Checks a process that connects from another PID namespace. It cannot distinguish the processes
+ * that listen at one address, one after the other. It must not pass the memory of one of them to
+ * another.
+ */
 static void mux__is_with_a_process_that_is_known(void **state)
 {
 	int status = -1;
@@ -156,7 +174,7 @@ static void mux__is_with_a_process_that_is_known(void **state)
 	for (uint32_t i = 0; i < 2; i++) {
 		END_WAIT(&b, NULL, b.nevents > 0 || waitpid(child, &status, WNOHANG) == child);
 		if (status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE)
-			skip(); /* such namespaces are not available here */
+			skip(); /* no such namespaces can be created on this machine */
 		qps[1][i] = end_accept(&b, NULL, &qps[1][i]);
 		end_event(&b, NULL, FABRIC_CM_ESTABLISHED);
 	}

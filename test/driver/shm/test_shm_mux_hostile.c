@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Muxes of the shm driver against peers that break the protocol. Their connections end, and nothing
- * else. */
+/*
+ * Tests of the muxes of the driver shm against peers that break the protocol. Such a peer ends its
+ * own connections, and has no other effect.
+ */
 #include "shm_many.h"
 
 #include <sys/socket.h>
@@ -11,7 +13,10 @@
 
 static struct raw raw;
 
-/* Connects with a mux in which nothing was sent yet. 'end->qp' of b is the other end. */
+/*
+ * Connects the raw peer with a mux in which nothing has been sent. Returns the queue pair of b,
+ * which is also b.qp.
+ */
 static struct shm_qp *raw_start(void)
 {
 	raw_init(&raw);
@@ -48,7 +53,9 @@ static uint32_t poll_b(uint32_t polls)
 	return n;
 }
 
-/* Checks that other connections are not affected. */
+/*
+ * Ends the raw peer. Checks the number of protocol errors, and that other connections still work.
+ */
 static void raw_end(uint32_t errors)
 {
 	assert_int_equal(b.dev->stats.protocol_errors, errors);
@@ -82,7 +89,7 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 		struct shm_qp *qp = raw_start();
 
 		raw_say(MUX_HELLO);
-		if (wrong == 0) { /* before SWITCH */
+		if (wrong == 0) { /* a message before the kind SWITCH */
 			raw_put(raw.mux_tag, 10);
 		} else {
 			raw_say(MUX_SWITCH);
@@ -98,7 +105,7 @@ static void hostile__wrong_kinds_end_their_connection(void **state)
 	}
 }
 
-/* A value that is not a valid header. The mux ends, and so do all connections in it. */
+/* Checks words that are not valid headers. They end the mux and all connections in it. */
 static void hostile__headers(void **state)
 {
 	static const uint32_t words[] = {1,
@@ -128,7 +135,10 @@ static void hostile__headers(void **state)
 	}
 }
 
-/* The peer does it before this side has its ESTABLISHED event. This side gets FAILED instead. */
+/*
+ * Checks an invalid header that arrives before this side has its ESTABLISHED event. This side gets
+ * the event FAILED instead.
+ */
 static void hostile__before_it_is_established(void **state)
 {
 	(void)state;
@@ -146,8 +156,10 @@ static void hostile__before_it_is_established(void **state)
 	raw_fini(&raw);
 }
 
-/* Messages longer than was agreed, or longer than the receive, have the same effect as on any other
- * connection. */
+/*
+ * Checks messages that are longer than was agreed, or longer than the receive. They have the same
+ * effect as in a ring of one connection.
+ */
 static void hostile__lengths(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -170,8 +182,10 @@ static void hostile__lengths(void **state)
 	raw_end(1);
 }
 
-/* A message that is too long follows good ones. Its completion is the next one, and nothing is
- * written after the receive. */
+/*
+ * Checks a message that is too long and follows valid messages. Its completion is the next one, and
+ * no byte is written after the receive.
+ */
 static void hostile__length_behind_good_ones(void **state)
 {
 	static uint8_t data[SHM_MSG_MAX];
@@ -199,7 +213,10 @@ static void hostile__length_behind_good_ones(void **state)
 	raw_end(1);
 }
 
-/* An invalid mark of a reader ends the connection that reads it, which happens at a Send. */
+/*
+ * Checks an invalid position of a mux's reader. It ends the connection that reads the position,
+ * which happens in a Send.
+ */
 static void hostile__marks(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -225,8 +242,10 @@ static void hostile__marks(void **state)
 	raw_end(1);
 }
 
-/* The peer constantly fills the mux with messages for no queue pair. Each poll checks a limited
- * number of them, and others are served. */
+/*
+ * Checks a peer that constantly fills the mux with messages for no queue pair. Each poll skips a
+ * limited number of them, and other connections are served.
+ */
 static void hostile__messages_for_nobody(void **state)
 {
 	struct shm_qp *qp = raw_start();
@@ -247,8 +266,10 @@ static void hostile__messages_for_nobody(void **state)
 	raw_end(0);
 }
 
-/* An acceptor gives the same slot to all connections. For each message a limited number of them is
- * searched. */
+/*
+ * Checks an acceptor that gives the same slot to all connections. For each message, only a limited
+ * number of them is searched.
+ */
 static void hostile__one_place_for_all(void **state)
 {
 	static struct raw raws[4 * MUX_OLDER];
@@ -278,7 +299,10 @@ static void hostile__one_place_for_all(void **state)
 	close(listener);
 }
 
-/* The peer offers new memory with each connection. More than a limited number is not accepted. */
+/*
+ * Checks a peer that offers other memory for muxes with each connection. Only a limited number of
+ * such memories is accepted.
+ */
 static void hostile__memory_for_each_connection(void **state)
 {
 	static struct raw raws[MUX_COUNT + 2];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A descriptor that a peer passes may be the last reference to a file of any size. The thread that
- * closes or unmaps it then frees the file's pages. The reaper does that. The engine's thread, which
- * is the main thread of this test, makes no call on it at all. If a small file suffices, a larger
- * one is refused.
+ * Tests of descriptors that peers pass. Such a descriptor can be the last reference to a file of
+ * any size. The thread that closes or unmaps it then frees the pages of the file. Therefore the
+ * reaper must do that. The engine's thread, which is the main thread of this test, must make no
+ * system call with such a descriptor. If a small file is sufficient, a larger one is refused.
  */
 #include "shm_raw.h"
 
@@ -22,13 +22,13 @@
 #define FILES 64u
 
 static struct end b;
-static struct fabric_qp *qps[FILES]; /* for accept_one() */
+static struct fabric_qp *qps[FILES]; /* filled by accept_one() */
 static uint32_t nqps;
 static pthread_t main_thread;
-static bool is_engine; /* the main thread is inside the driver */
+static bool is_engine; /* set while the main thread is inside the driver */
 static _Atomic uint32_t nwrong, nfreed;
 
-/* The files that peers passed. */
+/* The inode numbers of the files that peers passed. */
 static ino_t files[FILES];
 static _Atomic uint32_t nfiles;
 
@@ -69,13 +69,13 @@ static bool is_reaper(void)
 	return strncmp(name, "weir-shm-reap", 13) == 0;
 }
 
-/* Checks a call that reads the properties of a file. */
+/* Checks a system call that reads the properties of a file. */
 static void check_look(int fd)
 {
 	nwrong += is_main() && is_engine && is_passed(fd);
 }
 
-/* Checks a call that may free the file. The test itself may do anything. */
+/* Checks a system call that can free a file. The test itself is allowed to make any call. */
 static void check_end(bool is_of_peer)
 {
 	if (!is_of_peer || (is_main() && !is_engine))
@@ -160,7 +160,10 @@ static void accept_one(void)
 	is_engine = false;
 }
 
-/* There is one process more than those from which muxes are accepted. */
+/*
+ * Checks muxes that are not accepted, because one process more offers muxes than the device
+ * accepts.
+ */
 static void muxes__of_which_none_are_taken(void **state)
 {
 	static struct raw raws[MUX_COUNT + 1];
@@ -185,7 +188,10 @@ static void muxes__of_which_none_are_taken(void **state)
 		raw_fini(&raws[i]);
 }
 
-/* Muxes that this side has already are not kept a second time. */
+/*
+ * Checks muxes that a peer offers again. This side already has their memory, and does not keep it
+ * twice.
+ */
 static void muxes__that_are_offered_again(void **state)
 {
 	static struct raw raws[2];
@@ -208,15 +214,18 @@ static void muxes__that_are_offered_again(void **state)
 		accept_one();
 		assert_true(raw_recv(&raws[i], NULL));
 		assert_int_equal(raws[i].answer.has_mux, 1);
-		/* Rings and key table, and the first time muxes; and two sockets, the first time
-		 * with a pidfd. */
+		/*
+		 * The mappings are those of rings and of the key table, and the first time also
+		 * those of the muxes. The descriptors are two sockets, and the first time also a
+		 * pidfd.
+		 */
 		END_WAIT(&b, NULL, end_count().maps == before.maps + 3 - i);
 	}
 	raw_fini(&raws[0]);
 	raw_fini(&raws[1]);
 }
 
-/* A message that is refused, so that nothing of it is kept. */
+/* Checks a message that is refused, so that none of its descriptors is kept. */
 static void refused__message_is_closed_by_the_reaper(void **state)
 {
 	const char *addr = end_address();
@@ -250,7 +259,7 @@ static void name_region(struct raw *raw, uint32_t id)
 	memcpy(&raw->keys[9], &entry, sizeof(entry));
 }
 
-/* Regions that replace each other. The last one was not asked for. */
+/* Checks regions that replace each other. The last one is sent without a request. */
 static void regions__that_are_replaced(void **state)
 {
 	const struct fabric_wr wr = {
@@ -275,8 +284,10 @@ static void regions__that_are_replaced(void **state)
 	raw_fini(&raw);
 }
 
-/* Makes a file that holds 'len' bytes but is not limited to them. Returns false if there are no
- * more ways. */
+/*
+ * Creates a file of 'len' bytes whose memory is not limited to these bytes. 'how' selects the way.
+ * Returns false if there is no such way.
+ */
 static bool large_file(size_t len, unsigned how, int *fd)
 {
 	const int seals = how == 1 ? F_SEAL_SHRINK : F_SEAL_SHRINK | F_SEAL_GROW;
@@ -284,7 +295,7 @@ static bool large_file(size_t len, unsigned how, int *fd)
 	*fd = memfd_create("large", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	assert_true(*fd >= 0);
 	assert_int_equal(ftruncate(*fd, (off_t)(how == 0 ? len + 4096 : len)), 0);
-	if (how == 2) /* pages past its end */
+	if (how == 2) /* allocates pages after the end of the file */
 		assert_int_equal(fallocate(*fd, FALLOC_FL_KEEP_SIZE, 0, 32 << 20), 0);
 	assert_int_equal(fcntl(*fd, F_ADD_SEALS, seals), 0);
 	return how < 3;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm between processes that die: how soon this is noticed, and what is left. */
+/*
+ * Tests of processes over shm that die: how soon their peers detect it, and that nothing is left.
+ */
 #include "shm_ends.h"
 
 #include <signal.h>
@@ -59,7 +61,10 @@ static pid_t start_load(const char *addr)
 	return child;
 }
 
-/* Kills one peer while it is busy. The driver must notice this in time, and must leave no work. */
+/*
+ * Kills a peer while its connection is in use. The driver must detect that in time, and all work
+ * requests must complete.
+ */
 static void kill_one(const char *addr, uint32_t answers)
 {
 	struct fabric_wr send = {.op = FABRIC_SEND, .flags = FABRIC_SIGNALED};
@@ -128,7 +133,7 @@ static void kill__of_a_busy_peer_is_noticed_and_leaves_nothing(void **state)
 	end_close(&b);
 }
 
-/* A process that ends before it connected leaves nothing either. */
+/* Checks processes that end before their connection was established. Nothing of them is left. */
 static void kill__of_one_that_connects(void **state)
 {
 	const char *addr = end_address();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A process writes random and chosen values to all memory of a shm connection that it can map, all
- * the time, while the engine on the other side serves it and others. Its connection ends, and
- * nothing else.
+ * Tests of a process that constantly writes random and chosen values to all memory of a shm
+ * connection that it can map. Meanwhile the engine on the other side serves this connection and
+ * others. The process ends its own connection, and has no other effect.
  */
 #include "pair.h"
 #include "shm_raw.h"
@@ -20,21 +20,25 @@
 #include "engine.h"
 #include "wire.h"
 
-#define ROUNDS	   60u
-#define CALLS	   24u
-#define LOOKS	   300u	 /* rounds of this process, and ... */
-#define LOOPS	   4000u /* ... of the other process, after which it is given up as not detected */
-#define KEY	   (5u << KEY_INDEX_BITS | 9) /* of the entry below */
+#define ROUNDS 60u
+#define CALLS  24u
+#define LOOKS  300u /* bound for the rounds of this process ... */
+/* ... and for those of the other process; after both, the other process was not detected */
+#define LOOPS	   4000u
+#define KEY	   (5u << KEY_INDEX_BITS | 9) /* the key of the entry 'good' */
 #define READ_BYTES 4096u
 
 static struct pair pair;
 static struct raw raw;
 
-static _Atomic uint32_t *loops;	 /* rounds of the other process */
-static _Atomic uint32_t *ngiven; /* regions that the responder gave to it, which must be 0 */
+static _Atomic uint32_t *loops; /* number of rounds of the other process, in shared memory */
+/* number of regions that the responder passed to the other process; must be 0 */
+static _Atomic uint32_t *ngiven;
 
-/* The part that the process changes: everything at random, or one part of valid messages while the
- * reader reads it. */
+/*
+ * The part of shared memory that the process changes: everything at random, or one part, while it
+ * sends valid messages and their reader reads it.
+ */
 enum area { EVERYTHING, MESSAGES, KEYS, MARKS, MUXES, AREAS };
 
 static const struct key_entry good = {.key = KEY,
@@ -56,7 +60,7 @@ static uint32_t make_call(uint8_t *msg, uint32_t xid)
 	return 4 * n;
 }
 
-/* Makes valid traffic at full speed: sends messages, and receives and drops answers. */
+/* Uses the rings of the connection at full speed: sends valid calls, and discards the answers. */
 static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 {
 	uint8_t msg[2048], answer[2048];
@@ -73,8 +77,10 @@ static void serve_ring(struct ring_reader *rx, uint32_t *xid)
 	}
 }
 
-/* Makes valid traffic by the mux. Sometimes a message names another queue pair or none, or is of
- * another kind. */
+/*
+ * Sends valid calls through the mux. Sometimes a message names another queue pair or none, or has
+ * another kind.
+ */
 static void serve_mux(uint32_t *xid)
 {
 	uint64_t tag = raw.mux_tag;
@@ -92,7 +98,7 @@ static void serve_mux(uint32_t *xid)
 		ring_drop(&raw.mux_rx, word);
 }
 
-/* Writes after the header that is read next, which does not change. */
+/* Writes after the header that the reader reads next. That header stays valid. */
 static void scribble_mux(void)
 {
 	struct mux_ring *way = &raw.muxes->muxes[raw.answer.slot.mux].to_acceptor;
@@ -102,7 +108,7 @@ static void scribble_mux(void)
 	raw_scribble((uint8_t *)raw.mux_rx.cells.base - sizeof(struct ring_shared), 4096, 1);
 }
 
-/* Sends the region whenever it is asked for. */
+/* Sends the region each time that the responder asks for it. */
 static void serve_socket(void)
 {
 	struct shm_msg msg;
@@ -115,7 +121,7 @@ static void serve_socket(void)
 	}
 }
 
-/* Runs in the other process until it is killed. */
+/* The loop of the other process, which runs until the process is killed. */
 static void run_scribbler(enum area area, uint32_t seed)
 {
 	uint8_t *second = raw.rings + ring_footprint(RAW_RING_BYTES);
@@ -130,7 +136,7 @@ static void run_scribbler(enum area area, uint32_t seed)
 		if (area != EVERYTHING && area != MUXES)
 			serve_ring(&rx, &xid);
 		switch (area) {
-		case MESSAGES: /* after the first header, which stays unchanged */
+		case MESSAGES: /* after the first header, which stays valid */
 			raw_scribble(raw.rings + sizeof(struct ring_shared), RAW_RING_BYTES, 1);
 			break;
 		case KEYS:
@@ -155,7 +161,7 @@ static void run_scribbler(enum area area, uint32_t seed)
 	}
 }
 
-/* Receives a message with one descriptor. */
+/* Receives a message of 'type' with one descriptor, and returns the descriptor. */
 static int recv_fd(enum shm_msg_type type)
 {
 	union {
@@ -180,7 +186,7 @@ static int recv_fd(enum shm_msg_type type)
 	return fd;
 }
 
-/* Receives ACCEPT. The key table that it passes can only be read, whatever a process tries. */
+/* Receives ACCEPT. Checks that the key table, which it passes, cannot be mapped for writing. */
 static void recv_accept(void)
 {
 	int fd = recv_fd(SHM_ACCEPT);
@@ -191,7 +197,7 @@ static void recv_accept(void)
 	close(fd);
 }
 
-/* Asks for the region in each slot. A responder exposes nothing, so that no answer may come. */
+/* Asks for the region in each slot. A responder exposes nothing, so that it must not answer. */
 static void ask_for_theirs(void)
 {
 	struct shm_msg want = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WANT};
@@ -203,7 +209,10 @@ static void ask_for_theirs(void)
 	}
 }
 
-/* Starts a process that connects to the pair's responder and attacks it. */
+/*
+ * Starts a process that connects to the responder of the pair, and that then writes to the part
+ * 'area'. Returns its PID.
+ */
 static pid_t attack(enum area area, uint32_t seed)
 {
 	int opened = pair.server_opened;
@@ -241,7 +250,7 @@ static void call_honestly(void)
 	}
 }
 
-/* Returns the number of connections and buffers that the engine holds. */
+/* Returns the number of connections and buffers that the responder's engine holds. */
 static uint32_t held(void)
 {
 	const struct weir_engine *engine = pair.server;
@@ -263,7 +272,10 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 		     -1, 0);
 	assert_ptr_not_equal(loops, MAP_FAILED);
 	ngiven = loops + 1;
-	/* Detection depends on chance. An area that was not detected gets more rounds. */
+	/*
+	 * The detection of an invalid value depends on chance. Parts in which none was detected
+	 * are tried again.
+	 */
 	for (uint32_t round = 0; round < 3 * ROUNDS; round++) {
 		int closed = pair.server_closed;
 		pid_t pid;
@@ -272,8 +284,10 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 			continue;
 		pid = attack(round % AREAS, round);
 
-		/* On a busy machine, the other process may make many rounds before this thread
-		 * reads again. */
+		/*
+		 * On a busy machine, the other process can make many rounds before this thread
+		 * reads the memory again.
+		 */
 		for (uint32_t i = 0;
 		     pair.server_closed == closed && (i < LOOKS || atomic_load(loops) < LOOPS);
 		     i++) {
@@ -291,7 +305,7 @@ static void scribbler__has_its_connection_closed_and_nothing_else(void **state)
 		assert_int_equal(pair.server_closed, closed + 1);
 	}
 	assert_int_equal(atomic_load(ngiven), 0);
-	/* These were closed by the engine, and not because the process ended. */
+	/* The engine closed these connections itself, before the other process ended. */
 	for (uint32_t area = 0; area < AREAS; area++)
 		print_message("area %u: closed in %u rounds\n", area, nclosed[area]);
 	assert_true(nclosed[EVERYTHING] > 0 && nclosed[KEYS] > 0 && nclosed[MARKS] > 0 &&

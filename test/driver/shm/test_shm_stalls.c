@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers over shm that withhold what a request waits for. The functions that each try calls are
- * wrapped and counted. A request is tried again from time to time, and not in each poll.
+ * Tests of peers over shm that withhold something for which a work request waits. The functions
+ * that each try calls are wrapped and counted. A work request must be tried again from time to
+ * time, but not in each poll.
  */
 #include "shm_raw.h"
 
@@ -11,17 +12,18 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-#define STALLED	   60u
-#define RAWS	   (STALLED + 2)
-#define POLLS	   200000u
-#define TRIES	   (POLLS / 20) /* of a waiting request; some hundreds are usual */
+#define STALLED 60u
+#define RAWS	(STALLED + 2)
+#define POLLS	200000u
+/* bound for the tries of a waiting work request; it usually needs some hundreds */
+#define TRIES	   (POLLS / 20)
 #define TRIES_MANY (POLLS / 2)
 #define KEY	   (5u << KEY_INDEX_BITS | 9)
 #define MSG	   1000u
-#define MSGS	   (RAW_RING_BYTES / 1024 - 1) /* this many fill a ring */
+#define MSGS	   (RAW_RING_BYTES / 1024 - 1) /* number of messages that fill a ring */
 #define TOGGLES	   1000u
-#define EARLY	   16u /* polls before there is room */
-#define PROMPT	   8u  /* polls after that */
+#define EARLY	   16u /* number of polls before the ring has space */
+#define PROMPT	   8u  /* bound for the number of polls after that */
 #define ROUNDS	   50u
 
 static struct end b;
@@ -29,7 +31,7 @@ static struct raw raws[RAWS];
 static struct fabric_qp *qps[RAWS];
 static uint32_t nraws;
 
-/* Calls by the polling thread. */
+/* Numbers of calls of the wrapped functions by the polling thread. */
 static _Thread_local uint32_t ntries, nwrites, nreads, nlooks;
 
 const struct shm_import *__real_shm_peer_adopt(struct shm_qp *qp, uint32_t id);
@@ -118,7 +120,7 @@ static struct raw *pair(void)
 	return raw;
 }
 
-/* Connects a peer that offers muxes and has sent nothing in its mux. */
+/* Connects a peer that offers muxes and has sent nothing through its mux. */
 static struct raw *pair_with_mux(void)
 {
 	struct raw *raw = &raws[nraws];
@@ -131,7 +133,9 @@ static struct raw *pair_with_mux(void)
 	return raw;
 }
 
-/* Connects a peer that sends HELLO and then nothing more. */
+/*
+ * Connects a peer that sends HELLO and nothing after it, so that the connection is not established.
+ */
 static void pair_half(void)
 {
 	const char *addr = end_address();
@@ -187,13 +191,16 @@ static void fill_ring(void)
 	post_send(1);
 }
 
-/* Acts as if the peer had read 'n' messages. */
+/* Sets the position up to which the peer has read, so that it seems to have read n messages. */
 static void read_ring(struct raw *raw, uint32_t n)
 {
 	atomic_store(&raw->mark->head, n * ring_cells_bytes(MSG));
 }
 
-/* Makes two connections: one waits for a region, and one for room in its ring. */
+/*
+ * Makes two connections with a waiting work request: one waits for a region, and the other for
+ * space in its ring.
+ */
 static void pair_two(void)
 {
 	name_region(pair(), RAW_REGION_ID);
@@ -202,7 +209,7 @@ static void pair_two(void)
 	fill_ring();
 }
 
-/* Checks that polls make no progress and need few tries. */
+/* Checks that no poll finds anything, and that all polls together make at most 'most' tries. */
 static void poll_in_vain(uint32_t most)
 {
 	uint32_t most_in_poll = 0;
@@ -243,7 +250,10 @@ static void ring__that_stays_full_is_looked_at_now_and_then(void **state)
 	end_wc(&b, NULL, FABRIC_SEND, FABRIC_OK);
 }
 
-/* A connection whose mux has no room cannot announce that it switches to the mux. */
+/*
+ * Checks a connection whose mux has no space, so that it cannot announce that it changes to the
+ * mux.
+ */
 static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 {
 	static const uint8_t data[MSG];
@@ -265,8 +275,9 @@ static void mux__that_stays_full_is_looked_at_now_and_then(void **state)
 }
 
 /*
- * A pause is a small part of the time that the request has waited. The best of several rounds
- * counts, because other processes may run between two polls.
+ * Checks that space in the ring is found soon. The pause between two tries is a small part of the
+ * time that the work request has already waited. The best of several rounds counts, because other
+ * processes can run between two polls.
  */
 static void room__that_comes_early_is_found_in_a_few_polls(void **state)
 {
@@ -291,7 +302,7 @@ static void room__that_comes_early_is_found_in_a_few_polls(void **state)
 	assert_in_range(best, 0, PROMPT);
 }
 
-/* Room that exists at the next poll is found in that poll. */
+/* Checks that space in the ring which exists at the next poll is found in that poll. */
 static void room__that_comes_at_once_is_found_in_the_next_poll(void **state)
 {
 	struct raw *raw = pair();
@@ -304,7 +315,10 @@ static void room__that_comes_at_once_is_found_in_the_next_poll(void **state)
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
-/* A poll makes at most one try that fails, and none of these connections is hot. */
+/*
+ * Checks many waiting connections: a poll makes at most one try that fails, and none of these
+ * connections is hot.
+ */
 static void stalls__of_many_cost_no_more(void **state)
 {
 	struct raw *other;
@@ -318,7 +332,7 @@ static void stalls__of_many_cost_no_more(void **state)
 	poll_in_vain(TRIES_MANY);
 	assert_int_equal(dev()->nhot, 0);
 
-	/* Messages of their peers are received, and then they continue. */
+	/* Messages from these peers are received, and their waiting work requests continue. */
 	end_recv(&b, qps[1], 1, 0, 4096);
 	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, 64), 1);
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
@@ -331,7 +345,10 @@ static void stalls__of_many_cost_no_more(void **state)
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
 }
 
-/* Connects peers that have sent one message for which there is no receive, and one more message. */
+/*
+ * Connects 'n' peers that have sent one message for which there is no receive, and then a peer that
+ * has sent nothing. Returns the last peer.
+ */
 static struct raw *pair_overrun(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -342,7 +359,10 @@ static struct raw *pair_overrun(uint32_t n)
 	return pair();
 }
 
-/* A poll checks at most one of them, however many there are, until a receive is posted. */
+/*
+ * Checks connections with such messages. A poll checks at most one of them, however many there are,
+ * until a receive is posted.
+ */
 static void receives__that_are_not_there_keep_no_poll_busy(void **state)
 {
 	struct raw *other = pair_overrun(STALLED);
@@ -368,7 +388,10 @@ static void receives__that_are_not_there_keep_no_poll_busy(void **state)
 	end_wc(&b, NULL, FABRIC_RECV, FABRIC_OK);
 }
 
-/* Only waiting requests are checked, and the end is noticed nevertheless. */
+/*
+ * Checks that the limit for such a message ends its connection, although the connection is checked
+ * only together with waiting work requests.
+ */
 static void receives__that_do_not_come_in_time_end_the_connection(void **state)
 {
 	(void)state;
@@ -407,7 +430,10 @@ static void stalls__are_flushed_in_order(void **state)
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
-/* A request that waits ends with its queue pair. Requests of other queue pairs continue. */
+/*
+ * Checks that waiting work requests end with their queue pair, and that those of other queue pairs
+ * continue.
+ */
 static void stalls__end_with_the_queue_pair(void **state)
 {
 	(void)state;
@@ -431,7 +457,10 @@ static void stalls__end_with_the_queue_pair(void **state)
 	assert_int_equal(dev()->stalls.n, 0);
 }
 
-/* The control thread would have to be woken for each change. */
+/*
+ * Checks a key whose region changes while a work request waits for it. The control thread must not
+ * be woken for each change.
+ */
 static void region__that_changes_while_it_is_waited_for(void **state)
 {
 	struct raw *raw = pair();

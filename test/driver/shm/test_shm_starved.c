@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Descriptors that cannot be received, because this process has no free number for them, or because
- * a security module forbids them. The message that passes them waits for a limited time, and no
- * other connection waits with it.
+ * Tests of descriptors that cannot be received, because this process has no free descriptor number
+ * or because a security module forbids them. The message that passes such a descriptor waits for a
+ * limited time. Other connections do not wait.
  */
 #include "shm_raw.h"
 
@@ -18,11 +18,12 @@
 #include "eal.h"
 
 #define KEY	  (5u << KEY_INDEX_BITS | 9)
-#define PEEKS_MAX 400u /* of a message that is never received; the driver makes 251 tries */
+#define PEEKS_MAX 400u /* bound for the tries to receive such a message; the driver makes 251 */
 
 static struct end a, b;
 static _Atomic uint32_t nsleeps, npeeks;
-static atomic_bool is_forbidden; /* the security module forbids messages that pass a region */
+/* set while the security module forbids messages that pass a region */
+static atomic_bool is_forbidden;
 
 int __real_nanosleep(const struct timespec *time, struct timespec *left);
 ssize_t __real_recvmsg(int fd, struct msghdr *hdr, int flags);
@@ -45,8 +46,8 @@ int __wrap_nanosleep(const struct timespec *time, struct timespec *left)
 }
 
 /*
- * Acts like a kernel in which a security module forbids a descriptor (security_file_receive): the
- * message arrives without it.
+ * Acts as a kernel in which a security module forbids a descriptor (security_file_receive()): the
+ * message arrives without the descriptor.
  */
 ssize_t __wrap_recvmsg(int fd, struct msghdr *hdr, int flags)
 {
@@ -62,7 +63,7 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *hdr, int flags)
 			continue;
 		memcpy(&fd_passed, CMSG_DATA(cmsg), sizeof(fd_passed));
 		close(fd_passed);
-		cmsg->cmsg_type = SCM_CREDENTIALS; /* a type that the driver does not look for */
+		cmsg->cmsg_type = SCM_CREDENTIALS; /* a type for which the driver does not search */
 	}
 	hdr->msg_flags |= MSG_CTRUNC;
 	npeeks++;
@@ -87,7 +88,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes the engine's thread need a region of the peer. */
+/*
+ * Posts a WRITE by the engine's thread that needs a region of the peer, and waits until the driver
+ * has asked for the region.
+ */
 static void need_region(struct raw *raw)
 {
 	const struct key_entry entry = {
@@ -100,7 +104,7 @@ static void need_region(struct raw *raw)
 		;
 }
 
-/* Connects two other ends and disconnects them. */
+/* Connects two other ends, and disconnects them. */
 static void others_connect(void)
 {
 	const char *addr = end_address();
@@ -121,8 +125,10 @@ static void others_connect(void)
 	b.listener = raws_listener;
 }
 
-/* Makes a connection whose next message passes a region that a request needs, and may not be
- * received. */
+/*
+ * Makes a connection whose next message passes a region. A work request needs that region, and the
+ * security module forbids it.
+ */
 static void pair_forbidden(struct raw *raw)
 {
 	raw_init(raw);
@@ -139,7 +145,7 @@ static void message__that_is_never_received_ends_its_connection(void **state)
 	(void)state;
 	pair_forbidden(&raw);
 	END_WAIT(&b, NULL, npeeks > 0);
-	/* The control thread does not wait, and serves others meanwhile. */
+	/* Meanwhile the control thread does not sleep, and serves other connections. */
 	others_connect();
 	assert_int_equal(nsleeps, 0);
 	for (uint32_t i = 0; b.nevents == 0 && i < 6; i++) {
@@ -175,8 +181,8 @@ static void message__is_received_when_it_is_allowed(void **state)
 }
 
 /*
- * A connection that cannot be accepted waits in the listener's queue. Existing connections
- * continue.
+ * Checks that a connection which cannot be accepted for lack of a descriptor waits in the
+ * listener's queue. Existing connections continue.
  */
 static void connection__waits_while_there_is_no_descriptor(void **state)
 {
@@ -197,7 +203,7 @@ static void connection__waits_while_there_is_no_descriptor(void **state)
 	fd = dup(raw.fd);
 	few.rlim_cur = (rlim_t)fd; /* all lower numbers are in use */
 	close(fd);
-	/* The connecting side has its descriptor. */
+	/* The connecting side has a descriptor for its socket. */
 	other.fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	few.rlim_cur = (rlim_t)other.fd + 1;
 	close(other.fd);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* shm between two threads of a process: the order in which effects become visible. */
+/*
+ * Tests of the driver shm between two threads of a process: the order in which effects become
+ * visible.
+ */
 #include "shm_ends.h"
 
 #include <pthread.h>
@@ -13,8 +16,10 @@
 #define SLOTS	   8u
 #define SLOT_BYTES 8192u
 
-/* Returns the length that a WRITE adds for message n. All of these bytes differ from the former
- * content of the slot. */
+/*
+ * Returns the length of the WRITE before message n. Each byte that it writes differs from the
+ * previous content of the slot.
+ */
 static uint32_t written_len(uint32_t n)
 {
 	return 1 + n * 977 % SLOT_BYTES;
@@ -76,7 +81,7 @@ static void *checker(void *arg)
 	return NULL;
 }
 
-/* Two threads: data that were written before a Send are visible when the Send is received. */
+/* Checks with two threads that the data of a WRITE are visible when a later Send is received. */
 static void order__a_write_is_there_before_the_send(void **state)
 {
 	static struct order order;
@@ -131,9 +136,11 @@ static void order__a_write_is_there_before_the_send(void **state)
 
 #define CONNS	40u
 #define ANSWERS 20000u
-#define DEPTH	4u /* messages in flight, each on the next connection */
+#define DEPTH	4u /* number of messages in flight, each on the next connection */
 
-/* Many connections used in turn. Their messages are sent by a mux. */
+/*
+ * A side with many connections, which are used one after the other. A mux carries their messages.
+ */
 struct turns {
 	struct end end;
 	const char *addr;
@@ -159,7 +166,7 @@ static void turn_recv(struct turns *turns, uint32_t i)
 	turns->nwrong += turns->end.ops->post_recv(turns->qps[i], &wr, 1) != 1;
 }
 
-/* Sends message n from memory that only this side has. */
+/* Sends message n from memory that the other side does not map. */
 static void turn_send(struct turns *turns, uint32_t n)
 {
 	uint8_t *data = turns->end.mem + 524288;
@@ -214,7 +221,7 @@ static void *answer_in_turn(void *arg)
 	return NULL;
 }
 
-/* Two threads, and many connections that are each used rarely. */
+/* Checks messages of two threads over many connections, each of which is used rarely. */
 static void turns__all_messages_come_whole(void **state)
 {
 	static struct turns a, b;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How polls are divided among users over shm. */
+/* Tests of how the driver shm divides its polls among users. */
 #include "turns.h"
 
-#define MUXES 12u /* a device accepts no more than MUX_COUNT from one process */
+#define MUXES 12u /* number of muxes; a device accepts at most MUX_COUNT from one process */
 
 static void assert_equal_turns(void)
 {
@@ -31,8 +31,11 @@ static void user__with_many_muxes_has_one_turn(void **state)
 	assert_equal_turns();
 }
 
-/* Connections of one user with their own rings, and those in a mux, share that user's turn. */
-/* Messages for no queue pair count as well. */
+/*
+ * Checks that all connections of a user, with rings of their own or in a mux, share that user's
+ * part of a poll.
+ */
+/* Checks that messages for no queue pair count towards the user's part as well. */
 static void user__with_messages_for_nobody_has_one_turn(void **state)
 {
 	(void)state;
@@ -60,7 +63,7 @@ static void user__with_rings_and_muxes_has_one_turn(void **state)
 		assert_true(((struct shm_qp *)qps[i])->state == QP_READY);
 }
 
-/* Each connection of a user gets its part of that user's turn. */
+/* Checks that each connection of a user gets its share of the user's part. */
 static void user__divides_the_turn_among_connections(void **state)
 {
 	(void)state;
@@ -79,8 +82,10 @@ static void cool_down(uint32_t nhot)
 	assert_int_equal(dev()->nhot, nhot);
 }
 
-/* Connections that are not polled because of their user's debt do not make connections of others
- * cold. */
+/*
+ * Checks silent connections while other connections are not polled because of their user's debt.
+ * The silent connections stay hot.
+ */
 static void silent__connections_stay_hot_beside_many_with_a_debt(void **state)
 {
 	(void)state;
@@ -96,7 +101,10 @@ static void silent__connections_stay_hot_beside_many_with_a_debt(void **state)
 	assert_true(latest_qp()->is_hot);
 }
 
-/* The first message of a user is found soon, however many silent connections others have. */
+/*
+ * Checks that the first message of a user is found soon, however many silent connections other
+ * users have.
+ */
 static void silent__connections_of_others_are_looked_at_less_often(void **state)
 {
 	(void)state;
@@ -112,7 +120,10 @@ static void silent__connections_of_others_are_looked_at_less_often(void **state)
 	}
 }
 
-/* Copies for one user take time in which others would have been checked. */
+/*
+ * Checks that copies for one user do not delay the checks of other users' connections, although
+ * copies take time.
+ */
 static void silent__connections_are_looked_at_for_bytes(void **state)
 {
 	(void)state;
@@ -131,7 +142,10 @@ static void silent__connections_are_looked_at_for_bytes(void **state)
 	}
 }
 
-/* Otherwise data that were moved for one user of the mux would not count for that user. */
+/*
+ * Checks that a mux belongs to one user. Otherwise data that are moved for one user of a mux would
+ * not count for that user.
+ */
 static void mux__is_of_one_user(void **state)
 {
 	struct raw *second = &raws[1];
@@ -150,7 +164,10 @@ static void mux__is_of_one_user(void **state)
 	b.listener = NULL;
 }
 
-/* The turn of a user ends with the user's last connection. */
+/*
+ * Checks that the 'struct shm_turn' of a user is no longer polled when the user's last connection
+ * has ended.
+ */
 static void turn__ends_with_its_connections(void **state)
 {
 	(void)state;

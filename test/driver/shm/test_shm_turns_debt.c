@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies for users over shm add to a debt, which leaves time to others. */
+/*
+ * Tests of debts over shm: data that are copied for a user add to a debt, and while the user has a
+ * debt, time is left to others.
+ */
 #include "turns.h"
 
-#define LONG	3000u	     /* bytes of a message */
+#define LONG	3000u	     /* bytes of a long message */
 #define MUCH	(1ull << 40) /* bytes of debt */
 #define STALLED 8u
-#define WAITING 4u	  /* requests of each connection */
-#define MANY	10000000u /* polls, more than are ever needed */
+#define WAITING 4u	  /* waiting work requests of each connection */
+#define MANY	10000000u /* a bound for a number of polls, which is never reached */
 #define ONE_READ                                                                                   \
 	((RAW_REGION_BYTES + SHM_TURN_COPY + SHM_TURN_REPAID - 1) / SHM_TURN_REPAID) /* polls */
 
@@ -24,7 +27,7 @@ static void bytes__of_one_user_leave_time_to_others(void **state)
 	assert_in_range(bytes[GREEDY], paid / 2, paid + SHM_TURN_SHARE * RAW_REGION_BYTES);
 }
 
-/* Each Read takes time, even a Read of a few bytes. */
+/* Checks that each RDMA Read adds to the debt, even a Read of a few bytes. */
 static void copies__of_one_user_leave_time_to_others(void **state)
 {
 	uint64_t paid;
@@ -40,7 +43,7 @@ static void copies__of_one_user_leave_time_to_others(void **state)
 	assert_in_range(bytes[GREEDY] * SHM_TURN_COPY, paid / 2, paid * 11 / 10);
 }
 
-/* Users that are silent but still polled do not delay the user with a debt for long. */
+/* Checks that users who are silent but still polled do not delay a user with a debt for long. */
 static void bytes__are_soon_repaid_where_others_are_silent(void **state)
 {
 	struct raw *raw = pair(GREEDY, false);
@@ -56,7 +59,7 @@ static void bytes__are_soon_repaid_where_others_are_silent(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
-/* A user whose mux is polled may stay silent for ever. */
+/* Checks that a user whose mux is polled, but who stays silent, does not delay others for ever. */
 static void bytes__are_free_where_others_stay_silent(void **state)
 {
 	(void)state;
@@ -72,8 +75,10 @@ static void bytes__are_free_where_others_stay_silent(void **state)
 	}
 }
 
-/* A user for whom large blocks were moved delivers one message at a time, so that others wait for
- * only one. */
+/*
+ * Checks that a user for whom large blocks were moved gets one message delivered at a time, so that
+ * others wait only for one.
+ */
 static void bytes__of_one_message_at_a_time(void **state)
 {
 	(void)state;
@@ -91,7 +96,7 @@ static void bytes__of_one_message_at_a_time(void **state)
 	assert_true(messages[GREEDY] > 0);
 }
 
-/* Data that were moved for a user before others connected are no debt to them. */
+/* Checks that data which are moved for a user before other users connect add nothing to a debt. */
 static void bytes__of_an_only_user_are_free(void **state)
 {
 	(void)state;
@@ -106,7 +111,7 @@ static void bytes__of_an_only_user_are_free(void **state)
 	assert_true(messages[GREEDY] > 0);
 }
 
-/* A user whose connection became cold between two messages does not count as silent. */
+/* Checks that a user whose connection became cold between two messages does not count as silent. */
 static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 {
 	struct raw *raw = pair(GREEDY, false);
@@ -124,7 +129,7 @@ static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 	read_region(0);
 	assert_in_range(polls_to_message(), ONE_READ, ONE_READ + 1);
 
-	/* Messages that this user was given meanwhile do not count for the other user. */
+	/* Messages that are delivered to the modest user meanwhile do not reduce the debt. */
 	read_region(0);
 	debt = turn->debt;
 	assert_int_equal(ring_put_one(&raws[1].tx, raws[1].region, MSG), 1);
@@ -138,7 +143,7 @@ static void bytes__are_a_debt_while_others_are_cold_for_a_moment(void **state)
 	assert_int_equal(polls_to_message(), 1);
 }
 
-/* Receives a long message in one poll and checks the debt. */
+/* Receives a message of 'n' bytes in one poll, and checks the debt. */
 static void receive_long(struct raw *raw, uint32_t n)
 {
 	const struct shm_turn *turn = latest_qp()->turn;
@@ -151,11 +156,13 @@ static void receive_long(struct raw *raw, uint32_t n)
 
 	assert_int_equal(rc, 1);
 	assert_int_equal(polls_to_message(), 1);
-	assert_int_equal(turn->debt, n - 2 * SHM_TURN_REPAID); /* the poll repaid part of it */
+	/* the poll repaid part of the debt */
+	assert_int_equal(turn->debt, n - 2 * SHM_TURN_REPAID);
 }
 
-/* A long message adds to the debt from the length at which it takes longer than most messages
- * do. */
+/*
+ * Checks that a message adds to the debt if it is so long that it takes longer than most messages.
+ */
 static void bytes__of_messages_count(void **state)
 {
 	(void)state;
@@ -194,7 +201,7 @@ static void bytes__of_replies_count(void **state)
 	}
 }
 
-/* A user does not lose a debt by a new connection. */
+/* Checks that a user keeps a debt when all of the user's connections end and a new one begins. */
 static void turn__with_a_debt_outlives_its_connections(void **state)
 {
 	struct shm_turn *turn;
@@ -210,7 +217,7 @@ static void turn__with_a_debt_outlives_its_connections(void **state)
 	assert_ptr_equal(((struct shm_qp *)b.qp)->turn, turn);
 	assert_in_range(turn->debt, MUCH / 2, MUCH);
 
-	/* The turn is kept until the debt is repaid. */
+	/* The 'struct shm_turn' is kept until the debt is repaid. */
 	turn->debt = ROUNDS * SHM_TURN_REPAID;
 	unpair();
 	for (uint32_t i = 0; i < ROUNDS - 1; i++)
@@ -221,7 +228,7 @@ static void turn__with_a_debt_outlives_its_connections(void **state)
 	assert_int_equal(dev()->turns.n, 1);
 }
 
-/* Returns the number of events of one poll for events. */
+/* Calls cm_poll() once. Returns the number of events, which must all be DISCONNECTED. */
 static uint32_t events_once(void)
 {
 	struct fabric_cm_event events[WCS];
@@ -232,8 +239,10 @@ static uint32_t events_once(void)
 	return n;
 }
 
-/* Returns how many of the connections that wait for earlier messages were checked since 'first' was
- * the first of them. Each check moves a connection to the end. */
+/*
+ * Returns how many connections in the list 'draining' were checked since 'first' was its first
+ * element. Each check moves a connection to the end of the list.
+ */
 static uint32_t nlooks(const struct shm_event *first)
 {
 	const struct shm_event *event;
@@ -248,8 +257,10 @@ static uint32_t nlooks(const struct shm_event *first)
 	return place > 0 ? n - place : n;
 }
 
-/* Connections ended while their messages are not received because of the user's debt. They are not
- * all checked in each poll, and they end nevertheless. */
+/*
+ * Checks connections that end while their messages are not received, because of the user's debt. A
+ * poll does not check all of them, but all of them end.
+ */
 static void connections__that_end_with_a_debt_cost_few_looks(void **state)
 {
 	uint64_t until = end_now_ns() + END_WAIT_NS;
@@ -278,8 +289,10 @@ static void connections__that_end_with_a_debt_cost_few_looks(void **state)
 	assert_int_equal(messages[GREEDY], 0);
 }
 
-/* The debt of a user without connections to poll is also repaid by polls, but not by polls that
- * happened before the debt. */
+/*
+ * Checks the debt of a user without hot connections. Polls repay such a debt as well, except those
+ * that happened before the debt.
+ */
 static void turn__that_is_not_polled_repays(void **state)
 {
 	struct shm_turn *turn;
@@ -299,7 +312,10 @@ static void turn__that_is_not_polled_repays(void **state)
 			MUCH - ROUNDS * SHM_TURN_REPAID);
 }
 
-/* Makes a connection of the greedy user whose peer does not read, with 'n' waiting requests. */
+/*
+ * Makes a connection of the greedy user with n waiting work requests. Its peer does not read its
+ * ring.
+ */
 static void pair_stalled(enum fabric_op op, uint32_t bytes_each, uint32_t n)
 {
 	struct shm_qp *qp;
@@ -312,15 +328,17 @@ static void pair_stalled(enum fabric_op op, uint32_t bytes_each, uint32_t n)
 		end_post(&b, (struct fabric_wr){.op = op, .rkey = KEY}, end_sge(&b, 0, bytes_each));
 }
 
-/* Acts as if the peers had read everything. */
+/* Sets the positions of all readers so that all peers seem to have read everything. */
 static void read_rings(void)
 {
 	for (uint32_t i = 1; i < nraws; i++)
 		atomic_store(&raws[i].mark->head, ring_tail(&((struct shm_qp *)qps[i])->tx));
 }
 
-/* Returns the number of polls until all waiting requests have continued. Each poll may continue no
- * more than 'most'. */
+/*
+ * Returns the number of polls until all waiting work requests have continued. Checks that no poll
+ * adds more than 'most' to *counter.
+ */
 static uint32_t polls_to_the_end(const uint64_t *counter, uint32_t most)
 {
 	uint32_t n;
@@ -336,8 +354,10 @@ static uint32_t polls_to_the_end(const uint64_t *counter, uint32_t most)
 	return n;
 }
 
-/* Requests that wait for a peer continue when the peer chooses. They add to the debt like other
- * requests. */
+/*
+ * Checks work requests that wait for a peer, and that continue when the peer chooses. They add to
+ * the debt like other work requests.
+ */
 static void stalls__of_one_user_leave_time_to_others(void **state)
 {
 	uint64_t moved = (uint64_t)STALLED * WAITING * RAW_REGION_BYTES;
@@ -364,8 +384,10 @@ static void stalls__of_messages_go_on_by_shares(void **state)
 	assert_true(polls_to_the_end(&b.dev->stats.sends, SHM_TURN_SHARE) >= 2 * STALLED);
 }
 
-/* Their user has a debt after each poll. It is repaid before the requests are tried in the next
- * poll. */
+/*
+ * Checks waiting work requests of a user who has a debt after each poll. Each next poll repays that
+ * debt before it tries these work requests.
+ */
 static void stalls__go_on_while_their_user_alone_moves_bytes(void **state)
 {
 	(void)state;

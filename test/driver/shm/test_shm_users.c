@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Peers of other users over shm: who may connect, to whom this side gives access to its memory, and
- * who may open a socket file. A child of the test acts as the other user, which needs root.
+ * Tests of peers of other users over shm: who can connect, to whom this side gives access to its
+ * memory, and who can open a socket file. A child process acts as the other user, which needs root.
  */
 #include "shm_raw.h"
 
@@ -27,7 +27,7 @@
 #define GROUP 54322u
 #define MORE  54323u
 
-/* The result of a child. */
+/* The result of a child, as its exit status: the end of its connection, a message, or nothing. */
 enum found { FOUND_END = 10, FOUND_MESSAGE, FOUND_NOTHING };
 
 static struct end end;
@@ -71,7 +71,7 @@ static enum found receive(int fd)
 	return n > 0 ? FOUND_MESSAGE : n == 0 || errno == ECONNRESET ? FOUND_END : FOUND_NOTHING;
 }
 
-/* Sends everything that a good peer sends, whether or not anybody listens. */
+/* Sends all messages that a valid peer sends, even if nobody receives them. */
 static enum found child_connects(int ready)
 {
 	enum found found;
@@ -101,10 +101,12 @@ static enum found child_serves(int ready)
 	return receive(fd);
 }
 
-#define FLOOD 100u /* more than may wait */
+#define FLOOD 100u /* number of connection requests, more than can wait */
 
-/* Sends complete requests, none of which is answered. The child ends when the test stops
- * reading. */
+/*
+ * Sends valid connection requests, none of which is answered. The child ends when the test closes
+ * its end of the pipe.
+ */
 static enum found child_floods(int ready)
 {
 	for (uint32_t i = 0; i < FLOOD; i++) {
@@ -118,8 +120,10 @@ static enum found child_floods(int ready)
 	return FOUND_END;
 }
 
-/* Starts a process of the other user. The process has reported that it is ready, unless it
- * connects. */
+/*
+ * Starts a process of the other user that runs 'run'. When this function returns, the process has
+ * reported that it is ready, unless 'run' is child_connects().
+ */
 static pid_t start_child(enum found (*run)(int ready))
 {
 	const gid_t more = MORE;
@@ -134,7 +138,7 @@ static pid_t start_child(enum found (*run)(int ready))
 		close(ready[0]);
 		if (setgroups(1, &more) != 0 || setresgid(GROUP, GROUP, GROUP) != 0 ||
 		    setresuid(OTHER, OTHER, OTHER) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
-			_exit(1); /* the child does not outlive a test that fails */
+			_exit(1); /* the child must not outlive a test that fails */
 		_exit((int)run(ready[1]));
 	}
 	close(ready[1]);
@@ -153,7 +157,10 @@ static enum found end_of_child(pid_t pid)
 	return WEXITSTATUS(status);
 }
 
-/* Returns whether a process of the other user can connect to a listener with these options. */
+/*
+ * Returns true if a process of the other user can connect to a listener with the driver options
+ * 'options'.
+ */
 static bool is_taken(const char *options)
 {
 	uint64_t before;
@@ -198,11 +205,11 @@ static void listen__another_user_is_refused_unless_listed(void **state)
 	assert_false(is_taken("server_uid=any"));
 	assert_true(is_taken("peer_uid=1:54321"));
 	assert_true(is_taken("peer_gid=54322"));
-	assert_true(is_taken("peer_gid=54323")); /* by a supplementary group */
+	assert_true(is_taken("peer_gid=54323")); /* permitted because of a supplementary group */
 	assert_true(is_taken("peer_uid=any"));
 }
 
-/* Returns whether a complete request of that user waits. */
+/* Returns true if a connection request of the user 'uid' is complete and waits. */
 static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
 {
 	const struct backlog_entry *entry;
@@ -221,8 +228,8 @@ static bool is_waiting(const struct fabric_listener *listener, uint32_t uid)
 }
 
 /*
- * Requests of one user take all entries while the engine's thread does not poll. A request of
- * another user displaces one of them.
+ * Checks a flood of connection requests of one user, which use all entries while the engine's
+ * thread does not poll. A request of another user displaces one of them.
  */
 static void request__of_another_user_displaces_those_of_a_flood(void **state)
 {
@@ -240,7 +247,7 @@ static void request__of_another_user_displaces_those_of_a_flood(void **state)
 	pid = start_child(child_floods);
 	end_open(&own, "", 8);
 	own.qp = end_connect(&own, addr, &own);
-	/* Control threads alone make its request. */
+	/* Control threads connect and send without polls. */
 	for (uint32_t i = 0; i < 5000 && !is_there; i++) {
 		usleep(1000);
 		is_there = is_waiting(end.listener, geteuid());
@@ -261,7 +268,10 @@ static void request__of_another_user_displaces_those_of_a_flood(void **state)
 	raw_fini(&raw);
 }
 
-/* Returns whether a server of the other user receives anything: a HELLO passes memory. */
+/*
+ * Returns true if a listener of the other user receives anything from an end with the driver
+ * options 'options'. The message HELLO passes memory.
+ */
 static bool is_told(const char *options)
 {
 	struct fabric_qp_attr attr = end_attr;
@@ -321,7 +331,7 @@ static void listen__mode_of_the_file_is_the_options(void **state)
 	assert_int_equal(mode_of_listener("mode=0777,peer_uid=any", 022), 0777);
 }
 
-/* The lock file belongs to another user, who could hold the lock for ever. */
+/* Checks a lock file that belongs to another user, who could hold the lock for ever. */
 static void listen__lock_of_another_user_is_not_taken(void **state)
 {
 	char lock[80];
@@ -342,8 +352,10 @@ static void listen__lock_of_another_user_is_not_taken(void **state)
 	end_listen(&end, path);
 }
 
-/* The log says which user was refused and which option would help. The number of these lines is
- * bounded. */
+/*
+ * Checks that the log says which user was refused and which option would permit that user. The
+ * number of these lines is bounded.
+ */
 static void refusal__log_names_the_remedy(void **state)
 {
 	char *text = NULL;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Connections over shm of several users (turns.h). */
+
 #include "turns.h"
 
 #define RECVS	     32u

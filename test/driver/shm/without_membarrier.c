@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a program without membarrier(2), as on a kernel that was built without it.
- * drivers/shm/rdma.c then needs a barrier for each WRITE, and waits in places where it would have
- * made one barrier for both sides.
+ * Runs a program without membarrier(2), as on a kernel that was built without it. Then
+ * drivers/shm/rdma.c needs a memory barrier for each WRITE, and waits where one membarrier(2) would
+ * have been a barrier for both sides.
  */
 #include <errno.h>
 #include <linux/filter.h>
