@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without enough resources: memory limited by a cgroup, and no /sys. They end before they
-take anything, with one line on standard error that says what is missing and how to correct that.
-Arguments: weir-bench, weir-nfsd."""
+"""Tests programs without enough resources: with memory limited by a cgroup, and without /sys. They
+must end before they allocate anything, with one line on standard error that says what is missing
+and how to correct that. Arguments: weir-bench, weir-nfsd."""
 import os
 import re
 import subprocess
@@ -32,7 +32,8 @@ class NoRoom(unittest.TestCase):
                               timeout=60, check=False)
 
     def limited(self, files, cgroup, command):
-        """Runs it with the given content in the cgroup file system and in /proc/self/cgroup."""
+        """Runs the program with the given content in the cgroup file system and in
+        /proc/self/cgroup."""
         with tempfile.TemporaryDirectory() as folder:
             for name, text in files.items():
                 path = os.path.join(folder, 'cgroup', name)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs under resource limits. None is ended by a signal. Each says which limit it reached and
-how to raise it. Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of address space
-can be tested."""
+"""Tests programs under resource limits. No program is ended by a signal. Each says which limit it
+reached and how to raise it. Arguments: weir-bench, weir-nfs, weir-nfsd, and whether the limit of
+address space can be tested."""
 import os
 import resource
 import subprocess
@@ -32,8 +32,8 @@ def run(command, **options):
 
 class Process(unittest.TestCase):
     def refused_until_it_works(self, command, which, values, name, remedy):
-        """Tries each value from the smallest to the first that suffices. Each smaller value is
-        named in the error."""
+        """Tries each value from the smallest to the first that is sufficient. The error for each
+        smaller value must name the value."""
         refused = 0
         for value in values:
             with self.subTest(command=command, value=value):
@@ -62,8 +62,8 @@ class Process(unittest.TestCase):
                                         [*range(5, 17), 256], '(RLIMIT_NOFILE)', 'ulimit -n')
 
     def test_memory_that_is_locked(self):
-        """shm locks no memory. An ordinary user may lock none, and shm needs no permission for
-        that."""
+        """Checks that shm locks no memory. An ordinary user is not allowed to lock any, and shm
+        needs no permission for that."""
         def become_nobody():
             limiter(resource.RLIMIT_MEMLOCK, 0)()
             if os.geteuid() == 0:
@@ -75,7 +75,7 @@ class Process(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_size_of_files(self):
-        """Shared memory is in files as well."""
+        """Checks the limit on file sizes, because shared memory is in files as well."""
         for side in ([], ['--threads']):
             for size in (0, 1500, 100000):
                 with self.subTest(side=side, size=size):
@@ -101,7 +101,7 @@ class Nfsd(unittest.TestCase):
                 try:
                     server = self.serve('--listen', unique('as'), '--export', 'a=ram:64m',
                                         preexec_fn=limiter(resource.RLIMIT_AS, value), stderr=said)
-                except RuntimeError: # it did not start
+                except RuntimeError: # the server did not start
                     said.seek(0)
                     self.assertIn('(RLIMIT_AS)', said.read())
                     continue
@@ -112,8 +112,8 @@ class Nfsd(unittest.TestCase):
     @unittest.skipUnless(HAS_AS,
                          'an instrumented program reserves address space that no limit leaves')
     def test_connections_that_do_not_fit_are_refused(self):
-        """A server that can map no more memory refuses, says why, and continues to serve existing
-        clients."""
+        """Checks a server that can map no more memory. It refuses connections, says why, and
+        continues to serve existing clients."""
         addr = unique('full')
         with tempfile.TemporaryFile('w+') as said:
             server = self.serve('--listen', addr, '--export', 'a=ram:4m',

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs without standard input, output or error, and with a reader that has closed its end.
-Arguments: the programs, as NAME=PATH."""
+"""Tests programs without standard input, output or error, and with a reader that has closed its
+end. Arguments: the programs, as NAME=PATH."""
 import os
 import subprocess
 import sys

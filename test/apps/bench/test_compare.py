@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests bench/compare: it parses the output of its tools, its tables judge the results, missing
-peers are named, and its own peers run."""
+"""Tests bench/compare: it parses the output of its tools, its tables judge the results, it names
+missing peers, and its own peers run."""
 import collections
 import contextlib
 import io
@@ -173,8 +173,8 @@ class Goals(unittest.TestCase):
 
 
 class OneState(unittest.TestCase):
-    """Simulates cores that are near or far as a script says. Each look and each run takes the next
-    value of the script. The last value stays."""
+    """Simulates cores that are near or far, as a script says. Each check and each run takes the
+    next value of the script. The last value is used repeatedly."""
     NEAR, FAR = 120, 520
 
     def cores(self, at_first, *then):
@@ -239,7 +239,7 @@ class OneState(unittest.TestCase):
             self.assertEqual(cores.run(now), self.FAR)
         self.assertEqual((cores.runs, cores.again, cores.unlike), (100, state.TRIES - 1, 100))
         self.assertLessEqual(self.slept, state.TRIES * state.PATIENCE + 1e-6)
-        # A disturbance that is seen again is waited for again.
+        # If a disturbance is detected again, the program waits again.
         self.script = [120, 2, 120, self.FAR, self.FAR, 120, 3, 120]
         self.assertEqual((cores.run(now), cores.run(now)), (2, 3))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The memory of a connection without calls, for both sides together, with the default profile. The
-kernel counts it in pages."""
+"""Tests the memory of a connection without calls, for both sides together, with the default
+profile. The kernel counts it in pages."""
 import os
 import sys
 import unittest
@@ -19,7 +19,7 @@ A_SIDE = 24 * 1024
 
 class IdleMemory(unittest.TestCase):
     def test_an_idle_connection(self):
-        bench = os.path.dirname(os.path.dirname(BENCH)) # the folder of weir-bench is in it
+        bench = os.path.dirname(os.path.dirname(BENCH)) # the folder with weir-bench in it
         found = tools.Tools(os.path.dirname(bench), '0,0', 1).idle_connection_bytes(CONNECTIONS)
         print(f'{found:.0f} bytes of both sides', file=sys.stderr)
         self.assertLessEqual(found, 2 * A_SIDE)

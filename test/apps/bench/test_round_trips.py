@@ -70,8 +70,8 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(self.rows['long-call', 65536, 'continuation']['fallbacks'], '1')
 
     def test_default_costs_decide_where_doc_says(self):
-        """doc/version-2.rst, Costs: a long call of 47 KiB is continued, and one of 48 KiB is not.
-        The same holds for long replies of 19 and of 20 KiB."""
+        """Checks what doc/version-2.rst, Costs, says: a long call of 47 KiB is continued, and one
+        of 48 KiB is not; a long reply of 19 KiB is continued, and one of 20 KiB is not."""
         result = run('--csv', '--size', '19k,20k,26k,27k,47k,48k', '--rtt', '3us')
         self.assertEqual(result.returncode, 0, result.stderr)
         lent = {(row['call'], int(row['bytes']) // 1024): row['lent']

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: each workload. Tests of measured times have the machine for
-themselves."""
+"""Tests weir-bench as its users run it, with each workload. Tests of measured times run alone on
+the machine."""
 import itertools
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-bench as its users run it: both ways to have two sides, peers that die, and mistakes. Most
-of the time is spent waiting."""
+"""Tests weir-bench as its users run it: both ways to have two sides, peers that die, and wrong
+usage. Most of the time is spent waiting."""
 import json
 import os
 import signal
@@ -22,8 +22,8 @@ class Sides(unittest.TestCase):
                                 stdin=subprocess.DEVNULL, text=True)
 
     def child_of(self, process):
-        """Returns the responder's process when it serves, which is when it has a listening
-        socket."""
+        """Returns the process of the responder when it serves connections, which is when it has a
+        listening socket."""
         while process.poll() is None:
             with open(f'/proc/{process.pid}/task/{process.pid}/children') as file:
                 children = file.read().split()
@@ -95,7 +95,7 @@ class Death(unittest.TestCase):
     def load_that_runs(self, *args):
         client = self.load(*args)
         self.wait_for_line(client, 'connected to')
-        time.sleep(0.2) # gives the load time to begin, which is not essential
+        time.sleep(0.2) # gives the load time to begin; the test does not depend on it
         return client
 
     def finish_one(self):
@@ -122,7 +122,8 @@ class Death(unittest.TestCase):
         text = client.stderr.read().decode()
         client.stderr.close()
         self.assertEqual(status, 1)
-        # The end of the socket reports the loss long before the load would end, and not a timeout.
+        # The loss is reported by the end of the socket, long before the load would end, and not by
+        # a timeout.
         self.assertIn('connection was lost: Connection reset', text)
         self.assertNotIn('did not complete', text)
         self.server = self.listen()
@@ -146,7 +147,7 @@ class Death(unittest.TestCase):
             self.server.stderr.close()
             self.server = self.listen()
             while self.files() <= alone and client.poll() is None:
-                time.sleep(0.01) # until it has connected again
+                time.sleep(0.01) # until the requester has connected again
             remade += client.poll() is None
         out, err = client.communicate(timeout=60)
         self.assertEqual(client.returncode, 0, err)
@@ -189,7 +190,7 @@ class Death(unittest.TestCase):
         self.addr = addr
 
     def test_the_responder_is_stopped(self):
-        client = self.load_that_runs('--time', '5') # it waits for ten more seconds
+        client = self.load_that_runs('--time', '5') # the load runs for five more seconds after ten
         self.server.send_signal(signal.SIGSTOP)
         self.assertEqual(client.wait(timeout=60), 1)
         self.server.send_signal(signal.SIGCONT)
@@ -215,8 +216,8 @@ class Death(unittest.TestCase):
         self.server.send_signal(signal.SIGSTOP)
         client = self.start('--connect', self.addr, '--connections', '100', '--active', '1',
                             '--calls', '10', '--warmup', '0')
-        # Its connections wait in the listener's queue, which holds 64, until the listener runs
-        # again.
+        # The connections of the requester wait in the listener's queue, which holds 64, until the
+        # listener runs again.
         while sockets(client) < 32 and client.poll() is None:
             time.sleep(0.01)
         self.server.send_signal(signal.SIGCONT)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Signals interrupt weir-bench. It reports what was measured until then, and marks the report. Each
-wait is for an event."""
+"""Tests signals that interrupt weir-bench. It must report what it measured until then, and mark the
+report. Each wait is for an event."""
 import csv
 import io
 import json
@@ -26,14 +26,15 @@ def start(*args, **options):
 
 
 def ticks_of(pid):
-    """Returns the time that a process has run, in ticks of the kernel's accounting."""
+    """Returns the CPU time of a process, in ticks of the kernel's accounting."""
     with open(f'/proc/{pid}/stat', encoding='ascii') as file:
         fields = file.read().rpartition(')')[2].split()
     return int(fields[11]) + int(fields[12])
 
 
 def state_of(pid):
-    """Returns one letter, as in ps(1), or None if there is no such process."""
+    """Returns the state of a process as one letter, as in ps(1), or None if there is no such
+    process."""
     try:
         with open(f'/proc/{pid}/stat', encoding='ascii') as file:
             return file.read().rpartition(')')[2].split()[0]
@@ -51,7 +52,8 @@ class Case(unittest.TestCase):
             time.sleep(0.01)
 
     def wait_for_load(self, process, times=1):
-        """Waits for half a second of CPU time. Without a warm-up, it measures by then."""
+        """Waits until the process has used half a second of CPU time. Without a warm-up, it is then
+        measuring."""
         before = ticks_of(process.pid)
         self.wait_for(lambda: ticks_of(process.pid) >= before +
                       times * os.sysconf('SC_CLK_TCK') // 2, process)
@@ -169,12 +171,12 @@ class Single(Case):
 
 
 class Several(Case):
-    """Runs that were finished are reported, and the run that was ended early is not mixed with
-    them."""
+    """Several runs: those that were finished are reported, and the run that was ended early is not
+    mixed with them."""
 
     def after_runs(self, count, *args):
-        """Interrupts it when so many runs are finished. The next run takes longer than any test. If
-        fewer runs have ended, another try waits longer."""
+        """Interrupts the process when 'done' runs are finished. The next run takes longer than any
+        test. If fewer runs have ended, tries again and waits longer."""
         for times in (1, 2, 4, 8, 16, 32):
             process = start('--warmup', '0', '--calls', '300', *args)
             self.wait_for_load(process, times)
@@ -228,8 +230,8 @@ class Again(Case):
         self.wait_for(lambda: state_of(pid) == 'T', process)
 
     def interrupt_until_it_ends(self, process):
-        """The calls in flight are waited for, for ten seconds. A user who does not want to wait
-        presses Ctrl-C again."""
+        """Interrupts the process. It waits up to ten seconds for the calls in flight. A user who
+        does not want to wait presses Ctrl-C again."""
         sent = 0
         while process.poll() is None:
             process.send_signal(signal.SIGINT)
@@ -259,7 +261,7 @@ class Again(Case):
         self.stop(child, process)
         self.interrupt_until_it_ends(process)
         deadline = time.monotonic() + 60
-        while state_of(child) not in (None, 'Z', 'X'): # there may be no process to reap it
+        while state_of(child) not in (None, 'Z', 'X'): # it may never be reaped
             self.assertLess(time.monotonic(), deadline, 'the responder outlives its requester')
             time.sleep(0.01)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The methods of weir-bench: think time, repetitions, steadiness, sweeps, thresholds, and the
+"""Tests the methods of weir-bench: think time, repetitions, steadiness, sweeps, thresholds, and the
 schema of its JSON."""
 import os
 import subprocess
@@ -62,7 +62,8 @@ class ClosedLoop(Case):
         self.assertGreaterEqual(result['seconds'], 0.05)
 
     def test_a_number_of_calls_is_measured_to_the_end_of_the_last(self):
-        """The same if all calls are in flight at once."""
+        """With a number of calls, the measurement ends with the last call, even if all calls are in
+        flight at the same time."""
         for calls, depth, connections, lcores, more in ((1, 1, 1, 'any', []), (8, 8, 1, 'any', []),
                                                         (64, 64, 1, 'any', []),
                                                         (3, 8, 1, 'any', []),
@@ -129,7 +130,7 @@ class Repetitions(Case):
         asked = ['--steady', '100', '--steady-time', '5', *QUICK]
         steady = self.measure(*asked)['points'][0]['runs'][0]['steady']
         self.assertIn(steady['reached'], (True, False))
-        # With one call a second, most intervals of 100 ms have no call.
+        # At one call per second, most intervals of 100 ms contain no call.
         never = ['--rate', '1', '--steady', '1', '--steady-time', '0.6', *QUICK]
         steady = self.measure(*never)['points'][0]['runs'][0]['steady']
         self.assertFalse(steady['reached'])

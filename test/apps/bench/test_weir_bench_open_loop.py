@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The measurements of weir-bench in an open loop, which other processes on the machine would
+"""Tests the measurements of weir-bench in an open loop, which other processes on the machine would
 disturb."""
 import sys
 import unittest
@@ -15,7 +15,8 @@ class OpenLoop(Case):
         result = self.measure('--rate', '2k', '--time', '0.5', '--warmup', '0.05', '--quiet',
                               '--lcores', 'any')
         self.assertEqual((result['loop'], result['offered_rpc_per_s']), ('open', 2000))
-        # All calls that were due, whatever happened to them. The end may be slightly late.
+        # The sum is the number of calls that were due, whatever happened to each call. The run can
+        # end slightly late.
         self.assertIn(result['calls'] + result['untaken'], range(999, 1002))
 
     def test_nothing_is_left_out_where_the_rate_is_too_high(self):

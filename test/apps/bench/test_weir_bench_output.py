@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The files of weir-bench: --csv is compared with --json, and a browser without a network displays
---html."""
+"""Tests the files that weir-bench writes: the data of --csv equal those of --json, and a browser
+without a network displays --html."""
 import csv
 import io
 import json
@@ -64,7 +64,7 @@ class Dom(HTMLParser):
 
 
 def browse(path, *args):
-    """Returns the page's DOM after its scripts ran, and their output on the console."""
+    """Returns the DOM of the page after its scripts have run, and their output on the console."""
     with tempfile.TemporaryDirectory() as profile:
         done = subprocess.run([CHROMIUM, *FLAGS, f'--user-data-dir={profile}', *args, '--dump-dom',
                                f'file://{path}'],
@@ -101,7 +101,7 @@ class Csv(unittest.TestCase):
                         ['--html', 'x', '--csv', 'x'],
                         ['--html', '-'], ['--csv', '/dev/stdout', '--json', '/dev/stdout'],
                         ['--csv', '/dev/shm/weir-x', '--json', '/dev/shm/weir-x']):
-            done = run(*reports, *QUICK, '5') # otherwise one report would be lost, or two be mixed
+            done = run(*reports, *QUICK, '5') # a report would be lost, or two be mixed
             self.assertEqual((done.returncode, done.stdout), (2, ''))
         self.assertEqual(run('--csv', '/dev/null', '--json', '/dev/null', *QUICK, '5').returncode,
                          0)
@@ -188,7 +188,7 @@ class Html(unittest.TestCase):
         with open(self.page('--calls', '50'), encoding='utf-8') as file:
             text = file.read()
         self.assertEqual(Dom(text).references, [])
-        # The only address is the name of SVG's elements, which nobody fetches.
+        # The only address is the name of the namespace of SVG, which nobody fetches.
         self.assertEqual(set(re.findall(r'\w+://[^\s\'"<>]*', text)),
                          {'http://www.w3.org/2000/svg'})
         self.assertIsNone(re.search(r'@import|url\(|\bfetch\(|XMLHttpRequest|\bimport\(', text))
@@ -225,7 +225,7 @@ class Html(unittest.TestCase):
         self.assertEqual(len(curves['percentiles']), 6)
         self.assertEqual(len(curves['throughput']), 2)
         self.assertEqual(len(curves['sweep']), 2 * 2)
-        # There are three sizes.
+        # A curve over three sizes has two lines.
         self.assertTrue(all(path.count('L') == 2 for path in curves['sweep']), curves['sweep'])
         self.assertTrue(all(path.count('L') > 1 for path in curves['percentiles']))
         self.assertGreater([tag for tag, _ in dom.figures['histogram']].count('rect'), 1)

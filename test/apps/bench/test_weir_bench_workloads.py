@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The workloads of weir-bench by number of calls: each size, protocol and extension, with all data
-checked. Nothing here depends on time."""
+"""Tests the workloads of weir-bench with numbers of calls: each size, protocol and extension, with
+all data checked. No test depends on time."""
 import concurrent.futures
 import itertools
 import json
@@ -23,13 +23,14 @@ def run(args):
 
 
 def options(load):
-    """Returns the options of weir-bench. An empty mode is the default one."""
+    """Returns the options of weir-bench for a run. An empty mode means the default."""
     return [word for name, value in load.items()
             for word in (f'--{name}', *([value] if value else []))]
 
 
 def run_each(loads):
-    """Returns each of the loads with its run. Several run at a time, because a run mostly waits."""
+    """Yields each of the loads with its run. Several loads run at a time, because a run mostly
+    waits."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return list(zip(loads, pool.map(lambda load: run(options(load)), loads)))
 
@@ -80,8 +81,8 @@ class Workloads(unittest.TestCase):
         self.assertEqual(result['extension'], extension)
         counters = result['counters']
         if workload in ('read', 'write', 'mixed') and size == '70001':
-            # Data longer than the targets: with placement, only results are asked for in this way,
-            # by their size.
+            # The data are longer than the targets. With placement, only results then have
+            # directions with memory, of a type that depends on their size.
             directs = extension in ('direction',
                                     'all') or (extension == 'placement' and workload != 'write')
             self.assertEqual(counters['directed_calls'] > 0, directs)

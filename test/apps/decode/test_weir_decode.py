@@ -121,7 +121,7 @@ class Fields(unittest.TestCase):
             self.assertEqual((got['verdict'], got['reason']), ('err_chunk', 'rpc_header'), body)
             self.assertEqual(got['rpc'], {'error': 'not an RPC call header'})
             self.assertIn('read_list', got['transport'])
-        # A requester ends the call that the XID names. It does not drop the reply.
+        # A requester does not drop this reply. It ends the call that the XID names.
         got = decode(fixed() + NO_LISTS + struct.pack('>I', XID) + struct.pack('>I', 2),
                      '--direction=reply')
         self.assertEqual((got['verdict'], got['reason']), ('ok', 'rpc_header'))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the dissector for Wireshark. Captures of messages of version 2, in RoCEv2 frames and some
-in iWARP, are read by tshark."""
+"""Tests the dissector for Wireshark. tshark reads captures of messages of version 2, most of them
+in RoCEv2 frames and some in iWARP."""
 
 import json
 import pathlib
@@ -36,8 +36,8 @@ def u32(*words):
 
 
 def frame(number, message, opcode=SEND_ONLY):
-    """Makes an RDMA Send of the message, or of a part of it: Ethernet, IPv4, UDP, InfiniBand's base
-    header, ICRC."""
+    """Makes the frame of an RDMA Send with the message, or with a part of it: Ethernet, IPv4, UDP,
+    the base header of InfiniBand, ICRC."""
     pad = -len(message) % 4
     bth = struct.pack('>BBHIBBH', opcode, 0x40 | pad << 4, 0xffff, 0x11, 0x80, number >> 16,
                       number & 0xffff)
@@ -54,7 +54,7 @@ def frame(number, message, opcode=SEND_ONLY):
 
 
 def packets(number, message):
-    """Makes the same as several packets, from that PSN on."""
+    """Makes the RDMA Send of a message as several packets, with PSNs from 'psn' on."""
     parts = [message[at:at + MTU] for at in range(0, len(message), MTU)]
     opcodes = [SEND_FIRST] + [SEND_MIDDLE] * (len(parts) - 2) + [SEND_LAST]
     return [frame((number + i) % 2 ** 24, part, opcode)
@@ -62,8 +62,8 @@ def packets(number, message):
 
 
 def iwarp(messages):
-    """Makes the frames that set up a connection, then frames of these messages in DDP segments, one
-    segment each."""
+    """Makes the frames that set up a connection, and then frames with these messages, each in one
+    DDP segment."""
     sent = [1, 1]
 
     def segment(side, payload):
@@ -144,7 +144,7 @@ class Dissector(unittest.TestCase):
         shown = self.columns([VECTORS_READ[name] for name in 'BCEHJL'])
         self.assertEqual([protocol for protocol, _ in shown], ['RPCoRDMA2'] * 6)
         self.assertEqual([info for _, info in shown], [
-            # The vectors have no payload for these.
+            # These vectors have no payload.
             'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 1 [malformed]',
             'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 1 [malformed]',
             'RDMA2_OPTIONAL ROPT_XMTRESP REPLY, transmission 1 of 1 [malformed]',
@@ -217,11 +217,11 @@ class Dissector(unittest.TestCase):
     def test_messages_in_several_packets(self):
         call = u32(0x18, 0, 2, 100003, 3, 0, 0, 0, 0, 0)
         long = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 2, 1, 1000) + call + bytes(960)
-        # Bulk data follow.
+        # Bulk data follow this part of the message.
         whole = u32(0x18, 2, 32, 5, 0, 5, 20, 0, 0, 1, 1, 40) + call + bytes(4096)
         part = ('RPCoRDMA2', 'part of a message')
         first = ('RPCoRDMA2', 'RDMA2_OPTIONAL ROPT_XMTREQ CALL, transmission 1 of 2')
-        once = packets(2 ** 24 - 2, long) # its PSNs wrap
+        once = packets(2 ** 24 - 2, long) # the PSNs wrap
         self.assertEqual(self.infos(once), [part] * 4 + [first])
         self.assertEqual(self.infos(once, '-2'), [part] * 4 + [first])
         shown = self.infos(packets(0, whole))

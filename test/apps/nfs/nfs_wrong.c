@@ -32,8 +32,8 @@ static char **ways;
 static int nways;
 static volatile sig_atomic_t stop;
 static struct weir_region *region;
-static uint8_t *store; /* the content of "file" */
-static uint8_t *lie;   /* additional bytes that were not asked for */
+static uint8_t *store; /* content of "file" */
+static uint8_t *lie;   /* bytes that are sent in addition to those that the client asked for */
 static uint64_t size;
 static char created[256] = "file";
 static uint32_t verf = 1, nrequests, nreads, nwrites, ncommits, njukebox, nremoves;
@@ -174,7 +174,7 @@ static void set_verf(uint8_t bytes[NFS3_VERF_BYTES])
 	memcpy(bytes, &verf, sizeof(verf));
 }
 
-/* Acts like a server that restarts: data that were not committed are lost. */
+/* Acts like a server that restarts: discards data that were not committed. */
 static void lose_all(void)
 {
 	memset(store, 0, STORE_BYTES);
@@ -239,7 +239,10 @@ static void create(struct weir_xdr_in *in, struct weir_xdr_out *out)
 
 static void do_remove(struct weir_xdr_out *out)
 {
-	/* The first call is carried out. */
+	/*
+	 * Only the first REMOVE finds the file. The client must know that its second call is a
+	 * retransmission.
+	 */
 	struct nfs3_wcc_res res = {.status = nremoves++ == 0 ? NFS3_OK : NFS3ERR_NOENT};
 
 	nfs3_put_wcc_res(out, &res);
@@ -280,7 +283,7 @@ static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *nam
 	nfs3_put_entry(out, &entry, plus);
 }
 
-/* Encodes a name of 300 bytes, which the codec would cut. */
+/* Encodes a name of 300 bytes by hand, because the codec would shorten it. */
 static void put_long_name(struct weir_xdr_out *out, bool plus)
 {
 	char name[300];
@@ -312,8 +315,10 @@ static void put_names(struct weir_xdr_out *out, uint32_t level, bool plus)
 	if (has("terminal-names"))
 		put_name(out, &cookie, "\033[2Jcleared", 11, FILE_ID, level, plus);
 	if (has("link-then-directory")) {
-		/* The link comes first. Files below the directory would be written to its
-		 * target. */
+		/*
+		 * The listing has the name "sub" twice, first as a link. If the client accepted
+		 * both, it would write the files of the directory to the target of the link.
+		 */
 		put_name(out, &cookie, "sub", 3, LINK, level, plus);
 		put_name(out, &cookie, "sub", 3, SUB, level, plus);
 		return;
@@ -373,7 +378,10 @@ static void fsinfo(struct weir_xdr_out *out)
 	nfs3_put_fsinfo_res(out, &res);
 }
 
-/* Returns true if the call was answered in a way that does not depend on the procedure. */
+/*
+ * Carries out the ways that do not depend on the procedure. Returns true if it has answered the
+ * call.
+ */
 static bool answer_wrong(struct weir_request *req, uint32_t proc)
 {
 	struct weir_xdr_out *out;
@@ -431,7 +439,7 @@ static void handle(struct weir_request *req, void *arg)
 	if (answer_wrong(req, proc))
 		return;
 	out = weir_request_results(req, 16384);
-	if (!out) { /* a client may have more active calls than its share of the buffers */
+	if (!out) { /* a client can have more calls in flight than its share of the buffers */
 		if (weir_request_retry_when_buffers(req) != 0)
 			weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs with weir-nfsd, in memory, over shm: every command, sizes near boundaries, trees, and a
-server that dies."""
+"""Tests weir-nfs with weir-nfsd, in memory, over shm: each command, sizes near boundaries, trees,
+and a server that dies."""
 import hashlib
 import json
 import os
@@ -26,7 +26,7 @@ def data_of(size, seed=1):
 
 
 def tree_of(root):
-    """Returns the paths below root, and the content of each."""
+    """Returns the paths below 'root', and the content of each."""
     found = {}
     for folder, folders, files in os.walk(root):
         for name in folders + files:
@@ -43,7 +43,7 @@ def tree_of(root):
 
 
 class Served(unittest.TestCase):
-    PROTOCOLS = None # of client and server; None: the default of the profile
+    PROTOCOLS = None # protocols of client and server; None: the default of the profile
     SLEEPS = True # a server that polls would slow down what runs next to it
     EXTENSION = os.environ.get('WEIR_TEST_EXTENSION', 'off')
 
@@ -182,7 +182,7 @@ class Trees(Served):
         self.ok('put', '-r', 'tree', 'copy')
         self.ok('get', '-r', 'copy', 'back')
         self.assertEqual(tree_of(self.path('back')), tree)
-        # Stores the tree again, with other sizes.
+        # The tree is stored again, with other sizes.
         self.write('tree/many/3', b'shorter')
         os.unlink(self.path('tree/a/link'))
         os.symlink('elsewhere', self.path('tree/a/link'))
@@ -353,7 +353,7 @@ class Death(Served):
         return process
 
     def begin_get(self, *options):
-        """Begins a get that takes long. Returns after it has begun."""
+        """Begins a get that takes long. Returns when it has begun."""
         self.write('file', data_of(2 << 20))
         self.ok('put', 'file')
         os.unlink(self.path('file'))
@@ -410,7 +410,7 @@ class Death(Served):
             server = Server(*command, ready='export /dir handle ')
             while (process.poll() is None and
                    len(os.listdir(f'/proc/{server.process.pid}/fd')) <= alone):
-                time.sleep(0.01) # until it has connected again
+                time.sleep(0.01) # until the client has connected again
         self.addCleanup(server.stop)
         out, said = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0, said)

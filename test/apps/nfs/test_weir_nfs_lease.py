@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs tries again while a process on the server's host gives up its lease."""
+"""Tests that weir-nfs tries again while a process on the server's host gives up a lease."""
 import fcntl
 import os
 import signal

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How weir-nfs finds a server's ports and an export's root: by rpcbind and MOUNT over TCP, with
-valid, invalid and silent servers."""
+"""Tests how weir-nfs finds a server's ports and the root of an export: by rpcbind and MOUNT over
+TCP, with valid, invalid and silent servers."""
 import os
 import shutil
 import socket
@@ -167,7 +167,8 @@ class Ports(Daemons):
 
 
 class Strangers(Daemons):
-    """Over shm, any local user can answer on a port of this host."""
+    """Over shm, any local user can run a server on a port of this host, which weir-nfs must not
+    trust."""
 
     def listen(self, uid, host='127.0.0.1', port=0):
         os.seteuid(uid)
@@ -205,8 +206,8 @@ class Strangers(Daemons):
 
 
 class Netids(Daemons):
-    """The port of NFS itself. There is no device here to connect to, so that the test ends when the
-    port is found."""
+    """The port of NFS itself, found by its netid. This test has no device to connect with, so that
+    it ends when the port is found."""
 
     def find(self, text, server='127.0.0.1'):
         client = Client(CLIENT, '--driver', 'verbs', '--server', server, '--port', 'rpcbind',

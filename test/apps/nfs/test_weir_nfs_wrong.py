@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfs against servers that break the protocol, or act in valid but rare ways."""
+"""Tests weir-nfs with servers that break the protocol, or act in valid but rare ways."""
 import os
 import sys
 import tempfile

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Starts and stops the server, connects to it, and makes calls (client.h). */
+
 #include "client.h"
 
 #include <weir/binding_nfs.h>
@@ -21,7 +24,7 @@ char client_dir[64];
 
 #define WAIT_NS (60ull * 1000000000u)
 
-/* The address and the root of another implementation's server. */
+/* If another implementation's server runs: its address, and the handle of its root. */
 static const char *others_addr, *others_root;
 
 static pid_t main_process;
@@ -107,7 +110,7 @@ static void read_handles(struct client *c, uint32_t n)
 	fclose(out);
 }
 
-/* Writes a profile of two lcores, which other threads may use as well. */
+/* Writes a profile with two lcores, which share their CPUs with other threads. Returns its path. */
 static const char *two_lcores(void)
 {
 	static char path[80];
@@ -121,7 +124,7 @@ static const char *two_lcores(void)
 	return path;
 }
 
-/* Returns the number of exports in a file. */
+/* Returns the number of exports in a file, which is the number of its sections. */
 static uint32_t sections_of(const char *path)
 {
 	FILE *file = fopen(path, "r");
@@ -238,7 +241,7 @@ void client_export(char *text, size_t bytes)
 	assert_int_equal(chmod(strchr(text, ':') + 1, 01777), 0);
 }
 
-/* Creates an engine and its memory, then connects. */
+/* Creates an engine and a region, and connects to the server. */
 static void open_client(struct client *c, const struct weir_profile *profile)
 {
 	struct weir_region_options options = {.len_bytes = CLIENT_MEM,

@@ -3,8 +3,9 @@
 #define CLIENT_H
 
 /*
- * A client of weir-nfsd for tests. It starts the server as a process, over shm, and makes one call
- * at a time. An unexpected result fails the test.
+ * A client of weir-nfsd for tests. It starts the server as a process and connects to it over shm.
+ * Most functions make one call at a time. Each function fails the test if a result is not as
+ * described.
  */
 
 #include <setjmp.h>
@@ -67,76 +68,97 @@ struct client {
 	struct weir_engine *engine;
 	struct weir_conn *conn;
 	struct weir_region *region;
-	uint8_t *mem; /* WRITE reads its data from the start; READ stores data in the second half */
+	uint8_t *mem; /* WRITE sends data from the start; READ stores data in the second half */
 	int opened, closed;
-	struct nfs3_fh roots[4]; /* of the exports, in the order in which they were given */
+	/* the roots of the exports, in the order in which the exports were given */
+	struct nfs3_fh roots[4];
 	uint32_t nroots;
-	uint32_t uid, gid; /* both are 1000 at first */
-	bool is_anonymous; /* uses AUTH_NONE */
-	bool sends_inline; /* uses no chunks: data are inside the message */
+	uint32_t uid, gid; /* user and group of the calls; both are 1000 at first */
+	bool is_anonymous; /* calls use AUTH_NONE */
+	bool sends_inline; /* calls use no chunks, so that their data are inside the message */
 
-	/* The arguments and the results of the latest call. */
+	/* Arguments and results of the latest call. */
 	union client_args args;
 	union client_res res;
-	int status;	      /* of the weir call */
-	uint32_t accept_stat; /* of the RPC */
+	int status;	      /* status of the call as weir reports it */
+	uint32_t accept_stat; /* accept_stat of the RPC reply */
 	uint32_t reply_stat;
-	uint32_t data_bytes; /* of READ and READLINK, at mem + CLIENT_MEM / 2 */
+	/* bytes of data of READ and READLINK, which are at mem + CLIENT_MEM / 2 */
+	uint32_t data_bytes;
 	const uint8_t *data;
 	uint32_t nentries;
 	struct nfs3_entry entries[CLIENT_ENTRIES];
 	bool eof;
-	int done;	   /* calls that ended since client_end() */
-	uint32_t proc;	   /* of the active calls, which are all of one kind */
-	uint32_t njukebox; /* answers with NFS3ERR_JUKEBOX so far */
+	int done;	   /* number of calls that ended since client_end() */
+	uint32_t proc;	   /* the procedure of all active calls */
+	uint32_t njukebox; /* number of answers with NFS3ERR_JUKEBOX */
 };
 
-/* Parses the arguments of a test program, which are either:
- * - "kernel", an address and a root's handle, for a server that already runs there, over verbs
- * - the server's program; then the back end: "ram", or "dir" in a new directory; and optionally
- *   "two"
+/*
+ * Parses the arguments of a test program, which are either:
+ * - "kernel", an address, and the handle of a root: a server that already runs at the address, over
+ *   verbs
+ * - the path of weir-nfsd; then the back end, "ram" or "dir", the latter in a new directory; and
+ *   optionally "two"
  *
- * With "two" the server runs on two lcores. The first export is on one of them. The client, by the
- * address of its process, may be on either. */
+ * With "two" the server runs on two lcores. The first export belongs to one of them. The client's
+ * connection can be on either, which depends on the address of its process.
+ */
 void client_main(int argc, char **argv);
 extern const char *client_program;
 extern const char *client_backend;
 extern bool client_has_two;
-extern char client_dir[64]; /* the directory of "dir" */
+extern char client_dir[64]; /* the directory for the state, and for exports of the back end "dir" */
 
-/* Makes an export "vol" of client_backend, for --export, with a new directory each time.
- * client_main() removes the directories at exit. */
+/*
+ * Writes the text of an export "vol" of client_backend to 'text', for the option --export. Each
+ * such export of "dir" has a new directory. client_main() removes the directories when the program
+ * exits.
+ */
 void client_export(char *text, size_t bytes);
 
-/* Starts a server with these arguments, up to a NULL. Adds --driver, --listen and --foreground, and
- * with "two" also --profile. */
+/*
+ * Starts a server with the arguments in 'args', whose last element is NULL. Adds --driver, --listen
+ * and --foreground, and with "two" also --profile.
+ */
 void client_start_server(struct client *c, const char *const *args);
-void client_kill_server(struct client *c, int signo); /* and waits for its end */
+/* sends the signal and waits until the server has ended */
+void client_kill_server(struct client *c, int signo);
 void client_connect(struct client *c);
 void client_disconnect(struct client *c);
-/* Starts a server and connects. If 'args' is NULL, the server has one export, "vol", of
- * client_backend, without root squash. */
+/*
+ * Starts a server and connects to it. If 'args' is NULL, the server has one export, "vol", of
+ * client_backend, in which root is not squashed.
+ */
 void client_start(struct client *c, const char *const *args);
 void client_stop(struct client *c);
-/* Connects another client to the server of 'first'. */
+/* Connects a further client to the server of 'first'. */
 void client_join(struct client *c, const struct client *first);
 
-/* Makes a call of 'proc' with c->args, and with 'data' for WRITE (args.write.count) and SYMLINK
- * (data_bytes). Expects an accepted reply. Returns the status, and the other results in c->res. */
+/*
+ * Makes a call of 'proc' with c->args. WRITE (args.write.count bytes) and SYMLINK (data_bytes) also
+ * send data. Fails the test if the reply does not accept the call. Returns the NFS status, and
+ * stores other results in c->res.
+ */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
 /*
- * Begins a call; waits for the ends of the 'n' calls that were begun. Their data and results
- * overwrite each other.
+ * client_begin() begins a call and does not wait. client_end() waits until the n calls that were
+ * begun have ended. The data and results of these calls overwrite each other.
  */
 void client_begin(struct client *c, uint32_t proc);
 void client_end(struct client *c, int n);
-/* Makes a call that may fail as a call: c->status, c->reply_stat and c->accept_stat say how. */
+/*
+ * Makes a call that can fail as an RPC. c->status, c->reply_stat and c->accept_stat say how it
+ * ended.
+ */
 void client_try(struct client *c, uint32_t proc);
-/* Makes a call whose RPC may fail, with 'raw' as its arguments: c->status, c->reply_stat and
- * c->accept_stat say how. */
+/*
+ * Makes a call that can fail as an RPC, with the 'bytes' bytes at 'raw' as arguments. c->status,
+ * c->reply_stat and c->accept_stat say how it ended.
+ */
 void client_call_raw(struct client *c, uint32_t proc, const void *raw, uint32_t bytes);
 
-/* Short forms of the most frequent calls. Each returns the status. */
+/* These functions set c->args and make the most frequent calls. Each returns the NFS status. */
 void client_name(struct nfs3_name *name, const char *text);
 enum nfs3_status client_lookup(struct client *c, const struct nfs3_fh *dir, const char *name,
 			       struct nfs3_fh *fh);
@@ -153,7 +175,7 @@ enum nfs3_status client_getattr(struct client *c, const struct nfs3_fh *fh,
 enum nfs3_status client_truncate(struct client *c, const struct nfs3_fh *fh, uint64_t size);
 enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, const char *name,
 				const char *path, uint32_t path_bytes);
-/* Write c->mem to the file, and read the file. */
+/* Write the start of c->mem to a file, and read a file. */
 enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
 			      uint32_t count, enum nfs3_stable stable);
 enum nfs3_status client_read(struct client *c, const struct nfs3_fh *fh, uint64_t offset,

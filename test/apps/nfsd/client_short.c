@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Short forms of the calls that tests make most. */
+/* Functions that set the arguments of the most frequent calls and make them (client.h). */
 #include "client.h"
 
 void client_name(struct nfs3_name *name, const char *text)
@@ -122,7 +122,7 @@ enum nfs3_status client_readdir(struct client *c, const struct nfs3_fh *dir, boo
 {
 	uint8_t verf[NFS3_VERF_BYTES] = {0};
 
-	/* A listing that continues uses the verifier of the previous call. */
+	/* A listing that continues must send the verifier of the previous answer. */
 	if (cookie != 0)
 		memcpy(verf, c->res.readdir.verf, sizeof(verf));
 	memset(&c->args, 0, sizeof(c->args));

@@ -2,15 +2,17 @@
 #ifndef FIXTURE_H
 #define FIXTURE_H
 
-/* The start of most test programs: a server, and a client that is connected to it. Each program
- * includes this file once, because its variables are static. */
+/*
+ * The fixture of most test programs: a server, and a client that is connected to it. A program
+ * includes this file once, because the variables are static.
+ */
 
 #include "client.h"
 
 static struct client *c;
-static struct nfs3_fh root; /* of the first export */
+static struct nfs3_fh root; /* the root of the first export */
 
-/* Starts a server and connects to it. 'args' has the form of client_start(). */
+/* Starts a server and connects to it. client_start() describes 'args'. */
 static inline void start(const char *const *args)
 {
 	static struct client client;
@@ -27,7 +29,7 @@ static inline int setup(void **state)
 	return 0;
 }
 
-/* The test itself starts the server. */
+/* A setup for tests that start the server themselves. */
 static inline int setup_none(void **state)
 {
 	(void)state;

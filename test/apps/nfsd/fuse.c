@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The FUSE file system of fuse.h: answers the kernel's requests, and withholds answers. */
+
 #include "fuse.h"
 
 #include <errno.h>
@@ -18,12 +21,12 @@
 #define ANSWER_MAX  (64u << 10)
 
 #define NODE_DIR  2u
-#define NODE_FILE 3u /* this is f0, the next one f1, and so on */
+#define NODE_FILE 3u /* node of the file f0; f1 and the others follow */
 
 struct request {
 	struct request *next;
 	struct fuse_in_header header;
-	uint8_t body[256]; /* no request whose content is read is longer */
+	uint8_t body[256]; /* sufficient for all requests whose content is read */
 };
 
 static int fuse_fd = -1;
@@ -50,7 +53,7 @@ static void fill_attr(uint64_t node, struct fuse_attr *attr)
 	};
 }
 
-/* Returns the node of a name, or 0 if there is none. */
+/* Returns the node of a name, or 0 if there is no such file. */
 static uint64_t node_of(const char *name)
 {
 	uint32_t i;
@@ -72,7 +75,10 @@ static void answer(const struct request *req, int error, const void *body, uint3
 	memcpy(out, &header, sizeof(header));
 	if (bytes > 0)
 		memcpy(out + sizeof(header), body, bytes);
-	/* If the process of a request was killed, the request has gone: ENOENT. */
+	/*
+	 * write() fails with ENOENT if the process that made the request was killed, because the
+	 * kernel then has dropped the request.
+	 */
 	if (write(fuse_fd, out, header.len) < 0)
 		return;
 	nanswered[req->header.opcode % OPCODES]++;
@@ -177,7 +183,8 @@ static void answer_all(const struct request *req)
 		break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
-	case FUSE_INTERRUPT: /* has no answer, unless the kernel must send it again */
+	/* an interrupt needs no answer, unless the kernel must send it again */
+	case FUSE_INTERRUPT:
 		break;
 	default:
 		answer(req, -ENOSYS, NULL, 0);
@@ -208,7 +215,7 @@ static void take(const uint8_t *in, size_t bytes)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Runs until the file system is unmounted. */
+/* Reads and answers requests until the file system is unmounted. */
 static void *serve(void *arg)
 {
 	static uint8_t in[REQUEST_MAX];

@@ -3,19 +3,20 @@
 #define TABLE_H
 
 /*
- * A test of tables makes the same calls to each server. The servers are the two back ends of
- * weir-nfsd. With the arguments "kernel ADDR HANDLE", the server is Linux's nfsd, over verbs. The
- * test has the expected answers of all servers, and a reason where those of weir-nfsd and of
- * Linux's nfsd differ. It continues after a wrong answer.
+ * Functions of tests that make the same calls to different servers. The servers are the two back
+ * ends of weir-nfsd. With the arguments "kernel ADDR HANDLE", the server is Linux's nfsd, over
+ * verbs. A test contains the expected answers of all servers. Where the answers of weir-nfsd and of
+ * Linux's nfsd differ, it contains the reason. A test continues after a wrong answer.
  */
 #include <stdio.h>
 #include <unistd.h>
 
 #include "fixture.h"
 
-#define ANY 0xfffffffeu /* depends on the host */
+#define ANY 0xfffffffeu /* a value that depends on the host and is not checked */
 
-static struct nfs3_fh dir; /* the directory of each test, of uid 1000, with mode 0755 */
+/* the directory of a test, which belongs to uid 1000 and has mode 0755 */
+static struct nfs3_fh dir;
 static uint32_t nwrong;
 
 static inline bool is_kernel(void)
@@ -39,7 +40,7 @@ static inline void is(const char *what, uint64_t got, uint64_t expected)
 	differs(what, got, expected, expected);
 }
 
-/* The export trusts root. */
+/* Starts a server with an export in which root is not squashed. */
 static inline void setup_trusting(void **state)
 {
 	char export[128], path[96];
@@ -142,7 +143,7 @@ static inline enum nfs3_status readlink_of(const struct nfs3_fh *fh)
 	return client_call(c, NFS3_READLINK);
 }
 
-/* Returns the granted part of all rights that ACCESS can ask for. */
+/* Returns the access that ACCESS grants if the caller asks for all kinds of access. */
 static inline uint32_t access_to(const struct nfs3_fh *fh)
 {
 	c->args.access = (struct nfs3_access_args){*fh, 0x3f};

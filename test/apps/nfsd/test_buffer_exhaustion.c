@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * With few send buffers, a peer that makes calls and takes no reply holds its share of them
- * (doc/limits.rst). Meanwhile calls of another peer are carried out and answered, once each. When
- * the first peer takes its replies, none of them is refused or lost.
+ * Tests of a server with few send buffers. A peer that makes calls and receives no reply holds its
+ * share of these buffers (doc/limits.rst). Meanwhile calls of another peer are carried out and
+ * answered, once each. When the first peer receives its replies, none of them has been refused or
+ * lost.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -11,27 +12,32 @@
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
-/* SENDS: send buffers of the server, the smallest number that a profile allows. READS: calls of the
- * peer that takes no reply. Some replies fit into its ring, and others may be unread in the ring
- * when their Sends are done. A reply reads to a chunk of SEGS segments, so that it is long and
- * holds its buffer until the Send is done. CALLS: calls of the other peer. */
+/*
+ * SENDS is the number of send buffers of the server, the minimum of a profile. READS is the number
+ * of calls of the peer that receives no reply. Some of its replies fit into its ring, and stay
+ * there unread while their Sends have completed. A reply returns a chunk of SEGS segments, so that
+ * the reply is long, and it holds its buffer until its Send has completed. CALLS is the number of
+ * calls of the other peer.
+ */
 #define SENDS	   16u
-#define READS	   (SENDS + 48u) /* as many as there are credits */
+#define READS	   (SENDS + 48u) /* equal to the number of credits */
 #define SEGS	   28u
 #define READ_BYTES (4u * SEGS)
-#define UNREAD	   40u /* this many replies fill the peer's ring */
+#define UNREAD	   40u /* number of replies that fill the peer's ring */
 #define LONG_BYTES                                                                                 \
 	(1u << 20) /* READS of so much hold all memory of a "dir" export, if they may              \
 		    */
 #define LONG_READS	16u
 #define SERVER_READS_US 100000u
 #define CALLS		60u
-#define CALL_MAX	1024u /* in an end's memory: first calls, then receives, then data */
-#define RECV_AT		65536u
-#define RECV_MAX	4096u
-#define DATA_AT		524288u
-#define HEAD_MIN	28u		   /* of RPC-over-RDMA without chunks */
-#define HEAD_CHUNK	(36u + 16u * SEGS) /* with such a chunk */
+/* an end's memory has the calls first, then the receives, then the data */
+#define CALL_MAX 1024u
+#define RECV_AT	 65536u
+#define RECV_MAX 4096u
+#define DATA_AT	 524288u
+#define HEAD_MIN 28u /* bytes of an RPC-over-RDMA header without chunks */
+/* bytes of a header with a Write chunk of SEGS segments */
+#define HEAD_CHUNK (36u + 16u * SEGS)
 
 static struct end hog, other;
 
@@ -43,8 +49,10 @@ static const char *profile(const char *memory, const char *limits)
 	snprintf(path, sizeof(path), "%s/few.ini", client_dir);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	/* These ends send all calls at once, which requires a connection with its own credits from
-	 * the start. */
+	/*
+	 * The ends send all calls at once. Therefore a connection must have its own credits from
+	 * the start, and does not share receives.
+	 */
 	fprintf(file, "[memory]\n%s\n[limits]\n%s\n[connection]\nshared_receives = off\n", memory,
 		limits);
 	if (client_has_two)
@@ -83,7 +91,7 @@ static int setup_few(void **state)
 	return setup_by(sends, "");
 }
 
-/* The stalled peer keeps its connection for longer than the test runs. */
+/* Allows the stalled peer to keep its connection for longer than the test runs. */
 static int setup_patient(void **state)
 {
 	(void)state;
@@ -97,7 +105,7 @@ static int teardown_ends(void **state)
 	return teardown(state);
 }
 
-/* Encodes call 'i' of an end up to its arguments. */
+/* Encodes the RPC header of call i. */
 static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 {
 	static const char name[252];
@@ -106,13 +114,16 @@ static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 	weir_xdr_put_u32(out, 0); /* no Reply chunk */
 	for (uint32_t n = 0; n < sizeof(rpc) / sizeof(rpc[0]); n++)
 		weir_xdr_put_u32(out, rpc[n]);
-	/* so long that only few calls fit into the ring */
+	/* The name is so long that only few calls fit into the ring. */
 	weir_xdr_put_opaque(out, name, sizeof(name));
 	for (uint32_t n = 0; n < 5; n++) /* uid, gid, no other groups; AUTH_NONE */
 		weir_xdr_put_u32(out, n < 2 ? 1000 : 0);
 }
 
-/* Writes an RPC-over-RDMA header: version 1, 64 credits, RDMA_MSG, no Read list. */
+/*
+ * Encodes the start of an RPC-over-RDMA header: version 1, 64 credits, RDMA_MSG, an empty Read
+ * list.
+ */
 static void head_begin(struct end *end, struct weir_xdr_out *out, uint32_t i)
 {
 	const uint32_t words[] = {i, 1, 64, 0, 0};
@@ -129,7 +140,10 @@ static void call_end(struct end *end, const struct weir_xdr_out *out, uint32_t i
 		 end_sge(end, i * CALL_MAX, (uint32_t)weir_xdr_out_len(out)));
 }
 
-/* Sends a READ call. Bytes beyond READ_BYTES are written to the same memory, one over the other. */
+/*
+ * Sends a READ call of 'bytes' bytes. If there are more than READ_BYTES, the segments overlap in
+ * the peer's memory.
+ */
 static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 {
 	const struct nfs3_read_args args = {.fh = *fh, .count = bytes};
@@ -151,7 +165,10 @@ static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 	call_end(&hog, &out, i);
 }
 
-/* Sends a CREATE of a name that must not exist, so that a second run fails. */
+/*
+ * Sends a CREATE call for a name that must not exist. If the server carried it out twice, the
+ * second time would fail.
+ */
 static void send_create(uint32_t i)
 {
 	const struct nfs3_sattr attr = {.set_mode = true, .mode = 0600};
@@ -187,13 +204,16 @@ static uint32_t completed(const struct end *end, enum fabric_op op)
 	return n;
 }
 
-/* Checks that each call has one reply with NFS3_OK, after a header of 'head' bytes. */
+/*
+ * Checks that each of n calls has exactly one reply, with NFS3_OK. The RPC reply follows a header
+ * of 'head' bytes.
+ */
 static void expect_replies(struct end *end, uint32_t n, uint32_t head)
 {
 	bool came[64] = {false};
 
 	END_WAIT(end, NULL, completed(end, FABRIC_RECV) == n || end->nevents > 0);
-	assert_int_equal(end->nevents, 0); /* the connection is unchanged */
+	assert_int_equal(end->nevents, 0); /* the connection is open */
 	for (uint32_t i = 0; i < end->nwcs; i++) {
 		const uint8_t *reply = end->mem + RECV_AT + end->wcs[i].wr_id * RECV_MAX;
 		uint32_t words[7] = {0};
@@ -204,7 +224,7 @@ static void expect_replies(struct end *end, uint32_t n, uint32_t head)
 		assert_true(end->wcs[i].byte_len > head + sizeof(words));
 		weir_xdr_in_init(&in, reply + head, end->wcs[i].byte_len - head);
 		for (uint32_t w = 0; w < 7;
-		     w++) /* xid, reply, accepted, no verifier, success; NFS3_OK */
+		     w++) /* XID, REPLY, accepted, no verifier, SUCCESS; then NFS3_OK */
 			assert_int_equal(weir_xdr_get_u32(&in, &words[w]), 0);
 		assert_true(words[0] < n && !came[words[0]]);
 		came[words[0]] = true;
@@ -224,8 +244,10 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_write(c, &file, 0, READ_BYTES, NFS3_FILE_SYNC), NFS3_OK);
 	for (uint32_t i = 0; i < READS; i++)
 		send_read(i, &file, READ_BYTES);
-	/* The server must first read what does not fit into a ring. It sends nothing when it has
-	 * read the rest, so the test waits. */
+	/*
+	 * The server must still read the calls that did not fit into a ring. No event shows when it
+	 * has read them, so that the test waits.
+	 */
 	END_WAIT(&hog, NULL, completed(&hog, FABRIC_SEND) == READS || hog.nevents > 0);
 	usleep(SERVER_READS_US);
 	post_recvs(&other, CALLS);
@@ -233,7 +255,8 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 		send_create(i);
 	END_WAIT(&other, NULL, completed(&other, FABRIC_SEND) == CALLS || other.nevents > 0);
 	assert_int_equal(other.nevents, 0);
-	expect_replies(&other, CALLS, HEAD_MIN); /* although the first peer takes no reply */
+	/* succeeds while the first peer receives no reply */
+	expect_replies(&other, CALLS, HEAD_MIN);
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 	post_recvs(&hog, READS);
 	expect_replies(&hog, READS, HEAD_CHUNK);
@@ -241,8 +264,10 @@ static void exhausted__replies_wait_and_none_is_lost(void **state)
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 }
 
-/* The replies of a peer that takes none hold memory of the data that were read. This is not all
- * memory of the export. */
+/*
+ * Checks that replies which the peer does not receive hold only a part of the export's memory for
+ * data that were read.
+ */
 static void stall__reads_leave_memory_for_others(void **state)
 {
 	struct nfs3_fh file;
@@ -266,7 +291,7 @@ static void stall__reads_leave_memory_for_others(void **state)
 		assert_memory_equal(c->mem, c->mem + CLIENT_MEM / 2, LONG_BYTES);
 	}
 	end_poll(&hog);
-	/* it still stalls: nobody waited for the end of its connection */
+	/* The connection of the stalled peer is open, so that no call has waited for its end. */
 	assert_int_equal(hog.nevents, 0);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* READ, WRITE, COMMIT and sizes: data that were written are read back, at each offset and in each
- * way. */
+/*
+ * Tests of READ, WRITE, COMMIT and sizes of files: data that were written are read back, at each
+ * offset and with each kind of WRITE.
+ */
 #include "fixture.h"
 
 #define WTMAX (1u << 20)
@@ -39,8 +41,10 @@ static void write_seed(uint64_t offset, uint32_t count, uint32_t seed)
 	}
 }
 
-/* Reads [offset, offset + count), which may need several calls, and checks it. Seed 0 means
- * zeros. */
+/*
+ * Reads the bytes from 'offset' on, by several calls if necessary, and checks all 'count' bytes.
+ * With seed 0, all must be zeros.
+ */
 static void expect_seed(uint64_t offset, uint32_t count, uint32_t seed)
 {
 	uint32_t done = 0;
@@ -82,7 +86,7 @@ static void write__each_length_is_read_back(void **state)
 		offset += lengths[i];
 		assert_int_equal(size_of(&file), offset);
 	}
-	/* Reads all ranges again: no write has changed another range. */
+	/* Reads all ranges again, to check that no WRITE has changed another range. */
 	offset = 0;
 	for (uint32_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		expect_seed(offset, lengths[i], i + 1);
@@ -108,7 +112,7 @@ static void write__overwrites_leave_neighbours_alone(void **state)
 {
 	(void)state;
 	write_seed(0, 100000, 1);
-	/* The lengths are no multiples of 4, and padding must not appear in the file. */
+	/* The lengths are not multiples of 4. The XDR padding must not be written to the file. */
 	write_seed(50001, 5, 2);
 	write_seed(70003, 4097, 3);
 	expect_seed(0, 50001, 1);
@@ -149,8 +153,10 @@ static void truncate__what_comes_back_is_zeros(void **state)
 	expect_seed(0, 70000, 0);
 }
 
-/* Holes read as zeros and take no space. Data near 2 and 4 GiB are at the offsets where they were
- * written. */
+/*
+ * Checks files with holes. Holes read as zeros and take no space. Data near 2 GiB and 4 GiB are at
+ * the offsets where they were written.
+ */
 static void sparse__files_beyond_2_and_4_gib(void **state)
 {
 	static const uint64_t offsets[] = {(1ull << 31) - 5, (1ull << 32) - 5,
@@ -243,8 +249,10 @@ static void counts__above_rtmax_and_wtmax_are_cut(void **state)
 	assert_in_range(c->data_bytes, 1, rtmax);
 	assert_int_equal(client_read(c, &file, 0, UINT32_MAX), NFS3_OK);
 	assert_in_range(c->data_bytes, 1, rtmax);
-	/* A chunk that fits into no buffer is refused with an error for that. The connection and
-	 * the file stay unchanged. */
+	/*
+	 * A Read chunk that is larger than a buffer is refused with an error. The connection stays
+	 * open, and the file is unchanged.
+	 */
 	fill(0, 3u << 20, 2);
 	c->args.write = (struct nfs3_write_args){file, 0, 3u << 20, NFS3_UNSTABLE};
 	client_try(c, NFS3_WRITE);
@@ -311,7 +319,7 @@ static void readlink__short_and_long_paths(void **state)
 	assert_int_equal(client_call(c, NFS3_READLINK), NFS3ERR_INVAL);
 }
 
-/* Random writes, reads and truncations are compared with a copy. */
+/* Makes random WRITEs, READs and truncations, and compares the file with a copy in memory. */
 static void data__random_operations_match_a_copy(void **state)
 {
 	static uint8_t copy[3u << 20];

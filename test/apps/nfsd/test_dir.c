@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The effects of the back end 'dir' on its host: open files, programs, and files that are
- * removed. */
+/* Tests of the effects of the back end 'dir' on its host: files that are open, programs that run,
+ * and files that are removed. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -56,7 +56,8 @@ static int setup_exported(void **state)
 	return 0;
 }
 
-/* Limits the descriptors of servers that are started after it: at first, and at most. */
+/* Sets the limit of descriptors for servers that are started later: its present value, and its
+ * maximum. */
 static void limit_files(rlim_t soft, rlim_t hard)
 {
 	struct rlimit limit = {soft, hard};
@@ -94,8 +95,8 @@ static char *path_of(const char *name)
 	return path;
 }
 
-/* Counts the server's descriptors of the export's files. Paths do not show it, because the server
- * has its own mount. */
+/* Returns the number of the server's descriptors for files of the export. Devices are compared,
+ * because the server has its own mount and therefore other paths. */
 static int files_open(void)
 {
 	char path[300];
@@ -117,7 +118,7 @@ static int files_open(void)
 	return n;
 }
 
-/* Prints what keeps a file open to standard error: descriptors, the ring, and the state of each
+/* Prints to standard error why a file can be open: descriptors, the ring, and the state of each
  * thread. */
 static void tell_what_is_open(void)
 {
@@ -132,7 +133,7 @@ static void tell_what_is_open(void)
 		print_message("nothing more is known of it\n");
 }
 
-/* Returns the monotonic time, because somebody may set the time of day. */
+/* Returns the time in ms of a clock that does not change when the time of day is set. */
 static uint64_t now_ms(void)
 {
 	struct timespec ts;
@@ -152,8 +153,8 @@ static void wait_until_closed(void)
 	print_message("open still after %d s and %lu calls\n", WAIT_MS / 1000,
 		      (unsigned long)ncalls);
 	tell_what_is_open();
-	/* Checks whether the state ends without further calls. Whatever this finds, it is too
-	 * late. */
+	/* Checks if the files are closed later. This is only for the log, because the test has
+	 * failed. */
 	for (end = now_ms() + WAIT_MS; files_open() > 0 && now_ms() < end;)
 		usleep(100000);
 	print_message("another %lu ms later %d are open\n",
@@ -190,7 +191,7 @@ static int end_of(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Waits until the child executes the file that 'path' names. */
+/* Waits until the child executes the file 'path'. */
 static void wait_until_it_runs(pid_t child, const char *path)
 {
 	uint64_t end = now_ms() + WAIT_MS;
@@ -217,7 +218,8 @@ static void open__for_reading_leaves_a_program_runnable(void **state)
 	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
 	assert_int_equal(files_open(), 1);
 	assert_int_equal(end_of(run(path_of("true"), NULL)), 0);
-	/* The server's writer prevents that, as a writer on this host would, but not for long. */
+	/* The server has the file open for writing, which prevents its execution as a writer on
+	 * this host would, but only for a short time. */
 	assert_int_equal(client_read(c, &fh, 0, 64), NFS3_OK);
 	memcpy(c->mem, c->data, 64);
 	assert_int_equal(client_write(c, &fh, 0, 64, NFS3_FILE_SYNC), NFS3_OK);
@@ -240,7 +242,7 @@ static void open__of_a_program_that_runs(void **state)
 	assert_int_equal(client_truncate(c, &fh, 0), NFS3ERR_ACCES);
 	kill(child, SIGKILL);
 	end_of(child);
-	/* An open for reading does not prevent a later write. */
+	/* The server's open for reading does not prevent the WRITE. */
 	assert_int_equal(client_read(c, &fh, 0, 100), NFS3_OK);
 	assert_int_equal(client_write(c, &fh, 0, 100, NFS3_UNSTABLE), NFS3_OK);
 }
@@ -274,7 +276,7 @@ static void remove__closes_the_file(void **state)
 	struct nfs3_fh fh;
 
 	(void)state;
-	/* Removed by a client, and by a process of the host. */
+	/* The file is removed by a client, and by a process of the host. */
 	for (int by_client = 0; by_client < 2; by_client++) {
 		assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
 		assert_int_equal(client_write(c, &fh, 0, 1u << 20, NFS3_UNSTABLE), NFS3_OK);
@@ -291,8 +293,8 @@ static void remove__closes_the_file(void **state)
 	}
 }
 
-/* There are more files than may be open. If a file must be closed first and that takes long, the
- * client must try again. */
+/* Checks more files than can be open. A file must be closed before another can be opened. If that
+ * takes long, the client must try again. */
 static void limit__many_files(void **state)
 {
 	static struct nfs3_fh fh[300];
@@ -318,10 +320,11 @@ static void limit__many_files(void **state)
 	}
 }
 
-/* ---- a disk that promises more space than it has: cached data cannot be written back ---- */
+/* ---- a disk that promises more space than it has, so that cached data cannot be written to it
+ * ---- */
 
 #define TRIES	10
-#define SLOW_MS 1000 /* of a call: on so slow a machine a file may become idle between two */
+#define SLOW_MS 1000 /* if a call takes longer, a file can become idle between two calls */
 static bool has_disk;
 static char memory[96];
 
@@ -352,7 +355,8 @@ static int teardown_disk(void **state)
 	return 0;
 }
 
-/* Returns the time of the slowest call in ms. */
+/* Writes data that will be lost, and stores the verifier of the first WRITE in 'verf'. Returns the
+ * time of the slowest call in ms. */
 static uint64_t lose_data(const struct nfs3_fh *fh, uint8_t verf[NFS3_VERF_BYTES])
 {
 	uint64_t slowest = 0;
@@ -394,16 +398,15 @@ static void expect_other_verf(const struct nfs3_fh *fh, const uint8_t verf[NFS3_
 {
 	if (commit(fh) == NFS3_OK)
 		assert_memory_not_equal(c->res.commit.verf, verf, NFS3_VERF_BYTES);
-	/* Each client that wrote gets the error, whatever the file, and however often it asks. */
+	/* Each client that wrote gets the new verifier, for whatever file, and however often it
+	 * asks. */
 	assert_int_equal(client_write(c, fh, 0, 0, NFS3_UNSTABLE), NFS3_OK);
 	assert_memory_not_equal(c->res.write.verf, verf, NFS3_VERF_BYTES);
 }
 
-/*
- * Loses data, then makes a call that must report it. The call must not report it if the file was
- * synced before, as happens when nobody used it for three seconds. On so slow a machine the
- * verifier has reported the loss, and everything is repeated.
- */
+/* Loses data, and then makes a call that must report the loss. The call does not report it if the
+ * server synced the file before the call, which happens after three seconds without a call. In that
+ * case the verifier has reported the loss, and the function tries again. */
 static void expect_loss_reported(const struct nfs3_fh *fh,
 				 enum nfs3_status (*call)(const struct nfs3_fh *fh),
 				 const struct nfs3_fh *other)
@@ -437,16 +440,16 @@ static void verifier__changes_when_data_were_lost(void **state)
 	assert_int_equal(client_create(c, &root, "other", &other), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "f", &fh), NFS3_OK);
 	expect_loss_reported(&fh, commit, &other);
-	/* A WRITE that must be stable. */
+	/* The call is a WRITE with FILE_SYNC. */
 	expect_loss_reported(&fh, write_for_good, &other);
 	expect_loss_reported(&fh, set_mode, &other);
-	/* The close of an idle file reports the loss. */
+	/* The loss is reported although the server has closed the idle file. */
 	lose_data(&fh, verf);
 	wait_until_closed();
 	expect_other_verf(&other, verf);
 }
 
-/* ---- a disk of its own: who may fill it ---- */
+/* ---- a disk of its own, and who can fill it ---- */
 
 static int setup_small_disk(const char *features, const char *options)
 {
@@ -482,8 +485,8 @@ static int teardown_small_disk(void **state)
 	return 0;
 }
 
-/* Writes until an error, and returns it. The error is known at the write, which need not be
- * stable. */
+/* Writes until an error occurs, and returns the error. The WRITE itself reports it, even an
+ * UNSTABLE one. */
 static enum nfs3_status fill(const struct nfs3_fh *fh, enum nfs3_stable stable, uint64_t *offset)
 {
 	while (client_write(c, fh, *offset, 256u << 10, stable) == NFS3_OK)
@@ -517,20 +520,20 @@ static void space__that_is_reserved_is_roots(void **state)
 	c->uid = c->gid = 1000;
 	for (enum nfs3_stable stable = NFS3_UNSTABLE; stable <= NFS3_FILE_SYNC; stable++)
 		assert_int_equal(fill(&fh, stable, &offset), NFS3ERR_NOSPC);
-	/* A few blocks that had been reserved for writes become free. */
+	/* Some blocks that were reserved for WRITEs have become free. Directories use them. */
 	for (snprintf(name, sizeof(name), "d"); client_mkdir(c, &root, name, NULL) == NFS3_OK;)
 		snprintf(name, sizeof(name), "d%d", ndirs++);
 	assert_int_equal(c->res.status, NFS3ERR_NOSPC);
 	left = free_bytes();
 	assert_true(left > 10u << 20 && left < 20u << 20);
-	/* The writer counts, and not the owner of the file. */
+	/* The reserve of root depends on the writer, not on the owner of the file. */
 	c->uid = c->gid = 0;
 	assert_int_equal(client_write(c, &roots, 0, 1u << 20, NFS3_FILE_SYNC), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &root, "roots dir", NULL), NFS3_OK);
 	assert_true(free_bytes() < left);
 }
 
-/* Sets a quota without the wrapper of libc, which takes the name of a device. */
+/* Sets a quota by the system call, because the function of libc needs the path of a device. */
 static int limit_user(uint32_t uid, uint64_t bytes, uint64_t files)
 {
 	struct if_dqblk limits = {.dqb_bhardlimit = bytes / QIF_DQBLKSIZE,
@@ -563,7 +566,7 @@ static void quota__binds_users(void **state)
 	assert_int_equal(client_truncate(c, &fh, 0), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &root, "d", NULL), NFS3_OK);
 	assert_int_equal(client_create(c, &root, "g", NULL), NFS3ERR_DQUOT);
-	/* Files of others do not count for this user either. */
+	/* Files of other users do not count towards the quota of this user. */
 	c->uid = c->gid = 2000;
 	assert_int_equal(client_create(c, &root, "g", &fh), NFS3_OK);
 	for (offset = 0; offset < 3u << 20; offset += c->res.write.count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Access control lists of a 'dir' export: a caller may do what the same user may do on the host,
- * and no more. This needs root.
+ * Tests of access control lists on a 'dir' export: a caller can do what the same user can do on the
+ * host, and no more. They need root.
  */
 #include <fcntl.h>
 #include <grp.h>
@@ -16,14 +16,18 @@
 
 #include "fixture.h"
 
-#define OWNER 1000u /* of all files; also the number of its group */
-#define GROUP 3000u /* the owning group of files */
-#define NAMED 4000u /* a user that lists name; also the number of its group */
+#define OWNER 1000u /* owner of all files; also the number of the owner's group */
+#define GROUP 3000u /* the group of all files */
+#define NAMED 4000u /* a user that has an entry in lists; also the number of the user's group */
 #define OTHER 5000u
 
-#define UNCHANGED_S 4 /* longer than the server waits before it caches a decision */
+/* seconds; the server caches a decision only after a shorter time without changes */
+#define UNCHANGED_S 4
 
-/* Copied from <linux/posix_acl_xattr.h>, which needs the kernel's types. */
+/*
+ * Copied from <linux/posix_acl_xattr.h>, which cannot be included here because it needs types of
+ * the kernel.
+ */
 enum { USER_OBJ = 1, USER = 2, GROUP_OBJ = 4, GROUP_NAMED = 8, MASK = 16, OTHERS = 32 };
 
 struct acl_entry {
@@ -47,8 +51,9 @@ static const char *path_of(const char *name)
 }
 
 /*
- * Sets "u::rw,u:4000:r" with these permissions of 3 bits each. 'named' is for NAMED; -1: no entry
- * for it, and no mask.
+ * Sets an access control list, such as "u::rw,u:4000:r". Each permission has 3 bits. 'named' is
+ * that of the user NAMED. With -1 the list has no entry for NAMED and no mask. Returns 0, or -1
+ * with errno.
  */
 static int set_acl(const char *name, bool is_default, int user, int named, int group, int mask,
 		   int other)
@@ -93,7 +98,10 @@ static void be(uint32_t uid, uint32_t gid)
 	c->gid = gid;
 }
 
-/* Makes a file of OWNER and GROUP with some content, or a directory with a file in it. */
+/*
+ * Creates a file with some content, or a directory with a file in it. Owner and group are OWNER and
+ * GROUP.
+ */
 static void make(const char *name, bool is_dir, uint32_t mode)
 {
 	if (is_dir) {
@@ -165,8 +173,8 @@ static void expect_nothing(const struct nfs3_fh *fh)
 }
 
 /*
- * The mode bits are rw-rw----. The middle ones are the mask of the list, and not the rights of the
- * group.
+ * Checks a list whose mode bits are rw-rw----. The middle bits are the mask of the list, not the
+ * rights of the group.
  */
 static void acl__that_denies_the_owning_group(void **state)
 {
@@ -178,8 +186,10 @@ static void acl__that_denies_the_owning_group(void **state)
 	find("f", &fh);
 	be(OTHER, GROUP);
 	expect_nothing(&fh);
-	/* The same holds if the server has the file open for reading and writing for another
-	 * user. */
+	/*
+	 * The result is the same if the server has the file open for reading and writing for
+	 * another user.
+	 */
 	be(OWNER, OWNER);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	assert_int_equal(client_write(c, &fh, 0, 1, NFS3_UNSTABLE), NFS3_OK);
@@ -205,7 +215,10 @@ static void acl__that_names_a_user(void **state)
 	assert_int_equal(commit(&fh), NFS3_OK);
 	assert_int_equal(client_truncate(c, &fh, 3), NFS3_OK);
 	assert_int_equal(set_times(&fh), NFS3_OK);
-	/* The mask limits the list. A list that grants less than the mode of others is applied. */
+	/*
+	 * The mask limits the list. If the list grants less than the mode bits of others, the list
+	 * applies.
+	 */
 	assert_int_equal(set_acl("f", false, 6, 6, 6, 4, 6), 0);
 	assert_int_equal(access_to(&fh), NFS3_ACCESS_READ);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
@@ -226,7 +239,7 @@ static void wait_until_cacheable(const char *name)
 	} while (now.tv_sec - st.st_ctim.tv_sec <= UNCHANGED_S);
 }
 
-/* Rights of a caller that the server has cached are dropped when they change. */
+/* Checks that cached rights of a caller are dropped when the list changes. */
 static void acl__that_changes_holds_for_the_next_call(void **state)
 {
 	struct nfs3_fh fh;
@@ -239,13 +252,16 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	for (int i = 0; i < 3; i++) {
 		be(NAMED, NAMED);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
-		/* A decision is valid for one caller only. */
+		/* A cached decision applies only to one caller. */
 		be(OTHER, NAMED);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3ERR_ACCES);
 		be(NAMED, GROUP);
 		assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
 	}
-	/* A decision is valid for one purpose only: COMMIT uses a file that is open for reading. */
+	/*
+	 * A cached decision applies only to one purpose. COMMIT uses a file that is open for
+	 * reading, but needs other rights.
+	 */
 	assert_int_equal(set_acl("f", false, 6, 4, 0, 6, 0), 0);
 	wait_until_cacheable("f");
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3_OK);
@@ -253,7 +269,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	assert_int_equal(commit(&fh), NFS3ERR_ACCES);
 	assert_int_equal(set_acl("f", false, 6, 0, 0, 6, 0), 0);
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3ERR_ACCES);
-	/* The mode bits work in the same way. */
+	/* Changed mode bits have the same effect. */
 	assert_int_equal(removexattr(path_of("f"), "system.posix_acl_access"), 0);
 	assert_int_equal(chmod(path_of("f"), 0644), 0);
 	wait_until_cacheable("f");
@@ -274,8 +290,8 @@ static const struct nfs3_entry *entry_of(const char *name)
 }
 
 /*
- * Directories: to list a directory and to search it are two rights, which a list may grant
- * separately.
+ * Checks directories. The rights to list a directory and to search it are separate, and a list can
+ * grant one without the other.
  */
 static void acl__of_a_directory(void **state)
 {
@@ -320,7 +336,10 @@ static void acl__of_a_directory(void **state)
 	}
 }
 
-/* The mode that a client gives does not grant what the directory's default list denies. */
+/*
+ * Checks that the mode which a client gives to a new file grants nothing that the directory's
+ * default list denies.
+ */
 static void acl__that_is_inherited(void **state)
 {
 	struct stat st;
@@ -357,10 +376,12 @@ static void acl__that_is_inherited(void **state)
 	}
 }
 
-/* ---- the kernel as the model ---- */
+/* ---- comparison with the kernel ---- */
 
-/* Returns a mask of the access that a process of that user has: 1 to read, 2 to write, 4 to
- * execute. */
+/*
+ * Returns the access that the kernel grants to a process of the user: 1 to read, 2 to write, 4 to
+ * execute.
+ */
 static uint32_t what_the_host_grants(const char *name, uint32_t uid, uint32_t gid)
 {
 	int fd = open(path_of(name), O_PATH), status;
@@ -399,8 +420,8 @@ static void compare(const struct nfs3_fh *fh, uint32_t uid, uint32_t gid)
 	assert_int_equal((access & NFS3_ACCESS_EXTEND) != 0, (host & 2) != 0);
 	assert_int_equal((access & NFS3_ACCESS_EXECUTE) != 0, (host & 4) != 0);
 	/*
-	 * The owner may continue to use an open file, and a caller that may execute may read (RFC
-	 * 1813 section 4.4).
+	 * The owner can continue to use a file after a change of its mode, and a caller with the
+	 * right to execute can read (RFC 1813 section 4.4).
 	 */
 	assert_int_equal(client_read(c, fh, 0, 10), is_owner || host & 5 ? NFS3_OK : NFS3ERR_ACCES);
 	assert_int_equal(client_write(c, fh, 0, 1, NFS3_UNSTABLE),
@@ -423,7 +444,7 @@ static void rights__are_what_the_host_grants(void **state)
 	for (uint32_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		int user = (int)(modes[i] >> 6), group = modes[i] >> 3 & 7, other = modes[i] & 7;
 
-		/* Without a list, and with lists whose permissions contradict the mode bits. */
+		/* The file has no list, or a list whose permissions contradict the mode bits. */
 		for (int acl = 0; acl < 4; acl++) {
 			if (acl == 0)
 				assert_int_equal(set_acl("f", false, user, -1, group, -1, other),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A handle of a 'dir' export is valid only for the directory that was exported when the server
- * issued it.
+ * Tests that a handle of a 'dir' export is valid only for the directory that was exported when the
+ * server issued the handle.
  */
 #include <fcntl.h>
 #include <sched.h>
@@ -18,7 +18,7 @@
 
 static char base[96];
 
-/* Returns "base/name". The text stays valid for some more calls. */
+/* Returns the path of 'name' in 'base'. The string stays valid for seven more calls. */
 static const char *in_base(const char *name)
 {
 	static char paths[8][160];
@@ -45,7 +45,7 @@ static void make_file(const char *name, const char *text)
 	assert_int_equal(chmod(in_base(name), 0666), 0);
 }
 
-/* Makes base/tree/{top,sub/in} and base/other/{top,sub/in}. */
+/* Creates the files base/tree/{top,sub/in} and base/other/{top,sub/in}. */
 static int setup_trees(void **state)
 {
 	static int serial;
@@ -73,7 +73,8 @@ static void stop_server(void)
 }
 
 /*
- * Starts or restarts the server with exports of these sections. NULL: the sections stay the same.
+ * Starts the server, or restarts it, with the sections 'exports' in its file of exports. If
+ * 'exports' is NULL, the file is unchanged.
  */
 static void serve(const char *exports)
 {
@@ -141,7 +142,7 @@ static void expect_stale(const struct handles *h)
 		assert_int_equal(client_read(c, files[i], 0, 100), NFS3ERR_STALE);
 		assert_int_equal(client_write(c, files[i], 0, 1, NFS3_FILE_SYNC), NFS3ERR_STALE);
 		assert_int_equal(client_truncate(c, files[i], 0), NFS3ERR_STALE);
-		/* Each of the two handles of a call that takes two. */
+		/* RENAME has two handles. Each of them is checked. */
 		assert_int_equal(client_rename(c, dirs[i], "x", &root, "y"), NFS3ERR_STALE);
 		assert_int_equal(client_rename(c, &root, "x", dirs[i], "y"), NFS3ERR_STALE);
 	}
@@ -156,11 +157,11 @@ static void handle__of_the_same_directory_stays_good(void **state)
 	take_handles(&h);
 	serve_dir("tree");
 	expect_good(&h);
-	/* By another path to the same directory. */
+	/* The same directory is exported by another path. */
 	assert_int_equal(symlink(in_base("tree"), in_base("link")), 0);
 	serve_dir("link");
 	expect_good(&h);
-	/* A directory that was moved is still the same one. */
+	/* The directory is moved and exported by its new path. */
 	assert_int_equal(rename(in_base("tree"), in_base("moved")), 0);
 	serve_dir("moved");
 	expect_good(&h);
@@ -175,9 +176,9 @@ static void handle__is_stale_when_the_export_was_narrowed(void **state)
 	take_handles(&h);
 	serve_dir("tree/sub");
 	expect_stale(&h);
-	/* Files below the new root are found. */
+	/* A lookup in the new root finds its files. */
 	assert_int_equal(client_lookup(c, &root, "in", NULL), NFS3_OK);
-	/* The handles of the old export are valid again. */
+	/* The old export is served again, so that its handles are valid again. */
 	serve_dir("tree");
 	expect_good(&h);
 }
@@ -219,7 +220,7 @@ static void handle__is_stale_when_the_root_was_replaced(void **state)
 	expect_stale(&h);
 }
 
-/* The inode number of the root alone does not identify a directory. */
+/* Checks that the inode number of the root is not sufficient to identify a directory. */
 static void handle__is_stale_when_the_roots_inode_was_used_again(void **state)
 {
 	struct nfs3_fh old;
@@ -244,8 +245,8 @@ static void handle__is_stale_when_the_roots_inode_was_used_again(void **state)
 }
 
 /*
- * Makes two new disks. The roots of both have the same inode number and the same generation. They
- * may also get the same device number, which is all that XFS reports by statfs(2).
+ * Creates and mounts two file systems. Their roots have the same inode number and the same
+ * generation. Their devices can have the same number, which is all that XFS reports by statfs(2).
  */
 static void use_two_disks(const char *mkfs, unsigned mib)
 {
@@ -272,8 +273,10 @@ static void use_two_disks(const char *mkfs, unsigned mib)
 	serve(NULL);
 	expect_stale(&h);
 	stop_server();
-	/* The handles of the first disk are valid again, although its device now has another
-	 * number. */
+	/*
+	 * The handles of the first file system are valid again, although its device has another
+	 * number.
+	 */
 	snprintf(command, sizeof(command),
 		 "cd %s && umount disk && mount -o loop 2.img disk2 && mount -o loop 1.img disk",
 		 base);
@@ -311,12 +314,14 @@ static void handle__is_of_its_export_alone(void **state)
 	serve(exports);
 	assert_int_equal(client_lookup(c, &c->roots[0], "top", &a), NFS3_OK);
 	assert_int_equal(client_lookup(c, &c->roots[1], "top", &b), NFS3_OK);
-	/* The rules of the export to which a handle belongs apply, although the file is the
-	 * same. */
+	/*
+	 * The rules of the export to which a handle belongs apply, although both handles are for
+	 * the same file.
+	 */
 	assert_int_equal(client_write(c, &a, 0, 1, NFS3_FILE_SYNC), NFS3ERR_ROFS);
 	assert_int_equal(client_write(c, &b, 0, 1, NFS3_FILE_SYNC), NFS3_OK);
 	assert_int_equal(client_rename(c, &c->roots[0], "top", &c->roots[1], "x"), NFS3ERR_XDEV);
-	/* A handle of one export with the other's id, and with the other's hash. */
+	/* Each of these handles has a part of the other export's handle: its ID, or its hash. */
 	for (int part = 0; part < 3; part++) {
 		mixed = a;
 		if (part == 0)
@@ -348,8 +353,10 @@ static void handle__is_stale_when_two_names_were_swapped(void **state)
 		assert_int_equal(client_getattr(c, &roots[i], NULL), NFS3ERR_STALE);
 }
 
-/* An export within another one: if only the inner export is kept, handles of the outer one are
- * stale. */
+/*
+ * Checks an export within another export. If only the inner export is kept, handles of the outer
+ * one are stale.
+ */
 static void handle__of_the_outer_export_ends_with_it(void **state)
 {
 	struct nfs3_fh outer, inner, by_outer, by_inner;
@@ -373,14 +380,14 @@ static void handle__of_the_outer_export_ends_with_it(void **state)
 	assert_int_equal(client_read(c, &by_inner, 0, 1), NFS3_OK);
 }
 
-/* A name of an export in memory later names a directory. */
+/* Checks a name that first belongs to an export in memory and then to a directory. */
 static void handle__is_stale_when_the_back_end_is_another(void **state)
 {
 	struct nfs3_fh ram, dir;
 	char exports[300];
 
 	(void)state;
-	/* With another 'dir', both starts use the same secret. */
+	/* Both starts use the same secret, because both have an export of the back end 'dir'. */
 	snprintf(exports, sizeof(exports), "[/vol]\nbackend = ram:4m\n[/x]\nbackend = dir:%s\n",
 		 in_base("other"));
 	serve(exports);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * A file system below an export hangs. Its callers are asked to try again, and no other caller
- * notices. This needs root.
- */
+/* Tests of a file system below an export that hangs. Clients that use it are asked to try again,
+ * and no other client is affected. The tests need root. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -20,20 +18,21 @@
 #include "fuse.h"
 #include "mount_client.h"
 
-#define OTHERS	20 /* calls that are made while others hang */
-#define THREADS 20 /* calls that threads carry out, more than there are threads */
+#define OTHERS 20 /* number of calls that are made while others hang */
+/* number of calls that are carried out by threads; more than there are threads */
+#define THREADS 20
 #define READS                                                                                      \
 	12 /* that hang: more than the kernel has threads for on a small host, fewer than a        \
 	      connection's credits */
-#define QUEUED	    24 /* WRITEs, fewer than a connection's credits */
-#define WRITES_FILE 4  /* that the kernel carries out at a time for one file */
+#define QUEUED	    24 /* number of WRITEs; fewer than a connection's credits */
+#define WRITES_FILE 4  /* number of WRITEs that the kernel carries out at a time for one file */
 #define TRIES	    1000
-#define WAITS	    60000 /* of a millisecond */
+#define WAITS	    60000 /* number of waits of one millisecond each */
 #define STEADY	    "f63"
 #define EXIT_HUNG   4
 
 static bool is_mounted;
-static char hangs[96]; /* the directory */
+static char hangs[96]; /* the directory on which the file system is mounted */
 static struct client other;
 static struct nfs3_fh *vol; /* the root of an export that does not hang */
 static struct nfs3_fh files[FUSE_FILES], steady, plain;
@@ -68,7 +67,7 @@ static void look_up_files(void)
 	steady = files[FUSE_FILES - 1];
 }
 
-/* Finds a port for MOUNT that is free at present. */
+/* Finds a free port for MOUNT, and stores it in mount_port. */
 static void find_port(void)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -131,7 +130,7 @@ static void need_fuse(void)
 	skip();
 }
 
-/* Waits for withheld answers, and polls, because the client may have to send. */
+/* Waits until n answers are withheld. Polls meanwhile, because the client may have to send. */
 static void wait_withheld(uint32_t n)
 {
 	for (uint32_t i = 0; i < WAITS && fuse_withheld() < n; i++) {
@@ -160,7 +159,7 @@ static void begin_call(uint32_t proc, const struct nfs3_fh *fh)
 	client_begin(c, proc);
 }
 
-/* Makes calls on another connection, to another export and to a file of this one. */
+/* Makes calls on another connection, to an export and to files of this one that do not hang. */
 static void others_go_on(void)
 {
 	for (int i = 0; i < OTHERS; i++) {
@@ -172,7 +171,7 @@ static void others_go_on(void)
 	}
 }
 
-/* Checks that the hanging calls of 'c' are answered. Its connection then serves other calls. */
+/* Checks that n hanging calls of 'c' get NFS3ERR_JUKEBOX, and that its connection still works. */
 static void all_are_to_come_back(int n)
 {
 	client_end(c, n);
@@ -194,7 +193,7 @@ static void read__that_hangs_is_to_be_tried_again(void **state)
 	assert_int_equal(c->data[0], '1');
 }
 
-/* More READs than the kernel has threads for by default. */
+/* Checks more READs that hang than the kernel has threads for by default. */
 static void reads__that_hang_leave_threads_to_others(void **state)
 {
 	(void)state;
@@ -202,13 +201,14 @@ static void reads__that_hang_leave_threads_to_others(void **state)
 	fuse_withhold(FUSE_READ);
 	for (uint32_t i = 0; i < READS; i++)
 		begin_read(&files[i]);
-	/* Without the server's limit, this depends on the number of the host's processors. */
+	/* Without the limit that the server sets, the number of threads depends on the number of
+	 * the host's processors. */
 	wait_withheld(READS);
 	others_go_on();
 	all_are_to_come_back(READS);
 }
 
-/* Attributes of an open file, which the polling thread uses. */
+/* Checks attributes of open files, which the polling thread reads itself. */
 static void attributes__that_hang_hold_no_other(void **state)
 {
 	(void)state;
@@ -216,8 +216,8 @@ static void attributes__that_hang_hold_no_other(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(client_read(c, &files[i], 0, 4096), NFS3_OK);
 	fuse_withhold(FUSE_GETATTR);
-	/* The polling thread uses attributes that another thread read recently, until they are too
-	 * old. */
+	/* The polling thread uses attributes that another thread read recently. When they are too
+	 * old, it must not read them itself. */
 	for (uint32_t i = 0; i < 4; i++)
 		begin_read(&files[i]);
 	others_go_on();
@@ -272,7 +272,7 @@ static void write_hangs(uint32_t opcode, bool is_inline)
 	wait_withheld(1);
 	others_go_on();
 	all_are_to_come_back(1);
-	/* The first WRITE may still happen, so that a second one must not come before it. */
+	/* The first WRITE can still be carried out, so that a second one must not precede it. */
 	before = fuse_answered(FUSE_WRITE);
 	if (opcode == FUSE_WRITE) {
 		assert_int_equal(client_write(c, &files[2], 0, 1024, NFS3_FILE_SYNC),
@@ -303,10 +303,9 @@ static void begin_write(const struct nfs3_fh *fh)
 	client_begin(c, NFS3_WRITE);
 }
 
-/*
- * The kernel may put WRITEs into few queues by the inodes of their files, and carry out each queue
- * in order. With so many files, some would share a queue with one that hangs.
- */
+/* Checks many files. The kernel can distribute WRITEs among a few queues by the inodes of their
+ * files, and carry out each queue in order. With so many files, some would be in the queue of a
+ * WRITE that hangs. */
 static void writes__that_hang_hold_no_other_file(void **state)
 {
 	struct nfs3_fh fhs[QUEUED];
@@ -330,7 +329,7 @@ static void writes__that_hang_hold_no_other_file(void **state)
 	all_are_to_come_back(QUEUED);
 }
 
-/* Counts the server's threads that the kernel created for io_uring. */
+/* Returns the number of threads that the kernel created for io_uring in the server's process. */
 static uint32_t count_kernel_threads(void)
 {
 	char path[64], name[32];
@@ -356,7 +355,8 @@ static uint32_t count_kernel_threads(void)
 	return n;
 }
 
-/* Each WRITE that waits for the file has a thread of the kernel. */
+/* Checks WRITEs that wait for one file. Each of them needs a thread of the kernel, so that their
+ * number must be limited. */
 static void writes__of_one_file_are_few(void **state)
 {
 	uint32_t before, njukebox;
@@ -369,11 +369,12 @@ static void writes__of_one_file_are_few(void **state)
 		begin_write(&files[2]);
 	wait_withheld(1);
 	others_go_on();
-	assert_true(count_kernel_threads() <= before + WRITES_FILE + 2); /* of other files */
+	/* two threads for other files */
+	assert_true(count_kernel_threads() <= before + WRITES_FILE + 2);
 	all_are_to_come_back(QUEUED);
 	fuse_release();
 	assert_int_equal(write_until_done(2), NFS3_OK);
-	/* All waiting WRITEs begin, each when an earlier one has ended. */
+	/* All waiting WRITEs are carried out, each when an earlier one has ended. */
 	njukebox = c->njukebox;
 	for (uint32_t i = 0; i < QUEUED; i++)
 		begin_write(&files[2]);
@@ -402,7 +403,8 @@ static void commit__that_hangs_is_to_be_tried_again(void **state)
 	assert_int_equal(client_call(c, NFS3_COMMIT), NFS3_OK);
 }
 
-/* A second try would make a second change. */
+/* Checks a change that hangs. It is answered when it ends, and not before, because a second try
+ * would make a second change. */
 static void change__that_hangs_is_answered_at_its_end(void **state)
 {
 	(void)state;
@@ -414,7 +416,7 @@ static void change__that_hangs_is_answered_at_its_end(void **state)
 	c->args.setattr.attr.mode = 0600;
 	client_begin(c, NFS3_SETATTR);
 	wait_withheld(1);
-	/* A call that began later is answered earlier. */
+	/* A call that began after the change is answered before it. */
 	assert_int_equal(client_read(&other, &files[5], 0, 4096), NFS3ERR_JUKEBOX);
 	weir_engine_poll(c->engine, 0, 0);
 	assert_int_equal(c->done, 0);
@@ -472,7 +474,7 @@ static void stop__does_not_wait_for_what_hangs(void **state)
 	begin_read(&files[6]);
 	wait_withheld(1);
 	kill(c->server, SIGTERM);
-	/* The message names the export, and no other. */
+	/* The message in the log names this export, and no other. */
 	assert_true(wait_for_text(path, "export /hangs: the file system of "));
 	assert_false(has_text(path, "export /vol"));
 	fuse_release();
@@ -487,7 +489,7 @@ static int join_mount(uint32_t host)
 	return mount_connect(host, (uint32_t)strtoul(mount_port, NULL, 10));
 }
 
-/* Begins an MNT of a directory below the export that hangs. Returns the socket. */
+/* Begins MNT of a directory below the export that hangs. Returns the socket. */
 static int begin_mnt(void)
 {
 	int fd = join_mount(1);
@@ -546,7 +548,7 @@ static void stop__does_not_wait_for_mount(void **state)
 	c->server = 0;
 }
 
-/* Calls that hung earlier do not prevent a clean end. */
+/* Checks that the server can stop cleanly after calls have hung. */
 static void stop__after_all_came_back(void **state)
 {
 	(void)state;

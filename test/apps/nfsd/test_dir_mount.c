@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * File systems that are mounted below the directory of a 'dir' export, and files that are moved out
- * of it, cannot be accessed. This needs root.
+ * Tests that clients cannot access file systems that are mounted below the directory of a 'dir'
+ * export, and files that are moved out of that directory. They need root.
  */
 #include <netinet/in.h>
 #include <sched.h>
@@ -17,8 +17,8 @@
 #include "mount3.h"
 
 static char base[96];
-static bool is_private;	    /* the server may make a mount of its own */
-static uint16_t mount_port; /* of MOUNT */
+static bool is_private;	    /* the server can create a mount of its own */
+static uint16_t mount_port; /* the port of MOUNT */
 
 static const char *in_base(const char *name)
 {
@@ -91,9 +91,10 @@ static void bind_mount(const char *from, const char *to)
 }
 
 /*
- * Makes base/outside/secret, and below base/vol: 'dir' and 'file' with binds of files outside
- * mounted over them, 'tmp' with a tmpfs, and 'later' without a mount at first. All of them have
- * content below the mount. The mounts are shared, as under systemd, in a namespace of this process.
+ * Creates base/outside/secret. Creates in base/vol 'dir' and 'file', over which files from outside
+ * are mounted, 'tmp', over which a tmpfs is mounted, and 'later', without a mount at first. All of
+ * them have content below the mount. The mounts are shared, as under systemd, in a namespace of
+ * this process.
  */
 static int setup_mounts(void **state)
 {
@@ -121,7 +122,7 @@ static int setup_mounts(void **state)
 	assert_int_equal(mount("none", in_base("vol/tmp"), "tmpfs", 0, "size=1m"), 0);
 	make_file("vol/tmp/secret", "secret");
 	start_server();
-	/* A mount that is made while the server runs is treated in the same way. */
+	/* A mount that is created while the server runs has the same effect. */
 	bind_mount("outside", "vol/later");
 	return 0;
 }
@@ -132,7 +133,7 @@ static int setup_private(void **state)
 	return setup_mounts(state);
 }
 
-/* Without CAP_SYS_ADMIN the server cannot mount anything. */
+/* Starts the server without CAP_SYS_ADMIN, so that it cannot mount anything. */
 static int setup_plain(void **state)
 {
 	static char script[160];
@@ -174,7 +175,7 @@ static const struct nfs3_entry *entry_of(const char *name)
 	return NULL;
 }
 
-/* Checks that a handle is of the content below the mount. */
+/* Checks that a handle refers to the content below the mount. */
 static void expect_beneath(const struct nfs3_fh *fh, const char *name)
 {
 	if (strcmp(name, "file") == 0) {
@@ -259,7 +260,7 @@ static void mount__finds_what_is_beneath_a_mount(void **state)
 static void create__does_not_reach_what_is_mounted(void **state)
 {
 	(void)state;
-	/* CREATE over a file on which another one is mounted. */
+	/* Checks CREATE of a name on which another file is mounted. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.create.where.dir = root;
 	client_name(&c->args.create.where.name, "file");
@@ -289,7 +290,10 @@ static enum nfs3_status make_link(const struct nfs3_fh *fh, const struct nfs3_fh
 	return client_call(c, NFS3_LINK);
 }
 
-/* The mounts of the host stay unchanged. */
+/*
+ * Checks that clients cannot remove or rename names on which something is mounted, and that the
+ * mounts of the host stay.
+ */
 static void names__that_are_mounted_on_stay(void **state)
 {
 	struct nfs3_fh fh;
@@ -309,7 +313,7 @@ static void names__that_are_mounted_on_stay(void **state)
 	expect_secrets();
 }
 
-/* ---- up ---- */
+/* ---- the parent directory ---- */
 
 static void lookup__of_dot_dot_ends_at_the_root(void **state)
 {
@@ -327,8 +331,8 @@ static void lookup__of_dot_dot_ends_at_the_root(void **state)
 }
 
 /*
- * A process of the host moves a directory out of the export, with all that is in it, and puts a
- * secret there.
+ * Checks a directory that a process of the host moves out of the export, with its content, and then
+ * puts a secret into.
  */
 static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 {
@@ -338,7 +342,7 @@ static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 	assert_int_equal(client_mkdir(c, &root, "d", &dir), NFS3_OK);
 	assert_int_equal(client_mkdir(c, &dir, "sub", &sub), NFS3_OK);
 	assert_int_equal(client_create(c, &sub, "f", &file), NFS3_OK);
-	/* The directory may be moved within the export. */
+	/* The directory can be moved within the export. */
 	assert_int_equal(rename(in_base("vol/d"), in_base("vol/e")), 0);
 	assert_int_equal(client_lookup(c, &sub, "f", NULL), NFS3_OK);
 	assert_int_equal(client_lookup(c, &sub, "..", NULL), NFS3_OK);
@@ -358,12 +362,12 @@ static void handle__of_a_directory_that_was_moved_out_is_stale(void **state)
 		assert_int_equal(client_rename(c, &root, "file", fh, "s"), NFS3ERR_STALE);
 		assert_int_equal(make_link(&file, fh, "s"), NFS3ERR_STALE);
 	}
-	/* The directory is moved back: it is still the same directory. */
+	/* The directory is moved back, and its handles are valid again. */
 	assert_int_equal(rename(in_base("outside/e"), in_base("vol/e")), 0);
 	assert_int_equal(client_lookup(c, &sub, "f", NULL), NFS3_OK);
 }
 
-/* An attempt to unmount the file system fails, because it is in use. */
+/* Checks that the host cannot unmount the exported file system, because the server uses it. */
 static void host__may_not_unmount_what_is_exported(void **state)
 {
 	(void)state;

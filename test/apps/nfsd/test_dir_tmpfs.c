@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * READDIR of a 'dir' export on tmpfs. Before Linux 6.6, offsets of tmpfs change when entries are
- * removed, so that the server uses hashes of names as cookies. The personality UNAME26 makes any
- * kernel report an older release. This needs root.
+ * Tests of READDIR of a 'dir' export on tmpfs. Before Linux 6.6, the offsets of entries in tmpfs
+ * change when entries are removed, so that the server uses hashes of names as cookies. With the
+ * personality UNAME26, any kernel reports an older release. The tests need root.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,13 +18,13 @@
 #include "fixture.h"
 
 #define NFILES	  1500u
-#define NMANY	  5000u /* more than a call reads at once */
+#define NMANY	  5000u /* more entries than a call can return */
 #define TRIES	  10u
 #define CALLS_MAX 4000u
 
 static char exported[96];
 static uint8_t seen[NMANY];
-static bool is_hashed; /* cookies are hashes on every kernel */
+static bool is_hashed; /* cookies are hashes whatever the kernel is */
 
 static int setup_tmpfs(void **state)
 {
@@ -79,8 +79,10 @@ static void make_files(uint32_t n)
 	}
 }
 
-/* Counts the listed entries by their numbers. Returns the last cookie, or 'cookie' if there is no
- * entry. */
+/*
+ * Counts how often each entry was listed. Returns the cookie of the last entry, or 'cookie' if
+ * there is no entry.
+ */
 static uint64_t count(uint64_t cookie, bool plus)
 {
 	for (uint32_t i = 0; i < c->nentries; i++) {
@@ -111,8 +113,10 @@ static void expect_seen(uint32_t n)
 	assert_int_equal(once, n);
 }
 
-/* Lists the root. On a busy machine a server may ask the client to try again, as it may ask any
- * client. */
+/*
+ * Lists the root. If the server asks the client to try again, which a busy machine can cause, tries
+ * again.
+ */
 static enum nfs3_status list(bool plus, uint64_t cookie, uint32_t bytes)
 {
 	enum nfs3_status status;
@@ -124,7 +128,10 @@ static enum nfs3_status list(bool plus, uint64_t cookie, uint32_t bytes)
 	return status;
 }
 
-/* Like 'rm -r': listed entries are removed before the next call. */
+/*
+ * Lists and removes entries, as 'rm -r' does: the entries of an answer are removed before the next
+ * call.
+ */
 static void readdir__with_removals_sees_each_entry(void **state)
 {
 	uint64_t cookie = 0;
@@ -166,7 +173,10 @@ static void readdir__lists_each_entry_once(void **state)
 	}
 }
 
-/* Files that are created during a listing may or may not be listed. All others are listed once. */
+/*
+ * Creates files during a listing. These files can be in the listing or not. All other files are in
+ * it exactly once.
+ */
 static void readdir__with_new_entries_sees_the_old_ones(void **state)
 {
 	uint64_t cookie = 0;
@@ -188,8 +198,7 @@ static void readdir__with_new_entries_sees_the_old_ones(void **state)
 		assert_true(seen[i] <= 1);
 }
 
-/* Returns the offset after the entry of this name in the file system, or -1 if there is no such
- * entry. */
+/* Returns the offset after the entry 'name' in the file system, or -1 if there is no such entry. */
 static int64_t offset_behind(const char *name)
 {
 	DIR *dir = opendir(exported);
@@ -204,7 +213,10 @@ static int64_t offset_behind(const char *name)
 	return offset;
 }
 
-/* With hashes as cookies, each call would read and sort the whole directory. */
+/*
+ * Checks that cookies are offsets of the file system if these are stable. With hashes as cookies,
+ * each call would have to read and sort the whole directory.
+ */
 static void readdir__goes_on_at_the_offsets_of_the_file_system(void **state)
 {
 	struct utsname host;
@@ -215,7 +227,10 @@ static void readdir__goes_on_at_the_offsets_of_the_file_system(void **state)
 	sscanf(host.release, "%u.%u", &major, &minor);
 	if (major < 6 || (major == 6 && minor < 6)) {
 		printf("note: Linux %s has no steady offsets of tmpfs\n", host.release);
-		/* names are hashed before Linux 6.6, and the tests of that run on such kernels */
+		/*
+		 * Before Linux 6.6 the cookies are hashes, and the other tests check them on such
+		 * kernels.
+		 */
 		return;
 	}
 	make_files(20);

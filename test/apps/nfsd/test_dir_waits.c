@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ways in which a user of the host can make an open wait: leases, FIFOs, devices, and a file system
- * that never answers. */
+/*
+ * Tests of files whose open waits because of a user of the host: leases, FIFOs, devices, and a file
+ * system that never answers.
+ */
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,7 +17,7 @@
 
 #include "fixture.h"
 
-#define NFILES 6 /* more than the server has threads for an export */
+#define NFILES 6 /* more files than the server has threads for an export */
 
 static char exported[96];
 static pid_t holder;
@@ -57,8 +59,7 @@ static char *name_of(int i)
 	return name;
 }
 
-/* Makes files that no server has opened yet, because a server would keep them open for some
- * time. */
+/* Creates files outside of the server, because the server would keep files open that it created. */
 static void make_files(void)
 {
 	for (int i = 0; i < NFILES; i++) {
@@ -71,8 +72,10 @@ static void make_files(void)
 	}
 }
 
-/* Starts a process with a lease of this type on each of the files. The process does not react to a
- * break. */
+/*
+ * Starts a process that holds a lease of 'type' on each of the files. The process does not give up
+ * a lease when the kernel breaks it.
+ */
 static void hold_leases(int type)
 {
 	int ready[2];
@@ -101,7 +104,7 @@ static void hold_leases(int type)
 	close(ready[0]);
 }
 
-/* Ends the process and its leases. */
+/* Ends the process that holds the leases. */
 static void end_holder(void)
 {
 	kill(holder, SIGKILL);
@@ -158,7 +161,7 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 	for (int i = 0; i < NFILES; i++) {
 		assert_int_equal(client_read(c, &files[i], 0, 4), NFS3ERR_JUKEBOX);
 		assert_int_equal(client_write(c, &files[i], 0, 4, NFS3_FILE_SYNC), NFS3ERR_JUKEBOX);
-		/* A call that must be tried again had no effect. */
+		/* A call that is answered with JUKEBOX had no effect. */
 		assert_int_equal(
 			set(&files[i], &(struct nfs3_sattr){.set_mode = true, .mode = 0600}),
 			NFS3ERR_JUKEBOX);
@@ -175,8 +178,10 @@ static void lease__of_a_writer_is_broken_by_all(void **state)
 			 NFS3_OK);
 }
 
-/* Checks the answers to a caller without any right to a file, although an open of it would have to
- * wait. */
+/*
+ * Checks that a caller without any right to file i gets an error at once, although an open of the
+ * file would wait.
+ */
 static void expect_nothing(int i)
 {
 	const struct nfs3_fh *fh = &files[i];
@@ -198,7 +203,7 @@ static void expect_nothing(int i)
 			 NFS3ERR_ACCES);
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_size = true, .set_mode = true}),
 			 NFS3ERR_PERM);
-	/* This changes nothing, which needs no right. */
+	/* A SETATTR that changes nothing needs no right. */
 	assert_int_equal(set(fh, &(struct nfs3_sattr){.set_mode = false}), NFS3_OK);
 }
 
@@ -218,7 +223,7 @@ static void lease__is_not_broken_by_a_caller_without_rights(void **state)
 		c->uid = c->gid = 2000;
 		expect_nothing(i);
 		assert_int_equal(fcntl(fd, F_GETLEASE), types[i]);
-		/* A caller with the right breaks the lease. */
+		/* A caller with the right to change the file breaks the lease. */
 		c->uid = c->gid = 0;
 		assert_int_equal(client_truncate(c, &files[i], 0), NFS3ERR_JUKEBOX);
 		assert_int_not_equal(fcntl(fd, F_GETLEASE), types[i]);
@@ -235,7 +240,7 @@ static void open__of_what_is_no_file(void **state)
 	(void)state;
 	assert_int_equal(mkfifo(path_of("fifo"), 0666), 0);
 	assert_int_equal(mknod(path_of("socket"), S_IFSOCK | 0666, 0), 0);
-	/* A terminal line, whose open waits for a carrier. */
+	/* The device is a serial port, whose open waits for a carrier. */
 	assert_int_equal(mknod(path_of("device"), S_IFCHR | 0666, makedev(4, 64)), 0);
 	for (uint32_t i = 0; i < NFILES; i++) {
 		const char *name = names[i % 3];
@@ -257,7 +262,10 @@ static enum nfs3_status write_at(const struct nfs3_fh *fh, uint64_t offset)
 	return client_write(c, fh, offset, 1, NFS3_UNSTABLE);
 }
 
-/* The limit of the file system: FSINFO returns it, and a write beyond it fails at once. */
+/*
+ * Checks the largest file size of the file system: FSINFO returns it, and a WRITE beyond it fails
+ * at once.
+ */
 static void file_max__of_the_file_system(void **state)
 {
 	struct nfs3_fh fh;
@@ -292,12 +300,12 @@ static int setup_limited(void **state)
 	limit = before;
 	limit.rlim_cur = 64u << 20;
 	setrlimit(RLIMIT_FSIZE, &limit);
-	rc = setup_exported(state); /* the server inherits it */
+	rc = setup_exported(state); /* the server inherits the limit */
 	setrlimit(RLIMIT_FSIZE, &before);
 	return rc;
 }
 
-/* The limit of the process: no signal ends the server. */
+/* Checks the limit of the process for file sizes. The signal for it must not end the server. */
 static void file_max__of_the_process(void **state)
 {
 	struct nfs3_fattr attr;
@@ -312,8 +320,10 @@ static void file_max__of_the_process(void **state)
 	assert_int_equal(attr.size, 64u << 20);
 }
 
-/* Mounts a FUSE file system whose process never answers, below the export, where the server sees it
- * as well. */
+/*
+ * Mounts a FUSE file system whose process never answers. It is below the export, so that the server
+ * has the mount as well. Returns false if this process cannot mount it.
+ */
 static bool mount_silent_fuse(int *fd)
 {
 	char options[64];
@@ -330,7 +340,7 @@ static int setup_fuse(void **state)
 {
 	static int fd;
 
-	/* The mount is made before the server starts, so that the server has it. */
+	/* The file system is mounted before the server starts, so that the server has the mount. */
 	snprintf(exported, sizeof(exported), "%s/fuse", client_dir);
 	assert_int_equal(mkdir(exported, 0777), 0);
 	assert_int_equal(mkdir(path_of("silent"), 0777), 0);
@@ -355,8 +365,10 @@ static int teardown_fuse(void **state)
 	return c ? teardown(state) : 0;
 }
 
-/* The calls are answered in any way: the server never asks the file system that is mounted
- * there. */
+/*
+ * Checks that each call is answered in some way. The server must never use the file system that is
+ * mounted there.
+ */
 static void mount__below_that_never_answers(void **state)
 {
 	struct nfs3_fh fh;
@@ -394,7 +406,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(file_max__of_the_file_system, setup_exported,
 						teardown),
 		cmocka_unit_test_setup_teardown(file_max__of_the_process, setup_limited, teardown),
-		/* This test is the last one, because it leaves the mount namespace. */
+		/*
+		 * This test must be the last one, because it changes the mount namespace of the
+		 * process.
+		 */
 		cmocka_unit_test_setup_teardown(mount__below_that_never_answers, setup_fuse,
 						teardown_fuse),
 	};

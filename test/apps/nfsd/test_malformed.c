@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arguments that no client should send, in each procedure and at each place of the arguments. */
+/* Tests of arguments that no client should send, in each procedure and for each argument. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -18,8 +18,10 @@ static void put_zeros(struct weir_xdr_out *out, uint32_t n)
 		weir_xdr_put_u32(out, 0);
 }
 
-/* Calls 'proc' in the root, with names that the client's own encoder would refuse. 'second' is for
- * RENAME. */
+/*
+ * Calls 'proc' in the root, with a name that the encoder of the client would refuse. RENAME also
+ * has the name 'second'.
+ */
 static void call_named(uint32_t proc, const void *name, uint32_t len, const void *second,
 		       uint32_t second_len)
 {
@@ -73,7 +75,7 @@ static void names__that_are_none_do_nothing(void **state)
 	assert_int_equal(client_create(c, &root, "file", NULL), NFS3_OK);
 	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		expect_named(bad[i].name, bad[i].len, NFS3ERR_INVAL);
-	/* In the last byte of the longest name. */
+	/* The invalid byte is the last byte of the longest name. */
 	memset(name, 'n', sizeof(name));
 	name[254] = '/';
 	expect_named(name, 255, NFS3ERR_INVAL);
@@ -94,7 +96,7 @@ static void names__that_are_too_long_do_nothing(void **state)
 	expect_named(name, 256, NFS3ERR_NAMETOOLONG);
 	expect_named(name, 257, NFS3ERR_NAMETOOLONG);
 	expect_named(name, 3000, NFS3ERR_NAMETOOLONG);
-	/* Longer than any name that this server decodes. */
+	/* The name is longer than any name that the server decodes. */
 	for (uint32_t i = 0; i < NNAMED; i++) {
 		call_named(named[i], name, sizeof(name), "good", 4);
 		assert_int_equal(c->accept_stat, WEIR_RPC_GARBAGE_ARGS);
@@ -140,7 +142,7 @@ static void names__of_255_bytes_work_everywhere(void **state)
 
 /* ---- handles ---- */
 
-/* Sets arguments that would be valid except for the handle. */
+/* Sets arguments of 'proc' that are valid except for the handles 'first' and 'second'. */
 static void set_args(uint32_t proc, const struct nfs3_fh *first, const struct nfs3_fh *second)
 {
 	memset(&c->args, 0, sizeof(c->args));
@@ -185,7 +187,7 @@ static void handle__each_procedure_knows_a_stale_one(void **state)
 	}
 }
 
-/* The handles that are not the first one of a procedure. */
+/* Checks the second handle of the procedures that have two. */
 static void handle__the_second_is_checked_as_well(void **state)
 {
 	struct nfs3_fh file, stale, forged = root, none = {0};
@@ -237,7 +239,7 @@ static void write__counts_that_differ_are_garbage(void **state)
 	assert_int_equal(c->res.getattr.attr.size, 0);
 }
 
-/* A server whose profile allows less than one READ or WRITE may ask for. */
+/* Checks a server whose profile permits fewer bytes than a READ or WRITE can ask for. */
 static void counts__above_wtmax_are_cut(void **state)
 {
 	char path[96];
@@ -266,8 +268,7 @@ static void counts__above_wtmax_are_cut(void **state)
 		assert_int_equal(c->res.write.count, wtmax);
 		assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 		assert_int_equal(c->res.getattr.attr.size, 1000 + wtmax);
-		/* Data that arrived but were not accepted are never in the file, even when it
-		 * grows. */
+		/* Data that arrived but were not accepted must not be in the file when it grows. */
 		assert_int_equal(client_truncate(c, &file, 300000), NFS3_OK);
 		c->sends_inline = false;
 		for (uint32_t at = 1000; at < 250000; at += c->data_bytes) {
@@ -315,8 +316,10 @@ static void cookie__of_an_entry_that_is_gone_goes_on_behind_it(void **state)
 		assert_int_equal(client_readdir(c, &root, plus, 0, 16384), NFS3_OK);
 		res = c->res.readdir;
 		before = c->nentries;
-		/* Removes the first entry that can be removed. Entries after it are still listed,
-		 * and it is not. */
+		/*
+		 * The first entry that can be removed is removed. Later listings contain the
+		 * entries after it, but not this one.
+		 */
 		for (seen = 0; c->entries[seen].name.data[0] != 'f'; seen++)
 			;
 		cookie = c->entries[seen].cookie;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names: created, found, listed, moved, removed. */
+/* Tests of names: objects are created, looked up, listed, renamed and removed. */
 #include <stdio.h>
 
 #include "fixture.h"
@@ -16,8 +16,10 @@ static void lookup__finds_what_was_made(void **state)
 	(void)state;
 	assert_int_equal(client_mkdir(c, &root, "dir", &dir), NFS3_OK);
 	assert_true(c->res.create.dir_wcc.after.is_set);
-	/* A directory of the host may change at any time, so that its earlier attributes are left
-	 * out. */
+	/*
+	 * A directory of the host can change at any time. Therefore 'dir' returns no attributes
+	 * from before the call.
+	 */
 	assert_int_equal(c->res.create.dir_wcc.has_before, strcmp(client_backend, "ram") == 0);
 	assert_int_equal(client_create(c, &dir, "file", &file), NFS3_OK);
 	assert_int_equal(client_lookup(c, &dir, "file", &found), NFS3_OK);
@@ -30,7 +32,7 @@ static void lookup__finds_what_was_made(void **state)
 	assert_true(is_same(&found, &dir));
 	assert_int_equal(client_lookup(c, &dir, "..", &found), NFS3_OK);
 	assert_true(is_same(&found, &root));
-	/* There is no way out of the export. */
+	/* The parent of the root is the root, so that a client cannot leave the export. */
 	assert_int_equal(client_lookup(c, &root, "..", &found), NFS3_OK);
 	assert_true(is_same(&found, &root));
 }
@@ -65,7 +67,7 @@ static void create__unchecked_guarded_exclusive(void **state)
 	assert_int_equal(client_call(c, NFS3_CREATE), NFS3_OK);
 	assert_true(is_same(&c->res.create.fh.fh, &first));
 	assert_int_equal(c->res.create.attr.attr.size, 0);
-	/* EXCLUSIVE: the same verifier means that the same client tries again. */
+	/* With EXCLUSIVE, the same verifier means that the same client sent the call again. */
 	client_name(&c->args.create.where.name, "e");
 	c->args.create.mode = NFS3_EXCLUSIVE;
 	memcpy(c->args.create.verf, "verifier", NFS3_VERF_BYTES);
@@ -100,7 +102,7 @@ static void remove__and_rmdir(void **state)
 	assert_int_equal(client_getattr(c, &dir, NULL), NFS3ERR_STALE);
 	assert_int_equal(client_lookup(c, &dir, ".", NULL), NFS3ERR_STALE);
 	assert_int_equal(client_getattr(c, &root, &attr), NFS3_OK);
-	/* A new file is another file, even if it reuses the old one's inode. */
+	/* A new file has another handle, even if it reuses the inode number of a removed file. */
 	assert_int_equal(client_create(c, &root, "g", NULL), NFS3_OK);
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3ERR_STALE);
 	assert_int_equal(client_read(c, &file, 0, 1), NFS3ERR_STALE);
@@ -125,7 +127,7 @@ static void rename__moves_and_replaces(void **state)
 	assert_int_equal(client_rename(c, &b, "g", &b, "g"), NFS3_OK);
 	assert_int_equal(client_lookup(c, &b, "g", &found), NFS3_OK);
 	assert_int_equal(client_rename(c, &b, "no", &b, "x"), NFS3ERR_NOENT);
-	/* Directories cannot be moved into themselves, and only over empty ones. */
+	/* A directory cannot be moved into itself, and can replace only an empty directory. */
 	assert_int_equal(client_rename(c, &root, "a", &sub, "x"), NFS3ERR_INVAL);
 	assert_int_equal(client_rename(c, &root, "a", &a, "x"), NFS3ERR_INVAL);
 	assert_int_equal(client_rename(c, &root, "a", &root, "b"), NFS3ERR_NOTEMPTY);
@@ -203,8 +205,10 @@ static void mknod__kinds(void **state)
 	}
 }
 
-/* A directory or a special file has no size to set. A size that a client sends nevertheless is
- * ignored. */
+/*
+ * Checks that a size for a new directory or special file is ignored, because such an object has no
+ * size to set.
+ */
 static void make__leaves_a_size_out(void **state)
 {
 	(void)state;
@@ -224,7 +228,7 @@ static void make__leaves_a_size_out(void **state)
 	assert_int_equal(c->res.create.attr.attr.type, NFS3_FIFO);
 }
 
-/* An invalid time. */
+/* Attributes with an invalid time. */
 static const struct nfs3_sattr bad_time = {.mtime_how = NFS3_SET_TO_CLIENT_TIME,
 					   .mtime = {.nseconds = 1000000000u}};
 
@@ -237,7 +241,7 @@ static void expect_none_made(uint32_t proc, enum nfs3_status status)
 	memset(&c->args, 0, sizeof(c->args));
 }
 
-/* Invalid values of an object are detected before it is made. */
+/* Checks that invalid attributes are detected before the object is created. */
 static void make__of_bad_values_makes_nothing(void **state)
 {
 	(void)state;
@@ -336,7 +340,9 @@ static void readdir__cookies_of_entries_that_are_gone(void **state)
 	(void)state;
 	assert_int_equal(client_mkdir(c, &root, "dir", &dir), NFS3_OK);
 	make_files(&dir);
-	/* Removes entries while listing, like 'rm -r'. No entry is missed. */
+	/*
+	 * Removes entries during a listing, as 'rm -r' does. The listing must contain each entry.
+	 */
 	cookie = 0;
 	do {
 		struct nfs3_readdir_res res;
@@ -374,13 +380,15 @@ static void readdir__bad_counts_and_cookies(void **state)
 	assert_int_equal(client_readdir(c, &root, false, 0, UINT32_MAX), NFS3_OK);
 	assert_true(c->eof);
 	assert_int_equal(c->nentries, 3);
-	/* Far after the last entry. For a directory of the host the file system decides the
-	 * answer. */
+	/*
+	 * The cookie is far after the last entry. For a directory of the host, the file system
+	 * decides the answer.
+	 */
 	client_readdir(c, &root, false, (1ull << 62) + 1, 4096);
 	assert_true(c->res.status == NFS3_OK || c->res.status == NFS3ERR_BAD_COOKIE);
 	if (strcmp(client_backend, "ram") == 0)
 		assert_true(c->nentries == 0 && c->eof);
-	/* A verifier that this server never issued. */
+	/* The cookie has a verifier that this server never issued. */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.readdir.dir = root;
 	c->args.readdir.cookie = 3;

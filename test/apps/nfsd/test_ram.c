@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Properties of the back end ram alone: files much longer than their export, whose blocks are
- * counted, and the behaviour of a full export.
+ * Tests of properties that only the back end 'ram' has: files that are much longer than their
+ * export, whose blocks are counted, and an export that is full.
  */
 #include <stdio.h>
 
 #include "fixture.h"
 
 #define MIB	   (1ull << 20)
-#define FILE_MAX   (1ull << 40) /* see doc/weir-nfsd.rst */
+#define FILE_MAX   (1ull << 40) /* the longest file (doc/weir-nfsd.rst) */
 #define HOLES_MANY 300u
 
 static struct nfs3_fh file;
@@ -80,7 +80,7 @@ static void file__of_the_maximum_size(void **state)
 	assert_int_equal(free_bytes(), free_before);
 }
 
-/* Many files that each seem to take 1 TiB take only inodes. */
+/* Checks that many files of 1 TiB without data take only their inodes. */
 static void holes__of_many_files_take_nothing(void **state)
 {
 	uint64_t free_before = free_bytes();
@@ -92,7 +92,7 @@ static void holes__of_many_files_take_nothing(void **state)
 		snprintf(name, sizeof(name), "%u", i);
 		assert_int_equal(client_create(c, &root, name, &fh), NFS3_OK);
 		assert_int_equal(client_truncate(c, &fh, FILE_MAX), NFS3_OK);
-		/* A truncation over many chunks costs no more than over one. */
+		/* A truncation over many chunks of a file takes no longer than over one. */
 		assert_int_equal(client_truncate(c, &fh, 1), NFS3_OK);
 		assert_int_equal(client_truncate(c, &fh, FILE_MAX), NFS3_OK);
 		expect_byte(&fh, FILE_MAX - 1, 0);
@@ -100,7 +100,10 @@ static void holes__of_many_files_take_nothing(void **state)
 	assert_int_equal(free_bytes(), free_before);
 }
 
-/* A full export refuses only what needs another block. Written data stay. */
+/*
+ * Checks that a full export refuses only WRITEs that need another block, and that written data
+ * stay.
+ */
 static void space__that_ends_loses_nothing(void **state)
 {
 	const uint64_t step = 2 * MIB;
@@ -126,7 +129,7 @@ static void space__that_ends_loses_nothing(void **state)
 		expect_byte(&file, i * step + 4096, 0);
 	}
 	expect_byte(&file, 1, 99);
-	/* Freed space can be used again. */
+	/* Space that a truncation freed can be used again. */
 	assert_int_equal(client_truncate(c, &file, step), NFS3_OK);
 	assert_int_equal(free_bytes(), free_before - 4096);
 	assert_int_equal(write_byte(&other, FILE_MAX - 4096, 5), NFS3_OK);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITEs to the back end ram whose data are read in part: their Read chunk has two segments, and
- * the server can read only the first. This ends the connection.
+ * Tests of WRITEs to the back end 'ram' whose data can be read only in part. Their Read chunk has
+ * two segments, and the key of the second is invalid. This ends the connection.
  */
 #include "fixture.h"
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
 #define HALF	4096u
-#define DATA_AT 524288u /* in the end's memory */
+#define DATA_AT 524288u /* offset in the end's memory */
 
 static struct end peer;
 static struct nfs3_fh file;
@@ -49,8 +49,10 @@ static void set_mode(uint32_t mode)
 	assert_int_equal(attr_of_file().mode, mode);
 }
 
-/* Encodes the RPC of a WRITE to the start of the file as 'uid', up to the data. Returns the number
- * of bytes. */
+/*
+ * Encodes the RPC call of a WRITE to the start of the file by 'uid', up to the data. Returns the
+ * number of bytes.
+ */
 static uint32_t put_call(uint8_t *call, size_t bytes, uint32_t uid)
 {
 	const struct nfs3_write_args args = {
@@ -92,8 +94,9 @@ static void send_torn(uint32_t uid)
 	for (uint32_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		weir_xdr_put_u32(&out, head[i]);
 	put_segment(&out, bytes, peer.mr.rkey);
-	put_segment(&out, bytes, peer.mr.rkey + 0x1234567u); /* nobody's key */
-	for (uint32_t i = 0; i < 3; i++) /* no more segments, no Write list, no Reply chunk */
+	put_segment(&out, bytes, peer.mr.rkey + 0x1234567u); /* a key that does not exist */
+	/* the end of the Read list, no Write list, no Reply chunk */
+	for (uint32_t i = 0; i < 3; i++)
 		weir_xdr_put_u32(&out, 0);
 	weir_xdr_put_opaque_fixed(&out, call, bytes);
 	assert_false(out.failed);
@@ -166,7 +169,10 @@ static void torn__write_by_who_may_not_changes_nothing(void **state)
 	expect_unchanged(&before);
 }
 
-/* A client's cache relies on these attributes: see wcc_data in RFC 1813. */
+/*
+ * Checks the attributes from before a WRITE in its answer. A client's cache relies on them: see
+ * wcc_data in RFC 1813.
+ */
 static void whole__write_names_the_attributes_of_before(void **state)
 {
 	static const uint32_t modes[] = {0777, 06777};

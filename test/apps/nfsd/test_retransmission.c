@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Retransmitted calls (RFC 1813 section 4.7). A raw peer sends the same bytes of a call again, like
- * a client that lost the reply. Each procedure that is not idempotent is carried out once and
- * answered twice.
+ * Tests of retransmitted calls (RFC 1813 section 4.7). A raw peer sends the bytes of a call again,
+ * as a client does that has not received the reply. Each procedure that is not idempotent must be
+ * carried out once, and answered twice.
  */
 #include "fixture.h"
 #include "nfs3_codec.h"
 #include "shm_ends.h"
 
 #define RECVS	 8u
-#define RECV_AT	 8192u /* in the end's memory; calls are made at its start */
+#define RECV_AT	 8192u /* offset in the end's memory; calls are at the start of that memory */
 #define MSG_MAX	 4096u
-#define HEAD_MIN 28u /* of RPC-over-RDMA without chunks */
+#define HEAD_MIN 28u /* bytes of an RPC-over-RDMA header without chunks */
 
 static struct end raw;
 static uint8_t call[MSG_MAX], reply[MSG_MAX];
@@ -39,7 +39,7 @@ static int teardown_raw(void **state)
 	return teardown(state);
 }
 
-/* Encodes the message of a call as 'uid', up to its arguments. */
+/* Encodes the message of a call by 'uid' to 'call', up to its arguments. */
 static void call_begin(struct weir_xdr_out *out, uint32_t xid, uint32_t proc, uint32_t uid)
 {
 	const uint32_t words[] = {
@@ -69,7 +69,7 @@ static void send_call(struct end *end)
 	end_wc(end, NULL, FABRIC_SEND, FABRIC_OK);
 }
 
-/* Returns the status in the next reply, and copies the whole reply to 'reply'. */
+/* Waits for the next reply, copies it to 'reply', and returns its NFS status. */
 static enum nfs3_status take_reply(struct end *end)
 {
 	struct fabric_wc wc = end_wc(end, NULL, FABRIC_RECV, FABRIC_OK);
@@ -82,7 +82,7 @@ static enum nfs3_status take_reply(struct end *end)
 	end_recv(end, end->qp, wc.wr_id, at, MSG_MAX);
 	assert_true(reply_bytes >= HEAD_MIN);
 	weir_xdr_in_init(&in, reply + HEAD_MIN, reply_bytes - HEAD_MIN);
-	for (uint32_t i = 0; i < 6; i++) /* xid, reply, accepted, verifier, success */
+	for (uint32_t i = 0; i < 6; i++) /* XID, REPLY, accepted, verifier, SUCCESS */
 		assert_int_equal(weir_xdr_get_u32(&in, &words[i]), 0);
 	assert_memory_equal(reply, call, 4);
 	assert_memory_equal(reply + HEAD_MIN, call, 4);
@@ -98,7 +98,7 @@ static enum nfs3_status sent(struct end *end)
 	return take_reply(end);
 }
 
-/* Sends the same bytes again by 'end' and expects the same RPC reply. */
+/* Sends the same bytes again on the connection of 'end', and expects the same RPC reply. */
 static void expect_again(struct end *end)
 {
 	uint8_t first[MSG_MAX];
@@ -146,7 +146,9 @@ static void again__what_is_made_is_made_once(void **state)
 		assert_int_equal(sent(&raw), NFS3_OK);
 		expect_again(&raw);
 		expect_again(&raw);
-		/* The next call is a new one, whose answer is that of a second run. */
+		/*
+		 * A call with another XID is a new call. Its answer is that of a second execution.
+		 */
 		make_dirop(200 + i, procs[i], 1000, name);
 		assert_int_equal(sent(&raw), NFS3ERR_EXIST);
 		expect_again(&raw);
@@ -159,7 +161,7 @@ static void again__what_is_removed_is_removed_once(void **state)
 	assert_int_equal(client_create(c, &root, "f", NULL), NFS3_OK);
 	make_dirop(1, NFS3_REMOVE, 1000, "f");
 	assert_int_equal(sent(&raw), NFS3_OK);
-	/* Another client has taken the name meanwhile, and its file must not be removed. */
+	/* Another client has created a file of that name meanwhile, which must not be removed. */
 	assert_int_equal(client_create(c, &root, "f", NULL), NFS3_OK);
 	expect_again(&raw);
 	assert_int_equal(client_lookup(c, &root, "f", NULL), NFS3_OK);
@@ -200,7 +202,10 @@ static void again__rename_link_and_setattr(void **state)
 	expect_again(&raw);
 	assert_int_equal(client_getattr(c, &file, NULL), NFS3_OK);
 	assert_int_equal(c->res.getattr.attr.nlink, 2);
-	/* A truncation that arrives late must not cut data that were written since. */
+	/*
+	 * A truncation that arrives again must not remove data that were written since the first
+	 * time.
+	 */
 	setattr.fh = file;
 	call_begin(&out, 3, NFS3_SETATTR, 1000);
 	nfs3_put_setattr_args(&out, &setattr);
@@ -226,7 +231,10 @@ static void again__on_another_connection(void **state)
 	end_close(&other);
 }
 
-/* The same XID belongs to another call if the caller or the arguments differ. */
+/*
+ * Checks calls with the same XID that differ in the caller or in the arguments. They are different
+ * calls.
+ */
 static void again__only_what_is_the_same(void **state)
 {
 	(void)state;
@@ -242,8 +250,10 @@ static void again__only_what_is_the_same(void **state)
 	assert_int_equal(sent(&raw), NFS3_OK);
 }
 
-/* Both arrive before either is answered. The second may be asked to try again, and is not carried
- * out. */
+/*
+ * Checks a call that arrives twice before the first is answered. The second can be answered with
+ * JUKEBOX, and is not carried out.
+ */
 static void again__before_the_first_is_answered(void **state)
 {
 	(void)state;

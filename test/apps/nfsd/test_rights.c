@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rights of callers, and the changes of a file's mode when they use these rights. */
+/* Tests of the rights of callers, and of changes of a file's mode when callers use these rights. */
 #include <stdio.h>
 
 #include "fixture.h"
 
 #define ANONYMOUS 65534u
 
-/* A server that trusts root. */
+/* Starts a server with an export in which root is not squashed. */
 static int setup_root(void **state)
 {
 	char export[128], path[96];
@@ -50,7 +50,7 @@ static uint32_t mode_of(const struct nfs3_fh *fh)
 	return attr.mode;
 }
 
-/* 2^32 - 1: a kernel treats it as "unchanged", and this server runs as root. */
+/* Checks the IDs 2^32 - 1. The kernel treats them as "unchanged", and this server runs as root. */
 static void rights__of_ids_that_are_none(void **state)
 {
 	struct nfs3_fh file, dir;
@@ -75,7 +75,7 @@ static void rights__of_ids_that_are_none(void **state)
 	assert_int_equal(client_create(c, &root, "anonymous", NULL), NFS3_OK);
 	assert_int_equal(c->res.create.attr.attr.uid, ANONYMOUS);
 	assert_int_equal(c->res.create.attr.attr.gid, ANONYMOUS);
-	/* An invalid group of a valid user. */
+	/* The group is invalid, and the user is valid. */
 	c->uid = 1000;
 	assert_int_equal(client_create(c, &root, "groupless", &file), NFS3_OK);
 	assert_int_equal(c->res.create.attr.attr.uid, 1000);
@@ -83,8 +83,10 @@ static void rights__of_ids_that_are_none(void **state)
 	assert_int_equal(client_read(c, &file, 0, 10), NFS3_OK);
 }
 
-/* After anyone changes a program, it no longer represents its owner (POSIX's write() and
- * ftruncate()). */
+/*
+ * Checks that set-ID bits are cleared when a file's data change, whoever changes them, because the
+ * program is then no longer that of its owner (write() and ftruncate() of POSIX).
+ */
 static void rights__a_change_takes_set_id_bits(void **state)
 {
 	struct nfs3_fh file;
@@ -107,7 +109,7 @@ static void rights__a_change_takes_set_id_bits(void **state)
 		assert_int_equal(client_truncate(c, &file, 3), NFS3_OK);
 		assert_int_equal(mode_of(&file), 0777);
 	}
-	/* A read is no change. */
+	/* A READ does not clear these bits. */
 	c->uid = c->gid = 1000;
 	assert_int_equal(set_mode(&file, 06755), NFS3_OK);
 	c->uid = c->gid = 2000;
@@ -156,8 +158,8 @@ static void expect_made(uint32_t proc, const struct nfs3_fh *dir, const struct n
 }
 
 /*
- * The mode of a new file is set after its owner and its size, because a change of either clears the
- * set-ID bits.
+ * Checks that a new file gets its mode after its owner and its size, because a change of owner or
+ * size clears the set-ID bits.
  */
 static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 {
@@ -166,13 +168,13 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 	struct nfs3_fh shared;
 
 	(void)state;
-	/* CREATE with size 0 by a user, and with a group of which the user is a member. */
+	/* CREATE sets size 0, and then also a group of which the user is a member. */
 	attr.set_size = true;
 	expect_made(NFS3_CREATE, &root, &attr, 06755);
 	attr.set_gid = true;
 	attr.gid = c->gid;
 	expect_made(NFS3_CREATE, &root, &attr, 06755);
-	/* A new owner, which only root may set. */
+	/* The new file gets another owner, which only root can set. */
 	c->uid = c->gid = 0;
 	attr.set_uid = true;
 	attr.uid = 1000;
@@ -187,8 +189,8 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 		expect_made(procs[i], &root, &attr, 0644);
 	}
 	/*
-	 * A set-group-ID directory passes on its group, and set-group-ID files need a member of
-	 * their group.
+	 * New objects in a set-group-ID directory get its group. Only a member of a file's group
+	 * can set the set-group-ID bit of the file.
 	 */
 	attr = (struct nfs3_sattr){.set_mode = true, .mode = 02777, .set_gid = true, .gid = 3000};
 	assert_int_equal(make(NFS3_MKDIR, &root, "shared", &attr, &shared), NFS3_OK);
@@ -202,7 +204,10 @@ static void rights__of_a_new_file_include_its_set_id_bits(void **state)
 	expect_made(NFS3_MKDIR, &shared, &attr, 02755);
 }
 
-/* The right to list a directory shows its names. The objects need the right to search it. */
+/*
+ * Checks that a caller with the right to list a directory gets its names. To use the objects, the
+ * caller needs the right to search the directory.
+ */
 static void rights__to_list_are_not_rights_to_search(void **state)
 {
 	struct nfs3_fh dir;
@@ -236,7 +241,10 @@ static void rights__to_list_are_not_rights_to_search(void **state)
 	}
 }
 
-/* A directory that gets another parent is changed itself, which needs the right to write to it. */
+/*
+ * Checks RENAME of a directory to another parent. This changes the directory itself, so that the
+ * caller needs the right to write to it.
+ */
 static void rights__to_move_a_directory(void **state)
 {
 	struct nfs3_fh from, to, dir;
@@ -258,7 +266,10 @@ static void rights__to_move_a_directory(void **state)
 	assert_int_equal(client_rename(c, &from, "e", &to, "d"), NFS3_OK);
 }
 
-/* A call asks for two changes, of which the caller may make one. Neither is made. */
+/*
+ * Checks a SETATTR with two changes, of which the caller has the right to make one. Neither is
+ * made.
+ */
 static void rights__a_refused_group_leaves_the_data(void **state)
 {
 	struct nfs3_fattr attr;
@@ -275,8 +286,10 @@ static void rights__a_refused_group_leaves_the_data(void **state)
 	assert_int_equal(client_call(c, NFS3_SETATTR), NFS3ERR_PERM);
 	assert_int_equal(client_getattr(c, &file, &attr), NFS3_OK);
 	assert_int_equal(attr.size, 10);
-	/* If both changes are allowed, the mode is the requested one, although the truncation
-	 * clears bits. */
+	/*
+	 * If both changes are allowed, the file has the requested mode, although the truncation
+	 * clears set-ID bits.
+	 */
 	memset(&c->args, 0, sizeof(c->args));
 	c->args.setattr.fh = file;
 	c->args.setattr.attr.set_size = c->args.setattr.attr.set_mode = true;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The server apart from files: handles, rights of callers, rules of exports, the reply cache,
- * MOUNT, and restarts. */
+/*
+ * Tests of the server except for operations on files: handles, rights of callers, rules of exports,
+ * the duplicate request cache, MOUNT, and restarts.
+ */
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,8 +29,10 @@ static void handle__each_byte_is_checked(void **state)
 			forged = file;
 			forged.data[i] ^= (uint8_t)(1u << bit);
 			status = client_getattr(c, &forged, NULL);
-			/* Another epoch cannot be distinguished from an earlier one of this server.
-			 * Byte 2 says whether bytes 8 to 15 are an epoch. */
+			/*
+			 * The server cannot distinguish another epoch from an earlier one of its
+			 * own, which is stale. Byte 2 says if bytes 8 to 15 are an epoch.
+			 */
 			assert_true(status == NFS3ERR_BADHANDLE ||
 				    (status == NFS3ERR_STALE && (i == 2 || (i >= 8 && i < 16))));
 		}
@@ -120,13 +124,13 @@ static void rights__mode_bits_hold(void **state)
 	c->args.access = (struct nfs3_access_args){file, 0x3f};
 	assert_int_equal(client_call(c, NFS3_ACCESS), NFS3_OK);
 	assert_int_equal(c->res.access.access, 0);
-	/* The root is sticky: files of another user stay. */
+	/* The root directory is sticky, so that a user cannot remove files of another user. */
 	assert_int_not_equal(client_remove(c, NFS3_RMDIR, &root, "d"), NFS3_OK);
 	c->is_anonymous = true;
 	assert_int_equal(client_read(c, &file, 0, 10), NFS3ERR_ACCES);
 	c->is_anonymous = false;
 	c->uid = c->gid = 1000;
-	/* The owner may continue to use an open file, whatever its mode. */
+	/* The owner can continue to use a file, whatever its mode is. */
 	assert_int_equal(chmod_to(&file, 0), NFS3_OK);
 	assert_int_equal(client_read(c, &file, 0, 10), NFS3_OK);
 	assert_int_equal(client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
@@ -343,11 +347,11 @@ static void mount__of_directories_below_an_export(void **state)
 	assert_int_equal(mount_of(clnt, "/vol//a/b//", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &b, 4 + b.len_bytes);
 	assert_int_equal(client_getattr(c, &fh, NULL), NFS3_OK);
-	/* The longest matching name of an export counts. */
+	/* If several exports match a path, the one with the longest name is used. */
 	assert_int_equal(mount_of(clnt, "/vol/deep/er", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
 	assert_int_equal(mount_of(clnt, "/vol/deep", &fh), MOUNT3_OK);
-	/* In the form of the command line. */
+	/* The path has the form of the command line, without a slash at the start. */
 	assert_int_equal(mount_of(clnt, "vol/deep/er", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
 	assert_int_equal(mount_of(clnt, "vol/a", &fh), MOUNT3_OK);
@@ -390,8 +394,10 @@ static void restart__of_ram_makes_handles_stale(void **state)
 	assert_int_equal(client_getattr(c, &c->roots[0], NULL), NFS3_OK);
 }
 
-/* The server is killed after WRITEs that it has acknowledged as stable. The client continues to use
- * its handles. */
+/*
+ * Checks WRITEs that the server acknowledged as stable before it was killed. The client continues
+ * to use its handles.
+ */
 static void restart__of_dir_loses_no_stable_byte(void **state)
 {
 	char export[128];
@@ -425,13 +431,16 @@ static void restart__of_dir_loses_no_stable_byte(void **state)
 			for (uint32_t j = 0; j < 30000; j++)
 				assert_int_equal(c->data[j], i + 1);
 		}
-		/* Earlier unstable data may be lost: the verifier shows it. */
+		/* Earlier unstable data can be lost. In that case the verifier differs. */
 		assert_int_equal(client_write(c, &file, 0, 0, NFS3_UNSTABLE), NFS3_OK);
 		assert_memory_not_equal(c->res.write.verf, verf, sizeof(verf));
 	}
 }
 
-/* Symbolic links that lead out are followed by the client. The server follows none. */
+/*
+ * Checks symbolic links that lead out of the export. The client follows them, but the server
+ * follows none.
+ */
 static void dir__nothing_outside_is_reached(void **state)
 {
 	char export[128], path[160];
@@ -452,7 +461,10 @@ static void dir__nothing_outside_is_reached(void **state)
 	assert_int_equal(client_readdir(c, &link, false, 0, 4096), NFS3ERR_NOTDIR);
 	assert_int_equal(client_lookup(c, &root, "..", &found), NFS3_OK);
 	assert_memory_equal(&found, &root, 4 + root.len_bytes);
-	/* A directory that a process of the host moves out of the export has no parent in it. */
+	/*
+	 * A process of the host moves a directory out of the export. A lookup of its parent must
+	 * fail.
+	 */
 	assert_int_equal(client_lookup(c, &root, "d", &dir), NFS3_OK);
 	snprintf(export, sizeof(export), "%s/moved", client_dir);
 	assert_int_equal(rename(path, export), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers of each procedure. table.h names the servers. */
+/* Tables of the answers of each procedure. table.h describes the servers. */
 #include "table.h"
 
 /* ---- each procedure on each kind of file ---- */
@@ -80,13 +80,14 @@ static void procs__on_each_kind_of_file(void **state)
 		const char *name;
 		uint32_t proc;
 		enum nfs3_status ours[NKINDS];
-		enum nfs3_status kernels[NKINDS]; /* where they differ; otherwise NFS3_OK */
+		/* the answer of Linux's nfsd if it differs; otherwise NFS3_OK */
+		enum nfs3_status kernels[NKINDS];
 	} rows[] = {
 		{"GETATTR", NFS3_GETATTR, {0, 0, 0, 0, 70}, {0}},
 		{"SETATTR", NFS3_SETATTR, {0, 21, 22, 22, 70}, {0}},
 		{"LOOKUP", NFS3_LOOKUP, {20, 2, 20, 20, 70}, {0}},
 		{"ACCESS", NFS3_ACCESS, {0, 0, 0, 0, 70}, {0}},
-		/* "The object is not a symbolic link" is INVAL (section 3.3.5). */
+		/* RFC 1813 section 3.3.5 has INVAL for "the object is not a symbolic link". */
 		{"READLINK", NFS3_READLINK, {22, 22, 0, 22, 70}, {[DIR] = 21}},
 		{"READ", NFS3_READ, {0, 21, 22, 22, 70}, {0}},
 		{"WRITE", NFS3_WRITE, {0, 21, 22, 22, 70}, {0}},
@@ -138,8 +139,10 @@ static void create__where_the_name_is_taken(void **state)
 			bool is_same = kind == REG && mode == NFS3_UNCHECKED;
 
 			snprintf(what, sizeof(what), "CREATE over %s, mode %d", kinds[kind], mode);
-			/* The kernel returns the existing object of any type. Its client checks the
-			 * type. */
+			/*
+			 * Linux's nfsd returns the existing object, whatever its type is. Its
+			 * client checks the type.
+			 */
 			differs(what, create(&dir, names[kind], mode),
 				is_same ? NFS3_OK : NFS3ERR_EXIST,
 				mode == NFS3_UNCHECKED ? NFS3_OK : NFS3ERR_EXIST);
@@ -174,8 +177,10 @@ static void create__exclusive(void **state)
 	   set(&fh, &(struct nfs3_sattr){.atime_how = NFS3_SET_TO_SERVER_TIME,
 					 .mtime_how = NFS3_SET_TO_SERVER_TIME}),
 	   NFS3_OK);
-	/* The verifier is lost when the times that hold it change. If it is kept next to them, it
-	 * is lost when data are written. */
+	/*
+	 * The verifier is lost when the times that store it change. If it is stored in addition to
+	 * them, it is lost when data are written.
+	 */
 	is("CREATE of a file in use", create(&dir, "e", NFS3_EXCLUSIVE), NFS3ERR_EXIST);
 }
 
@@ -193,7 +198,7 @@ static void remove__what_is_and_what_is_not(void **state)
 	is("RMDIR of REG", client_remove(c, NFS3_RMDIR, &dir, "reg"), NFS3ERR_NOTDIR);
 	is("RMDIR of LNK", client_remove(c, NFS3_RMDIR, &dir, "lnk"), NFS3ERR_NOTDIR);
 	is("RMDIR, not empty", client_remove(c, NFS3_RMDIR, &dir, "dir"), NFS3ERR_NOTEMPTY);
-	/* INVAL (section 3.3.13). */
+	/* The answer is INVAL (RFC 1813 section 3.3.13). */
 	differs("RMDIR of .", client_remove(c, NFS3_RMDIR, &dir, "."), NFS3ERR_INVAL,
 		NFS3ERR_ACCES);
 	is("RMDIR in it", client_remove(c, NFS3_RMDIR, &fhs[DIR], "sub"), NFS3_OK);
@@ -215,7 +220,10 @@ static void rename__over_each_kind(void **state)
 	is("MKDIR", client_mkdir(c, &fhs[DIR], "sub", NULL), NFS3_OK);
 	is("MKDIR", client_mkdir(c, &dir, "full", &other), NFS3_OK);
 	is("CREATE", client_create(c, &other, "f", NULL), NFS3_OK);
-	/* "Or is incompatible": EXIST (section 3.3.14). The kernel uses the errors of rename(2). */
+	/*
+	 * The answer is EXIST (RFC 1813 section 3.3.14: "or is incompatible"). Linux's nfsd uses
+	 * the errors of rename(2).
+	 */
 	differs("REG over DIR", client_rename(c, &dir, "reg", &dir, "full"), NFS3ERR_EXIST,
 		NFS3ERR_ISDIR);
 	is("wcc", c->res.rename.from_wcc.after.is_set && c->res.rename.to_wcc.after.is_set, true);
@@ -226,7 +234,7 @@ static void rename__over_each_kind(void **state)
 	is("DIR over one that is full", client_rename(c, &dir, "dir", &dir, "full"),
 	   NFS3ERR_NOTEMPTY);
 	is("DIR into itself", client_rename(c, &dir, "dir", &fhs[DIR], "x"), NFS3ERR_INVAL);
-	/* The host only reports that a directory above is not empty. */
+	/* The host only reports that the target directory is not empty. */
 	is("DIR over one above", client_rename(c, &fhs[DIR], "sub", &dir, "dir"), NFS3ERR_NOTEMPTY);
 	is("of none", client_rename(c, &dir, "none", &dir, "x"), NFS3ERR_NOENT);
 	is("of .", client_rename(c, &dir, ".", &dir, "x"), is_kernel() ? ANY : NFS3ERR_INVAL);
@@ -273,7 +281,7 @@ static void attributes__come_with_failures(void **state)
 	is("READLINK", readlink_of(&fhs[REG]), NFS3ERR_INVAL);
 	is("READLINK, its own", c->res.readlink.attr.is_set, true);
 	is("WRITE", client_write(c, &fhs[REG], UINT64_MAX, 10, NFS3_UNSTABLE), NFS3ERR_FBIG);
-	/* Linux's nfsd refuses the offset before it reads the file's attributes. */
+	/* Linux's nfsd refuses the offset before it reads the attributes of the file. */
 	differs("WRITE, its own", c->res.write.wcc.after.is_set, true, false);
 	as(2000);
 	is("SETATTR", set_mode(&fhs[REG], 0666), NFS3ERR_PERM);
@@ -345,8 +353,10 @@ static void readdir__counts_and_cookies(void **state)
 		is("at the end", client_readdir(c, &sub, plus, last, 4096), NFS3_OK);
 		is("at the end", c->nentries, 0);
 		is("at the end", c->eof, true);
-		/* Not even one entry fits: TOOSMALL (section 3.3.16). The kernel returns more than
-		 * was asked for, or nothing. */
+		/*
+		 * If not even one entry fits, the answer is TOOSMALL (RFC 1813 section 3.3.16).
+		 * Linux's nfsd returns more than was asked for, or nothing.
+		 */
 		differs("count 0", client_readdir(c, &sub, plus, 0, 0), NFS3ERR_TOOSMALL, NFS3_OK);
 		differs("count 8", client_readdir(c, &sub, plus, 0, 8), NFS3ERR_TOOSMALL, NFS3_OK);
 		differs("count 100", client_readdir(c, &sub, plus, 0, 100), NFS3ERR_TOOSMALL,

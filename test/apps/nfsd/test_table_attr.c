@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rights of callers, and the attributes after calls. table.h names the servers. */
+/* Tables of the rights of callers, and of attributes after calls. table.h describes the servers. */
 #include <time.h>
 
 #include "table.h"
@@ -14,12 +14,17 @@ static void may(const char *call, uint32_t mode, uint64_t got, uint64_t expected
 	is(what, got, expected);
 }
 
-/* Makes calls in a directory of another user, with "g" and names that are created here. */
+/*
+ * Makes calls in a directory of another user with 'mode', with the name "g" and with names that are
+ * created here. 'runs' and 'writes' say which rights the caller has.
+ */
 static void names_at(uint32_t mode, const struct nfs3_fh *sub, bool runs, bool writes)
 {
 	enum nfs3_status changes = writes && runs ? NFS3_OK : NFS3ERR_ACCES;
-	/* The kernel checks the right before it looks for the name. unlink() of this host checks it
-	 * after that. */
+	/*
+	 * Linux's nfsd checks the right before it looks for the name. unlink() of this host checks
+	 * the right after that.
+	 */
 	enum nfs3_status goes = changes == NFS3_OK     ? NFS3_OK
 				: runs && !is_kernel() ? NFS3ERR_NOENT
 						       : NFS3ERR_ACCES;
@@ -58,7 +63,7 @@ static void rights__of_another_user(void **state)
 		as(1000);
 		is("SETATTR", set_mode(&file, modes[i]), NFS3_OK);
 		is("SETATTR", set_mode(&sub, modes[i]), NFS3_OK);
-		/* The owner has opened the file at a client, and may continue to use it. */
+		/* The owner of the file can continue to use it. */
 		is("READ by the owner", client_read(c, &file, 0, 10), NFS3_OK);
 		is("WRITE by the owner", client_write(c, &file, 0, 10, NFS3_UNSTABLE), NFS3_OK);
 		is("COMMIT by the owner", commit(&file), NFS3_OK);
@@ -101,7 +106,7 @@ static void rights__in_a_sticky_directory(void **state)
 	is("CREATE", client_create(c, &sub, "own", NULL), NFS3_OK);
 	is("RENAME over another's", client_rename(c, &sub, "own", &sub, "f"), NFS3ERR_PERM);
 	is("REMOVE of one's own", client_remove(c, NFS3_REMOVE, &sub, "own"), NFS3_OK);
-	as(1000); /* the directory's owner */
+	as(1000); /* the owner of the directory */
 	is("REMOVE", client_remove(c, NFS3_REMOVE, &sub, "f"), NFS3_OK);
 	is("RMDIR", client_remove(c, NFS3_RMDIR, &sub, "d"), NFS3_OK);
 }
@@ -183,7 +188,10 @@ static bool is_later(struct nfs3_time a, struct nfs3_time b)
 	return a.seconds != b.seconds ? a.seconds > b.seconds : a.nseconds > b.nseconds;
 }
 
-/* Waits for more than the clock's step, which is at most a jiffy of the host. */
+/*
+ * Waits until the clock for time stamps has advanced. It advances at least once per jiffy of the
+ * host.
+ */
 static void let_time_pass(void)
 {
 	const struct timespec step = {0, 20000000};
@@ -191,7 +199,7 @@ static void let_time_pass(void)
 	nanosleep(&step, NULL);
 }
 
-/* Checks which times a call changes: m for mtime, c for ctime. */
+/* Checks which times a call has changed. 'expected' contains m for mtime and c for ctime. */
 static void changed(const char *what, const struct nfs3_fh *fh, struct nfs3_fattr *before,
 		    const char *expected)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""MOUNT of weir-nfsd answers each client according to the rules of the export. A handle alone
-gives no access. All addresses are loopback addresses."""
+"""Tests that MOUNT of weir-nfsd answers each client by the rules of the export, and that a handle
+alone gives no access. All addresses are loopback addresses."""
 import contextlib
 import ctypes
 import fcntl
@@ -92,7 +92,7 @@ class Served(unittest.TestCase):
         return conn
 
     def connect_as_root(self, source):
-        """Connects from a port that only root may use."""
+        """Connects from a port that only root can use."""
         if ROOTS_PORTS < 2:
             self.skipTest(f'this host reserves no port for root: {PORTS_PATH}')
         for port in range(ROOTS_PORTS - 1, max(ROOTS_PORTS - 424, 0), -1):
@@ -202,7 +202,7 @@ clients = uid:0
                 socket.create_connection((other, self.port), timeout=60)
 
     def test_a_handle_opens_nothing_alone(self):
-        if not IS_ROOT: # this user may use no export, and is not even connected
+        if not IS_ROOT: # this user can use no export, and the connection is refused
             self.client('/user').fails(self, TRANSPORT, 'refused', 'ls')
             return
         for name in ('/one', '/some', '/root'):
@@ -294,7 +294,7 @@ class MountBelowOfDir(MountBelow):
 
 @unittest.skipUnless(IS_ROOT, 'only root can have a network namespace')
 class PortsOfAnyUser(Served):
-    """A host on which any user may use ports from 600 on, which is common for containers."""
+    """A host on which any user can use ports from 600 on, as in many containers."""
     EXPORTS = '''
 [/vol]
 backend = ram:4m

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd on two lcores, with exports in memory, over shm. Several clients run at a time, each on
-the lcore that its address selects. They use two exports, one on each lcore. Stored data are fetched
-unchanged, and the server ends cleanly, with or without active calls."""
+"""Tests weir-nfsd on two lcores, with exports in memory, over shm. Several clients run at a time,
+each on the lcore that its address selects. They use two exports, one on each lcore. Stored data
+must be fetched unchanged, and the server must end cleanly, with or without active calls."""
 import os
 import random
 import subprocess
@@ -43,7 +43,7 @@ class Lcores(unittest.TestCase):
         return Client(CLIENT, '--server', self.addr, handle=self.handles[export])
 
     def all_at_once(self, commands):
-        """Runs each (export, arguments) at the same time. All must succeed."""
+        """Runs each pair (export, arguments) at the same time. All of them must succeed."""
         running = [subprocess.Popen([*self.client(export).command, *args], stdin=subprocess.DEVNULL,
                                     env=self.client(export).env, stdout=subprocess.PIPE,
                                     stderr=subprocess.STDOUT) for export, args in commands]
@@ -78,7 +78,7 @@ class Lcores(unittest.TestCase):
                                   stderr=subprocess.DEVNULL, env=self.client(turn % 2).env)
                  for turn in range(CLIENTS)]
         try:
-            # The load runs when the files exist.
+            # When the files exist, the load is running.
             for turn in range(CLIENTS):
                 while self.client(turn % 2).run('stat', f'bench{turn}').returncode != OK:
                     self.assertIsNone(loads[turn].poll())

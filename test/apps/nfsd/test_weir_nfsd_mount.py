@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The MOUNT service of weir-nfsd over TCP, as a peer sees it: valid and invalid calls, records in
-pieces, and peers that try to block it."""
+"""Tests the MOUNT service of weir-nfsd over TCP, as a peer sees it: valid and invalid calls,
+records in pieces, and peers that try to block the service."""
 import contextlib
 import os
 import re
@@ -41,7 +41,7 @@ class Mount(unittest.TestCase):
         self.port = free_port()
         profile = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(profile.close)
-        profile.write('[engine]\nidle = sleep\n') # nobody makes a call that its poll would serve
+        profile.write('[engine]\nidle = sleep\n') # no engine has calls, so that it need not poll
         profile.flush()
         self.server = Server(SERVER, '--driver', 'shm', '--listen', unique('mountd'), '--export',
                              '/a=ram:4m', '--no-rpcbind', '--mount-port', str(self.port),
@@ -158,7 +158,7 @@ class Hostile(Mount):
     def test_more_quiet_connections_than_there_may_be(self):
         conns = [self.connect(f'127.0.0.{2 + i}') for i in range(CONNS + 20)]
         self.mounts()
-        # The connections that were silent for longest were closed, oldest first.
+        # The connections that had been silent for the longest time were closed, the oldest first.
         self.are_served(conns[21:])
         for conn in conns[:21]:
             self.assertTrue(self.is_closed(conn))

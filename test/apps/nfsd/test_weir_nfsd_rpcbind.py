@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The entries that weir-nfsd registers with rpcbind: next to other servers, and with an rpcbind
-that is silent, missing or refuses."""
+"""Tests the entries that weir-nfsd registers with rpcbind: next to other servers, and with an
+rpcbind that is silent, missing, or refuses."""
 import os
 import signal
 import socket
@@ -42,7 +42,7 @@ class Rpcbind(unittest.TestCase):
         self.addCleanup(self.daemon.close)
 
     def answer(self, _, version, proc, args):
-        """Like rpcbind, a SET of an existing entry does not change it."""
+        """Answers a call. A SET of an existing entry does not change it, as with rpcbind."""
         if self.is_silent:
             return None
         if proc == DUMP:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""weir-nfsd drops rights that it does not need to serve: capabilities, new privileges and system
-calls, in each of its threads."""
+"""Tests that weir-nfsd gives up rights that it does not need to serve: capabilities, new privileges
+and system calls, in each of its threads."""
 import os
 import re
 import shutil
@@ -15,7 +15,7 @@ from nfs_tools import Client, Server, unique
 CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 START, USAGE = 1, 2
-# In the order of their numbers in <linux/capability.h>, from which the masks below are made.
+# The capabilities have the numbers of <linux/capability.h>, from which the masks below are made.
 KEPT = {'cap_chown': 0, 'cap_dac_override': 1, 'cap_dac_read_search': 2, 'cap_fowner': 3,
         'cap_fsetid': 4, 'cap_setgid': 6, 'cap_setuid': 7, 'cap_ipc_lock': 14, 'cap_mknod': 27}
 NINE = sum(1 << number for number in KEPT.values())
@@ -126,7 +126,7 @@ class Sandbox(unittest.TestCase):
                 said, = done.stderr.decode().splitlines()
                 self.assertIn(f'capabilities that this process lacks: {name}. ', said)
                 self.assertEqual(done.stdout, b'')
-                self.assertEqual(os.listdir(self.folder), []) # it has not even begun
+                self.assertEqual(os.listdir(self.folder), []) # the copy has not even begun
 
     @unittest.skipUnless(os.geteuid() == 0, 'capabilities are root\'s')
     def test_memory_needs_none(self):

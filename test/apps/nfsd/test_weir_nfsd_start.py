@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The start of weir-nfsd: in the background, with accepted and refused names, and with a file of
-exports."""
+"""Tests the start of weir-nfsd: in the background, with accepted and refused names, and with a file
+of exports."""
 import ctypes
 import errno
 import os
@@ -37,8 +37,8 @@ def processes_with(argument):
 
 class Foreground(unittest.TestCase):
     def test_it_waits_for_no_reader_of_its_messages(self):
-        """Standard error is a full pipe. The server starts, although it has a warning to write, and
-        ends."""
+        """Standard error is a full pipe. The server must start, although it has a warning to write,
+        and end."""
         reader, writer = os.pipe()
         self.addCleanup(os.close, reader)
         os.set_blocking(writer, False)
@@ -68,7 +68,7 @@ class Background(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, 'exports'), 'w', encoding='ascii') as file:
                 file.write('[/a]\nbackend = ram:4m\n')
-            # A process that held one of these pipes open would keep this call from its end.
+            # If a process held one of these pipes open, this call would not end.
             done = subprocess.run([SERVER, '--driver', 'shm', '--listen', addr, '--exports',
                                    'exports'], cwd=folder,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -97,8 +97,8 @@ class Background(unittest.TestCase):
 
     def test_a_start_that_ends_by_a_signal_is_told(self):
         with tempfile.TemporaryDirectory() as folder:
-            # listen() ends the process, as with a service's seccomp filter. The child calls it, and
-            # the parent does not.
+            # listen() ends the process, as the seccomp filter of a service can do. The child calls
+            # it, and the parent does not.
             done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('signal'),
                                    '--export', 'a=ram:4m', '--mount-port', '0'],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -132,7 +132,7 @@ class Background(unittest.TestCase):
                                    os.path.join(folder, 'rpcbind')], stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                   text=True) as parent:
-                taken, _ = silent.accept() # the child waits now
+                taken, _ = silent.accept() # the child is now waiting for the answer
                 child, = (pid for pid in processes_with(addr) if pid != parent.pid)
                 os.kill(parent.pid if to_parent else child, signo)
                 _, parent.said = parent.communicate(timeout=60)
