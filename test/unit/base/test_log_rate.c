@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The limit on log lines that a peer can cause: the number of lines in each second. */
+/* Tests of the limit on log lines that a peer can cause: a number of lines in each second. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define BEGIN_NS 5000000000u
 
-/* Writes all lines that are allowed within one window, which begins at now_ns. */
+/* Writes all lines that are allowed in the window that begins at now_ns. */
 static void use_up(struct log_rate *rate, uint64_t now_ns)
 {
 	uint32_t left_out;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Structures that may grow: they are filled in for applications that were built with older or newer
- * headers. */
+/*
+ * Tests of structures that can get more members: the library fills them in for applications that
+ * were built with older or newer headers.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

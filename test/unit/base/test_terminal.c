@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Text from a peer on a terminal: every code point, and bytes that are not UTF-8. */
+/*
+ * Tests of text from a peer that is printed on a terminal: each code point, and bytes that are not
+ * UTF-8.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,8 +16,9 @@
 
 #include "terminal.h"
 
-/* Encodes 'code' in 'len' bytes by the forms of RFC 3629 section 3, even if a shorter form
- * exists. */
+/*
+ * Encodes 'code' in 'len' bytes in the form of RFC 3629 section 3, even if a shorter form exists.
+ */
 static void put(uint32_t code, size_t len, char text[5])
 {
 	static const uint8_t lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
@@ -39,8 +43,10 @@ static bool is_within(uint32_t code, const uint32_t (*ranges)[2], size_t n)
 	return false;
 }
 
-/* A code point stays as it is, or each of its bytes becomes a '?'. UTF-8 has no form for
- * surrogates. */
+/*
+ * Checks each code point: it is unchanged, or each of its bytes is replaced by a '?'. Surrogates
+ * have no form in UTF-8.
+ */
 static void text__every_code_point(void **state)
 {
 	static const uint32_t must_go[][2] = {
@@ -77,8 +83,10 @@ static void text__every_code_point(void **state)
 	assert_in_range(shown, 1100000, 1110000);
 }
 
-/* The output never holds a control character, whatever byte precedes it. The control character
- * could be one byte, or a code point in UTF-8. */
+/*
+ * Checks that the output never contains a control character, whatever byte precedes it. The control
+ * character could be one byte or a code point in UTF-8.
+ */
 static void text__every_pair_of_bytes(void **state)
 {
 	char text[4] = {0}, out[16];
@@ -104,7 +112,8 @@ static void text__every_pair_of_bytes(void **state)
 	}
 	terminal_text("\x80\x9b"
 		      "31m",
-		      out, sizeof(out)); /* as a byte after another byte of 0x80 or above */
+		      /* one byte is printed after another byte of 0x80 or above */
+		      out, sizeof(out));
 	assert_string_equal(out, "??31m");
 	terminal_text("\xc3\xa9\x9b"
 		      "31m",
@@ -129,7 +138,11 @@ static void text__3629_3_what_is_not_well_formed(void **state)
 		{"\xfe\xff", "??"},		   /* bytes that never occur in UTF-8 */
 		{"\xe2\x80\xae"
 		 "exe.txt",
-		 "???exe.txt"}, /* the override character would show the name as txt.exe */
+		 /*
+		  * with the override character, a terminal would display the name as one that ends
+		  * in txt.exe
+		  */
+		 "???exe.txt"},
 		{"a\nb\tc\r", "a?b?c?"},
 		{"\033]0;title\a", "?]0;title?"},
 		{"", ""},
@@ -141,7 +154,7 @@ static void text__3629_3_what_is_not_well_formed(void **state)
 		terminal_text(cases[i].text, out, sizeof(out));
 		assert_string_equal(out, cases[i].shown);
 	}
-	/* An overlong form hides its character from code that searches for that character. */
+	/* An overlong form could hide its character from code that searches for the character. */
 	for (uint32_t code = 1; code < 0x10000; code++) {
 		for (size_t len = length_of(code) + 1; len <= 4; len++) {
 			put(code, len, text);
@@ -169,7 +182,7 @@ static void text__is_cut_between_characters(void **state)
 	snprintf(out, sizeof(out), "%s",
 		 "a\033"
 		 "b\xe2\x80\xae");
-	terminal_text(out, out, sizeof(out)); /* in place */
+	terminal_text(out, out, sizeof(out)); /* the output replaces the input */
 	assert_string_equal(out, "a?b???");
 }
 

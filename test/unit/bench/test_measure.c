@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calculations of weir-bench: ranges, times, thresholds, histograms, steady rates, and
- * throughput over time. */
+/*
+ * Tests of the calculations of weir-bench: ranges, times, thresholds, histograms, steady rates, and
+ * throughput over time.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -175,7 +177,7 @@ static void steady__is_reached_when_the_latest_lie_together(void **state)
 	assert_true(steady_spread(&steady) == 1);
 	for (uint32_t i = 0; i < 7; i++)
 		assert_false(steady_add(&steady, rates[i]));
-	assert_true(steady_add(&steady, 100)); /* the window is 100 101 99 100 100 */
+	assert_true(steady_add(&steady, 100)); /* the window contains 100 101 99 100 100 */
 	assert_true(steady_spread(&steady) <= 0.021);
 	assert_false(steady_add(&steady, 120));
 }
@@ -248,7 +250,10 @@ static void cpu__instructions_are_known_only_of_all(void **state)
 	assert_true(bench_cpu_busy_ratio(&sum) == 0.5);
 }
 
-/* Ends a poll that did so much work at that time. Returns whether the clock was read. */
+/*
+ * Ends a poll that did 'work' units of work, at the time 'at'. Returns true if the timer read the
+ * clock.
+ */
 static bool poll_ends(struct bench_poll_timer *timer, uint32_t work, uint64_t at)
 {
 	timer->work = work;
@@ -283,14 +288,16 @@ static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **stat
 	(void)state;
 	bench_poll_timer_init(&timer, false);
 	bench_poll_timer_resume(&timer, 0);
-	/* As long as no empty poll was measured, the empty polls count as busy time. */
+	/* While no empty poll has been measured, the time of empty polls counts as busy time. */
 	assert_false(poll_ends(&timer, 0, 10));
 	assert_true(poll_ends(&timer, 1, 110));
 	assert_int_equal(timer.busy_ticks, 110);
 	for (uint64_t at = 120; at <= 150; at += 10)
 		poll_ends(&timer, 0, at);
-	/* A few empty polls that took long because another process had the CPU do not change the
-	 * estimate. */
+	/*
+	 * A few empty polls that took long, because another process had the CPU, do not change the
+	 * estimate.
+	 */
 	for (uint64_t at = 1000; at <= 4000; at += 1000)
 		poll_ends(&timer, 0, at);
 	assert_int_equal(timer.now_ticks, 4000);
@@ -299,7 +306,10 @@ static void poll_timer__idle_ones_before_a_busy_one_are_not_its_time(void **stat
 	poll_ends(&timer, 0, 4030);
 	assert_true(poll_ends(&timer, 1, 4130));
 	assert_int_equal(timer.busy_ticks, 110 + 100);
-	/* A clock of coarse steps may show less time than the empty polls took. */
+	/*
+	 * A clock with coarse steps can report less time than the empty polls are estimated to have
+	 * taken.
+	 */
 	poll_ends(&timer, 0, 4140);
 	assert_true(poll_ends(&timer, 1, 4132));
 	assert_int_equal(timer.busy_ticks, 110 + 100);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports in files: the old file stays until the new one is complete. */
+/* Tests of reports in files: the old file stays until the new one is complete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ static int write_text(FILE *file, const void *text)
 	return fputs(text, file) < 0 ? -1 : 0;
 }
 
-/* Writes half of a report and then fails. */
+/* Writes half of a report and then returns an error. */
 static int write_half(FILE *file, const void *text)
 {
 	(void)text;
@@ -108,7 +108,7 @@ static void check__leaves_nothing_behind_and_all_as_it_was(void **state)
 	assert_int_equal(bench_output_check(in_folder("link")), 0);
 	assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
 	assert_int_equal(bench_output_check(in_folder("pipe")),
-			 0); /* the FIFO has no reader, and open() does not wait for one */
+			 0); /* the FIFO has no reader, and open() must not wait for one */
 	assert_int_equal(count_files(), 3);
 }
 
@@ -161,7 +161,10 @@ static void write__that_fails_leaves_what_was_there(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
-/* The limit on file sizes acts like a full disk. */
+/*
+ * Checks that the old file stays if the disk is full. The limit on file sizes has the effect of a
+ * full disk.
+ */
 static void write__without_room_leaves_what_was_there(void **state)
 {
 	struct rlimit before, few;
@@ -185,7 +188,7 @@ static void write__without_room_leaves_what_was_there(void **state)
 	assert_int_equal(bench_output_write("/dev/full", write_text, "x"), -ENOSPC);
 }
 
-/* For files that exist and for files that do not exist yet. */
+/* Checks names of files that exist and of files that do not. */
 static void is_one__by_any_name(void **state)
 {
 	char other[96];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The times at which weir-bench makes its calls, in ticks that the test sets. A slot is busy until
- * the test puts it back. */
+/*
+ * Tests of the times at which weir-bench makes its calls, in ticks that the test sets. A slot is
+ * busy until the test puts it back.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +36,7 @@ static void set_up(struct pace *pace, const struct bench_options *options, struc
 	nallowed = STARTED_MAX;
 	assert_int_equal(pace_init(pace, options, n, 1, 0.5), 0);
 	pace->ticks_per_call = 100;
-	pace_restart(pace, 1000); /* due: 1050, 1150, 1250, ... */
+	pace_restart(pace, 1000); /* calls are due at 1050, 1150, 1250, ... */
 	for (uint32_t i = 0; i < n; i++)
 		pace_put(pace, &slots[i]);
 }
@@ -51,7 +53,10 @@ static void open_loop__calls_start_when_they_are_due(void **state)
 	assert_int_equal(pace_start_due(&pace, 1049), 0);
 	assert_int_equal(pace_start_due(&pace, 1160), 2);
 	assert_ptr_equal(started[0].slot, &slots[0]);
-	/* not 1160: the time counts from when the call was due */
+	/*
+	 * The start is 1150 and not 1160, because the time of a call counts from the time when it
+	 * was due.
+	 */
 	assert_int_equal(started[0].ticks, 1050);
 	assert_int_equal(started[1].ticks, 1150);
 	assert_int_equal(pace.late, 0);
@@ -65,7 +70,7 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 
 	(void)state;
 	set_up(&pace, &open_loop, slots, 1);
-	assert_int_equal(pace_start_due(&pace, 1260), 1); /* of three slots */
+	assert_int_equal(pace_start_due(&pace, 1260), 1); /* only one of the three slots is free */
 	assert_int_equal(pace_start_due(&pace, 1270), 0);
 	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1400), 1);
@@ -76,7 +81,7 @@ static void open_loop__what_finds_no_lane_waits_and_is_late(void **state)
 	assert_int_equal(started[2].ticks, 1250);
 	assert_int_equal(pace.late, 2);
 	pace_put(&pace, &slots[0]);
-	/* The call of 1350 was due while the slot was busy. The call of 1450 was not. */
+	/* The call of 1350 was due while the slot was busy, but the call of 1450 was not. */
 	assert_int_equal(pace_start_due(&pace, 1440), 1);
 	pace_put(&pace, &slots[0]);
 	assert_int_equal(pace_start_due(&pace, 1451), 1);
@@ -92,12 +97,12 @@ static void open_loop__what_is_not_taken_by_the_end_is_counted(void **state)
 
 	(void)state;
 	set_up(&pace, &open_loop, slots, 1);
-	/* a call that is due at the end does not count */
+	/* A call that is due exactly at the end does not count. */
 	assert_int_equal(pace_untaken(&pace, 1050), 0);
 	assert_int_equal(pace_untaken(&pace, 1051), 1);
 	pace_start_due(&pace, 1060);
 	assert_int_equal(pace_untaken(&pace, 1150), 0);
-	assert_int_equal(pace_untaken(&pace, 2000), 9); /* 1150 to 1950 */
+	assert_int_equal(pace_untaken(&pace, 2000), 9); /* the calls of 1150 to 1950 */
 	assert_int_equal(pace_due(&pace, pace.arrivals), 1150);
 	pace_fini(&pace);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The amount of memory that is available. Folders stand for the root of machines with memory
- * cgroups of either version. */
+/*
+ * Tests of the calculation of available memory. Folders contain the files of machines with memory
+ * cgroups of either version.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -105,12 +107,15 @@ static void room__version_2(void **state)
 	put("/sys/fs/cgroup/system.slice/weir.service/memory.stat",
 	    "anon 5\ninactive_file 1048576\nactive_file 0\n");
 	expect((128 - 4 + 1 + 2) * MIB, "weir.service/memory.high");
-	/* The cgroup above allows less. */
+	/* The limit of the parent cgroup is lower. */
 	put("/sys/fs/cgroup/system.slice/memory.max", "67108864\n");
 	expect(66 * MIB, "system.slice/memory.max");
 }
 
-/* In a container the root is not the host's, but the path in /proc/self/cgroup is. */
+/*
+ * In a container, the root of the cgroup files is not the host's root. The path in
+ * /proc/self/cgroup is relative to the host's root.
+ */
 static void room__the_path_is_not_there(void **state)
 {
 	(void)state;

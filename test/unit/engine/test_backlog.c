@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The connection requests that wait at a listener. No peer keeps others out, and no peer displaces
- * others for ever.
+ * Tests of the connection requests that wait at a listener. No peer keeps others out, and no peer
+ * displaces others for ever.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,10 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Adds a request as a listener does. Returns the entry, or NULL if the request is refused. */
+/*
+ * Adds a request of peer 'who' as a listener does. Sets *displaced to the entry that it displaces,
+ * or NULL. Returns the entry, or NULL if the request is refused.
+ */
 static struct backlog_entry *request(uint64_t who, struct backlog_entry **displaced)
 {
 	const struct backlog_peer peer = {{1, who}};
@@ -98,7 +101,10 @@ static void displaced__the_oldest_of_the_largest_peer(void **state)
 	assert_int_equal(count(3), 1);
 }
 
-/* Two peers that want all entries get half of them each. After that, each displaces its own. */
+/*
+ * Checks two peers that try to get all entries. Each gets half of them. After that, a request of
+ * either peer displaces one of its own.
+ */
 static void displaced__until_peers_have_the_same(void **state)
 {
 	struct backlog_entry *displaced;
@@ -121,7 +127,10 @@ static void displaced__until_peers_have_the_same(void **state)
 	assert_int_equal(nrefused, 0);
 }
 
-/* A peer that has one entry fewer than the largest peer displaces one of its own. */
+/*
+ * Checks a peer that has one entry fewer than the peer with the most entries. Its next request
+ * displaces one of its own.
+ */
 static void displaced__two_peers_do_not_displace_each_other(void **state)
 {
 	struct backlog_entry *own, *displaced;
@@ -148,11 +157,11 @@ static void displaced__none_where_all_have_one(void **state)
 	assert_int_equal(nrefused, 1);
 	assert_int_equal(backlog.n, BACKLOG);
 	backlog_remove(&backlog, &entries[3]);
-	backlog_remove(&backlog, &entries[3]); /* a second removal is allowed */
+	backlog_remove(&backlog, &entries[3]); /* an entry can be removed twice */
 	waits(BACKLOG + 1);
 }
 
-/* A flood of requests from few peers does not displace the request of a peer that makes few. */
+/* Checks that many requests of a few peers do not displace the request of a peer that makes few. */
 static void displaced__a_flood_displaces_itself(void **state)
 {
 	struct backlog_entry *mine, *displaced;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The duplicate request cache alone: its bounds, and the entries that are dropped at a bound. */
+/*
+ * Tests of the duplicate request cache by itself: its bounds, and the entries that are dropped at a
+ * bound.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +62,7 @@ static struct drc_entry *find(uint32_t xid)
 
 static uint8_t content[BYTES];
 
-/* Ends a request with a reply of two pieces, of 'bytes' in all. */
+/* Ends a request with a reply of two pieces, which have 'bytes' bytes in total. */
 static void done(struct drc_entry *entry, uint32_t xid, uint32_t bytes)
 {
 	struct piece pieces[2] = {{.base = content, .len = 4, .kind = PIECE_XDR},
@@ -119,12 +122,13 @@ static void done__of_no_bytes_and_too_many(void **state)
 	drc_done(drc, add(1), &empty, 1);
 	assert_int_equal(drc_reply(drc, find(1), &piece, 1), 1);
 	assert_int_equal(piece.len, 0);
-	done(add(2), 2, BYTES / 8 - 32); /* just short enough with its bookkeeping */
+	/* the longest reply that fits, with the words for the entry */
+	done(add(2), 2, BYTES / 8 - 32);
 	expect_reply(2, BYTES / 8 - 32);
 	done(add(3), 3, BYTES / 8 - 31);
 	assert_int_equal(find(3)->state, DRC_DONE);
 	assert_int_equal(drc_reply(drc, find(3), &piece, 1), 0);
-	/* nor a reply of more pieces than there is room for */
+	/* A reply is not returned either if it has more pieces than the caller has space for. */
 	assert_int_equal(drc_reply(drc, find(2), &piece, 1), 0);
 }
 
@@ -133,11 +137,12 @@ static void add__oldest_that_is_done_goes(void **state)
 	(void)state;
 	for (uint32_t xid = 1; xid <= ENTRIES; xid++)
 		assert_non_null(add(xid));
-	assert_null(add(100)); /* all requests are still being carried out */
+	/* no entry can be dropped, because all requests are being carried out */
+	assert_null(add(100));
 	done(find(3), 3, 20);
 	done(find(2), 2, 20);
 	assert_non_null(add(100));
-	assert_null(find(3)); /* its reply is the oldest */
+	assert_null(find(3)); /* the reply of entry 3 is the oldest */
 	expect_reply(2, 20);
 	assert_non_null(add(101));
 	assert_null(find(2));
@@ -155,7 +160,10 @@ static void forget__makes_room(void **state)
 	assert_null(add(100));
 }
 
-/* Each reply that is found is correct, and as many replies are found as there is room for. */
+/*
+ * Checks that each reply that is found is correct, and that as many replies are found as fit into
+ * the cache.
+ */
 static void done__in_place_of_older_ones(void **state)
 {
 	const uint32_t sizes[] = {4, 5, 11, 480, 130, 77, 480, 8, 300, 16};
@@ -168,14 +176,17 @@ static void done__in_place_of_older_ones(void **state)
 		for (uint32_t old = xid > 12 ? xid - 12 : 1; old <= xid; old++)
 			if (find(old))
 				expect_reply(old, bytes[old]);
-		/* The longest replies take an eighth of the room. */
+		/* One of the longest replies needs an eighth of the cache. */
 		for (uint32_t old = xid > 5 ? xid - 5 : 1; old <= xid; old++)
 			assert_non_null(find(old));
 		assert_null(find(xid - ENTRIES));
 	}
 }
 
-/* Entries of a peer that makes few calls last longer than those of a peer that makes many. */
+/*
+ * Checks that entries of a peer that makes few calls are kept longer than those of a peer that
+ * makes many.
+ */
 static void add__pushes_out_of_who_has_most(void **state)
 {
 	(void)state;
@@ -192,7 +203,10 @@ static void add__pushes_out_of_who_has_most(void **state)
 		assert_true(!find(xid) == (xid < 100 - (ENTRIES - 3)));
 }
 
-/* The same holds for bytes, even if the peer with many bytes has few entries. */
+/*
+ * Checks the same division by bytes: the peer with many bytes loses entries, even if it has few
+ * entries.
+ */
 static void done__pushes_out_of_who_has_most(void **state)
 {
 	(void)state;
@@ -209,8 +223,10 @@ static void done__pushes_out_of_who_has_most(void **state)
 	expect_reply(99, 480);
 }
 
-/* Peers that make equally many calls have equally many entries. Among these the oldest is
- * dropped. */
+/*
+ * Checks that peers which make equally many calls have equally many entries. Of these peers'
+ * entries, the oldest is dropped.
+ */
 static void add__divides_among_all(void **state)
 {
 	(void)state;
@@ -222,10 +238,10 @@ static void add__divides_among_all(void **state)
 	for (uint32_t who = 2; who <= 4; who++)
 		for (uint32_t xid = 38; xid < 40; xid++)
 			expect_reply(who * 200u + xid, 20);
-	expect_reply(139, 20); /* the latest entry of the peer that makes no more calls */
+	expect_reply(139, 20); /* the latest reply of the peer that makes no more calls */
 }
 
-/* With many peers, all counts stay right in any order of events. */
+/* Checks that all counts stay correct with many peers, in any order of events. */
 static void peers__come_and_go(void **state)
 {
 	uint32_t seed = 1, nfound = 0;
@@ -247,7 +263,8 @@ static void peers__come_and_go(void **state)
 	}
 	for (uint32_t xid = 1; xid < 20000; xid++)
 		nfound += find(xid) != NULL;
-	assert_in_range(nfound, 7, ENTRIES); /* seven of the longest fit */
+	/* the cache can hold at least seven of the longest replies */
+	assert_in_range(nfound, 7, ENTRIES);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accounts of peers: which connections belong to one peer, and that an account lasts no longer than
- * the references to it. */
+/*
+ * Tests of the accounts of peers: which connections belong to one peer, and that an account exists
+ * only while there are references to it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,7 +90,7 @@ static void peer_get__user_is_the_peer_whatever_the_process(void **state)
 	engine_peer_put(&engine, second);
 }
 
-/* Under a sanitizer, an account that is left over is an error. */
+/* Checks that the last reference frees the account. A sanitizer reports an account that is left. */
 static void peer_put__the_last_one_frees_the_account(void **state)
 {
 	static struct engine_peer *peers[MANY];
@@ -119,14 +121,14 @@ static void peer_largest__follows_every_connection(void **state)
 	for (uint32_t i = 0; i < 4; i++)
 		engine_peer_join(&engine, ours, &own[i]);
 	assert_null(
-		engine_peer_largest(&engine)); /* connections that this side makes do not count */
+		engine_peer_largest(&engine)); /* connections that this side began do not count */
 	engine_peer_join(&engine, few, &members[0]);
 	assert_ptr_equal(engine_peer_largest(&engine), few);
 	for (uint32_t i = 1; i < 4; i++)
 		engine_peer_join(&engine, many, &members[i]);
 	assert_ptr_equal(engine_peer_largest(&engine), many);
 	engine_peer_leave(&engine, &members[1]);
-	engine_peer_leave(&engine, &members[1]); /* to leave twice is the same as once */
+	engine_peer_leave(&engine, &members[1]); /* a second call has no effect */
 	assert_int_equal(many->nconnections, 2);
 	assert_ptr_equal(engine_peer_largest(&engine), many);
 	engine_peer_leave(&engine, &members[2]);
@@ -155,7 +157,8 @@ static void peer_touch__makes_a_connection_the_last_to_go(void **state)
 	assert_ptr_equal(TAILQ_LAST(&peer->members, engine_peer_members), &members[0]);
 	for (uint32_t i = 0; i < 3; i++)
 		engine_peer_leave(&engine, &members[i]);
-	engine_peer_touch(&engine, &members[0], 8); /* it is in no account */
+	/* has no effect, because the connection is in no account */
+	engine_peer_touch(&engine, &members[0], 8);
 	engine_peer_put(&engine, peer);
 }
 
@@ -170,7 +173,7 @@ static void peer_oldest__is_of_all_peers_that_connect(void **state)
 	assert_null(engine_peer_oldest(&engine));
 	engine_peer_join(&engine, ours, &own);
 	assert_null(
-		engine_peer_oldest(&engine)); /* connections that this side makes do not count */
+		engine_peer_oldest(&engine)); /* connections that this side began do not count */
 	engine_peer_join(&engine, first, &members[0]);
 	engine_peer_join(&engine, second, &members[1]);
 	engine_peer_join(&engine, first, &members[2]);
@@ -178,7 +181,7 @@ static void peer_oldest__is_of_all_peers_that_connect(void **state)
 	engine_peer_touch(&engine, &own, 5);
 	engine_peer_touch(&engine, &members[0], 6);
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[1]);
-	engine_peer_touch(&engine, &members[1], 7); /* the only connection of its peer */
+	engine_peer_touch(&engine, &members[1], 7); /* this is the only connection of its peer */
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[2]);
 	engine_peer_leave(&engine, &members[2]);
 	assert_ptr_equal(engine_peer_oldest(&engine), &members[0]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Profiles: what a file may hold. Everything else is refused, and the error names the line. */
+/*
+ * Tests of profiles: what a file can contain. Anything else is refused with an error that names the
+ * line.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +22,7 @@
 
 static char err[400];
 
-/* Loads 'len' bytes as a file. */
+/* Loads a profile from a file that contains the 'len' bytes. */
 static int load_bytes(const void *bytes, size_t len, struct weir_profile *profile)
 {
 	int fd = memfd_create("profile", MFD_CLOEXEC);
@@ -52,7 +55,8 @@ static void defaults__are_in_range(void **state)
 	assert_int_equal(profile.credits, 64);
 	assert_int_equal(profile.inline_bytes, 4096);
 	assert_int_equal(profile.exposure,
-			 WEIR_EXPOSURE_AUTO); /* 'pool' only if no other policy is possible */
+			 /* 'pool' is chosen only if no other policy is possible */
+			 WEIR_EXPOSURE_AUTO);
 	assert_int_equal(profile.protection, WEIR_PROTECTION_SHARED);
 	assert_int_equal(profile.remote_invalidation, 1);
 	assert_int_equal(profile.page_bytes, 0);
@@ -60,8 +64,10 @@ static void defaults__are_in_range(void **state)
 	assert_memory_equal(&profile, &again, sizeof(profile));
 }
 
-/* For each row of the table, the default and the example parse, and the range ends where the row
- * says. */
+/*
+ * Checks each row of the table of keys: the default and the example are valid, and the range ends
+ * where the row says.
+ */
 static void table__each_key(void **state)
 {
 	struct weir_profile profile;
@@ -181,7 +187,7 @@ static const struct {
 	uint32_t line;
 	const char *says[3];
 } bad_files[] = {
-	/* structure */
+	/* errors of the structure of the file */
 	{"credits = 64\n", 1, {"before the first section"}},
 	{"\n# x\n[engine]\nidle\n", 4, {"'idle' is neither"}},
 	{"[engine]\n= 5\n", 2, {"no such key"}},
@@ -196,7 +202,7 @@ static const struct {
 	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: this section exists twice"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},
 	{"[engine]\nIdle = spin\n", 2, {"no such key"}},
-	/* belongs to another section */
+	/* keys of another section */
 	{"[engine]\ncredits = 3\n", 2, {"[engine] credits: no such key"}},
 	{"[engine]\nidle = spin\n\nidle = spin\n", 4, {"[engine] idle: set in line 2 already"}},
 	{"[engine]\nidle = sp\\in\n", 2, {"backslash"}},
@@ -206,7 +212,7 @@ static const struct {
 	{"[engine]\n" LONG_64 " = 1\n", 2, {"no such key"}},
 	{"[engine]\ndriver_options = " LONG_256 "\n", 2, {"driver_options", "longer than 255"}},
 	{"[engine]\ndriver = " LONG_64 "\n", 2, {"driver", "longer than 31"}},
-	/* values */
+	/* errors of values */
 	{"[connection]\ncredits = 0\n",
 	 2,
 	 {"[connection] credits: 0 is out of range", "1 to 1024", "credits = 64"}},
@@ -218,13 +224,15 @@ static const struct {
 	{"[connection]\ncredits = 6 4\n", 2, {"not a number"}},
 	{"[connection]\ncredits = 1k\n", 2, {"not a number"}}, /* a count, not a size */
 	{"[connection]\ncredits = 99999999999999999999\n", 2, {"too large"}},
-	{"[connection]\ncredits = 4294967297\n", 2, {"out of range"}}, /* would be 1 in 32 bits */
+	/* as a 32-bit number it would be 1 */
+	{"[connection]\ncredits = 4294967297\n", 2, {"out of range"}},
 	{"[connection]\ninline_bytes = 1023\n", 2, {"out of range", "1k to 64k"}},
 	{"[connection]\ninline_bytes = 65537\n", 2, {"out of range"}},
 	{"[connection]\ninline_bytes = 1028\n", 2, {"not a multiple of 1024"}},
 	{"[connection]\ninline_bytes = 4kb\n", 2, {"not a number of bytes"}},
 	{"[connection]\ninline_bytes = 4 k\n", 2, {"not a number of bytes"}},
-	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}}, /* would be 1 GiB in 64 bits */
+	/* as a 64-bit number of bytes it would be 1 GiB */
+	{"[limits]\nread_bytes = 17179869185g\n", 2, {"too large"}},
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n",
 	 2,
@@ -255,7 +263,7 @@ static const struct {
 	 {"driver_options", "driver sim"}},
 	{"[engine]\n\ndriver = infiniband\n", 3, {"no driver 'infiniband'", "known: shm, "}},
 	{"[engine]\ndriver = ../shm\n", 2, {"'../shm' is not valid"}},
-	/* relations */
+	/* errors of relations between values */
 	{"[memory]\nrecv_buffers = 65\n", 2, {"recv_buffers", "65 are too few", "takes 74"}},
 };
 
@@ -291,7 +299,7 @@ static void load__a_nul_byte_hides_nothing(void **state)
 	assert_non_null(strstr(err, ":2: "));
 }
 
-/* The limit of the scan is not above what rte_cfgfile accepts. */
+/* Checks that the longest line that the scan accepts is not longer than rte_cfgfile accepts. */
 static void load__the_longest_line(void **state)
 {
 	char text[400] = "[engine]\n#";
@@ -319,7 +327,9 @@ static void load__not_a_file(void **state)
 	assert_int_equal(weir_profile_load("/dev/null", &profile, err, sizeof(err)), -EINVAL);
 }
 
-/* Nobody writes to the FIFO, so that code which opens it as a file would wait for ever. */
+/*
+ * Checks a FIFO. Nobody writes to it, so that code which opened it as a file would wait for ever.
+ */
 static void load__a_fifo(void **state)
 {
 	char folder[] = "/tmp/weir-test-XXXXXX", path[sizeof(folder) + 8];
@@ -362,7 +372,7 @@ static void check__fields_set_by_hand(void **state)
 	profile.page_bytes = 8192;
 	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
 	weir_profile_defaults(&profile);
-	memset(profile.driver, 'x', sizeof(profile.driver)); /* no NUL at the end */
+	memset(profile.driver, 'x', sizeof(profile.driver)); /* the string has no NUL at its end */
 	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
 	weir_profile_defaults(&profile);
 	profile.recv_buffers = 65;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir_profile_check() and weir_engine_create() agree on random profiles, with each key in its
- * range. Profiles for which the machine lacks memory are not compared. */
+/*
+ * Tests that weir_profile_check() and weir_engine_create() accept the same random profiles, in
+ * which each key is in its range. Profiles for which the machine lacks memory are not compared.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,7 +30,7 @@ static uint64_t draw(uint64_t below)
 	return seed % below;
 }
 
-/* Draws a number, often one of the ends, where the rules apply. */
+/* Returns a random number of the range, often one of its ends, where the rules apply. */
 static uint64_t draw_between(uint64_t min, uint64_t max, uint64_t step)
 {
 	switch (draw(4)) {
@@ -45,7 +47,7 @@ static const struct {
 	const char *name;
 	uint64_t min, max;
 } bounds[] = {
-	/* Values that take memory stay small, except for those that the rules are about. */
+	/* Values that use memory are small, except those that the rules concern. */
 	{"send_buffers", 16, 64},     {"recv_buffers", 16, 70000},
 	{"long_buffers", 1, 2},	      {"long_buffer_bytes", 4096, 8192},
 	{"bulk_buffers", 1, 2},	      {"bulk_buffer_bytes", 4096, 8192},
@@ -91,7 +93,10 @@ static bool is_too_large(const struct weir_profile *p)
 	return p->recv_buffers * receive > 1u << 28;
 }
 
-/* A receive that is too large is refused for its length, however much memory there is. */
+/*
+ * Checks random profiles. A receive that is too long is refused for its length, however much memory
+ * there is.
+ */
 static void check__is_what_create_does(void **state)
 {
 	uint32_t naccepted = 0, nrefused = 0;
@@ -107,7 +112,7 @@ static void check__is_what_create_does(void **state)
 		for (uint32_t k = 0; k < profile_nkeys; k++)
 			if (draw(3) == 0)
 				set(&profile, &profile_keys[k]);
-		/* With the defaults, buffers take hundreds of MiB. */
+		/* With the default values, the buffers would use hundreds of MiB. */
 		for (uint32_t k = 0; k < profile_nkeys; k++)
 			if (strcmp(profile_keys[k].section, "memory") == 0 ||
 			    strcmp(profile_keys[k].name, "inline_bytes") == 0)
@@ -131,7 +136,7 @@ static void check__is_what_create_does(void **state)
 	assert_true(nrefused > PROFILES / 20);
 }
 
-/* Each rule alone, with the key that its message names. */
+/* Checks each rule by itself, and that its message names the key. */
 static void check__what_create_refuses(void **state)
 {
 	static const struct {
@@ -184,7 +189,8 @@ static void check__what_create_refuses(void **state)
 			profile.target_bytes = rules[i].target_bytes;
 #ifdef WEIR_WITHOUT_VERSION2
 		if (rules[i].extension)
-			continue; /* check__version_2_is_refused_where_it_is_left_out() */
+			/* check__version_2_is_refused_where_it_is_left_out() tests this */
+			continue;
 #endif
 		profile.extension = rules[i].extension;
 		profile.protocol = profile.extension ? WEIR_PROTOCOL_V2 : WEIR_PROTOCOL_V1;

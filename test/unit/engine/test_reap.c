@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Endpoints that end, and endpoints whose end a peer delays. */
+/*
+ * Tests of endpoints that have to be freed, and of endpoints that cannot be freed yet because of a
+ * peer.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +13,7 @@
 #include "engine.h"
 
 #define N   96u
-#define FEW 16u /* late endpoints that are asked in a tick */
+#define FEW 16u /* number of late endpoints that a tick asks if they can be freed */
 #define POLLS                                                                                      \
 	20u /* few enough that no poll checks connection events and mail, which do not occur here  \
 	     */
@@ -23,7 +26,7 @@ struct point {
 
 static struct weir_engine engine;
 static struct fabric_dev device;
-static struct engine_endpoint busy; /* always has work to do */
+static struct engine_endpoint busy; /* an endpoint that always has work */
 static struct point points[N];
 
 static void on_reap(struct engine_endpoint *ep)
@@ -77,7 +80,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Polls once. Returns the number of endpoints that were asked. */
+/* Polls once. Returns the number of endpoints that were asked if they can be freed. */
 static uint32_t poll_once(void)
 {
 	uint32_t before = 0, after = 0;
@@ -99,7 +102,7 @@ static void reap__is_of_all_that_can_end(void **state)
 	assert_int_equal(poll_once(), 0);
 }
 
-/* The same after a tick. */
+/* Ticks and polls once. Returns the number of endpoints that were asked. */
 static uint32_t poll_tick(void)
 {
 	engine_tick(&engine);
@@ -130,8 +133,10 @@ static void reap__of_retried_ones_is_of_a_few_and_each_has_its_turn(void **state
 	assert_int_equal(poll_tick(), 0);
 }
 
-/* This holds however long a peer delays the end of its endpoints, and however many polls there
- * are. */
+/*
+ * Checks that late endpoints are asked only in ticks, however long a peer delays them and however
+ * many polls there are.
+ */
 static void reap__asks_late_ones_once_a_tick(void **state)
 {
 	(void)state;
@@ -139,7 +144,7 @@ static void reap__asks_late_ones_once_a_tick(void **state)
 	assert_int_equal(poll_once(), FEW);
 	for (uint32_t i = 0; i < POLLS; i++)
 		assert_int_equal(poll_once(), 0);
-	engine_want_reap(&points[N - 1].ep); /* after the late ones */
+	engine_want_reap(&points[N - 1].ep); /* has to wait after the late endpoints */
 	assert_int_equal(poll_once(), 1);
 	assert_int_equal(poll_tick(), FEW);
 	assert_int_equal(poll_once(), 0);

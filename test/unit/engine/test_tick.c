@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The endpoints whose deadlines are checked in a tick. */
+/* Tests of which endpoints' deadlines are checked in a tick. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,8 @@
 #include "engine.h"
 
 #define N    100u
-#define FEW  16u  /* idle endpoints that are checked in a tick */
-#define MOST 128u /* other endpoints that are checked in a tick */
+#define FEW  16u  /* number of idle endpoints that a tick checks */
+#define MOST 128u /* number of other endpoints that a tick checks */
 #define MANY 1000u
 
 struct point {
@@ -125,7 +125,7 @@ static void want_ticks__may_be_asked_in_a_tick(void **state)
 	(void)state;
 	tick();
 	for (uint32_t i = 0; i < N; i++)
-		/* itself, or one that is checked soon */
+		/* An endpoint wakes itself, or one that is checked soon. */
 		points[i].wakes = &points[(i + i % 3) % N];
 	for (uint32_t round = 0; round < N; round++)
 		assert_in_range(tick(), FEW, 2 * N);
@@ -138,8 +138,10 @@ static void want_ticks__may_be_asked_in_a_tick(void **state)
 	assert_int_equal(tick(), FEW);
 }
 
-/* If many endpoints all have deadlines, they are checked in turn, and none is checked a second time
- * before the others. */
+/*
+ * Checks very many endpoints that all have deadlines. They are checked in turn, and none is checked
+ * a second time before the others.
+ */
 static void tick__of_very_many_is_of_some_and_each_has_its_turn(void **state)
 {
 	static struct point many[MANY];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The bindings of NFS, rule by rule (RFC 8267). */
+/* Tests of the bindings of NFS, rule by rule (RFC 8267). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static uint32_t results(const struct weir_ulb *ulb, uint32_t proc)
 	return weir_ulb_find(ulb, proc)->result_items_max;
 }
 
-/* Checks that exactly the four procedures have items, and that each has exactly one. */
+/* Checks that exactly the given four procedures have DDP-eligible items, and that each has one. */
 static void check_four(uint32_t vers, uint32_t nprocs, uint32_t read, uint32_t readlink,
 		       uint32_t write, uint32_t symlink)
 {
@@ -153,7 +153,7 @@ static void ulb_nfs4_pair__read_plus_and_write_take_no_chunk(void **state)
 	assert_int_equal(chunk_of[5], 0);
 }
 
-/* The sizes of RFC 1813's types, added up by hand. */
+/* Compares the results with the sizes of the types in RFC 1813, which were added up by hand. */
 static void results_max__version_3(void **state)
 {
 	static const uint32_t expected[22] = {
@@ -167,7 +167,8 @@ static void results_max__version_3(void **state)
 	assert_int_equal(weir_ulb_nfs_results_max(3, 22, 0), 0);
 	assert_int_equal(weir_ulb_nfs_results_max(3, 16, 8192), 8192 + 108);
 	assert_int_equal(weir_ulb_nfs_results_max(3, 17, 8192), 8192 + 108);
-	assert_int_equal(weir_ulb_nfs_results_max(3, 6, 8192), 104); /* the data are an item */
+	/* the data are an item and do not count */
+	assert_int_equal(weir_ulb_nfs_results_max(3, 6, 8192), 104);
 	assert_int_equal(weir_ulb_nfs_results_max(3, 17, UINT32_MAX), UINT32_MAX);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that wait for buffers. Many of them wait for buffers that their own peers hold. */
+/*
+ * Tests of requests that wait for buffers. Many of them wait for buffers that their own peers hold.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +96,10 @@ static void poll_times(uint32_t n)
 		weir_engine_poll(&engine, 0, 1);
 }
 
-/* Each poll tries few of them, however many there are, and all are tried in turn. */
+/*
+ * Checks that each poll tries only a few of such requests, however many there are, and that all are
+ * tried in turn.
+ */
 static void wake__of_those_who_wait_for_their_own_peer_is_of_a_few(void **state)
 {
 	uint32_t ntries = 0;
@@ -108,7 +113,7 @@ static void wake__of_those_who_wait_for_their_own_peer_is_of_a_few(void **state)
 	assert_in_range(ntries, POLLS, POLLS + POLLS / 4);
 }
 
-/* Others wait at most until each of them was tried once. */
+/* Checks that a request of another peer waits at most until each of them was tried once. */
 static void wake__comes_to_others_behind_them(void **state)
 {
 	(void)state;
@@ -123,8 +128,10 @@ static void wake__comes_to_others_behind_them(void **state)
 	assert_false(requests[N - 1].waiter.is_waiting);
 }
 
-/* Returns in how many of 'n' ticks others have to wait. *longest is the longest row of such
- * ticks. */
+/*
+ * Returns in how many of 'n' ticks other requests have to wait. Sets *longest to the longest
+ * sequence of such ticks. If 'comes_and_goes' is set, the blocking request ends and waits again.
+ */
 static uint32_t blocked_ticks(uint32_t n, bool comes_and_goes, uint32_t *longest)
 {
 	struct request *request = &requests[N];
@@ -147,7 +154,10 @@ static uint32_t blocked_ticks(uint32_t n, bool comes_and_goes, uint32_t *longest
 	return nblocked;
 }
 
-/* A request that finds too few buffers keeps others waiting for a quarter of the time. */
+/*
+ * Checks that a request for which there are too few buffers makes others wait for only a quarter of
+ * the time.
+ */
 static void wake__of_one_that_blocks_leaves_time_to_others(void **state)
 {
 	uint32_t longest;
@@ -166,7 +176,9 @@ static void wake__of_one_that_comes_and_goes_leaves_time_to_others(void **state)
 	assert_in_range(longest, 16, 33);
 }
 
-/* A request that waits after a blocking one is tried when the blocking one has used up its time. */
+/*
+ * Checks that the request after a blocking one is tried when the blocking one has used up its time.
+ */
 static void wake__passes_one_by_that_has_blocked_for_long(void **state)
 {
 	(void)state;
@@ -183,7 +195,7 @@ static void wake__passes_one_by_that_has_blocked_for_long(void **state)
 	assert_int_equal(requests[1].ntries, 1);
 	assert_true(requests[0].waiter.is_waiting);
 
-	/* Request 0 blocks again later, and is then the only one that is tried. */
+	/* Request 0 blocks again later. Then it is the only request that is tried. */
 	wait_for(&requests[1], false);
 	for (uint32_t i = 0; i < TICKS && engine.nblocking == 0; i++)
 		engine_wait_tick(&engine);

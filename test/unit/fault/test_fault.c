@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults that the driver 'fault' injects into work requests and completions, each kind
- * alone. */
+/*
+ * Tests of the faults that the driver 'fault' injects into work requests and completions, each kind
+ * by itself.
+ */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -13,8 +15,10 @@
 #include "fault.h"
 #include "sim.h"
 
-/* Steps until nothing happens any more. Keeps the completions of both sides in the order of
- * polling. */
+/*
+ * Completions of both sides in the order of polling, and numbers of lost connections. run_out()
+ * advances the simulation until nothing happens, and adds to them.
+ */
 static struct fabric_wc wcs[2][128];
 static uint32_t nwcs[2];
 static uint32_t nlost[2];
@@ -78,7 +82,7 @@ static void open__options(void **state)
 	}
 }
 
-/* Checks that a device with these options is refused with these words. */
+/* Checks that a device with the options 'options' is refused, and that the log contains 'words'. */
 static void expect_refusal(const char *options, const char *words)
 {
 	const struct fabric_dev_config config = {.options = options};
@@ -122,7 +126,10 @@ static void open__refusals_name_the_option_and_what_there_is(void **state)
 	expect_refusal("over=sim,nth=1x", "option 'nth=1x': expected a number");
 	expect_refusal("over=sim,status=well",
 		       "option 'status=well': expected one of local_len, local_prot,");
-	/* Other options belong to the other driver, whose message says what it accepts. */
+	/*
+	 * Options that 'fault' does not know are passed to the other driver. The message of that
+	 * driver says what it accepts.
+	 */
 	expect_refusal("over=sim,unknown=1", "sim: options 'unknown=1': expected world=N,seed=N,");
 	expect_refusal("over=sim,rnr_retry=8",
 		       "sim: options 'rnr_retry=8': all are numbers: rnr_retry 0 to 7");
@@ -152,7 +159,7 @@ static void wr__fails_without_effect_and_flushes_what_follows(void **state)
 		assert_int_equal(nlost[1], 1);
 		assert_in_range(nlost[0], 0, 1);
 		assert_int_equal(fault_injected(net.a.dev, FAULT_WR), 1);
-		/* later work requests fail as well */
+		/* Later work requests fail as well. */
 		sim_net_post(&net.a, FABRIC_WRITE, 6, 0, 8, 0);
 		run_out();
 		expect(0, 0, 6, FABRIC_ERR_FLUSHED);
@@ -266,7 +273,7 @@ static void reorder__only_between_queues(void **state)
 			sim_net_post(&net.b, FABRIC_SEND, i, 1000, 64, 0);
 		while (sim_step(net.world))
 			;
-		/* All sends of a completed before any receive. */
+		/* All Sends of a completed before any of its receives. */
 		while (net.ops->poll(net.a.dev, &wc, 1) > 0) {
 			turned += wc.op == FABRIC_RECV && sends < 4;
 			assert_int_equal(wc.wr_id, wc.op == FABRIC_RECV ? recvs++ : sends++);
@@ -301,7 +308,7 @@ static void reorder__writes_of_one_post_complete_in_order(void **state)
 						   .raddr = net.b.mr.raddr + i};
 			net.a.mem[i] = (uint8_t)(i + 1);
 		}
-		/* the completion that carries the error is not always the first one polled */
+		/* The completion with the error is not always the first one that is polled. */
 		if (seed % 2)
 			wr[1].rkey++;
 		sim_net_recv(&net.b, 1, 1000, 8);
@@ -371,7 +378,7 @@ static void drop__breaks_behind_a_completion(void **state)
 	sim_net_close();
 }
 
-/* Runs some of everything. Returns a hash of the events. */
+/* Makes work requests of all kinds. Returns a hash of the completions and events. */
 static uint64_t course(uint64_t seed, uint64_t *injected)
 {
 	const uint32_t kinds = (2u << FAULT_DROP) - 1 + (1u << FAULT_PREFIX);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The faults that the driver 'fault' injects into connections, in each of their states, and into
- * memory. Each kind is tested alone. */
+/*
+ * Tests of the faults that the driver 'fault' injects into connections in each of their states, and
+ * into registrations of memory. Each kind is tested by itself.
+ */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -19,7 +21,7 @@ static struct fabric_cm_event next_event(struct fabric_dev *dev, enum fabric_cm_
 	return event;
 }
 
-/* Checks that no further event comes on either side. */
+/* Checks that neither side gets a further event. */
 static void expect_quiet(void)
 {
 	struct fabric_cm_event event;
@@ -50,7 +52,7 @@ static void connect__fails_at_once(void **state)
 	sim_net_open(1, NULL, "");
 	assert_true(fault_at(net.a.dev, FAULT_CONNECT, 1, ENOBUFS));
 	assert_int_equal(connect_a(), -ENOBUFS);
-	sim_net_connect(); /* and the next connection succeeds */
+	sim_net_connect(); /* the next connection succeeds */
 	sim_net_close();
 }
 
@@ -79,8 +81,10 @@ static void failed__instead_of_established(void **state)
 		assert_int_equal(connect_a(), 0);
 		assert_int_equal(accept_b(next_event(net.b.dev, FABRIC_CM_REQUEST).req), 0);
 		next_event(net.a.dev, rejected ? FABRIC_CM_REJECTED : FABRIC_CM_FAILED);
-		/* The other side has accepted. It gets an event sooner or later that its peer does
-		 * not exist. */
+		/*
+		 * The other side has accepted. It must get an event which says that the connection
+		 * does not exist.
+		 */
 		for (struct fabric_cm_event event = {.kind = FABRIC_CM_REQUEST};
 		     event.kind != FABRIC_CM_FAILED && event.kind != FABRIC_CM_DISCONNECTED;)
 			if (net.ops->cm_poll(net.b.dev, &event, 1) == 0)
@@ -112,7 +116,7 @@ static void accepted__breaks_before_established(void **state)
 	assert_int_equal(connect_a(), 0);
 	assert_int_equal(accept_b(next_event(net.b.dev, FABRIC_CM_REQUEST).req), 0);
 	next_event(net.b.dev, FABRIC_CM_FAILED);
-	/* The connecting side gets one of the two events. */
+	/* The connecting side gets either ESTABLISHED or FAILED. */
 	while (net.ops->cm_poll(net.a.dev, &event, 1) == 0)
 		assert_true(sim_step(net.world));
 	if (event.kind == FABRIC_CM_ESTABLISHED)
@@ -252,7 +256,7 @@ static void unlistened__once_and_listening_again_works(void **state)
 	assert_int_equal(next_event(net.b.dev, FABRIC_CM_FAILED).error, -ECONNREFUSED);
 	net.ops->unlisten(listener);
 	assert_int_equal(net.ops->listen(net.a.dev, "c", 1, &ctx, &listener), 0);
-	/* An event that was not polled is dropped with its listener. */
+	/* If an event was not polled before its listener is closed, it is dropped. */
 	assert_true(fault_at(net.a.dev, FAULT_UNLISTENED, 1, FAULT_SOME_HOW));
 	assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 0), 0);
 	net.ops->unlisten(listener);
@@ -274,8 +278,10 @@ static void at__no_more_than_can_be_planned(void **state)
 	sim_net_close();
 }
 
-/* The device has as many queue pairs as reserve FAULT_REQUESTS_MAX events before it listens for the
- * first time. Requests are limited all the same. */
+/*
+ * Checks the limit of connection requests. The device has so many queue pairs that, before it
+ * listens for the first time, FAULT_REQUESTS_MAX events are reserved for them.
+ */
 static void listen__after_many_queue_pairs(void **state)
 {
 	struct fabric_qp *first[FAULT_REQUESTS_MAX / 2], *second[FAULT_REQUESTS_MAX + 8];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Adopted memory must be what its owner says it is: a shared mapping of the file. */
+/* Tests of adopted memory. It must be what the owner says: a shared mapping of the file. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@
 
 static size_t page;
 
-/* PAGES pages of address space, with nothing else mapped before or after them. */
+/* An address range of PAGES pages. Nothing else is mapped before or after it. */
 struct space {
 	uint8_t *all;
 	uint8_t *base;
@@ -63,7 +63,7 @@ static void space_free(struct space space)
 	munmap(space.all, (PAGES + 2) * page);
 }
 
-/* Maps 'pages' of the file, from its page 'from', at page 'at' of the space. */
+/* Maps 'pages' pages of the file, from its page 'from' on, at page 'at' of the space. */
 static void map(struct space space, size_t at, size_t pages, int prot, int flags, int fd,
 		size_t from)
 {
@@ -87,8 +87,10 @@ static int adopt(struct space space, int fd, size_t from)
 	return rc;
 }
 
-/* Checks that the memory is refused, and that the log says that it is 'what' and how to correct
- * that. */
+/*
+ * Checks that the memory is refused, and that the log says that it is 'what', and how to correct
+ * that.
+ */
 static void refused(struct space space, int fd, size_t from, const char *what)
 {
 	char *text = NULL;
@@ -103,7 +105,7 @@ static void refused(struct space space, int fd, size_t from, const char *what)
 	assert_non_null(strstr(text, what));
 	assert_non_null(strstr(text, "MAP_SHARED"));
 	free(text);
-	assert_int_equal(adopt(space, -1, 0), 0); /* the log names this alternative as well */
+	assert_int_equal(adopt(space, -1, 0), 0); /* the log also names this alternative */
 }
 
 static void adopt__a_private_mapping_is_refused(void **state)
@@ -114,7 +116,10 @@ static void adopt__a_private_mapping_is_refused(void **state)
 	(void)state;
 	map(space, 0, PAGES, RW, MAP_PRIVATE, fd, 0);
 	refused(space, fd, 0, "a private mapping");
-	/* The same holds if only a part is private, and if its pages were written to. */
+	/*
+	 * Memory of which only a part is private is refused as well, even if its pages were written
+	 * to.
+	 */
 	map(space, 0, PAGES, RW, MAP_SHARED, fd, 0);
 	map(space, 2, 1, RW, MAP_PRIVATE, fd, 2);
 	memset(space.base, 1, PAGES * page);
@@ -153,7 +158,7 @@ static void adopt__another_offset_is_refused(void **state)
 	map(space, 0, PAGES, RW, MAP_SHARED, fd, 1);
 	refused(space, fd, 0, "at another offset");
 	assert_int_equal(adopt(space, fd, 1), 0);
-	/* One page is out of order. */
+	/* One page is mapped from another offset. */
 	map(space, 2, 1, RW, MAP_SHARED, fd, 1);
 	refused(space, fd, 1, "at another offset");
 	close(fd);
@@ -175,7 +180,7 @@ static void adopt__memory_that_is_mapped_only_in_part_is_refused(void **state)
 	space_free(space);
 }
 
-/* A region must be writable, because data are received into it. */
+/* Checks that a region must be writable, because data are received into it. */
 static void adopt__a_read_only_mapping_is_refused(void **state)
 {
 	struct space space = space_new();
@@ -200,7 +205,7 @@ static void adopt__adjacent_mappings_serve_as_one(void **state)
 	for (size_t at = PAGES; at-- > 0;)
 		map(space, at, 1, RW, MAP_SHARED, fd, at);
 	assert_int_equal(adopt(space, fd, 0), 0);
-	/* The kernel does not merge these into one mapping. */
+	/* The kernel keeps these mappings separate. */
 	map(space, 1, 1, RW | PROT_EXEC, MAP_SHARED, fd, 1);
 	assert_int_equal(madvise(space.base + 2 * page, page, MADV_DONTFORK), 0);
 	assert_int_equal(adopt(space, fd, 0), 0);
@@ -208,7 +213,7 @@ static void adopt__adjacent_mappings_serve_as_one(void **state)
 	space_free(space);
 }
 
-/* Adopts the middle of a mapping, through another descriptor of the file. */
+/* Checks adoption of the middle of a mapping, with another descriptor of the file. */
 static void adopt__a_part_of_a_mapping(void **state)
 {
 	int fd = file_new(PAGES + 2), again = dup(fd);
@@ -224,7 +229,9 @@ static void adopt__a_part_of_a_mapping(void **state)
 	close(again);
 }
 
-/* The kernel writes thousands of mappings to /proc/self/maps in many pieces. */
+/*
+ * Checks a process with thousands of mappings. The kernel returns /proc/self/maps in many pieces.
+ */
 static void adopt__among_thousands_of_mappings(void **state)
 {
 	int fd = file_new(PAGES);
@@ -243,8 +250,10 @@ static void adopt__among_thousands_of_mappings(void **state)
 	close(fd);
 }
 
-/* Names of files on a disk may contain newlines, and may be longer than one read of
- * /proc/self/maps. */
+/*
+ * Checks names of files on a disk. They can contain newlines, and can be longer than one read of
+ * /proc/self/maps.
+ */
 static void adopt__a_file_with_an_odd_name(void **state)
 {
 	char path[] =
@@ -287,7 +296,10 @@ static void adopt__hugepages(void **state)
 	close(fd);
 }
 
-/* If weir cannot verify which file the memory is a mapping of, the file is passed to no peer. */
+/*
+ * Checks the case that weir cannot verify the file of the mapping, because /proc is missing. Then
+ * it passes the file to no peer.
+ */
 static void adopt__without_proc_no_file_is_kept(void **state)
 {
 	struct weir_region *region = NULL;
@@ -346,8 +358,7 @@ static void *adopt_alone(void *arg)
 	return arg;
 }
 
-/* The first thread of a process may end before the others. /proc/self shows no memory after
- * that. */
+/* Checks a process whose first thread has ended. Then /proc/self lists no memory. */
 static void adopt__after_the_first_thread_has_ended(void **state)
 {
 	pthread_t thread;
@@ -372,8 +383,10 @@ static void adopt__after_the_first_thread_has_ended(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* A process without free descriptors gets an error. It does not get a region that cannot be passed
- * to peers. */
+/*
+ * Checks that a process without free descriptors gets an error, and not a region that cannot be
+ * passed to peers.
+ */
 static void adopt__without_descriptors(void **state)
 {
 	struct space space = space_new();

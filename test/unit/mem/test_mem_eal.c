@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The start of EAL in a program that has many open files. */
+/* Tests of the start of EAL in a program that has many open files. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +13,12 @@
 
 #include "eal.h"
 
-#define FILES 1100 /* more than FD_SETSIZE */
+#define FILES 1100 /* a number of files that exceeds FD_SETSIZE */
 
-/* The program's own pipe stays unchanged, although EAL opens pipes as well. */
+/*
+ * Checks that EAL's descriptors are closed on exec, and that a pipe of the program is unchanged,
+ * although EAL opens pipes as well.
+ */
 static void start__closes_its_descriptors_on_exec_beside_many_files(void **state)
 {
 	struct rlimit limit;

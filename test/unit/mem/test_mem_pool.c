@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Buffer pools: they have a hard limit, each buffer has its own memory, and no buffer is lost
- * between threads. */
+/*
+ * Tests of buffer pools: the number of buffers is limited, each buffer has its own memory, and no
+ * buffer is lost between threads.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,7 +67,7 @@ static int by_data(const void *a, const void *b)
 	return (*x)->data < (*y)->data ? -1 : (*x)->data > (*y)->data;
 }
 
-/* Takes all buffers, checks each of them and puts all back. Returns their number. */
+/* Takes all buffers, checks each of them, and puts all of them back. Returns their number. */
 static uint32_t drain(struct mem_pool *pool)
 {
 	struct mem_buf **bufs = calloc(pool->count + 1, sizeof(bufs[0]));
@@ -106,7 +108,7 @@ static void get__gives_all_and_no_more(void **state)
 	}
 }
 
-/* In each buffer, the byte at 'align_at' is aligned, which need not be the first. */
+/* Checks that in each buffer the byte at 'align_at', which need not be the first, is aligned. */
 static void get__aligned_as_it_was_asked_for(void **state)
 {
 	static const struct {
@@ -153,14 +155,17 @@ static void get__describes_the_buffer(void **state)
 
 	(void)state;
 	assert_non_null(buf);
-	assert_int_equal(buf->size_bytes, 128); /* a whole number of cache lines */
+	assert_int_equal(buf->size_bytes, 128); /* a multiple of the cache line */
 	assert_int_equal((uintptr_t)buf->data % 64, 0);
 	assert_int_equal(buf->lkey, 21);
 	assert_int_equal(buf->rkey, 22);
 	assert_ptr_equal(buf->pool, pool);
 	assert_true(buf->raddr == RADDR + (uint64_t)(buf->data - pool->region->base));
 	assert_true(pool->region->fd >= 0);
-	/* A peer that can write the data cannot reach the descriptor. */
+	/*
+	 * The descriptor is outside of the region, so that a peer that can write the data cannot
+	 * write the descriptor.
+	 */
 	assert_false(mem_region_covers(pool->region, buf, 1));
 	mem_pool_put(buf);
 	mem_pool_destroy(pool, &registrar);
@@ -173,8 +178,10 @@ static void get__describes_the_buffer(void **state)
 	mem_pool_destroy(pool, &registrar);
 }
 
-/* The latest buffer that was put back is the next one to be taken, because its cache lines are
- * still in the cache. */
+/*
+ * Checks that a pool returns first the buffer that was put back last, because its cache lines are
+ * still in the cache.
+ */
 static void put__is_last_in_first_out(void **state)
 {
 	struct mem_pool *pool = create("lifo", 1024, 64, true);
@@ -199,8 +206,10 @@ static void *drain_elsewhere(void *arg)
 	return (void *)(uintptr_t)drain(pool);
 }
 
-/* The pool is created and used on one thread, then owned by another thread that EAL does not
- * know. */
+/*
+ * Checks a pool that is created and used in one thread, and then used in another thread, which EAL
+ * does not know.
+ */
 static void get__owner_moves_to_another_thread(void **state)
 {
 	struct mem_pool *pool = create("moves", 2048, 64, true);
@@ -245,7 +254,10 @@ static void create__errors_leave_nothing(void **state)
 
 static cpu_set_t cpus_before;
 
-/* The start of EAL pins no thread: the application's thread keeps its set of cores. */
+/*
+ * Checks that the start of EAL pins no thread: the thread of the application can still run on the
+ * same cores.
+ */
 static void eal__is_started_once_and_pins_nothing(void **state)
 {
 	cpu_set_t now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Regions: their mappings, the access that another process has, and keys. */
+/* Tests of regions: their mappings, the access of another process, and keys. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -38,7 +38,7 @@ static struct weir_region *create(size_t len, uint64_t page, uint32_t flags)
 	return region;
 }
 
-/* Returns the number of pages of a mapping that are in memory. */
+/* Returns the number of pages of a mapping that are present in memory. */
 static size_t resident(void *base, size_t len)
 {
 	size_t pages = len / page_ordinary(), n = 0;
@@ -94,7 +94,7 @@ static void create__a_shared_one_is_the_file_and_a_private_one_has_none(void **s
 	weir_region_destroy(region);
 }
 
-/* A peer that has the file cannot shrink it while weir uses it. */
+/* Checks that a peer which has the file cannot change its size while weir uses it. */
 static void create__the_size_is_sealed(void **state)
 {
 	struct weir_region *region = create(16384, 4096, 0);
@@ -137,8 +137,9 @@ static void create__more_than_there_is(void **state)
 	assert_null(region);
 }
 
-/* Returns the number of free 2 MiB pages, so that a test knows which kind of page a region must
- * get. */
+/*
+ * Returns the number of free 2 MiB pages. It determines the kind of pages that a region must get.
+ */
 static unsigned long hugepages_free(void)
 {
 	FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
@@ -174,8 +175,10 @@ static void create__hugepages_where_they_are_free(void **state)
 	}
 }
 
-/* Too few hugepages must be an error of mmap(), which falls back, and never a SIGBUS at the first
- * access. */
+/*
+ * Checks that a lack of hugepages is an error of mmap(), after which smaller pages are used, and
+ * not a SIGBUS at the first access.
+ */
 static void create__too_few_hugepages_fall_back(void **state)
 {
 	unsigned long free_pages = hugepages_free();
@@ -205,8 +208,10 @@ static void create__no_page_that_is_mostly_wasted(void **state)
 	weir_region_destroy(region);
 }
 
-/* Returns whether the kernel may join the pages at 'base' to large ones: 'hg' among the mapping's
- * flags. */
+/*
+ * Returns true if the kernel is allowed to join the pages at 'base' into large ones, which the flag
+ * 'hg' of the mapping says.
+ */
 static bool is_joinable(const void *base)
 {
 	FILE *file = fopen("/proc/self/smaps", "r");
@@ -250,8 +255,10 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 		assert_int_equal(region->page_bytes, page_ordinary());
 		assert_int_equal(is_joinable(region->base), cases[i].may);
 		weir_region_destroy(region);
-		/* Linux aligns a mapping whose pages may be joined only if its length is a whole
-		 * number of large pages. */
+		/*
+		 * Linux aligns a mapping with joinable pages only if its length is a multiple of a
+		 * large page.
+		 */
 		region = create(PAGE_2M + PAGE_2M / 4, WEIR_PAGES_THP, cases[i].flags);
 		assert_int_equal(region->len_bytes % PAGE_2M == 0,
 				 !(cases[i].flags & WEIR_REGION_NO_HUGE));
@@ -259,7 +266,7 @@ static void create__ordinary_pages_may_be_joined_unless_small_ones_are_asked_for
 	}
 }
 
-/* Counts the lines of the log that contain 'word'. */
+/* Returns the number of lines in the log that contain 'word'. */
 static size_t log_lines(FILE *log, const char *word)
 {
 	char line[512];
@@ -314,11 +321,11 @@ static void adopt__with_and_without_a_file(void **state)
 
 	assert_int_equal(weir_region_adopt(base, 32768, fd, 16384, &region), 0);
 	close(fd);
-	/* the region's own descriptor, still open */
+	/* The region has a descriptor of its own, which is still open. */
 	assert_int_not_equal(fcntl(region->fd, F_GETFD), -1);
 	assert_int_equal(region->fd_offset, 16384);
 	weir_region_destroy(region);
-	memset(base, 1, 32768); /* an adopted region stays mapped */
+	memset(base, 1, 32768); /* the memory is still mapped after the region was destroyed */
 	munmap(base, 32768);
 }
 
@@ -339,7 +346,7 @@ static void adopt__bad_arguments(void **state)
 	assert_int_equal(weir_region_adopt(base, SIZE_MAX, -1, 0, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, fd, 1, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, fd, page_ordinary(), &region),
-			 -EINVAL); /* past the end of the region */
+			 -EINVAL); /* the range exceeds the region */
 	assert_int_equal(weir_region_adopt(base, 16384, fd, UINT64_MAX - 4095, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, closed, 0, &region), -EINVAL);
 	assert_int_equal(weir_region_adopt(base, 16384, -2, 0, &region), -EINVAL);
@@ -348,7 +355,7 @@ static void adopt__bad_arguments(void **state)
 	close(fd);
 }
 
-/* A registrar that counts its calls and keeps the arguments. */
+/* A registrar that counts its calls and records the arguments. */
 struct recorder {
 	unsigned regs, deregs;
 	int error;
@@ -438,8 +445,10 @@ static void covers__bounds(void **state)
 	weir_region_destroy(region);
 }
 
-/* A peer of another user that received a read-only descriptor cannot open the file again for
- * writing. */
+/*
+ * Checks that a peer of another user which received a read-only descriptor cannot open the file
+ * again for writing.
+ */
 static void create__file_is_for_its_owner_only(void **state)
 {
 	const struct weir_region_options options = {
@@ -457,7 +466,10 @@ static void create__file_is_for_its_owner_only(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* This test is the first, because the notice is written once in a process. */
+		/*
+		 * This must be the first test, because the notice is printed only once in a
+		 * process.
+		 */
 		cmocka_unit_test(create__file_is_for_its_owner_only),
 		cmocka_unit_test(create__one_notice_says_how_to_get_hugepages),
 		cmocka_unit_test(create__is_zeroed_faulted_in_and_rounded_up),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A limit on file sizes applies to the library's own memfds. The library returns an error, and no
- * signal reaches the host process. */
+/*
+ * Tests of a limit on file sizes, which also applies to the library's memfds. The library must
+ * return an error, and no signal may reach the program.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +20,10 @@
 
 #define LIMIT (1u << 20)
 
-/* Sets the default disposition of the signal, so that a signal would end this program. */
+/*
+ * Sets a limit on file sizes. The signal for it has its default disposition, so that it would end
+ * this program.
+ */
 static int limit_files(void **state)
 {
 	struct rlimit limit;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MOUNT version 3: both directions of its XDR filters, and messages that a peer must not send. */
+/*
+ * Tests of the XDR filters of MOUNT version 3 in both directions, and of messages that a peer must
+ * not send.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +36,7 @@ static bool_t decode(xdrproc_t proc, void *to, u_int len)
 	return proc(&xdrs, to);
 }
 
-/* Puts words on the wire. Returns their length in bytes. */
+/* Writes words to 'wire' in network byte order. Returns their length in bytes. */
 static u_int words(const uint32_t *values, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Each of NFSv3's arguments and results is encoded and decoded to the same value. A shorter message
- * is refused. */
+/*
+ * Tests that each argument and result of NFSv3 is encoded and decoded to the same value, and that a
+ * shorter message is refused.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -277,7 +279,7 @@ MESSAGE(commit_res, commit_res)
 	random_bytes(r, any->commit_res.verf, NFS3_VERF_BYTES);
 }
 
-/* These messages have one more parameter. */
+/* These functions fill in messages whose decoders have one more parameter. */
 static void fill_readdir(struct random *r, union any *any)
 {
 	random_fh(r, &any->readdir.dir);
@@ -385,7 +387,7 @@ static const struct message messages[] = {
 
 #define NMESSAGES (sizeof(messages) / sizeof(messages[0]))
 
-/* Puts a message of random content on the wire. Returns its length. */
+/* Encodes a message with random content to 'wire'. Returns its length. */
 static uint32_t make(const struct message *m, struct random *r, union any *any, uint8_t *wire)
 {
 	struct weir_xdr_out out;
@@ -437,8 +439,10 @@ static void nfs3__each_truncation_is_refused(void **state)
 			uint32_t len = make(&messages[i], &r, &any, wire);
 
 			for (uint32_t cut = 0; cut < len; cut++) {
-				/* The part has a buffer of its own, so that a sanitizer detects a
-				 * read past its end. */
+				/*
+				 * The shorter message has memory of its own, so that a sanitizer
+				 * detects a read after its end.
+				 */
 				uint8_t *part = malloc(cut ? cut : 1);
 				struct weir_xdr_in in;
 
@@ -487,8 +491,10 @@ static void nfs3__random_bytes_do_no_harm(void **state)
 			struct weir_xdr_in in;
 			union any any;
 
-			/* Most words are small numbers, which are valid as lengths, bools and
-			 * enums. */
+			/*
+			 * Most words are small numbers, which are valid as lengths, booleans and
+			 * enumeration values.
+			 */
 			for (uint32_t j = 0; j < 96; j++)
 				words[j] = htobe32(random_below(&r, 4) ? random_below(&r, 9)
 								       : random_u32(&r));

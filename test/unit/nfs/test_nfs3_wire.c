@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NFSv3 on the wire: the order of fields in RFC 1813, and values that RFC 1813 does not define. */
+/*
+ * Tests of the encoding of NFSv3: the order of fields in RFC 1813, and values that RFC 1813 does
+ * not define.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +15,7 @@
 static struct weir_xdr_in in;
 static uint32_t wire[512];
 
-/* Sets up a decoder over these words. */
+/* Returns a decoder of the given words. */
 #define WORDS(...)                                                                                 \
 	words((const uint32_t[]){__VA_ARGS__},                                                     \
 	      sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t))
@@ -25,7 +28,7 @@ static struct weir_xdr_in *words(const uint32_t *values, size_t n)
 	return &in;
 }
 
-/* fattr3 (section 2.6): type 1, then 2, 3, ... in order. */
+/* The words of an fattr3 (RFC 1813 section 2.6): type 1, then 2, 3, ... in order. */
 #define FATTR 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21
 
 static void check_fattr(const struct nfs3_fattr *a)
@@ -129,7 +132,7 @@ static void read__3_3_6_order(void **state)
 	assert_int_equal(nfs3_get_read_args(WORDS(0, 1, 2, 3), &a), 0);
 	assert_true(a.offset == 0x100000002u);
 	assert_int_equal(a.count, 3);
-	/* The caller takes the count word of the data. */
+	/* The decoder leaves the count word of the data to its caller. */
 	assert_int_equal(nfs3_get_read_res(WORDS(0, 0, 77, 1, 77), &r), 0);
 	assert_int_equal(r.count, 77);
 	assert_true(r.eof);
@@ -161,7 +164,7 @@ static void mknod_args__3_3_11_devices_have_numbers(void **state)
 	assert_int_equal(a.rdev.major, 5);
 	assert_int_equal(a.rdev.minor, 6);
 	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 7, 0, 0, 0, 0, 0, 0), &a), 0);
-	/* The default arm is void. */
+	/* For other types, the arguments end with the type. */
 	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 1), &a), 0);
 	assert_int_equal(a.type, NFS3_REG);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finds the owner of a listener on a port of this host, from tables in the form of
- * /proc/net/tcp. */
+/*
+ * Tests of the search for the owner of a listener on a port of this host, in tables with the form
+ * of /proc/net/tcp.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +21,7 @@
 	"   0: 0100007F:4E50 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000       " \
 	" 0 31337 "                                                                                \
 	"1\n"
-/* A connection that nobody has accepted looks like a socket of root. */
+/* ACCEPTED is a connection that nobody has accepted yet. The table shows it as a socket of root. */
 #define ACCEPTED                                                                                   \
 	"   1: 0100007F:4E50 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0       " \
 	" 0 0 1\n"
@@ -53,7 +55,7 @@ static void scan__finds_the_listener_only(void **state)
 	assert_true(is_found);
 	assert_int_equal(uid, 1000);
 	assert_int_equal(scan(HEAD LISTEN LISTEN, &uid, &is_found), 0);
-	/* The table of the other address family is searched next. */
+	/* The caller then searches the table of the other address family. */
 	assert_int_equal(scan(HEAD LISTEN6, &uid, &is_found), -EACCES);
 }
 

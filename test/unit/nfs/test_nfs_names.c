@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The addresses, paths and names that weir-nfs parses. */
+/* Tests of the addresses, paths and names that weir-nfs parses. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,7 +125,7 @@ static void path_parse__bounds(void **state)
 	text[NAME_BYTES_MAX] = 'n';
 	text[NAME_BYTES_MAX + 1] = '\0';
 	assert_int_equal(path_parse(text, &path), -ENAMETOOLONG);
-	/* The largest number of names. */
+	/* The path has the largest number of names. */
 	for (uint32_t i = 0; i < PATH_NAMES_MAX; i++)
 		memcpy(text + 2 * i, "a/", 2);
 	text[2 * PATH_NAMES_MAX] = '\0';
@@ -133,7 +133,7 @@ static void path_parse__bounds(void **state)
 	assert_int_equal(path.nnames, PATH_NAMES_MAX);
 	memcpy(text + 2 * PATH_NAMES_MAX, "a", 2);
 	assert_int_equal(path_parse(text, &path), -ENAMETOOLONG);
-	/* The largest number of bytes: 250 and a slash, more often than there is room for. */
+	/* The path is longer than allowed: names of 250 bytes, with a slash after each. */
 	memset(text, 'n', sizeof(text));
 	for (uint32_t i = 250; i < sizeof(text); i += 251)
 		text[i] = '/';

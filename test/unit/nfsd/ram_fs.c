@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A file system of the back end 'ram' for tests (ram_fs.h). */
+
 #include "ram_fs.h"
 
 #include <stdlib.h>

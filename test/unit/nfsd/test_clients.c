@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The clients that may use an export, and the rules that apply to them. */
+/* Tests of the clients that can use an export, and of the rules that apply to them. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Returns the rules for a peer of the network. */
+/* Returns the rules for a peer of the network, or NULL if it cannot use the export. */
 static const struct export_rules *at(const char *address)
 {
 	static struct client client;
@@ -49,7 +49,7 @@ static const struct export_rules *at(const char *address)
 	return client.rules[0];
 }
 
-/* Returns the rules for a peer over shm. */
+/* Returns the rules for a peer over shm, or NULL if it cannot use the export. */
 static const struct export_rules *user(uint32_t uid)
 {
 	static struct client client;
@@ -119,8 +119,10 @@ static void clients__uid_is_no_other_user(void **state)
 	assert_null(user(1001));
 }
 
-/* exports(5): a host, then networks, then everyone, whatever the order of the list. Among entries
- * of one kind, the first one applies. */
+/*
+ * Checks the precedence of exports(5): a host, then networks, then everyone, whatever the order in
+ * the list is. Of entries of one kind, the first one applies.
+ */
 static void clients__precedence(void **state)
 {
 	static const char *const orders[] = {
@@ -143,7 +145,9 @@ static void clients__precedence(void **state)
 	}
 }
 
-/* A network of IPv6, even one of all addresses, contains no IPv4 address. */
+/*
+ * Checks that a network of IPv6 contains no IPv4 address, even if it contains all IPv6 addresses.
+ */
 static void clients__networks_of_ipv6_have_no_ipv4_addresses(void **state)
 {
 	make("::/0(anonuid=1) 10.0.0.0/8(anonuid=2) *(anonuid=3)");
@@ -160,7 +164,7 @@ static void clients__inherit_what_they_are_not_given(void **state)
 				     "192.0.2.3(no_all_squash,no_secure_port)");
 
 	(void)state;
-	/* Keys after the list apply as well. */
+	/* Keys that follow the list apply to it as well. */
 	assert_int_equal(export_set(export, "access", "ro", "test"), 0);
 	assert_int_equal(export_set(export, "all_squash", "yes", "test"), 0);
 	assert_int_equal(export_set(export, "anonuid", "7", "test"), 0);
@@ -187,7 +191,7 @@ static void clients__secure_port(void **state)
 	assert_non_null(at("[2001:db8::1]:1023"));
 	assert_null(at("192.0.2.1:0"));
 	assert_null(at("192.0.2.1:1024"));
-	assert_null(at("192.0.2.1:66559")); /* would be 1023 in 16 bits */
+	assert_null(at("192.0.2.1:66559")); /* as a 16-bit number, the port would be 1023 */
 	assert_null(at("192.0.2.1:"));
 	assert_non_null(user(0));
 	assert_null(user(1000));
@@ -205,7 +209,7 @@ static void read_ports(const char *text)
 	unlink(path);
 }
 
-/* Returns whether a client of MOUNT over TCP counts as root. */
+/* Returns true if a client of MOUNT over TCP with this port counts as root. */
 static bool is_roots_by_tcp(uint32_t port)
 {
 	struct client client;
@@ -221,7 +225,8 @@ static int teardown_ports(void **state)
 }
 
 /*
- * The sysctl net.ipv4.ip_unprivileged_port_start sets the ports that any user of this host may use.
+ * Checks the limit of secure ports. The sysctl net.ipv4.ip_unprivileged_port_start says from which
+ * port on any user of this host can use a port.
  */
 static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(void **state)
 {
@@ -235,7 +240,7 @@ static void clients__secure_port_of_this_host_is_one_that_the_kernel_reserves(vo
 	assert_null(at("[::ffff:127.0.0.1]:1023"));
 	assert_true(is_roots_by_tcp(599));
 	assert_false(is_roots_by_tcp(600));
-	/* The sysctl does not apply to the ports of another host. */
+	/* The sysctl does not apply to ports of another host. */
 	assert_non_null(at("203.0.113.77:600"));
 	assert_non_null(at("[2001:db8:77::1]:1023"));
 	assert_null(at("203.0.113.77:1024"));
@@ -292,14 +297,14 @@ static void clients__names_of_hosts_are_looked_up(void **state)
 	assert_non_null(at("127.0.0.1:1"));
 	assert_null(at("192.0.2.1:1"));
 	teardown(state);
-	/* No name can contain this label, so that the resolver is not even called. */
+	/* The label is too long for a name, so that the resolver is not called. */
 	make("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.invalid");
 	assert_int_equal(exports_complete(&exports), -2 /* ENOENT */);
 }
 
 /*
- * A name that has 'many' addresses, from 192.0.2.1 on. These two functions replace those of the C
- * library.
+ * If not 0, the name "many.example" has this number of addresses, from 192.0.2.1 on. These two
+ * functions replace those of the C library.
  */
 static uint32_t many;
 
@@ -341,8 +346,10 @@ void freeaddrinfo(struct addrinfo *found)
 		free(found);
 }
 
-/* The last address of a name counts like the first one. The rules of another entry apply to
- * neither. */
+/*
+ * Checks that the last address of a name is used like the first one, and that the rules of another
+ * entry apply to neither.
+ */
 static void clients__all_addresses_of_a_name_count(void **state)
 {
 	many = CLIENT_ADDRS_MAX;
@@ -434,8 +441,10 @@ static void cred_of__a_user_of_this_host_is_itself(void **state)
 	assert_int_equal(cred.ngids, 2);
 }
 
-/* The user has as many groups as the list of a peer holds, which are more than AUTH_SYS can
- * carry. */
+/*
+ * Checks a user who has as many groups as the list of a peer can hold, which are more than AUTH_SYS
+ * can carry.
+ */
 static void cred_of__a_user_of_this_host_has_its_groups(void **state)
 {
 	const struct weir_rpc_auth_sys claims = {
@@ -458,7 +467,7 @@ static void cred_of__a_user_of_this_host_has_its_groups(void **state)
 	assert_true(cred_in_group(&cred, 5000));
 	assert_true(cred_in_group(&cred, 5000 + WEIR_PEER_GROUPS_MAX - 1));
 	assert_false(cred_in_group(&cred, 4));
-	/* A mode can take rights away from a group. */
+	/* Mode bits can give a group fewer rights than others have. */
 	assert_false(cred_may(&cred, 0, 5000, 0604, false, MAY_READ));
 	assert_true(cred_may(&cred, 0, 5000, 0640, false, MAY_READ));
 	assert_true(cred_may(&cred, 0, 4, 0604, false, MAY_READ));
@@ -476,7 +485,7 @@ static void cred_of__a_user_with_more_groups_is_denied(void **state)
 	(void)state;
 	client_of_peer(&client, &peer, &exports);
 	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_TOOWEAK);
-	rules.squashes_all = true; /* its own groups have no effect then */
+	rules.squashes_all = true; /* the user's own groups then have no effect */
 	assert_int_equal(cred_of(&none, &client, &rules, &cred), WEIR_RPC_AUTH_OK);
 	assert_int_equal(cred.uid, 77);
 	rules.squashes_all = false;
@@ -494,7 +503,10 @@ static struct cred without_credential(const struct client *client, const struct 
 	return cred;
 }
 
-/* The anonymous user may own files that this user must not read. */
+/*
+ * Checks that a user of this host without a credential is that user, because the anonymous user can
+ * own files that this user must not read.
+ */
 static void cred_of__a_user_of_this_host_is_itself_without_credential(void **state)
 {
 	const struct client user = {.has_uid = true, .uid = 2000, .gid = 2001};

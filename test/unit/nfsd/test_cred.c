@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The identity that a credential gives the caller by the rules of an export. */
+/* Tests of the identity that a credential gives to a caller by the rules of an export. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void cred_of__squashes_root(void **state)
 	expect_anonymous(as(0, 1000, 5, true));
 }
 
-/* setfsuid() treats this value as "unchanged", which would be root. */
+/* Checks the ID that setfsuid() treats as "unchanged", which would be root. */
 static void cred_of__what_is_no_id_is_anonymous(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Opening of files by the kernel's handles: dir_open_id(), with a kernel that answers as the test
- * says. */
+/*
+ * Tests of dir_open_id(), which opens files by handles of the kernel. The test replaces the
+ * kernel's answers.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,14 +19,14 @@
 #define ROOT_FD 1000
 #define FD	1001
 
-#define TRIES_MAX 1000u	   /* far more than there should be */
-#define PAUSE_MAX 1000000u /* microseconds in total for one call */
+#define TRIES_MAX 1000u	   /* a bound for tries, far above the number that is expected */
+#define PAUSE_MAX 1000000u /* a bound for the microseconds that one call pauses in total */
 
 static const struct dir_fs fs = {.root_fd = ROOT_FD};
 static const struct handle_id id = {.len_bytes = 12, .data = {1, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9}};
 
-static uint32_t nshort; /* number of times that the kernel has no memory */
-static int answer;	/* the answer after that: a descriptor or -errno */
+static uint32_t nshort; /* number of tries for which the kernel has no memory */
+static int answer;	/* the answer after these tries: a descriptor, or -errno */
 static uint32_t ntries, paused_us;
 
 int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags);
@@ -48,7 +50,7 @@ int __wrap_open_by_handle_at(int mount_fd, struct file_handle *handle, int flags
 int __wrap_usleep(useconds_t us)
 {
 	paused_us += us;
-	errno = EINTR; /* nothing reads this value */
+	errno = EINTR; /* a value that must not be used */
 	return -1;
 }
 
@@ -60,7 +62,10 @@ static int open_id(uint32_t nshort_, int answer_)
 	return dir_open_id(&fs, &id, O_PATH);
 }
 
-/* Linux answers like this while the number of a removed file is being given to a new file. */
+/*
+ * Checks the answer that Linux gives while the inode number of a removed file is being given to a
+ * new file.
+ */
 static void open__of_a_file_that_is_gone_is_stale(void **state)
 {
 	(void)state;
@@ -87,7 +92,10 @@ static void open__does_not_wait_for_memory_for_ever(void **state)
 	assert_in_range(paused_us, 1, PAUSE_MAX);
 }
 
-/* Errors that another try would not change, and errors that another try could not make room for. */
+/*
+ * Checks errors that a further try would not change, and a lack of descriptors, which a further try
+ * could not end.
+ */
 static void open__has_one_try_otherwise(void **state)
 {
 	static const int errors[] = {ESTALE, EMFILE, ENFILE, EACCES, ENOTDIR, EIO};

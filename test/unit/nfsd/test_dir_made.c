@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * CREATE, MKDIR, SYMLINK, MKNOD and LINK of a dir export that fail after the object was made. They
- * fail because of one of these:
- * - there are no descriptors
- * - a system call fails
- * - another process has put another object in its place
+ * Tests of CREATE, MKDIR, SYMLINK, MKNOD and LINK in a 'dir' export that fail after the object was
+ * created. The causes are:
+ * - There are no descriptors.
+ * - A system call fails.
+ * - Another process has replaced the object.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,10 +26,10 @@
 
 #include "dir/proc.h"
 
-#define CALLER	  1000u /* the user that makes the objects */
+#define CALLER	  1000u /* the user that creates the objects */
 #define GROUP	  1001u /* an additional group of the caller */
 #define OTHER	  1002u
-#define STEPS_MAX 40u /* more system calls than any procedure makes */
+#define STEPS_MAX 40u /* a bound for the system calls of a procedure */
 
 static struct server server;
 static struct export export;
@@ -38,13 +38,15 @@ static char dir_path[] = "/tmp/weir-made-XXXXXX";
 static int dir_fd;
 static struct op op;
 
-/* Makes the system call number 'fail_at' after the object was made fail, or all from that number
- * on. */
+/*
+ * State of the wrapped system calls. After the object was created, system call number 'fail_at'
+ * fails, or with 'fails_on' all from that number on.
+ */
 static uint32_t nsteps, fail_at;
 static bool is_made, fails_on;
-static void (*on_made)(void); /* called directly after the object was made */
+static void (*on_made)(void); /* called directly after the object was created */
 static void (*on_fail)(void);
-static time_t ahead_s; /* of the server's clock */
+static time_t ahead_s; /* seconds by which the server's clock is ahead */
 
 static bool has_failed(void)
 {
@@ -58,7 +60,7 @@ static bool has_failed(void)
 	return fails;
 }
 
-/* Wraps a system call that may fail. */
+/* Defines a wrapper of a system call that can be made to fail. */
 #define WRAP(name, params, args)                                                                   \
 	int __real_##name params;                                                                  \
 	int __wrap_##name params;                                                                  \
@@ -67,7 +69,7 @@ static bool has_failed(void)
 		return has_failed() ? -1 : __real_##name args;                                     \
 	}
 
-/* Wraps a system call that makes the object. */
+/* Defines a wrapper of a system call that creates the object. */
 #define WRAP_MAKER(name, params, args)                                                             \
 	int __real_##name params;                                                                  \
 	int __wrap_##name params;                                                                  \
@@ -117,7 +119,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *ts)
 	return rc;
 }
 
-/* openat2() has no wrapper in the C library. */
+/* The C library has no function for openat2(), so that syscall() is wrapped. */
 long __wrap_syscall(long number, long a, long b, long c, long d)
 {
 	const struct open_how *how = (const void *)c;
@@ -307,8 +309,10 @@ static enum nfs3_status (*const makers[])(void) = {
 
 #define NMAKERS (sizeof(makers) / sizeof(makers[0]))
 
-/* A call that fails at any one step leaves no object. The last try, in which no step fails,
- * succeeds. */
+/*
+ * Checks that a call that fails in any one step leaves no object. In the last try no step fails,
+ * and the call succeeds.
+ */
 static void make__that_fails_leaves_nothing(void **state)
 {
 	struct stat st;
@@ -334,7 +338,7 @@ static void make__that_fails_leaves_nothing(void **state)
 	}
 }
 
-/* If the object cannot be removed, the client must not be asked to try again. */
+/* Checks that the client is not asked to try again if the object could not be removed. */
 static void make__that_fails_and_stays_is_no_jukebox(void **state)
 {
 	struct stat st;
@@ -356,7 +360,7 @@ static void make__that_fails_and_stays_is_no_jukebox(void **state)
 	}
 }
 
-/* Limits the descriptors so that 'nfree' are left. */
+/* Sets the limit of descriptors so that 'nfree' are free. Returns the previous limit. */
 static struct rlimit leave_free(rlim_t nfree)
 {
 	struct rlimit before, limit;
@@ -375,7 +379,10 @@ static void make__without_descriptors_leaves_nothing(void **state)
 	struct stat st;
 
 	(void)state;
-	/* This process also makes the target of LINK. */
+	/*
+	 * The last procedure, LINK, is left out, because its target would need descriptors of this
+	 * process.
+	 */
 	for (uint32_t i = 0; i < NMAKERS - 1; i++) {
 		enum nfs3_status status = NFS3ERR_JUKEBOX;
 
@@ -386,7 +393,10 @@ static void make__without_descriptors_leaves_nothing(void **state)
 			setrlimit(RLIMIT_NOFILE, &before);
 			assert_true(status == NFS3_OK || status == NFS3ERR_JUKEBOX);
 			assert_true(exists("new", &st) == (status == NFS3_OK));
-			/* Two descriptors suffice: for the directory and for the object. */
+			/*
+			 * Two descriptors are sufficient: one for the directory and one for the
+			 * object.
+			 */
 			assert_true(nfree < 2 || status == NFS3_OK);
 		}
 	}
@@ -411,7 +421,7 @@ static void attributes__are_those_that_were_given(void **state)
 	assert_int_equal(st.st_mtim.tv_sec, 1);
 }
 
-/* ---- another object in its place ---- */
+/* ---- another object in place of the new one ---- */
 
 static mode_t other_type;
 static uint32_t other_uid;
@@ -419,7 +429,7 @@ static struct stat other_st;
 
 static void replace(void)
 {
-	dir_reset_creds(); /* the call may act as its caller at this time */
+	dir_reset_creds(); /* the call can have the identity of its caller at this time */
 	assert_int_equal(renameat(dir_fd, "new", dir_fd, "away"), 0);
 	if (other_type == S_IFDIR)
 		assert_int_equal(__real_mkdirat(dir_fd, "new", 0700), 0);
@@ -477,7 +487,10 @@ static void other__that_is_older_is_left_alone(void **state)
 	expect_other(make_fifo());
 }
 
-/* The other object appears after the object was opened, and a later step fails. */
+/*
+ * Checks that the other object is not removed. It appears after the new object was opened, and then
+ * a later step fails.
+ */
 static void other__is_not_removed(void **state)
 {
 	(void)state;
@@ -489,7 +502,7 @@ static void other__is_not_removed(void **state)
 		expect_other(create_exclusive());
 	}
 	other_type = S_IFDIR;
-	/* The first steps of this call open the object. */
+	/* The first steps of this call open the object, so that the later ones fail. */
 	for (fail_at = 2; fail_at < 4; fail_at++)
 		expect_other(make_dir());
 }

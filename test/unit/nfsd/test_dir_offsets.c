@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Decides by the name of a kernel's release whether it keeps the offsets of tmpfs. */
+/*
+ * Tests of the decision, by the name of a kernel's release, whether its tmpfs has stable offsets.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

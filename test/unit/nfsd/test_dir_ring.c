@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring of a dir export carries out the operations that exports need, and no others. */
+/*
+ * Tests that the ring of a 'dir' export carries out the operations that exports need, and no
+ * others.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +23,7 @@ static struct dir_fs fs;
 static struct weir_region_info info = {.struct_bytes = sizeof(info)};
 static int fd = -1;
 
-/* Runs as root, because the ring's writer acts as another user. */
+/* The tests run as root, because the ring's writer acts as another user. */
 static int setup(void **state)
 {
 	struct weir_region_options options = {
@@ -80,8 +83,10 @@ static int carry_out(void)
 	return result;
 }
 
-/* The operations that dir/submit.c submits, with and without the flag that it may set, and as both
- * writers. */
+/*
+ * Checks the operations that dir/submit.c submits, with and without the flag that it can set, and
+ * as both writers.
+ */
 static void ring__carries_out_what_exports_need(void **state)
 {
 	char *bytes = info.base;
@@ -125,7 +130,7 @@ static void ring__refuses_all_other_operations(void **state)
 
 	(void)state;
 	need_root();
-	probe = io_uring_get_probe(); /* uses a ring of its own */
+	probe = io_uring_get_probe(); /* the library uses another ring for this */
 	assert_non_null(probe);
 	for (int op = 0; op <= probe->last_op; op++) {
 		struct io_uring_sqe *sqe;
@@ -143,7 +148,7 @@ static void ring__refuses_all_other_operations(void **state)
 	io_uring_free_probe(probe);
 }
 
-/* A socket() that would otherwise succeed. */
+/* Checks a socket() that would succeed outside of the ring. */
 static void ring__makes_no_socket(void **state)
 {
 	struct io_uring_sqe *sqe;

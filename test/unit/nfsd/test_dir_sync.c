@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which calls get the error of a sync that failed: dir/sync.c without files. The syncs end as the
- * test says. */
+/*
+ * Tests of dir/sync.c: which calls get the error of a sync that failed. There are no files, and the
+ * test sets the results of the syncs.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +28,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Begins call number i like begin() of dir/io.c. */
+/* Begins call number i as begin() of dir/io.c does. */
 static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 {
 	ops[i].proc = proc;
@@ -35,7 +37,10 @@ static struct dir_io *start(uint32_t i, uint32_t proc, enum nfs3_stable stable)
 	return &ios[i];
 }
 
-/* Ends the sync. The calls of 'mask' waited for it, and each of them gets the last result. */
+/*
+ * Ends the sync with 'result'. Checks that the calls in 'mask' waited for it, and that each of them
+ * gets the last argument as its result.
+ */
 static void ended(int result, uint32_t mask, int told)
 {
 	struct dir_io *io;
@@ -55,7 +60,8 @@ static void want__one_at_a_time(void **state)
 {
 	(void)state;
 	assert_true(dir_sync_want(start(0, NFS3_COMMIT, 0)));
-	assert_false(dir_sync_want(start(1, NFS3_COMMIT, 0))); /* asked for, and not begun */
+	/* another sync is needed, and has not begun */
+	assert_false(dir_sync_want(start(1, NFS3_COMMIT, 0)));
 	dir_sync_begin(&file);
 	for (uint32_t i = 2; i < 5; i++)
 		assert_false(dir_sync_want(start(i, NFS3_COMMIT, 0)));
@@ -80,7 +86,7 @@ static void begin__leaves_times_out_when_all_let_it(void **state)
 	ended(0, 0x03, 0);
 	assert_false(dir_sync_begin(&file));
 	ended(0, 0x0c, 0);
-	/* The same holds for a COMMIT, and for a sync that no call waits for. */
+	/* COMMIT has the same effect, and so has a sync for which no call waits. */
 	dir_sync_want(start(4, NFS3_COMMIT, NFS3_DATA_SYNC));
 	assert_false(dir_sync_begin(&file));
 	ended(0, 0x10, 0);
@@ -100,14 +106,17 @@ static void failure__is_of_all_whom_the_sync_was_for(void **state)
 	ended(-ENOSPC, 0x07, -ENOSPC);
 }
 
-/* The kernel reports the error once, and the next sync succeeds. */
+/*
+ * Checks that a failure concerns WRITEs that had begun. The kernel reports the error once, and the
+ * next sync succeeds.
+ */
 static void failure__is_of_writes_that_had_begun(void **state)
 {
 	struct dir_io *writing;
 
 	(void)state;
 	writing = start(0, NFS3_WRITE,
-			NFS3_FILE_SYNC); /* its data may be written at any time from now on */
+			NFS3_FILE_SYNC); /* the kernel can write its data at any time from now on */
 	dir_sync_want(start(1, NFS3_COMMIT, 0));
 	dir_sync_begin(&file);
 	dir_sync_want(start(2, NFS3_WRITE, NFS3_DATA_SYNC));
@@ -117,13 +126,16 @@ static void failure__is_of_writes_that_had_begun(void **state)
 	dir_sync_want(writing);
 	dir_sync_begin(&file);
 	ended(0, 0x01, -EIO);
-	/* A call that begins after the failure is known is not affected. */
+	/* The failure does not affect a call that begins after the failure is known. */
 	dir_sync_want(start(3, NFS3_WRITE, NFS3_FILE_SYNC));
 	dir_sync_begin(&file);
 	ended(0, 0x08, 0);
 }
 
-/* The verifier of COMMIT reports this failure, and SETATTR writes no client's data. */
+/*
+ * Checks that only WRITEs fail by the failure of another call's sync. COMMIT reports it by the
+ * verifier, and SETATTR writes no data of a client.
+ */
 static void failure__of_another_fails_writes_only(void **state)
 {
 	(void)state;
@@ -131,7 +143,8 @@ static void failure__of_another_fails_writes_only(void **state)
 	dir_sync_begin(&file);
 	dir_sync_want(start(1, NFS3_COMMIT, 0));
 	dir_sync_want(start(2, NFS3_SETATTR, 0));
-	start(3, NFS3_WRITE, NFS3_FILE_SYNC)->op = NULL; /* the file will be closed */
+	/* belongs to no call; the file will be closed */
+	start(3, NFS3_WRITE, NFS3_FILE_SYNC)->op = NULL;
 	dir_sync_want(&ios[3]);
 	ended(-EDQUOT, 0x01, -EDQUOT);
 	dir_sync_begin(&file);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How clients of a dir export share its cache of open files, and how waiting calls are served in
- * turn. */
+/*
+ * Tests of how clients of a 'dir' export share the cache of open files, and how waiting calls are
+ * served in turn.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,21 +15,22 @@
 
 #include "dir/proc.h"
 
-#define MANY	 2000u /* files, far more than may be open */
+#define MANY	 2000u /* number of files; far more than can be open */
 #define FEW	 40u
-#define AT_ONCE	 256u /* calls of one client */
+#define AT_ONCE	 256u /* number of calls of one client at a time */
 #define NWAITING 1000u
-#define MOST	 (DIR_FDS * 3 / 4) /* the number that a client can have when it is alone */
+/* the number of files that one client can have open if it is the only client */
+#define MOST (DIR_FDS * 3 / 4)
 
 enum { HOG = 1001, HONEST = 1002 };
 
 static struct server server;
 static struct export export;
 static struct dir_fs fs;
-static struct dir_fd_list closes; /* closes that do not end before end_closes() */
+static struct dir_fd_list closes; /* closes, which do not end before end_closes() */
 static uint32_t nclosed_of[2000];
 static uint32_t nresumed;
-static uint32_t nfree; /* waiting calls that can be resumed */
+static uint32_t nfree; /* number of waiting calls that can be resumed */
 
 void __wrap_dir_work_close(struct dir_fs *of, struct dir_fd *file);
 void __wrap_dir_resume(struct dir_fs *of, struct op *op);
@@ -52,7 +55,7 @@ static void end_closes(void)
 		end_close(TAILQ_FIRST(&closes));
 }
 
-/* The hog's calls never get what they wait for. */
+/* Resumes a waiting call. Those of the client HOG never get what they wait for. */
 void __wrap_dir_resume(struct dir_fs *of, struct op *op)
 {
 	nresumed++;
@@ -98,7 +101,7 @@ static struct handle_id id_of(uint32_t user, uint32_t number)
 	return id;
 }
 
-/* Opens a file. Returns NULL if the call would have to wait. */
+/* Opens a file. Returns NULL if the call has to wait. */
 static struct dir_fd *open_file(uint32_t user, uint32_t number)
 {
 	const struct handle_id id = id_of(user, number);
@@ -148,13 +151,13 @@ static void alone__has_most_of_the_cache(void **state)
 			assert_true(use(HOG, i));
 			end_closes();
 		}
-		/* All files have been open since the first round. */
+		/* After the first round, all these files are open. */
 		assert_int_equal(nopen(HOG), MOST);
 		assert_int_equal(nclosed_of[HOG], 0);
 	}
 }
 
-/* The client need not wait if closes keep up. */
+/* Checks a client that uses many files in turn. It need not wait if closes are fast enough. */
 static void alone__goes_round_many_files(void **state)
 {
 	(void)state;
@@ -167,8 +170,10 @@ static void alone__goes_round_many_files(void **state)
 	assert_in_range(nopen(HOG), MOST, DIR_FDS);
 }
 
-/* A client that cycles through many files, with many calls at a time, takes no files from another
- * client. */
+/*
+ * Checks that a client which uses many files in turn, with many calls at a time, displaces no files
+ * of another client.
+ */
 static void others__keep_their_files(void **state)
 {
 	static struct dir_fd *in_use[AT_ONCE];
@@ -195,7 +200,10 @@ static void others__keep_their_files(void **state)
 			dir_fd_put(&fs, in_use[i]);
 }
 
-/* All files of one client are in use, or its closes do not end. Others still find free entries. */
+/*
+ * Checks a client whose files are all in use, or whose closes do not end. Other clients still find
+ * free entries.
+ */
 static void others__find_some_left(void **state)
 {
 	static struct dir_fd *in_use[DIR_FDS + DIR_THREADS];
@@ -219,7 +227,10 @@ static void others__find_some_left(void **state)
 	assert_true(use(HOG, 2 * MANY));
 }
 
-/* Others get the idle files of one client, until all have equally many. */
+/*
+ * Checks that other clients displace the idle files of one client, until all clients have the same
+ * number.
+ */
 static void others__get_what_is_idle(void **state)
 {
 	(void)state;
@@ -235,7 +246,7 @@ static void others__get_what_is_idle(void **state)
 	assert_in_range(nopen(HOG), DIR_FDS * 3 / 8, DIR_FDS / 2);
 }
 
-/* Each of very many clients gets a file in the end. */
+/* Checks that each of very many clients can open a file eventually. */
 static void many__get_one_each(void **state)
 {
 	(void)state;
@@ -253,7 +264,7 @@ static void many__get_one_each(void **state)
 	}
 }
 
-/* A close counts for the client that removed the file. */
+/* Checks that a close counts for the client that removed the file. */
 static void forget__counts_for_who_removed(void **state)
 {
 	const struct op op = op_of(HOG);
@@ -271,8 +282,10 @@ static void forget__counts_for_who_removed(void **state)
 	assert_int_equal(dir_user_of(&fs, &op.holder)->nclosing, FEW);
 }
 
-/* A file that one client opened and another one uses as well counts for the client that has fewer
- * files. */
+/*
+ * Checks a file that one client opened and another one also uses. It counts for the client that has
+ * fewer files.
+ */
 static void shared__files_count_for_who_has_few(void **state)
 {
 	const struct op honest = op_of(HONEST), hog = op_of(HOG);
@@ -301,7 +314,7 @@ static void shared__files_count_for_who_has_few(void **state)
 	assert_int_equal(nclosed_of[HONEST], 0);
 }
 
-/* Two calls open the same file at the same time. */
+/* Checks two calls that open the same file at the same time. */
 static void add__of_the_same_file_counts_once(void **state)
 {
 	const struct handle_id id = id_of(HONEST, 0);
@@ -324,8 +337,10 @@ static void add__of_the_same_file_counts_once(void **state)
 	dir_fd_put(&fs, files[0]);
 }
 
-/* Calls that cannot continue do not delay calls of others. Each poll tries one call of each
- * client. */
+/*
+ * Checks that waiting calls which cannot continue do not delay calls of other clients. Each poll
+ * tries one call of each client.
+ */
 static void waiting__calls_of_others_go_on(void **state)
 {
 	static struct op ops[NWAITING], other[2];
@@ -352,7 +367,7 @@ static void waiting__calls_of_others_go_on(void **state)
 		dir_wait_end(&fs, &ops[i]);
 }
 
-/* If there is enough for only one call, clients are served in turn. */
+/* Checks that clients are served in turn if only one call at a time can continue. */
 static void waiting__clients_take_turns(void **state)
 {
 	static struct op ops[3][FEW];
@@ -373,7 +388,7 @@ static void waiting__clients_take_turns(void **state)
 		assert_int_equal(user->client.uid, HONEST + i % 3);
 	}
 	assert_int_equal(fs.nwaiting, 0);
-	/* No client holds anything any more. */
+	/* No client holds anything. */
 	dir_users_tick(&fs);
 	assert_ptr_equal(TAILQ_FIRST(&fs.users), &fs.rest);
 	assert_null(TAILQ_NEXT(&fs.rest, entry));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * The threads of a dir export. Calls and closes of one client, or for one file, that do not end
- * leave threads to others.
- */
+/* Tests of the threads of a 'dir' export. Calls and closes of one client, or for one file, can take
+ * for ever. They leave threads to others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,24 +16,25 @@
 #include "dir/proc.h"
 #include "poller.h"
 
-#define SLOW  40u  /* calls of one client, which end when the test says so */
-#define OWN   SLOW /* as a number of connections: each belongs to a client of its own */
-#define QUICK 20u  /* calls of other clients, one at a time */
+#define SLOW  40u  /* number of calls of one client that end when the test permits it */
+#define OWN   SLOW /* as a number of connections: each of the calls belongs to another client */
+#define QUICK 20u  /* number of calls of other clients, which are made one at a time */
 #define HELD  (DIR_THREADS - 1)
 #define CROWD 4000u
 
-#define SLOW_FD 1000000 /* no file has this descriptor; its close ends when the test says so */
+#define SLOW_FD 1000000 /* a descriptor of no file; its close ends when the test permits it */
 
 static struct dir_fs fs;
 static struct export export;
 static struct poller owner;
 static struct op slow[SLOW], quick[QUICK];
-static struct op held[HELD]; /* calls that leave one thread to others until 'release' */
+/* calls that occupy all threads but one until the test releases them */
+static struct op held[HELD];
 static struct op crowd[CROWD];
-static struct op quick_kind; /* the kind of the calls in quick[] */
+static struct op quick_kind; /* procedure and files of the calls in quick[] */
 static sem_t begun, go_on, release, done;
-static _Atomic uint32_t nlooks; /* number of jobs that were checked for whether they may begin */
-static _Atomic int call_nice;	/* of the thread that carried out the latest call */
+static _Atomic uint32_t nlooks; /* number of times that a thread checked if a job can begin */
+static _Atomic int call_nice;	/* nice value of the thread that carried out the latest call */
 static uint32_t noverdue;	/* calls that were answered with NFS3ERR_JUKEBOX */
 
 int __real_close(int fd);
@@ -69,7 +68,7 @@ void __wrap_dir_carry_out(struct dir_fs *of, struct op *op)
 		be_slow(&release);
 	if (op < slow || op >= slow + SLOW)
 		return;
-	op->id2.len_bytes = 0; /* like REMOVE and RENAME */
+	op->id2.len_bytes = 0; /* this is done as in REMOVE and RENAME */
 	be_slow(&go_on);
 }
 
@@ -142,7 +141,7 @@ static struct handle_id id_of(uint8_t number)
 	return (struct handle_id){.len_bytes = 1, .data = {number}};
 }
 
-/* Begins a call of a client for the files that 'kind' names. */
+/* Begins a call of a client with the procedure and files of 'kind'. */
 static void begin_kind(struct op *op, uint32_t conn, uint32_t user, const struct op *kind)
 {
 	*op = *kind;
@@ -164,7 +163,7 @@ static void begin_call(uint32_t i, uint32_t conn, uint32_t user)
 	begin(&slow[i], conn, user);
 }
 
-/* Closes a file that a call of this client opened. */
+/* Closes a file that a call of the given client opened. */
 static void begin_close_of(const struct handle_id *id, uint32_t conn, uint32_t user)
 {
 	const struct holder holder = holder_for(conn, user);
@@ -190,10 +189,8 @@ static void begin_either(uint32_t i, uint32_t conn, uint32_t user)
 		begin_call(i, conn, user);
 }
 
-/*
- * Begins jobs of one client on 'nconns' connections. 'most' of them are carried out at a time.
- * Calls of other clients that arrive later end before them.
- */
+/* Begins slow jobs of one client on 'nconns' connections, and checks that 'most' of them are
+ * carried out at a time. Calls of other clients that arrive later end before the other jobs. */
 static void slow_jobs(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user), uint32_t nconns,
 		      uint32_t most)
 {
@@ -244,7 +241,7 @@ static void threads__that_close_and_call_for_one_client(void **state)
 	slow_jobs(begin_either, 8, 5);
 }
 
-/* Closes of other clients continue while those of one client do not end. */
+/* Checks that closes of other clients continue while those of one client do not end. */
 static void threads__closes_of_others_overtake(void **state)
 {
 	int left;
@@ -267,7 +264,7 @@ static struct op kind_of(uint32_t proc, uint8_t first, uint8_t second)
 	return (struct op){.proc = proc, .id = id_of(first), .id2 = id_of(second)};
 }
 
-/* Begins a call of a new client for the files or directories 'first' and 'second'. */
+/* Begins a call of a new client for the objects 'first' and 'second'. */
 static void begin_for(struct op *op, uint32_t i, uint32_t proc, uint8_t first, uint8_t second)
 {
 	const struct op kind = kind_of(proc, first, second);
@@ -289,7 +286,7 @@ static void begin_create(uint32_t i, uint32_t conn, uint32_t user)
 	begin_kind(&slow[i], conn, user, &kind);
 }
 
-/* Begins a LINK. The directory is the second object that each call names. */
+/* Begins a LINK. All LINKs have the same directory, which is the second object of a call. */
 static void begin_link(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct op kind = kind_of(NFS3_LINK, (uint8_t)(100 + i), 1);
@@ -305,7 +302,7 @@ static void begin_create_or_link(uint32_t i, uint32_t conn, uint32_t user)
 		begin_link(i, conn, user);
 }
 
-/* Begins a RENAME. No two calls name the same directory. */
+/* Begins a RENAME. No two RENAMEs have a directory in common. */
 static void begin_move(uint32_t i, uint32_t conn, uint32_t user)
 {
 	const struct op kind = kind_of(NFS3_RENAME, (uint8_t)(2 * i), (uint8_t)(2 * i + 1));
@@ -394,8 +391,8 @@ static void threads__closes_and_calls_of_one_client_leave_the_file_to_others(voi
 	slow_jobs(begin_close_or_listing, 8, 2);
 }
 
-/* Calls that need no lock of the directory are carried out, and so are changes of another
- * directory. */
+/* Checks that, while changes of one directory wait, calls that need no lock of this directory are
+ * carried out, and changes of another directory as well. */
 static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 {
 	(void)state;
@@ -413,10 +410,8 @@ static void threads__that_wait_for_one_directory_let_it_be_read(void **state)
 	wait_for(&begun, SLOW - 3);
 }
 
-/*
- * Calls that wait for the threads of a directory are answered in time, even if they are not
- * idempotent.
- */
+/* Checks that calls which wait for the threads of a directory are answered in time, even if they
+ * are not idempotent. */
 static void threads__calls_for_one_directory_are_answered(void **state)
 {
 	(void)state;
@@ -434,7 +429,8 @@ static void threads__calls_for_one_directory_are_answered(void **state)
 	wait_for(&done, 3);
 }
 
-/* Occupies all threads but one with calls of other clients, after clients 1 and 2 were served. */
+/* Occupies all threads but one with calls of other clients. Before that, clients 1 and 2 were
+ * served. */
 static void hold_threads(void)
 {
 	for (uint32_t i = 1; i <= 2; i++) {
@@ -453,8 +449,8 @@ static void release_threads(void)
 	wait_for(&done, HELD);
 }
 
-/* Checks that a client that has just been served does not come before another one, however early it
- * asked. */
+/* Checks that a client that was served last is not served before another one, even if its call
+ * arrived earlier. */
 static void take_turns(void (*begin_slow)(uint32_t i, uint32_t conn, uint32_t user))
 {
 	int ndone;
@@ -487,7 +483,7 @@ static void turns__of_closes_and_calls_for_the_only_thread(void **state)
 	take_turns(begin_close);
 }
 
-/* Each of many clients has a call, and all calls are carried out. */
+/* Checks many clients with one call each: all calls are carried out. */
 static void turns__of_more_clients_than_queues(void **state)
 {
 	(void)state;
@@ -501,7 +497,8 @@ static void turns__of_more_clients_than_queues(void **state)
 	release_threads();
 }
 
-/* Calls that cannot begin cost a thread little time, however many of them a client has. */
+/* Checks that calls which cannot begin cost a thread little time, however many of them a client
+ * has. */
 static void turns__of_a_client_that_has_to_wait_take_few_looks(void **state)
 {
 	const struct op kind = kind_of(NFS3_LOOKUP, 1, 0);
@@ -523,7 +520,7 @@ static void turns__of_a_client_that_has_to_wait_take_few_looks(void **state)
 	assert_true(before < CROWD);
 }
 
-/* The threads end after all files are closed, whichever client opened them. */
+/* Checks that the threads end only after all files are closed, whichever client opened them. */
 static void stop__closes_all(void **state)
 {
 	int closed;
@@ -538,8 +535,8 @@ static void stop__closes_all(void **state)
 	assert_int_equal(closed, SLOW);
 }
 
-/* A thread that computes leaves the CPU to the polling thread. The polling thread's own priority
- * stays unchanged. */
+/* Checks that threads have a lower priority than the polling thread, whose priority is
+ * unchanged. */
 static void threads__have_a_lower_priority(void **state)
 {
 	int before = getpriority(PRIO_PROCESS, 0);

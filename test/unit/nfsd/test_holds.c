@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Shares of a pool of weir-nfsd. The share of one client is never counted as another client's. */
+/*
+ * Tests of the shares of a pool of weir-nfsd. What one client holds must never be counted for
+ * another client.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -37,8 +40,8 @@ static void set_peer(struct weir_peer *peer, const char *address)
 }
 
 /*
- * Returns whether 'b' may take 30 of 100 while 'a' holds 45. If the 45 were counted as those of
- * 'b', 30 would be too many.
+ * Returns true if client b is allowed to take 30 of 100 while client a holds 45. If the 45 were
+ * counted for b as well, 30 more would be too many.
  */
 static bool takes(const char *a, const char *b)
 {
@@ -78,7 +81,10 @@ static void holds__of_two_clients_are_apart(void **state)
 	assert_true(takes("[::]:1", "what no driver says"));
 }
 
-/* FNV-1a of both addresses is 0x47dcc03656fd48e8. Anybody can find such pairs. */
+/*
+ * Checks two addresses whose FNV-1a hashes are both 0x47dcc03656fd48e8. Anybody can find such
+ * pairs.
+ */
 static void holds__of_addresses_whose_hashes_are_equal(void **state)
 {
 	(void)state;

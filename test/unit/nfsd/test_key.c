@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The file of the secret that signs handles: handle_key_load(). */
+/* Tests of handle_key_load(): the file of the secret that signs handles. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Loads the key. 'said' then holds the text that was written to standard error. */
+/* Loads the key. Stores the text that was written to standard error in 'said'. */
 static int load(struct handle_key *key)
 {
 	int error = dup(STDERR_FILENO), fd = open(base, O_TMPFILE | O_RDWR, 0600), rc;
@@ -153,7 +153,10 @@ static void key__is_that_of_the_start_that_was_first(void **state)
 	assert_int_equal(count_files(), 1);
 }
 
-/* Starts a process that loads the key when the pipe 'go' ends, and sends its secret. */
+/*
+ * Starts a process that loads the key when the pipe 'go' is closed, and then sends the secret
+ * through the pipe 'tell'.
+ */
 static void start_at(const int go[2], int tell)
 {
 	struct handle_key key;
@@ -236,14 +239,14 @@ static void key__behind_a_symbolic_link_is_refused(void **state)
 	(void)state;
 	assert_int_equal(mkdir(state_dir, 0700), 0);
 	snprintf(target, sizeof(target), "%s/target", base);
-	/* A link to a file that exists, and a link to a file that would be created. */
+	/* The file is a link: to a file that exists, and to a file that opening would create. */
 	write_secret(target, SECRET_BYTES, 0600);
 	assert_int_equal(symlink(target, secret), 0);
 	expect_refused("is a symbolic link");
 	assert_int_equal(unlink(target), 0);
 	expect_refused("is a symbolic link");
 	assert_int_equal(access(target, F_OK), -1);
-	/* The same holds for the directory. */
+	/* A link in place of the directory is refused as well. */
 	assert_int_equal(unlink(secret), 0);
 	assert_int_equal(rename(state_dir, target), 0);
 	assert_int_equal(symlink(target, state_dir), 0);
@@ -252,7 +255,10 @@ static void key__behind_a_symbolic_link_is_refused(void **state)
 	assert_int_equal(unlink(state_dir), 0);
 }
 
-/* Whatever the path ends with, it names the link. */
+/*
+ * Checks paths of a directory with different ends. Each of them names the link, which must be
+ * refused.
+ */
 static void key__of_a_directory_by_any_end_of_its_path(void **state)
 {
 	static const char *const ends[] = {"/", "//", "/.", "/./", "/././/"};
@@ -263,7 +269,7 @@ static void key__of_a_directory_by_any_end_of_its_path(void **state)
 	snprintf(dir, sizeof(dir), "%s/dir", base);
 	snprintf(link, sizeof(link), "%s/link", base);
 	assert_int_equal(symlink("dir", link), 0);
-	/* A link to a directory that exists, and a link to one that would be created. */
+	/* The directory is a link: to a directory that exists, and to one that would be created. */
 	assert_int_equal(mkdir(dir, 0700), 0);
 	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(state_dir, sizeof(state_dir), "%s%s", link, ends[i]);
@@ -276,7 +282,7 @@ static void key__of_a_directory_by_any_end_of_its_path(void **state)
 		expect_refused("name the directory itself");
 		assert_int_equal(access(dir, F_OK), -1);
 	}
-	/* The directory itself is created and found. */
+	/* A path with such an end that is no link is accepted. */
 	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		snprintf(state_dir, sizeof(state_dir), "%s%s", dir, ends[i]);
 		assert_int_equal(load(i == 0 ? &first : &again), 0);
@@ -304,7 +310,7 @@ static void key__that_is_none_is_refused(void **state)
 	expect_refused("is not a regular file");
 }
 
-/* Another user that may change the directory can put a file into it. */
+/* Checks a directory that another user can change, and into which that user could put a file. */
 static void key__in_a_directory_of_others_is_refused(void **state)
 {
 	static const mode_t modes[] = {0770, 0702, 01777, 0777};

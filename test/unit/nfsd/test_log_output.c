@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that nobody reads. No thread waits for their reader, and the reader learns how many
- * messages are lost. */
+/*
+ * Tests of log messages that nobody reads. No thread waits for the reader, and the reader is
+ * informed how many messages were lost.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,11 +17,11 @@
 #include "log_output.h"
 
 #define MESSAGES 10000
-#define LIMIT_S	 60 /* for the whole test; a write that waits would never return */
+#define LIMIT_S	 60 /* seconds for the whole test; a write that waits would never return */
 
 static char text[1 << 20];
 
-/* Reads everything that is in the pipe. */
+/* Reads all that is in the pipe to 'text'. Returns its length. */
 static size_t read_all(int fd)
 {
 	size_t used = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * MOUNT looks for directories in file systems that do not answer. This delays no other client, and
- * the number of threads that wait is limited. The test replaces the file systems and the time.
+ * Tests of MOUNT while it looks for directories in file systems that do not answer. This must delay
+ * no other client, and the number of threads that wait must be limited. The test replaces the file
+ * systems and the clock.
  */
 #include "mount_client.h"
 
@@ -27,7 +28,7 @@
 #define WALKS_MAX 64u
 
 struct fs {
-	uint32_t now, most, total; /* walks: active, most at a time, in total */
+	uint32_t now, most, total; /* numbers of walks: active, the most at a time, in total */
 };
 
 static atomic_bool stop;
@@ -36,12 +37,12 @@ static struct mountd *mountd;
 static int fds[FDS_MAX];
 static uint32_t nfds;
 
-static _Atomic int64_t skew_s;	/* the server's clock is this much ahead */
-static _Atomic int64_t step_ns; /* and advances by this each time it is read */
+static _Atomic int64_t skew_s;	/* seconds by which the server's clock is ahead */
+static _Atomic int64_t step_ns; /* nanoseconds by which the clock advances each time it is read */
 static _Atomic int64_t stepped_ns;
 static atomic_bool has_no_threads; /* pthread_create() fails */
 
-/* protects the following variables and struct fs */
+/* Protects the following variables and the members of struct fs. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fs of_a, of_b, of_poller;
 static char begun_names[WALKS_MAX][32];
@@ -49,7 +50,10 @@ static uint32_t nbegun;
 static sem_t begun; /* posted by each walk */
 static sem_t go_on; /* each walk that hangs waits for it */
 
-/* The function that was posted to the owner of an export, which does not run. */
+/*
+ * The function that the server posted to the thread of an export's owner. That thread does not run
+ * in this test.
+ */
 static sem_t posted;
 static void (*posted_fn)(struct weir_engine *engine, void *arg);
 static void *posted_arg;
@@ -106,7 +110,9 @@ static void wait_for(sem_t *sem)
 		;
 }
 
-/* A walk to "hang" ends when the test says so. A walk to "none" finds nothing. */
+/*
+ * Looks for a path. A walk to "hang" ends when the test permits it. A walk to "none" finds nothing.
+ */
 static enum nfs3_status test_walk(struct fs *fs, const struct cred *cred, const char *path,
 				  struct handle_id *id)
 {
@@ -185,7 +191,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Connects from 127.0.0.HOST. */
+/* Connects from the address 127.0.0.HOST. */
 static int join(uint32_t host)
 {
 	int fd = mount_connect(host, mountd_port(mountd));
@@ -195,7 +201,7 @@ static int join(uint32_t host)
 	return fd;
 }
 
-/* Begins a call of MNT on a new connection. Returns the connection. */
+/* Begins an MNT call on a new connection. Returns the socket. */
 static int begin(uint32_t host, const char *path)
 {
 	int fd = join(host);
@@ -213,7 +219,7 @@ static uint32_t end(int fd)
 	return reply.words[0];
 }
 
-/* Begins a call of MNT whose walk hangs, and returns after the walk has begun. */
+/* Begins an MNT call whose walk hangs. Returns after the walk has begun. */
 static int begin_hanging(uint32_t host)
 {
 	int fd = begin(host, "/a/hang");
@@ -233,7 +239,7 @@ static void release(uint32_t n)
 		sem_post(&go_on);
 }
 
-/* Returns after MOUNT has seen everything that was sent before. */
+/* Returns when MOUNT has read all that was sent before. */
 static void settle(int fd)
 {
 	for (int i = 0; i < 2; i++)
@@ -261,7 +267,7 @@ static void mnt__of_a_root_does_not_walk(void **state)
 	for (uint32_t i = 0; i < 5; i++)
 		assert_int_equal(mnt(1, paths[i]), MOUNT3_OK);
 	assert_int_equal(copy_of(&of_a).total, 0);
-	assert_int_equal(mnt(1, "/a/."), MOUNT3_OK); /* the file system decides this */
+	assert_int_equal(mnt(1, "/a/."), MOUNT3_OK); /* the file system decides what "." is */
 	assert_int_equal(copy_of(&of_a).total, 1);
 }
 
@@ -297,7 +303,7 @@ static void mnt__that_hangs_holds_no_other(void **state)
 	assert_true(is_listed(hung, "/a/hang"));
 }
 
-/* A disk of another export may stall the polling thread in this way. */
+/* Checks an export whose polling thread is stalled, as the disk of another export can stall it. */
 static void mnt__of_a_poller_that_is_stalled_holds_no_other(void **state)
 {
 	int held = begin(1, "/poller/below");
@@ -368,7 +374,7 @@ static void clients__take_turns(void **state)
 	release(WALKERS_EXPORT - 1);
 }
 
-/* The thread of the walk is counted until it ends. */
+/* Checks a walk that hangs. Its call is answered in time, but its thread counts until it ends. */
 static void mnt__that_hangs_is_answered_in_time(void **state)
 {
 	int hung = begin_hanging(1), next;
@@ -400,7 +406,7 @@ static void mnt__without_a_thread_is_a_fault(void **state)
 	assert_int_equal(mount_call(fd, MOUNT3_MNT, "/a/below"), MOUNT3_OK);
 }
 
-/* Resets the connection, which the server notices. */
+/* Resets the connection. The server notices that. */
 static void leave(int fd)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
@@ -418,14 +424,14 @@ static void reply__to_who_has_left_is_dropped(void **state)
 	leave(waits);
 	settle(other);
 	release(1);
-	/* The waiting call is dropped when the first walk has ended. */
+	/* The call that waited is dropped after the first walk has ended. */
 	assert_int_equal(mnt(1, "/a/below"), MOUNT3_OK);
 	assert_int_equal(copy_of(&of_a).total, 2);
 	assert_false(is_listed(other, "/a/hang"));
 	assert_false(is_listed(other, "/a/waits"));
 }
 
-/* A client that sends no more may still wait for the reply. */
+/* Checks a client that has shut down its sending side, but still waits for the reply. */
 static void reply__to_who_has_sent_the_last_call(void **state)
 {
 	int hung = begin_hanging(1);
@@ -454,7 +460,10 @@ static void connection__that_waits_can_be_displaced(void **state)
 	assert_int_equal(copy_of(&of_a).total, 2);
 }
 
-/* Before each step, the previous step would have closed the connection. */
+/*
+ * Checks connections that wait for a walk. In each step, the connection would be closed if the time
+ * had counted from the previous step.
+ */
 static void connection__that_waits_is_not_quiet(void **state)
 {
 	const int64_t almost_s = ONCRPC_SERVER_QUIET_MS / 1000 - 1;
@@ -471,9 +480,9 @@ static void connection__that_waits_is_not_quiet(void **state)
 	release(1);
 	assert_int_equal(end(fd), MOUNT3_OK);
 	skew_s += almost_s;
-	settle(join(3)); /* MOUNT has read the time */
+	settle(join(3)); /* MOUNT has read the clock */
 	settle(fd);
-	/* A connection without a call is closed. */
+	/* A connection on which no call waits is closed. */
 	skew_s += 2;
 	assert_true(mount_is_closed(other));
 	settle(fd);
@@ -508,10 +517,10 @@ static void stop__does_not_wait_for_a_walk_that_hangs(void **state)
 	assert_false(mountd_stop(mountd));
 	step_ns = 0;
 	release(1);
-	/* teardown() expects a clean end. */
+	/* teardown() checks that the server ends without an error. */
 }
 
-/* Calls that wait for a thread get none any more. */
+/* Checks the end of the server: calls that wait for a thread do not get one. */
 static void stop__waits_for_walks_that_end(void **state)
 {
 	int hung = begin_hanging(1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ops of weir-nfsd are divided among clients. A call that gets no op is answered with
- * NFS3ERR_JUKEBOX, and holds nothing while its reply waits for a buffer.
+ * Tests of the pool of 'struct op' of weir-nfsd, which is divided among clients. A call that gets
+ * no op is answered with NFS3ERR_JUKEBOX, and holds nothing while its reply waits for a buffer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,16 +18,16 @@
 #include "op_table.h"
 #include "server.h"
 
-#define CONNS	8u /* of each client */
+#define CONNS	8u /* number of connections of each client */
 #define CLIENTS 3u
 
-/* The connections. 'user' is what the server keeps for a connection. */
+/* The connections. 'user' is the state that the server keeps for a connection. */
 static struct conn {
 	struct weir_peer peer;
 	void *user;
 } conns[CLIENTS][CONNS];
 
-/* The only request, and what the server did with it. */
+/* The only request of the tests, and what the server did with it. */
 static struct {
 	struct conn *conn;
 	struct weir_rpc_call_header header;
@@ -213,8 +213,8 @@ static int teardown(void **state)
 }
 
 /*
- * Takes ops for some connections of a client in turn, until none of them gets more. Returns the
- * number of ops.
+ * Takes ops for the first 'nconns' connections of a client in turn, until none of them gets more.
+ * Returns the number of ops.
  */
 static uint32_t take_all(uint32_t client, uint32_t nconns)
 {
@@ -236,8 +236,10 @@ static uint32_t take_all(uint32_t client, uint32_t nconns)
 	return n;
 }
 
-/* Checks that a client gets nearly half of the free ops, and not more, with all of its
- * connections. */
+/*
+ * Checks that a client gets nearly half of the free ops, but not more, on all of its connections
+ * together.
+ */
 static void take_share(uint32_t client)
 {
 	uint32_t nfree = OPS_MAX - ntaken;
@@ -263,7 +265,9 @@ static void ops__of_one_connection_leave_some_to_its_client(void **state)
 	assert_true(take_all(0, CONNS) > 0);
 }
 
-/* A client that closes its connections and opens new ones does not get another share. */
+/*
+ * Checks that a client which closes its connections and makes new ones does not get a second share.
+ */
 static void ops__count_when_their_connection_is_gone(void **state)
 {
 	(void)state;
@@ -284,8 +288,7 @@ static void begin_call(uint32_t proc, bool has_buffer)
 	request.has_buffer = has_buffer;
 }
 
-/* Checks that the reply is the procedure's own reply for a failure, whose first word is the
- * status. */
+/* Checks that the reply is that of the procedure for a failure. Its first word is the status. */
 static void assert_jukebox(void)
 {
 	assert_int_equal(request.nreplies, 1);
@@ -316,7 +319,7 @@ static void call__without_an_op_or_a_buffer_waits_without_its_arguments(void **s
 	(void)state;
 	take_all(0, CONNS);
 	begin_call(NFS3_WRITE, false);
-	request.user = &server; /* of data that were placed */
+	request.user = &server; /* the state of data that were placed */
 	op_handle(REQ, &server);
 	assert_int_equal(request.nreplies + request.nerrors, 0);
 	assert_int_equal(request.nwaits, 1);

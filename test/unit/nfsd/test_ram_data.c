@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Files with holes of the back end ram. Holes use no block, read as zeros and cost no time. Written
- * data are stored, counted and freed.
+ * Tests of files with holes in the back end 'ram'. Holes use no block, read as zeros and cost no
+ * time. Data that are written are stored, counted and freed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,10 +16,10 @@
 
 #define NPAGES	    1024u
 #define ZEROS_PAGES (RAM_CHUNK / BLOCK_POOL_PAGE)
-#define NPAGES_FREE (NPAGES - ZEROS_PAGES) /* of an empty export */
+#define NPAGES_FREE (NPAGES - ZEROS_PAGES) /* number of free pages of an empty export */
 #define MIB	    (1ull << 20)
 #define GIB	    (1ull << 30)
-#define STRIDE	    (2 * MIB) /* every other chunk is a hole */
+#define STRIDE	    (2 * MIB) /* with this stride, each second chunk is a hole */
 
 static struct ram_fs fs;
 static struct ram_inode files[3];
@@ -153,7 +153,7 @@ static void ram_data_write__in_order_fills_chunks(void **state)
 	(void)state;
 	assert_int_equal(write_byte(&files[0], 0), 1);
 	assert_int_equal(write_byte(&files[0], MIB), 1);
-	/* A file that grows in order has blocks that need not be enlarged again. */
+	/* If a file grows in order, each block has its final size from the start. */
 	assert_int_equal(files[0].attr.used, BLOCK_POOL_PAGE + RAM_CHUNK);
 	assert_int_equal(files[0].attr.used, used_bytes());
 }
@@ -172,7 +172,7 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(fs.pool.nfree, 0);
 	assert_int_equal(write_byte(&files[0], n * STRIDE), 0);
 	assert_int_equal(write_byte(&files[1], 0), 0);
-	/* This write would need a longer block. */
+	/* This WRITE would need a larger block. */
 	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE + 1), 0);
 	assert_int_equal(ram_data_write(&fs, &files[0], STRIDE - 1, data, 2), 0);
 	for (uint32_t i = 0; i < n; i++) {
@@ -183,7 +183,7 @@ static void ram_data_write__without_space_loses_nothing(void **state)
 	assert_int_equal(files[0].attr.size, RAM_FILE_MAX);
 	assert_int_equal(files[1].attr.size, 0);
 	assert_int_equal(files[0].attr.used, (uint64_t)NPAGES_FREE * BLOCK_POOL_PAGE);
-	/* The write overwrites existing data, and data for which there is room. */
+	/* These WRITEs replace data, or need no additional space. */
 	assert_int_equal(ram_data_write(&fs, &files[0], 0, data, BLOCK_POOL_PAGE), BLOCK_POOL_PAGE);
 	assert_int_equal(ram_data_truncate(&fs, &files[0], (n - 1) * STRIDE), NFS3_OK);
 	assert_int_equal(ram_data_write(&fs, &files[1], RAM_CHUNK - 1, data, 2), 0);
@@ -207,7 +207,10 @@ static void ram_data_write__maps_of_all_files_are_limited(void **state)
 	assert_int_equal(write_byte(&files[2], MIB), 0);
 	assert_int_equal(write_byte(&files[0], 0), 0);
 	assert_int_equal(used_bytes(), 2 * RAM_CHUNK);
-	/* The first chunk needs no node, and neither does a chunk next to an existing one. */
+	/*
+	 * The first chunk of a file needs no node, and a chunk next to an existing one does not
+	 * either.
+	 */
 	assert_int_equal(write_byte(&files[2], 0), 1);
 	assert_int_equal(write_byte(&files[0], RAM_FILE_MAX - 2 * MIB), 1);
 	ram_data_free(&fs, &files[1]);
@@ -232,7 +235,7 @@ static void ram_data_truncate__frees_what_lies_behind(void **state)
 		assert_int_equal(files[0].attr.used, used_bytes());
 	}
 	assert_int_equal(fs.nodes.n, 0);
-	/* The file reads as zeros where it grew again. */
+	/* After the file has grown again, the new part reads as zeros. */
 	assert_int_equal(ram_data_truncate(&fs, &files[0], RAM_FILE_MAX), NFS3_OK);
 	assert_int_equal(read_byte(&files[0], 0), 0);
 	assert_int_equal(read_byte(&files[0], 4 * GIB), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Directories of the back end ram. Removed entries leave neither memory nor steps for a listing.
- * The tests count places and steps.
+ * Tests of directories in the back end 'ram'. Removed entries use no memory, and cost a listing no
+ * steps. The tests count cookies and steps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static void name_of(uint32_t n, struct nfs3_name *name)
 	name->len_bytes = (uint32_t)snprintf(name->data, sizeof(name->data), "%u", n);
 }
 
-/* Adds one more name of a file to 'dir'. */
+/* Adds a name with number n for 'file' to 'dir'. */
 static void add(struct ram_inode *dir, const struct ram_inode *file, uint32_t n)
 {
 	struct nfs3_name name;
@@ -76,7 +76,7 @@ static void expect_bounds(const struct ram_dir *dir)
 	}
 }
 
-/* Returns the number of steps that a listing takes now from 'cookie' to its next entry. */
+/* Returns the number of steps that a listing now needs from 'cookie' to the next entry. */
 static uint32_t steps_from(const struct ram_dir *dir, uint64_t cookie)
 {
 	uint32_t n = 0;
@@ -92,7 +92,9 @@ static void ram_entry_remove__gives_places_back(void **state)
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
 
 	(void)state;
-	/* Removes entries from the start, from the end, or those in the middle last. */
+	/*
+	 * The entries are removed from the start, from the end, or with those in the middle last.
+	 */
 	for (uint32_t order = 0; order < 3; order++) {
 		for (uint32_t i = 0; i < NFILES; i++) {
 			add(root, file, i);
@@ -106,13 +108,16 @@ static void ram_entry_remove__gives_places_back(void **state)
 			expect_bounds(&root->dir);
 		}
 	}
-	/* A directory that was emptied and filled again continues with new cookies. */
+	/*
+	 * A directory that was emptied and filled again continues with cookies that were not used
+	 * before.
+	 */
 	assert_int_equal(root->dir.next_cookie, 3 + 3 * NFILES);
 }
 
 /*
- * Each compaction costs a step for each place. On average they cost no more than two steps for each
- * removal.
+ * Checks the cost of compactions. Each costs one step for each cookie. On average that is at most
+ * two steps for each removal.
  */
 static void ram_entry_remove__is_constant_on_average(void **state)
 {
@@ -121,7 +126,7 @@ static void ram_entry_remove__is_constant_on_average(void **state)
 
 	(void)state;
 	for (uint32_t round = 0; round < 10 * NFILES; round++) {
-		/* The directory grows to NFILES, changes at that size, and shrinks. */
+		/* The directory grows to NFILES entries, changes at that size, and shrinks. */
 		if (round < NFILES || round % 2) {
 			add(root, file, end++);
 		} else {
@@ -144,7 +149,7 @@ static void ram_entry_remove__is_constant_on_average(void **state)
 	assert_in_range(nsteps, 1, 2 * nremoved);
 }
 
-/* Files that are moved from directory to directory leave no memory. */
+/* Checks that files which are moved from directory to directory leave no memory behind. */
 static void rename__through_many_directories_leaves_nothing(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -167,7 +172,7 @@ static void rename__through_many_directories_leaves_nothing(void **state)
 	assert_in_range(capacity, 500, 1000);
 }
 
-/* READDIRs from a cookie before many gaps walk over the gaps once. */
+/* Checks READDIRs from cookies before many gaps. Together they step over the gaps once. */
 static void listing__over_gaps_takes_few_steps(void **state)
 {
 	const struct ram_inode *file = ram_inode_make(&fs, NFS3_REG, 0600, 0, 0);
@@ -180,7 +185,10 @@ static void listing__over_gaps_takes_few_steps(void **state)
 	for (uint32_t i = 0; i < ngaps; i++)
 		take(root, i);
 	assert_int_equal(dir->ncookies - dir->nlive, ngaps);
-	/* From the start, and from the cookie of each removed entry, the last one first. */
+	/*
+	 * The listings begin at the start, and at the cookie of each removed entry, the last one
+	 * first.
+	 */
 	for (uint64_t cookie = 2 + ngaps; cookie >= 2; cookie--, ncalls++) {
 		nsteps += steps_from(dir, cookie);
 		assert_int_equal(ram_dir_live(dir, ram_dir_seek(dir, cookie)), ngaps);
@@ -193,7 +201,9 @@ static void listing__over_gaps_takes_few_steps(void **state)
 	assert_in_range(nsteps, 1, ngaps + 2 * ncalls);
 }
 
-/* Returns whether this name of a directory of NFILES is never removed. One of ten is not. */
+/*
+ * Returns true if name n of a directory with NFILES entries is never removed. These are one in ten.
+ */
 static bool stays(uint32_t n)
 {
 	return n % 10 == 9;
@@ -208,8 +218,8 @@ static uint32_t number_of(const struct ram_dirent *entry)
 }
 
 /*
- * Continues a listing at 'cookie' and counts up to seven names that it returns. Returns the next
- * cookie, or 0 at the end.
+ * Continues a listing at 'cookie', and counts the names that it returns, at most seven. Returns the
+ * next cookie, or 0 at the end.
  */
 static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 {
@@ -226,8 +236,8 @@ static uint64_t list_some(struct ram_dir *dir, uint64_t cookie, uint32_t *ntold)
 }
 
 /*
- * A listing returns each name that stays exactly once, whatever is added or removed meanwhile
- * before and after its cookie.
+ * Checks that a listing returns each name that stays exactly once, whatever is added and removed
+ * meanwhile before and after its cookie.
  */
 static void listing__goes_on_while_the_directory_is_compacted(void **state)
 {
@@ -241,8 +251,8 @@ static void listing__goes_on_while_the_directory_is_compacted(void **state)
 	for (uint32_t i = 0; cookie != 0; cookie = list_some(&root->dir, cookie, ntold)) {
 		for (uint32_t n = 0; n < 14 && i < NFILES; n++, i++) {
 			/*
-			 * 7 has no factor in common with NFILES, so that this reaches each name,
-			 * all over the directory.
+			 * NFILES is not a multiple of 7, so that each name is reached, in an order
+			 * that is spread over the directory.
 			 */
 			uint32_t before = root->dir.ncookies, name = i * 7 % NFILES;
 

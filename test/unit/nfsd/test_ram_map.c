@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The map of a file of the back end ram. It returns the block of each chunk, holes cost nothing,
- * and its nodes are limited and freed.
+ * Tests of the map of a file in the back end 'ram', which returns the block of each chunk. Holes
+ * cost nothing, and the nodes of the map are limited and freed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +86,7 @@ static void set__of_the_last_chunk_takes_one_path(void **state)
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), 5);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 2), BLOCK_POOL_NONE);
 	assert_int_equal(ram_map_get(&map, 0), BLOCK_POOL_NONE);
-	/* The root exists already. */
+	/* The root node exists already. */
 	assert_true(ram_map_set(&nodes, &map, 0, 6));
 	assert_int_equal(nodes.n, 2 * RAM_MAP_HEIGHT - 1);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), 5);
@@ -108,15 +108,17 @@ static void set__at_the_limit_changes_nothing(void **state)
 	assert_true(ram_map_set(&nodes, &map, 0, 1));
 	assert_true(ram_map_set(&nodes, &map, 40, 2));
 	assert_int_equal(nodes.n, 3);
-	/* This would need two more levels above, and three more nodes below. */
+	/* This chunk would need two more levels above, and three more nodes below. */
 	assert_false(ram_map_set(&nodes, &map, RAM_MAP_CHUNKS - 1, 3));
 	assert_int_equal(nodes.n, 3);
 	assert_int_equal(ram_map_get(&map, 0), 1);
 	assert_int_equal(ram_map_get(&map, 40), 2);
 	assert_int_equal(ram_map_get(&map, RAM_MAP_CHUNKS - 1), BLOCK_POOL_NONE);
 	nodes.max = nodes.n;
-	/* Changes that need no node still succeed: another block, and a chunk next to an existing
-	 * one. */
+	/*
+	 * Changes that need no node still succeed: another block for a chunk, and a chunk next to
+	 * an existing one.
+	 */
 	assert_true(ram_map_set(&nodes, &map, 40, 4));
 	assert_true(ram_map_set(&nodes, &map, 41, 5));
 	assert_false(ram_map_set(&nodes, &map, 64, 6));
@@ -155,8 +157,10 @@ static void cut__keeps_what_comes_before(void **state)
 	assert_int_equal(nodes.n, 0);
 }
 
-/* Each node leads to a block, so that the number of blocks bounds the number of nodes after any
- * order of operations. */
+/*
+ * Checks random operations. Each node leads to a block, so that the number of blocks bounds the
+ * number of nodes at any time.
+ */
 static void map__of_random_operations_matches_a_copy(void **state)
 {
 	static uint32_t copy[RAM_MAP_CHUNKS];

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * WRITEs of the back end ram whose data are read directly into their blocks. If such a WRITE is
- * never carried out:
- * - The data after the file's end are dropped when the request ends.
- * - The data before the file's end change the file's times.
- * - No set-user-ID or set-group-ID bit stays valid for these data.
+ * Tests of WRITEs to the back end 'ram' whose data are read directly into their blocks. If such a
+ * WRITE is never carried out:
+ * - Data after the end of the file are dropped when the request ends.
+ * - Data before the end of the file change the times of the file.
+ * - No set-user-ID or set-group-ID bit stays set for these data.
  *
- * The test makes the requests.
+ * The tests make the requests.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,8 +20,9 @@
 #include "cred.h"
 #include "ram/ram.h"
 
-#define NPAGES	    1024u
-#define NPAGES_FREE (NPAGES - RAM_CHUNK / BLOCK_POOL_PAGE) /* of an empty export */
+#define NPAGES 1024u
+/* number of free pages of an empty export */
+#define NPAGES_FREE (NPAGES - RAM_CHUNK / BLOCK_POOL_PAGE)
 #define GIB	    (1ull << 30)
 
 struct write {
@@ -100,7 +101,7 @@ static int ask_as(struct write *write, const struct cred *who, uint64_t offset, 
 			 len_bytes, &write->place);
 }
 
-/* Begins a WRITE whose data are being read directly into its block. */
+/* Begins a WRITE. Its data have been read into its block, and it has not been carried out. */
 static void begin(struct write *write, uint64_t offset, uint32_t len_bytes)
 {
 	assert_int_equal(ask_as(write, &cred, offset, len_bytes), 0);
@@ -128,7 +129,7 @@ static void expect(uint64_t offset, uint8_t byte)
 	assert_int_equal(*data, byte);
 }
 
-/* Fills the file with 'len_bytes' of 'o', with times of long ago. */
+/* Fills the file with 'len_bytes' bytes of 'o', and sets its times to a time long ago. */
 static void fill(uint32_t len_bytes)
 {
 	static uint8_t data[2 * BLOCK_POOL_PAGE];
@@ -197,8 +198,10 @@ static void write__that_never_was_leaves_zeros(void **state)
 		expect(4 * GIB + i, 0);
 }
 
-/* The second WRITE loses its block when the first one ends, and its data are written
- * nevertheless. */
+/*
+ * Checks two WRITEs. The second one loses its block when the first one ends without being carried
+ * out, and its data are written nevertheless.
+ */
 static void write__beside_one_that_never_was(void **state)
 {
 	struct write first, second;
@@ -235,7 +238,7 @@ static void write__that_never_was_changes_the_times(void **state)
 	(void)state;
 	fill(BLOCK_POOL_PAGE);
 	begin(&write, BLOCK_POOL_PAGE - 1, 100);
-	/* A reply would contain the old times. */
+	/* A reply at this time would contain the old times. */
 	assert_true(is_long_ago(file->attr.mtime) && is_long_ago(file->attr.ctime));
 	end(&write);
 	expect(BLOCK_POOL_PAGE - 1, 'w');
@@ -244,7 +247,10 @@ static void write__that_never_was_changes_the_times(void **state)
 	assert_memory_equal(&file->attr.mtime, &file->attr.ctime, sizeof(long_ago));
 }
 
-/* The file grows, which copies the data, and the file has another block when the request ends. */
+/*
+ * Checks a file that grows meanwhile. This copies the data, so that the file has another block when
+ * the request ends.
+ */
 static void write__that_never_was_changes_the_times_of_a_copy(void **state)
 {
 	struct write write;
@@ -302,7 +308,10 @@ static void place__is_not_named_to_who_may_not_write(void **state)
 	assert_int_equal(fs.pool.nfree, nfree - 1);
 }
 
-/* The data may be half read, and nothing would clear the bit. */
+/*
+ * Checks that no memory is provided for a set-user-ID file. The data could be read in part, and
+ * nothing would clear the bit.
+ */
 static void place__is_not_named_in_a_set_user_id_file(void **state)
 {
 	static const uint32_t modes[] = {04777, 02777, 06777};
@@ -320,14 +329,16 @@ static void place__is_not_named_in_a_set_user_id_file(void **state)
 		assert_null(write.on_sent);
 		assert_memory_equal(&file->attr, &before, sizeof(before));
 	}
-	/* WRITEs of root clear no bit. */
+	/* WRITEs of root do not clear the bits. */
 	assert_int_equal(ask_as(&write, &root, 0, 100), 0);
 	end(&write);
 	assert_int_equal(file->attr.mode, 06777);
 }
 
-/* Data that arrived before the change belong to the file. Data that arrive after it do not, before
- * or after the file's end. */
+/*
+ * Checks a file that becomes set-user-ID meanwhile. Data that arrived before this change belong to
+ * the file. Data that arrive later do not, before or after the end of the file.
+ */
 static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 {
 	struct write first, second;
@@ -348,7 +359,7 @@ static void place__is_lost_by_a_file_that_becomes_set_user_id(void **state)
 	end(&first);
 	assert_int_equal(file->attr.mode, 04755);
 	assert_false(is_long_ago(file->attr.mtime));
-	/* The handler finds its data nevertheless. */
+	/* The handler finds the data of its call nevertheless. */
 	carry_out(&second, BLOCK_POOL_PAGE - 1, 100);
 	end(&second);
 	expect(BLOCK_POOL_PAGE - 1, 'l');

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RENAME of directories of the back end ram. To keep a directory out of itself, the server walks up
- * from the target, and this walk has a limit. Errors that need no walk are found before it. The
- * tests count levels.
+ * Tests of RENAME of directories in the back end 'ram'. To prevent a directory from being moved
+ * into itself, the server walks up from the target directory. This walk has a limit. Errors that
+ * need no walk are found before it. The tests count the levels of the walk.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,13 +15,13 @@
 #include "ram/ram.h"
 #include "ram_fs.h"
 
-#define LEVELS_MAX 1024u /* see doc/weir-nfsd.rst */
+#define LEVELS_MAX 1024u /* the limit of the walk (doc/weir-nfsd.rst) */
 #define NDEEP	   5000u
 #define NINODES	   (NDEEP + 100)
 
 static struct export export;
 static struct ram_fs fs;
-/* A chain of directories "d", by their levels. [0] is the root. */
+/* Directories named "d", each in the previous one. The index is the level, and [0] is the root. */
 static struct ram_inode *deep[NDEEP + 1];
 static struct op op;
 
@@ -85,7 +85,7 @@ static void rename__of_a_directory_to_the_limit(void **state)
 }
 
 /*
- * The walk ends at its limit, before it could find that the directory would lie within itself.
+ * Checks a directory that is moved into itself. The walk can end at its limit before it finds that.
  */
 static void rename__of_a_directory_into_itself(void **state)
 {
@@ -98,8 +98,8 @@ static void rename__of_a_directory_into_itself(void **state)
 }
 
 /*
- * Objects below the limit can be made, renamed in their directory, moved up and removed. Files can
- * be moved there.
+ * Checks that objects below the limit can be created, renamed in their directory, moved up and
+ * removed, and that files can be moved there.
  */
 static void rename__below_the_limit(void **state)
 {
@@ -113,11 +113,14 @@ static void rename__below_the_limit(void **state)
 	assert_int_equal(do_rename(dir, "sub", deep[NDEEP - 1], "sub"), NFS3ERR_NAMETOOLONG);
 	assert_int_equal(do_rename(dir, "sub", deep[0], "sub"), NFS3_OK);
 	assert_int_equal(do_rename(deep[NDEEP], "y", deep[0], "y"), NFS3_OK);
-	/* A directory that moves can reach beyond the limit with the levels below it. */
+	/* A directory that is moved can have levels below it that are beyond the limit. */
 	assert_int_equal(do_rename(deep[0], "d", dir, "d"), NFS3_OK);
 }
 
-/* These calls fail and can be repeated, so that they must not walk. */
+/*
+ * Checks calls that fail because of their names. A client can repeat them, so that they must not
+ * walk.
+ */
 static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 {
 	struct ram_inode *full;
@@ -132,8 +135,8 @@ static void rename__that_fails_for_its_names_takes_no_walk(void **state)
 }
 
 /*
- * RENAME to an existing name reuses its entry. This needs no new entry in the directory, so that a
- * lack of memory cannot make the call fail after the old target was removed.
+ * Checks RENAME to an existing name. It reuses the entry and needs no new one, so that a lack of
+ * memory cannot make the call fail after the old target was removed.
  */
 static void rename__over_a_name_takes_no_memory(void **state)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The entries that are registered with rpcbind for the address of the NFS listener, and for MOUNT's
- * port. */
+/*
+ * Tests of the entries that weir-nfsd registers with rpcbind, for the address of the NFS listener
+ * and for the port of MOUNT.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,7 +145,8 @@ static void address_split_numeric__what_is_none(void **state)
 }
 
 /*
- * Addresses that rpcbind may have. %u.%u stands for a port of this host on which something listens.
+ * Checks addresses that rpcbind could return. %u.%u is a port of this host on which a socket
+ * listens.
  */
 static void uaddr_answers__not_with_other_text(void **state)
 {
@@ -175,7 +178,7 @@ static void uaddr_answers__not_with_other_text(void **state)
 		if (uaddr_answers(uaddr) != cases[i].answers)
 			fail_msg("%s", cases[i].format);
 	}
-	/* A lower byte above 255 can result in the same port. */
+	/* The lower byte is above 255, so that the sum would be the same port. */
 	snprintf(uaddr, sizeof(uaddr), "127.0.0.1.%u.%u", (port >> 8) - 1u, 256u + (port & 255));
 	assert_false(uaddr_answers(uaddr));
 	close(fd);
@@ -233,7 +236,7 @@ CLIENT *__wrap_clnt_vc_create(int fd, const struct netbuf *addr, rpcprog_t prog,
 	return &rpcbind_client;
 }
 
-/* Registers NFS and captures what is written to standard error. */
+/* Registers NFS, and stores what is written to standard error in 'said'. */
 static void register_nfs(const char *path, char *said, size_t size)
 {
 	int error = dup(STDERR_FILENO), fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The rights that weir-nfsd keeps after its start. Each case gives up its rights in a child, so
- * that the next one has them. */
+/*
+ * Tests of the rights that weir-nfsd keeps after its start. Each case gives up its rights in a
+ * child process, so that the next case has them.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -28,8 +30,10 @@
 
 #include "sandbox.h"
 
-/* Called in a child, which has no cmocka: reports a condition that does not hold, and ends the
- * process. */
+/*
+ * Prints a message and ends the process if 'holds' is false. It is called in a child process, which
+ * cannot use cmocka.
+ */
 static void require(bool holds, const char *what)
 {
 	if (holds)
@@ -169,7 +173,7 @@ static void abort_in_filter(void)
 	abort();
 }
 
-/* A failed assertion must end the process. The process must not continue. */
+/* Checks that a failed assertion ends the process in spite of the filter. */
 static void sandbox_filter__lets_the_process_abort(void **state)
 {
 	pid_t child = fork();

@@ -2,8 +2,10 @@
 #ifndef RDMA1_BY_LISTS_H
 #define RDMA1_BY_LISTS_H
 
-/* Decodes a message by reading its lists one by one. Tests compare this with the shorter ways that
- * the decoder has for some messages. */
+/*
+ * Decodes a message by its lists, one after the other. Tests compare the result with that of the
+ * faster paths that the decoder has for some messages.
+ */
 
 #include "rdma1_msg.h"
 
@@ -29,8 +31,10 @@ static inline void assert_same_header(const struct rdma1_header *a, const struct
 	assert_int_equal(a->err | a->vers_low | a->vers_high, b->err | b->vers_low | b->vers_high);
 }
 
-/* Decodes an RDMA_MSG of version 1 with a complete fixed part. *hdr is valid if the result is
- * RDMA1_R_NONE. */
+/*
+ * Decodes an RDMA_MSG of version 1 that is at least as long as the fixed part. Returns RDMA1_R_NONE
+ * and sets *hdr, or the reason why the message is not valid.
+ */
 static inline enum rdma1_reason decode_by_lists(const uint8_t *msg, uint32_t len,
 						enum rdma1_direction direction,
 						const struct rdma1_limits *limits,

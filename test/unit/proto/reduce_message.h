@@ -2,7 +2,10 @@
 #ifndef REDUCE_MESSAGE_H
 #define REDUCE_MESSAGE_H
 
-/* Random messages for the reducer's tests: as pieces, as the naive stream, and on the wire. */
+/*
+ * Random messages for the tests of the reducer: as pieces, as the naive stream (all pieces one
+ * after the other), and as sent bytes.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +44,7 @@ static inline bool one_in(uint32_t n)
 	return below(n) == 0;
 }
 
-/* Returns a length that is short, or about what fits inline, or long. */
+/* Returns a random length: a short one, one near the inline threshold, or a long one. */
 static inline uint32_t any_length(uint32_t inline_bytes)
 {
 	switch (below(4)) {
@@ -115,8 +118,10 @@ static inline void make_message(uint32_t header_bytes, uint32_t inline_bytes)
 		add_piece(PIECE_XDR, 4 * (1 + (one_in(3) ? below(300) : below(3))));
 }
 
-/* Checks that a decoder reads the message from its parts, item by item. Each byte must be right,
- * and none may be left. */
+/*
+ * Checks that a decoder reads the message from its parts, item by item. Each byte must be correct,
+ * and none may be left.
+ */
 static inline void expect_message(const struct weir_xdr_part *parts, uint32_t nparts)
 {
 	static uint8_t plain[STREAM_MAX];
@@ -144,7 +149,7 @@ static inline void expect_message(const struct weir_xdr_part *parts, uint32_t np
 static uint8_t wire[MSG_MAX];
 static uint32_t wire_len;
 
-/* Sends the pieces that go inline. The header is in 'wire' already. */
+/* Copies the inline pieces after the header, which 'wire' already contains. */
 static inline void send_inline(uint32_t header_bytes, uint32_t reduced, uint32_t inline_bytes)
 {
 	uint32_t start = header_bytes;

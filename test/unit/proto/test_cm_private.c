@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Tests of the private data of connections (RFC 8797). */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

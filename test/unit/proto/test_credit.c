@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Tests of the credits of a requester and of a responder by themselves. */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -44,7 +47,7 @@ static void available__3_3_1_never_more_in_flight_than_granted(void **state)
 		credit_take(&book);
 	}
 	assert_int_equal(credit_available(&book), 0);
-	/* The responder takes credits back: calls in flight continue, and new calls wait. */
+	/* The responder reduces the grant: calls in flight continue, and new calls wait. */
 	credit_reply(&book, 4);
 	assert_int_equal(book.in_flight, 15);
 	assert_int_equal(credit_available(&book), 0);
@@ -63,7 +66,10 @@ static void take_more__a_call_of_several_messages_takes_as_many(void **state)
 	credit_take(&book);
 	credit_take_more(&book, 4);
 	assert_int_equal(credit_available(&book), 3);
-	/* The reply returns one credit by itself. The others are returned with it. */
+	/*
+	 * The reply returns the credit of its call. credit_lost() has returned those of the other
+	 * calls.
+	 */
 	credit_lost(&book, 4);
 	credit_reply(&book, 8);
 	assert_int_equal(credit_available(&book), 8);

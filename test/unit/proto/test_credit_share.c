@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Tests of credit shares: how connections divide the receives of one queue. */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,7 +52,7 @@ static void grant__3_3_1_is_never_zero_nor_more_than_asked_or_allowed(void **sta
 	assert_int_equal(pool.shared, 1);
 }
 
-/* Grants and sends 'n' times. Returns the last grant. */
+/* Grants and sends 'n' replies. Returns the grant of the last one. */
 static uint32_t replies(struct credit_pool *pool, struct credit_share *share, uint32_t n)
 {
 	uint32_t granted = 0;
@@ -72,19 +75,21 @@ static void grant__grows_for_one_that_is_busy_and_leaves_some(void **state)
 	assert_int_equal(replies(&pool, &busy, 1), CREDIT_SHARE_START);
 	assert_in_range(replies(&pool, &busy, 1), CREDIT_SHARE_START + 1, 2 * CREDIT_SHARE_START);
 	replies(&pool, &busy, 100);
-	assert_in_range(busy.size, 28, 32); /* half of it */
+	assert_in_range(busy.size, 28, 32); /* half of the queue */
 	credit_share_join(&pool, &late, NULL);
 	assert_int_equal(replies(&pool, &late, 1), CREDIT_SHARE_START);
 	for (uint32_t i = 0; i < 200; i++) {
 		replies(&pool, &late, 1);
 		replies(&pool, &busy, 1);
 	}
-	assert_in_range(busy.size, 18, 22); /* a third each */
+	assert_in_range(busy.size, 18, 22); /* each has a third of the queue */
 	assert_in_range(late.size, 18, 22);
 }
 
-/* A peer has many connections, of which one is busy. That connection is granted what it asks
- * for. */
+/*
+ * Checks a peer with many connections, of which one is busy. That connection is granted as many
+ * credits as it asks for.
+ */
 static void grant__is_not_held_back_by_idle_ones_of_its_group(void **state)
 {
 	enum { CONNECTIONS = 4096 };
@@ -107,7 +112,10 @@ static void grant__is_not_held_back_by_idle_ones_of_its_group(void **state)
 	assert_int_equal(group.size, 0);
 }
 
-/* However many connections a peer has, they leave about an eighth of the queue to others. */
+/*
+ * Checks that the connections of a peer, however many there are, leave about an eighth of the queue
+ * to other peers.
+ */
 static void grant__of_a_group_leaves_some_to_others(void **state)
 {
 	struct credit_share share[12], other;
@@ -142,7 +150,7 @@ static void idle__shrinks_with_the_next_reply(void **state)
 	assert_int_equal(share.size, 64);
 	for (uint32_t i = 0; i < 10; i++)
 		credit_share_idle(&pool, &share);
-	assert_int_equal(share.size, 64); /* the peer may still use it */
+	assert_int_equal(share.size, 64); /* the peer can still use the old grant */
 	assert_int_equal(replies(&pool, &share, 1), 1);
 	assert_int_equal(share.size, 63);
 	credit_share_idle(&pool, &share);
@@ -162,8 +170,10 @@ static void resize__takes_what_there_is_and_keeps_what_is_in_flight(void **state
 	assert_int_equal(credit_share_resize(&pool, &share, 64, 1), 14);
 	assert_int_equal(pool.shared, 15);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 1);
-	/* Other connections have too few credits. The share shrinks to the number that it requests,
-	 * but not below its credits in flight. */
+	/*
+	 * Other connections have too few credits. Therefore the share shrinks to the number that
+	 * its peer requests, but not below the calls in flight.
+	 */
 	assert_int_equal(credit_share_resize(&pool, &share, 14, 10), 10);
 	assert_int_equal(credit_share_resize(&pool, &other, 8, 1), 5);
 	assert_int_equal(credit_share_resize(&pool, &share, 0, 0), 1);
@@ -178,7 +188,8 @@ static void extend__as_far_as_there_is_room(void **state)
 	credit_pool_init(&pool, 16, 2);
 	credit_share_join(&pool, &share, NULL);
 	assert_false(
-		credit_share_extend(&pool, &share, 15)); /* one is kept for a connection to come */
+		/* one receive is kept for a further connection */
+		credit_share_extend(&pool, &share, 15));
 	assert_true(credit_share_extend(&pool, &share, 14));
 	assert_int_equal(share.size, 15);
 	assert_int_equal(pool.shared, 15);
@@ -187,14 +198,13 @@ static void extend__as_far_as_there_is_room(void **state)
 	assert_int_equal(pool.shared, 1);
 }
 
-/* A requester that is as hostile to the queue as its grants allow: it sends all calls that it may
- * send at once. */
+/* A requester that sends as many calls as its grants allow, at any time. */
 struct peer {
 	struct credit_requester book;
 	struct credit_share share;
-	uint32_t on_the_way; /* calls that were sent and did not arrive yet */
-	uint32_t held;	     /* calls that arrived and were not answered */
-	uint32_t nreplies;   /* replies that did not arrive yet */
+	uint32_t on_the_way; /* calls that were sent and have not arrived */
+	uint32_t held;	     /* calls that arrived and have not been answered */
+	uint32_t nreplies;   /* replies that were sent and have not arrived */
 	uint32_t replies[64];
 };
 
@@ -267,8 +277,10 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 
 			step(&pool, &peers[below(n / 500 % MEMBERS + 1)]);
 			for (uint32_t i = 0; i < MEMBERS; i++) {
-				/* The number of calls that may arrive at any time from now on: all
-				 * that the peer may send. */
+				/*
+				 * All calls that the peer is allowed to send can arrive at any
+				 * time. There must be a receive for each.
+				 */
 				uint32_t most = peers[i].on_the_way + peers[i].held +
 						credit_available(&peers[i].book);
 
@@ -284,7 +296,10 @@ static void grant__3_3_1_the_sum_is_within_the_queue_whatever_peers_send(void **
 	}
 }
 
-/* The short way, which looks at the latest grant, gives the same result as a new calculation. */
+/*
+ * Checks that the fast path, which compares with the latest grant, gives the result of a new
+ * calculation.
+ */
 static void grant__once_more_is_what_it_would_be(void **state)
 {
 	static const uint32_t asked[] = {0, 1, 7, 16, 32, 64, UINT32_MAX};
@@ -350,8 +365,10 @@ static void leave__what_is_in_use_is_kept_until_it_comes_back(void **state)
 	assert_int_equal(pool.shared, 1);
 }
 
-/* The peer's connections join, are granted all that they can get, and leave while all of it is in
- * use. */
+/*
+ * Checks connections of a peer that join, get as many credits as possible, and leave while all of
+ * these are in use.
+ */
 static void leave__what_is_in_use_counts_for_its_group(void **state)
 {
 	struct credit_group group = {0};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The replies that a requester takes by its short path: without chunks, or with one Write chunk,
- * followed by a plain RPC header. The test changes each byte to each value, and cuts the message at
- * each length. The short path must take a message if and only if the decoders of lists and of
- * fields accept it as such a reply, and it must read the same values as they do.
+ * Tests of the replies that a requester decodes on the fast path: without chunks or with one Write
+ * chunk, followed by a plain RPC header. The tests change each byte to each value, and cut the
+ * message at each length. The fast path must accept a message if and only if the decoders of lists
+ * and of fields accept it as such a reply. The values must be the same.
  */
 #include <stdlib.h>
 
@@ -16,13 +16,13 @@
 
 static const struct rdma1_limits *limits = &rdma1_limits_default;
 
-/* The values that either path reads from a message. */
+/* The values that a path reads from a message. */
 struct seen {
 	bool is_plain;
 	uint32_t header_bytes;
 	uint32_t xid;
 	uint32_t credit;
-	struct rdma1_segment seg; /* if the reply has a chunk */
+	struct rdma1_segment seg; /* valid if the reply has a chunk */
 	uint32_t rpc_xid;
 	uint32_t verf_flavor, verf_bytes, reply_stat, accept_stat;
 	uint64_t left; /* bytes of results */
@@ -44,13 +44,17 @@ static void put_reply(struct msg *m, bool has_chunk)
 		msg_u32(m, 0);
 }
 
-/* call_read_reply.c has one of each for all replies. They are as the reader of the latest reply
- * left them. */
+/*
+ * call_read_reply.c has one 'reply' and one 'in' for all replies. They still contain the state of
+ * the previous reply.
+ */
 static struct weir_rpc_reply_header reply;
 static struct weir_xdr_in in;
 
-/* Leaves the decoder in a state that a reader may leave: it failed, or it is in the middle of
- * parts. */
+/*
+ * Puts the decoder into a state that a previous reply can leave: it has failed, or it is in the
+ * middle of parts.
+ */
 static void leave_behind(void)
 {
 	static const uint8_t bytes[24];
@@ -68,7 +72,7 @@ static void leave_behind(void)
 			;
 }
 
-/* Reads the reply like call_read_reply.c. */
+/* Reads the reply as call_read_reply.c does on the fast path. */
 static struct seen by_the_fast_path(const uint8_t *msg, uint32_t len)
 {
 	struct seen seen = {0};
@@ -99,8 +103,7 @@ static struct seen by_the_fast_path(const uint8_t *msg, uint32_t len)
 	return seen;
 }
 
-/* Decodes the transport header list by list, as rdma1_decode() does for headers of no known
- * shape. */
+/* Decodes the transport header list by list, as rdma1_decode() does if no shape matches. */
 static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *hdr)
 {
 	*hdr = (struct rdma1_header){0};
@@ -115,7 +118,7 @@ static bool decode_lists(const uint8_t *msg, uint32_t len, struct rdma1_header *
 		       RDMA1_R_NONE;
 }
 
-/* Decodes the RPC header field by field, because it is split in two parts. */
+/* Decodes the RPC header field by field, because it is divided into two parts. */
 static bool decode_fields(const uint8_t *msg, uint32_t len, struct seen *seen)
 {
 	const struct weir_xdr_part parts[2] = {{msg, 4, 0}, {msg + 4, len - 4, 0}};
@@ -158,7 +161,10 @@ static struct seen by_the_decoders(const uint8_t *msg, uint32_t len)
 	return seen.is_plain ? seen : (struct seen){0};
 }
 
-/* Returns true if both paths take the message as a plain reply. */
+/*
+ * Checks that both paths give the same result. Returns true if they accept the message as a plain
+ * reply.
+ */
 static bool check_same(const uint8_t *msg, uint32_t len)
 {
 	const struct seen quick = by_the_fast_path(msg, len), full = by_the_decoders(msg, len);
@@ -179,8 +185,10 @@ static bool check_same(const uint8_t *msg, uint32_t len)
 	return quick.is_plain;
 }
 
-/* Changes each byte to each other value, and cuts the message at each length. Returns the number of
- * messages that the short path took. */
+/*
+ * Changes each byte to each other value, and cuts the message at each length. Returns the number of
+ * messages that the fast path accepted.
+ */
 static uint32_t check_each_byte(bool has_chunk)
 {
 	uint32_t nplain = 0;
@@ -196,8 +204,10 @@ static uint32_t check_each_byte(bool has_chunk)
 		}
 	}
 	for (uint32_t len = 0; len < m.len; len++) {
-		/* A copy of exactly that length, so that the sanitizer detects a read past its
-		 * end. */
+		/*
+		 * The copy has exactly this length, so that the sanitizer detects a read after its
+		 * end.
+		 */
 		uint8_t *cut = malloc(len ? len : 1);
 
 		assert_non_null(cut);
@@ -211,16 +221,20 @@ static uint32_t check_each_byte(bool has_chunk)
 static void reply__each_byte_of_one_without_chunks(void **state)
 {
 	(void)state;
-	/* Any value is valid in credits and results: 12 bytes. A message that is cut may have fewer
-	 * results. */
+	/*
+	 * The 12 bytes of credits and results can have any value. A message that is cut can have
+	 * fewer results.
+	 */
 	assert_int_equal(check_each_byte(false), 12 * 255 + RESULT_BYTES);
 }
 
 static void reply__each_byte_of_one_with_a_chunk(void **state)
 {
 	(void)state;
-	/* Any value is valid in credits, results, handle and offset, and any length up to the limit
-	 * of 64 MiB. */
+	/*
+	 * The bytes of credits, results, handle and offset can have any value. The length can have
+	 * any value up to the limit of 64 MiB.
+	 */
 	assert_in_range(check_each_byte(true), 24 * 255 + RESULT_BYTES, 28 * 255 + RESULT_BYTES);
 }
 

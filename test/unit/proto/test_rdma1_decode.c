@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages that the decoder of the version 1 transport header accepts, and the verdicts on all
- * others. */
+/*
+ * Tests of the decoder of the version 1 transport header: which messages it accepts, and the
+ * verdicts on all others.
+ */
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
@@ -45,8 +47,10 @@ static void decode__short_message_is_the_same_in_both_directions(void **state)
 	assert_reply(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
-/* The XID is at the offset that it has in a short message, so that only the changed word itself
- * differs. */
+/*
+ * Checks that a change of any word makes a message other than a short one. The XID is at the offset
+ * that it has in a short message, so that only the changed word differs.
+ */
 static void decode__short_message_is_told_by_every_word(void **state)
 {
 	struct msg m;
@@ -127,8 +131,11 @@ static void decode__lists_are_counted_and_iterated(void **state)
 	assert_false(rdma1_segments_next(&chunk, &seg));
 }
 
-/* A reply that returns an unused Reply chunk before an inline message. Other implementations read
- * the body at the wrong offset. 16 fixed, 4 Read list, 4 Write list, 8 + 2 * 16 Reply chunk. */
+/*
+ * Checks a reply that returns an unused Reply chunk before an inline message, at which other
+ * implementations read the body at the wrong offset. The header has 16 fixed bytes, 4 of Read list,
+ * 4 of Write list and 8 + 2 * 16 of Reply chunk.
+ */
 static void decode__reply_chunk_in_an_inline_reply_moves_the_body(void **state)
 {
 	enum rdma1_reason reason;
@@ -174,8 +181,10 @@ static void decode__4_2_2_and_4_5_1_unknown_version_is_err_vers(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
-		/* The rest of the message does not matter: it has a form that only that version
-		 * defines. */
+		/*
+		 * The rest of the message does not matter, because only the other version defines
+		 * its form.
+		 */
 		for (uint32_t proc = 0; proc < 10; proc++) {
 			if (proc == RDMA1_ERROR)
 				continue;
@@ -236,7 +245,7 @@ static void decode__4_2_4_nomsg_call_needs_a_position_zero_chunk(void **state)
 	assert_int_equal(hdr.nread_chunks, 1);
 	assert_int_equal(hdr.header_bytes, m.len);
 
-	msg_begin(&m, RDMA1_NOMSG); /* no chunk at all: the example of 4.5.2 */
+	msg_begin(&m, RDMA1_NOMSG); /* no chunk at all, the example of RFC 8166 section 4.5.2 */
 	msg_end(&m);
 	msg_end(&m);
 	msg_end(&m);
@@ -481,8 +490,10 @@ static void reason__each_has_a_name_and_a_sentence(void **state)
 	assert_string_equal(rdma1_reason_text((enum rdma1_reason) - 1), "Unknown reason.");
 }
 
-/* A header keeps counts in 16 bits, so that larger limits mean 65535 (RFC 8166 section 4.3 has no
- * bound of its own). */
+/*
+ * Checks limits above 65535, which mean 65535, because a header stores counts in 16 bits (RFC 8166
+ * section 4.3 has no bound).
+ */
 static void limits__counts_over_65535_mean_65535(void **state)
 {
 	struct rdma1_limits wide = rdma1_limits_default;

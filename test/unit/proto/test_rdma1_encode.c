@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The version 1 transport header that is written: the exact words of RFC 8166 section 4.7, the
- * bounds of the writer, and the decoding of each written header. */
+/*
+ * Tests of encoding the version 1 transport header: the words are those of RFC 8166 section 4.7,
+ * the writer stays within its buffer, and each header can be decoded.
+ */
 #include "rdma1_msg.h"
 #include "shape.h"
 
@@ -99,7 +101,7 @@ static void writer__every_size_too_small_fails_within_bounds(void **state)
 		write_call(&w, buf, size);
 		assert_int_equal(w.failed, size < need);
 		assert_int_equal(buf[size], 0xee);
-		/* Nothing is written after the first item that did not fit. */
+		/* After the first item that does not fit, nothing is written. */
 		assert_memory_equal(buf, full, rdma1_writer_len(&w));
 		test_free(buf);
 	}
@@ -130,8 +132,10 @@ static void encode_err__4_5_fields_are_those_of_the_failing_request(void **state
 
 static void encode_err__4_5_1_is_understood_by_the_requester(void **state)
 {
-	/* The buffer is longer than either message, because gcc cannot prove from the lengths that
-	 * no longer read happens. */
+	/*
+	 * The buffer is longer than both messages, because gcc cannot prove from the lengths that
+	 * no read exceeds them.
+	 */
 	uint8_t buf[RDMA1_HEADER_MIN + RDMA1_RPC_PEEK];
 	enum rdma1_reason reason;
 	struct rdma1_header hdr;
@@ -158,13 +162,14 @@ struct layout {
 	uint32_t proc;
 	uint32_t nreads;
 	uint32_t nwrites;
-	uint32_t nsegments; /* of each Write chunk */
-	uint32_t nreply;    /* segments of the Reply chunk, plus 1; 0: no Reply chunk */
+	uint32_t nsegments; /* segments of each Write chunk */
+	/* number of segments of the Reply chunk plus 1, or 0 if there is none */
+	uint32_t nreply;
 };
 
 static struct rdma1_segment nth_segment(uint32_t n)
 {
-	/* The lengths are unaligned, from 0 to 8. */
+	/* The lengths are 0 to 8, so that most are not multiples of 4. */
 	return (struct rdma1_segment){
 		.handle = 0x1000 + n, .length = n % 9, .offset = 0x0102030400000000u + n};
 }
@@ -175,7 +180,7 @@ static uint32_t nth_position(const struct layout *layout, uint32_t n)
 
 	if (layout->proc == RDMA1_NOMSG)
 		return n < 2 ? 0 : 40;
-	/* The position is after the chunks before this one, each of which has two segments. */
+	/* The position is after the chunks before this one. Each of them has two segments. */
 	for (uint32_t i = 0; i < n / 2; i++)
 		position += (nth_segment(2 * i).length + nth_segment(2 * i + 1).length + 3) & ~3u;
 	return position;
@@ -191,7 +196,7 @@ static uint32_t write_layout(const struct layout *layout, uint8_t *buf, uint32_t
 	for (uint32_t i = 0; i < layout->nreads; i++) {
 		seg = nth_segment(n++);
 		if (nth_position(layout, i) == 0)
-			seg.length = 20; /* Position Zero, which holds a message */
+			seg.length = 20; /* a Position Zero Read chunk holds a message */
 		rdma1_write_read_segment(&w, nth_position(layout, i), &seg);
 	}
 	rdma1_write_list_end(&w);
@@ -339,7 +344,7 @@ static void handles__of_all_segments_in_their_order(void **state)
 	assert_int_equal(handles[0][3], 9);
 }
 
-/* Writes the header of a message of this shape with the writer. */
+/* Encodes the header of a shape by the general writer. */
 static void write_shape(uint8_t *buf, enum shape shape, uint32_t position,
 			const struct rdma1_segment *seg)
 {
@@ -359,7 +364,7 @@ static void write_shape(uint8_t *buf, enum shape shape, uint32_t position,
 	assert_int_equal(rdma1_writer_len(&w), shape_header_bytes(shape));
 }
 
-/* Before the message come the same header and the message's XID, and nothing else. */
+/* Checks that shape_encode() writes the header and the XID of the message, and nothing else. */
 static void encode_shape__4_5_1_is_the_header_and_the_xid(void **state)
 {
 	static const struct rdma1_segment seg = {0x81828384, 0x91929394,

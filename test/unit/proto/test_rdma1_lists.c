@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chunk lists in the decoder: which lists are legal and which ones the limits of a receiver refuse.
- * No list that a peer can send makes the decoder read past the message. */
+/* Tests of chunk lists in the decoder: which lists are valid, and which the limits of a receiver
+ * refuse. No list makes the decoder read after the end of the message. */
 #include "rdma1_msg.h"
 
 static const struct rdma1_limits tight = {
@@ -18,7 +18,8 @@ static void assert_tight(const struct msg *m, enum rdma1_reason reason)
 		       reason == RDMA1_R_NONE ? RDMA1_V_OK : RDMA1_V_ERR_CHUNK, reason);
 }
 
-/* Ends an RDMA_MSG call: ends the Read list, adds no other chunks, then 'payload' bytes. */
+/* Completes an RDMA_MSG call: ends the Read list, adds no other chunks, and adds 'payload'
+ * bytes. */
 static void finish(struct msg *m, uint32_t payload)
 {
 	msg_end(m);
@@ -108,7 +109,8 @@ static void reads__position_beyond_the_stream_is_refused(void **state)
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_POSITION_BEYOND);
 }
 
-/* 60 bytes are inline, and a chunk of 101 bytes takes 104 bytes of the unreduced stream. */
+/* Checks positions in the unreduced stream. 60 bytes are inline, and a chunk of 101 bytes takes 104
+ * bytes of that stream. */
 static void reads__3_4_5_position_counts_in_the_unreduced_stream(void **state)
 {
 	static const uint32_t positions[] = {156, 160, 164, 168};
@@ -230,13 +232,14 @@ static void reads__sum_over_the_limit_is_refused(void **state)
 	finish(&m, 64);
 	assert_tight(&m, RDMA1_R_TOO_LARGE);
 
-	/* The sum is beyond 32 bits. A 32-bit sum would be 100. */
+	/* The sum exceeds 32 bits. As a 32-bit number it would be 100. */
 	msg_begin(&m, RDMA1_MSG);
 	msg_read(&m, 48, 1, 0xffffffff, 0x1000);
 	msg_read(&m, 48, 1, 101, 0x1000);
 	finish(&m, 64);
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_TOO_LARGE);
-	/* The chunk is refused even without a limit: 32 bits bound the length of a data item. */
+	/* Without a limit the chunk is refused as well, because the length of a data item has 32
+	 * bits. */
 	wide.read_bytes_max = UINT64_MAX;
 	assert_verdict(&m, RDMA1_CALL, &wide, RDMA1_V_ERR_CHUNK, RDMA1_R_TOO_LARGE);
 }
@@ -426,7 +429,7 @@ static void lists__4_5_2_present_word_must_be_a_bool(void **state)
 
 	(void)state;
 	msg_rich_call(&rich, 80);
-	/* The offsets of the 'present' words in the rich call, and one word past the content of
+	/* The offsets of the 'present' words in the message of msg_rich_call(), and the word after
 	 * each list. */
 	static const uint32_t at[] = {16, 40, 64, 88, 92, 132, 140, 144};
 
@@ -483,7 +486,7 @@ static void lists__every_truncation_of_a_reply_is_dropped(void **state)
 				 RDMA1_V_DROP);
 }
 
-/* Checks the promise of an accepted header: all that the iterators return lies in the header. */
+/* Checks that all that the iterators of an accepted header return is inside the header. */
 static void walk(const struct msg *m, const struct rdma1_header *hdr)
 {
 	uint64_t read_bytes = 0, write_bytes = 0, reply_bytes = 0;
@@ -515,7 +518,8 @@ static void walk(const struct msg *m, const struct rdma1_header *hdr)
 	assert_true(hdr->nread_chunks <= hdr->nread_segments);
 }
 
-/* Flips each bit of a message and puts odd values in each word. The verdict keeps its promises. */
+/* Flips each bit of a message, and puts unusual values in each word. Checks that the verdict is
+ * consistent. */
 static void corrupt(const struct msg *good, enum rdma1_direction direction)
 {
 	static const uint32_t odd[] = {0, 1,	      2,	  3,	      4,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of a WRITE's call, one Read segment, has a path of its own. The path accepts only
- * messages that the list decoder accepts, and returns the same values. All other messages are left
- * to the list decoder. */
+/*
+ * Tests of the fast path for a call with one Read segment, the shape of a WRITE. The path must
+ * accept only messages that the list decoder accepts, and return the same values. All other
+ * messages go to the list decoder.
+ */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
@@ -26,7 +28,7 @@ static bool is_msg_of_version_1(const struct msg *m)
 	       wire_get_u32(m->buf + 12) == RDMA1_MSG;
 }
 
-/* Decodes a message both ways. Returns whether it is accepted. */
+/* Decodes a message by both ways and compares the results. Returns true if it is accepted. */
 static bool decode_both(const struct msg *m, enum rdma1_direction direction,
 			const struct rdma1_limits *limits)
 {
@@ -105,7 +107,7 @@ static void is_one_read__other_headers_of_that_size_are_not(void **state)
 	assert_false(rdma1_is_one_read(&hdr, &seg));
 }
 
-/* Each byte of the header and of the XID after it takes each value. */
+/* Checks each value of each byte of the header and of the XID after it. */
 static void decode__each_value_of_each_byte_of_one_read(void **state)
 {
 	uint32_t accepted = 0;
@@ -123,14 +125,17 @@ static void decode__each_value_of_each_byte_of_one_read(void **state)
 		}
 		m.buf[at] = was;
 	}
-	/* Credit, handle and offset may have any value, except the first byte of the offset, where
-	 * one value wraps. Each byte with one right value adds one. The rest are positions and
-	 * lengths. */
+	/*
+	 * Credits, handle and offset can have any value, except the first byte of the offset, one
+	 * value of which wraps. A byte with one valid value adds one. The others are positions and
+	 * lengths.
+	 */
 	assert_in_range(accepted, 16 * 256, 20 * 256);
 }
 
-/* The message is cut or lengthened, its positions reach up to and past the end of the stream, and
- * the limits are low. */
+/*
+ * Checks messages that are cut or extended, positions near the end of the stream, and low limits.
+ */
 static void decode__one_read_of_any_length_position_and_limit(void **state)
 {
 	uint32_t accepted = 0;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The shape of READ, one Write chunk of one segment, has a path of its own. Its results equal those
- * of the general path. */
+/*
+ * Tests of the fast path for a call with one Write chunk of one segment, the shape of a READ. The
+ * results must equal those of the general path.
+ */
 #include "rdma1_msg.h"
 #include "shape.h"
 
@@ -96,7 +98,7 @@ static void decode__4_3_2_one_chunk_is_found_and_iterates(void **state)
 	assert_false(rdma1_writes_next(&chunks, &segments));
 }
 
-/* Whichever bit is wrong, the verdict is that of the general path. */
+/* Checks that each bit is compared: the verdict must be that of the general path. */
 static void decode__each_bit_of_one_chunk_is_looked_at(void **state)
 {
 	uint8_t buf[128];
@@ -108,8 +110,10 @@ static void decode__each_bit_of_one_chunk_is_looked_at(void **state)
 		struct rdma1_header hdr;
 		enum rdma1_reason reason;
 		enum rdma1_verdict verdict;
-		/* Any credit, handle, length and offset is valid, except a length over the
-		 * limit. */
+		/*
+		 * Credits, handle, length and offset can have any value, except a length over the
+		 * limit.
+		 */
 		bool is_free = word == 2 || word == 7 || word == 9 || word == 10;
 
 		buf[bit / 8] ^= (uint8_t)(1u << (bit % 8));

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Well-formed messages that are refused: those of the other direction, and those whose Read chunks
- * overlap. */
+/*
+ * Tests of well-formed messages that are refused: those of the other direction, and those whose
+ * Read chunks overlap.
+ */
 #include "rdma1_msg.h"
 
-/* RFC 8167 section 4: the direction is checked first. Otherwise a message with the XID of another
- * call would be answered with RDMA_ERROR. */
+/*
+ * Checks that the direction is checked first (RFC 8167 section 4). Otherwise a message of the other
+ * direction would be answered with RDMA_ERROR.
+ */
 static void decode__8167_4_the_other_direction_is_dropped(void **state)
 {
 	struct msg m;
@@ -47,7 +51,7 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 			}
 		}
 	}
-	/* A message whose direction is reply does not become a call because of its Read list. */
+	/* A message whose direction is that of a reply does not become a call by its Read list. */
 	for (uint32_t position = 0; position <= 48; position += 48) {
 		msg_begin(&m, RDMA1_MSG);
 		msg_read(&m, position, 1, 100, 0x1000);
@@ -60,8 +64,10 @@ static void decode__8167_4_the_other_direction_is_dropped(void **state)
 	}
 }
 
-/* The form of an RDMA_NOMSG shows its direction: a call has a Position Zero Read chunk, a reply has
- * a Reply chunk and no Read list. */
+/*
+ * Checks RDMA_NOMSG, whose form shows its direction. A call has a Position Zero Read chunk. A reply
+ * has a Reply chunk and no Read list.
+ */
 static void decode__8167_4_a_long_reply_is_no_call(void **state)
 {
 	struct msg m;
@@ -75,7 +81,9 @@ static void decode__8167_4_a_long_reply_is_no_call(void **state)
 	msg_segment(&m, 1, 997, 0x1000);
 	assert_call(&m, RDMA1_V_DROP, RDMA1_R_OTHER_DIRECTION);
 	assert_reply(&m, RDMA1_V_OK, RDMA1_R_NONE);
-	/* a Reply chunk that holds no message: the form of neither direction */
+	/*
+	 * The Reply chunk holds no message, so that the message has the form of neither direction.
+	 */
 	msg_set_u32(&m, 52, 0);
 	assert_call(&m, RDMA1_V_ERR_CHUNK, RDMA1_R_NOMSG_WITHOUT_CHUNK);
 	msg_begin(&m, RDMA1_NOMSG);
@@ -88,8 +96,10 @@ static void decode__8167_4_a_long_reply_is_no_call(void **state)
 	assert_reply(&m, RDMA1_V_DROP, RDMA1_R_READ_LIST_IN_REPLY);
 }
 
-/* RFC 8166 section 3.4.5: positions count in the unreduced stream, so that no two items can share
- * bytes of it. */
+/*
+ * Checks that chunks which share bytes of the unreduced stream, in which positions count, are
+ * refused (RFC 8166 section 3.4.5).
+ */
 static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 {
 	struct msg m;
@@ -118,7 +128,7 @@ static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 			}
 		}
 	}
-	/* An empty chunk takes no room. */
+	/* A chunk of no bytes overlaps nothing. */
 	msg_begin(&m, RDMA1_MSG);
 	msg_read(&m, 48, 1, 0, 0x1000);
 	msg_read(&m, 52, 1, 8, 0x1000);
@@ -129,8 +139,10 @@ static void reads__3_4_5_chunks_that_overlap_are_refused(void **state)
 	assert_call(&m, RDMA1_V_OK, RDMA1_R_NONE);
 }
 
-/* The requester decides where a result is written. It may name the same memory twice, and handles
- * do not show which memory they open. */
+/*
+ * Checks that Write chunks can name the same memory. The requester decides where a result is
+ * written, and handles do not show which memory they expose.
+ */
 static void writes__4_3_2_chunks_of_the_same_memory_are_legal(void **state)
 {
 	struct msg m;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The short message, which one comparison recognises. The list decoder must agree. */
+/*
+ * Tests of the short message, which the decoder recognises by one comparison. The list decoder must
+ * give the same result.
+ */
 #include <stdlib.h>
 
 #include "rdma1_by_lists.h"
 
-/* A message that the comparison recognises is a short message for the list decoder as well. The
- * test tries mutations that are close to a short message, and others. */
+/* Checks mutations that are near a short message, and others. */
 static void decode__short_message_is_as_its_lists_say(void **state)
 {
 	uint32_t nshort = 0;

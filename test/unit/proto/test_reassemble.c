@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Tests of reassembly: the stream of a message from inline bytes and Read chunks. */
+
 #include <errno.h>
 
 #include "reassemble.h"
@@ -79,7 +82,7 @@ static void chunks__position_zero_comes_first(void **state)
 
 static void chunks__4_5_2_lengths_that_wrap_32_bits_are_refused(void **state)
 {
-	/* The decoder has checked the sum as well. This check does not rely on that. */
+	/* The decoder also checks this sum, but this function must not depend on that. */
 	struct rdma1_header hdr = {.nread_segments = 2};
 	struct reassemble_chunk chunks[1];
 	struct msg m;
@@ -94,7 +97,9 @@ static void chunks__4_5_2_lengths_that_wrap_32_bits_are_refused(void **state)
 	}
 }
 
-/* Sets up a stream of 40 bytes, then count words with 'gap' bytes between them. */
+/*
+ * The next function sets up a stream of 40 bytes, followed by count words with 'gap' bytes between.
+ */
 static uint8_t stream[256];
 
 static void put_count(uint32_t at, uint32_t count)
@@ -106,7 +111,10 @@ static void put_count(uint32_t at, uint32_t count)
 static void parts__3_4_5_item_stands_where_the_unreduced_stream_has_it(void **state)
 {
 	static uint8_t data[2][16];
-	/* 44 bytes, 5 reduced and 3 of padding, 8 bytes, 4 reduced, 12 bytes. */
+	/*
+	 * The stream has 44 bytes, 5 in a chunk and 3 of padding, 8 bytes, 4 in a chunk, and 12
+	 * bytes.
+	 */
 	const struct reassemble_chunk chunks[] = {
 		{.position = 44, .len_bytes = 5, .dst = data[0]},
 		{.position = 60, .len_bytes = 4, .dst = data[1]},
@@ -130,7 +138,7 @@ static void parts__3_4_5_item_stands_where_the_unreduced_stream_has_it(void **st
 	assert_int_equal(parts[4].len_bytes, 12);
 	/* If the last item ends the stream, there is no part after it. */
 	assert_int_equal(reassemble_parts(stream, 52, chunks, 2, parts, 4), 4);
-	/* The count of the second item is not in the stream, although it follows in memory. */
+	/* The count word of the second item is not in the stream, although it follows in memory. */
 	assert_int_equal(reassemble_parts(stream, 51, chunks, 2, parts, 5), -EBADMSG);
 	for (uint32_t max = 0; max < 5; max++)
 		assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, max), -EBADMSG);
@@ -206,8 +214,10 @@ static void parts__4_5_2_chunks_that_overlap_are_refused(void **state)
 static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 {
 	static uint8_t data[16];
-	/* The first chunk reaches past 2^32. A 32-bit sum would place the second one 8 bytes after
-	 * it. */
+	/*
+	 * The end of the first chunk exceeds 2^32. As a 32-bit number, it would be 8 bytes before
+	 * the second chunk.
+	 */
 	const struct reassemble_chunk chunks[] = {
 		{.position = 44, .len_bytes = 0xfffffffc, .dst = data},
 		{.position = 48, .len_bytes = 8, .dst = data},
@@ -221,8 +231,10 @@ static void parts__4_5_2_position_does_not_wrap_behind_a_chunk(void **state)
 	assert_int_equal(reassemble_parts(stream, 64, chunks, 2, parts, 5), -EBADMSG);
 }
 
-/* The shorter path for one chunk has the same result as the general path, or refuses. A decoder
- * that is set up in the middle of a message continues like one that has read up to there. */
+/*
+ * Checks the fast path for one chunk. It must give the result of the general path, or refuse. A
+ * decoder that is set up in the middle of a message must continue as one that has read up to there.
+ */
 static void one__3_4_5_is_as_parts_says(void **state)
 {
 	static uint8_t data[64];
@@ -282,7 +294,10 @@ static void one__3_4_5_is_as_parts_says(void **state)
 #define FOREIGN_CHUNKS_MAX 8u
 #define FOREIGN_CUTS_MAX   4u
 
-/* A Read chunk: bytes of 'base' from 'at' to 'end', cut into segments when they are listed. */
+/*
+ * A Read chunk: the bytes of 'base' from 'at' to 'end', which are divided into segments when they
+ * are listed.
+ */
 struct foreign_chunk {
 	const uint8_t *base;
 	uint32_t position, at, end;
@@ -300,7 +315,7 @@ static void add_chunk(const uint8_t *base, uint32_t position, uint32_t len)
 		(struct foreign_chunk){base, position, 0, len, 1 + below(FOREIGN_CUTS_MAX)};
 }
 
-/* Makes Read chunks of some items, which may be empty, with or without roundup padding. */
+/* Moves some items to Read chunks. These can be empty, and can have roundup padding. */
 static void reduce_some(void)
 {
 	uint32_t position = 0;
@@ -312,8 +327,10 @@ static void reduce_some(void)
 		uint32_t pad = piece->kind == PIECE_XDR ? 0 : weir_xdr_pad(piece->len);
 
 		if (piece->kind == PIECE_ITEM && !one_in(4)) {
-			/* The bytes after the item in memory serve as padding. They are not
-			 * read. */
+			/*
+			 * The bytes after the item in memory are used as padding, which is not
+			 * read.
+			 */
 			add_chunk(piece->base, position, piece->len + (one_in(2) ? pad : 0));
 		} else {
 			memcpy(left_over + left_over_bytes, message.stream + position,
@@ -324,7 +341,7 @@ static void reduce_some(void)
 	}
 }
 
-/* Makes the Read list: the segments of each chunk are in order, and the chunks are mixed. */
+/* Encodes the Read list: the segments of each chunk are in order, and the chunks are mixed. */
 static void list_foreign(struct msg *m)
 {
 	for (uint32_t left = nforeign; left > 0;) {
@@ -437,8 +454,10 @@ static void all__3_4_5_chunks_in_any_segments_and_order_make_the_message(void **
 
 /* ---- chunks that no requester should make ---- */
 
-/* Checks the result of unsound chunks: the parts lie within the given memory, are complete, and are
- * fit for a decoder. */
+/*
+ * Checks the parts that result from invalid chunks: they are inside the given memory, complete, and
+ * usable by a decoder.
+ */
 static void expect_sound(const uint8_t *base, uint32_t len, const struct reassemble_chunk *chunks,
 			 uint32_t nchunks, const struct weir_xdr_part *parts, uint32_t n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The placement of each piece of a call. test_reduce_roundtrip.c checks the bytes. */
+/* Tests of where each piece of a call is sent. test_reduce_roundtrip.c checks the bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -80,7 +80,10 @@ static void plan__is_short_when_all_fits(void **state)
 	assert_int_equal(plan.inline_bytes, 48);
 }
 
-/* RFC 8166 section 3.4 lets the requester choose whether it reduces an eligible item. */
+/*
+ * Checks that a long item is moved to a chunk even if the message fits inline. RFC 8166 section 3.4
+ * leaves this choice to the requester.
+ */
 static void plan__item_of_chunk_bytes_is_reduced_though_all_fits(void **state)
 {
 	(void)state;
@@ -112,7 +115,7 @@ static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
 	assert_int_equal(plan.inline_bytes, 44 + 4 + 60);
-	/* Only the longest item is reduced, because a peer may accept no more than one. */
+	/* Only the longest item is moved to a chunk, because a peer may accept no more than one. */
 	pieces[3].len = 104;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 3);
@@ -120,14 +123,16 @@ static void plan__the_longest_item_of_chunk_bytes_is_reduced_where_all_fits(void
 	pieces[3].len = 100;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1);
-	/* If not all fits inline, every item that can be reduced is reduced. */
+	/* If the message does not fit inline, each item that can be moved to a chunk is moved. */
 	pieces[1].len = INLINE_BYTES;
 	expect_plan(REDUCE_CHUNKED);
 	assert_int_equal(plan.reduced, 1u << 1 | 1u << 3);
 }
 
-/* A segment is longer than an item of a few bytes, so that a header full of segments would not fit
- * where the items do. */
+/*
+ * Checks items of a few bytes, which are shorter than a segment. With a segment for each, the
+ * header would not fit, although the items do.
+ */
 static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(void **state)
 {
 	(void)state;
@@ -144,7 +149,7 @@ static void plan__items_shorter_than_segments_stay_where_the_list_does_not_fit(v
 static void plan__3_5_3_stream_too_large_when_reduced_is_long(void **state)
 {
 	(void)state;
-	/* The longest message with a chunk, then one word more. */
+	/* The longest message with a chunk, and then one word more. */
 	pieces[1].len = 4096;
 	pieces[2].len = INLINE_BYTES - 28 - 24 - 44;
 	expect_plan(REDUCE_CHUNKED);
@@ -206,7 +211,7 @@ static void plan__3_4_4_item_without_a_count_in_front_is_not_reduced(void **stat
 	assert_int_equal(plan.reduced, 0);
 }
 
-/* Sets the largest number of items, with a count word before each. */
+/* Sets the largest number of items, with a count word before each of them. */
 static void set_many_items(uint32_t len)
 {
 	for (uint32_t i = 1; i < REDUCE_PIECES_MAX; i++)
@@ -344,7 +349,7 @@ static void plan__3_4_6_write_chunk_holds_the_largest_item(void **state)
 	assert_true(plan.use_write_list);
 	result.max_bytes = 101;
 	assert_int_equal(reduce_call_plan(&in, &plan), -EINVAL);
-	/* The lengths add up to more than 32 bits. A 32-bit sum would be smaller. */
+	/* The lengths add up to more than 32 bits. As a 32-bit number the sum would be smaller. */
 	result = (struct reduce_result){wide, 2, 100};
 	expect_plan(REDUCE_SHORT);
 	/* an empty chunk: the result is inline */
@@ -491,7 +496,7 @@ static void encode__refuses_what_is_not_the_plans(void **state)
 	encode(NULL, 0, NULL);
 }
 
-/* Returns a length close to one that matters, or any length. */
+/* Returns a length near 'bytes', or any length. */
 static uint32_t near(uint32_t bytes)
 {
 	switch (random() % 8) {
@@ -504,8 +509,10 @@ static uint32_t near(uint32_t bytes)
 	}
 }
 
-/* The short path decides without a plan and encodes without a writer. Its result must equal the
- * plan, and the bytes that the writer writes. */
+/*
+ * Checks the fast path, which decides without a plan and encodes without a writer. Its result must
+ * equal the plan, and the bytes that the writer writes.
+ */
 static void is_one_read__is_what_the_plan_says(void **state)
 {
 	uint32_t nyes = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The placement of each piece of a reply. test_reduce_roundtrip.c checks the bytes. */
+/* Tests of where each piece of a reply is sent. test_reduce_roundtrip.c checks the bytes. */
 #include <errno.h>
 
 #include "reduce.h"
@@ -40,7 +40,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Begin and end the call: its Write list, then its Reply chunk. */
+/* call_begin() begins a call with its Write list. call_end() completes it with a Reply chunk. */
 static void call_begin(void)
 {
 	msg_begin(&call, RDMA1_MSG);
@@ -148,8 +148,10 @@ static void reduce_reply__3_4_6_segments_are_returned_with_the_items_length(void
 	assert_int_equal(xfers[2].offset, 0x30000);
 }
 
-/* Checks the transfers of an item of 'len' bytes. Each begins where the previous one ended, in
- * local memory and in the segments. */
+/*
+ * Checks the RDMA Writes of an item of 'len' bytes. Each must begin where the previous one ended,
+ * in local memory and in the segments.
+ */
 static void expect_split(const uint32_t *room, uint32_t nsegs, uint32_t len)
 {
 	uint32_t seg = 0, used = 0, done = 0;
@@ -268,7 +270,7 @@ static void reduce_reply__4_3_2_later_item_takes_the_chunk_that_an_absent_one_le
 	call_chunk(1, 100);
 	call_chunk(1, 200);
 	call_end(0, 0);
-	/* A result that is not eligible is where the first item could have been. */
+	/* A piece that is not DDP-eligible precedes the first item. */
 	pieces[2] = pieces[1];
 	pieces[1].kind = PIECE_OPAQUE;
 	in.npieces = 3;
@@ -324,7 +326,10 @@ static void reduce_reply__3_5_3_reply_above_the_threshold_goes_to_the_reply_chun
 	expect_reply(REDUCE_LONG);
 	assert_int_equal(plan.inline_bytes, 0);
 	assert_int_equal(word(3), RDMA1_NOMSG);
-	/* 28 and 933 bytes, and 3 of padding, because it is part of a Long Message */
+	/*
+	 * The Reply chunk holds 28 and 933 bytes, and 3 of padding, because it holds a Long
+	 * Message.
+	 */
 	assert_int_equal(word(9), 600);
 	assert_int_equal(word(13), 28 + 936 - 600);
 	assert_int_equal(plan.nxfers, 4);
@@ -373,7 +378,7 @@ static void reduce_reply__4_5_3_header_above_the_threshold_is_too_large(void **s
 	call_chunk(64, 10);
 	call_end(0, 0);
 	assert_int_equal(reply(), -EMSGSIZE);
-	/* A Reply chunk does not help either, because the header is always inline. */
+	/* A Reply chunk is not sufficient either, because the header is always inline. */
 	call_begin();
 	call_end(2, 600);
 	in.reply_inline_bytes = RDMA1_HEADER_MIN + 4 + 2 * RDMA1_SEGMENT_SIZE;
@@ -406,8 +411,10 @@ static void reduce_reply__bounds_of_the_callers_arrays_are_kept(void **state)
 	expect_reply(REDUCE_CHUNKED);
 	assert_int_equal(plan.nxfers, 15);
 	memcpy(all, xfers, sizeof(all));
-	/* The transfers are the same if they are asked for part by part, and memory after a part is
-	 * not touched. */
+	/*
+	 * If the caller asks for the Writes part by part, they are the same, and memory after a
+	 * part is unchanged.
+	 */
 	for (uint32_t max = 0; max < 15; max++) {
 		for (in.first_xfer = 0; in.first_xfer <= 16; in.first_xfer++) {
 			uint32_t n = in.first_xfer < 15 ? 15 - in.first_xfer : 0;
@@ -462,7 +469,7 @@ static void lack__names_the_segment_that_is_too_short(void **state)
 	assert_int_equal(reply(), -EMSGSIZE);
 	reduce_reply_lack(&in, &segment, &bytes);
 	assert_int_equal(segment, 4);
-	/* because of its empty chunk the item stays in the stream */
+	/* The item stays in the stream, because its chunk is empty. */
 	assert_int_equal(bytes, 900 + 300);
 	/* The call has no Reply chunk. */
 	call_begin();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random messages go from pieces to the bytes on the wire and to simulated memory, and back to the
- * stream. The result is compared with the naive stream, in which all pieces follow one another. A
- * failure names its seed.
+ * Tests random messages from pieces to sent bytes and simulated memory, and back to the stream. The
+ * result is compared with the naive stream, in which all pieces follow one another. A failure
+ * prints its seed.
  */
 #include <errno.h>
 
@@ -12,14 +12,14 @@
 
 #define SEEDS	   20000u
 #define CHUNKS_MAX 7u
-#define SEGS_MAX   5u /* of a chunk */
+#define SEGS_MAX   5u /* segments of a chunk */
 #define XFERS_MAX  128u
 #define GUARD	   0xa5u
 #define LKEY_ZEROS 0xffu
 
 /* ---- calls ---- */
 
-/* The Payload stream of a Long Message in the requester's memory. */
+/* Memory of the requester with the Payload stream of a Long Message. */
 static struct long_memory {
 	uint8_t bytes[STREAM_MAX];
 	uint32_t used;
@@ -55,7 +55,7 @@ static void make_long(const struct reduce_call_plan *plan)
 	}
 }
 
-/* Carries out an RDMA Read as the requester's device would. */
+/* Carries out an RDMA Read as the device of the requester does. */
 static void pull(const struct rdma1_segment *seg, uint8_t *dst)
 {
 	const struct piece *piece;
@@ -95,7 +95,7 @@ static void pull_all(const struct rdma1_header *hdr, struct reassemble_chunk *ch
 	}
 }
 
-/* Makes one stream of the message, as the responder does. */
+/* Makes one stream of the message, as the responder does. Returns its length. */
 static uint32_t receive_call(uint8_t *out)
 {
 	static uint8_t pulled[STREAM_MAX];
@@ -179,8 +179,10 @@ static enum reduce_form one_call(uint32_t *proc)
 
 /* ---- replies ---- */
 
-/* The requester's memory: each segment has its own handle. All segments are in one array, with
- * guards between them. */
+/*
+ * Memory of the requester. Each segment has its own handle. All segments are in one array, with
+ * guards between them.
+ */
 static struct chunk_memory {
 	struct rdma1_segment segs[SEGS_MAX];
 	uint32_t at[SEGS_MAX]; /* in 'bytes' */
@@ -194,7 +196,7 @@ static uint8_t bytes[512u << 10];
 static uint8_t expected[512u << 10];
 static uint32_t bytes_used;
 
-/* Makes a chunk of 'len' bytes, cut at random. Some segments may be empty. */
+/* Makes a chunk of 'len' bytes, divided at random into segments, some of which can be empty. */
 static void make_chunk(struct chunk_memory *chunk, uint32_t number, uint32_t len)
 {
 	uint32_t left = len;
@@ -218,8 +220,7 @@ static void write_chunk(struct rdma1_writer *w, const struct chunk_memory *chunk
 		rdma1_write_segment(w, &chunk->segs[i]);
 }
 
-/* Makes a call with room for the items of the current message. In most cases there is enough
- * room. */
+/* Makes a call with memory for the items of the current message, in most cases enough. */
 static uint32_t make_call(uint8_t *buf, uint32_t size)
 {
 	struct rdma1_writer w;
@@ -262,7 +263,7 @@ static uint32_t make_call(uint8_t *buf, uint32_t size)
 	return rdma1_writer_len(&w) + RPC_HEADER;
 }
 
-/* Carries out an RDMA Write as the requester's device would. */
+/* Carries out an RDMA Write as the device of the requester does. */
 static void push(const struct reduce_xfer *xfer)
 {
 	const struct chunk_memory *chunk = &chunks[xfer->handle >> 8];
@@ -276,8 +277,10 @@ static void push(const struct reduce_xfer *xfer)
 	       xfer->len);
 }
 
-/* Checks that 'len' bytes from 'src' are in a chunk: in its returned segments, and in its
- * memory. */
+/*
+ * Checks that the 'len' bytes at 'src' are in the memory of a chunk, and that its returned segments
+ * say so.
+ */
 static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_iter returned,
 			 const uint8_t *src, uint32_t len)
 {
@@ -299,8 +302,10 @@ static void expect_chunk(const struct chunk_memory *chunk, struct rdma1_segment_
 	assert_int_equal(len, 0);
 }
 
-/* Computes by the naive model which pieces go to which chunk, and what is left. Returns false if
- * the message cannot be conveyed. */
+/*
+ * Computes by the naive model which pieces are written to which chunk, and what remains inline.
+ * Returns false if the message cannot be sent.
+ */
 static bool model(uint32_t header_bytes, uint32_t inline_bytes, bool may_reduce, uint32_t *to_chunk,
 		  uint8_t *rest, uint32_t *rest_bytes)
 {
@@ -363,11 +368,13 @@ static void expect_received(const uint32_t *to_chunk, const uint8_t *rest, uint3
 		assert_int_equal(wire_len - hdr.header_bytes, rest_bytes);
 		assert_memory_equal(wire + hdr.header_bytes, rest, rest_bytes);
 	}
-	/* Nothing else was written: no padding, and nothing past a segment. */
+	/* No other memory was written: no padding, and nothing after a segment. */
 	assert_memory_equal(bytes, expected, bytes_used);
 }
 
-/* Returns false if the reply could not be conveyed, which the model must confirm. */
+/*
+ * Makes and checks one reply. Returns false if it could not be sent, which the model must confirm.
+ */
 static bool one_reply(enum reduce_form *form, uint32_t *proc)
 {
 	static uint8_t call_buf[MSG_MAX], rest[STREAM_MAX], zeros[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ONC RPC headers and credentials (RFC 5531). */
+/* Tests of ONC RPC headers and credentials (RFC 5531). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -152,8 +152,10 @@ static void call__bad_values_are_refused(void **state)
 	assert_int_equal(rpc_call_encode(&out, &hdr), -EINVAL);
 }
 
-/* A responder must answer RPC_MISMATCH to any other version, so that the rest of the call does not
- * matter. */
+/*
+ * Checks calls of other RPC versions. A responder must answer RPC_MISMATCH, so that the rest of the
+ * call does not matter.
+ */
 static void call__other_rpc_version_is_left_to_the_responder(void **state)
 {
 	struct weir_rpc_call_header got;
@@ -170,7 +172,10 @@ static void call__other_rpc_version_is_left_to_the_responder(void **state)
 	}
 }
 
-/* RFC 8166 section 3.4.2 with 8.2.2: a Read chunk replaces the body of a credential. */
+/*
+ * Checks a call whose credential is replaced by a Read chunk, which is not allowed (RFC 8166
+ * sections 3.4.2 and 8.2.2).
+ */
 static void call__3_4_2_credential_is_not_reduced(void **state)
 {
 	struct weir_rpc_call_header hdr = null_call, got;
@@ -291,7 +296,7 @@ static void reply__undeclared_values_are_refused(void **state)
 	assert_int_equal(rpc_reply_encode(&out, &hdr), -EINVAL);
 }
 
-/* RFC 8166 section 8.2.2. */
+/* Checks which flavors and services forbid chunks (RFC 8166 section 8.2.2). */
 static void auth_forbids_reduction__by_flavor_and_service(void **state)
 {
 	uint8_t gss[20] = {0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 1};
@@ -303,8 +308,10 @@ static void auth_forbids_reduction__by_flavor_and_service(void **state)
 	assert_false(
 		rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_SYS}));
 	assert_true(rpc_auth_forbids_reduction(&(struct weir_rpc_auth){.flavor = 4711}));
-	/* For an unknown flavor, nobody knows whether it forbids reduction. The program refuses the
-	 * flavor or accepts it. */
+	/*
+	 * It is unknown if an unknown flavor forbids chunks. The program accepts or refuses the
+	 * flavor.
+	 */
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = 4711}));
 	assert_false(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_NONE}));
 	assert_true(rpc_auth_forbids_items(&(struct weir_rpc_auth){.flavor = WEIR_RPC_AUTH_GSS}));
@@ -392,8 +399,10 @@ static void auth_sys__bad_bodies_are_refused(void **state)
 	assert_int_equal(weir_rpc_auth_sys_encode(&sys, buf, &auth), -EINVAL);
 }
 
-/* The header fits in the room that an earlier failed put left. The message is invalid
- * nevertheless. */
+/*
+ * Checks a header that would fit into the space after an earlier value that did not fit. The
+ * encoder must still fail.
+ */
 static void encode__after_a_put_that_failed_is_no_success(void **state)
 {
 	struct weir_rpc_reply_header reply = {.xid = 7};
@@ -410,7 +419,7 @@ static void encode__after_a_put_that_failed_is_no_success(void **state)
 	assert_int_equal(rpc_reply_encode(&out, &reply), -ENOSPC);
 }
 
-/* RFC 5531 section 9: no part of a message is accepted from a decoder that has failed before. */
+/* Checks that no header is decoded from a decoder that has failed before (RFC 5531 section 9). */
 static void decode__after_a_get_that_failed_fails(void **state)
 {
 	struct weir_rpc_reply_header reply;
@@ -425,8 +434,9 @@ static void decode__after_a_get_that_failed_fails(void **state)
 	assert_int_equal(rpc_reply_decode(&in, &reply), -EBADMSG);
 }
 
-/* Splits the same bytes so that the XID is in a part of its own. Then the decoder reads word by
- * word, whatever the bytes are. */
+/*
+ * Divides the bytes so that the XID is in a part of its own. Then the decoder reads word by word.
+ */
 static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], const uint8_t *buf,
 			 uint32_t len)
 {
@@ -435,8 +445,10 @@ static void in_two_parts(struct weir_xdr_in *in, struct weir_xdr_part parts[2], 
 	weir_xdr_in_init_parts(in, parts, 2);
 }
 
-/* Copies a header without a change, or with some words changed, some of them to nearly right
- * values. The header may have any length. */
+/*
+ * Copies a header, in most cases with some words changed, some of them to nearly valid values.
+ * Returns its length.
+ */
 static uint32_t mutate(uint8_t *buf, const uint8_t *header, uint32_t len)
 {
 	static const uint8_t last[] = {0, 1, 2, 3, 4, 5, 6, 8};

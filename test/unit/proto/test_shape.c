@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Recognition of the shapes of most messages. If a message is recognised, the decoders of both
- * headers accept it and find the values that the shape implies.
+ * Tests of the recognition of header shapes. If a message is recognised, the decoders of both
+ * headers must accept it, and find the values that the shape implies.
  */
 #include "rdma1_msg.h"
 #include "shape.h"
@@ -12,10 +12,10 @@
 #define HANDLE	  0xabcd0123u
 #define BYTES	  4096u
 #define OFFSET	  0x123456789abcdef0u
-#define POSITION  44u /* of the item: after the RPC header and one word */
+#define POSITION  44u /* the position of the item, after the RPC header and one word */
 #define ARG_BYTES 8u
 
-static uint64_t prog_vers; /* in the form that a call to the program contains */
+static uint64_t prog_vers; /* program and version in the form in which a call contains them */
 
 /* Each of these functions is one instance of its template. */
 static bool is_call(const struct msg *m, uint32_t len, enum shape shape,
@@ -87,7 +87,7 @@ static bool is_none(const struct weir_rpc_auth *auth)
 	return auth->flavor == WEIR_RPC_AUTH_NONE && auth->len_bytes == 0;
 }
 
-/* Returns whether the message has that shape, according to the two decoders. */
+/* Returns true if the message has the shape by the two decoders. */
 static bool decodes(const struct msg *m, uint32_t len, enum shape shape,
 		    enum rdma1_direction direction, const struct rdma1_limits *limits)
 {
@@ -157,8 +157,10 @@ static void match__4_3_1_no_reply_has_a_read_segment(void **state)
 	assert_false(is_reply(&m, m.len, SHAPE_ONE_READ, &rdma1_limits_default));
 }
 
-/* One bit is flipped, or one word is replaced. A message is recognised only if the decoders find
- * the shape. */
+/*
+ * Flips each bit and replaces each word. A message must be recognised only if the decoders find the
+ * shape.
+ */
 static void match__says_what_the_decoders_say(void **state)
 {
 	static const uint32_t words[] = {0, 1, 2, 3, 44, 48, 0xffffffff};
@@ -248,7 +250,7 @@ static void match__keeps_to_each_limit(void **state)
 	expect_refused(SHAPE_ONE_READ, RDMA1_CALL, &limits);
 }
 
-/* A segment must end within the address space. */
+/* Checks that a segment must end within the address space. */
 static void match__refuses_an_offset_that_wraps(void **state)
 {
 	static const uint32_t at_write = 36, at_read = 32;

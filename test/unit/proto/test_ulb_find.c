@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Tests of finding a procedure in an upper-layer binding. */
+
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +26,9 @@ static void ulb_find__listed_procedure(void **state)
 	assert_ptr_equal(weir_ulb_find(&ulb, 7), &procs[1]);
 }
 
-/* RFC 8166 section 3.4.2: an item that the binding does not name is not eligible. */
+/*
+ * Checks that items which the binding does not name are not DDP-eligible (RFC 8166 section 3.4.2).
+ */
 static void ulb_find__3_4_2_unlisted_procedure_has_no_eligible_items(void **state)
 {
 	static const struct weir_ulb empty = {.name = "empty", .prog = 1};

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* XDR over parts: inline bytes that are cut at any place, and items that were placed directly. */
+/*
+ * Tests of XDR over several parts: inline bytes that are divided at any offset, and items in memory
+ * of their own.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,7 +73,7 @@ static void get__empty_buffer(void **state)
 	assert_int_equal(weir_xdr_get_u32(&in, &u32), -EBADMSG);
 }
 
-/* Padding counts as part of an opaque, and its value is not checked. */
+/* Checks padding: it is part of an opaque, and its value is not checked. */
 static void get_opaque__every_residue(void **state)
 {
 	const void *ref;
@@ -114,7 +117,7 @@ static void get_opaque__every_residue(void **state)
 	}
 }
 
-/* A count close to 2^32, where count + padding exceeds 32 bits. */
+/* Checks counts near 2^32, for which count + padding exceeds 32 bits. */
 static void get_opaque__huge_counts(void **state)
 {
 	static const uint32_t counts[] = {9,	      0x7fffffff, 0x80000000,
@@ -141,8 +144,9 @@ static void get_opaque__huge_counts(void **state)
 
 /* ---- parts ---- */
 
-/* Cuts a stream into three parts at every pair of places. The decoded values are always the
- * same. */
+/*
+ * Divides a stream into three parts at each pair of offsets. The decoded values must be the same.
+ */
 static void get_parts__cut_anywhere(void **state)
 {
 	uint8_t bytes[36];
@@ -305,8 +309,10 @@ static void get_opaque_ref__3_4_4_item_is_taken_in_place(void **state)
 	}
 }
 
-/* Optional data, and a union with an opaque arm. The word that selects the arm is in the stream,
- * and the arm alone is in its chunk. A chunk that begins with that word is accepted for neither. */
+/*
+ * Checks optional data, and a union with an opaque arm. The word that selects the arm must be in
+ * the stream, and only the data of the arm in the chunk.
+ */
 static void get__3_4_4_discriminants_stay_in_the_stream(void **state)
 {
 	static const uint8_t item[] = {1, 2, 3, 4};
@@ -364,8 +370,10 @@ static void get_opaque_ref__3_4_5_item_has_exactly_the_counted_length(void **sta
 	}
 }
 
-/* Only an item that is decoded as an opaque in place is eligible. A peer cannot reduce any
- * other. */
+/*
+ * Checks that only an opaque that is decoded in place can be an item. A peer cannot move other
+ * values to a chunk.
+ */
 static void get__3_4_2_nothing_else_reaches_into_an_item(void **state)
 {
 	static const uint8_t head[] = {0, 0, 0, 8};

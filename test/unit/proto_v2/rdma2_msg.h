@@ -2,7 +2,10 @@
 #ifndef RDMA2_MSG_H
 #define RDMA2_MSG_H
 
-/* Transport headers of version 2 for tests, word by word. */
+/*
+ * Transport headers of version 2 for tests, which are built word by word without the encoder under
+ * test.
+ */
 
 #include <stdlib.h>
 
@@ -15,8 +18,10 @@ static inline void msg2_begin(struct msg *m, uint32_t proc)
 	msg_set_u32(m, 4, 2);
 }
 
-/* Decodes a message from memory of exactly its size. The header points into that memory, which
- * msg2_free() frees. */
+/*
+ * A decoded message. Its memory has exactly the size of the message. The header points into that
+ * memory, which msg2_free() frees.
+ */
 struct decoded {
 	uint8_t *msg;
 	struct rdma2_header hdr;

@@ -2,7 +2,9 @@
 #ifndef RTR_MSG_H
 #define RTR_MSG_H
 
-/* Messages of the extension for tests. */
+/*
+ * Messages of the extension for tests, which are built word by word without the encoder under test.
+ */
 
 #include "rdma2_msg.h"
 #include "rtr.h"
@@ -14,8 +16,10 @@ struct rtr_decoded {
 	uint32_t reason;
 };
 
-/* Decodes a message from memory of exactly its size, which rtr_msg_free() frees. The base decoder
- * must accept the message. */
+/*
+ * Decodes a message in memory of exactly its size, which rtr_msg_free() frees. Fails the test if
+ * the base decoder does not accept the message.
+ */
 static inline struct rtr_decoded rtr_msg_decode(const struct msg *m)
 {
 	struct rtr_decoded d;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages that the decoder of the version 2 transport header accepts, and the verdicts on all
- * others. */
+/*
+ * Tests of the decoder of the version 2 transport header: which messages it accepts, and the
+ * verdicts on all others.
+ */
 #include "rdma2_msg.h"
 
 /* Adds the RPC header of a call or reply, as far as the decoder checks it, and some more words. */
@@ -125,7 +127,10 @@ static void decode__lists_are_those_of_version_1(void **state)
 	msg2_free(&d);
 }
 
-/* The handle is one of the Read list, of the Write list, of the Reply chunk, or of none of them. */
+/*
+ * Checks the handle to invalidate: one of the Read list, of the Write list, of the Reply chunk, or
+ * of none of them.
+ */
 static void decode__6_2_3_only_a_handle_of_the_call_may_be_invalidated(void **state)
 {
 	static const struct {
@@ -279,8 +284,10 @@ static void decode__6_2_4_errors_have_their_values(void **state)
 	assert_judged(&m, RDMA2_V_DROP, RDMA1_R_ERROR_MALFORMED);
 }
 
-/* A version 1 responder returns the version of the message that it did not understand, or its own
- * version. */
+/*
+ * Checks RDMA_ERROR from responders of version 1. Some return the version of the message that they
+ * did not understand, and others their own.
+ */
 static void decode__err_vers_is_accepted_with_any_version(void **state)
 {
 	struct msg m;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages encoded in version 2 have the bytes of the draft, and the decoder reads them. */
+/*
+ * Tests that messages which are encoded in version 2 have the bytes of the draft and can be
+ * decoded.
+ */
 #include "rdma2_msg.h"
 
 #include "shape.h"
@@ -29,8 +32,10 @@ static void encode_error__is_vector_L(void **state)
 	assert_memory_equal(buf, m.buf, m.len);
 }
 
-/* The words at 16, 20 and 24 have the same meaning in version 1, so that a version 1 requester
- * understands the message. */
+/*
+ * Checks that a requester of version 1 understands the message: the words at 16, 20 and 24 have the
+ * same meaning in both versions.
+ */
 static void encode_error__err_vers_is_that_of_version_1(void **state)
 {
 	uint8_t one[RDMA1_ERR_VERS_SIZE], two[RDMA2_ERROR_SIZE_MAX];

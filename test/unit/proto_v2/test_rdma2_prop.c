@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Property lists: which lists are accepted, which are refused, and what is encoded. */
+/* Tests of property lists: which are accepted, which are refused, and what is encoded. */
 #include "rdma2_msg.h"
 
 static void prop(struct msg *m, uint32_t which, uint32_t value)
@@ -246,9 +246,11 @@ static void put_subset_first__has_just_those(void **state)
 	}
 }
 
-/* The request names 1, 2, 3, 5 and 6. Done: the first; rejected: the second; new value: the third.
- * The fourth is in both subsets, the fifth is in none, and the answer also names 4, which was not
- * in the request. */
+/*
+ * Checks an answer to a request for properties 1, 2, 3, 5 and 6. It says that 1 was done, 2
+ * rejected, and that 3 has a new value. Property 5 is in both subsets, 6 in none. The answer also
+ * names 4, which was not requested.
+ */
 static void disposition__5_3_3_what_is_not_said_once_is_rejected(void **state)
 {
 	static const enum rdma2_disposition expected[] = {RDMA2_DONE, RDMA2_REJECTED, RDMA2_OTHER,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Properties in effect: their defaults, which ones may change, and the treatment of values that
- * contradict each other. */
+/*
+ * Tests of the properties in effect: their defaults, which of them can change, and values that
+ * contradict each other.
+ */
 #include "rdma2_msg.h"
 #include "rdma2_prop_state.h"
 
@@ -24,8 +26,10 @@ static void told_u32(struct told *t, uint32_t which, uint32_t value)
 	msg_set_u32(&t->m, 0, ++t->count);
 }
 
-/* Adds a receive buffer structure that states 'length' bytes. It has one first segment and
- * 'ntargets' targets. */
+/*
+ * Adds the structure of receives that state 'length' bytes, and have one first segment and
+ * 'ntargets' targets.
+ */
 static void told_buffer(struct told *t, uint32_t length, uint32_t first, uint32_t ntargets,
 			uint32_t size)
 {
@@ -182,8 +186,10 @@ static void derive__smaller_of_size_and_structure_bounds_sends(void **state)
 	}
 }
 
-/* The sums differ, segments are empty, or a sum is beyond 32 or 64 bits. Sends stay within every
- * length that was stated, and place nothing. */
+/*
+ * Checks structures that contradict themselves: sums that differ, segments without bytes, or a sum
+ * that exceeds 32 or 64 bits. Then Sends are within each length that was stated, and place nothing.
+ */
 static void derive__contradicting_structures_have_no_targets(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The structure of receive buffers: its targets, and structures that contradict themselves. */
+/* Tests of the structure of receives: its targets, and structures that contradict themselves. */
 #include "rdma1_msg.h"
 #include "rtr_buffer.h"
 

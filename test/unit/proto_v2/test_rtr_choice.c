@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The cost of each way to send a call by the model, and the choice between them. */
+/* Tests of the cost of each way to send a call by the model, and of the choice between the ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,9 @@ static void explicit__a_read_costs_a_round_trip_more_than_a_write(void **state)
 	assert_int_equal(rtr_cost_explicit(&costs, &load, &load), 6 * 600 + 3000);
 }
 
-/* The cost is one round trip, because all chunks are read at the same time. */
+/*
+ * Checks several chunks. They cost one round trip, because all of them are read at the same time.
+ */
 static void explicit__of_several_chunks(void **state)
 {
 	struct rtr_load load = of(16384, 5);
@@ -59,8 +61,10 @@ static void choice__where_nothing_costs_it_is_the_extension(void **state)
 	assert_true(rtr_choose_continued(&none, &load, &load));
 }
 
-/* Each way is chosen for some sizes: long calls save a round trip, and replies save only
- * operations. */
+/*
+ * Checks that each way is chosen for some sizes: long calls save a round trip, and replies save
+ * only operations.
+ */
 static void choice__explicit_rdma_wins_again(void **state)
 {
 	struct rtr_load load;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decoding of the extension's operations, and the refusal of invalid ones. */
+/* Tests of decoding the operations of the extension, and of refusing invalid ones. */
 #include "rtr_msg.h"
 
 #define XMTREQ	5u
@@ -150,8 +150,10 @@ static void opttype__both_sets_of_numbers_are_taken(void **state)
 	}
 }
 
-/* Each cell of Table 1: the items of requests, the directions of requests, and the items of
- * replies. */
+/*
+ * Checks each cell of Table 1 of rtrext-01: items of requests, directions of requests, and items of
+ * replies.
+ */
 static void types__6_2_only_those_of_table_1_are_valid(void **state)
 {
 	struct msg m;
@@ -247,8 +249,10 @@ static void items__lie_one_behind_the_other(void **state)
 	}
 }
 
-/* A requester may send the roundup padding with an item (RFC 8166 section 3.4.4). A responder
- * states what it wrote. */
+/*
+ * Checks lengths. A requester can send the roundup padding with an item (RFC 8166 section 3.4.4). A
+ * responder states the bytes that it wrote.
+ */
 static void items__length_and_segments_agree(void **state)
 {
 	struct msg m;
@@ -333,7 +337,10 @@ static void ranges__7_4_are_disjoint_and_ascend(void **state)
 	}
 }
 
-/* Requests beyond a limit are well formed: the answer is RDMA2_ERR_SYSTEM. */
+/*
+ * Checks requests that exceed a limit. They are well formed, so that the answer is
+ * RDMA2_ERR_SYSTEM.
+ */
 static void limits__bound_counts_and_bytes(void **state)
 {
 	struct msg m;
@@ -433,7 +440,10 @@ static void limits__sums_do_not_wrap(void **state)
 	assert_rtr(&m, RDMA2_V_ERR_SYSTEM, RDMA1_R_TOO_LARGE);
 }
 
-/* Counts beyond the content of the message, up to counts that overflow when they are multiplied. */
+/*
+ * Checks counts that exceed the content of the message, including counts that overflow when they
+ * are multiplied.
+ */
 static void counts__beyond_the_message_are_refused(void **state)
 {
 	static const uint32_t counts[] = {2, 0x10000001, 0x40000001, 0xffffffff};

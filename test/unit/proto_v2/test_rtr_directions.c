@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directions for results: to which result each belongs, how the responder uses them, and how the
- * requester reads the answer. */
+/*
+ * Tests of directions for results: to which result each belongs, how the responder uses them, and
+ * how the requester reads the reply.
+ */
 #include "rtr_directions.h"
 #include "rtr_msg.h"
 
@@ -123,7 +125,10 @@ static void choose__7_4_what_is_shorter_than_the_minimum_goes_inline(void **stat
 	}
 }
 
-/* There is no memory to write to. The result goes by TBSN whatever its size, or it cannot go. */
+/*
+ * Checks a direction without memory. The result is placed by TBSN whatever its size is, or cannot
+ * be sent in this way.
+ */
 static void choose__bysize_without_segments(void **state)
 {
 	struct rtr_rsditem item = {.type = RTR_BYSIZE, .dsdov = 50};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Encoded messages of the extension have the bytes of the vectors, and are decoded to the same
- * values. */
+/*
+ * Tests that encoded messages of the extension have the bytes of the vectors, and are decoded to
+ * the same values.
+ */
 #include "rtr_msg.h"
 
 static void assert_vector(const char *name, const uint8_t *buf, uint32_t len)
@@ -62,8 +64,10 @@ static void response_and_report__vectors_E_and_H(void **state)
 	assert_false(out.failed);
 }
 
-/* A buffer of any size that is too small makes the function fail, and nothing is written past the
- * buffer. */
+/*
+ * Checks buffers of each size that is too small. The function must fail and write nothing after the
+ * buffer.
+ */
 static void begin__output_is_bounded(void **state)
 {
 	const struct rdma1_segment seg = {1, 8, 0};
@@ -321,8 +325,10 @@ static void roundtrip__what_is_encoded_is_decoded(void **state)
 	}
 }
 
-/* If bytes are changed, the message is refused, or its iterators stay within it. Memory of exactly
- * its size detects a read past the end. */
+/*
+ * Changes bytes of messages. Each message must be refused, or its iterators must stay inside it.
+ * The memory has exactly the size of the message, so that a sanitizer detects a read after the end.
+ */
 static void roundtrip__changed_bytes_are_judged(void **state)
 {
 	uint32_t accepted = 0, refused = 0;

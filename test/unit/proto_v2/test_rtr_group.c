@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Transmission groups: what forms a group, each way to break one, and how a payload is split into
- * one. */
+/*
+ * Tests of transmission groups: what forms a group, each way to break one, and how a payload is
+ * divided among the transmissions.
+ */
 #include "rtr_group.h"
 #include "rtr_msg.h"
 
@@ -65,7 +67,10 @@ static void assert_taken(struct rtr_group *group, const struct msg *m, enum rtr_
 	assert_false(step.drops_group || step.has_report);
 }
 
-/* Checks that the message is discarded, or treated as 'take' says, and that it is reported. */
+/*
+ * Checks that the message is treated as 'take' says, and that the report says the given error and
+ * values. Returns the report.
+ */
 static struct rtr_report assert_reported(struct rtr_group *group, const struct msg *m,
 					 enum rtr_action take, enum rtr_err err, uint32_t a,
 					 uint32_t b, uint32_t c)
@@ -84,7 +89,7 @@ static struct rtr_report assert_reported(struct rtr_group *group, const struct m
 	return step.report;
 }
 
-/* Opens a group of three with XID 7. One transmission has arrived. */
+/* Opens a group of three transmissions with XID 7, of which one has arrived. */
 static void open_group(struct rtr_group *group)
 {
 	struct msg m;
@@ -95,8 +100,10 @@ static void open_group(struct rtr_group *group)
 	assert_true(group->is_open);
 }
 
-/* Checks that remaining transmissions of the group of XID 7 are discarded without a report, and
- * that the next group starts normally. */
+/*
+ * Checks that the remaining transmissions of XID 7 are discarded without a report, and that the
+ * next group can start.
+ */
 static void assert_recovers(struct rtr_group *group)
 {
 	struct msg m;
@@ -258,7 +265,10 @@ static void receive__badpl_beyond_the_transmission(void **state)
 	(void)assert_reported(&group, &m, RTR_ACTION_DISCARD, RTR_BADPL, 4, 8, 40);
 }
 
-/* The payload of such a call is fetched by explicit RDMA (5.2), so that none of it is sent. */
+/*
+ * Checks calls whose payload is read by explicit RDMA (rtrext-01 section 5.2), so that none of it
+ * is sent.
+ */
 static void receive__badpl_of_a_call_that_is_fetched_too(void **state)
 {
 	struct rtr_group group;
@@ -287,7 +297,7 @@ static void receive__badpl_of_a_call_that_is_fetched_too(void **state)
 	}
 }
 
-/* Only transmissions of the same XID and direction belong to the group. */
+/* Checks that only transmissions of the same XID and direction belong to the group. */
 static void receive__badcont_next_to_what_is_left_of_a_group(void **state)
 {
 	struct rtr_group group;
@@ -304,7 +314,7 @@ static void receive__badcont_next_to_what_is_left_of_a_group(void **state)
 	assert_recovers(&group);
 }
 
-/* Reports about replies are sent to the responder. */
+/* Checks that reports about replies are sent to the responder. */
 static void report_direction__is_against_that_of_the_group(void **state)
 {
 	struct rtr_report report;
@@ -326,7 +336,9 @@ static void report_direction__is_against_that_of_the_group(void **state)
 	assert_int_equal(rtr_report_direction(&report), RDMA1_CALL);
 }
 
-/* A message that interrupts a group is treated as if there were no group. */
+/*
+ * Checks a message between the transmissions of a group. It is treated as if there were no group.
+ */
 static void receive__badhmt_of_a_message_between(void **state)
 {
 	static const char *const names[] = {"J", "K", "L"};
@@ -362,7 +374,10 @@ static void receive__badomt_of_an_operation_between(void **state)
 	(void)assert_reported(&group, &m, RTR_ACTION_ALONE, RTR_BADOMT, XMTCONT, 99, 0);
 }
 
-/* The caller answers with RDMA2_ERR_BAD_XDR. A report would add nothing to that. */
+/*
+ * Checks a transmission that cannot be decoded. The caller answers with RDMA2_ERR_BAD_XDR, so that
+ * no report is needed.
+ */
 static void receive__continuation_that_cannot_be_decoded_ends_the_group(void **state)
 {
 	struct rtr_group group;

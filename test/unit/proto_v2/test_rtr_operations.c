@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls with results that belong to operations, each with a set of its own (rtrext-01 section 7.4).
- * The test encodes them and decodes them again. */
+/*
+ * Tests of calls with results that belong to operations, each with a set of its own (rtrext-01
+ * section 7.4). The calls are encoded and decoded again.
+ */
 #include "rtr_msg.h"
 #include "rtr_reduce.h"
 #include "wire.h"
@@ -50,8 +52,10 @@ static struct rtr_decoded make(const struct reduce_result *results, uint32_t n,
 
 static void sets__7_4_one_for_each_operation_with_results(void **state)
 {
-	/* One result before all operations, two of one operation, none of the next, and one of the
-	 * last. */
+	/*
+	 * One result precedes all operations, two belong to one operation, none to the next, and
+	 * one to the last.
+	 */
 	const struct reduce_result results[] = {result(0, 44), result(44, 52), result(44, 52),
 						result(56, 0)};
 	static const struct {
@@ -105,7 +109,7 @@ static void sets__none_without_a_write_list(void **state)
 	rtr_msg_free(&d);
 }
 
-/* The result belongs to the second operation. The memory of the first operation is not for it. */
+/* Checks a result of the second operation, which must not use the memory of the first operation. */
 static void reply__7_4_of_an_operation_takes_the_memory_of_that(void **state)
 {
 	const struct reduce_result results[] = {result(44, 52), result(52, 0)};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Items in target segments: each way in which their placement can be wrong. The receiver finds what
- * the sender lays out. */
+/*
+ * Tests of items in targets: each way in which their placement can be wrong, and that the receiver
+ * finds the items that the sender lays out.
+ */
 #include "rtr_msg.h"
 #include "rtr_place.h"
 
@@ -59,7 +61,10 @@ static void place__vectors_B_and_J(void **state)
 	rtr_msg_free(&d);
 }
 
-/* A request with up to two items: length, offset, and TBSNs that end with -1. */
+/*
+ * A request with up to two items. Each has a length, an offset, and TBSNs, of which the last is
+ * followed by -1.
+ */
 struct an_item {
 	uint32_t length, offset;
 	int tbsns[5];
@@ -91,15 +96,17 @@ static struct rtr_decoded items(struct msg *m, uint32_t count, const struct an_i
 	return rtr_msg_decode(m);
 }
 
-/* The structure has eight targets. Each transmission is received in full, with 4096 bytes of header
- * and payload. */
+/*
+ * Checks each way in which the placement can be wrong. There are eight targets. Each transmission
+ * is received in full, with 4096 bytes of header and payload.
+ */
 static void place__each_way_to_be_wrong(void **state)
 {
 	static const struct {
 		uint32_t count;
 		struct an_item item[2];
 		uint32_t n;
-		enum rtr_err err; /* 0: good */
+		enum rtr_err err; /* 0 if the placement is valid */
 		uint32_t values[3];
 	} cases[] = {
 		{1, {{4096, 0, {0, -1}}}, 1, 0, {0}},
@@ -144,7 +151,9 @@ static void place__each_way_to_be_wrong(void **state)
 	}
 }
 
-/* An item cannot be in bytes that were not received, nor in those of header and payload. */
+/*
+ * Checks that an item is not in bytes that were not received, nor in those of header and payload.
+ */
 static void place__what_came_bounds_it(void **state)
 {
 	const struct an_item item = {8192, 0, {0, 1, -1}};
@@ -196,8 +205,10 @@ static void place__without_targets_or_with_too_many(void **state)
 	rtr_msg_free(&d);
 }
 
-/* A target belongs to a transmission that exists, whatever number the header states. The test names
- * the last existing target, and the one after it. */
+/*
+ * Checks targets of transmissions. Only those that arrived count, whatever number the header
+ * states. The test uses the last existing target, and the one after it.
+ */
 static void place__no_transmission_but_those_that_came(void **state)
 {
 	struct rtr_received received[RTR_TRANSMISSIONS_MAX + 1];
@@ -230,8 +241,10 @@ static void place__no_transmission_but_those_that_came(void **state)
 	}
 }
 
-/* An error in a later transmission is reported for that transmission, although the first one names
- * it. */
+/*
+ * Checks an error in a later transmission. It is reported for that transmission, although the first
+ * one names the target.
+ */
 static void place__9_5_says_which_transmission(void **state)
 {
 	const struct an_item item = {8192, 0, {7, 8, -1}};
@@ -298,7 +311,7 @@ static void plan__what_does_not_fit(void **state)
 	assert_int_equal(rtr_layout_plan(&in, &layout), -EINVAL);
 }
 
-/* A message may be shorter than the lead of its receive. */
+/* Checks messages that are shorter than the lead of their receive. */
 static void plan__payload_stays_within_what_is_sent(void **state)
 {
 	const uint32_t bytes = 4096;
@@ -327,7 +340,7 @@ static void plan__payload_stays_within_what_is_sent(void **state)
 	assert_int_equal(layout.lead_bytes, 4096);
 }
 
-/* However small the targets are, no more of them are used than a receiver checks. */
+/* Checks small targets: no more of them are used than a receiver checks. */
 static void plan__no_more_targets_than_are_looked_at(void **state)
 {
 	struct rtr_buffer small = {.length = 65536 + 512,
@@ -391,7 +404,9 @@ static struct rtr_decoded encode(const struct rtr_layout *layout, struct msg *m)
 	return rtr_msg_decode(m);
 }
 
-/* Lays out a message. The receiver gets exactly what each transmission contains. */
+/*
+ * Lays out a message. 'received' gets the bytes of each transmission. Returns the number of pieces.
+ */
 static uint32_t send_all(const struct rtr_layout *layout, const struct rtr_buffer *buffer,
 			 struct rtr_received *received, struct rtr_piece *sent)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies with items and directions are encoded and decoded again. */
+/* Tests that calls and replies with items and directions are decoded as they were encoded. */
 #include <errno.h>
 
 #include "rtr_msg.h"
@@ -8,7 +8,7 @@
 
 #define XID 0x1234u
 
-/* 48 bytes of header and arguments, items of 10 and 8, 4 between; results of 100, 0 and 60. */
+/* A call: 48 bytes of XDR, items of 10 and 8 bytes, 4 between; results of 100, 0 and 60. */
 static uint8_t stream[64];
 static const struct piece pieces[] = {
 	{.base = stream, .len = 48, .kind = PIECE_XDR},
@@ -38,7 +38,7 @@ static struct reduce_call_in call_in(uint32_t call_inline, uint32_t reply_inline
 	};
 }
 
-/* A plan that takes both items out of the payload. */
+/* A plan that moves both items out of the payload. */
 static const struct reduce_call_plan both = {
 	.form = REDUCE_CHUNKED, .use_write_list = true, .reduced = 2 | 8, .inline_bytes = 52};
 
@@ -168,7 +168,7 @@ static void call__without_directions_results_are_in_the_reply(void **state)
 
 /* ---- replies ---- */
 
-/* The reply with three results to the call above, its parts, and what the requester reads. */
+/* A reply with three results to the call above: its parts, and what the requester decodes. */
 struct reply {
 	struct rtr_decoded call;
 	struct piece pieces[6];
@@ -267,7 +267,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	assert_int_equal(r.rc, 0);
 	r.pieces[1].lkey = 0;
 	r.pieces[1].len = 0;
-	/* The third result is left out of the reply. */
+	/* The third result is missing in the reply. */
 	in = (struct rtr_reduce_reply){&r.call.rtr, r.pieces, 4, 40, 1000, 9, true, 0};
 	assert_int_equal(reduce(&r, &in), 0);
 	assert_int_equal(r.plan.nxfers, 0);
@@ -275,7 +275,7 @@ static void reply__what_is_not_there_is_noitem(void **state)
 	assert_int_equal(r.item_bytes[0], 0);
 	assert_int_equal(r.item_bytes[1], RTR_REDUCE_INLINE);
 	assert_int_equal(r.item_bytes[2], 0);
-	/* If nothing may be reduced, everything is inline. */
+	/* If nothing may be moved out of the payload, all results are inline. */
 	in.may_reduce = false;
 	in.npieces = 6;
 	r.pieces[1].lkey = 2;
@@ -373,7 +373,7 @@ static void result__wrong_answers_are_told(void **state)
 	rtr = (struct rtr_header){.op = RTR_XMTRESP, .nitems = 2, .items = r.m.buf + 32};
 	assert_false(rtr_reduce_results(&rtr, results, 1, RTR_EXRW, item_bytes));
 	assert_false(rtr_reduce_results(&rtr, results, 3, RTR_EXRW, item_bytes));
-	/* A hole: data are in the second segment although the first is not full. */
+	/* The reply has a hole: data are in the second segment, although the first is not full. */
 	wire_put_u32(r.m.buf + 4 * 13, 60);
 	wire_put_u32(r.m.buf + 4 * 17, 10);
 	rtr.nitems = 1;
@@ -383,7 +383,7 @@ static void result__wrong_answers_are_told(void **state)
 	end_reply(&r);
 }
 
-/* After a segment that is not full there can be no data, however much is before it. */
+/* Checks that no segment has data after a segment that is not full, whatever precedes both. */
 static void result__a_hole_in_a_later_segment_is_told(void **state)
 {
 	static const struct reduce_result three = {targets, 3, .max_bytes = 160};
@@ -416,7 +416,7 @@ static const struct rtr_buffer buffer = {
 	.groups = {{.count = 1, .length = 256}, {.count = 2, .length = 64, .flags = RTR_SEG_DDP}},
 };
 
-/* Encodes the call above with its items in targets, and directions of that type for results. */
+/* Encodes the call above with items in targets, and directions of type 'results_by'. */
 static uint32_t encode_placed(struct reduce_call_in *in, enum rtr_type results_by, struct msg *m)
 {
 	struct rtr_layout layout = {
@@ -489,7 +489,7 @@ static void placed__3_3_items_and_7_4_directions(void **state)
 	}
 }
 
-/* Makes the reply to it with results of these lengths. Returns a mask of the placed pieces. */
+/* Makes the reply to that call, with results of 'lens'. Returns a mask of the placed pieces. */
 static uint32_t reply_placed(enum rtr_type results_by, const uint32_t lens[3], struct reply *r,
 			     uint32_t item_bytes[3])
 {
@@ -543,7 +543,7 @@ static void placed__7_4_results_as_long_as_there_are_targets(void **state)
 	assert_int_equal(bytes[0], 91);
 }
 
-/* The rest of the message must end before the targets. */
+/* Checks that the rest of the message must end before the targets. */
 static void placed__not_behind_a_long_message(void **state)
 {
 	uint32_t bytes[3];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The decoding of Transmit Continue and Report Error. */
+/* Tests of decoding Transmit Continue and Report Error. */
 #include "rtr_msg.h"
 
 #define XMTRESP 6u
@@ -81,7 +81,7 @@ static void report__9_5_each_error_has_its_values(void **state)
 	}
 }
 
-/* A bad report is never answered. */
+/* Checks that an invalid report is never answered. */
 static void report__bad_ones_are_dropped(void **state)
 {
 	struct msg m;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls and replies with items and directions in several transmissions. The test encodes them and
- * decodes them again. */
+/*
+ * Tests of calls and replies with items and directions in several transmissions, which are encoded
+ * and decoded again.
+ */
 #include <errno.h>
 
 #include "rtr_msg.h"
@@ -9,8 +11,10 @@
 
 #define XID 0x1234u
 
-/* 48 bytes of header and arguments, an item of 10 bytes, 4000 bytes, an item of 8 bytes; results of
- * 200 and of 60 bytes. */
+/*
+ * A call of 48 bytes of header and arguments, an item of 10 bytes, 4000 bytes, and an item of 8
+ * bytes. Its results have 200 and 60 bytes.
+ */
 static uint8_t stream[4096];
 static const struct piece pieces[] = {
 	{.base = stream, .len = 48, .kind = PIECE_XDR},
@@ -146,8 +150,10 @@ struct reply {
 	int rc;
 };
 
-/* Makes a reply with two results of these lengths, with 28, 4 and 'rest' bytes of XDR around them,
- * in at most 'count_max' transmissions of 'inline_bytes'. */
+/*
+ * Makes a reply with two results of these lengths. 28, 4 and 'rest' bytes of XDR precede, separate
+ * and follow them. The reply has at most 'count_max' transmissions of 'inline_bytes'.
+ */
 static void make_reply(struct reply *r, enum rtr_type results_by, const uint32_t lens[2],
 		       uint32_t rest, uint32_t inline_bytes, uint32_t count_max)
 {
@@ -187,7 +193,10 @@ static void end_reply(struct reply *r)
 	rtr_msg_free(&r->call);
 }
 
-/* Results are written, and the rest of the reply uses as many transmissions as it needs. */
+/*
+ * Checks that results are written, and that the rest of the reply uses as many transmissions as it
+ * needs.
+ */
 static void reply__with_directions_is_continued(void **state)
 {
 	const uint32_t lens[2] = {200, 60};
@@ -210,7 +219,7 @@ static void reply__with_directions_is_continued(void **state)
 		assert_int_equal(r.first.rtr.pslen, len);
 		assert_int_equal(r.item_bytes[0], 200);
 		end_reply(&r);
-		/* One transmission fewer than the reply needs. */
+		/* One transmission fewer than the reply needs is not sufficient. */
 		make_reply(&r, RTR_EXRW, lens, rest, 1024, count - 1);
 		assert_int_equal(r.rc, count > 1 ? -EMSGSIZE : 0);
 		end_reply(&r);
@@ -234,8 +243,10 @@ static void expect_tbsns(const struct reply *r, uint32_t index, uint32_t first, 
 	}
 }
 
-/* The 200 bytes use four targets of two transmissions, and the other result uses one target of the
- * third. */
+/*
+ * Checks results in the targets of all transmissions. The 200 bytes need four targets of two
+ * transmissions, and the other result one target of the third.
+ */
 static void reply__7_results_take_targets_of_all_transmissions(void **state)
 {
 	const uint32_t lens[2] = {200, 60};
@@ -283,8 +294,10 @@ static void reply__7_results_take_targets_of_all_transmissions(void **state)
 	end_reply(&r);
 }
 
-/* In each transmission the payload ends before the targets. A longer payload uses more
- * transmissions, until nothing is placed. */
+/*
+ * Checks that the payload of each transmission ends before its targets. A longer payload uses more
+ * transmissions, until nothing is placed.
+ */
 static void reply__payload_is_in_front_of_the_targets_of_each(void **state)
 {
 	const uint32_t lens[2] = {64, 60};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the virtual stream from sections and items, and decodes the values that were
- * encoded before the split. */
+/*
+ * Tests of the virtual stream of sections and items: the values that were encoded before the
+ * division are decoded again.
+ */
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
@@ -18,8 +20,10 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)((seed >> 33) % below);
 }
 
-/* 40 bytes of header, opaques that are each followed by words, and the payload cut into
- * sections. */
+/*
+ * A message with 40 bytes of header, opaques that are each followed by words, and a payload that is
+ * divided into sections.
+ */
 struct message {
 	struct msg payload;
 	uint8_t data[ITEMS_MAX][64];
@@ -99,7 +103,9 @@ static void parts__are_decoded_as_the_whole_message(void **state)
 	}
 }
 
-/* An item of 8 bytes, whose length is at byte 40 of 48, and ways in which it can be wrong. */
+/*
+ * Checks an item of 8 bytes, whose length is at byte 40 of 48, and ways in which it can be wrong.
+ */
 static void parts__items_lie_where_their_length_is(void **state)
 {
 	static const struct {

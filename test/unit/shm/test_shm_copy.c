@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The copy of the shm driver copies every byte and no byte more, at any alignment of source and
- * target. */
+/*
+ * Tests that the copy function of the driver shm copies each byte, and no byte more, at any
+ * alignment of source and target.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +52,9 @@ static void copies_exactly(void **state)
 	free(dst);
 }
 
-/* Like copies_exactly(), for long copies: before and after the copy method was chosen. */
+/*
+ * Does what copies_exactly() does for long copies, before and after the method for them was chosen.
+ */
 static void copies_exactly_what_is_long(void **state)
 {
 	static const size_t lens[] = {SHM_COPY_LONG - 1, SHM_COPY_LONG, SHM_COPY_LONG + 4097,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The key table: the memory that a key opens, for which connection, and until when. Also the
- * reading of an entry that is being written. */
+/*
+ * Tests of the key table: which memory a key exposes, to which connection, and until when. Also
+ * tests of reading an entry while it is being written.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,7 +70,10 @@ static void table__peers_cannot_write_it(void **state)
 			 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 }
 
-/* A later store to the table cannot fail for lack of memory. */
+/*
+ * Checks that all pages of the table are allocated, so that a later store cannot fail for lack of
+ * memory.
+ */
 static void table__has_all_its_pages(void **state)
 {
 	struct stat st;
@@ -149,7 +154,7 @@ static void set__ends_the_key_before(void **state)
 	}
 }
 
-/* The random part of a key differs between tables, and from key to key. */
+/* Checks that the random part of a key differs between tables, and from key to key. */
 static void new__cannot_be_foreseen(void **state)
 {
 	struct key_table other;
@@ -166,8 +171,10 @@ static void new__cannot_be_foreseen(void **state)
 	key_table_destroy(&other);
 }
 
-/* A key of a registration in a connection's own domain belongs to the connection and to no
- * window. */
+/*
+ * Checks a key of a registration in a connection's own domain. It belongs to the connection and not
+ * to a window, so that a peer cannot invalidate it.
+ */
 static void invalidate__not_what_lasts(void **state)
 {
 	struct key_range found, lasting = range;
@@ -182,7 +189,7 @@ static void invalidate__not_what_lasts(void **state)
 	assert_false(key_invalidate(&table, key, CONN));
 	key_invalidate_all(&table, CONN);
 	assert_true(key_find(&view, key, &found));
-	/* The entry serves a window later. */
+	/* Later the entry is used for a window. */
 	key_put(&table, &ref);
 	assert_false(key_find(&view, key, &found));
 	assert_int_equal(key_take(&table, &ref), 0);
@@ -245,7 +252,7 @@ static void permits__its_rights_and_connection(void **state)
 	assert_true(key_permits(&of_all, RADDR, 1, FABRIC_REMOTE_READ, CONN + 1, &offset));
 }
 
-/* The table of a peer can hold any values. */
+/* Checks an entry whose offset wraps. The table of a peer can contain any values. */
 static void permits__no_offset_that_wraps(void **state)
 {
 	struct key_range lie = range;
@@ -258,8 +265,10 @@ static void permits__no_offset_that_wraps(void **state)
 	assert_false(key_permits(&lie, 1, 1, FABRIC_REMOTE_READ, CONN, &offset));
 }
 
-/* Changes an entry as its owner while a peer reads it. The values that the peer finds belong
- * together. */
+/*
+ * Changes an entry as its owner does, while a peer reads it. The values that the peer finds must
+ * belong together.
+ */
 static void *rewrite(void *arg)
 {
 	struct key_ref ref = *(struct key_ref *)arg;

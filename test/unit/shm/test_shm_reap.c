@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The reaper of the driver shm:
- * - Jobs that block delay no jobs that cannot block.
- * - While threads can be created, jobs that block delay no jobs of other users.
- * - The reaper reports users that may not connect, because it cannot close what these users passed.
+ * Tests of the reaper of the driver shm:
+ * - Jobs that block do not delay jobs that cannot block.
+ * - While threads can be created, jobs that block do not delay jobs of other users.
+ * - The reaper reports which users must be refused, because it cannot close what they passed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,14 +24,14 @@
 #include "eal.h"
 #include "reap.h"
 
-#define WAITS 60000 /* of a millisecond */
+#define WAITS 60000 /* number of waits of one millisecond each */
 #define USER  1001u
 #define OTHER 1002u
-#define FIRST 2000u /* the first of many users */
+#define FIRST 2000u /* the first of many user IDs */
 
 static sem_t may_end;
-static _Atomic uint32_t nblocked; /* jobs that block and have begun */
-static _Atomic uint32_t nthreads; /* of the reaper */
+static _Atomic uint32_t nblocked; /* number of jobs that have begun and block */
+static _Atomic uint32_t nthreads; /* number of threads of the reaper */
 static _Atomic uint32_t nthreads_left = UINT32_MAX;
 static void *(*_Atomic run_real)(void *);
 
@@ -50,7 +50,7 @@ static void *run_counted(void *arg)
 	return result;
 }
 
-/* Fails as in a process at its RLIMIT_NPROC. */
+/* Fails as it does in a process that has reached its RLIMIT_NPROC. */
 int __wrap_rte_ctrl_thread_create(pthread_t *thread, const char *name, const pthread_attr_t *attr,
 				  void *(*run)(void *), void *arg)
 {
@@ -75,7 +75,7 @@ static void end(struct reap_job *job)
 	free(job);
 }
 
-/* Blocks like a close(2) that does not return. */
+/* A job that blocks as a close(2) does that does not return. */
 static void block(struct reap_job *job)
 {
 	nblocked++;
@@ -118,12 +118,12 @@ static void refused__while_one_blocks_and_many_wait(void **state)
 	queue(USER, block, false);
 	for (uint32_t i = 1; i + 1 < REAP_JOBS_MAX; i++)
 		queue(USER, end, false);
-	/* So few jobs wait, however long they take. */
+	/* The user is not refused because of so few jobs, however long they take. */
 	poll(NULL, 0, 2 * REAP_SLOW_NS / 1000000);
 	assert_false(reap_is_refused(&user->queue));
 	queue(USER, end, false);
 	assert_true(reap_is_refused(&user->queue));
-	/* Other users are served meanwhile. */
+	/* Meanwhile the jobs of other users are carried out. */
 	for (uint32_t i = 0; i < 2 * REAP_JOBS_MAX; i++)
 		queue(OTHER, end, false);
 	WAIT(reap_count() == REAP_JOBS_MAX);
@@ -154,7 +154,7 @@ static void refused__by_suspect_jobs_only_while_there_are_many(void **state)
 	shm_account_put(user);
 }
 
-/* A job that cannot block is not even delayed by a blocking job of the same user. */
+/* Checks that a job which cannot block is not even delayed by a blocking job of the same user. */
 static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 {
 	struct shm_account *user = shm_account_get(USER);
@@ -172,8 +172,10 @@ static void ordinary_jobs__do_not_wait_for_one_that_blocks(void **state)
 	shm_account_put(user);
 }
 
-/* Checks that as many users as there are threads leave one thread for jobs that cannot block,
- * whether or not more threads can be created. */
+/*
+ * Queues a blocking job of each of 'nusers' users, and checks that 'nserved' of them begin. One
+ * thread is left for jobs that cannot block, whether or not more threads can be created.
+ */
 static void block_by_users(uint32_t nusers, uint32_t nserved)
 {
 	for (uint32_t i = 0; i < nusers; i++)
@@ -219,7 +221,10 @@ static void suspect_jobs__are_served_when_threads_can_be_made_again(void **state
 	WAIT(reap_count() == 0);
 }
 
-/* After the last device, no thread is kept free. The next device has a free thread nevertheless. */
+/*
+ * Checks the time after the last device was closed. No thread is then kept free, but the next
+ * device has a free thread.
+ */
 static void suspect_jobs__are_served_after_the_last_device(void **state)
 {
 	(void)state;
@@ -238,7 +243,7 @@ static void suspect_jobs__are_served_after_the_last_device(void **state)
 	WAIT(reap_count() == 0);
 }
 
-/* A device has both threads from the beginning, or none. */
+/* Checks that a device gets both threads when it is opened, or that opening fails. */
 static void device__has_threads_from_the_beginning(void **state)
 {
 	(void)state;
@@ -259,7 +264,7 @@ static void device__has_threads_from_the_beginning(void **state)
 	WAIT(reap_count() == 0);
 }
 
-/* A flood of jobs leaves no additional threads. */
+/* Checks that additional threads end when a flood of jobs has ended. */
 static void idle_threads__end(void **state)
 {
 	(void)state;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ring: every length at every offset of the wrap, a full ring, and a peer that writes invalid
- * content into it. */
+/*
+ * Tests of the ring of the driver shm: messages of each length at each offset of the wrap, a full
+ * ring, and a peer that writes invalid content to the ring.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,8 +45,10 @@ static int put(const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 	return ring_put(&writer, &sge, 1, len, inv_rkey);
 }
 
-/* Takes a message into a buffer of exactly its length and checks that no byte after the buffer is
- * touched. With a larger buffer, checks that no byte after the message is touched. */
+/*
+ * Receives a message into a buffer of 'size' bytes. Checks that no byte after the buffer is
+ * changed, and, if the buffer is longer than the message, that no byte after the message is.
+ */
 static void expect_taken_to(uint32_t size, const uint8_t *data, uint32_t len, uint32_t inv_rkey)
 {
 	uint8_t got[MAX_MSG + 2 * RING_CELL];
@@ -90,7 +94,7 @@ static void put__any_length_at_any_place_arrives(void **state)
 	assert_true(nflat > ncurved && ncurved > 1000);
 }
 
-/* Messages with a tag, at the start of any lap. */
+/* Checks messages with a tag, at the start of any lap. */
 static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 {
 	uint8_t data[MAX_MSG], got[MAX_MSG + 2 * RING_CELL];
@@ -116,14 +120,14 @@ static void put__tagged_of_any_length_at_any_place_arrives(void **state)
 				assert_int_equal(got[i], 0xee);
 			assert_int_equal(ring_peek(&reader), 0);
 		}
-		/* This message is dropped, and shifts the next round by one or two cells. */
+		/* This message is dropped. It shifts the next round by one or two cells. */
 		assert_int_equal(put(data, 1, start % 2), 1);
 		ring_drop(&reader, ring_peek(&reader));
 		assert_true(reader.head == ring_tail(&writer));
 	}
 }
 
-/* Sends messages of a few cells one after the other, of all lengths, through many laps. */
+/* Sends messages of a few cells, of all lengths, one after the other, through many laps. */
 static void cursor__is_that_of_the_next_message(void **state)
 {
 	uint8_t data[RING_SMALL_MAX], got[RING_SMALL_MAX];
@@ -156,7 +160,7 @@ static void cursor__is_that_of_the_next_message(void **state)
 	assert_true(nfew > nturns && nturns > 1000);
 }
 
-/* The ring begins at the number of cells after which their numbers start again from 0. */
+/* Checks the numbers of cells when they start again from 0. The ring begins shortly before that. */
 static void put__numbers_come_again(void **state)
 {
 	const uint64_t begin = (1ull << (64 - RING_WORD_BITS)) * RING_CELL - 2 * SIZE;
@@ -202,7 +206,7 @@ static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
 	(void)state;
 	while (put(data, sizeof(data), n) == 1)
 		n++;
-	/* A message whose key is 0 has no cell for the key. */
+	/* A message whose key is 0 needs no cell for the key. */
 	assert_int_equal(n, (SIZE + RING_CELL) / (ring_cells_bytes(sizeof(data)) + RING_CELL));
 	for (; taken < n; taken++)
 		expect_taken(data, sizeof(data), taken);
@@ -210,7 +214,11 @@ static void put__full_ring_takes_nothing_until_the_reader_says(void **state)
 	while (put(data, sizeof(data), n) == 1)
 		n++;
 	assert_true(n - taken >=
-		    8); /* at least three quarters: the reader publishes its progress in quarters */
+		    /*
+		     * at least three quarters, because the reader publishes its progress in
+		     * quarters of the ring
+		     */
+		    8);
 }
 
 static void put__gathers_its_elements(void **state)
@@ -248,7 +256,7 @@ static void put__a_mark_that_cannot_be_ends_the_writer(void **state)
 		shared->head = offsets[i] == 1u << 20 ? ring_tail(&writer) + RING_CELL : offsets[i];
 		assert_int_equal(put(data, sizeof(data), 0), -1);
 	}
-	shared->head = 2 * RING_CELL; /* the head may move forward, but not back again */
+	shared->head = 2 * RING_CELL; /* the position can advance, but not go back */
 	assert_int_equal(put(data, 8, 0), 1);
 	fill();
 	shared->head = RING_CELL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Guarded memory reads as zeros after its pages were lost, and the guard handles no other SIGBUS.
- * The pages of a file that was truncated are lost. */
+/*
+ * Tests that guarded memory reads as zeros after its pages were lost, and that the guard handles no
+ * other SIGBUS. Pages are lost when their file is truncated.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +87,7 @@ static void lost_memory_is_zeros(void **state)
 	assert_true(guard_take_loss(wake, &tag));
 	assert_int_equal(tag, TAG);
 	assert_false(guard_take_loss(wake, &tag));
-	memory[PAGE] = 1; /* and is writable */
+	memory[PAGE] = 1; /* the memory can be written */
 	assert_int_equal(memory[PAGE], 1);
 	guard_clear(guard);
 }
@@ -105,7 +107,10 @@ static void all_guards_of_a_place_go_together(void **state)
 	guard_clear(two);
 }
 
-/* Runs a function in a child, which has its own guards. Returns the child's status. */
+/*
+ * Runs a function in a child process, which has its own guards. Returns the exit status of the
+ * child.
+ */
 static int exit_of_child(int (*run)(void))
 {
 	int status;
@@ -124,7 +129,7 @@ static int exit_of_child(int (*run)(void))
 	return WEXITSTATUS(status);
 }
 
-/* Loses all pages of a file, one after the other, while no other memory can be allocated. */
+/* Loses all pages of a file, one after the other, while the process cannot map other memory. */
 static int lose_without_memory(int big, size_t len, size_t page)
 {
 	const struct rlimit none = {0, 0};
@@ -138,7 +143,7 @@ static int lose_without_memory(int big, size_t len, size_t page)
 	if (p == MAP_FAILED || guard == GUARD_NONE || ftruncate(big, 0) != 0 ||
 	    setrlimit(RLIMIT_DATA, &none) != 0)
 		return 2;
-	/* This verifies that the guard can allocate no other memory. */
+	/* Verifies that the process cannot map other memory. */
 	if (mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		 0) != MAP_FAILED)
 		return 3;
@@ -159,8 +164,10 @@ static int lose_hugepages(void)
 	return big < 0 ? SKIP : lose_without_memory(big, 2 * HUGE_BYTES, HUGE_BYTES);
 }
 
-/* If no memory can be allocated to replace lost pages, a small reserve is mapped again and
- * again. */
+/*
+ * Checks the case that no memory can be allocated to replace lost pages. Then a small reserve is
+ * mapped repeatedly.
+ */
 static void lost_memory_needs_no_other(void **state)
 {
 	int rc = exit_of_child(lose_hugepages);
@@ -174,7 +181,7 @@ static void lost_memory_needs_no_other(void **state)
 	assert_int_equal(rc, 0);
 }
 
-/* Returns the number of pages of a mapping that are present. */
+/* Returns the number of pages of a mapping that are present in memory. */
 static size_t pages_of(void *p, size_t len)
 {
 	static unsigned char present[SPARSE_BYTES / PAGE];
@@ -201,11 +208,13 @@ static int lose_where_all_is_locked(void)
 	p[PAGE] = 1;
 	if (!guard_is_lost(guard) || p[SPARSE_BYTES - 1] != 1)
 		return 2;
-	/* The guard may have used a transparent hugepage. */
+	/* The guard can have used a transparent hugepage. */
 	return pages_of(p, SPARSE_BYTES) <= 2 * HUGE_BYTES / PAGE ? 0 : 3;
 }
 
-/* In a program that locks its memory, only the pages that are accessed take memory. */
+/*
+ * Checks that lost memory in a program that locks its memory uses only the pages that are accessed.
+ */
 static void lost_memory_is_not_locked(void **state)
 {
 	int rc = exit_of_child(lose_where_all_is_locked);
@@ -223,7 +232,7 @@ static void lost_memory_is_not_locked(void **state)
 static _Atomic bool changes_end;
 static uint8_t *two[2];
 
-/* Sets one guard after another, at two addresses and with two lengths. */
+/* Sets and clears guards at two addresses, with two lengths, until CHANGES were made. */
 static void *change_guards(void *arg)
 {
 	(void)arg;
@@ -233,8 +242,10 @@ static void *change_guards(void *arg)
 	return NULL;
 }
 
-/* A loss while guards change never combines the base of one guard with the length of another. The
- * memory after a short guard stays unchanged. */
+/*
+ * Checks lost pages while guards change: the base of one guard is never combined with the length of
+ * another. The memory after a short guard must be unchanged.
+ */
 static void guards_that_change_are_read_whole(void **state)
 {
 	pthread_t thread;
@@ -251,7 +262,7 @@ static void guards_that_change_are_read_whole(void **state)
 	while (!changes_end) {
 		int guard = guard_set(memory, LEN, PAGE, wake, TAG);
 
-		/* A loss at another address makes the handler read all guards. */
+		/* Lost pages at another address make the handler read all guards. */
 		assert_int_equal(ftruncate(file, PAGE), 0);
 		memory[LEN - 1] = 1;
 		assert_true(guard_is_lost(guard));
@@ -268,7 +279,7 @@ static void guards_that_change_are_read_whole(void **state)
 	munmap(two[1], LEN);
 }
 
-/* Returns the status of a child that touches memory without a guard. */
+/* Returns the status of a child process that accesses memory without a guard. */
 static int status_of_child(void (*prepare)(void))
 {
 	int status = 0;
@@ -322,8 +333,10 @@ static void sigbus_elsewhere_goes_where_it_went(void **state)
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
-/* A child, which has its own guards, maps memory at an address of its parent's guard. The parent's
- * guard must not apply there. */
+/*
+ * Checks a child process, which has its own guards. It maps memory at the address of a guard of its
+ * parent, which must not apply.
+ */
 static void child_has_no_guard_of_its_parent(void **state)
 {
 	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;
@@ -348,12 +361,15 @@ static void child_has_no_guard_of_its_parent(void **state)
 	assert_int_equal(WEXITSTATUS(status), 42);
 	assert_int_equal(wakes(), 0);
 	assert_false(guard_is_lost(guard));
-	memory[LEN - 1] = 1; /* the parent still has its guard */
+	memory[LEN - 1] = 1; /* the guard of the parent still applies */
 	assert_true(guard_is_lost(guard));
 	guard_clear(guard);
 }
 
-/* Returns the inode of the memory that is mapped in place of lost memory, or 0 if there is none. */
+/*
+ * Returns the inode number of the memory that is mapped in place of lost memory, or 0 if there is
+ * none.
+ */
 static unsigned long spare_inode(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -368,7 +384,10 @@ static unsigned long spare_inode(void)
 	return inode;
 }
 
-/* Data that a child writes there must not appear in its parent's connections. */
+/*
+ * Checks that a child has other replacement memory. Data that it writes there must not appear in
+ * connections of its parent.
+ */
 static void child_has_a_spare_of_its_own(void **state)
 {
 	int guard = guard_set(memory, LEN, PAGE, wake, TAG), status;

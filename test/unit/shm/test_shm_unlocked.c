@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Mappings of a peer's memory in a program that locks its own memory. They are not locked, no pages
- * are allocated for them, and no limit applies to them. */
+/*
+ * Tests of mappings of a peer's memory in a program that locks its memory. These mappings are not
+ * locked, no pages are allocated for them, and the limit does not include them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +22,7 @@
 #include "unlocked.h"
 
 #define LEN	   (256u << 20)
-#define LIMIT	   (16u << 20) /* more than a few transparent hugepages */
+#define LIMIT	   (16u << 20) /* bytes; sufficient for a few transparent hugepages */
 #define LOCK_LIMIT (1u << 20)
 #define SKIP	   77
 #define NOBODY	   65534
@@ -45,7 +47,7 @@ static int file_of(size_t len)
 	return fd >= 0 && ftruncate(fd, (off_t)len) == 0 ? fd : -1;
 }
 
-/* Returns the amount of memory that this process has locked. */
+/* Returns the number of bytes that this process has locked. */
 static uint64_t locked(void)
 {
 	FILE *status = fopen("/proc/self/status", "re");
@@ -59,7 +61,7 @@ static uint64_t locked(void)
 	return kib << 10;
 }
 
-/* Runs a function in a child, so that nothing stays locked. */
+/* Runs a function in a child process, so that no memory stays locked. */
 static void in_child(int (*run)(void))
 {
 	int status;
@@ -108,12 +110,12 @@ static int map_past_the_limit(void)
 	const struct unlocked what = sparse(fd);
 	uint8_t *p;
 
-	/* Root has no limit. */
+	/* Root has no limit, and therefore becomes another user. */
 	if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || (geteuid() == 0 && setuid(NOBODY) != 0) ||
 	    mlockall(MCL_FUTURE) != 0)
 		return SKIP;
 	if (mmap(NULL, LEN, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED)
-		return SKIP; /* a sanitizer may have made mlockall() do nothing */
+		return SKIP; /* under a sanitizer, mlockall() can have no effect */
 	for (unsigned i = 0; i < 4; i++) {
 		p = unlocked_map(&what);
 		if (p == MAP_FAILED)
@@ -153,7 +155,7 @@ static void replace__takes_no_memory_where_all_is_locked(void **state)
 	in_child(replace_where_all_is_locked);
 }
 
-/* A mapping that fails leaves nothing, and the old mapping stays. */
+/* Checks a mapping that fails: nothing of it is left, and the old mapping stays. */
 static void map__that_is_refused(void **state)
 {
 	const int fd = file_of(LEN);
@@ -169,7 +171,7 @@ static void map__that_is_refused(void **state)
 	p[0] = 5;
 	reader = open(path, O_RDONLY | O_CLOEXEC);
 	assert_true(reader >= 0);
-	what.fd = reader; /* not for writing */
+	what.fd = reader; /* the descriptor is only for reading */
 	assert_ptr_equal(unlocked_map(&what), MAP_FAILED);
 	assert_int_equal(errno, EACCES);
 	assert_false(unlocked_replace(p, &what));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The users that the driver shm connects with: the options, and their effect on each kind of
- * user. */
+/*
+ * Tests of the users with which the driver shm connects: the options, and their effect on each kind
+ * of user.
+ */
 #include <errno.h>
 #include <grp.h>
 #include <setjmp.h>
@@ -81,14 +83,14 @@ static void connect__others_are_listed(void **state)
 	assert_true(connects("peer_gid=2001", &other, 0));
 	assert_true(connects("peer_gid=9:2002", &other, 2));
 	assert_false(connects("peer_gid=9:2002", &other, 1));
-	/* the number of a user is not that of a group */
+	/* The number of a user does not match a group, and vice versa. */
 	assert_false(connects("peer_gid=1001", &other, 2));
 	assert_false(connects("peer_uid=2001", &other, 2));
 	assert_true(connects("peer_uid=any", &other, 0));
 	assert_true(connects("peer_gid=any", &other, 0));
 }
 
-/* The lists of one direction do not apply to the other. */
+/* Checks that the lists for one direction do not apply to the other. */
 static void serve__is_a_list_of_its_own(void **state)
 {
 	(void)state;
@@ -133,8 +135,8 @@ static void options__mode_is_octal(void **state)
 }
 
 /*
- * In a user namespace, one number stands for every user that has no number there. It names nobody,
- * even if this side's own user has that number.
+ * Checks the overflow ID of a user namespace. It stands for all users that have no number there.
+ * Therefore it identifies nobody, even if this side's own user has it.
  */
 static void connect__a_number_of_many_users_is_nobodys(void **state)
 {
@@ -166,7 +168,7 @@ static void overflow__is_none_where_every_number_is_mapped(void **state)
 	assert_int_equal(shm_overflow_of("", 65534), 65534);
 }
 
-/* Returns whether the kernel reports the pidfd of a peer, which begins with Linux 6.5. */
+/* Returns true if the kernel reports the pidfd of a peer, as Linux does from 6.5 on. */
 static bool has_peer_pidfd(int sock)
 {
 	socklen_t len = sizeof(int);
@@ -178,7 +180,7 @@ static bool has_peer_pidfd(int sock)
 	return true;
 }
 
-/* Returns a socket that is connected to a process that has ended. */
+/* Returns a socket whose peer is a process that has ended. */
 static int connect_to_the_dead(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -212,7 +214,10 @@ static int connect_to_the_dead(void)
 	return fd;
 }
 
-/* The PID of a process that has ended may by now be that of this process. It proves nothing. */
+/*
+ * Checks the PID of a process that has ended. It can be the PID of this process now, so that it
+ * proves nothing.
+ */
 static void own_process__is_one_that_lives(void **state)
 {
 	const struct weir_peer self = {
@@ -230,7 +235,7 @@ static void own_process__is_one_that_lives(void **state)
 	close(fds[1]);
 }
 
-/* Returns the peer that is read if it has the groups 5000, 5001 and so on. */
+/* Returns the peer that is read from a socket if the peer has n groups, numbered from 5000 on. */
 static struct weir_peer peer_with_groups(uint32_t n, uint32_t overflow_gid)
 {
 	const struct shm_overflow of_groups = {UINT32_MAX, overflow_gid};
@@ -242,7 +247,7 @@ static struct weir_peer peer_with_groups(uint32_t n, uint32_t overflow_gid)
 	for (uint32_t i = 0; i < n; i++)
 		many[i] = 5000 + i;
 	if (setgroups(n, many) != 0)
-		skip(); /* only root can */
+		skip(); /* only root can set groups */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
 	assert_int_equal(setgroups((size_t)nsaved, saved), 0);
 	shm_users_read_groups(&of_groups, fds[0], &who);

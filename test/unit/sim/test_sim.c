@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The promises of sim beyond the driver contract: one course of events for each seed, time, keys,
- * and the ways in which connections and devices end. */
+/*
+ * Tests of sim beyond the driver contract: the same events for the same seed, time, keys, and the
+ * ways in which connections and devices end.
+ */
 #include "sim_net.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 
 #include "sim.h"
 
-/* Runs some of everything. Returns a hash of the events. */
+/* Makes work requests of all kinds. Returns a hash of the completions and events. */
 static uint64_t course(uint64_t seed, uint64_t *now_ns)
 {
 	struct fabric_wc wc;
@@ -66,7 +68,7 @@ static void sim_step__time_only_grows(void **state)
 	}
 	assert_int_equal(next, UINT64_MAX);
 	assert_int_equal(sim_now(net.world), before);
-	/* The time limit for the set-up of the connection is not pending any more. */
+	/* The time limit for the connection has no event left. */
 	assert_true(before < 1000000000u);
 	sim_net_close();
 }
@@ -109,7 +111,7 @@ static void mr_register__keys_and_addresses_are_nobodys_guess(void **state)
 			near += keys[i] - keys[j] + 256 < 512;
 		}
 	}
-	assert_in_range(near, 0, 5); /* 600 * 599 / 2 pairs, 512 / 2^32 */
+	assert_in_range(near, 0, 5); /* of 600 * 599 / 2 pairs, 512 / 2^32 of the keys are near */
 	sim_net_close();
 }
 
@@ -193,7 +195,9 @@ static void bind__wants_a_free_window(void **state)
 	sim_net_close();
 }
 
-/* The owner cannot yet know that the peer invalidated the key first. */
+/*
+ * Checks LOCAL_INV of a key that the peer has invalidated before, which the owner cannot know yet.
+ */
 static void local_inv__of_what_the_peer_has_invalidated(void **state)
 {
 	struct fabric_wr inv = {.wr_id = 3, .op = FABRIC_LOCAL_INV, .flags = FABRIC_SIGNALED};
@@ -215,8 +219,8 @@ static void local_inv__of_what_the_peer_has_invalidated(void **state)
 }
 
 /*
- * One peer takes both entries of the backlog. Its next request displaces one of its own. A request
- * of another peer displaces one as well.
+ * Checks the backlog of two entries. If one peer has both, its next request displaces one of its
+ * own, and a request of another peer displaces one as well.
  */
 static void listen__backlog_is_shared_by_peers(void **state)
 {
@@ -255,7 +259,7 @@ static void connect__unanswered_is_failed(void **state)
 	sim_net_request(&req);
 	assert_int_equal(sim_net_event(net.a.dev, FABRIC_CM_FAILED).error, -ETIMEDOUT);
 	assert_true(sim_now(net.world) >= 10000000000ull);
-	/* The requester has already closed its queue pair, so that the late answer fails. */
+	/* The requester has closed its queue pair, so that the late accept fails. */
 	assert_int_equal(net.ops->accept(net.b.dev, req, &net.attr, NULL, 0, &net.b.qp), 0);
 	assert_true(sim_net_event(net.b.dev, FABRIC_CM_FAILED).error < 0);
 	sim_net_close();
@@ -287,7 +291,7 @@ static void sim_kill__peer_notices(void **state)
 		assert_int_equal(net.ops->cm_poll(net.a.dev, &event, 1), 0);
 		for (uint32_t i = 0; i < MEM_BYTES; i++)
 			assert_int_equal(b->mem[i], 0xdd);
-		/* Nothing works on this device, and its address is free. */
+		/* This device has been killed: nothing works, and its address is free. */
 		assert_int_equal(
 			net.ops->cm_poll(b->dev, &event, 1) + net.ops->poll(b->dev, &wc, 1), 0);
 		assert_int_equal(net.ops->listen(b->dev, "c", 1, NULL, &listener), -ENODEV);
@@ -319,7 +323,7 @@ static void sim_world_objects__counts_what_is_left(void **state)
 	(void)state;
 	sim_net_open(1, NULL, "");
 	assert_int_equal(sim_world_objects(net.world),
-			 5); /* two devices, two registrations, a listener */
+			 5); /* the objects are two devices, two registrations and a listener */
 	sim_net_connect();
 	assert_int_equal(sim_world_objects(net.world), 7);
 	sim_world_destroy(net.world); /* also frees these objects */

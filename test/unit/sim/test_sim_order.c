@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* For each order of events that a real device might choose, sim chooses it with some seeds and not
- * with others. */
+/*
+ * Tests that sim chooses each order of events that a real device might choose, with some seeds but
+ * not with all.
+ */
 #include "sim_net.h"
 
 #include <string.h>
 
 #include "sim.h"
 
-/* Defines a test that runs with many seeds and counts those that show the order in question. */
+/* Defines a test that runs with many seeds, and counts those in which the order occurs. */
 #define EACH_SEED(name, once)                                                                      \
 	static void name(void **state)                                                             \
 	{                                                                                          \
@@ -71,7 +73,7 @@ static bool send_passes_read(void)
 	net.b.mem[0] = 1;
 	sim_net_recv(&net.b, 1, 1000, 64);
 	sim_net_post(&net.a, FABRIC_READ, 2, 100, 1, 0);
-	sim_net_post(&net.a, FABRIC_SEND, 3, 100, 1, 0); /* of bytes that the READ writes */
+	sim_net_post(&net.a, FABRIC_SEND, 3, 100, 1, 0); /* sends bytes that the READ writes */
 	while (net.ops->poll(net.b.dev, &wc, 1) == 0)
 		assert_true(sim_step(net.world));
 	return net.b.mem[1000] == 0;
@@ -99,7 +101,7 @@ static bool source_is_read_late(enum fabric_op op)
 	sim_net_post(&net.a, op, 2, 0, 8, 1000);
 	for (uint64_t steps = 1 + sim_now(net.world) % 2; steps > 0; steps--)
 		sim_step(net.world);
-	net.a.mem[0] = 1; /* too early: the request is not complete */
+	net.a.mem[0] = 1; /* too early, because the work request has not completed */
 	sim_net_wc(&net.a, 2, FABRIC_OK);
 	assert_int_equal(sim_sources_changed(net.world), 1);
 	return net.b.mem[1000] == 1;
@@ -117,7 +119,7 @@ static bool write_source_is_read_late(void)
 }
 EACH_SEED(order__the_source_of_a_write_is_read_late, write_source_is_read_late)
 
-/* A queue pair is destroyed while it has work requests. */
+/* Checks a queue pair that is destroyed while it has work requests. */
 static void source__may_be_read_until_the_end_of_the_queue_pair(void **state)
 {
 	(void)state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Connection requests that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST). Peers
- * share the entries of a listener by their addresses. A request that is displaced is rejected,
- * destroyed and counted. There is no device here: the test makes the events by hand, and replaces
- * the functions of librdmacm.
+ * Tests of connection requests that wait for the engine's thread (RDMA_CM_EVENT_CONNECT_REQUEST).
+ * Peers share the entries of a listener by their addresses. A request that is displaced is
+ * rejected, destroyed and counted. The tests have no device: they make the events, and replace the
+ * functions of librdmacm.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static struct rdma_cm_id listens, ids[IDS];
 static bool is_rejected[IDS], is_destroyed[IDS];
 static uint32_t nids, nrejected, ndestroyed, nacked;
 
-/* These functions replace librdmacm's (--wrap). */
+/* These functions replace those of librdmacm (by the linker option --wrap). */
 int __wrap_rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_len);
 int __wrap_rdma_destroy_id(struct rdma_cm_id *id);
 int __wrap_rdma_ack_cm_event(struct rdma_cm_event *event);
@@ -77,7 +77,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Polls all requests. The engine rejects them. */
+/* Polls all requests, and rejects them as an engine does. */
 static uint32_t poll_all(void)
 {
 	struct fabric_cm_event events[BACKLOG];
@@ -102,7 +102,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes a request from a numeric address of either family and a port that no other request has. */
+/*
+ * Makes a request from a numeric address of either family, with a port that no other request has.
+ */
 static struct rdma_cm_id *request(const char *host)
 {
 	struct rdma_cm_event event = {.event = RDMA_CM_EVENT_CONNECT_REQUEST};
@@ -133,7 +135,8 @@ static bool is_gone(const struct rdma_cm_id *id)
 }
 
 /*
- * A flood from one address displaces its own requests, and not those of an address that makes few.
+ * Checks that a flood from one address displaces requests of that address, and not those of an
+ * address that makes few.
  */
 static void request__one_address_does_not_hold_all_entries(void **state)
 {
@@ -188,8 +191,8 @@ static void request__refused_where_no_other_address_has_more(void **state)
 }
 
 /*
- * The peer gives up before the engine polls. The request keeps its entry until then, and may be
- * displaced.
+ * Checks a request whose peer gives up before the engine polls. It keeps its entry until the poll,
+ * and can be displaced.
  */
 static void request__displaced_after_its_peer_has_left(void **state)
 {
@@ -202,7 +205,7 @@ static void request__displaced_after_its_peer_has_left(void **state)
 	for (uint32_t i = 0; i < BACKLOG; i++)
 		request("192.0.2.1");
 	assert_true(is_gone(&ids[0]));
-	/* Further events for the request reach no user. */
+	/* Further events for the request are reported to nobody. */
 	verbs_cm_event(&event);
 	assert_int_equal(ndestroyed, 1);
 }

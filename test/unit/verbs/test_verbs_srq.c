@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * When a queue pair that used shared receives may be destroyed (ibv_modify_qp,
- * IBV_EVENT_QP_LAST_WQE_REACHED). It must not be destroyed while one of these holds:
- * - the device may still hold receives of the shared queue
- * - their completions were not polled
+ * Tests of when a queue pair that used shared receives can be destroyed (ibv_modify_qp,
+ * IBV_EVENT_QP_LAST_WQE_REACHED). It must not be destroyed while one of these is true:
+ * - The device can still hold receives of the shared queue.
+ * - Completions of such receives were not polled.
  *
- * There is no device here: the test makes the queue pair by hand, and counts the calls that would
- * destroy it.
+ * The tests have no device: they create the queue pair, and count the calls that would destroy it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +28,7 @@ static struct ibv_device device = {.name = "none"};
 static struct ibv_qp ibv;
 static int destroyed;
 
-/* These functions replace libibverbs's (--wrap). */
+/* This function replaces that of libibverbs (by the linker option --wrap). */
 int __wrap_ibv_destroy_qp(struct ibv_qp *qp);
 
 int __wrap_ibv_destroy_qp(struct ibv_qp *qp)
@@ -61,7 +60,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Makes a queue pair that the user has destroyed, which is therefore in the error state. */
+/* Creates a queue pair that its user has destroyed, which is therefore in the error state. */
 static struct verbs_qp *make_leaving(bool was_connected)
 {
 	struct verbs_qp *qp = calloc(1, sizeof(*qp));
@@ -81,7 +80,10 @@ static struct verbs_qp *make_leaving(bool was_connected)
 	return qp;
 }
 
-/* Acts like a poll of the completion queue, and like the steps that follow a poll. */
+/*
+ * Acts as a poll of the completion queue, which found it empty if 'is_empty' is set, and carries
+ * out the steps that follow a poll.
+ */
 static void poll_cq(bool is_empty)
 {
 	cq.is_empty = is_empty;
@@ -107,7 +109,7 @@ static void reap__not_before_the_device_is_done_with_the_last_receive(void **sta
 	assert_int_equal(destroyed, 0);
 	tell_last(qp);
 	assert_int_equal(destroyed, 0);
-	/* More completions may have arrived since the queue was last seen empty. */
+	/* More completions can have arrived since the queue was last found empty. */
 	poll_cq(true);
 	assert_int_equal(destroyed, 0);
 	poll_cq(false);
@@ -118,7 +120,7 @@ static void reap__not_before_the_device_is_done_with_the_last_receive(void **sta
 	assert_true(TAILQ_EMPTY(&dev.leaving));
 }
 
-/* This queue pair has taken no receive. */
+/* Checks a queue pair that was never connected. It has used no receive. */
 static void reap__of_one_that_was_never_connected_waits_for_no_word(void **state)
 {
 	(void)state;
@@ -138,8 +140,10 @@ static void reap__of_a_dead_device_waits_for_no_word(void **state)
 	assert_int_equal(destroyed, 1);
 }
 
-/* The time limit passes without an event. From then on it is known that the device reports no such
- * event. */
+/*
+ * Checks a device for which the time limit passes without an event. From then on, the driver knows
+ * that the device does not report such events.
+ */
 static void reap__of_a_silent_device_goes_by_the_completion_queue(void **state)
 {
 	struct verbs_qp *qp = make_leaving(true);
