@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * Runs the server of a pair in another thread or process. A socket connects the test with that
+ * side.
+ */
+
 #include "apart.h"
 
 #include <pthread.h>
@@ -9,16 +15,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* An order from the test to the other side, which answers DONE when it has carried the order
- * out. */
+/*
+ * A command that the test sends to the other side. The other side answers with DONE when it has
+ * carried out the command.
+ */
 struct order {
-	bool is_start; /* else: stop */
+	bool is_start; /* true: start the server; false: stop it */
 	struct weir_profile profile;
 	char addr[sizeof(((struct pair *)NULL)->addr)];
 };
 static const char DONE = 'd';
 
-static int fds[2] = {-1, -1}; /* the test's end and the other side's */
+static int fds[2] = {-1, -1}; /* sockets of the test and of the other side */
 static bool is_process;
 static pid_t process;
 static pthread_t thread;
@@ -33,7 +41,7 @@ static bool order_is_there(int fd)
 	struct order order;
 
 	return recv(fd, &order, sizeof(order), MSG_PEEK | MSG_DONTWAIT) >=
-	       0; /* 0 bytes: the test has ended */
+	       0; /* 0 means that the test has closed its socket */
 }
 
 static void serve_one(int fd, const struct order *order)
@@ -75,8 +83,10 @@ bool apart_begin(const char *word)
 	is_process = strcmp(word, "processes") == 0;
 	if (!is_process && strcmp(word, "threads") != 0)
 		return false;
-	/* cmocka cannot report an assertion that fails in the other process, so the assertion ends
-	 * that process. */
+	/*
+	 * cmocka cannot report a failed assertion from another process. Therefore a failed
+	 * assertion aborts that process.
+	 */
 	setenv("CMOCKA_TEST_ABORT", "1", 1);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0)
 		abort();

@@ -3,22 +3,27 @@
 #define APART_H
 
 /*
- * A pair whose server runs in another thread or process than the test. Each side polls its own
- * engine. The test does not see what the server's side of 'struct pair' counts, and requests are
- * answered as they arrive.
+ * Runs the server of a pair in another thread or process than the test, so that each side polls
+ * only its own engine. The counts of the server's side in 'struct pair' are not visible to the
+ * test, and the server answers requests as they arrive.
  */
 
 #include "pair.h"
 
-/* Runs the server apart. 'word' is "threads" or "processes". Returns false for any other word. Call
- * this function first, so that a process starts without other threads. */
+/*
+ * Starts the thread or process that runs the server. 'word' is "threads" or "processes". Returns
+ * false for any other word. A test program must call this function before it creates threads,
+ * because a process with threads must not fork.
+ */
 bool apart_begin(const char *word);
 bool apart_is_on(void);
-/* Starts the pair's server with the profile and at the address of 'pair'. The server listens when
- * this function returns. */
+/*
+ * Starts the pair's server, with the profile and address of 'pair'. When this function returns, the
+ * server listens.
+ */
 void apart_server_start(const struct pair *pair);
 void apart_server_stop(void);
-/* Ends the thread or process. Returns whether the other side ended without an error. */
+/* Ends the thread or process of the server. Returns true if the server ended without an error. */
 bool apart_end(void);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The handler of PAIR_COMPOUND (compound.h). */
+
 #include "compound.h"
 
 #include <string.h>

@@ -2,18 +2,25 @@
 #ifndef COMPOUND_H
 #define COMPOUND_H
 
-/* PAIR_COMPOUND takes a list of operations. Each operation returns DDP-eligible data, or none. */
+/*
+ * The procedure PAIR_COMPOUND of the test program takes a list of operations. Each operation
+ * returns DDP-eligible data, or none.
+ */
 
 #include "pair.h"
 
-#define COMPOUND_OPS_MAX   8u
-#define COMPOUND_OP_BYTES  8u /* of arguments, after the number of operations */
+#define COMPOUND_OPS_MAX 8u
+/* bytes of arguments of an operation; the number of operations precedes them */
+#define COMPOUND_OP_BYTES  8u
 #define COMPOUND_BYTES_MAX 65536u
 
 enum compound_kind {
 	COMPOUND_PLAIN, /* returns no data */
 	COMPOUND_READ,	/* returns 'count' bytes, each from compound_byte() */
-	COMPOUND_FAIL,	/* fails, and returns no data, although its type has data */
+	/*
+	 * fails, and returns no data, although operations of this kind have data when they succeed
+	 */
+	COMPOUND_FAIL,
 };
 
 struct compound_op {

@@ -2,9 +2,12 @@
 #ifndef DIRECT_OPS_H
 #define DIRECT_OPS_H
 
-/* Gives a pair over sim the direct operations of the driver contract (driver.h), which its own
- * driver lacks. Call it before the pair connects. If the driver has delivery upcalls, direct
- * operations are used for messages that are done with at once. */
+/*
+ * Gives a pair over sim the direct operations of the driver contract (driver.h), which the engines
+ * otherwise do not use over sim. A test must call direct_ops_add() before the pair connects. If the
+ * driver has delivery upcalls, the engine uses direct operations for messages that are processed
+ * inside the upcall.
+ */
 
 #include <string.h>
 

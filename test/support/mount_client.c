@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* A client of MOUNT version 3 over TCP (mount_client.h). */
+
 #include "mount_client.h"
 
 #include <arpa/inet.h>
@@ -7,7 +10,7 @@
 #include <unistd.h>
 
 #define LAST_FRAGMENT 0x80000000u
-#define HEAD_WORDS    6u /* of an accepted reply, before its results */
+#define HEAD_WORDS    6u /* words of an accepted reply before its results */
 
 static struct sockaddr_in loopback(uint32_t host, uint32_t port)
 {
@@ -31,8 +34,10 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 	static uint32_t xid;
 	uint32_t len = path ? (uint32_t)strlen(path) : 0, bytes = 44;
 	uint8_t record[44 + 4 + MOUNT3_PATH_MAX] = {0};
-	/* The record mark; XID, CALL, RPC version 2, program, version, procedure; AUTH_NONE as
-	 * credential and verifier; a path. */
+	/*
+	 * The words are the record mark; then XID, CALL, RPC version 2, program, version and
+	 * procedure; AUTH_NONE as credential and as verifier; and the length of the path.
+	 */
 	uint32_t words[12] = {0, ++xid, 0, 2,  MOUNT3_PROGRAM, MOUNT3_VERSION, proc, 0,
 			      0, 0,	0, len};
 
@@ -51,7 +56,7 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 
 static void receive(int fd, uint32_t *words, uint32_t n)
 {
-	/* recv() with a length of 0 would also wait, so it is not called. */
+	/* recv() with a length of 0 would wait for data, so that it must not be called. */
 	if (n > 0)
 		assert_int_equal(recv(fd, words, n * 4, MSG_WAITALL), n * 4);
 	for (uint32_t i = 0; i < n; i++)
@@ -64,7 +69,7 @@ void mount_end(int fd, struct mount_reply *reply)
 
 	receive(fd, &mark, 1);
 	receive(fd, head, HEAD_WORDS);
-	/* The reply is a REPLY with MSG_ACCEPTED and an empty verifier. */
+	/* The message is a REPLY with MSG_ACCEPTED and an empty verifier. */
 	assert_int_equal(head[1], 1);
 	assert_int_equal(head[2], 0);
 	assert_int_equal(head[4], 0);

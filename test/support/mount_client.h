@@ -2,7 +2,10 @@
 #ifndef MOUNT_CLIENT_H
 #define MOUNT_CLIENT_H
 
-/* Calls of MOUNT version 3 over TCP, without credentials. An unexpected answer fails the test. */
+/*
+ * Makes calls of MOUNT version 3 over TCP, without credentials. Each function fails the test if an
+ * answer is not as described.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,25 +18,29 @@
 
 #include "mount3.h"
 
-/* A reply, with its results as words in host byte order. */
+/* An RPC reply. The results are words in host byte order. */
 struct mount_reply {
 	uint32_t xid;
 	uint32_t accept_stat;
 	uint32_t n;
-	uint32_t words[256]; /* the first words of the results */
+	uint32_t words[256]; /* the first words of the results; 'n' of them are valid */
 };
 
-/* Connects to the port from the address 127.0.0.HOST. Returns the socket. */
+/* Connects from the address 127.0.0.HOST to 127.0.0.1 and the port. Returns the socket. */
 int mount_connect(uint32_t host, uint32_t port);
-/* Sends a call. 'path' is the argument of the call, or NULL. Returns the XID. */
+/* Sends a call of 'proc'. If 'path' is not NULL, it is the argument. Returns the XID. */
 uint32_t mount_begin(int fd, uint32_t proc, const char *path);
-/* Waits for a reply to an accepted call. */
+/* Waits for a reply. Fails the test if the reply does not accept the call. */
 void mount_end(int fd, struct mount_reply *reply);
-/* Sends a call and waits for its reply. Returns the first word of the results, which is the status
- * of MNT. */
+/*
+ * Sends a call and waits for its reply. Returns the first word of the results. For MNT this is the
+ * status.
+ */
 uint32_t mount_call(int fd, uint32_t proc, const char *path);
-/* Waits until the server has closed the connection or has sent something. Returns whether the
- * server has closed the connection. */
+/*
+ * Waits until the server has closed the connection or has sent something. Returns true if the
+ * server has closed the connection.
+ */
 bool mount_is_closed(int fd);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef NFS3_RANDOM_H
 #define NFS3_RANDOM_H
 
-/* Valid values of NFSv3's types, generated from a seed. */
+/* Generates valid values of the NFSv3 types from a seed. Equal seeds give equal values. */
 
 #include <string.h>
 

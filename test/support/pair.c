@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/*
+ * The engines, connection and memory of a pair (pair.h), and functions that wait for events of both
+ * sides.
+ */
+
 #include "pair.h"
 
 #include <errno.h>
@@ -14,10 +20,13 @@
 #include "requester.h"
 #include "sim.h"
 
-#define POLLS_MAX 4000000u /* simulated: each wait ends within so many polls */
-/* real: each wait ends within this time, however busy the machine is */
+#define POLLS_MAX 4000000u /* Bound for a wait over sim, in polls. */
+/* Bound for a wait over other drivers, in real time. It is long enough for a busy machine. */
 #define WAIT_NS 20000000000u
-/* In real time. No operation that a device has begun takes as long, however busy the machine is. */
+/*
+ * After this real time without work, all operations that a device has begun have ended, however
+ * busy the machine is.
+ */
 #define QUIET_NS 200000000u
 
 const char *pair_driver = "sim";
@@ -106,8 +115,10 @@ void pair_server_start(struct pair *pair)
 	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
 }
 
-/* Fails the test if an engine found a pool of long or bulk buffers empty although the test runs
- * with the usual number. */
+/*
+ * Fails the test if the pool of long buffers or of bulk buffers of the engine was ever empty,
+ * unless the test chose the numbers of these buffers.
+ */
 static void expect_not_exhausted(const struct pair *pair, const struct weir_engine *engine)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -156,17 +167,18 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	pair->profile.long_buffers = pair->profile.bulk_buffers = 0;
 	pair->profile.long_buffer_bytes = 5u << 18;
 	pair->profile.bulk_buffer_bytes = 5u << 18;
-	/* costs the kernel much less work than pages of 4 KiB */
+	/* Transparent huge pages cost the kernel much less work than pages of 4 KiB. */
 	pair->profile.page_bytes = WEIR_PAGES_THP;
 	pair->profile.exposure = pair_exposure;
 	pair->profile.protection = pair_protection;
 	pair->profile.protocol = pair_client_protocol;
-	/* These estimates of 0 make weir use the extension wherever that is possible. */
+	/* With these estimated costs of 0, the extension is used wherever it is possible. */
 	pair->profile.round_trip_ns = pair->profile.operation_ns = 0;
 	pair->profile.message_ns = pair->profile.copy_ns = 0;
 	pair->profile.extension = pair_extension;
 	if (pair_extension != WEIR_EXTENSION_OFF)
-		pair->profile.recv_buffers = 128; /* requesters take more receives */
+		/* with shared receives, requesters use more receives */
+		pair->profile.recv_buffers = 128;
 	if (strcmp(pair_driver, "sim") == 0) {
 		pair->world = sim_world_create(pair_seed, pair_wires);
 		assert_non_null(pair->world);
@@ -222,15 +234,17 @@ void pair_stop(struct pair *pair)
 		apart_server_stop();
 	pair_memory_end(pair->client_region);
 	if (pair->world) {
-		/* No buffer was reused while the device might read it, and no object of the world
-		 * is left. */
+		/*
+		 * No buffer was reused while the device could still read it, and no object of the
+		 * simulated world is left.
+		 */
 		assert_int_equal(sim_sources_changed(pair->world), 0);
 		assert_int_equal(sim_world_objects(pair->world), 0);
 		sim_world_destroy(pair->world);
 	}
 }
 
-/* Returns the time that other threads and processes run in. */
+/* Returns the real time in nanoseconds, which also passes for other threads and processes. */
 static uint64_t real_ns(void)
 {
 	struct timespec ts;
@@ -242,8 +256,10 @@ static uint64_t real_ns(void)
 void pair_pass(struct pair *pair)
 {
 	if (pair->world) {
-		/* Without events only the clock moves, so that the engines' own deadlines
-		 * expire. */
+		/*
+		 * Without an event, only the clock of the world advances. This makes the deadlines
+		 * pass that engines keep themselves.
+		 */
 		if (!sim_step(pair->world))
 			sim_run_until(pair->world, sim_now(pair->world) + 100000);
 		pair->now_ns = sim_now(pair->world);
@@ -261,7 +277,7 @@ uint32_t pair_poll(struct pair *pair)
 	if (pair->server)
 		work += weir_engine_poll(pair->server, 0, pair->now_ns + 1);
 	else if (work == 0 && apart_is_on())
-		sched_yield(); /* the other side may have no core but this one */
+		sched_yield(); /* the other side can need this CPU */
 	return work;
 }
 
@@ -296,7 +312,10 @@ bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work)
 
 	if (++quiet->polls < 2000)
 		return true;
-	/* In sim and shm all work is done inside these polls. A device works at its own pace. */
+	/*
+	 * In sim and shm, all work is done inside these polls. A real device does its work at its
+	 * own pace.
+	 */
 	if (strcmp(pair->driver, "verbs") != 0)
 		return false;
 	now = real_ns();
@@ -386,7 +405,7 @@ void pair_expect_idle(struct pair *pair)
 	server = pair_stats(pair->server);
 	assert_int_equal(req->credits.in_flight, 0);
 	assert_int_equal(req->reply_reserved, 0);
-	/* the buffer of zeros that the engine itself holds */
+	/* The buffer of zeros, which the engine holds as long as it exists. */
 	assert_int_equal(pair->client->send_pool->in_use, 1);
 	assert_int_equal(pair->server->send_pool->in_use, 1);
 	assert_int_equal(pair->client->long_pool->in_use, 0);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The regions of pairs. Their memory is adopted, and is kept from one pair to the next: most tests
- * are shorter than the time that the kernel needs to allocate and free this memory. */
+/*
+ * The memory of the regions of pairs. The engines adopt this memory, and it is kept from one pair
+ * to the next. Most tests take less time than the kernel needs to allocate and free this memory.
+ */
 #include "pair_memory.h"
 
 #include <fcntl.h>
@@ -12,7 +14,7 @@
 #include "pair.h"
 
 #define KEPT_MAX      8u
-#define PATTERN_BYTES 65536u /* pair_byte() repeats after so many bytes */
+#define PATTERN_BYTES 65536u /* pair_byte() repeats after this number of bytes */
 
 struct kept {
 	uint8_t *base;
@@ -22,7 +24,7 @@ struct kept {
 
 static struct kept kept[KEPT_MAX];
 static pthread_mutex_t lock =
-	PTHREAD_MUTEX_INITIALIZER; /* the server may run in a thread of its own */
+	PTHREAD_MUTEX_INITIALIZER; /* necessary because the server can run in a thread of its own */
 
 static void kept_make(struct kept *memory)
 {

@@ -9,10 +9,13 @@
 
 #define PAIR_MEMORY_BYTES (4u << 20)
 
-/* Registers a region with the engine, filled with zeros or with the pattern pair_byte(0), (1), ...
- * Returns the address of its memory. */
+/*
+ * Registers a region with the engine. If 'is_pattern' is set, the memory is filled with
+ * pair_byte(0), pair_byte(1) and so on. Otherwise it is filled with zeros. Returns the address of
+ * the memory.
+ */
 uint8_t *pair_memory_make(struct weir_engine *engine, bool is_pattern, struct weir_region **region);
-/* Takes back the memory of a region that is registered with no engine. */
+/* Takes back the memory of a region. The region must be registered with no engine. */
 void pair_memory_end(struct weir_region *region);
 
 #endif

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The binding and the handlers of the test program of a pair (the procedures of pair.h). */
+
 #include "pair_program.h"
 
 #include "compound.h"

@@ -2,7 +2,7 @@
 #ifndef PAIR_PROGRAM_H
 #define PAIR_PROGRAM_H
 
-/* The RPC program of a pair's server. 'arg' is the pair. */
+/* The RPC program of a pair's server. The argument 'arg' of its functions is the pair. */
 
 #include <weir/binding.h>
 #include <weir/request.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The raw peer (raw.h). */
+
 #include "raw.h"
 
 #include <endian.h>
@@ -74,8 +77,8 @@ void raw_open(struct raw *raw, struct pair *pair)
 }
 
 /*
- * Has the region fetched. Over shm the driver's own thread fetches a region when the region is
- * first named, and a test that waits until all work has ended would not notice that.
+ * Makes the driver fetch the region. Over shm, the driver's own thread fetches a region when a
+ * message first names it. A test that waits until all work has ended would not notice that fetch.
  */
 static void have_region_fetched(struct raw *raw)
 {
@@ -206,8 +209,10 @@ uint32_t raw_poll(struct raw *raw)
 		if (wcs[i].op != FABRIC_RECV)
 			raw->status = wcs[i].status;
 		if (wcs[i].op != FABRIC_RECV)
-			/* or flushed: the peer may have ended the connection because of this
-			 * message */
+			/*
+			 * A flushed Send counts as well, because the peer can have ended the
+			 * connection because of this message.
+			 */
 			raw->sent++;
 		if (wcs[i].op != FABRIC_RECV || wcs[i].status != FABRIC_OK)
 			continue;

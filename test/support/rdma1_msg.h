@@ -3,8 +3,8 @@
 #define RDMA1_MSG_H
 
 /*
- * Transport headers for tests. They are built word by word without the encoder under test, so that
- * a mistake that the encoder and the decoder share is found.
+ * Builds transport headers of version 1 for tests, word by word and without the encoder under test.
+ * Therefore the tests find a mistake that encoder and decoder have in common.
  */
 
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static inline void msg_set_u32(struct msg *m, uint32_t at, uint32_t word)
 	m->len = len;
 }
 
-/* Begins a header with the four fixed fields. */
+/* Begins a header with its four fixed fields. */
 static inline void msg_begin(struct msg *m, uint32_t proc)
 {
 	memset(m, 0, sizeof(*m));
@@ -71,7 +71,7 @@ static inline void msg_read(struct msg *m, uint32_t position, uint32_t handle, u
 	msg_segment(m, handle, length, offset);
 }
 
-/* Adds the head of a Write chunk or of the Reply chunk. */
+/* Adds the start of a Write chunk, or of the Reply chunk, which has 'nsegments' segments. */
 static inline void msg_chunk(struct msg *m, uint32_t nsegments)
 {
 	msg_u32(m, 1);
@@ -84,7 +84,7 @@ static inline void msg_end(struct msg *m)
 	msg_u32(m, 0);
 }
 
-/* Adds 'len' bytes (at least 4) of Payload stream: the XID, then a pattern. */
+/* Adds 'len' bytes of Payload stream: the XID, then a pattern. 'len' must be at least 4. */
 static inline void msg_payload(struct msg *m, uint32_t len)
 {
 	msg_u32(m, MSG_XID);
@@ -102,8 +102,10 @@ static inline void msg_short(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* Makes a call with one of everything: two Read chunks, the second in two segments, two Write
- * chunks and a Reply chunk, and 'payload' bytes. */
+/*
+ * Makes a call with a chunk of each kind: two Read chunks, of which the second has two segments,
+ * two Write chunks and a Reply chunk, and 'payload' bytes of Payload stream.
+ */
 static inline void msg_rich_call(struct msg *m, uint32_t payload)
 {
 	msg_begin(m, RDMA1_MSG);
@@ -123,8 +125,10 @@ static inline void msg_rich_call(struct msg *m, uint32_t payload)
 	msg_payload(m, payload);
 }
 
-/* Decodes a message. Decodes it again from unaligned memory that ends where the message does, so
- * that ASan detects a read past the end. */
+/*
+ * Decodes a message twice. The first time, the message is in unaligned memory that ends where the
+ * message ends, so that ASan detects a read after the end.
+ */
 static inline enum rdma1_verdict msg_decode(const struct msg *m, enum rdma1_direction direction,
 					    const struct rdma1_limits *limits,
 					    struct rdma1_header *hdr, enum rdma1_reason *reason)
@@ -163,7 +167,10 @@ static inline void assert_reply(const struct msg *m, enum rdma1_verdict verdict,
 	assert_verdict(m, RDMA1_REPLY, &rdma1_limits_default, verdict, reason);
 }
 
-/* Calls shape_encode() as one function: an instance of the template for any shape. */
+/*
+ * Encodes a header of the given shape. The function is one instance of the template shape_encode()
+ * for all shapes.
+ */
 static inline void msg_encode_shape(uint8_t *buf, enum shape shape, uint32_t xid, uint32_t credit,
 				    uint32_t position, const struct rdma1_segment *seg)
 {

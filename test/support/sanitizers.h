@@ -2,7 +2,9 @@
 #ifndef SANITIZERS_H
 #define SANITIZERS_H
 
-/* Defines with clang the macros that gcc defines under a sanitizer. */
+/*
+ * Defines the macros by which gcc reports that a sanitizer is on. clang reports it by other means.
+ */
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)

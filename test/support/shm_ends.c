@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The ends of connections over shm for tests of the driver (shm_ends.h). */
+
 #include "shm_ends.h"
 
 #include <dirent.h>
@@ -97,7 +100,7 @@ void end_step(struct end *a, struct end *b)
 	if ((a ? end_poll(a) : 0) + (b ? end_poll(b) : 0) > 0)
 		idle = 0;
 	else if (++idle > 100)
-		usleep(50); /* another thread or process must act next */
+		usleep(50); /* another thread or process must act before this wait can end */
 }
 
 struct fabric_cm_event end_event(struct end *end, struct end *other, enum fabric_cm_kind kind)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Many connections over shm for tests of the mux (shm_many.h). */
+
 #include "shm_many.h"
 
 struct end a, b;
-struct fabric_qp *qps[2][MANY]; /* the queue pairs of a and of b */
+struct fabric_qp *qps[2][MANY]; /* the queue pairs of end a, and those of end b */
 char many_addr[64];
 
 struct shm_qp *qp_of(uint32_t side, uint32_t i)

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The raw peer over shm (shm_raw.h). */
+
 #include "shm_raw.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Two connected devices in a simulated world (sim_net.h). */
+
 #include "sim_net.h"
 
 #include <stdio.h>

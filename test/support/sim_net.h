@@ -2,7 +2,10 @@
 #ifndef SIM_NET_H
 #define SIM_NET_H
 
-/* Two simulated devices for the tests of sim itself: a connects and b listens. */
+/*
+ * Two simulated devices for the tests of the driver sim itself. Side a connects, and side b
+ * listens.
+ */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,24 +38,35 @@ struct net {
 };
 
 extern struct net net;
-/* The driver and the beginning of its options: "sim" and "" unless a test program sets others. */
+/*
+ * The name of the driver, and the start of its options: "sim" and "" unless a test program sets
+ * others.
+ */
 extern const char *sim_net_driver, *sim_net_options;
 
-/* Opens a world with both devices. 'more' (",key=value") is added to the options of both. */
+/*
+ * Opens a world with the devices of both sides. 'more' (",key=value") is appended to the options of
+ * both devices.
+ */
 void sim_net_open(uint64_t seed, const struct sim_options *options, const char *more);
-/* Steps until the device has an event, which must be of that kind. */
+/* Advances the simulation until the device has an event. The event must be of the given kind. */
 struct fabric_cm_event sim_net_event(struct fabric_dev *dev, enum fabric_cm_kind kind);
 struct fabric_wc sim_net_wc(struct side *side, uint64_t wr_id, enum fabric_status status);
-/* Connects from a to b as far as the connection request. The context of the answer is then in
- * net.attr. */
+/*
+ * Connects a to b until b has received the connection request. The test accepts the request with
+ * the attributes in net.attr.
+ */
 void sim_net_request(struct fabric_conn_req **req);
 void sim_net_connect(void);
-/* Closes the world and checks that it holds no object. */
+/* Closes the world and checks that no object is left in it. */
 void sim_net_close(void);
-/* Opens the world with defaults and connects. */
+/* Opens the world with default options, and connects the two sides. */
 void sim_net_start(uint64_t seed);
 
-/* Offsets are into the memory of the side itself ('from') and of the other side ('to'). */
+/*
+ * Posts a work request. 'from' is an offset in the memory of 'side', and 'to' an offset in the
+ * memory of the other side.
+ */
 void sim_net_post(struct side *side, enum fabric_op op, uint64_t wr_id, uint32_t from, uint32_t len,
 		  uint32_t to);
 void sim_net_recv(struct side *side, uint64_t wr_id, uint32_t to, uint32_t len);

@@ -2,19 +2,21 @@
 #ifndef VECTORS_H
 #define VECTORS_H
 
-/* Reads the messages of test/support/vectors_v2.txt by their names. */
+/* Reads messages by their names from test/support/vectors_v2.txt. */
 
 #include <stdlib.h>
 
 #include "rdma1_msg.h"
 
 #ifndef VECTORS
-/* The path from the root of the source. The build defines the whole path. */
+/* The path from the root of the source tree. The build defines an absolute path. */
 #define VECTORS "test/support/vectors_v2.txt"
 #endif
 
-/* Finds the message 'name' and copies it to *m. Fails the test if the message is absent or does not
- * have the length that the file states. */
+/*
+ * Finds the message 'name' and copies it to *m. Fails the test if the file has no such message, or
+ * if the message does not have the length that the file states.
+ */
 static inline void vector_read(const char *name, struct msg *m)
 {
 	FILE *file = fopen(VECTORS, "r");
