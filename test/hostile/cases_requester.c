@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bad answers that a responder can give to a READ with one Write chunk, after some good ones. */
+/*
+ * Cases of bad answers that a responder can give to a READ with one Write chunk. Some good answers
+ * precede them.
+ */
 #include "hostile.h"
 
 #define HEAD	   "xid v:1 c:8 p:msg "

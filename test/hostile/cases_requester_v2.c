@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bad answers that a responder of version 2 and its extension can give, after some good ones. V2
- * and RTR mean the drafts, as in cases_responder_v2.c. The calls are:
- * - READs, whose result is asked for in targets, unless the properties of this side have none
+ * Cases of bad answers that a responder of version 2 and its extension can give. Some good answers
+ * precede them. V2 and RTR are the drafts that cases_responder_v2.c names. The calls are:
+ * - READs, whose direction asks for a result in targets, unless the properties of this side have no
+ *   targets
  * - ECHOs of 10000 bytes, in three transmissions each way
  * - WRITEs of 5000 bytes, in targets of this side
  *
- * After an answer that is reported or dropped comes a good one, which must end the call. If a call
- * must be retransmitted, that happens by the base protocol, without the extension.
+ * After an answer that is reported or dropped, this side sends a good answer, which must end the
+ * call. If a call must be retransmitted, it is sent again by the base protocol, without the
+ * extension.
  */
 #include "hostile.h"
 
@@ -15,11 +17,13 @@
 #define SIZE	   "w:1 w:4 w:4096 "
 #define LIMITS	   "w:3 w:4 w:7 w:5 w:4 w:8 w:6 w:4 w:8 "
 #define NO_CHANGE  "n:1 w:63"
-/* Properties without the extension, so that Write chunks are used; and without targets, so that
- * calls offer memory. */
+/*
+ * BASE: properties without the extension, so that calls use Write chunks. DIRECT: properties
+ * without targets, so that calls offer memory.
+ */
 #define BASE   .properties = PROPERTIES "n:1 " SIZE NO_CHANGE
 #define DIRECT .properties = PROPERTIES "n:4 " SIZE LIMITS NO_CHANGE
-#define FIRST  .is_first = true /* the answer to RDMA2_CONNPROP, not to a call */
+#define FIRST  .is_first = true /* the message answers RDMA2_CONNPROP, not a call */
 #define ECHO   .call = "echo"
 #define WRITE_ .call = "write"
 
@@ -32,19 +36,22 @@
 #define RESPONSE OPTION "p:6 opt "
 #define MORE	 OPTION "p:7 opt "
 #define REPORT_	 OPTION "p:8 opt xid dir n:0 b:0 "
-#define ONE	 "n:1 psl " /* transmissions of the reply */
-/* A result at the start of target 0; the same result in memory that the call offered. */
+#define ONE	 "n:1 psl " /* the number of transmissions of the reply */
+/*
+ * PLACED is the entry of a result at the start of target 0. WRITTEN is the entry of a result in
+ * memory that the call offered.
+ */
 #define PLACED	"n:1 pos:28 cl p:2 l:0 n:1 n:0 "
 #define WRITTEN "n:1 pos:28 cl p:1 n:1 "
 #define LAID	"results to:0 ans:0x1000"
-/* A reply of three transmissions. */
+/* The transmissions of a reply of three. */
 #define PART_0 RESPONSE "n:0 n:3 psl results ans:0x4000"
 #define PART_1 MORE "n:1 p:6 psl ans:4000x4000"
 #define PART_2 MORE "n:2 p:6 psl ans:8000x2000"
 
 #define ONLY_DROP      GOT_DROPPED
 #define ONLY_END       GOT_ENDED
-#define OPEN	       GOT_REPLY /* the connection continues */
+#define OPEN	       GOT_REPLY /* the connection stays open */
 #define REPORT(what)   GOT_REPORT, ONCE, NULL, what
 #define ERROR(what)    GOT_ERROR, ONCE, NULL, what
 #define BAD_PROPERTIES ERROR("BAD_XDR"), FIRST

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Bad messages that a requester can send, after some good ones. Sections are of RFC 8166. Where a
- * section says MUST, one outcome is allowed. Where it says SHOULD, or nothing, every outcome that
- * does no harm is allowed.
+ * Cases of bad messages that a requester can send. Some good messages precede them. Sections are
+ * those of RFC 8166 unless another document is named. Where a section says MUST, one outcome is
+ * allowed. Where it says SHOULD, or nothing, each outcome that does no harm is allowed.
  */
 #include "hostile.h"
 
@@ -245,7 +245,10 @@ const struct hostile_case responder_cases[] = {
 	{"overrun", "3.3.2", "A Send of 20000 bytes, longer than any Receive.",
 	 HEAD "none null fill:20000", GOT_CLOSED},
 
-	/* ---- private data: 3000 bytes of reply fit 4096, and not 1024 ---- */
+	/*
+	 * ---- private data: a reply of 3000 bytes fits an inline threshold of 4096 bytes, but not
+	 * 1024 ----
+	 */
 	{"private-valid", "RFC 8797 4",
 	 "Valid private data: replies of up to 4096 bytes are sent inline.", HEAD "none read:3000",
 	 GOT_REPLY, ONCE, "f6ab0e1801000303"},
@@ -269,7 +272,10 @@ const struct hostile_case responder_cases[] = {
 	 "f6f6abf6ab0ef6ab0e18f6ab0e1800f6ab0e18ff00f6ab0e180200f6ab0e1803fffffffffffffffffffffffff"
 	 "fffffffffffffffffff"},
 
-	/* ---- ends: at the end of the list, because some responders die of them ---- */
+	/*
+	 * ---- connections that end: at the end of the list, because some responders die of these
+	 * cases ----
+	 */
 	{"vanish", "", "Connections that are closed as soon as they are open.", "", GOT_CLOSED,
 	 VANISH},
 	{"vanish-in-read", "4.5.3", "Connections that are closed while an argument is pulled.",

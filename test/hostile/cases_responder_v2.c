@@ -12,13 +12,15 @@
 #define OPTION	"xid v:2 c:8 p:5 dir "
 #define REQUEST OPTION "p:5 opt "
 #define MORE	OPTION "p:7 opt "
-#define ONE	"n:1 n:1 psl " /* transmissions of the call and of its reply */
+#define ONE	"n:1 n:1 psl " /* numbers of transmissions of the call and of its reply, one each */
 #define PLAIN	"n:0 n:0 "     /* neither items nor directions */
-/* The first transmission of a call of three. */
+/* The first transmission of a call that has three. */
 #define FIRST_OF_3 REQUEST PLAIN "n:3 n:1 psl write:512 data:256 / "
 #define ANY_ERROR  (GOT_ERROR | GOT_RPC_ERROR)
-/* An item of 64 bytes at the start of the first target. An item of 4 bytes more than the first
- * target has, which uses the first target and the second. */
+/*
+ * PLACED is an item of 64 bytes at the start of the first target. PLACED_IN_2 is an item of 4 bytes
+ * more than the first target has, which uses the first two targets.
+ */
 #define PLACED	     "item l:64 p:2 l:0 n:1 n:0 "
 #define LAID	     "write:64 to:0 fill:64"
 #define PLACED_IN_2  "item tl:4 p:2 l:0 n:2 "
@@ -27,7 +29,7 @@
 #define NO_RESULTS   "n:0 " ONE
 #define DIRECTION(d) REQUEST "n:0 n:1 l:0 end n:1 " d ONE
 
-/* A call of procedure 3 with RPCSEC_GSS and integrity, whose argument is at position 68. */
+/* A call of procedure 3 with RPCSEC_GSS and integrity. Its argument is at position 68. */
 #define GSS "call w:3 w:6 w:20 w:1 w:0 w:1 w:2 w:0 w:0 w:0 w:0 w:64"
 
 #define ERROR(what)	   GOT_ERROR, ONCE, NULL, what

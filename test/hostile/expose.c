@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The messages and the exposed memory of a case: made before it, and checked after it. */
+/*
+ * The messages of a case and the memory that it exposes. The memory is filled before a case, and
+ * checked after it.
+ */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -41,8 +44,10 @@ uint32_t make_message(struct hostile *h, const struct values *values)
 	return append_message(h, values);
 }
 
-/* Excludes the memory that a segment names from the comparison, because it may have been written
- * to. Whatever the message is, three consecutive fields may be read as a segment. */
+/*
+ * Excludes the memory that a segment names from the check, because the other side is allowed to
+ * write to it. The other side can read any three consecutive fields of a message as a segment.
+ */
 static void forgive(uint8_t *forgiven, const struct hostile *h, const uint8_t *segment)
 {
 	uint32_t len = wire_get_u32(segment + 4);

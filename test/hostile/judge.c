@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classifies a responder's answer (RFC 8166 sections 4.2 to 4.5). */
+/* Determines the outcome that a responder's answer means (RFC 8166 sections 4.2 to 4.5). */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -7,7 +7,10 @@
 #include "rdma1.h"
 #include "rpc_msg.h"
 
-/* All that fits the message is accepted, because the other side answers what was asked for. */
+/*
+ * Limits that accept everything that fits a message, because the other side answers whatever it was
+ * asked for.
+ */
 const struct rdma1_limits judge_no_limits = {
 	.read_segments_max = UINT16_MAX,
 	.read_chunks_max = RDMA1_READ_CHUNKS_CAP,
@@ -66,8 +69,10 @@ enum outcome judge_rpc(struct weir_xdr_in *in, uint32_t xid, char detail[48])
 	return GOT_RPC_ERROR;
 }
 
-/* Judges an RPC message in the Reply chunk, which must be in one segment. Empty segments may name
- * any address. */
+/*
+ * Returns the outcome that an RPC message in the Reply chunk means. The message must be in one
+ * segment. Segments without bytes can name any address.
+ */
 enum outcome judge_long(const struct peer *peer, const struct rdma1_header *hdr, char detail[48])
 {
 	struct rdma1_segment_iter segments;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Classifies a responder's answer of version 2 and its extension. */
+/* Determines the outcome that a responder's answer of version 2 and its extension means. */
 #include "hostile.h"
 
 #include <stdio.h>
@@ -54,8 +54,10 @@ static enum outcome judge_error(const struct rdma2_header *hdr, char detail[48])
 	return GOT_ERROR;
 }
 
-/* Finds the request that a reply answers, if that is the first message that was sent, and if it is
- * well formed. */
+/*
+ * Finds the request that a reply answers. Returns false unless it is the first message that was
+ * sent, and well formed.
+ */
 static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header *request)
 {
 	struct rdma2_header hdr;
@@ -69,7 +71,7 @@ static bool get_request(const struct hostile *h, uint32_t xid, struct rtr_header
 	       request->op == RTR_XMTREQ;
 }
 
-/* Returns whether the written data lie in the memory that was offered for them. */
+/* Returns true if the segments 'got' are within the memory that was offered for them. */
 static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_segment_iter got)
 {
 	struct rdma1_segment there, seg;
@@ -81,7 +83,10 @@ static bool is_written_there(struct rdma1_segment_iter offered, struct rdma1_seg
 	return true;
 }
 
-/* Checks that there is an entry for each direction, as Table 2 requires. Returns NULL if so. */
+/*
+ * Checks that there is an entry for each direction, as Table 2 of the extension's draft requires.
+ * Returns NULL if so, and otherwise what is wrong.
+ */
 static const char *judge_entries(const struct rtr_header *request, const struct rtr_header *reply)
 {
 	struct rtr_iter sets, items;
@@ -115,8 +120,10 @@ static bool is_zero(const uint8_t *bytes, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* Checks that placed results lie in targets of this side, with zeros around them. Returns NULL if
- * so. */
+/*
+ * Checks that results which were placed are within the targets of this side, with zeros around
+ * them. Returns NULL if so, and otherwise what is wrong.
+ */
 static const char *judge_placement(const struct peer_message *answer,
 				   const struct rtr_header *reply)
 {
@@ -156,8 +163,10 @@ static enum outcome judge_operation(const struct hostile *h, const struct peer_m
 		snprintf(detail, 48, "%s", names[rtr.report.err]);
 		return GOT_REPORT;
 	}
-	/* The direction of a report is opposite to that of the message that it reports, which need
-	 * not be a call. */
+	/*
+	 * The direction of a report is the opposite of that of the message that it reports. That
+	 * message need not be a call.
+	 */
 	if (hdr->direction != RDMA1_REPLY || rtr.op == RTR_XMTREQ || rtr.pslen > rtr.room)
 		return judge_unsound(detail, "no reply");
 	if (rtr.op == RTR_XMTCONT)
@@ -187,7 +196,7 @@ enum outcome judge_answer_v2(const struct hostile *h, const struct peer_message 
 		return judge_unsound(detail, "an XID that was not sent");
 	if (hdr.lists.credit == 0)
 		return judge_unsound(detail, "a grant of no credits");
-	if (hdr.lists.proc >= RDMA2_CONNPROP) { /* the answer to properties */
+	if (hdr.lists.proc >= RDMA2_CONNPROP) { /* the answer to RDMA2_CONNPROP */
 		snprintf(detail, 48, "properties");
 		return GOT_REPLY;
 	}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-hostile: which cases to run, and against whom. doc/weir-hostile.rst describes it. */
+/*
+ * weir-hostile: parses the options, and runs the cases against a responder or a requester.
+ * doc/weir-hostile.rst describes the program.
+ */
 #include "hostile.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@
 #include "std_io.h"
 
 #define CASES_CHOSEN_MAX 64
-/* wrong usage, or an error of a file: nothing is said about the other side */
+/* Exit status for wrong usage and for errors of files. It says nothing about the other side. */
 #define EXIT_CANT 2
 
 static const char usage[] =
@@ -113,7 +116,7 @@ static bool parse_number_option(struct settings *s, char option, const char *tex
 	return true;
 }
 
-/* Parses one option. Returns false if it is not understood. */
+/* Parses one option. Returns false if the option or its argument is not valid. */
 static bool parse_option(struct settings *s, int option, const char *text)
 {
 	switch (option) {

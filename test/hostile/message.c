@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses text into fields, and encodes fields as bytes. */
+/*
+ * Parses the text of a case into the fields of a message, and encodes fields as bytes. message.h
+ * describes the text.
+ */
 #include "message.h"
 
 #include <errno.h>
@@ -14,7 +17,7 @@
 struct parser {
 	struct message *message;
 	const struct parse *parse;
-	uint32_t arg; /* the argument of the call that is expanded */
+	uint32_t arg; /* argument of the call whose text is being expanded */
 	enum field_base arg_base;
 };
 
@@ -35,7 +38,7 @@ static int put_segment(struct parser *parser, uint64_t len)
 	struct message *m = parser->message;
 	uint32_t at = m->exposed;
 
-	/* Lengths beyond the exposed memory do not move the next offset. */
+	/* A length beyond the exposed memory does not advance the offset of the next segment. */
 	m->exposed += len < EXPOSED_LONG - at ? (uint32_t)len : 0;
 	return put(parser, FIELD_HANDLE, BASE_KEY, 0) ||
 			       put(parser, FIELD_LENGTH, BASE_ZERO, len) ||
@@ -53,7 +56,7 @@ static int put_handle(struct parser *parser, const struct handle *handle)
 	return rc;
 }
 
-/* The tokens that stand for one field. */
+/* Tokens that stand for one field each. */
 static const struct {
 	const char *name;
 	uint8_t kind;
@@ -92,7 +95,7 @@ static const struct {
 	{"junk", FIELD_BYTES, BASE_JUNK},
 };
 
-/* The tokens that stand for other tokens. */
+/* Tokens that stand for other tokens. */
 static const struct {
 	const char *name;
 	const char *text;
@@ -125,7 +128,7 @@ static int parse_number(const char *text, uint64_t *number)
 	return errno == 0 && end != text && *end == '\0' ? 0 : -EINVAL;
 }
 
-/* Parses K segments, Read list entries or Write chunks of N bytes. */
+/* Parses the argument KxN of a token: K segments, Read list entries or Write chunks of N bytes. */
 static int parse_repeated(struct parser *parser, const char *name, const char *text)
 {
 	uint32_t count, len;
@@ -156,7 +159,7 @@ static uint32_t rpc_bytes(const struct message *m)
 	return bytes;
 }
 
-/* Parses a call of the program. */
+/* Parses a token for a call of the program, and expands the text of that call. */
 static int parse_call(struct parser *parser, const char *name, uint64_t arg)
 {
 	const struct program *program = parser->parse->program;
@@ -187,7 +190,9 @@ static int parse_answer(struct parser *parser, const char *text)
 	return put(parser, FIELD_BYTES, BASE_ANSWER, (uint64_t)from << 32 | len);
 }
 
-/* Parses the tokens of the program, and those that control how the message is assembled. */
+/*
+ * Parses the tokens for words of the program, and those that control how the message is composed.
+ */
 static int parse_special(struct parser *parser, const char *name, const char *text)
 {
 	const struct program *program = parser->parse->program;
@@ -287,8 +292,10 @@ int message_parse(struct message *message, const char *text, const struct parse 
 	return rc;
 }
 
-/* Returns the length of a field. A field that ends where a target begins has as many bytes as it
- * takes, which only encode() knows, and counts 0 here. */
+/*
+ * Returns the length of a field in bytes. A field that fills the bytes before a target has a length
+ * that only message_encode() knows, and counts as 0 here.
+ */
 uint32_t field_bytes(const struct field *field)
 {
 	if (field->kind == FIELD_BYTES)
@@ -305,8 +312,10 @@ static uint32_t bytes_of(const struct message *message, uint32_t first, uint32_t
 	return bytes;
 }
 
-/* Returns the index of the first field after the header of an operation of version 2's
- * extension. */
+/*
+ * Returns the index of the first field after the header of an operation of version 2's extension.
+ * This is where the payload begins.
+ */
 static uint32_t payload_at(const struct message *message)
 {
 	for (uint32_t i = 0; i < message->nsent; i++)
@@ -316,7 +325,10 @@ static uint32_t payload_at(const struct message *message)
 	return message->nsent;
 }
 
-/* Returns the index of the first field after the payload: placed data, filler, or the end. */
+/*
+ * Returns the index of the first field after the payload. This field is placed data or filler, or
+ * does not exist.
+ */
 static uint32_t payload_end(const struct message *message)
 {
 	uint32_t i = payload_at(message);
@@ -341,8 +353,10 @@ static uint32_t first_target_bytes(const struct values *values)
 	return target.length;
 }
 
-/* Returns the offset of target 'n', or the end of the last target for one more. Returns 0 if there
- * is no such target. */
+/*
+ * Returns the offset of target n in the other side's receives. If n is the number of targets,
+ * returns the end of the last one. Returns 0 if there is no such target.
+ */
 static uint32_t target_at(const struct values *values, int64_t n)
 {
 	uint32_t count = targets_of(values);

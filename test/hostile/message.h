@@ -57,8 +57,8 @@
 #define FIELDS_MAX    4096u
 #define MESSAGE_MAX   65536u
 #define EXPOSED_BYTES (256u << 10)
-#define EXPOSED_LONG  (192u << 10) /* offset of what follows '|' */
-#define HANDLE_MAX    64u	   /* of NFS version 3 */
+#define EXPOSED_LONG  (192u << 10) /* offset in the exposed memory of the fields after '|' */
+#define HANDLE_MAX    64u	   /* bytes of a handle of NFS version 3 */
 #define MESSAGE_UNCUT UINT32_MAX
 
 enum field_kind {
@@ -72,13 +72,13 @@ enum field_kind {
 	FIELD_POSITION,
 	FIELD_HANDLE,
 	FIELD_LENGTH,
-	FIELD_OFFSET, /* of 8 bytes */
+	FIELD_OFFSET, /* a field of 8 bytes */
 	FIELD_RPC,
 	FIELD_BYTES, /* 'value' bytes of data */
 	FIELD_KINDS,
 };
 
-/* The base that a field's value is added to when the message is made. */
+/* The base to which the value of a field is added when the message is encoded. */
 enum field_base {
 	BASE_ZERO,
 	BASE_XID,
@@ -90,14 +90,19 @@ enum field_base {
 	BASE_CALL_LENGTH,
 	BASE_CALL_ADDRESS,
 	BASE_OPTINFO,
-	BASE_PAYLOAD,	 /* length after the field that ends the header */
-	BASE_PAYLOAD_IS, /* the same place, but the value is absolute */
+	BASE_PAYLOAD, /* the length of the content after the field that ends the header */
+	/* begins at the same field as BASE_PAYLOAD, but the value itself is the length */
+	BASE_PAYLOAD_IS,
 	BASE_STREAM,
 	BASE_TARGET_BYTES,
 	BASE_TARGETS,
-	BASE_TARGET, /* FIELD_BYTES: as many as there are before the target */
-	BASE_JUNK,   /* FIELD_BYTES that are not zero */
-	BASE_ANSWER, /* FIELD_BYTES of 'answer': their number, and in the high half their start */
+	BASE_TARGET, /* for FIELD_BYTES: as many bytes as there are before the target */
+	BASE_JUNK,   /* for FIELD_BYTES: bytes that are not zero */
+	/*
+	 * for FIELD_BYTES: a part of 'answer'. The value has its number of bytes, and in the high
+	 * half its start.
+	 */
+	BASE_ANSWER,
 };
 
 struct field {
@@ -108,15 +113,15 @@ struct field {
 
 struct message {
 	uint32_t nfields;
-	/* fields of the message itself; the fields after them are in exposed memory */
+	/* Number of fields of the message itself. The fields after these are in exposed memory. */
 	uint32_t nsent;
-	uint32_t item_bytes; /* of the RPC message before the DDP-eligible argument */
-	uint32_t cut_bytes;  /* or MESSAGE_UNCUT */
-	uint32_t exposed;    /* the next offset for 'seg' */
+	uint32_t item_bytes; /* bytes of the RPC message before the DDP-eligible argument */
+	uint32_t cut_bytes;  /* length at which the message is cut, or MESSAGE_UNCUT */
+	uint32_t exposed;    /* offset in the exposed memory for the next 'seg' */
 	struct field fields[FIELDS_MAX];
 };
 
-/* A program as tests need it: its calls as text. */
+/* An RPC program, and the text of its calls. */
 struct program {
 	const char *name;
 	uint32_t prog;
@@ -124,13 +129,13 @@ struct program {
 	const char *cred;
 	const char *read;
 	const char *write;
-	const char *create; /* NULL: nothing has to be created first */
+	const char *create; /* the call that creates a file, or NULL if none has to be created */
 };
 
 extern const struct program programs[];
 const struct program *program_find(const char *name);
 
-/* An NFS handle, as on the wire. */
+/* A handle of NFS, as it is in a message. */
 struct handle {
 	uint32_t len_bytes;
 	uint8_t data[HANDLE_MAX];
@@ -138,15 +143,21 @@ struct handle {
 
 struct parse {
 	const struct program *program;
-	struct handle root; /* of the export */
-	struct handle file; /* the file to read and write */
+	struct handle root; /* handle of the root of the export */
+	struct handle file; /* handle of the file that calls read and write */
 };
 
-/* Returns 0, or -EINVAL with *error at the token that is not understood. */
+/*
+ * Parses the text of a message. Returns 0, or -EINVAL and sets *error to the token that is not
+ * understood.
+ */
 int message_parse(struct message *message, const char *text, const struct parse *parse,
 		  const char **error);
 
-/* The memory that this side exposes, and the memory that the call to be answered offers. */
+/*
+ * The values of one message: the memory that this side exposes, and the memory that the call offers
+ * to which the message is an answer.
+ */
 struct values {
 	uint32_t xid;
 	uint32_t key;
@@ -154,13 +165,16 @@ struct values {
 	uint32_t call_key;
 	uint32_t call_length;
 	uint64_t call_address;
-	const struct rtr_buffer *targets; /* of the other side's receives; NULL: not known */
-	/* the result that the call asked for: 'call_length' bytes; or NULL */
+	/* structure of the other side's receives; NULL if it is not known */
+	const struct rtr_buffer *targets;
+	/* The result that the call asked for, of 'call_length' bytes, or NULL. */
 	const uint8_t *answer;
 };
 
-/* Writes the message to 'out' of MESSAGE_MAX bytes, and the fields in memory to 'exposed' of
- * EXPOSED_BYTES. Returns the length. */
+/*
+ * Encodes the message to 'out', of MESSAGE_MAX bytes, and the fields in exposed memory to
+ * 'exposed', of EXPOSED_BYTES. Returns the length of the message.
+ */
 uint32_t message_encode(const struct message *message, const struct values *values, uint8_t *out,
 			uint8_t *exposed);
 uint64_t field_value(const struct message *message, const struct field *field,
@@ -172,7 +186,7 @@ struct rng {
 };
 uint32_t rng_below(struct rng *rng, uint32_t n);
 
-/* mutate.c: changes a message in one to four places. */
+/* mutate.c: changes the message in one to four places. */
 void message_mutate(struct message *message, struct rng *rng);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Mutations that know the grammar: a field gets a bound of its kind, or the value of another field;
- * list entries are removed, repeated and exchanged; the message is cut or extended. Random bytes
- * would mostly fail at the first word.
+ * Mutations of messages as lists of fields. A field gets a bound of its kind, or the value of
+ * another field. Fields of list entries are removed, repeated and exchanged. The message is cut or
+ * extended. Random bytes would not be as useful, because most of them would fail at the first word.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static uint64_t rng_next(struct rng *rng)
 {
-	uint64_t z = rng->state += 0x9e3779b97f4a7c15u; /* splitmix64 */
+	uint64_t z = rng->state += 0x9e3779b97f4a7c15u; /* the generator splitmix64 */
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -24,7 +24,7 @@ uint32_t rng_below(struct rng *rng, uint32_t n)
 
 #define BOUNDS_MAX 12
 
-/* Interesting values of each kind of field. */
+/* Values of each kind of field that are at bounds or are otherwise special. */
 static const uint64_t bounds[FIELD_KINDS][BOUNDS_MAX] = {
 	[FIELD_XID] = {0, 1, UINT32_MAX},
 	[FIELD_VERS] = {0, 2, 3, UINT32_MAX, 1u << 24},
@@ -48,7 +48,7 @@ static const uint64_t bounds[FIELD_KINDS][BOUNDS_MAX] = {
 static void change_value(struct field *field, struct rng *rng)
 {
 	switch (rng_below(rng, 4)) {
-	case 0: /* close to the old value */
+	case 0: /* a value near the old one */
 		field->value += (uint64_t)(int64_t)((int32_t)rng_below(rng, 17) - 8);
 		break;
 	case 1: /* any value */
@@ -63,7 +63,10 @@ static void change_value(struct field *field, struct rng *rng)
 		field->value &= 4095;
 }
 
-/* Inserts a copy of 'n' fields from 'from' at 'to'. Returns false if there is no room. */
+/*
+ * Inserts a copy of the n fields from index 'from' on before index 'to'. Returns false if the
+ * message has no space for them.
+ */
 static bool insert_copy(struct message *m, uint32_t from, uint32_t n, uint32_t to)
 {
 	struct field copy[16];
@@ -85,8 +88,10 @@ static void remove_fields(struct message *m, uint32_t at, uint32_t n)
 	m->nsent -= n;
 }
 
-/* Returns a number of fields to copy, move or remove. List entries have three fields (a segment) to
- * six. */
+/*
+ * Returns a number of fields to copy, move or remove, beginning with index 'at'. List entries have
+ * three (a segment) to six fields.
+ */
 static uint32_t choose_run(const struct message *m, struct rng *rng, uint32_t at)
 {
 	uint32_t n = 1 + rng_below(rng, 7);
@@ -130,7 +135,7 @@ void message_mutate(struct message *message, struct rng *rng)
 	while (times-- > 0 && message->nsent > 0) {
 		if (rng_below(rng, 3) == 0)
 			change_structure(message, rng);
-		else /* fields in exposed memory as well */
+		else /* the mutation can also be in the fields in exposed memory */
 			change_value(&message->fields[rng_below(rng, message->nfields)], rng);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses the calls of a requester of version 2. */
+/* Parses the calls of a requester of version 2 (parsed_call.h). */
 #include "parsed_call.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ static enum came unsound(char detail[48], const char *why)
 	return CAME_UNSOUND;
 }
 
-/* ---- the call's stream: the message, with reduced data at their positions ---- */
+/* ---- the stream of a call: the message, with the data of items at their positions ---- */
 
 struct stream {
 	struct hostile *h;
@@ -63,7 +63,7 @@ static void add(struct stream *s, const uint8_t *bytes, uint32_t len)
 	parsed_call->rpc_bytes += len;
 }
 
-/* Copies payload up to this position in the stream. */
+/* Copies payload up to 'position' in the stream. */
 static void go_on(struct stream *s, uint32_t position)
 {
 	uint32_t len = position - s->parsed_call->rpc_bytes;
@@ -161,7 +161,7 @@ static void parse_directions(struct parsed_call *parsed_call, const struct rtr_h
 	}
 }
 
-/* Decodes the header of the first transmission again, which was accepted before. */
+/* Decodes the header of the first transmission again, which was valid when it arrived. */
 static void decode_first(const struct parsing *parsing, struct rtr_header *rtr)
 {
 	const struct peer_message *first = &parsing->parts[0].message;
@@ -172,7 +172,7 @@ static void decode_first(const struct parsing *parsing, struct rtr_header *rtr)
 	(void)rtr_decode(first->bytes, first->len, &hdr, &rtr_limits_default, rtr, &reason);
 }
 
-/* Joins the payload of all transmissions. */
+/* Copies the payload of all transmissions to 'payload'. Returns its length. */
 static uint32_t join_payload(const struct parsing *parsing, uint8_t *payload)
 {
 	uint32_t bytes = 0;
@@ -186,7 +186,7 @@ static uint32_t join_payload(const struct parsing *parsing, uint8_t *payload)
 	return bytes;
 }
 
-/* Takes a call that has arrived in full. */
+/* Parses a call of which all transmissions have arrived. */
 static enum came parse_whole(struct hostile *h, struct parsing *parsing, char detail[48])
 {
 	static uint8_t payload[RTR_TRANSMISSIONS_MAX * PEER_RECV_BYTES];
@@ -220,7 +220,8 @@ static enum came parse_whole(struct hostile *h, struct parsing *parsing, char de
 		struct rdma1_segment seg;
 
 		go_on(&s, item.disp);
-		if (item.type == RTR_TBSN && placed < 0) /* in more targets than are checked */
+		/* the item is in more targets than this side can check */
+		if (item.type == RTR_TBSN && placed < 0)
 			s.has_failed = true;
 		else if (item.type == RTR_TBSN)
 			add_placed(&s, &item, parsing);
@@ -233,7 +234,9 @@ static enum came parse_whole(struct hostile *h, struct parsing *parsing, char de
 	return s.has_failed ? unsound(detail, "items that make no message") : CAME_CALL;
 }
 
-/* Keeps a transmission that the group has accepted. The group limits their number. */
+/*
+ * Stores a transmission that the group has accepted. The group limits the number of transmissions.
+ */
 static void keep_part(struct parsing *parsing, const struct rtr_header *rtr,
 		      const struct peer_message *message)
 {
@@ -257,7 +260,7 @@ static uint32_t get(struct weir_xdr_in *in)
 	return word;
 }
 
-/* Takes the data that the call brings. */
+/* Copies the data in the arguments of a call. */
 static bool parse_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	const void *data;
@@ -268,7 +271,10 @@ static bool parse_data(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 	return true;
 }
 
-/* Takes the data of a WRITE, which must be those that its seed determines. */
+/*
+ * Copies the data in the arguments of a WRITE. Checks that the data are those that their seed
+ * determines.
+ */
 static bool parse_write(struct parsed_call *parsed_call, struct weir_xdr_in *in)
 {
 	uint64_t seed = 0;
@@ -421,7 +427,10 @@ enum came parsing_take(struct hostile *h, struct parsing *parsing,
 	struct rdma2_header hdr;
 	uint32_t reason;
 
-	/* ERR_VERS has the version of the message that it answers. */
+	/*
+	 * An ERR_VERS of version 2 has the version of the message that it answers, and is not a
+	 * message of version 1.
+	 */
 	if (message->len >= 16 && wire_get_u32(message->bytes + 4) == RDMA1_VERSION &&
 	    wire_get_u32(message->bytes + 12) != RDMA2_ERROR)
 		return parse_v1(h, parsing->parsed_call, message, detail);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes good answers. */
+/* Makes good answers to the calls of a requester of version 2. */
 #include <string.h>
 
 #include <weir/rpc.h>
@@ -8,7 +8,7 @@
 
 #define CREDITS	    8u
 #define MESSAGE_LEN 4096u /* every requester of version 2 accepts this length */
-/* offset of a result in the reply: after the RPC header and the length word */
+/* The position of a result in the reply, after the RPC header and the count word. */
 #define DISPLACED 28u
 
 struct values asked_values(const struct hostile *h, const struct parsed_call *parsed_call)
@@ -40,7 +40,7 @@ bool asked_write(struct hostile *h, const struct parsed_call *parsed_call)
 	       write_to(h, &parsed_call->result, parsed_call->answer, parsed_call->answer_bytes);
 }
 
-/* Writes the RPC reply, without the data of its result if they are elsewhere. */
+/* Encodes the RPC reply. If 'has_data' is false, the data of the result are elsewhere. */
 static void put_rpc(struct weir_xdr_out *out, const struct parsed_call *parsed_call, bool has_data)
 {
 	const uint32_t words[] = {parsed_call->xid, WEIR_RPC_REPLY, WEIR_RPC_MSG_ACCEPTED, 0, 0,
@@ -48,7 +48,7 @@ static void put_rpc(struct weir_xdr_out *out, const struct parsed_call *parsed_c
 
 	for (uint32_t i = 0; i < 6; i++)
 		weir_xdr_put_u32(out, words[i]);
-	if (parsed_call->proc == 3) /* for WRITE: the data are correct */
+	if (parsed_call->proc == 3) /* for WRITE, the result says that the data are correct */
 		weir_xdr_put_u32(out, 1);
 	if (parsed_call->proc != 0)
 		weir_xdr_put_u32(out, parsed_call->answer_bytes);
@@ -116,7 +116,7 @@ static bool answer_by_base(struct hostile *h, const struct parsed_call *parsed_c
 
 /* ---- by the extension ---- */
 
-/* Writes the entry for the only direction. */
+/* Encodes the entry for the only direction of the call. */
 static void put_entry(struct weir_xdr_out *out, const struct parsed_call *parsed_call)
 {
 	struct rdma1_segment seg = parsed_call->result;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The hostile side of a connection over any driver (peer.h). */
+
 #include "peer.h"
 
 #include <errno.h>
@@ -129,7 +132,8 @@ static void on_event(struct peer *peer, const struct fabric_cm_event *event)
 	switch (event->kind) {
 	case FABRIC_CM_REQUEST:
 		if (peer->request)
-			peer->ops->reject(peer->dev, event->req, NULL, 0); /* one at a time */
+			/* only one connection request is kept at a time */
+			peer->ops->reject(peer->dev, event->req, NULL, 0);
 		else
 			peer->request = event->req;
 		break;
@@ -179,7 +183,7 @@ static void poll_once(struct peer *peer)
 		on_completion(peer, &wcs[i]);
 	for (uint32_t i = 0; i < nevents; i++)
 		on_event(peer, &events[i]);
-	/* The other side may have to be scheduled first, so the CPU is given up. */
+	/* Gives up the CPU, because the other side may need it. */
 	peer->idle = nevents + nwcs == 0 ? peer->idle + 1 : 0;
 	if (peer->idle > IDLE_POLLS)
 		usleep(IDLE_US);
@@ -258,7 +262,10 @@ void peer_disconnect(struct peer *peer)
 	peer->is_open = false;
 }
 
-/* Posts a work request and waits until its buffer may be used again. */
+/*
+ * Posts a work request and waits until its buffer can be reused. Returns false if the connection
+ * ended, or if that took too long.
+ */
 static bool post(struct peer *peer, const struct fabric_wr *wr)
 {
 	uint64_t end = peer_now_ms() + peer->config.timeout_ms;

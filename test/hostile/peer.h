@@ -3,8 +3,9 @@
 #define PEER_H
 
 /*
- * The hostile side of a connection: bytes over any driver, without weir's protocol. Each function
- * waits for an event for a limited time. If there is none, the caller decides what that means.
+ * The hostile side of a connection: it sends and receives bytes over any driver, without weir's
+ * protocol code. Each function that waits for an event waits for a limited time. If there is no
+ * event, the caller decides what that means.
  */
 
 #include "driver.h"
@@ -17,8 +18,9 @@
 struct peer_config {
 	const char *driver;
 	const char *driver_options;
-	uint32_t timeout_ms; /* an expected event happens within this time */
-	uint32_t settle_ms;  /* an unexpected event would have happened within this time */
+	uint32_t timeout_ms; /* an expected event must happen within this time */
+	/* an event that is not expected would have happened within this time */
+	uint32_t settle_ms;
 };
 
 struct peer_message {
@@ -31,30 +33,39 @@ struct peer {
 	const struct fabric_ops *ops;
 	struct fabric_dev *dev;
 	struct fabric_listener *listener;
-	/* a request that waits for peer_accept() or peer_reject() */
+	/* A connection request that peer_accept() or peer_reject() must answer. */
 	struct fabric_conn_req *request;
 	struct fabric_qp *qp;
-	uint8_t *buffers; /* receives, then the send buffer; the other side has no access to them */
+	/* memory of receives, and then of the send buffer, to which the other side has no access */
+	uint8_t *buffers;
 	struct fabric_mr buffers_mr;
-	uint8_t *exposed; /* EXPOSED_BYTES that the other side may read and write */
+	uint8_t *exposed; /* EXPOSED_BYTES of memory that the other side can read and write */
 	struct fabric_mr mr;
 	bool is_open, is_closed, is_refused;
 	uint32_t nsent, nsent_done;
-	uint32_t idle;	       /* consecutive polls that found nothing */
-	uint32_t first, count; /* of 'received', which is a ring */
+	uint32_t idle; /* consecutive polls that found nothing */
+	/* index of the first message, and number of messages, in the ring 'received' */
+	uint32_t first, count;
 	struct peer_message received[PEER_RECVS];
 };
 
-/* Returns 0, or -errno after a line on standard error. */
+/*
+ * Opens the device and its memory. Returns 0, or -errno after an error message on standard error.
+ */
 int peer_open(struct peer *peer, const struct peer_config *config);
 void peer_close(struct peer *peer);
 
-/* Connects. Returns 0, -ECONNREFUSED if the connection was refused or nobody listens, -ETIMEDOUT,
- * or another -errno. */
+/*
+ * Connects to 'addr'. Returns:
+ * - 0
+ * - -ECONNREFUSED if the connection was refused or nobody listens
+ * - -ETIMEDOUT
+ * - another -errno
+ */
 int peer_connect(struct peer *peer, const char *addr, const void *private_data,
 		 uint32_t private_len);
 int peer_listen(struct peer *peer, const char *addr);
-/* Waits for a connection request. Returns false if there was none within the time. */
+/* Waits up to 'ms' milliseconds for a connection request. Returns false if none arrived. */
 bool peer_wait_request(struct peer *peer, uint32_t ms);
 int peer_accept(struct peer *peer, const void *private_data, uint32_t private_len);
 void peer_reject(struct peer *peer);
@@ -65,17 +76,25 @@ static inline bool peer_is_usable(const struct peer *peer)
 	return peer->qp && peer->is_open && !peer->is_closed;
 }
 
-/* Queues a Send. Returns false if the connection has ended, or does not accept the Send within the
- * time. */
+/*
+ * Posts a Send. Returns false if the connection has ended, or if the driver does not accept the
+ * Send in time.
+ */
 bool peer_send(struct peer *peer, const uint8_t *bytes, uint32_t len);
-/* Post an RDMA Write from the start of the exposed memory, or an RDMA Read to it, of up to
- * EXPOSED_BYTES. */
+/*
+ * Post an RDMA Write from the start of the exposed memory, or an RDMA Read to it. 'len' is at most
+ * EXPOSED_BYTES.
+ */
 bool peer_write(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 bool peer_read(struct peer *peer, uint32_t key, uint64_t address, uint32_t len);
 
 enum peer_event { PEER_MESSAGE, PEER_CLOSED, PEER_NOTHING };
-/* Waits for an event: the next message, which is copied to *message; the end of the connection,
- * after all messages; or nothing for 'ms'. */
+/*
+ * Waits for an event. Returns:
+ * - PEER_MESSAGE: a message arrived, which is copied to *message
+ * - PEER_CLOSED: the connection has ended, and all its messages were returned before
+ * - PEER_NOTHING: nothing happened for 'ms' milliseconds
+ */
 enum peer_event peer_wait(struct peer *peer, uint32_t ms, struct peer_message *message);
 
 uint64_t peer_now_ms(void);

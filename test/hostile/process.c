@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The requester's process: its start, its end, and the meaning of its end. */
+/* The process of a requester: its start, its end, and the outcome that its exit status means. */
 #include "hostile.h"
 
 #include <signal.h>
@@ -42,7 +42,7 @@ void requester_kill(int pid)
 
 void requester_judge(const struct hostile *h, struct result *result, int status, bool has_command)
 {
-	/* After these outcomes a good answer was sent. */
+	/* After these outcomes, this side has sent a good answer. */
 	const uint32_t goes_on = GOT_DROPPED | GOT_REPORT | GOT_ERROR | GOT_ERR_VERS | GOT_AGAIN;
 
 	if (has_command && status == REQUESTER_RUNS) {

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The RPC programs of the calls. Besides NULL, a program needs a procedure whose result has one
- * DDP-eligible item, and one whose arguments have one. */
+/*
+ * The RPC programs of the calls. A program needs, besides NULL, a procedure whose result has one
+ * DDP-eligible item, and a procedure whose arguments have one.
+ */
 #include "message.h"
 
 #include <string.h>
 
 const struct program programs[] = {
 	{
-		/* The program of weir-bench, see bench/weir-bench/program.h. */
+		/* The program of weir-bench (bench/weir-bench/program.h). */
 		.name = "bench",
 		.prog = 0x20b3e1c4u,
 		.vers = 1,

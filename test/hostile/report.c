@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports the outcomes: lines for people, JSON, and the table of doc/conformance.rst from several
- * JSON files. */
+/*
+ * Prints the outcomes of cases as lines of text and as JSON. Prints the table of
+ * doc/conformance.rst from several JSON files.
+ */
 #include "hostile.h"
 
 #include <errno.h>
@@ -49,14 +51,16 @@ json_t *report_json(const struct result *result)
 			 "ok", result_is_met(result));
 }
 
-/* Returns whether the other side is dead after this case, so that later results of the run mean
- * nothing. */
+/*
+ * Returns true if the other side was dead after this case, so that later results of the run have no
+ * meaning.
+ */
 static bool is_dead(const json_t *one)
 {
 	return strcmp(json_string_value(json_object_get(one, "got")), outcome_name(GOT_DEAD)) == 0;
 }
 
-/* Writes a run's result of a case as a cell of the table. */
+/* Writes the outcome of a case in a run to 'text', as a cell of the table. */
 static void cell(const json_t *run, const char *name, char *text, size_t size)
 {
 	const json_t *cases = json_object_get(run, "cases");
@@ -98,8 +102,10 @@ static bool is_of(const json_t *run, const char *side, const char *protocol)
 	       strcmp(spoken ? spoken : "v1", protocol) == 0;
 }
 
-/* Prints text as a list item in lines of up to LINE_WIDTH: the bullet before the first line, and
- * the others indented as far. */
+/*
+ * Prints the text as a list item, in lines of up to LINE_WIDTH. The bullet precedes the first line,
+ * and the other lines are indented by its length.
+ */
 static void item(const char *bullet, const char *text)
 {
 	size_t indent = strlen(bullet), at = indent;
@@ -157,7 +163,10 @@ static void table(json_t *const *runs, int nruns, const char *side, const char *
 	}
 }
 
-/* Appends to the text of 'size' bytes, of which 'at' are used. Returns the number of used bytes. */
+/*
+ * Appends to 'text', which has 'size' bytes, at offset 'at'. Returns the offset after the appended
+ * text.
+ */
 static printf_like(4, 5) size_t add(char *text, size_t size, size_t at, const char *format, ...)
 {
 	va_list args;
@@ -222,7 +231,7 @@ static const char *const introduction =
 	"   build/test/hostile/weir-hostile --table out/*.json build/guest-logs/*.json > "
 	"doc/conformance.rst\n";
 
-/* Checks the parts of the output of --json that the table needs. */
+/* Returns true if a file has the members of --json's output that the table needs. */
 static bool is_results(const json_t *run)
 {
 	const json_t *cases = json_object_get(run, "cases");
@@ -241,8 +250,10 @@ static bool is_results(const json_t *run)
 	return true;
 }
 
-/* Loads the files. Returns the number of loaded files. If it is smaller than 'nfiles', the next
- * file could not be loaded, and an error message was printed. */
+/*
+ * Loads the files. Returns the number of files that were loaded. If the number is smaller than
+ * 'nfiles', the next file could not be loaded, and an error message was printed.
+ */
 static int load(json_t **runs, char *const *files, int nfiles)
 {
 	json_error_t error;

@@ -62,7 +62,8 @@ class Attack(unittest.TestCase):
 
 
 class Itself(Attack):
-    """Runs each side against the other, which is wrong in every way. This must be found."""
+    """Runs each side of weir-hostile against the other, which breaks the protocol. weir-hostile
+    must find that."""
 
     def attack_itself(self, case, asks):
         responder = subprocess.Popen([HOSTILE, *WAIT, '--listen', self.addr, '--case', case],

@@ -59,7 +59,8 @@ class Peer(unittest.TestCase):
         self.addCleanup(self.server.stdout.close)
 
     def end(self):
-        """The server still runs. It must end normally on a signal, and without a leak."""
+        """Ends the server, which must still run. It must end normally on a signal, and without a
+        leak."""
         self.assertIsNone(self.server.poll(), self.said())
         self.server.send_signal(signal.SIGTERM)
         self.assertEqual(self.server.wait(timeout=60), 0, self.said())
@@ -94,7 +95,7 @@ class Responder(Peer):
         said = self.attack('--connect', self.addr)
         self.assertEqual(said.count('ok  '), self.ncases())
         self.attack('--connect', self.addr, '--count', '2000', '--seed', '1')
-        # In this mutation an empty segment comes first.
+        # In this mutation, the first segment is empty.
         self.attack('--connect', self.addr, '--count', '1', '--seed', '1795370041703028')
         self.attack('--connect', self.addr, '--count', '1000', '--seed',
                     str(time.time_ns() // 1000))
@@ -125,7 +126,7 @@ class Responder(Peer):
         return len(listed)
 
     def profile_of_version_2(self):
-        """A server of both versions, with all of the extension."""
+        """Returns a profile for a server that speaks both versions, with all of the extension."""
         file = tempfile.NamedTemporaryFile('w', suffix='.ini')
         self.addCleanup(file.close)
         with open(PROFILE, encoding='utf-8') as laptop:
@@ -153,8 +154,8 @@ class Responder(Peer):
 
     @unittest.skipIf(os.geteuid() != 0, 'only root serves a directory')
     def test_nfsd_of_a_directory(self):
-        """A server whose answers are late, because threads make them. The outcome of one mutation
-        must be separated from that of the next."""
+        """Tests a server whose answers are late, because threads make them. The outcome of one
+        mutation must be separated from that of the next."""
         with tempfile.TemporaryDirectory() as folder:
             exports, served = os.path.join(folder, 'exports'), os.path.join(folder, 'served')
             os.mkdir(served)
@@ -180,8 +181,8 @@ class Responder(Peer):
         self.end()
 
     def test_others_lose_nothing(self):
-        """A connection of the same engine, with all data checked, while all cases run, and
-        mutations without end."""
+        """Tests a connection of the same engine, with all data checked, during all cases and then
+        during mutations without a pause."""
         self.serve_bench()
         self.attack('--connect', self.addr, '--case', 'null')  # the server is running
         alone = self.result(self.load('--time', '1'))
@@ -214,8 +215,8 @@ class Requester(Peer):
                     '--run', read)
 
     def test_sends_no_more_than_the_responder_takes(self):
-        """Calls of 2000 bytes from a requester whose inline threshold is 4096, to a responder whose
-        threshold is 1024."""
+        """Tests calls of 2000 bytes from a requester whose inline threshold is 4096, to a responder
+        whose threshold is 1024."""
         cases = ('absent', 'short', 'version-2', 'smallest')
         self.attack('--listen', self.addr,
                     *(word for name in cases for word in ('--case', 'accept-private-' + name)),
@@ -223,7 +224,8 @@ class Requester(Peer):
 
 
 class Itself(Peer):
-    """Runs each side against the other, which is wrong in every way. This must be found."""
+    """Runs each side of weir-hostile against the other, which breaks the protocol. weir-hostile
+    must find that."""
 
     def attack_itself(self, case, *args):
         responder = start(HOSTILE, *WAIT, '--listen', self.addr, '--case', case,
@@ -284,7 +286,8 @@ class Usage(unittest.TestCase):
                       'answering**\n', table)
 
     def test_files_that_can_not_be(self):
-        """These errors say nothing about the other side, which status 1 would."""
+        """Tests file errors. They say nothing about the other side, so that the status must not be
+        1."""
         def refuses(says, *args, out=subprocess.PIPE):
             done = subprocess.run([HOSTILE, *args], stdout=out, stderr=subprocess.PIPE, text=True,
                                   timeout=60, env=ENV)
@@ -311,7 +314,7 @@ class Usage(unittest.TestCase):
                           {**good, 'cases': ['null']}):
                 write(wrong)
                 refuses(f'{path}: no results', '--table', path)
-            # Nobody is attacked if the results could not be stored.
+            # If the results could not be stored, weir-hostile must attack nobody.
             refuses("can't write '/no/such", '--connect', unique('nobody'), '--json',
                     '/no/such/results')
             refuses(f"can't write '{folder}'", '--connect', unique('nobody'), '--json', folder)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester, which connects to this side and makes READ calls of the bench's
- * program, with one Write chunk. Its first call gets the answer of the case. What the requester
- * does next is the outcome:
- * - another call: the attacked call has ended
+ * Runs cases against a requester. The requester connects to this side and makes READ calls of
+ * weir-bench's program, with one Write chunk each. Its first call gets the answer of the case. The
+ * outcome is what the requester does next:
+ * - another call: the call with the bad answer has ended
  * - the end of the connection
- * - nothing, after which a good answer is sent
+ * - nothing: this side then sends a good answer
  *
  * All further calls get good answers until the process ends, on any number of connections.
  */
@@ -20,7 +20,10 @@
 #define OFTEN_TIMES 200u
 #define BURST_TIMES 48u
 
-/* Reads the memory that the call offers. Returns false if the call is unsound or too long. */
+/*
+ * Finds the memory that the call offers. Returns false if the call is not valid, or if the memory
+ * is too long.
+ */
 static bool take_call(const struct hostile *h, const struct hostile_case *c,
 		      const struct peer_message *call, struct values *values, char detail[48])
 {
@@ -53,8 +56,10 @@ static bool take_call(const struct hostile *h, const struct hostile_case *c,
 	return true;
 }
 
-/* Returns the text of a case's answer. The good answer to a call without a chunk, such as NULL, is
- * different. */
+/*
+ * Returns the text of the answer. For a call without a chunk, such as NULL, the good answer is
+ * another text.
+ */
 static const char *answer_text(const char *text, const struct values *values)
 {
 	return strcmp(text, "good") == 0 && values->call_length == 0 ? "xid v:1 c:8 p:msg none void"
@@ -88,7 +93,10 @@ static void attack(struct hostile *h, const struct hostile_case *c, const struct
 	}
 }
 
-/* Observes what the requester does next. A call that arrives meanwhile is copied to *next. */
+/*
+ * Waits for what the requester does next, and returns it as an outcome. If the requester makes a
+ * call, it is copied to *next.
+ */
 static enum outcome observe(struct hostile *h, const struct hostile_case *c,
 			    struct peer_message *next)
 {
@@ -107,8 +115,10 @@ static enum outcome observe(struct hostile *h, const struct hostile_case *c,
 	}
 }
 
-/* Gives good answers until the process ends, on any number of connections. Without a process: until
- * the connection ends. */
+/*
+ * Sends good answers to all calls until the process of the requester ends, on any number of
+ * connections. Without a process, until the connection ends. Returns the exit status.
+ */
 static int serve(struct hostile *h, const struct hostile_case *c, int pid,
 		 struct peer_message *call, struct result *result)
 {
@@ -155,8 +165,10 @@ bool requester_connect(struct hostile *h, const struct hostile_case *c)
 	return peer_accept(&h->peer, data, private_data(c, data)) == 0;
 }
 
-/* Waits for the first call of a connection. Returns false if there is none. A requester that
- * connects by itself may first test whether it can. */
+/*
+ * Waits for the first call of a connection. Returns false if there is none. A requester without a
+ * process can first connect only to test if that is possible.
+ */
 static bool wait_call(struct hostile *h, struct peer_message *call)
 {
 	return peer_wait(&h->peer, h->config.timeout_ms, call) == PEER_MESSAGE;
@@ -195,7 +207,7 @@ void to_requester_run(struct hostile *h, const struct hostile_case *c, struct re
 uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count,
 			      struct result *result)
 {
-	const struct hostile_case *c = requester_cases; /* the good answer */
+	const struct hostile_case *c = requester_cases; /* a case that has the good answer */
 	int pid = requester_start(h, c);
 	bool has_command = pid > 0;
 	struct peer_message call = {0};
@@ -223,7 +235,7 @@ uint32_t to_requester_mutated(struct hostile *h, uint64_t seed, uint32_t count,
 			break;
 	}
 	if (peer_is_usable(&h->peer) && n < count && result->got == GOT_ENDED)
-		result->got = GOT_DROPPED; /* it made no further call */
+		result->got = GOT_DROPPED; /* the requester made no further call */
 	else if (!peer_is_usable(&h->peer) && result->got == GOT_ENDED)
 		result->got = GOT_CLOSED;
 	call.len = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a requester that speaks version 2. It connects to this side, begins with
- * RDMA2_CONNPROP and makes calls, one at a time. That message, or the first call, gets the answer
- * of the case. What the requester does next is the outcome:
- * - another call: the attacked call has ended
+ * Runs cases against a requester that speaks version 2. The requester connects to this side, begins
+ * with RDMA2_CONNPROP and makes calls, one at a time. Either RDMA2_CONNPROP or the first call gets
+ * the answer of the case. The outcome is what the requester does next:
+ * - another call: the call with the bad answer has ended
  * - the same call by the base protocol
  * - an error or a report
  * - the end of the connection
  * - nothing
  *
- * If the call continues, it then gets a good answer. So do all calls that follow, on any number of
- * connections. These calls must end well.
+ * If the call has not ended, it then gets a good answer. All further calls get good answers too, on
+ * any number of connections, and must succeed.
  */
 #include "parsed_call.h"
 
@@ -26,15 +26,15 @@
 	64u /* consecutive ones of one call: a mutation's number also selects the call             \
 	     */
 
-/* The results of the attack so far. */
+/* The outcome of the attack so far. */
 struct seen {
-	uint32_t got; /* 0: none yet */
+	uint32_t got; /* 0 if there is no outcome yet */
 	char detail[48];
-	bool has_call; /* a call was received and not answered */
+	bool has_call; /* a call has arrived and has not been answered */
 };
 
-static struct parsed_call parsed_call; /* the latest call */
-static struct parsed_call attacked;    /* the call that the case attacks */
+static struct parsed_call parsed_call; /* the latest call of the requester */
+static struct parsed_call attacked;    /* the call that gets the answer of the case */
 static struct parsing parsing;
 
 static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
@@ -59,8 +59,10 @@ static enum came take_next(struct hostile *h, uint32_t ms, char detail[48])
 	return came;
 }
 
-/* Waits for the first message of the wanted kind, for a limited time. Other messages are
- * ignored. */
+/*
+ * Waits for a limited time for a message of the kind 'wanted'. Other messages are ignored. Returns
+ * the kind of the last message.
+ */
 static enum came wait_for(struct hostile *h, enum came wanted, char detail[48])
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms, now;
@@ -82,7 +84,9 @@ static bool send_message(struct hostile *h, const uint8_t *bytes, uint32_t len)
 	return peer_send(&h->peer, bytes, len);
 }
 
-/* Sends the messages of a text. 'rng' changes the message with number 'mutated'. */
+/*
+ * Sends the messages of a text. If 'rng' is not NULL, it changes the message with number 'mutated'.
+ */
 static bool send_text(struct hostile *h, const char *text, const struct values *values,
 		      struct rng *rng, uint32_t mutated)
 {
@@ -109,8 +113,10 @@ static bool send_properties(struct hostile *h, const char *text)
 
 /* ---- observation ---- */
 
-/* Notes an outcome. The first one counts, but a retransmitted call replaces it, because a
- * retransmission follows the others, and an unsound message replaces every outcome. */
+/*
+ * Records an outcome. The first outcome counts, with two exceptions. A retransmitted call replaces
+ * it, because a retransmission follows the other outcomes. An unsound message replaces any outcome.
+ */
 static void note(struct seen *seen, enum outcome got, const char *detail)
 {
 	if (seen->got && got != GOT_AGAIN && got != GOT_UNSOUND)
@@ -130,8 +136,10 @@ static void note_call(struct seen *seen, bool is_first)
 		note(seen, GOT_AGAIN, "");
 }
 
-/* Observes one message, if it arrives in time. Returns false if there was none, or if the
- * connection ended. */
+/*
+ * Waits up to 'ms' milliseconds for a message and records the outcome. Returns false if no message
+ * arrived, or if the connection ended.
+ */
 static bool look(struct hostile *h, uint32_t ms, bool is_first, struct seen *seen)
 {
 	char detail[48] = "";
@@ -163,7 +171,7 @@ static bool look(struct hostile *h, uint32_t ms, bool is_first, struct seen *see
 	}
 }
 
-/* Observes messages until a call arrives, for a limited time. */
+/* Records the outcomes of messages until a call arrives, for up to 'ms' milliseconds. */
 static void look_for_call(struct hostile *h, const struct hostile_case *c, uint32_t ms,
 			  struct seen *seen)
 {
@@ -174,7 +182,7 @@ static void look_for_call(struct hostile *h, const struct hostile_case *c, uint3
 		;
 }
 
-/* Observes the outcome. If the case requires an outcome, the function waits for it. */
+/* Waits for the outcome. If the case requires an outcome, waits longer for it. */
 static void observe(struct hostile *h, const struct hostile_case *c, struct seen *seen)
 {
 	const uint32_t errors = GOT_REPORT | GOT_ERROR | GOT_ERR_VERS,
@@ -185,16 +193,20 @@ static void observe(struct hostile *h, const struct hostile_case *c, struct seen
 	while (!seen->got && (now = peer_now_ms()) < end &&
 	       look(h, (uint32_t)(end - now), c->is_first, seen))
 		;
-	/* If the requester has reported an error, it may have ended the call, too. A good answer
-	 * to an ended call would be one answer too many. */
+	/*
+	 * The requester can have reported an error and also ended the call. In that case the call
+	 * must not get a good answer as well.
+	 */
 	if (seen->got & errors && c->allowed & ends)
 		look_for_call(h, c, h->config.timeout_ms, seen);
 	if (!seen->got)
 		seen->got = GOT_DROPPED;
 }
 
-/* Sends the messages of the case. Messages that arrive meanwhile are received, so that there is
- * room for more. */
+/*
+ * Sends the messages of the case. Meanwhile receives messages, so that the send queue does not
+ * fill.
+ */
 static void attack(struct hostile *h, const struct hostile_case *c, const struct values *values,
 		   struct seen *seen)
 {
@@ -227,8 +239,10 @@ static void attack_first(struct hostile *h, const struct hostile_case *c, struct
 		send_properties(h, NULL);
 }
 
-/* Returns whether the requester fits the case. Cases about transmissions need an ECHO of a
- * requester that has enough credits, receives and buffers. */
+/*
+ * Returns true if the call has the form that the case needs. Cases about transmissions need an ECHO
+ * of a requester that has enough credits, receives and buffers.
+ */
 static bool is_as_needed(const struct hostile_case *c)
 {
 	return c->properties || !c->call || strcmp(c->call, "echo") != 0 ||
@@ -255,15 +269,17 @@ static void attack_call(struct hostile *h, const struct hostile_case *c, struct 
 	}
 	attacked = parsed_call;
 	values = asked_values(h, &attacked);
-	asked_write(h, &attacked); /* the data are where the answer says */
+	asked_write(h, &attacked); /* writes the data to the memory that the answer names */
 	attack(h, c, &values, seen);
 	observe(h, c, seen);
 	if (goes_on(seen))
 		asked_answer(h, &attacked);
 }
 
-/* Waits for a connection that begins correctly. Returns false if there is none, with the reason in
- * *seen. */
+/*
+ * Waits for a requester that connects and begins correctly. Returns false if there is none, with
+ * the reason in *seen.
+ */
 static bool open_connection(struct hostile *h, const struct hostile_case *c, struct seen *seen)
 {
 	static struct peer_message first;
@@ -294,8 +310,10 @@ static void accept_again(struct hostile *h)
 		peer_accept(&h->peer, data, private_data(NULL, data));
 }
 
-/* Gives good answers until the process ends, on any number of connections. Without a process: until
- * the connection ends. */
+/*
+ * Sends good answers to all calls until the process of the requester ends, on any number of
+ * connections. Without a process, until the connection ends. Returns the exit status.
+ */
 static int serve(struct hostile *h, int pid, struct seen *seen)
 {
 	uint64_t end = peer_now_ms() + 4 * h->config.timeout_ms;
@@ -346,7 +364,7 @@ void to_requester_v2_run(struct hostile *h, const struct hostile_case *c, struct
 
 	*result = (struct result){.c = c};
 	expose(h);
-	do { /* a requester that connects by itself may first test whether it can */
+	do { /* a requester without a process can first connect only to test if that is possible */
 		is_open = open_connection(h, c, &seen);
 		if (is_open && c->is_first)
 			attack_first(h, c, &seen);
@@ -368,7 +386,7 @@ static bool is_base(const struct hostile_case *c, const char *call)
 	return case_is_valid(c) && !c->properties && strcmp(call_of(c), call) == 0;
 }
 
-/* Picks any good answer to the same call. */
+/* Selects at random a good answer to the call. */
 static const struct hostile_case *pick_base(const char *call, struct rng *rng)
 {
 	const struct hostile_case *c;
@@ -391,8 +409,10 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* For one call, sends a mutated answer and then a good one. No requester accepts a second answer of
- * several transmissions, so such a good answer is sent only if the call has not ended. */
+/*
+ * Sends a mutated answer to a call, and then a good answer. No requester accepts a second answer of
+ * several transmissions. Therefore such a good answer is sent only if the call has not ended.
+ */
 static bool mutate(struct hostile *h, uint64_t seed, const char *call, struct seen *seen)
 {
 	struct rng rng = {seed};
@@ -438,7 +458,7 @@ uint32_t to_requester_v2_mutated(struct hostile *h, uint64_t seed, uint32_t coun
 		}
 		seen.got = came == CAME_UNSOUND || seen.got == GOT_UNSOUND ? GOT_UNSOUND
 			   : !peer_is_usable(&h->peer)			   ? GOT_CLOSED
-			   : n < count ? GOT_DROPPED /* it made no further call */
+			   : n < count ? GOT_DROPPED /* the requester made no further call */
 				       : GOT_ENDED;
 		if (seen.got != GOT_UNSOUND)
 			seen.detail[0] = '\0';

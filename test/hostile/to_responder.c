@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Cases against a responder. Each case has its own connection. The message is sent, followed by a
- * NULL call, the probe. An answer that must arrive is waited for. If no answer may arrive, the test
- * waits for the answer to the probe and some time more. After a connection was closed, a new
- * connection sends a probe, because the responder may have died.
+ * Runs cases against a responder. Each case has its own connection. The message of the case is
+ * sent, followed by a NULL call, the probe. If the message must be answered, the test waits for
+ * that answer. If it must not be answered, the test waits for the answer to the probe and some more
+ * time. If the connection was closed, a probe is sent on a new connection, because the responder
+ * can have died.
  */
 #include "hostile.h"
 
@@ -23,7 +24,10 @@
 #define FILL	     "b:1 item seg:65536 b:0 b:0 b:0 write:65536"
 #define BAD_ANSWERS  (GOT_UNSOUND | GOT_DEAD)
 
-/* Judges an answer by version 2, unless it is of version 1. ERR_VERS may have any version. */
+/*
+ * Returns the outcome of an answer. Answers are judged by version 2, except those of version 1. An
+ * ERR_VERS can have any version.
+ */
 static enum outcome judge(struct hostile *h, const struct peer_message *answer, char detail[48])
 {
 	bool is_v2 = h->is_v2 && answer->len >= 20 &&
@@ -42,7 +46,7 @@ static bool send_bytes(struct hostile *h, const uint8_t *bytes, uint32_t len)
 	return peer_send(&h->peer, bytes, len);
 }
 
-/* Sends a message that is not the case's, with a new XID. */
+/* Sends a message that does not belong to the case, with a new XID. */
 static bool send_other(struct hostile *h, const char *text)
 {
 	static struct message message;
@@ -56,7 +60,10 @@ static bool send_other(struct hostile *h, const char *text)
 	return send_bytes(h, bytes, message_encode(&message, &values, bytes, h->peer.exposed));
 }
 
-/* Sends the properties, from which on a connection speaks version 2. */
+/*
+ * Sends the properties with which a connection of version 2 begins. Returns false if the answer is
+ * not as expected.
+ */
 static bool open_v2(struct hostile *h)
 {
 	struct peer_message answer;
@@ -71,8 +78,10 @@ static bool open_v2(struct hostile *h)
 	return true;
 }
 
-/* Connects. Tries for as long as the responder may need to end earlier connections. Returns false
- * if it accepts none. */
+/*
+ * Connects to the responder. Tries again while the responder can still be ending earlier
+ * connections. Returns false if it accepts no connection.
+ */
 static bool connect_to(struct hostile *h, const struct hostile_case *c)
 {
 	uint64_t end = peer_now_ms() + h->config.timeout_ms;
@@ -88,7 +97,10 @@ static bool connect_to(struct hostile *h, const struct hostile_case *c)
 	return false;
 }
 
-/* Sends the messages of a case with a new XID. 'rng' changes the message with number 'mutated'. */
+/*
+ * Sends the messages of a case, with a new XID. If 'rng' is not NULL, it changes the message with
+ * number 'mutated'.
+ */
 static bool send_case(struct hostile *h, const char *text, struct rng *rng, uint32_t mutated)
 {
 	struct values values;
@@ -108,14 +120,16 @@ static bool send_case(struct hostile *h, const char *text, struct rng *rng, uint
 	return true;
 }
 
-/* Sends a probe on this connection. Its XID is h->xid. */
+/* Sends a probe on this connection. The XID of the probe is h->xid. */
 static bool send_probe(struct hostile *h)
 {
 	return send_other(h, h->is_v2 ? HEAD_V2 "none null" : HEAD "none null");
 }
 
-/* Sends a probe, on a new connection if this one is closed. Answers to earlier calls may arrive
- * before the probe's. */
+/*
+ * Sends a probe, on a new connection if this one is closed. Returns true if the probe is answered.
+ * Answers to earlier calls can precede its answer.
+ */
 static bool is_alive(struct hostile *h)
 {
 	struct peer_message answer;
@@ -137,8 +151,10 @@ static bool is_alive(struct hostile *h)
 	return false;
 }
 
-/* After a connection was closed, and at the end of a case: checks whether the responder still
- * serves others. */
+/*
+ * Returns 'got' if the responder still serves calls, and otherwise GOT_DEAD. It is called when a
+ * connection was closed, and at the end of a case.
+ */
 static enum outcome dead_or(struct hostile *h, enum outcome got)
 {
 	return is_alive(h) ? got : GOT_DEAD;
@@ -155,8 +171,10 @@ static void judge_end(struct hostile *h, struct result *result)
 		result->got = dead_or(h, GOT_CLOSED);
 }
 
-/* Collects the answers up to that of the probe. The first one counts, but an unsound one replaces
- * all others. */
+/*
+ * Receives the answers up to the answer to the probe. Returns the outcome of the first of them, but
+ * GOT_UNSOUND if any of them is unsound.
+ */
 static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle_ms,
 			    char detail[48])
 {
@@ -165,7 +183,10 @@ static enum outcome collect(struct hostile *h, uint32_t allowed, uint32_t settle
 	bool is_probed = false;
 
 	while (peer_now_ms() < end) {
-		/* After the answer to the probe, only a required answer is waited for in full. */
+		/*
+		 * After the answer to the probe, the function waits longer only if an answer is
+		 * required.
+		 */
 		bool must_wait = !is_probed || (got == GOT_DROPPED && !(allowed & GOT_DROPPED));
 		uint32_t ms = must_wait ? (uint32_t)(end - peer_now_ms()) : settle_ms;
 		struct peer_message answer;
@@ -205,8 +226,7 @@ static enum outcome vanish(struct hostile *h, const struct hostile_case *c)
 	return dead_or(h, GOT_CLOSED);
 }
 
-/* Sends the message several times. This side always has enough receives for all possible
- * answers. */
+/* Sends the message several times. This side always has enough receives for all answers. */
 static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char detail[48])
 {
 	uint32_t times = c->delivery == OFTEN	? OFTEN_TIMES
@@ -219,7 +239,7 @@ static enum outcome repeat(struct hostile *h, const struct hostile_case *c, char
 			break;
 		if (c->delivery != OFTEN || i + 1 == times)
 			continue;
-		/* After each call, its answer makes room for the next. */
+		/* The answer to each call frees a receive for the next answer. */
 		if (i % 16 == 15 || !(c->allowed & GOT_DROPPED)) {
 			if (!send_probe(h))
 				break;
@@ -265,10 +285,12 @@ static uint32_t count_messages(const char *text)
 	return n;
 }
 
-/* Returns whether the single message that was sent must be answered, so that its answer is waited
- * for. If the answer came later, the memory would belong to the next mutation. The answer could not
- * be judged, and its writes would look like writes that were not offered. A responder whose work
- * waits for a disk answers late. */
+/*
+ * Returns true if the only message that was sent must be answered, so that the test must wait for
+ * the answer. Otherwise the answer could arrive during the next mutation, to which the memory then
+ * belongs. The answer could not be judged, and its RDMA Writes would seem to go to memory that was
+ * not offered. A responder that waits for a disk answers late.
+ */
 static bool must_be_answered(const struct hostile *h)
 {
 	struct rdma2_header v2;
@@ -279,7 +301,7 @@ static bool must_be_answered(const struct hostile *h)
 	if (h->len < RDMA1_FIXED_SIZE)
 		return false;
 	proc = wire_get_u32(h->bytes + 12);
-	/* A reply in place of a Long Call is dropped as well. */
+	/* A reply in the chunk of a Long Call is dropped as well. */
 	if (proc == RDMA1_NOMSG && wire_get_u32(h->peer.exposed + EXPOSED_LONG + 4) == RDMA1_REPLY)
 		return false;
 	if (!h->is_v2 || wire_get_u32(h->bytes + 4) == RDMA1_VERSION)
@@ -312,18 +334,25 @@ void to_responder_mutated(struct hostile *h, uint64_t seed, struct result *resul
 	send_case(h, result->c->message, &rng, nmessages > 1 ? rng_below(&rng, nmessages) : 0);
 	must = nmessages == 1 && must_be_answered(h);
 	if (h->len >= 4 && wire_get_u32(h->bytes) == h->xid + 1)
-		h->xid++; /* otherwise its answer could not be distinguished from the probe's */
+		/*
+		 * without a new XID, its answer could not be distinguished from that of the probe
+		 */
+		h->xid++;
 	send_probe(h);
 	result->got = collect(h, must ? ~(uint32_t)GOT_DROPPED : UINT32_MAX, 0, result->detail);
 	judge_end(h, result);
-	/* A connection may also not bring a late answer that was not expected at all, for example
-	 * to messages of the extension. */
+	/*
+	 * The connection is not used again if a late answer can still arrive on it. An answer that
+	 * is not expected at all can also arrive, for example to a message of the extension.
+	 */
 	if (result->got & BAD_ANSWERS || (result->got == GOT_DROPPED && (must || h->is_v2)))
 		peer_disconnect(&h->peer);
 }
 
-/* Reads the handle from the results of CREATE (RFC 1813 section 3.3.8), after the status and the
- * word that says that the handle is present. */
+/*
+ * Copies the handle from the results of CREATE (RFC 1813 section 3.3.8). It follows the status, and
+ * the word that says that there is a handle. Returns 0, or -1 if there is none.
+ */
 static int parse_handle(struct hostile *h, const struct peer_message *answer)
 {
 	const uint32_t at = (h->is_v2 ? 36 : 28) + 24 + 8;
