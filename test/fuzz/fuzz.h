@@ -2,8 +2,10 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
-/* The code that fuzz targets share: the entry, checks of conditions, and the parsing of an
- * input. */
+/*
+ * Code that the fuzz targets share: the entry function, checks of conditions, and functions that
+ * parse an input.
+ */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,8 +16,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Not assert(): the check is active in any build, and a target may have redirected standard
- * error. */
+/*
+ * This is not assert(), because the check must be active in any build, and because a target can
+ * have redirected standard error.
+ */
 #define REQUIRE(condition) require((condition), #condition, __FILE__, __LINE__)
 
 static inline void require(bool holds, const char *condition, const char *file, int line)
@@ -26,7 +30,7 @@ static inline void require(bool holds, const char *condition, const char *file, 
 	abort();
 }
 
-/* An input that is being parsed. Bytes past its end read as zero. */
+/* The part of an input that has not yet been parsed. Bytes after its end read as zero. */
 struct fuzz_in {
 	const uint8_t *p;
 	size_t left;
@@ -61,8 +65,10 @@ static inline uint64_t fuzz_u64(struct fuzz_in *in)
 	return high << 32 | fuzz_u32(in);
 }
 
-/* Returns memory of exactly 'len' bytes, with a copy of 'from' (NULL: no content), so that a
- * sanitizer detects each access before or after it. */
+/*
+ * Returns memory of exactly 'len' bytes, so that a sanitizer detects each access before or after
+ * it. If 'from' is not NULL, its bytes are copied to the memory.
+ */
 static inline uint8_t *fuzz_copy(const void *from, size_t len)
 {
 	uint8_t *copy = malloc(len);

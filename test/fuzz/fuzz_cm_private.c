@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The private data of a connection's set-up (RFC 8797). The input's first 8 bytes are two sizes to
- * encode. The rest is the data that a peer sent.
+ * Fuzz target for the private data of a new connection (RFC 8797). The first 8 bytes of the input
+ * are two sizes to encode. The rest is the private data that a peer sent.
  *
- * The decoder finds what a simple search finds. The offset of the message does not matter, and the
- * decoded message is encoded to the same bytes. Without the message, the values are the defaults of
- * version 1.
+ * The target checks that:
+ * - the decoder finds the message that a simple search finds
+ * - the offset of the message in the private data does not matter
+ * - the decoded message is encoded to the same bytes
+ * - without a message, the values are the defaults of version 1
  */
 #include "cm_private.h"
 #include "fuzz.h"
@@ -25,8 +27,10 @@ static bool is_size(uint32_t bytes)
 	return bytes >= CM_PRIVATE_UNIT && bytes <= CM_PRIVATE_MAX && bytes % CM_PRIVATE_UNIT == 0;
 }
 
-/* Implements RFC 8797 section 4 a second time: the first identifier with room for the message
- * counts. */
+/*
+ * A second implementation of RFC 8797 section 4: uses the first identifier after which there is
+ * space for the rest of the message.
+ */
 static bool expected(const uint8_t *data, size_t len, struct cm_private *theirs)
 {
 	const uint8_t *at = len >= CM_PRIVATE_SIZE ? memmem(data, len - 4, identifier, 4) : NULL;
@@ -54,7 +58,10 @@ static void check_decode(const uint8_t *data, size_t len)
 	REQUIRE(cm_private_decode(encoded, sizeof(encoded), &other));
 	REQUIRE(is_same(&theirs, &other));
 
-	/* Other data may precede the message (section 4: its identifier locates it). */
+	/*
+	 * Other data can precede the message, because its identifier locates it (RFC 8797 section
+	 * 4).
+	 */
 	moved = fuzz_copy(NULL, len + AROUND);
 	memset(moved, 0, AROUND);
 	if (len > 0)

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The configuration of weir-nfsd's exports. The input's first byte selects the source:
+ * Fuzz target for the configuration of weir-nfsd's exports. The first byte of the input selects the
+ * source:
  * - 0: a file of exports
- * - 1: --export
- * - 2: a command line, in which each argument ends with a zero byte; the argument "@" stands for a
- *   file with the bytes after the first two consecutive zero bytes
+ * - 1: the option --export
+ * - 2: a command line, in which each argument ends with a zero byte. The argument "@" stands for a
+ *   file. Its content is the bytes after the first two consecutive zero bytes.
  *
- * An accepted configuration is within its limits and has no duplicates. If it is written to a file,
- * the same configuration is read from the file. For a refused configuration, standard error says
- * why, and nothing else. A line of the library's log may precede the program's line: in it a driver
- * lists the options that it accepts.
+ * The target checks that an accepted configuration is within its limits and has no duplicates, and
+ * that it is the same after it was written to a file and read from it. For a refused configuration,
+ * standard error must say why, and contain nothing else. A line of the library's log can precede
+ * the line of the program: in it a driver lists the options that it accepts.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -29,9 +30,9 @@
 
 enum { FROM_FILE, FROM_TEXT, FROM_COMMAND_LINE, NKINDS };
 
-static char said[64 << 10]; /* written to standard error */
+static char said[64 << 10]; /* text that was written to standard error */
 
-/* Makes a file with that content, whose name can be opened until 'fd' is closed. */
+/* Creates a file with this content. Its path can be opened until 'fd' is closed. */
 static int make_file(const void *data, size_t size, char path[32])
 {
 	int fd = memfd_create("exports", MFD_CLOEXEC);
@@ -41,8 +42,10 @@ static int make_file(const void *data, size_t size, char path[32])
 	return fd;
 }
 
-/* Redirects the streams 'stderr', for errors, and 'stdout', for the help. The C library lets a
- * program replace both. */
+/*
+ * Redirects the streams 'stderr', which has the errors, and 'stdout', which has the help. The C
+ * library permits a program to replace both.
+ */
 static void listen_to_program(void)
 {
 	static FILE *nowhere;
@@ -63,8 +66,9 @@ static void stop_listening(FILE *usual_out, FILE *usual_err)
 }
 
 /*
- * Returns whether the text names its author and consists of whole lines. The lines between are not
- * checked, because arguments are quoted with their line feeds.
+ * Returns true if the text on standard error begins with the name of its author and ends with a
+ * line feed. The lines between are not checked, because arguments are quoted together with their
+ * line feeds.
  */
 static bool is_explained(void)
 {
@@ -88,8 +92,10 @@ static void check_client(const struct export_client *client)
 	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
 }
 
-/* Checks that nobody has access whom no entry names. The peers here: one of a network, one of this
- * host, and one of which nothing is known. */
+/*
+ * Checks that a peer that no entry names has no access. The peers are one of a network, one of this
+ * host, and one of which nothing is known.
+ */
 static void check_access(const struct exports *exports)
 {
 	static const struct weir_peer peers[] = {
@@ -124,7 +130,8 @@ static void check_export(const struct exports *exports, const struct export *exp
 	REQUIRE(export->name[0] == '/' && export->name[1] != '\0');
 	REQUIRE(memchr(export->name, '\0', sizeof(export->name)) != NULL);
 	for (const struct export *other = exports->all; other < export; other++)
-		REQUIRE(strcmp(other->name, export->name) != 0); /* a name selects one export */
+		/* the name selects exactly one export */
+		REQUIRE(strcmp(other->name, export->name) != 0);
 	REQUIRE(export_by_id((struct exports *)(uintptr_t)exports, export->id) == export);
 	REQUIRE(export->ops == &ram_ops || export->ops == &dir_ops);
 	REQUIRE(export->ops == &ram_ops || export->path[0] != '\0');
@@ -232,7 +239,7 @@ static void check_written_again(const struct exports *exports)
 	static char text[EXPORTS_MAX * 2048u + 64 * INPUT_MAX];
 	static struct exports again;
 	FILE *file = fmemopen(text, sizeof(text),
-			      "w+"); /* which also ends the text if nothing is written */
+			      "w+"); /* "w+" also ends the text if nothing is written */
 	char path[32];
 	int fd;
 
@@ -266,7 +273,7 @@ static int from_file(struct exports *exports, const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Returns whether the text is a size of RAM in its usual form: digits and a unit, nothing else. */
+/* Returns true if the text is a size of RAM in the usual form: digits and a unit, nothing else. */
 static bool is_size(const char *text)
 {
 	size_t ndigits = strspn(text, "0123456789");
@@ -304,7 +311,7 @@ static int from_text(struct exports *exports, const uint8_t *data, size_t size)
 	return rc;
 }
 
-/* Makes getopt() forget its state from an earlier command line that was not parsed to its end. */
+/* Resets the state that getopt() has after a command line that was not parsed to its end. */
 static void reset_getopt(void)
 {
 	char *none[] = {(char *)(uintptr_t) "none", NULL};
@@ -330,7 +337,8 @@ static int from_command_line(struct exports *exports, const uint8_t *data, size_
 		if (strcmp(argv[i], "@") == 0)
 			argv[i] = path;
 		else if (strchr(argv[i], '/') && strchr(argv[i], '=') == NULL)
-			argv[i] = (char *)(uintptr_t) "x"; /* no file of this machine */
+			/* prevents access to files of this machine */
+			argv[i] = (char *)(uintptr_t) "x";
 	}
 	reset_getopt();
 	rc = options_parse(argc, argv, &options, exports);
@@ -353,7 +361,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > INPUT_MAX)
 		return 0;
 	memset(&exports, 0, sizeof(exports));
-	program_invocation_short_name = name; /* the name at the start of messages */
+	program_invocation_short_name = name; /* messages begin with this name */
 	kind = data[0] % NKINDS;
 	listen_to_program();
 	if (kind == FROM_FILE)

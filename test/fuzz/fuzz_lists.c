@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Encodes the chunk lists of a decoded header again (fuzz_lists.h). */
+
 #include "fuzz_lists.h"
 
 #include "fuzz.h"

@@ -4,8 +4,10 @@
 
 #include "rdma1.h"
 
-/* Writes the chunk lists of an accepted header as they iterate, and checks them against the counts
- * in the header and against the limits. */
+/*
+ * Encodes the chunk lists of an accepted header, by its iterators, to 'w'. Checks the elements
+ * against the counts in the header and against the limits.
+ */
 void fuzz_encode_lists(const struct rdma1_header *hdr, const struct rdma1_limits *limits,
 		       struct rdma1_writer *w);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Driver options. The input's first byte selects the driver. The rest is the text.
+ * Fuzz target for driver options. The first byte of the input selects the driver. The rest is the
+ * text of the options.
  *
- * Accepted options are in range, and their shortest form has the same meaning. An unknown key is
- * refused before all other errors. A device whose options are refused is not opened.
+ * The target checks that accepted options are in range, and that their shortest form has the same
+ * meaning. An unknown key must be refused before all other errors. A device must not open if its
+ * options are refused.
  */
 #include <errno.h>
 
@@ -20,7 +22,7 @@
 
 enum { SHM, VERBS, SIM, FAULT, NDRIVERS };
 
-/* Returns 'text' after an unknown key. */
+/* Returns the text with an unknown key before it. */
 static const char *with_unknown(const char *text)
 {
 	static char longer[TEXT_MAX + sizeof(UNKNOWN)];
@@ -29,7 +31,10 @@ static const char *with_unknown(const char *text)
 	return longer;
 }
 
-/* Appends ",key=1:2", ",key=any" or nothing. */
+/*
+ * Appends the list of IDs to 'said', as ",key=1:2" or ",key=any". If the list is empty, appends
+ * nothing.
+ */
 static void say_ids(char *said, size_t size, const char *key, const struct shm_ids *ids)
 {
 	size_t len = strlen(said);
@@ -46,7 +51,10 @@ static void say_ids(char *said, size_t size, const char *key, const struct shm_i
 	}
 }
 
-/* Compares two lists. A list that contains 'any' means 'any'. */
+/*
+ * Returns true if two lists of IDs mean the same. A list with 'any' permits any ID, whatever else
+ * it contains.
+ */
 static bool same_ids(const struct shm_ids *a, const struct shm_ids *b)
 {
 	if (a->any || b->any)
@@ -103,7 +111,7 @@ static void check_verbs(const char *text)
 	REQUIRE(verbs_options_parse(with_unknown(text), &again) == -EINVAL);
 }
 
-/* Opens a device of a driver that needs nothing else for that. */
+/* Opens a device of a driver that needs only options for that, and checks the result. */
 static void check_open(const char *name, const char *text)
 {
 	const struct fabric_ops *ops = fabric_driver_find(name);
@@ -142,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		check_open("sim", text);
 		break;
 	default:
-		/* Other drivers need EAL or hardware. */
+		/* Devices of other drivers need EAL or hardware. */
 		if (strstr(text, "over=sim") && strstr(text, "over=") == strstr(text, "over=sim"))
 			check_open("fault", text);
 		break;

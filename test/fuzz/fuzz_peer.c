@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The peer of fuzz_peer.h: carries out the records of an input. */
+
 #include "fuzz_peer.h"
 
 #include "cm_private.h"

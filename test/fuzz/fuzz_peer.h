@@ -3,10 +3,11 @@
 #define FUZZ_PEER_H
 
 /*
- * A peer on simulated hardware. The fuzzer chooses its messages and its memory.
+ * A peer on simulated hardware. The fuzzer chooses the messages and the memory of the peer.
  *
- * An input is a list of records: a big-endian length with two flags, then so many bytes. Some words
- * of a record, aligned to four bytes, stand for values that the input cannot know:
+ * An input is a list of records. A record is a big-endian length with two flags, followed by that
+ * number of bytes. Some words of a record, aligned to four bytes, stand for values that the input
+ * cannot contain:
  *
  *   0xfeedbee0  a handle: the peer's key. The offset in the same segment then becomes an address
  *               in the peer's memory
@@ -16,7 +17,8 @@
 #include "driver.h"
 #include "fuzz.h"
 
-#define PEER_MSG_MAX   8192u /* that it accepts; its own have up to PEER_RECORD_LENGTH bytes */
+/* longest message that the peer accepts; its own messages have up to PEER_RECORD_LENGTH bytes */
+#define PEER_MSG_MAX   8192u
 #define PEER_INLINE    4096u
 #define PEER_RECVS     32u
 #define PEER_MEM_BYTES (64u << 10)
@@ -33,13 +35,17 @@ struct peer {
 	struct fabric_listener *listener;
 	struct fabric_qp *qp;
 	struct fabric_mr mr;
-	uint32_t inline_bytes; /* announced when a connection starts; 0: nothing is announced */
+	/*
+	 * inline threshold that the peer announces when a connection starts, or 0 if it announces
+	 * none
+	 */
+	uint32_t inline_bytes;
 	bool is_established;
 	uint32_t nreceived;
 	uint32_t nsent;
-	uint32_t lens[16]; /* of received messages, by their number modulo 16 */
+	uint32_t lens[16]; /* lengths of received messages; the index is their number modulo 16 */
 	uint8_t msgs[16][PEER_MSG_MAX];
-	uint8_t *mem; /* memory that the other side may read and write */
+	uint8_t *mem; /* memory that the other side can read and write */
 	uint8_t *base;
 };
 
@@ -49,8 +55,10 @@ void peer_connect(struct peer *peer, const char *addr);
 void peer_disconnect(struct peer *peer);
 void peer_poll(struct peer *peer);
 
-/* Carries out the next record. Returns false if there is none. *burst is set if the next record
- * must follow without a poll. */
+/*
+ * Carries out the next record. Returns false if there is none. Sets *burst if the next record must
+ * follow without a poll.
+ */
 bool peer_play(struct peer *peer, const uint8_t **data, size_t *size, bool *burst);
 
 #endif

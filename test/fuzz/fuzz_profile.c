@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A file with a profile. Apart from crashes, these are errors:
- * - a loaded profile fails the check of a profile that a program made, or names lcores that do not
- *   parse
- * - the message for a refused file lacks the file's name, or the profile was changed
+ * Fuzz target for a file with a profile. Apart from crashes, these are errors:
+ * - A loaded profile fails the check of profiles that programs make, or names lcores that cannot be
+ *   parsed.
+ * - The message for a refused file lacks the name of the file, or the profile was changed.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message, from its first byte to the decoder of the arguments. The input's first byte
- * selects the direction (odd: a reply). The rest is the message.
+ * Fuzz target for a received message of version 1, from its first byte to the decoder of the
+ * arguments. The first byte of the input selects the direction (odd: a reply). The rest is the
+ * message.
  *
  * Apart from crashes, these are errors:
- * - the iterators of an accepted header do not return the counted elements, or leave the header or
- *   the limits
- * - the header is encoded to other bytes
- * - narrow limits accept a message that wide limits refuse
+ * - The iterators of an accepted header do not return the elements that it counts, or exceed the
+ *   header or the limits.
+ * - The header is encoded to other bytes.
+ * - Narrow limits accept a message that wide limits refuse.
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
 #include "reassemble.h"
 #include "rpc_msg.h"
 
-#define PULL_MAX    (64u << 10) /* of Read chunks: enough for every path, and fast */
+#define PULL_MAX    (64u << 10) /* bytes of Read chunks; enough for each path, and fast */
 #define ENCODED_MAX (1u << 20)
 
 static const struct rdma1_limits tiny = {
@@ -28,8 +29,10 @@ static const struct rdma1_limits tiny = {
 
 /* ---- the header ---- */
 
-/* Checks whether the message has the shape of a READ by its iterators, whichever path the decoder
- * took. */
+/*
+ * Checks by the iterators if the message has the header shape of a READ, and if the decoder has
+ * come to the same result, on whichever path.
+ */
 static void check_one_chunk(const struct rdma1_header *hdr)
 {
 	struct rdma1_segment_iter chunk = {NULL, 0};
@@ -110,8 +113,10 @@ static bool decode_header(const uint8_t *msg, uint32_t len, enum rdma1_direction
 
 /* ---- the message after the header ---- */
 
-/* Reads all that is left, as opaques in place where possible and as words otherwise. Touches each
- * byte for the sanitizer. */
+/*
+ * Decodes all remaining data: as opaques in place where possible, and otherwise as words. Reads
+ * each byte, so that the sanitizer checks it.
+ */
 static void consume(struct weir_xdr_in *in)
 {
 	static volatile uint8_t sink;
@@ -155,8 +160,10 @@ static void decode_rpc(struct weir_xdr_in *in, enum rdma1_direction direction)
 	consume(in);
 }
 
-/* Acts like the RDMA Reads of a call. Their data repeat the message, so that the fuzzer can shape
- * the content of a Position Zero Read chunk. */
+/*
+ * Fills a Read chunk as the RDMA Reads of a call would. The data are repetitions of the message, so
+ * that the fuzzer can choose the content of a Position Zero Read chunk.
+ */
 static void pull(struct reassemble_chunk *chunk, const uint8_t *msg, uint32_t len)
 {
 	chunk->dst = malloc(chunk->len_bytes > 0 ? chunk->len_bytes : 1);
@@ -223,8 +230,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	weir_xdr_in_init(&in, msg + hdr.header_bytes, len - hdr.header_bytes);
 	decode_rpc(&in, direction);
 	if (direction == RDMA1_CALL && hdr.nread_chunks > 0 && hdr.read_bytes <= PULL_MAX) {
-		/* A Long Call has nothing after its header. The data of its chunk are therefore
-		 * copied from the whole message, which begins with the header. */
+		/*
+		 * In a Long Call, nothing follows the header. Then the data of its chunk are
+		 * repetitions of the header.
+		 */
 		if (hdr.has_position_zero)
 			reassemble(&hdr, msg, len);
 		else

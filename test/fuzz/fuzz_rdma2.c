@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A received message of version 2 and its content: properties, and operations of the extension. The
- * input is the message.
+ * Fuzz target for a received message of version 2 and its content: properties, and operations of
+ * the extension. The input is the message.
  *
- * An accepted message is encoded to the same bytes, and its iterators return the counted elements.
- * A bad reply or error message is never answered. The properties in effect after the message are
- * usable, whatever the peer sends.
+ * The target checks that:
+ * - an accepted message is encoded to the same bytes, and its iterators return the elements that it
+ *   counts
+ * - a bad reply or error message is never answered
+ * - the properties in effect after the message are usable, whatever the peer sends
  */
 #include "fuzz.h"
 #include "fuzz_lists.h"
@@ -112,7 +114,7 @@ static uint32_t segments(struct rdma1_segment_iter *it, struct rdma1_segment *al
 	return n;
 }
 
-/* Encodes TBSNs, which must be consecutive. Returns false otherwise. */
+/* Encodes the TBSNs of an item, which must be consecutive. Returns false if they are not. */
 static bool put_tbsns(struct weir_xdr_out *out, const struct rtr_item *item)
 {
 	struct rtr_iter it = item->tbsns;
@@ -167,7 +169,10 @@ static void put_sets(struct weir_xdr_out *out, const struct rtr_header *rtr)
 	}
 }
 
-/* Checks that the pieces lie within the received bytes, and form each item. */
+/*
+ * Checks that the pieces of each item are within the received bytes, and that together they have
+ * the length of the item.
+ */
 static void check_place(const struct rtr_header *rtr, uint32_t len)
 {
 	static const struct rtr_buffer own = {
@@ -178,7 +183,8 @@ static void check_place(const struct rtr_header *rtr, uint32_t len)
 		.groups = {{1, 64, 0, 0}, {63, 64, 0, RTR_SEG_DDP}},
 	};
 	struct rtr_received received[8];
-	const uint32_t nreceived = len % 9; /* fewer than the header states, equal, or more */
+	/* transmissions that arrived: fewer than the header states, as many, or more */
+	const uint32_t nreceived = len % 9;
 	struct rtr_piece pieces[RTR_PLACE_TARGETS_MAX];
 	struct rtr_report report;
 	uint64_t bytes = 0, expected = 0;
@@ -234,7 +240,10 @@ static void check_rtr(const uint8_t *msg, uint32_t len, const struct rdma2_heade
 		if (!put_items(&out, rtr))
 			return;
 		put_sets(&out, rtr);
-		/* A reservation of 0 counts as 1. */
+		/*
+		 * The decoder returns 1 for a reservation of 0, so that the word of the message
+		 * must be encoded.
+		 */
 		rtr_put_request(&out, rtr->count,
 				rtr->rsbuf == 1 ? msg[rtr->header_bytes - 5] : rtr->rsbuf,
 				rtr->pslen);

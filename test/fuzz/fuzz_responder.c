@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A whole engine against a hostile peer, over simulated hardware. The bits of an input's first byte
- * mean:
- * - bit 0: the hostile side is a responder, and this side a requester; otherwise the reverse
- * - bit 1: the hostile side announces inline thresholds
- * - bit 2: this side speaks version 2 as well; the first record of a hostile responder then answers
- *   the question for it
- * - bit 3: this side uses the extension of version 2
+ * Fuzz target that runs a whole engine against a hostile peer, over simulated hardware. The bits of
+ * the first byte of an input mean:
+ * - bit 0: the hostile side is a responder, and this side is a requester. Otherwise it is the
+ *   reverse.
+ * - bit 1: the hostile side announces inline thresholds.
+ * - bit 2: this side speaks version 2 as well. If the hostile side is a responder, the first record
+ *   is its answer to the request for version 2.
+ * - bit 3: this side uses the extension of version 2.
  *
- * The rest is the input of the peer, see fuzz_peer.h.
+ * The rest is the input of the peer (fuzz_peer.h).
  *
  * Apart from crashes, these are errors:
- * - a call does not end exactly once
- * - a second connection of the same engines does not continue
- * - after the hostile peer has disconnected, its connection or one of its buffers is left
+ * - A call does not end exactly once.
+ * - A second connection of the same engines does not continue.
+ * - After the hostile peer has disconnected, its connection or one of its buffers is left.
  *
- * The same input has the same effects, because latencies are constant and each run starts at a tick
- * of the engines.
+ * The same input always has the same effects, because latencies are constant and each run starts at
+ * a tick of the engines.
  */
 #include <rte_random.h>
 
@@ -36,15 +37,15 @@
 #define LATER_MAX    8u
 #define CALLS	     6u
 
-/* The program, whose procedures are those of the tests in test/rpc. */
+/* The procedures of the program, which are those of the tests in test/rpc. */
 enum { NULL_PROC, ECHO, READ, WRITE, MULTI, LATER, GARBAGE, FAIL, DENY, PLACED, BIG, NPROCS };
 
-static struct weir_engine *engines[2]; /* of the requester and of the responder */
+static struct weir_engine *engines[2]; /* the engine of the requester, and that of the responder */
 static struct weir_region *regions[2];
 static uint8_t *memory[2];
 static struct sim_world *world;
 static struct peer peer;
-static struct weir_conn *friendly; /* the second connection */
+static struct weir_conn *friendly; /* the second connection, whose peer is not hostile */
 static struct weir_request *later[LATER_MAX];
 static uint32_t nlater;
 
@@ -200,13 +201,13 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 			sum += ((const uint8_t *)data)[i];
 	while (weir_xdr_get_u32(result->results, &word) == 0)
 		sum += word;
-	/* the sum needs all bytes, so that all are read */
+	/* The sum uses all bytes, so that the sanitizer checks all of them. */
 	memory[0][REGION_BYTES - 1] = (uint8_t)sum;
 }
 
-static bool continues; /* the extension is on: a call uses three messages */
+static bool continues; /* the extension is on, so that a long call has three messages */
 
-/* Starts one call of 'proc'. Returns false if that was not possible. */
+/* Begins a call of 'proc'. Returns false if the library refused it. */
 static bool start_call(struct weir_conn *conn, uint32_t proc, struct call_end *end)
 {
 	bool is_long = continues && proc == ECHO;
@@ -257,7 +258,7 @@ static void step(void)
 	peer_poll(&peer);
 }
 
-/* Steps until no event is left. */
+/* Advances the world until no event is left. */
 static void settle(void)
 {
 	for (uint32_t i = 0, quiet = 0; i < STEPS_MAX && quiet < 8; i++) {
@@ -312,7 +313,8 @@ static void start(void)
 	options.wire.max_ns = options.wire.min_ns;
 	options.completion.max_ns = options.completion.min_ns;
 	options.cm.max_ns = options.cm.min_ns;
-	options.rnr_retry = 7; /* a burst beyond the credits waits and arrives in full */
+	/* a burst that exceeds the credits waits for receives, so that all its messages arrive */
+	options.rnr_retry = 7;
 	world = sim_world_create(1, &options);
 	REQUIRE(world != NULL);
 	weir_profile_defaults(&profile);
@@ -320,9 +322,10 @@ static void start(void)
 	snprintf(profile.driver_options, sizeof(profile.driver_options), "world=%u",
 		 sim_world_id(world));
 	profile.page_bytes = 4096;
-	profile.protocol = WEIR_PROTOCOL_AUTO; /* for its buffers; each input chooses the version */
+	/* creates the buffers for both versions; each input selects a version */
+	profile.protocol = WEIR_PROTOCOL_AUTO;
 	profile.extension = WEIR_EXTENSION_ALL;
-	profile.target_bytes = 1024; /* so that messages of the peer extend over several targets */
+	profile.target_bytes = 1024; /* messages of the peer can be longer than a target */
 	profile.targets = 8;
 	profile.round_trip_ns = profile.operation_ns = profile.message_ns = profile.copy_ns = 0;
 	profile.connect_timeout_ms = 100;
@@ -400,11 +403,13 @@ static void against_responder(const uint8_t *data, size_t size)
 	expect_friendly_works();
 	peer_disconnect(&peer);
 	settle();
-	release_later(); /* their connections have ended */
+	release_later(); /* their connections have ended, so that the replies are discarded */
 }
 
-/* Connects to the hostile responder. If the requester asks for version 2, the first record is the
- * answer. */
+/*
+ * Connects to the hostile responder. If the requester speaks version 2, the first record is the
+ * answer to its request for version 2.
+ */
 static void ask(struct weir_conn **conn, const uint8_t **data, size_t *size)
 {
 	bool burst;
@@ -446,7 +451,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!world)
 		start();
-	rte_srand(1); /* seeds the XIDs */
+	rte_srand(1); /* the XIDs depend on this seed */
 	sim_run_until(world, (sim_now(world) / QUIET_NS + 2) * QUIET_NS);
 	settle();
 	memset(peer.mem, 0, PEER_MEM_BYTES);

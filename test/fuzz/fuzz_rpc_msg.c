@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * RPC headers (RFC 5531 section 9). The input's first byte selects the direction (odd: a reply).
- * The next two bytes say where the message is cut. The rest is the message.
+ * Fuzz target for RPC headers (RFC 5531 section 9). The first byte of the input selects the
+ * direction (odd: a reply). The next two bytes are the offset at which the message is divided. The
+ * rest is the message.
  *
- * An accepted header is encoded to the same bytes, except padding. It needs exactly its own room,
- * and fails with less. A message is refused if it ends before its header does, or if part of the
- * header was reduced. If the message is cut in two, the result is the same, unless the cut is
- * within data that are read in place.
+ * The target checks that:
+ * - An accepted header is encoded to the same bytes, except padding. The encoder needs exactly that
+ *   number of bytes, and fails with less.
+ * - A message is refused if it ends before its header does, or if part of its header was moved to a
+ *   chunk.
+ * - If the message is divided into two parts, the result is the same, unless the division is inside
+ *   data that are decoded in place.
  */
 #include "fuzz.h"
 #include "rpc_msg.h"
 
 #define MESSAGE_MAX 2048u
 
-/* A header of either kind, as 'is_reply' says. */
+/* A decoded header: 'reply' if 'is_reply' is set, and otherwise 'call'. */
 struct header {
 	bool is_reply;
 	struct weir_rpc_call_header call;
@@ -31,7 +35,10 @@ static int encode(struct weir_xdr_out *out, const struct header *hdr)
 			     : rpc_call_encode(out, &hdr->call);
 }
 
-/* For a call of another RPC version only the version is known, so that nothing can be encoded. */
+/*
+ * Returns true for a call of another RPC version. Only its version is known, so that it cannot be
+ * encoded.
+ */
 static bool is_version_only(const struct header *hdr)
 {
 	return !hdr->is_reply && hdr->call.rpcvers != WEIR_RPC_VERSION;
@@ -60,7 +67,9 @@ static bool is_same(const struct header *a, const struct header *b)
 
 /* ---- encoding ---- */
 
-/* Clears padding. Received padding may have any value, and encoded padding is zero. */
+/*
+ * Sets padding to zero, because received padding can have any value, and encoded padding is zero.
+ */
 static void clear_padding(uint8_t *copy, const uint8_t *msg, const struct weir_rpc_auth *auth)
 {
 	if (auth->len_bytes > 0)
@@ -100,7 +109,7 @@ static void check_encode(const struct header *hdr, const uint8_t *msg, uint32_t 
 
 /* ---- the same message in other parts ---- */
 
-/* Returns whether a cut at 'at' lies within data that are read in place. */
+/* Returns true if the offset 'at' is inside data that are decoded in place. */
 static bool cuts_body(const struct weir_rpc_auth *auth, const uint8_t *msg, uint32_t at)
 {
 	return auth->len_bytes > 1 && msg + at > auth->body &&
@@ -114,10 +123,12 @@ static bool cuts_any_body(const struct header *hdr, const uint8_t *msg, uint32_t
 	return cuts_body(&hdr->call.cred, msg, at) || cuts_body(&hdr->call.verf, msg, at);
 }
 
-/* Checks the message in two parts that are cut at 'at'. 'is_item' says whether the second part was
- * reduced. 'ok' says that the whole message was accepted, as 'hdr'. A reduced part directly after
- * the header may be refused together with the header, because there is no count before it, so that
- * no decoder can read it. */
+/*
+ * Checks the message in two parts, divided at the offset 'at'. 'is_item' says that the second part
+ * is in a chunk. 'ok' says that the whole message was accepted, with the header 'hdr'. A second
+ * part in a chunk that begins directly after the header can be refused together with the header. It
+ * has no count word before it, so that no decoder can read it.
+ */
 static void check_cut(const struct header *hdr, bool ok, const uint8_t *msg, uint32_t len,
 		      uint32_t header_bytes, uint32_t at, bool is_item)
 {
@@ -182,8 +193,10 @@ static void check_auth(const struct weir_rpc_auth *auth)
 	REQUIRE(auth->len_bytes <= WEIR_RPC_AUTH_BODY_MAX);
 	exact.body = body;
 	check_auth_sys(&exact);
-	/* RPCSEC_GSS forbids reduction unless it states, in version 1, that no part of the data is
-	 * protected (RFC 2203). */
+	/*
+	 * RPCSEC_GSS forbids chunks, except with version 1 and a service that protects no part of
+	 * the data (RFC 2203).
+	 */
 	if (rpc_auth_forbids_reduction(&exact))
 		REQUIRE(auth->flavor == WEIR_RPC_AUTH_GSS || auth->flavor > WEIR_RPC_AUTH_DH);
 	else if (auth->flavor == WEIR_RPC_AUTH_GSS)

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The key table of the driver shm: an owner's operations on it, and the use of a peer's table,
- * which can contain anything.
+ * Fuzz target for the key table of the driver shm: an owner's operations on its table, and the use
+ * of a peer's table, which can contain anything.
  *
  * An input is a list of steps. A step is a byte, followed by its data. The steps:
  * - take, set and return entries
- * - end keys, one or all of a connection
- * - look up keys that are valid, were valid, or have any value
- * - write into the table of a hostile peer
+ * - end one key, or all keys of a connection
+ * - look up keys that are valid, that were valid, or that have any value
+ * - write to the table of a hostile peer
  *
- * A key that was set and has not ended is found, with exactly the range that it was set for. No
- * other key is found. An access is permitted if and only if a model with wider arithmetic permits
- * it. A permitted access by a hostile table lies within the range of its entry and does not wrap.
- * An entry that is being written is never found.
+ * The target checks that:
+ * - A key that was set and has not ended is found, with exactly the range for which it was set. No
+ *   other key is found.
+ * - An access is permitted if and only if a model with wider arithmetic permits it.
+ * - A permitted access by a hostile table is within the range of its entry and does not wrap.
+ * - An entry that is being written is never found.
  */
 #include "fabric.h"
 #include "fuzz.h"
@@ -20,12 +22,12 @@
 
 #define OWN_MAX	  24u
 #define ENDED_MAX 24u
-#define CONNS	  4u /* small, so that connections collide */
+#define CONNS	  4u /* a small number, so that several keys belong to one connection */
 
 enum { TAKE, SET, PUT, END_ONE, END_ALL, LOOK_UP, SCRIBBLE, LOOK_UP_HOSTILE, NSTEPS };
 
 struct own {
-	struct key_ref ref; /* not valid: not taken */
+	struct key_ref ref; /* invalid if the entry is not taken */
 	bool is_set;
 	uint32_t key;
 	struct key_range range;
@@ -70,7 +72,7 @@ static bool may_access(const struct key_range *range, uint64_t raddr, uint64_t l
 
 /* ---- input ---- */
 
-/* Returns a key that is valid, that was valid, or any key. */
+/* Returns a key that is valid, a key that was valid, or any value. */
 static uint32_t some_key(struct run *run, struct fuzz_in *in)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -83,7 +85,7 @@ static uint32_t some_key(struct run *run, struct fuzz_in *in)
 	return fuzz_u32(in);
 }
 
-/* Returns a number close to a bound, or any number. */
+/* Returns a number near 'near', or any number. */
 static uint64_t some_number(struct fuzz_in *in, uint64_t near)
 {
 	uint8_t kind = fuzz_u8(in);
@@ -91,7 +93,10 @@ static uint64_t some_number(struct fuzz_in *in, uint64_t near)
 	return kind & 1 ? fuzz_u64(in) : near + (uint64_t)(int64_t)(int8_t)fuzz_u8(in);
 }
 
-/* Checks that a permitted access lies within the range of the entry. */
+/*
+ * Checks for an access that key_permits() agrees with the model, and that a permitted access is
+ * within the range of the entry.
+ */
 static void check_permits(const struct key_range *range, struct fuzz_in *in, bool is_honest)
 {
 	uint32_t access = fuzz_u8(in) & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE);
@@ -101,8 +106,10 @@ static void check_permits(const struct key_range *range, struct fuzz_in *in, boo
 	bool permits = key_permits(range, raddr, len, access, conn_id, &offset);
 	bool may = may_access(range, raddr, len, access, conn_id);
 
-	/* An honest range lies within a region, so that neither its addresses nor its offsets
-	 * wrap. */
+	/*
+	 * The range of an honest table is within a region, so that neither its addresses nor its
+	 * offsets wrap.
+	 */
 	if (is_honest)
 		REQUIRE(permits == may);
 	if (!permits)
@@ -222,7 +229,7 @@ static void step_look_up_hostile(struct run *run, struct fuzz_in *in)
 		check_permits(&found, in, false);
 }
 
-/* Checks an invariant: each valid key is found, and no key that has ended. */
+/* Checks the invariant that each valid key is found, and that no key is found that has ended. */
 static void check_all(struct run *run)
 {
 	struct key_range found;
@@ -282,8 +289,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size > 4096)
 		return 0;
 	memset(&run, 0, sizeof(run));
-	/* key_table_create() is not used, so that the keys are always the same, and no file is made
-	 * for each input. */
+	/*
+	 * The table is not created by key_table_create(), so that the keys are always the same and
+	 * no file is created for each input.
+	 */
 	run.table.entries = aligned_alloc(64, KEY_ENTRIES * sizeof(struct key_entry));
 	run.hostile = aligned_alloc(64, KEY_ENTRIES * sizeof(struct key_entry));
 	REQUIRE(run.table.entries != NULL && run.hostile != NULL);

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ring of the driver shm. Each side runs against another side that writes anything into the
- * shared memory.
+ * Fuzz target for the ring of the driver shm. Each side runs against another side that writes
+ * anything to the shared memory.
  *
  * An input is a list of steps. A step is a byte, followed by its data. The steps:
- * - put and take messages correctly
- * - store bytes, headers with the right number and reader's marks as the hostile side, also between
- *   the look at a header and the taking of its message
+ * - put and receive messages correctly
+ * - as the hostile side, store bytes, headers with the correct number, and positions of the reader.
+ *   They can be stored between the moment when the reader finds a header and the moment when it
+ *   reads the message.
  *
- * As long as nothing invalid was stored, messages arrive in order with all bytes right. An empty
+ * While nothing invalid has been stored, messages arrive in order with all bytes correct. An empty
  * ring accepts any message, and a full ring accepts none. At all times:
- * - neither side touches memory outside of the ring or after the receiver's buffer
- * - private state is valid
- * - an invalid header or mark is refused
+ * - Neither side accesses memory outside of the ring or after the buffer of the receiver.
+ * - The private state of both sides is valid.
+ * - An invalid header or position is refused.
  */
 #include "fuzz.h"
 #include "ring.h"
 
-#define SIZE	4096u
-#define QUEUE	(SIZE / RING_CELL)
-#define MARGIN	128u /* a receiver's buffer may be longer than the message by up to this */
+#define SIZE  4096u
+#define QUEUE (SIZE / RING_CELL)
+/* bound for the bytes by which a receiver's buffer is longer than the message */
+#define MARGIN	128u
 #define KEY	0x5eed5eedu
 #define SGE_MAX 4u
 
@@ -27,7 +29,7 @@ enum { PUT_ONE, PUT, TAKE, TAKE_SCRIBBLED, SCRIBBLE, HEADER, MARK, NSTEPS };
 
 struct message {
 	uint32_t len;
-	uint8_t first; /* the value of the first byte; each further byte is one more */
+	uint8_t first; /* value of the first byte; the value of each further byte is one more */
 	bool has_key;
 };
 
@@ -36,10 +38,13 @@ struct run {
 	struct ring_writer writer;
 	struct ring_reader reader;
 	uint32_t max_msg;
-	struct message queue[QUEUE]; /* put and not taken */
+	struct message queue[QUEUE]; /* messages that were put and not yet received */
 	uint32_t nqueued;
 	uint8_t next_first;
-	/* something invalid was stored, so that messages may differ from those that were put */
+	/*
+	 * Something invalid was stored, so that received messages can differ from those that were
+	 * put.
+	 */
 	bool is_tainted;
 	bool is_over; /* one side has detected that the other is invalid */
 };
@@ -52,7 +57,7 @@ static void fill(uint8_t *bytes, uint32_t len, uint8_t first)
 
 /* ---- the writer ---- */
 
-/* Returns whether the reader's mark is invalid for the writer. */
+/* Returns true if the reader's position in shared memory is not valid for the writer. */
 static bool is_mark_bad(const struct run *run)
 {
 	uint64_t mark = atomic_load(&ring_shared_of(&run->writer.cells)->head);
@@ -113,7 +118,8 @@ static void check_reader(const struct run *run, uint64_t head_before)
 
 	REQUIRE(r->head % RING_CELL == 0 && r->head >= head_before);
 	REQUIRE(r->head - head_before <=
-		SIZE / 2); /* so that the next header is not one of those that were just read */
+		/* so far away that the next header is none of those that were just read */
+		SIZE / 2);
 	REQUIRE(r->publish_at > r->head && r->publish_at - r->head <= SIZE / 4);
 	REQUIRE(r->cells.base == run->memory + sizeof(struct ring_shared) &&
 		ring_size(&r->cells) == SIZE);
@@ -174,7 +180,7 @@ static void step_take(struct run *run, bool is_scribbled, struct fuzz_in *in)
 
 /* ---- one input ---- */
 
-/* Stores a header in the cell that the reader waits for. */
+/* Stores a header in the cell for which the reader waits. */
 static void step_header(struct run *run, struct fuzz_in *in)
 {
 	uint32_t word = fuzz_u32(in);
@@ -189,7 +195,7 @@ static void step_header(struct run *run, struct fuzz_in *in)
 		REQUIRE(ring_msg_len(&run->reader, word) == (word & RING_LEN_MASK));
 }
 
-/* Stores a mark that is close to a valid one, or any mark. */
+/* Stores a position of the reader that is near a valid one, or any value. */
 static void step_mark(struct run *run, struct fuzz_in *in)
 {
 	bool is_near = (fuzz_u8(in) & 1) == 0;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The XDR decoder over parts, compared with a model of it. For the model, a stream is a list of
- * symbols, each of which is a plain byte or a whole item.
+ * Fuzz target that compares the XDR decoder for streams of several parts with a model. For the
+ * model, a stream is a list of symbols, each of which is a plain byte or a whole item.
  *
- * An input says how the stream is cut and which values to get, and contains the stream's bytes:
+ * An input says how the stream is divided and which values to decode, and contains the bytes of the
+ * stream:
  *
  *   1 byte   number of parts less one, modulo 8; then for each part its length, odd for an item
  *   1 byte   number of gets; then for each get its kind and an argument
  *   rest     the bytes; the last part has those that are left
  *
- * The decoder and the model agree on each get: result, value and number of bytes left. They also
- * agree if each plain byte is in a part of its own. The values are then encoded into exactly the
- * room that they need and decoded again. With one byte less the encoder fails.
+ * The decoder and the model must agree on each get: on the result, the value and the number of
+ * bytes left. They must also agree if each plain byte is in a part of its own. The values are then
+ * encoded into exactly the number of bytes that they need, and decoded again. With one byte less,
+ * the encoder must fail.
  */
 #include "fuzz.h"
 #include "xdr_ref.h"
@@ -19,7 +21,7 @@
 #define PARTS_MAX   8u
 #define GETS_MAX    64u
 #define SYMBOLS_MAX 4096u
-#define ITEM	    256u /* symbols from this value on are items */
+#define ITEM	    256u /* symbols of at least this value are items */
 
 enum {
 	GET_U32,
@@ -47,14 +49,14 @@ struct stream {
 	uint32_t nsymbols;
 };
 
-/* The position of the model in the stream. */
+/* The model of a decoder: its position in the stream, and if a get has failed. */
 struct model {
 	const struct stream *stream;
 	uint32_t at;
 	bool failed;
 };
 
-/* The result of one get. */
+/* The result of a get. */
 struct got {
 	int rc;
 	uint64_t number;
@@ -79,7 +81,7 @@ static void add_part(struct stream *s, const uint8_t *bytes, uint32_t len, bool 
 	s->nparts++;
 }
 
-/* Copies the stream with each plain byte in a part of its own. */
+/* Copies the stream so that each plain byte is in a part of its own. */
 static void cut_finely(const struct stream *from, struct stream *to)
 {
 	to->nparts = to->nsymbols = 0;
@@ -172,7 +174,7 @@ static int model_ref(struct model *m, struct got *got, uint32_t max, bool may_be
 		m->at++;
 		return 0;
 	}
-	/* Data in place must be in one part. */
+	/* Data that are decoded in place must be within one part. */
 	if (s->nsymbols - m->at < count ||
 	    (count > 0 && s->part_of[m->at] != s->part_of[m->at + count - 1]))
 		return model_fail(m);
@@ -234,7 +236,8 @@ static void decoder_ref(struct weir_xdr_in *in, const struct get *get, struct go
 
 static void decoder_get(struct weir_xdr_in *in, const struct get *get, struct got *got)
 {
-	uint8_t *room = fuzz_copy(NULL, get->arg); /* not a byte more than the get may write */
+	/* exactly the number of bytes that the get is allowed to write */
+	uint8_t *room = fuzz_copy(NULL, get->arg);
 	bool is_true = false;
 	uint32_t word = 0;
 

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Runs a fuzz target on each file of the given folders: the kept corpus, in any build. */
+/*
+ * Runs a fuzz target, in any build, on each file of the given folders, which contain the kept
+ * corpus.
+ */
 #include <dirent.h>
 #include <errno.h>
 
 #include "fuzz.h"
 
-/* Runs the target on one file. The memory has exactly the size of the file, so that a sanitizer
- * detects a read past its end. */
+/*
+ * Runs the target on one file. The memory has exactly the size of the file, so that a sanitizer
+ * detects a read after its end. Returns 0, or -1 if the file could not be read.
+ */
 static int replay_file(const char *path)
 {
 	FILE *file = fopen(path, "rb");
@@ -63,6 +68,6 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		rc |= replay_directory(argv[i], &count);
 	printf("%u inputs\n", count);
-	/* A corpus that is not found must not count as one that passes. */
+	/* A folder without files must not count as a success. */
 	return rc == 0 && count > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
