@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The application of the requesters. It makes the planned calls and checks how each of them
- * ends. */
+/*
+ * The application of the requesters of weir-sim. It makes the planned calls and checks how each of
+ * them ends.
+ */
 #include "wsim.h"
 
 #include <errno.h>
@@ -26,7 +28,7 @@ static bool may_end_connections(const struct wsim_run *run)
 	return run->options.level > 0;
 }
 
-/* Checks the results byte by byte. */
+/* Compares the results with the plan of the call, byte by byte. */
 static void check_results(struct wsim_run *run, uint32_t id, struct weir_call *call,
 			  const struct weir_result *result)
 {
@@ -102,8 +104,10 @@ static void check_reply(struct wsim_run *run, uint32_t id, struct weir_call *cal
 		check_results(run, id, call, result);
 }
 
-/* Returns whether the error is one for chunks that are too small, or for more chunks than there are
- * buffers. */
+/*
+ * Returns true if the error says that the chunks are too small, or that there are more chunks than
+ * buffers.
+ */
 static bool is_for_want(const struct weir_conn *conn, uint32_t rdma_err)
 {
 #ifndef WEIR_WITHOUT_VERSION2
@@ -120,7 +124,7 @@ static struct wsim_link *link_of(const struct weir_call *call)
 	return weir_conn_user(weir_call_conn(call));
 }
 
-/* Checks whether this status is possible for the call. */
+/* Checks if the status with which the call ended is possible. */
 static void check_status(struct wsim_run *run, uint32_t id, const struct weir_call *call,
 			 const struct weir_result *result)
 {
@@ -146,8 +150,10 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 		return;
 	case -ECANCELED:
 		run->counts.cancelled++;
-		/* Another call may have been cancelled. Only the end of the connection could take
-		 * back its memory. */
+		/*
+		 * The call can end this way because another call of its connection was cancelled.
+		 * Only the end of the connection could revoke access to the memory of that call.
+		 */
 		if (!plan->is_cancelled && !(is_closed && link_of(call)->side->ncancelled > 0))
 			wsim_violation(run, "call %u: cancelled by nobody", id);
 		return;
@@ -185,8 +191,11 @@ static void check_status(struct wsim_run *run, uint32_t id, const struct weir_ca
 	}
 }
 
-/* Cancels one of the latest calls. Its memory belongs to the application again when 'done' is
- * called, which must follow, and not before. */
+/*
+ * Cancels one of the latest calls, with a chance of 'percent' in 100. 'done' must be called after
+ * the cancel, and must not have been called before it. Then the memory of the call belongs to the
+ * application again.
+ */
 void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 {
 	struct wsim_call *plan;
@@ -204,7 +213,8 @@ void wsim_call_cancel_some(struct wsim_run *run, uint32_t percent)
 	if (rc == 0) {
 		plan->is_cancelled = true;
 		plan->side->ncancelled++;
-	} else if (rc != -EINVAL) { /* the call is already about to end */
+		/* -EINVAL is possible, because the call can already be about to end */
+	} else if (rc != -EINVAL) {
 		wsim_violation(run, "call %u: cancelling it gave %d", run->ncalls - 1 - back, rc);
 	}
 }
@@ -274,7 +284,7 @@ static void refused(struct wsim_run *run, uint32_t id, int rc, bool must_work)
 		wsim_violation(run, "call %u: refused with %d", id, rc);
 }
 
-/* Submits a call that was begun for its plan. */
+/* Submits a call that was begun with the plan 'id'. */
 static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, bool must_work)
 {
 	struct wsim_side *side = link->side;
@@ -288,7 +298,10 @@ static void submit(struct wsim_link *link, uint32_t id, struct weir_call *call, 
 	plan->reconnects = link->reconnects;
 	rc = describe(link, id, call);
 	if (rc == 0) {
-		/* A timeout may end other calls in here, but not this one. */
+		/*
+		 * Inside weir_call_submit(), other calls can end by their timeout, but not this
+		 * one.
+		 */
 		plan->is_submitted = true;
 		run->nactive++;
 		rc = weir_call_submit(call);
@@ -353,7 +366,7 @@ static void call_reuse(struct wsim_link *link, struct weir_call *call, uint32_t 
 	submit(to, id, next, false);
 }
 
-/* Applications also do this in a callback. */
+/* Applications also cancel and make calls in callbacks. */
 static void act_in_callback(struct wsim_run *run, struct wsim_link *link)
 {
 	if (run->is_calm)
@@ -385,7 +398,7 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 		run->counts.ok++;
 		check_reply(run, id, call, result);
 	}
-	/* The memory belongs to the application, which reuses it at once. */
+	/* The memory of the call belongs to the application, which reuses it at once. */
 	wsim_slot_put(plan->side, plan->slot);
 	call_reuse(link, call, first, plan);
 	act_in_callback(run, link);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The conditions that must hold at each step and at the end.
+ * Checks the conditions that must hold after each step and at the end of a run.
  *
- * The checks do not trust the counters. Each buffer that a pool counts as taken must be found with
- * exactly as many owners. Each credit must belong to a call that the responder has. Each request
- * that a program has must be counted for that program.
+ * The checks do not rely on counters. They find each buffer that a pool counts as taken, with
+ * exactly that number of owners. Each credit must belong to a call that the responder has. Each
+ * request that a program holds must be counted for that program.
  */
 #include "call_pool.h"
 #include "wsim.h"
@@ -25,7 +25,7 @@ static void count_buf(const struct weir_engine *engine, const struct mem_buf *bu
 	owned->bulk += buf->pool == engine->bulk_pool;
 }
 
-/* Counts the buffers of a chain, in which each buffer names the next. */
+/* Counts the buffers of a chain. Each buffer refers to the next one. */
 static void count_chain(const struct weir_engine *engine, const struct mem_buf *buf,
 			struct owned *owned)
 {
@@ -146,7 +146,7 @@ static void check_pool(struct wsim_side *side, const char *what, const struct me
 			       side->index, pool->in_use, what, owned);
 }
 
-/* Checks that no error was counted that no fault could have caused. */
+/* Checks that the counters contain no error that no fault could have caused. */
 static void check_stats(struct wsim_side *side)
 {
 	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
@@ -154,8 +154,10 @@ static void check_stats(struct wsim_side *side)
 	weir_engine_stats(side->engine, &stats);
 	if (stats.rnr)
 		wsim_violation(side->run, "engine %u: a message met no receive", side->index);
-	/* A responder may access the memory of a call after the call was given up and its key has
-	 * ended. */
+	/*
+	 * A responder can access the memory of a call after the call was given up and its key was
+	 * invalidated.
+	 */
 	if (stats.remote_access_errors &&
 	    !(side->engine->uses_windows && (stats.calls_timed_out || side->ncancelled)))
 		wsim_violation(side->run, "engine %u: a key was used that does not open the memory",
@@ -169,7 +171,7 @@ static void check_stats(struct wsim_side *side)
 static void check_side(struct wsim_side *side)
 {
 	const struct wsim_run *run = side->run;
-	struct owned owned = {.send = 1}; /* the buffer of zeros */
+	struct owned owned = {.send = 1}; /* the buffer of zeros that the engine holds */
 	const struct engine_srq *srq = side->engine->srq;
 	uint32_t nconns = 0, handling = 0, held = 0;
 	const struct engine_endpoint *ep;
@@ -196,7 +198,7 @@ static void check_side(struct wsim_side *side)
 		if (run->held[i].side != side)
 			continue;
 		held++;
-		if (!weir_request_conn(req)) { /* its connection has ended (responder.h) */
+		if (!weir_request_conn(req)) { /* a request without a connection, and its message */
 			handling++;
 			count_request(side->engine, req, &owned);
 			if (req->has_chain)
@@ -234,8 +236,10 @@ static void check_side(struct wsim_side *side)
 	check_stats(side);
 }
 
-/* Returns whether all receives are back in their pool when no connection is left. Shared receives
- * stay with the engine, and none of them is held. */
+/*
+ * Returns true if all receives are back in their pool. It is called when no connection is left.
+ * Shared receives stay with the engine, but none of them may be held.
+ */
 static bool receives_are_back(const struct weir_engine *engine)
 {
 	const struct engine_srq *srq = engine->srq;
@@ -248,12 +252,14 @@ static bool receives_are_back(const struct weir_engine *engine)
 	return engine->recv_pool->in_use == srq->nbufs && srq->credits.shared == 0;
 }
 
-/* Checks the memory of calls that have ended: nobody has written to it since, and no window opens
- * it. With the policy 'window' this covers all access. With 'pool' the keys of whole regions stay
- * valid by definition. */
+/*
+ * Checks the memory of calls that have ended: nobody has written to it, and no window exposes it.
+ * With the policy 'window' this includes all access. With 'pool' the keys of whole regions always
+ * stay valid.
+ */
 static void check_memory(struct wsim_side *side)
 {
-	uint32_t slot = side->run->step % WSIM_SLOTS; /* one slot for each step */
+	uint32_t slot = side->run->step % WSIM_SLOTS; /* each step checks one slot */
 
 	if (side->slots[slot].is_busy)
 		return;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The application of the responders. It checks the arguments of each call, and replies at once or
- * later. */
+/*
+ * The application of the responders of weir-sim. It checks the arguments of each call, and replies
+ * at once or later.
+ */
 #include "wsim.h"
 
 #include <string.h>
@@ -13,7 +15,10 @@ static struct wsim_side *side_of(const struct weir_request *req, struct wsim_run
 	return NULL;
 }
 
-/* Returns the call that the start of its arguments names, or NULL if no such call was submitted. */
+/*
+ * Returns the call whose number is at the start of its arguments, or NULL if no such call was
+ * submitted.
+ */
 static struct wsim_call *call_of(struct wsim_run *run, struct weir_xdr_in *args, uint32_t *id)
 {
 	if (weir_xdr_get_u32(args, id) != 0 || *id >= run->ncalls || !run->calls[*id].is_submitted)
@@ -59,10 +64,13 @@ static void on_sent(void *arg)
 	struct sent *sent = arg;
 
 	sent->side->on_sent_done++;
-	wsim_slot_put(sent->side, sent->slot); /* the memory is reused at once */
+	wsim_slot_put(sent->side, sent->slot); /* reuses the memory at once */
 }
 
-/* Adds results from the application's own memory if there is a free slot, or from the table. */
+/*
+ * Adds the results. They are in memory of the application if it has a free slot, and otherwise in
+ * the table.
+ */
 static int put_results(struct wsim_side *side, struct weir_request *req, uint32_t id,
 		       struct weir_xdr_out *out)
 {
@@ -123,7 +131,7 @@ static void reply(struct wsim_side *side, struct weir_request *req, uint32_t id)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 		return;
 	}
-	/* The bound of the encoded results does not count items that are passed by reference. */
+	/* The bound for the results does not include items that are passed by reference. */
 	if (plan->proc == WSIM_NULL) {
 		out = weir_request_results(req, 0);
 	} else {
@@ -188,8 +196,10 @@ void wsim_handle(struct weir_request *req, void *arg)
 		reply(side, req, id);
 }
 
-/* Provides the application's memory for an argument. All of it belongs to the call until the reply.
- * Scratch memory is used, because nobody may change the table. */
+/*
+ * Returns memory of the application for an argument. The memory belongs to the call until the
+ * reply. It is scratch memory, because nobody is allowed to change the table.
+ */
 int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct weir_arg_sink *sink,
 	       void *arg)
 {
@@ -207,7 +217,7 @@ int wsim_place(struct weir_request *req, uint32_t item, uint32_t len, struct wei
 	}
 	if (!(plan->place >> item & 1))
 		return -1;
-	/* After the slots there is memory for each item of each call that may be active. */
+	/* The memory after the slots has space for each item of each call that can be active. */
 	sink->region = side->region;
 	sink->data = side->mem + WSIM_SLOTS * WSIM_SLOT_BYTES +
 		     ((size_t)(id % WSIM_PLACED) * WSIM_ITEMS + item) * 8192u;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* weir-sim: which seeds to run, and what to print about them. doc/weir-sim.rst describes it. */
+/*
+ * weir-sim: parses the options, runs the seeds, and prints the results. doc/weir-sim.rst describes
+ * the program.
+ */
 #include "wsim.h"
 
 #include <errno.h>
@@ -70,7 +73,7 @@ static void on_crash(int signal)
 	_exit(1);
 }
 
-/* Sets handlers for crashes. The address sanitizer prints a better report. */
+/* Sets handlers for crashes, except under the address sanitizer, which prints a better report. */
 static void catch_crashes(void)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -169,7 +172,10 @@ static bool set_extension(struct wsim_options *options, const char *text)
 	return false;
 }
 
-/* Returns false if the extension would silently not be used. */
+/*
+ * Returns false if the options ask for the extension but not for the version that has it, so that
+ * the extension would not be used.
+ */
 static bool has_its_extension(const struct wsim_options *options)
 {
 	return options->extension == WEIR_EXTENSION_OFF || options->protocol != WEIR_PROTOCOL_V1;
@@ -270,7 +276,10 @@ static bool set(struct settings *settings, int option, const char *text)
 	}
 }
 
-/* Parses "SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]". Each word has the form of its option. */
+/*
+ * Parses "SEED [STEPS [LEVEL [PROTOCOL [EXTENSION]]]]". Each word has the form of the argument of
+ * its option.
+ */
 static bool set_line(struct settings *settings, char *line)
 {
 	static const char options[] = "smlPe";
@@ -284,7 +293,7 @@ static bool set_line(struct settings *settings, char *line)
 	return true;
 }
 
-/* Runs the lines of a file. Each run has a line; '#' begins a comment. */
+/* Runs all lines of a file. Each line is a run. '#' begins a comment. */
 static int run_file(struct settings *settings)
 {
 	FILE *file = fopen(settings->file, "r");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Plans the data of a call and the expected results. All data are ranges of one table that both
- * sides know. */
+/*
+ * Plans the arguments of a call and the expected results. All data are ranges of one table that
+ * both sides know.
+ */
 #include "wsim.h"
 
 #include <string.h>
@@ -67,7 +69,7 @@ static uint32_t length(struct wsim_run *run)
 	case 2:
 	case 3:
 		return wsim_below(run, INLINE_SMALL);
-	case 4: /* close to the inline threshold */
+	case 4: /* a length near the inline threshold */
 		return inline_bytes - 120 + wsim_below(run, 120);
 	case 5:
 	case 6:
@@ -89,8 +91,10 @@ static uint32_t items(struct wsim_run *run, struct wsim_item *list, uint32_t mos
 	return n;
 }
 
-/* Plans memory for the results that may be returned by Write chunk: enough, too much, none, and
- * sometimes too little. */
+/*
+ * Plans memory for the results that can be returned by Write chunks: sufficient memory, too much,
+ * none, or sometimes too little.
+ */
 static void offer(struct wsim_run *run, struct wsim_call *call)
 {
 	const struct weir_ulb_proc *rules = weir_ulb_find(&wsim_ulb, call->proc);
@@ -102,7 +106,7 @@ static void offer(struct wsim_run *run, struct wsim_call *call)
 		if (!call->results[i].is_item)
 			continue;
 		if (wsim_chance(run, 15))
-			break; /* this result and the following ones are inline */
+			break; /* this result and the later ones are inline */
 		if (wsim_chance(run, 15) || len == 0)
 			call->offers[n] = 0;
 		else if (wsim_chance(run, 50))
@@ -124,7 +128,7 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call)
 
 	memset(call, 0, sizeof(*call));
 	call->proc = wsim_below(run, WSIM_NPROCS);
-	if (call->proc == WSIM_READ && wsim_chance(run, 60)) { /* as READ is meant */
+	if (call->proc == WSIM_READ && wsim_chance(run, 60)) { /* the usual form of READ */
 		call->nresults = 1;
 		call->results[0] = (struct wsim_item){length(run), true};
 	} else if (call->proc != WSIM_NULL) {
@@ -144,7 +148,10 @@ void wsim_plan(struct wsim_run *run, struct wsim_call *call)
 	call->place = wsim_chance(run, 50) ? (uint32_t)wsim_random(run) : 0;
 	call->has_cred = wsim_chance(run, 20);
 	call->use_scratch = wsim_chance(run, 50);
-	/* This is not drawn, so that the runs of other seeds do not change. */
+	/*
+	 * This value is not drawn from the random numbers of the run, so that the runs of other
+	 * seeds do not change.
+	 */
 	call->has_ops = call->nargs > 0 && (call->args[0].len + call->nresults) % 2 == 0;
 }
 
@@ -201,6 +208,9 @@ uint32_t wsim_results_bytes(const struct wsim_call *call)
 
 bool wsim_may_be_err_chunk(const struct wsim_run *run, const struct wsim_call *call)
 {
-	/* The call has more chunks than the responder has buffers in total. */
+	/*
+	 * Without too little memory, the call can fail because it has more chunks than the
+	 * responder has buffers.
+	 */
 	return call->is_short || call->nargs + 1 > run->profile.bulk_buffers;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One run: steps with faults. Then the faults stop, and all calls and connections must end. */
+/*
+ * A run of weir-sim: steps with faults. Then the faults stop, and all calls and connections must
+ * end.
+ */
 #include "wsim.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@
 
 #include "fault.h"
 
-/* The time after the faults stopped: longer than every deadline. */
+/* The time of a run after the faults have stopped, which is longer than each deadline. */
 #define CALM_NS	   (100 * MS)
 #define CALM_STEPS 400000u
 #define TRIES	   3u
@@ -42,7 +45,7 @@ bool wsim_chance(struct wsim_run *run, uint32_t percent)
 
 uint64_t wsim_now(const struct wsim_run *run)
 {
-	return sim_now(run->world) + 1; /* an engine treats 0 as no time */
+	return sim_now(run->world) + 1; /* 1 is added because an engine treats 0 as no time */
 }
 
 void wsim_violation(struct wsim_run *run, const char *format, ...)
@@ -76,7 +79,7 @@ static void poll_side(struct wsim_run *run, struct wsim_side *side, uint32_t bud
 		weir_engine_poll(side->engine, budget, wsim_now(run));
 }
 
-/* Polls some of the engines in random order, some of them only with a small budget. */
+/* Polls some of the engines in random order. Some polls have only a small budget. */
 static void poll_some(struct wsim_run *run)
 {
 	uint32_t n = wsim_nsides(run), first = wsim_below(run, n);
@@ -91,8 +94,10 @@ static void pass_time(struct wsim_run *run)
 {
 	uint32_t what = wsim_below(run, 100);
 
-	/* Long steps act as faults as well: engines that are not polled meanwhile may exceed each
-	 * other's time limits. */
+	/*
+	 * A long step is a fault as well: engines that are not polled meanwhile can exceed the time
+	 * limits of each other.
+	 */
 	if (what < 2)
 		sim_run_until(run->world,
 			      sim_now(run->world) +
@@ -101,7 +106,8 @@ static void pass_time(struct wsim_run *run)
 		sim_run_until(run->world, sim_now(run->world) + wsim_below(run, 20000));
 	else if (sim_next(run->world) - sim_now(run->world) > MS / 5 || !sim_step(run->world))
 		sim_run_until(run->world,
-			      sim_now(run->world) + MS / 10); /* not past a time limit at once */
+			      /* the step must not pass a time limit at once */
+			      sim_now(run->world) + MS / 10);
 }
 
 static struct wsim_side *any_requester(struct wsim_run *run)
@@ -154,12 +160,12 @@ static void connect_or_call(struct wsim_run *run, struct wsim_link *link)
 		wsim_link_connect(link);
 		return;
 	}
-	/* Calls of a connection that reconnects wait. */
+	/* Calls on a connection that is reconnecting wait for it. */
 	while (link->conn && (link->is_open || conn_accepts_calls(link->conn)) && burst-- > 0)
 		wsim_call_make(link, false);
 }
 
-/* Performs actions that the applications start themselves. */
+/* Makes applications connect, call, close and so on, as they do outside of callbacks. */
 static void act(struct wsim_run *run)
 {
 	struct wsim_side *side = any_requester(run);
@@ -211,7 +217,10 @@ static bool all_closed(const struct wsim_run *run)
 	return true;
 }
 
-/* Steps until the condition holds, within a bound of virtual time. */
+/*
+ * Advances the simulation until the condition is true. Records a violation if that takes too long
+ * in virtual time.
+ */
 static bool until(struct wsim_run *run, bool (*is_so)(const struct wsim_run *), const char *what)
 {
 	uint64_t end_ns = sim_now(run->world) + CALM_NS;
@@ -240,8 +249,10 @@ static void calm_down(struct wsim_run *run)
 	until(run, is_done, "a call or a reply is under way yet");
 }
 
-/* Returns whether the driver 'fault' delays something for a number of polls, however long these
- * polls take. */
+/*
+ * Returns true if the driver 'fault' still delays something. It delays for a number of polls,
+ * however long these polls take.
+ */
 static bool is_held_back(const struct wsim_run *run)
 {
 	for (uint32_t i = 0; i < wsim_nsides(run); i++)
@@ -255,7 +266,10 @@ static void reopen(struct wsim_run *run)
 	uint64_t end_ns = sim_now(run->world) + 20 * MS;
 	uint32_t steps = 0;
 
-	/* Waits until pending ends were noticed and their buffers were returned. */
+	/*
+	 * Waits until the engines have noticed all ends of connections and have returned the
+	 * buffers.
+	 */
 	while ((sim_now(run->world) < end_ns || is_held_back(run)) && !run->is_violated) {
 		if (steps++ == CALM_STEPS)
 			wsim_violation(
@@ -270,7 +284,7 @@ static void reopen(struct wsim_run *run)
 	until(run, all_open, "a connection does not open");
 }
 
-/* Checks that every open connection can make a call and gets an answer. */
+/* Checks that each open connection can make a call and gets a reply. */
 static void prove(struct wsim_run *run)
 {
 	for (uint32_t n = 0; n < TRIES && !run->is_violated; n++) {
@@ -314,7 +328,7 @@ static void count_faults(struct wsim_run *run, const struct wsim_side *side)
 
 static void end(struct wsim_run *run)
 {
-	/* After a violation any state is possible. The process ends without a cleanup. */
+	/* After a violation, the state can be anything. The process ends without a cleanup. */
 	if (run->is_violated)
 		return;
 	for (uint32_t i = run->nrequesters; i < wsim_nsides(run); i++) {
@@ -340,7 +354,7 @@ int wsim_run(struct wsim_run *run, const struct wsim_options *options)
 	run->rng = options->seed;
 	run->cancel_rng = ~options->seed;
 	run->again_rng = ~options->seed ^ 1;
-	rte_srand(options->seed); /* seeds the XIDs */
+	rte_srand(options->seed); /* the XIDs depend on this seed */
 	if (wsim_world_create(run) != 0) {
 		wsim_violation(run, "the engines can't be made");
 		return 1;

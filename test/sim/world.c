@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Engines with their memory, listeners and connections: how they are created, killed and created
- * again. */
+/*
+ * The engines of weir-sim with their memory, listeners and connections: how they are created,
+ * killed and created again.
+ */
 #include "wsim.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@ struct fabric_dev *wsim_device(const struct wsim_side *side)
 	return fault_inner(side->engine->dev);
 }
 
-/* Draws from the seed the settings of a machine, and the properties of the wires. */
+/* Draws the settings of all engines, and the properties of the wires, from the seed. */
 static void draw_profile(struct wsim_run *run)
 {
 	struct weir_profile *profile = &run->profile;
@@ -36,7 +38,8 @@ static void draw_profile(struct wsim_run *run)
 	profile->protocol = run->options.protocol;
 	profile->extension = run->options.extension;
 	profile->transmissions = 2 + (uint32_t)(run->options.seed % 7);
-	if (run->options.seed % 4 > 0) { /* use the extension wherever that is possible */
+	/* in these runs the extension is used wherever it is possible */
+	if (run->options.seed % 4 > 0) {
 		profile->round_trip_ns = profile->operation_ns = 0;
 		profile->message_ns = profile->copy_ns = 0;
 	}
@@ -45,9 +48,12 @@ static void draw_profile(struct wsim_run *run)
 	profile->credits = 1 + wsim_below(run, 8);
 	profile->inline_bytes = 1024u << wsim_below(run, 3);
 	profile->connections = WSIM_CONNS * 3;
-	/* A connection that has ended is counted until its end is noticed. */
+	/* A connection that has ended counts until its end is noticed. */
 	profile->recv_buffers = profile->connections * (profile->credits + ENGINE_RECV_RESERVE);
-	/* This is not drawn, so that the runs of kept seeds do not change. */
+	/*
+	 * This value is not drawn from the random numbers, so that the runs of other seeds do not
+	 * change.
+	 */
 	profile->shared_receives =
 		run->options.seed % 4 == 3 ? WEIR_SHARED_RECEIVES_ON : WEIR_SHARED_RECEIVES_OFF;
 	profile->recv_buffers +=
@@ -58,28 +64,32 @@ static void draw_profile(struct wsim_run *run)
 	profile->long_buffer_bytes = 72u << 10;
 	profile->bulk_buffer_bytes = 72u << 10;
 	profile->exposure = wsim_chance(run, 75) ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
-	/* This is not drawn either. With 'window' it has no effect. */
+	/*
+	 * This value is not drawn from the random numbers either. With the policy 'window' it has
+	 * no effect.
+	 */
 	profile->protection = !profile->shared_receives && run->options.seed / 4 % 2
 				      ? WEIR_PROTECTION_CONNECTION
 				      : WEIR_PROTECTION_SHARED;
-	/* not drawn either */
+	/* These are not drawn from the random numbers either. */
 	run->cancels = run->options.level > 0 && run->options.seed % 13 % 5 == 0;
 	profile->windows = is_tight ? 64 : 256;
 	profile->remote_invalidation = wsim_chance(run, 70);
 	profile->call_timeout_ms =
-		1000; /* longer than a run: a call that only its timeout ends is an error */
+		/* longer than a run, so that a call that only its timeout would end is an error */
+		1000;
 	profile->connect_timeout_ms = 5;
 	profile->reconnect_delay_ms = 1;
 	profile->reconnect_delay_max_ms = 1 + wsim_below(run, 4);
 	profile->reconnect_give_up_ms = 10 + wsim_below(run, 30);
 	profile->resends = 1 + wsim_below(run, 6);
-	/* No reply is dropped from the cache during a run. */
+	/* The cache is so large that no reply is dropped during a run. */
 	profile->replay_entries = WSIM_CALLS;
 	profile->replay_bytes = 4u << 20;
 	profile->poll_budget = 1 + wsim_below(run, 64);
 }
 
-/* Draws the settings that may differ between engines. */
+/* Draws the settings that can differ between engines. */
 static void draw_side(struct wsim_side *side)
 {
 	struct wsim_run *run = side->run;
@@ -124,7 +134,10 @@ static void draw_faults(struct wsim_run *run)
 	run->one_in = rates[level] ? 1 + rates[level] / 2 + wsim_below(run, rates[level] * 2) : 0;
 }
 
-/* The driver's ops with direct operations: those of sim, if no other driver is between. */
+/*
+ * The operations of the driver with direct operations added. They are those of sim, if no other
+ * driver is above sim.
+ */
 static struct fabric_ops ops_now;
 
 static bool send_direct(struct fabric_qp *qp, const void *data, uint32_t len)
@@ -275,8 +288,10 @@ void wsim_side_destroy(struct wsim_side *side)
 	side->listener = NULL;
 }
 
-/* Kills the process of a side. Its application's state is lost, and the engine stays only to be
- * destroyed. */
+/*
+ * Kills the process of a side. The state of its application is lost. The engine object is kept only
+ * to be destroyed.
+ */
 void wsim_side_kill(struct wsim_side *side)
 {
 	wsim_note(side->run, "kill", side->index, 0, 0);
@@ -304,8 +319,10 @@ int wsim_world_create(struct wsim_run *run)
 	run->has_now = wsim_chance(run, 50);
 	run->keeps_replies = run->options.seed % 8 != 3; /* not drawn either */
 	run->calls_again = run->options.seed % 4 == 2;	 /* not drawn either */
-	/* An engine that a listener names must outlive the listener. This excludes runs in which
-	 * processes are killed. */
+	/*
+	 * An engine to which a listener hands connections must exist for longer than the listener.
+	 * Therefore runs in which processes are killed are excluded.
+	 */
 	run->hands_over = run->options.level < 3 && wsim_chance(run, 40);
 	for (uint32_t i = 0; i < wsim_nsides(run) && rc == 0; i++) {
 		struct wsim_side *side = &run->sides[i];
