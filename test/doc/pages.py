@@ -20,9 +20,9 @@ DIRECTIVE = re.compile(r'\.\. (code-block|literalinclude)::\s*(\S+)')
 
 class Block(typing.NamedTuple):
     page: str
-    line: int  # of the first line of the text
+    line: int  # line of the page at which the text begins
     language: str
-    text: str  # of a literalinclude: the name of the file and the options
+    text: str  # for a literalinclude: the name of the file and the options
 
     @property
     def at(self):
@@ -39,7 +39,8 @@ def indent_of(line):
 
 
 def language_of(line):
-    """Returns the language of the block that begins below the line, or None."""
+    """Returns the language of the block that begins below the line, or None if no block begins
+    there."""
     found = DIRECTIVE.match(line.strip())
     if found:
         return found.group(2) if found.group(1) == 'code-block' else 'literalinclude'
@@ -47,7 +48,7 @@ def language_of(line):
 
 
 def blocks_of(page, text):
-    """Returns the blocks of a page, in their order."""
+    """Returns the blocks of a page, in the order of the page."""
     lines = text.split('\n')
     found, i = [], 0
     while i < len(lines):
@@ -66,13 +67,15 @@ def blocks_of(page, text):
 
 
 def literals_of(text):
-    """Returns the literals of a page's text as (line, literal). A literal may go over two lines."""
+    """Returns the literals in a page's text as (line, literal). A literal can extend over two
+    lines."""
     for found in re.finditer(r'(?<!`)``([^`]+)``(?!`)', text):
         yield text.count('\n', 0, found.start()) + 1, ' '.join(found.group(1).split())
 
 
 def commands_of(block):
-    """Returns the commands of a block as (line, command, output). Only a console has output."""
+    """Returns the commands of a block as (line, command, output). Only the commands of a console
+    have output."""
     if block.language == SHELL:
         return [(block.line, block.text, None)]
     found, end = [], None
@@ -87,13 +90,13 @@ def commands_of(block):
         elif found:
             found[-1][2].append(line)
         else:
-            found.append([number, 'false', [line]])  # a console begins with a command
+            found.append([number, 'false', [line]])  # the first line of a console is a command
     return found
 
 
 def outlines(shown, printed):
-    """Returns whether the lines that a page shows are in an output, in their order. The page may
-    leave out lines, and the rest of a line by '...', and break a line."""
+    """Returns whether an output contains the lines that a page shows, in the same order. The page
+    can leave out lines, can replace the rest of a line by '...', and can break a line."""
     def squeeze(text):
         return re.sub(r'\s+', ' ', text).strip()
     printed, at = squeeze(printed), 0

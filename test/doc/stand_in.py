@@ -19,11 +19,11 @@ import time
 
 
 class Setup:
-    """Where everything is. main() reads it."""
+    """The paths and names that this run needs. main() reads them."""
     scratch = tree = source = build = pathlib.Path()
     programs = {}  # the path of each program that is built here, by its name on the pages
     path = ''  # the folders of other programs
-    id = ''  # of this run, for names that all processes of the machine share
+    id = ''  # a name of this run, for names that all processes of the machine share
 
     def read(self, file):
         said = json.loads(pathlib.Path(file).read_text(encoding='utf-8'))
@@ -56,12 +56,13 @@ def need(ok, message):
 
 
 def environment(*folders):
-    """Programs call those of the machine, and before them those in the folders."""
+    """Returns an environment in which programs call those of the machine, and before them those in
+    the folders."""
     return {**os.environ, 'PATH': ':'.join([*folders, SETUP.path]), 'WEIR_DOC_INNER': '1'}
 
 
 def real(name):
-    """Returns the program that is called on the page by this name."""
+    """Returns the path of the program that a page calls by this name."""
     path = SETUP.programs.get(name) or ('/' in name and str(SETUP.source / name))
     if path:
         return path
@@ -72,7 +73,7 @@ def real(name):
 
 
 def run(program, *args, allowed=(0,), **how):
-    """Runs a program to its end. Its status has to be an allowed one."""
+    """Runs a program to its end. Raises Wrong unless its status is an allowed one."""
     how.setdefault('env', environment())
     status = subprocess.run([program, *args], timeout=LIMIT, check=False, **how).returncode
     need(status in allowed, f'{program} {" ".join(args)} ended with {status}')
@@ -80,7 +81,7 @@ def run(program, *args, allowed=(0,), **how):
 
 
 def read(program, *args):
-    """Returns what a program prints."""
+    """Runs a program, and returns what it prints."""
     return subprocess.run([program, *args], timeout=LIMIT, check=True, text=True,
                           env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT).stdout
@@ -91,7 +92,8 @@ def value(args, option, default=None):
 
 
 def with_value(args, option, new):
-    """Returns the arguments with another value of the option, which is added if it is not there."""
+    """Returns the arguments with another value of the option. The option is added if the arguments
+    lack it."""
     if option not in args:
         return [*args, option, new]
     at = args.index(option) + 1
@@ -99,7 +101,7 @@ def with_value(args, option, new):
 
 
 def shortened(name, args):
-    """Returns the arguments with less work. A range of 'A:B:xF' has two values then."""
+    """Returns the arguments with less work to do. A range of 'A:B:xF' then has two values."""
     for option, new in SHORT[name].items():
         args = with_value(args, option, new) if option in args else args
     return [re.sub(r'^(\d+):\w+:x(\d+)$', lambda found: '{0}:{2}:x{1}'.format(
@@ -107,7 +109,8 @@ def shortened(name, args):
 
 
 def unique(address):
-    """Addresses of shm are names, which all processes of the machine share."""
+    """Returns an address of shm that no other test uses. Such addresses are names, which all
+    processes of the machine share."""
     own = f'weir-doc-{SETUP.id}-'
     return address if address.startswith(own) else own + address
 
@@ -122,7 +125,7 @@ def over_shm(args):
 
 
 def options_are_known(name, args):
-    """Each option is one of the program's help."""
+    """Checks that each option is in the program's help."""
     known = set(re.findall(r'(?<![\w-])--?[a-zA-Z][\w-]*', read(real(name), '--help')))
     for arg in args:
         option = re.match(r'--?[a-zA-Z][\w-]*', arg)
@@ -133,7 +136,8 @@ def options_are_known(name, args):
 
 
 def serve(name, args, ready):
-    """Starts a server, which the test ends behind the page, and returns its line that is ready."""
+    """Starts a server, and returns its line that says that it is ready. The test ends the server
+    after the page."""
     address = value(args, '--listen')
     log = SETUP.scratch / f'server-{address}'
     with log.open('wb') as out:
@@ -177,7 +181,7 @@ def as_written(name, args):
 
 
 def with_real_programs(name, args):
-    """A tool that reads programs, which are not stand-ins then."""
+    """Runs a tool that reads programs, and gives it the programs instead of the stand-ins."""
     args = [SETUP.programs.get(arg, arg) for arg in args]
     run(real(name), *args, stdout=sys.stdout, stderr=sys.stderr)
 
@@ -199,7 +203,8 @@ def measurement(_name, args):
 
 
 def cores(args):
-    """A machine may lack the cores that the page names. Without a list, none are pinned."""
+    """Returns the arguments without the cores that the machine lacks. Without a list, threads are
+    not pinned."""
     there = {str(core) for core in os.sched_getaffinity(0)}
     named = set(re.findall(r'\d+', value(args, '--lcores', '')))
     return args if named and named <= there else with_value(args, '--lcores', 'any')
@@ -241,7 +246,7 @@ def hostile(name, args):
         need(path.exists(), f'{address} is no server of files')
         args = with_value(args, '--handle', f'@{path}')
     if '--run' in args and '--case' not in args:
-        args = [*args, '--count', '3']  # a requester is started for each
+        args = [*args, '--count', '3']  # a requester is started for each case
     run(real(name), *over_shm(shortened('weir-hostile', args)),
         env=environment(f'{SETUP.scratch}/bin'))
 
@@ -275,7 +280,7 @@ def stalls(name, args):
 
 
 def by_its_help(name, args):
-    """Each argument that is no option is a file or a number."""
+    """Checks the options by the program's help. Each other argument must be a file or a number."""
     options_are_known(name, args)
     for arg in args:
         need(re.match(r'-|\d+$', arg) or (SETUP.tree / arg).exists(), f'{name}: no file {arg}')
@@ -291,8 +296,8 @@ def guest(name, args):
 
 
 def root_command(name, args):
-    """A script of test/guest, which runs as root in a guest, has the same command: the same name,
-    and each option and each word of an option, other than places and addresses."""
+    """Checks a script of test/guest, which runs as root in a guest. It must have the same command:
+    the same name, each option and each word of an option, except for paths and addresses."""
     words = {word for arg in args for word in arg.split(',')}
     words -= {word for word in words if re.match(r'[\d.]+:|/|[A-Z]+$', word)}
     scripts = [path for path in (SETUP.source / 'test/guest').rglob('*')
@@ -316,7 +321,7 @@ def fuzzer(name, args):
 
 
 def configured(folder):
-    """The folder of a build that a page calls by this name."""
+    """Returns the folder of a build that a page calls by this name."""
     own = SETUP.scratch / 'configured' / folder
     return own if own.exists() else SETUP.build
 
@@ -359,7 +364,7 @@ def meson_test(args):
 
 
 def meson_install(args):
-    """Installs the build of the test where the page's build was configured to."""
+    """Installs the build of the test to the folder for which the page's build was configured."""
     prefix = next(option['value'] for option in introspect(value(args, '-C'), 'buildoptions')
                   if option['name'] == 'prefix')
     destination = SETUP.scratch / 'installed'
@@ -384,8 +389,8 @@ def meson(_name, args):
     MESON[args[0]](args[1:])
 
 
-# The first pattern that fits the name of a program has its class. The text says what the class does
-# with the command, and which test does the rest.
+# Classes of programs. The first pattern that matches the name of a program has its class. The text
+# says what the class does with the command, and which test does the rest.
 CLASSES = [
     ('tools/quickstart', quickstart,
      'bench runs weir-bench as built here; CI runs setup and test'),
@@ -442,7 +447,7 @@ def main(name, args):
     line = {'at': os.environ.get('WEIR_DOC_AT'), 'command': [name, *args], 'class': what,
             'status': status, 'seconds': round(time.monotonic() - began, 2)}
     if 'WEIR_DOC_INNER' in os.environ:
-        return status  # a program calls this one; a page does not
+        return status  # another program calls this one, and not a page
     with (SETUP.scratch / 'log').open('a', encoding='utf-8') as log:
         log.write(json.dumps(line) + '\n')
     return status

@@ -49,8 +49,8 @@ FIGURE = re.compile(r'\d (ns|us|ms|GB/s|M/s)\b|million|\.\. list-table::')
 
 
 def executables():
-    """Returns the path of each program that a page may call by its place in the build, or by its
-    name if it is installed."""
+    """Returns the path of each program that a page can call: by its path in the build, or by its
+    name if the program is installed."""
     found = {}
     info = BUILD / 'meson-info'
     for target in json.loads((info / 'intro-targets.json').read_text(encoding='utf-8')):
@@ -75,7 +75,7 @@ class Scratch:
         self.tree, self.bin, self.log = (self.folder / name for name in ('tree', 'bin', 'log'))
         for path in (self.bin, self.folder / 'home', self.folder / 'root'):
             path.mkdir()
-        self.calls = []  # what the stand-ins have done
+        self.calls = []  # log of what the stand-ins did
         self.log.touch()
         programs = executables()
         self.copy_tree()
@@ -107,7 +107,8 @@ class Scratch:
         share.mkdir(parents=True)
         for path in (SOURCE / 'apps/wireshark').glob('*.lua'):
             shutil.copy(path, share)
-        # A page sets hugepages aside on the machine; here it writes to a file.
+        # A page reserves hugepages on the machine. In the test, the command writes to a file
+        # instead.
         (self.folder / 'root/proc/sys/vm').mkdir(parents=True)
 
     def stand_in(self, path, name):
@@ -117,13 +118,14 @@ class Scratch:
         path.chmod(0o755)
 
     def inside(self, text):
-        """Returns the commands with the places of the machine moved into the folder."""
+        """Returns the commands with the paths of the machine replaced by paths inside the
+        folder."""
         text = re.sub(r'''(?<=[\s="':>])/usr/local/bin/''', f'{self.bin}/', text)
         return re.sub(r'''(?<=[\s="':>])/(?=(etc|srv|proc|usr/local)/)''', f'{self.folder}/root/',
                       text)
 
     def run(self, script):
-        """Runs the commands of a page. Returns what went wrong, if anything did."""
+        """Runs the commands of a page. Returns what went wrong, or an empty string."""
         log = self.folder / 'shell'
         env = {'PATH': str(self.bin), 'HOME': str(self.folder / 'home'), 'LC_ALL': 'C.UTF-8',
                'TMPDIR': str(self.folder), 'WEIR_DOC': str(self.setup)}
@@ -155,7 +157,8 @@ class Scratch:
         return wrong
 
     def failures(self):
-        """Returns which commands of the last shell failed, also those whose status it ignored."""
+        """Returns which commands of the last shell failed, including those whose status the shell
+        ignored."""
         new = [json.loads(line) for line in self.log.read_text(encoding='utf-8').splitlines()]
         new = new[len(self.calls):]
         self.calls += new
@@ -190,7 +193,7 @@ class Page:
             yield f'{{ {self.scratch.inside(command)}\n}} >{out} 2>&1 || true'
 
     def ini(self, block):
-        """A profile is read by weir-bench. Other files have no command here."""
+        """Checks a profile with weir-bench. Other files have no command that could check them."""
         if not re.search('ExecStart|backend', block.text):
             path = self.scratch.folder / f'profile-{block.line}'
             path.write_text(block.text, encoding='utf-8')
@@ -198,7 +201,8 @@ class Page:
             yield f'weir-bench --profile {path} --calls 1'
 
     def units(self):
-        """Yields the command of each unit of systemd. It runs by itself, as a unit does."""
+        """Yields the command of each systemd unit. It runs in a shell of its own, as a unit
+        does."""
         for block in self.blocks if 'ExecStart=' in self.text else []:
             command = re.search(r'^ExecStart=((.*\\\n)*.*)', block.text, re.M)
             if command:
@@ -207,7 +211,7 @@ class Page:
                        self.scratch.inside(' ' + command.group(1)))
 
     def exports(self):
-        """Writes the file of exports that the page has."""
+        """Writes the file of exports that the page shows."""
         text = next((block.text for block in self.blocks if 'backend' in block.text), '')
         root = self.scratch.folder / 'root'
         for folder in (root / 'etc/weir', root / 'srv/home'):
@@ -320,7 +324,7 @@ class Blocks(unittest.TestCase):
                 self.assertEqual(block.text, '\n\n'.join(parts), block.at)
             elif block.language == 'literalinclude':
                 path = ((SOURCE / block.page).parent / block.text.split('\n')[0]).resolve()
-                # A program is compiled and run here, or by the commands of a page.
+                # A program is compiled and run here, or the commands of a page compile and run it.
                 self.assertTrue(path in compiled or f'cp {path.relative_to(SOURCE)}' in shell,
                                 block.at)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Each program that is installed has a manual page, which has each option of its --help and no
-others. Arguments: the folder of the build, and the program that builds the pages."""
+"""Tests that each program that is installed has a manual page, with each option of its --help and
+no others. Arguments: the folder of the build, and the program that builds the pages."""
 
 import json
 import pathlib
@@ -17,7 +17,7 @@ OPTION = re.compile(r'(?<![\w-])--?[a-zA-Z][\w-]*')
 
 
 def installed():
-    """Where each file of the build is installed."""
+    """Returns the path to which each file of the build is installed."""
     text = (BUILD / 'meson-info' / 'intro-installed.json').read_text(encoding='utf-8')
     return {pathlib.Path(path): pathlib.Path(place) for path, place in json.loads(text).items()}
 
@@ -33,7 +33,7 @@ def text_of(page):
 
 
 def options_of(page):
-    """The options that have an entry of their own."""
+    """Returns the options that have an entry of their own."""
     lines = page.read_text(encoding='utf-8').replace('\\-', '-').splitlines()
     heads = [lines[i + 1] for i, line in enumerate(lines[:-1]) if line == '.TP']
     heads = [head for head in heads if head.startswith('.B -')]

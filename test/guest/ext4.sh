@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the scripts: makes a file system for weir-nfsd's back end dir, which needs one with
-# file handles. It is on a RAM disk, where stable writes are done at once. On a loop device, threads
-# would carry them out one after the other.
+# Sourced by the scripts. Makes a file system for the back end 'dir' of weir-nfsd, which needs one
+# with file handles. The file system is on a RAM disk, where stable writes complete at once. On a
+# loop device, threads would carry out these writes one after the other.
 
 ext4_up() { # MIB DIRECTORY [OPTION...], of mkfs.ext4
 	local mib=$1 directory=$2

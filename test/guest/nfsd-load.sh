@@ -5,7 +5,7 @@ FSX_SECONDS=120
 . "$WEIR_SOURCE/test/guest/ext4.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
-[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd # which the shell's <( ) needs
+[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd # the <( ) of the shell needs it
 WORK=$(mktemp -d)
 mount -t tmpfs -o size=3g none "$WORK"
 mkdir "$WORK/dir" "$WORK/mnt" "$WORK/tree" "$WORK/home"
@@ -155,7 +155,7 @@ sed 's/^idle = .*/idle = sleep/' "$WEIR_SOURCE/config/laptop.ini" > "$WORK/profi
 	--foreground &
 SERVER=$!
 trap 'umount -lf "$M" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
-# The server touches its memory before it listens, which takes an emulated CPU a while.
+# The server writes to all of its memory before it listens, which takes an emulated CPU some time.
 WAIT_SECONDS=180 wait_for "MOUNT's port" listens_tcp 20048
 file_tree make "$WORK/tree"
 file_tree sums "$WORK/tree" > "$WORK/sums"

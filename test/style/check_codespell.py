@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""No file contains a common misspelling. codespell.txt lists the words that are none."""
+"""Checks that no file contains a common misspelling. codespell.txt lists words that look like one
+but are correct."""
 
 import shutil
 import subprocess

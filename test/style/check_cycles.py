@@ -39,7 +39,7 @@ def folder_of(target):
 
 def units(build):
     """Returns lists of objects, each with its folder. The libraries of a folder of programs are one
-    list, because they may call each other. Each program of a folder has its own list."""
+    list, because they are allowed to call each other. Each program of a folder has its own list."""
     found = collections.defaultdict(list)
     for target in sorted(build.glob('**/*.p')):
         target = target.relative_to(build)
@@ -91,7 +91,7 @@ def circles(graph):
 
 
 def check(folder, graph):
-    """Yields the findings on the circles of a folder."""
+    """Yields what is wrong with the circles of a folder."""
     prefix = folder.rsplit('/', 1)[1] + '_'
     wanted = {names for where, names in WANTED if where == folder}
     for circle in circles(graph):

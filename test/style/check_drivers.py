@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that the same part has the same file name in each driver: an op of the driver's table is
-defined in the file that PARTS names."""
+"""Checks that the same part has the same file name in each driver: an operation of the driver's
+table must be defined in the file that PARTS names."""
 
 import re
 

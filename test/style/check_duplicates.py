@@ -26,8 +26,8 @@ def counted_lines(text):
 
 
 def runs(files):
-    """Returns pairs of places. Each is a file, an index of its lines, and the number of equal
-    lines."""
+    """Returns pairs of places with equal lines. Each place is a file, an index of its lines, and
+    the number of equal lines."""
     places = collections.defaultdict(list)
     for path, lines in files.items():
         for at in range(len(lines) - LINES + 1):

@@ -55,8 +55,9 @@ PRIVATE = {
 
 
 def resolve(path, name, headers):
-    """The private header that a program's file includes by this name; None: it is no private one.
-    A file sees its own folder first, then that of its program, then what programs share."""
+    """Returns the private header that a program's file includes by this name, or None if the header
+    is not private. A file sees its own folder first, then that of its program, then the headers
+    that programs share."""
     for folder in (str(path.parent), '/'.join(path.parts[:2]), *SHARED):
         if folder + '/' + name in headers:
             return None

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the table of moved tests against the tree: each file and test that it leads to exists."""
+"""Checks the table of moved tests against the tree: each file and test that the table names must
+exist."""
 
 import re
 

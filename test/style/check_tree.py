@@ -98,8 +98,8 @@ def check_words(path, text):
 
 
 def check_negation(path, text):
-    """'set -e' ignores a command that '!' inverts, so that such a line checks nothing. In a
-    condition it does check."""
+    """Finds commands that '!' inverts. 'set -e' ignores such a command, so that its line checks
+    nothing. In a condition, the command does check."""
     if path.suffix != '.sh' and not (is_script(path, text) and 'sh' in text.split('\n', 1)[0]):
         return
     for number, line in enumerate(text.split('\n'), 1):
@@ -109,7 +109,8 @@ def check_negation(path, text):
 
 
 def check_sources(path, text):
-    """A change to a list of sources must be one line of a diff."""
+    """Checks that a list of sources has one file in each line, so that a change to the list is one
+    line of a diff."""
     if path.name != 'meson.build':
         return
     for number, line in enumerate(text.split('\n'), 1):

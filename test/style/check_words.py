@@ -80,7 +80,7 @@ def check_sentences(paragraph, is_page):
 
 
 def check(path, text):
-    """The findings in a file, as (line, what to do)."""
+    """Returns the findings in a file, as (line, what to write instead)."""
     for paragraph in prose.prose(path, text):
         found = [*check_banned(paragraph), *check_sentences(paragraph, path.suffix == '.rst')]
         yield from ((paragraph.line(offset), what) for offset, what in sorted(found))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Find the prose of the tree: the paragraphs of comments and of pages."""
+"""Finds the prose of the tree: the paragraphs of comments and of pages."""
 
 import bisect
 import io

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that embeds weir. It uses only what is installed: a requester and a responder in one
- * thread, and one READ by a Write chunk. It prints "ok".
+ * A program that embeds weir and uses only what is installed. It has a requester and a responder in
+ * one thread, and makes one READ with a Write chunk. It prints "ok".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define PROG  0x20000077u
 #define BYTES 10000u
-#define LIMIT 20u /* seconds */
+#define LIMIT 20u /* seconds until the program gives up */
 
 static const struct weir_ulb_proc procs[] = {{.proc = 1, .result_items_max = 1}};
 static const struct weir_ulb ulb = {.name = "embedder",

@@ -26,7 +26,7 @@ end_responder() {
 	wait "$server"
 }
 
-# With checked data. Port 20049 is the default.
+# The data are checked. Port 20049 is the default.
 responder "$ADDR4" 20049 --verify
 for load in 'null --size 64 --calls 300' 'echo --size 700 --calls 300' \
 	'echo --size 20000 --calls 100' \
@@ -41,7 +41,7 @@ responder "[$ADDR6]:20051" 20051 --verify
 requester "[$ADDR6]:20051" --workload mixed --size 4096 --depth 8 --calls 300 --verify
 end_responder
 
-# Errors are reported.
+# Checks that errors are reported.
 says() { # TEXT COMMAND...: the command fails and prints the text
 	local text=$1
 	shift
@@ -52,7 +52,7 @@ says 'refused' requester "$ADDR4:20052" --calls 1
 says 'no device none' requester "$ADDR4" --driver-options device=none --calls 1
 says 'expected ADDR or ADDR:PORT' requester not-an-address --calls 1
 
-# Over shm no device is opened, even if there is one.
+# Over shm, weir-bench opens no device, even if there is one.
 "$bench" --threads --lcores any --workload null --time 3 --quiet >/run/shm.log &
 server=$!
 sleep 2

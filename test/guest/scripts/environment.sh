@@ -10,7 +10,7 @@ for addr in "$ADDR4" "$ADDR6"; do
 	rping -s -a "$addr" -p 7174 -C 10 -S 100 &
 	wait_for "rping's server" listens 7174
 	timeout 60 rping -c -a "$addr" -p 7174 -C 10 -S 100 -v
-	kill $! || true # it does not always end by itself
+	kill $! || true # the program does not always end by itself
 done
 
 ib_send_lat -d "$DEVICE" -x 1 -F -s 64 -n 2000 >/run/lat.log 2>&1 &

@@ -27,7 +27,7 @@ awk '{print $NF; exit}' /run/said >/run/handle
 hostile 3 'weir-nfsd, verbs' --connect "$ADDR4" --program nfs --handle @/run/handle --case all \
 	--seed 1 --count 100
 kill "$server"
-wait "$server" # it must end normally after all cases
+wait "$server" # the server must end normally after all cases
 
 sed 's/^\[connection\]$/&\nprotocol = auto\nextension = all/' "$PROFILE" >/run/v2.ini
 "$WEIR_BUILD/apps/weir-nfsd/weir-nfsd" --driver verbs --listen "$ADDR4:20050" \
@@ -67,4 +67,4 @@ hostile 5 "Linux $(uname -r) nfsd, verbs" --connect "$ADDR4" --program nfs --han
 [[ $status -le 1 ]]
 echo "note: the kernel's server: $(grep -c '"ok": false' /run/guest/5.json) of" \
 	"$(grep -c '"ok"' /run/guest/5.json) cases are not as RFC 8166 has it"
-# The server is not stopped, because it may not be able to. The guest ends here.
+# The server is not stopped, because it may be unable to stop. The guest ends after this script.

@@ -16,7 +16,7 @@ refused() { # TEXT COMMAND...
 	grep -q "$1" /run/refused || { cat /run/refused; return 1; }
 }
 
-# Each side may have asked for one address or for all.
+# The first and the second listener can each ask for one address or for all addresses.
 for taken in "$ADDR4" 0.0.0.0 "[$ADDR6]" '[::]'; do
 	"${NFSD[@]}" "$taken" >/run/said 2>&1 &
 	server=$!

@@ -28,7 +28,7 @@ cmp /run/large /run/export/large
 mkdir /run/into
 nfs get large /run/into/got 2>/run/said &
 get=$!
-# Files have another name until all of them are there.
+# Files have a temporary name until all of them are complete.
 wait_for 'the first bytes' eval '[[ -n $(find /run/into -type f -size +0) ]]'
 knfsd_stop
 knfsd_start

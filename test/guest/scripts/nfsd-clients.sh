@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # limit: 900
-# Which clients may use an export over RDMA, by address: through MOUNT, with the kernel's client,
-# and with a handle alone. A connection to one of the guest's own addresses comes from that address,
-# so that the guest is two clients. The server runs with its sandbox.
+# Tests which clients can use an export over RDMA, by address: through MOUNT, with the kernel's
+# client, and with a handle alone. A connection to one of the guest's own addresses comes from that
+# address, so that the guest acts as two clients. The server runs with its sandbox.
 . "$WEIR_SOURCE/test/guest/rdma.sh"
 . "$WEIR_SOURCE/test/guest/weir-nfs.sh"
 rdma_up
 modprobe -a rpcrdma nfsv3
-# In another network: a second address of the same network would send from the first one.
+# The second address is in another network. With a second address of the same network, connections
+# would come from the first address.
 FIRST=$ADDR4 SECOND=10.77.2.1
 ip addr add "$SECOND/24" dev v0
 mkdir -p /run/clients/mnt

@@ -59,7 +59,8 @@ serve() { # [ADDRESS]
 		--state "$WORK/state" --profile "$WEIR_SOURCE/config/laptop.ini" \
 		--foreground >"$WORK/said" 2> >(tee "$WORK/notices" >&2) &
 	SERVER=$!
-	# The server touches its memory before it listens, which takes an emulated CPU a while.
+	# The server writes to all of its memory before it listens, which takes an emulated CPU some
+	# time.
 	WAIT_SECONDS=180 wait_for "the server" grep -q handle "$WORK/said"
 }
 
@@ -104,7 +105,7 @@ killed_under_writes() { # the export dir is mounted on mnt
 		kill -KILL "$SERVER"
 		wait "$SERVER" || true
 		written=$(wc -l < "$WORK/acknowledged")
-		# Checks without the client, which has no server to ask.
+		# Checks the records on the server's disk, because the client has no server to ask.
 		check_records "$WORK/dir/records"
 		serve
 	done
@@ -138,7 +139,7 @@ serve
 trap 'umount -lf "$WORK/mnt" 2>/dev/null || true; kill "$SERVER" 2>/dev/null || true' EXIT
 # 20049 is 78 * 256 + 81.
 [[ $(registered 100003) = "rdma $ADDR4.78.81" ]]
-# on the address of NFS, and on no other
+# MOUNT is registered with the address of NFS, and with no other.
 [[ $(registered 100005) =~ ^"tcp $ADDR4."[0-9]+"."[0-9]+$ ]]
 ask ram -v ping >"$WORK/ping" 2>&1
 grep -q 'rpcbind at .* says port 20049' "$WORK/ping"

@@ -25,7 +25,7 @@ END
 SERVER=$!
 trap 'umount -lf /run/mnt/ram /run/mnt/dir 2>/dev/null || true
 	kill "$SERVER" 2>/dev/null || true' EXIT
-# The server touches its memory before it listens, which takes an emulated CPU a while.
+# The server writes to all of its memory before it listens, which takes an emulated CPU some time.
 WAIT_SECONDS=180 wait_for "weir-nfsd" grep -q handle /run/said
 
 try() { # EXPORT

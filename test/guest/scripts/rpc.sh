@@ -15,8 +15,8 @@ for name in shared calls; do
 	echo "== $name, with shared receives"
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" shared verbs "$ADDR4" || failed="$failed $name-shared"
 done
-# The other exposure policy, because 'window' is the usual one here. Also a protection domain for
-# each connection.
+# These runs use the other exposure policy, because 'window' is the usual one over verbs. Some use a
+# protection domain for each connection.
 for how in completion_once/pool peer/pool domains/own calls/own; do
 	echo "== ${how%/*}, ${how#*/}"
 	"$WEIR_BUILD/test/rpc/test_rpc_${how%/*}" "verbs/${how#*/}" "$ADDR4" ||
