@@ -28,6 +28,7 @@
  *   v2/rtr*            the extension of version 2, which rtr.h describes
  */
 
+#include <endian.h>
 #include <stddef.h>
 
 #include <weir/common.h>

@@ -6,6 +6,8 @@
  * The decoder checks each message in full, with all counts and sums. Therefore the iterators check
  * nothing. Most messages have three empty lists. rdma1_is_short() recognises such a message.
  */
+#include <endian.h>
+
 #include "rdma1.h"
 
 #include "compiler.h"

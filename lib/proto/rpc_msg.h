@@ -5,6 +5,8 @@
 /* Encodes and decodes RPC headers (RFC 5531 section 9) for the requester, the responder and the
  * tools. */
 
+#include <endian.h>
+
 #include <weir/rpc.h>
 
 #include "wire.h"

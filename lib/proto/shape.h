@@ -20,6 +20,8 @@
  * code of one row of the table below.
  */
 
+#include <endian.h>
+
 #include "rdma1.h"
 #include "rpc_msg.h"
 

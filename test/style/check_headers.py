@@ -85,7 +85,8 @@ def main():
         source = '#include ' + name % path.name + '\n'
         source += source
         done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] +
-                              (STRICT if is_public else GNU) + FLAGS, input=source, text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
+                              (STRICT if is_public else GNU) + FLAGS, input=source,
+                              text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
         if done.returncode != 0:
             return '%s does not compile alone:\n%s' % (path, done.stdout)

@@ -2,6 +2,7 @@
 /* Tests of the chunks that a requester offers, and of its treatment of the chunks in a reply. */
 #include "pair_main.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

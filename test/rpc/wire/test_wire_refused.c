@@ -3,6 +3,8 @@
  * Tests of messages that a responder must not carry out: replies, calls with invalid credentials,
  * and calls with chunks for data that are not DDP-eligible.
  */
+#include <endian.h>
+
 #include "raw_client.h"
 #include "rdma1.h"
 

@@ -2,6 +2,7 @@
 /* Tests of a requester: how it treats each kind of message that a responder can send. */
 #include "pair_main.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of a responder: its answer to each kind of message that a requester can send. */
+#include <endian.h>
+
 #include "raw_client.h"
 
 static void receive__4_5_short_messages_are_dropped(void **state)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests of replies with chunks that their calls did not offer (RFC 8166 section 6.1). */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
  */
 #include "pair_main.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "mem.h"

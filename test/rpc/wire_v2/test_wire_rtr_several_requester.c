@@ -6,6 +6,7 @@
  */
 #include "pair_main.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * Tests that each argument and result of NFSv3 is encoded and decoded to the same value, and that a
  * shorter message is refused.
  */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

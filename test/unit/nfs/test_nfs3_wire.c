@@ -3,6 +3,7 @@
  * Tests of the encoding of NFSv3: the order of fields in RFC 1813, and values that RFC 1813 does
  * not define.
  */
+#include <endian.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

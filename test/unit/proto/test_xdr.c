@@ -3,6 +3,7 @@
  * Tests of XDR over several parts: inline bytes that are divided at any offset, and items in memory
  * of their own.
  */
+#include <endian.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
