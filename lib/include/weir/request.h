@@ -75,8 +75,8 @@ struct weir_program {
 	uint32_t vers_low;  /**< lowest version; weir answers other versions with PROG_MISMATCH */
 	uint32_t vers_high; /**< highest version */
 	/**
-	 * The highest procedure number plus 1, which is not the number of entries in 'ulb'. weir
-	 * answers procedure numbers from nprocs on with PROC_UNAVAIL.
+	 * The highest procedure number plus 1, which is not the number of procedures in the
+	 * binding. weir answers this number and higher ones with PROC_UNAVAIL.
 	 */
 	uint32_t nprocs;
 	const struct weir_ulb *ulb; /**< which items are DDP-eligible; NULL: none */

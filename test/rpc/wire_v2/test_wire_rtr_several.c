@@ -3,7 +3,6 @@
  * (rtrext-01 sections 4, 7 and 9), as messages of a raw requester. */
 #include "pair_main.h"
 
-#include <endian.h>
 #include <string.h>
 
 #include "engine.h"
