@@ -91,7 +91,7 @@ class NoRoom(unittest.TestCase):
             done = self.run_with('mount -t tmpfs none /sys', command)
             self.assertNotEqual(done.returncode, 0)
             self.assertEqual(done.stdout, '', command)
-            self.assertIn('there is no /sys/devices/system/cpu', done.stderr)
+            self.assertIn('/sys/devices/system/cpu, which does not exist', done.stderr)
             self.assertIn('mount -t sysfs', done.stderr)
             self.assertNotIn('Usage', done.stderr)
 
