@@ -88,8 +88,8 @@ bool fault_at(struct fabric_dev *dev, enum fault_kind kind, uint64_t nth, int ho
 void fault_forget(struct fabric_dev *dev); /* cancels all planned faults */
 
 /*
- * From now on, faults occur at random at about one of 'one_in' occasions of the kinds in the mask
- * 'kinds' (0: at none). Faults of these kinds occur 16 times as often:
+ * Starts random faults. A fault occurs at about one of 'one_in' occasions of the kinds in the mask
+ * 'kinds', or at none if 'one_in' is 0. Faults of these kinds occur 16 times as often:
  * - delays and reordering
  * - kinds that have one occasion in the life of a connection or region
  */

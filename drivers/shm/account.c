@@ -104,9 +104,9 @@ void shm_account_fork_begin(void)
 
 void shm_account_fork_end(bool is_child)
 {
-	/* The child forgets the accounts, because only the parent's mappings are charged to them.
-	 * It does not free them, because the parent's sockets, which a child never frees, refer to
-	 * them. */
+	/* The child forgets the accounts, because only mappings of the parent are charged to them.
+	 * The accounts are not freed: the child has copies of the parent's sockets, which refer to
+	 * the accounts and are never freed either. */
 	if (is_child)
 		accounts = NULL;
 	pthread_mutex_unlock(&lock);

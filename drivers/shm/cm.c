@@ -440,7 +440,7 @@ static void take_events(struct shm_dev *dev, uint32_t max)
 		TAILQ_REMOVE(&dev->events, event, entry);
 		TAILQ_INSERT_TAIL(&dev->taken, event, entry);
 		event->list = &dev->taken;
-		/* From here on the engine owns the request. The request's listener still exists,
+		/* The engine owns the request after this. The listener of the request still exists,
 		 * because the end of a listener releases all requests that the engine does not own.
 		 */
 		if (event->kind == FABRIC_CM_REQUEST)

@@ -252,7 +252,7 @@ static int on_region(struct shm_sock *sock, const struct shm_msg *msg, const int
 		return 0;
 	sock->asked = 0;
 	/* sock->fresh is full until the engine's thread has taken or discarded the previous region.
-	 * That thread then asks for this region again. */
+	 * After that, the engine's thread asks for the region of this message again. */
 	if (atomic_load_explicit(&sock->has_fresh, memory_order_acquire))
 		return 0;
 	rc = shm_import_map(sock, msg, fds[0]);
@@ -453,8 +453,8 @@ static int send_region(struct shm_sock *sock)
 	if (sock->qp && sock->qp->exposes)
 		exposed = shm_exposed_find(sock->dev, index, &msg);
 	shm_unlock(sock->dev);
-	/* From here on the engine's thread can hide the registration, but only this thread closes
-	 * its descriptor. */
+	/* Without the lock, the engine's thread can hide the registration. The descriptor stays
+	 * open, because only this thread closes it. */
 	if (exposed)
 		rc = shm_sock_send(sock, &msg, &exposed->fd, 1);
 	if (rc == 0)

@@ -232,8 +232,8 @@ static inline void shm_count(struct shm_dev *dev, _Atomic uint32_t *counter)
 
 /* Sets *at, a descriptor of the device, to -1, and then closes the descriptor unless it was -1. If
  * another thread forks meanwhile, the child closes the descriptors that it finds in the device
- * (shm_abandon). The child must not find a number that was closed, because that number might name
- * another file by then. */
+ * (shm_abandon). The child must not find the number of a closed descriptor, because that number
+ * could already belong to another file. */
 static inline void shm_fd_close(int *at)
 {
 	int fd = *at;

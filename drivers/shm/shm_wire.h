@@ -91,8 +91,9 @@ static inline uint64_t shm_region_raddr(uint32_t index)
 #define MUX_COUNT 16u
 #define MUX_BYTES (256u << 10) /* bytes of the cells of one mux in one direction */
 
-/* From its high bits to its low bits, a tag consists of the connection's number, the kind of the
- * message (MUX_DATA, MUX_HELLO or MUX_SWITCH), and the slot of the queue pair. */
+/* A tag has three parts. The high bits are the number of the connection. The middle bits are the
+ * kind of the message: MUX_DATA, MUX_HELLO or MUX_SWITCH. The low bits are the slot of the queue
+ * pair. */
 #define MUX_TAG_SHIFT  32u
 #define MUX_DATA       0u
 #define MUX_HELLO      1u

@@ -135,8 +135,8 @@ struct fabric_conn_req {
 	uint32_t asked;
 	/* number of regions that the peer was asked for and has not sent yet */
 	uint32_t nasked;
-	/* One bit for each region index: 1 if the peer has asked for the region and it has not been
-	 * sent yet. */
+	/* This mask has a bit for each region index. A bit is 1 if the peer has asked for the
+	 * region, and this side has not sent the region yet. */
 	uint64_t due;
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are not memfds, for the reaper */
 	uint32_t nforeign;
@@ -149,8 +149,8 @@ struct fabric_conn_req {
 	int rings_fd;	       /* of a connector, until HELLO is sent with it; otherwise -1 */
 	int mux_fd; /* of a connector that offers muxes, until HELLO is sent with it; otherwise -1
 		     */
-	/* Of an acceptor, until it accepts the connection: the muxes that HELLO offers. NULL: HELLO
-	 * offers none. */
+	/* An acceptor keeps here the muxes that HELLO offers, until it accepts the connection.
+	 * NULL: HELLO offers none. */
 	struct shm_mux_set *offered;
 	/* of a connector: HELLO offers muxes; after ACCEPT: the peer uses them */
 	bool has_mux;

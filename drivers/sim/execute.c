@@ -132,7 +132,7 @@ static void fail(struct sim_qp *qp, uint64_t position, enum fabric_status status
 
 /*
  * Lets a work request fail at the peer with 'status'. The sender learns this later, by SIM_NAK.
- * From now on, later work requests have no effect.
+ * Work requests that were posted after this one have no effect.
  */
 static void wr_refuse(struct sim_qp *qp, uint64_t position, enum fabric_status status)
 {

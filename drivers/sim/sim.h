@@ -111,7 +111,7 @@ uint32_t sim_windows_over(const struct fabric_dev *dev, const void *base, uint64
 uint32_t sim_windows_bound(const struct fabric_dev *dev);
 
 /*
- * Simulates the death of the process that has the device. From now on, its connections, listeners
+ * Simulates the death of the process that has the device. After that, its connections, listeners
  * and memory do not work, and peers notice this after a random time. Operations on the device do
  * nothing. The user must still destroy the objects of the device and close the device.
  */

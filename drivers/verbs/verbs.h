@@ -316,12 +316,12 @@ int verbs_mw_alloc(struct fabric_dev *dev, struct fabric_mw *mw);
 void verbs_mw_free(struct fabric_dev *dev, struct fabric_mw *mw);
 /*
  * Prepares a window for a bind by this queue pair. Returns false if a window cannot be allocated.
- * If another queue pair that bound the window is in error, the latest key of the window is unknown,
- * and the window is allocated anew.
+ * If another queue pair that bound the window is in error, the latest key of the window is unknown.
+ * The function then replaces the window by a new one.
  */
 bool verbs_mw_prepare(struct verbs_qp *qp, struct verbs_mw *mw);
 /* Deallocates all windows that the queue pair bound, because the queue pair ends.
- * verbs_mw_prepare() allocates them anew. */
+ * verbs_mw_prepare() allocates new ones. */
 void verbs_mw_drop(struct verbs_qp *qp);
 struct ibv_mr *verbs_mr_find(struct verbs_dev *dev, uint32_t lkey);
 unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access);

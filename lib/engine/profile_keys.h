@@ -19,7 +19,7 @@ enum profile_key_type {
 	PROFILE_TEXT,
 };
 
-/* One of the words of a CHOICE. */
+/* A word that a key of the type CHOICE accepts, and its number. */
 struct profile_choice {
 	const char *word; /* NULL ends the list */
 	uint64_t value;

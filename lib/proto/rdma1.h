@@ -145,7 +145,7 @@ struct rdma1_header {
 	uint16_t nread_chunks; /* number of distinct positions, including Position Zero */
 	const uint8_t *reads;  /* the first 'present' word of the Read list */
 	const uint8_t *writes; /* the first 'present' word of the Write list */
-	/* From here on, all members are 0 if the message has no chunks. */
+	/* If the message has no chunks, all members that follow are 0. */
 	uint16_t nwrite_chunks;
 	uint16_t nreply_segments; /* of the Reply chunk */
 	bool has_reply_chunk;

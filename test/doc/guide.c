@@ -4,18 +4,11 @@
  * include what is between the comments in brackets. The child process is the responder, and the
  * parent the requester. It makes one call, and ends with 0 if the data that came are right.
  */
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <weir/weir.h>
+#include "two_sides.h"
 
 #define PROG	      0x20000078u
-#define SECONDS	      UINT64_C(20)
 #define sizeof_buffer 4096u
 
 static const struct weir_ulb_proc procs[] = {
@@ -26,44 +19,12 @@ static const uint32_t len = 1000;
 static struct weir_profile profile;
 static struct weir_engine *engine;
 static struct weir_listener *listener;
-static struct weir_region *region;
 static char *data, *buffer; /* two parts of the region */
 static char address[64];
-static pid_t responder;
-static int ready[2]; /* a pipe: the responder listens */
-static uint64_t end_ns;
-
-static void end(int status)
-{
-	if (responder > 0)
-		kill(responder, SIGKILL);
-	exit(status);
-}
-
-static void check(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "guide: %s\n", what);
-	end(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	uint64_t ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (end_ns == 0)
-		end_ns = ns + SECONDS * 1000000000u;
-	check(ns < end_ns, "nothing came in time");
-	return ns;
-}
 
 static void failed(int status)
 {
-	fprintf(stderr, "guide: %s\n", strerror(-status));
+	fprintf(stderr, "%s\n", strerror(-status));
 	end(1);
 }
 
@@ -177,14 +138,11 @@ static void serve(void)
 
 static void start(int is_responder)
 {
-	char byte = 0;
-
 	if (is_responder) {
 		serve();
-		check(write(ready[1], &byte, 1) == 1, "write");
 		return;
 	}
-	check(read(ready[0], &byte, 1) == 1, "the responder did not start");
+	wait_for_responder();
 	connect_to_responder();
 }
 
@@ -203,21 +161,8 @@ static void run(int is_responder)
 
 int main(void)
 {
-	const struct weir_region_options options = {
-		.len_bytes = 1u << 16, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
-	struct weir_region_info info = {.struct_bytes = sizeof(info)};
-
 	snprintf(address, sizeof(address), "weir-guide-%d", (int)getpid());
-	check(pipe(ready) == 0, "pipe");
-	responder = fork();
-	check(responder >= 0, "fork");
-	if (responder == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	else
-		close(ready[1]);
-	check(weir_region_create(&options, &region) == 0, "weir_region_create");
-	weir_region_info(region, &info);
-	data = info.base;
+	data = start_sides();
 	buffer = data + sizeof_buffer;
 	memset(data, 0x5e, len);
 	run(responder == 0);

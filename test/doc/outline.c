@@ -4,20 +4,13 @@
  * comments in brackets. The child process is the responder, and the parent the requester. It makes
  * one call, and ends with 0 if the data that came are right.
  */
-#include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <weir/weir.h>
+#include "two_sides.h"
 
-#define PROG	0x20000079u
-#define BYTES	10000u
-#define SECONDS UINT64_C(20)
+#define PROG  0x20000079u
+#define BYTES 10000u
 
 static const struct weir_ulb_proc procs[] = {{.proc = 1, .result_items_max = 1}};
 static const struct weir_ulb binding = {.name = "outline",
@@ -27,49 +20,7 @@ static const struct weir_ulb binding = {.name = "outline",
 					.procs = procs,
 					.nprocs = 1};
 static struct weir_call_params params;
-static struct weir_region *region;
 static unsigned char *data;
-static pid_t responder;
-static int ready[2]; /* a pipe: the responder polls */
-static uint64_t end_ns;
-
-static void end(int status)
-{
-	if (responder > 0)
-		kill(responder, SIGKILL);
-	exit(status);
-}
-
-static void check(int ok, const char *what)
-{
-	if (ok)
-		return;
-	fprintf(stderr, "outline: %s\n", what);
-	end(1);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	uint64_t ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	if (end_ns == 0) {
-		end_ns = ns + SECONDS * 1000000000u;
-		if (responder == 0)
-			check(write(ready[1], "", 1) == 1, "write");
-	}
-	check(ns < end_ns, "nothing came in time");
-	return ns;
-}
-
-static void wait_for_responder(void)
-{
-	char byte;
-
-	check(read(ready[0], &byte, 1) == 1, "the responder did not start");
-}
 
 static void done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
@@ -135,9 +86,6 @@ static void run(bool is_responder, const char *address)
 
 int main(void)
 {
-	const struct weir_region_options options = {
-		.len_bytes = 1u << 16, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
-	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	char address[64];
 
 	snprintf(address, sizeof(address), "weir-outline-%d", (int)getpid());
@@ -147,16 +95,7 @@ int main(void)
 					   .results_max_bytes = 4,
 					   .ulb = &binding,
 					   .done = done};
-	check(pipe(ready) == 0, "pipe");
-	responder = fork();
-	check(responder >= 0, "fork");
-	if (responder == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	else
-		close(ready[1]);
-	check(weir_region_create(&options, &region) == 0, "weir_region_create");
-	weir_region_info(region, &info);
-	data = info.base;
+	data = start_sides();
 	if (responder == 0)
 		memset(data, 0x5e, BYTES);
 	run(responder == 0, address);

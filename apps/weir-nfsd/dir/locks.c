@@ -10,8 +10,8 @@
  * threads work on the same file or directory. Further calls wait in the queue, where they are
  * answered NFS3ERR_JUKEBOX when they are overdue (dir/watch.c).
  *
- * One client that lists the directory repeatedly could occupy all of these threads. The client
- * would not even have to hold the lock. Therefore at most DIR_OF_CLIENT of these threads work for
+ * A client that lists the directory again and again could occupy all of these threads, even
+ * without holding the lock. Therefore at most DIR_OF_CLIENT of these threads work for
  * the same client. The other threads are reserved for other clients, even if none of them has a
  * call for the directory.
  *

@@ -164,7 +164,8 @@ WEIR_API struct weir_call *weir_call_begin(struct weir_conn *conn,
  *
  * If each call that ends begins the next one, this is cheaper than weir_call_begin(): usually the
  * result is 'call' itself, with the same buffer and RPC header and a new XID. The caller must
- * describe arguments and items anew. The credential and the verifier stay those of 'call'.
+ * describe the arguments and items of the new call. The credential and the verifier stay those of
+ * 'call'.
  *
  * 'result' of the ended call stays valid until 'done' returns. Read it with weir_result_opaque()
  * before you offer memory for the results of the next call.
