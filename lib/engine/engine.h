@@ -195,6 +195,7 @@ struct weir_engine {
 	uint64_t pulling_bytes; /* total length of the Read chunks that responders are pulling */
 	/* Rates of log lines about connections that peers can cause. */
 	struct log_rate refusals, ends;
+	struct log_rate refused_calls; /* the same for log lines about calls that are refused */
 	uint32_t nwaiting; /* waiters in 'wait_queues' */
 	/* of these waiters, those that are allowed to block others: wait_queue.h */
 	uint32_t nblockers;

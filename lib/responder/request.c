@@ -389,7 +389,7 @@ void request_pull_repeat(struct weir_request *req, const struct rdma1_read_segme
 {
 	request_list_one(req, seg, RDMA1_ONE_READ_SIZE);
 	if (unlikely(!request_items_fit(req))) {
-		request_answer(req, REQUEST_ERR_CHUNK);
+		act(req, REQUEST_BAD_ITEMS);
 		return;
 	}
 	req->state = REQUEST_PULL_ITEMS;
@@ -567,7 +567,7 @@ static void act(struct weir_request *req, enum request_next next)
 	case REQUEST_BAD_ITEMS:
 	case REQUEST_CANT_REPLY:
 	case REQUEST_REFUSED:
-		act(req, req->responder->protocol->refuse(req, next));
+		act(req, request_refuse(req, next));
 		return;
 	case REQUEST_REPLY:
 		request_reply(req, req->responder->conn);

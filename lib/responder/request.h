@@ -124,13 +124,14 @@ static inline void request_count_call(struct weir_conn *conn)
 	conn->ep.engine->stats.requests_received++;
 }
 
-/* Counts the refusal of a message in limits_exceeded, if its reason is a limit of the profile. */
-static inline void request_count_refused(struct weir_engine *engine, uint32_t reason)
-{
-	engine->stats.limits_exceeded +=
-		reason == RDMA1_R_TOO_MANY_READS || reason == RDMA1_R_TOO_MANY_WRITES ||
-		reason == RDMA1_R_TOO_MANY_SEGMENTS || reason == RDMA1_R_TOO_LARGE;
-}
+
+/* request_refused.c: calls that are refused because of their chunks */
+/* Counts an invalid message in limits_exceeded, and logs it, if the reason is a limit of the
+ * profile. */
+void request_note_invalid(struct weir_request *req, uint32_t reason);
+/* This step logs why a call is refused: 'why' is CANT_PULL, BAD_ITEMS, CANT_REPLY or REFUSED.
+ * Returns the answer to the call, which its protocol chooses. */
+enum request_next request_refuse(struct weir_request *req, enum request_next why);
 
 /* request_quota.c: quotas (quota.h). request_may_take() returns whether a request of the responder
  * may take 'need' of the 'free' units of a resource. A refusal is counted only if there are enough

@@ -19,7 +19,7 @@ static out_of_line enum request_next judge_listed(struct weir_request *req,
 		req->flags.can_reply_fast = true;
 		return REQUEST_BEGIN;
 	}
-	request_count_refused(engine, reason);
+	request_note_invalid(req, reason);
 	if (verdict == RDMA1_V_DROP)
 		return REQUEST_DROP;
 	return verdict == RDMA1_V_ERR_VERS ? REQUEST_ERR_VERS : REQUEST_ERR_CHUNK;

@@ -14,6 +14,7 @@
  *   request_fast.c        the same in one pass, for calls and replies that have a shape
  *                         (request_shape.h)
  *   request_recv.c        the check of a received message
+ *   request_refused.c     the count and the log line of a call whose chunks are refused
  *   request_chunks.c      the Read chunks that a call lists, and the memory for their data
  *   request_pull.c        the pull of these chunks, and which pulls must wait
  *                         (request_read_one.h: of one chunk, in one pass)

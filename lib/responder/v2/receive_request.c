@@ -236,7 +236,7 @@ enum request_next request_receive_rtr(struct weir_request *req, const struct rdm
 	if (hdr->lists.proc != RDMA2_OPTIONAL)
 		return REQUEST_GO_ON;
 	if (!has_op) {
-		request_count_refused_v2(responder->engine, reason);
+		request_note_invalid_v2(req, reason);
 		return request_refuse_v2(req, rdma2_verdict_err(verdict), 0, 0);
 	}
 	if (rtr.op == RTR_REPTERR)

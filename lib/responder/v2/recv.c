@@ -54,7 +54,7 @@ enum request_next request_judge_v2(struct weir_request *req, struct rdma2_header
 		conn_set_version(conn, RDMA2_VERSION);
 	if (verdict == RDMA2_V_OK)
 		return REQUEST_GO_ON;
-	request_count_refused_v2(engine, reason);
+	request_note_invalid_v2(req, reason);
 	return reply_error(req, rdma2_verdict_err(verdict));
 }
 

@@ -34,12 +34,12 @@ static inline enum request_next request_refuse_v2(struct weir_request *req, enum
 	return REQUEST_REFUSED;
 }
 
-/* Counts the refusal of a message of either version in limits_exceeded, if its reason is a limit of
- * the profile. */
-static inline void request_count_refused_v2(struct weir_engine *engine, uint32_t reason)
+/* Counts an invalid message of either version in limits_exceeded, if the reason is a limit, and
+ * logs it, if the limit is one of the profile. */
+static inline void request_note_invalid_v2(struct weir_request *req, uint32_t reason)
 {
-	engine->stats.limits_exceeded += reason == RDMA2_R_TOO_MANY_ITEMS;
-	request_count_refused(engine, reason);
+	req->responder->engine->stats.limits_exceeded += reason == RDMA2_R_TOO_MANY_ITEMS;
+	request_note_invalid(req, reason);
 }
 
 /* recv.c: steps that check a message on a connection that can use version 2. They set
