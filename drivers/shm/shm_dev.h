@@ -6,7 +6,8 @@
  * The shm driver has RDMA semantics between processes of one host, or threads of one process. It
  * works over memory that both sides map. driver.h is the contract. This file describes the device:
  * its registrations, its listeners and its users. shm_qp.h describes the queue pairs, and
- * shm_wire.h describes what two processes share.
+ * shm_wire.h describes what two processes share. All files of the driver need these three headers.
+ * Each of the other headers belongs to one module, and only the files that use it include it.
  *
  *   dev.c             opens and closes a device
  *   options.c         the options of the user

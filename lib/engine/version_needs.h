@@ -4,9 +4,9 @@
 
 /*
  * The needs of the protocol versions that a profile allows: parts of the extension, the length of
- * messages, and buffers for control messages. The engine sizes its pools by these values, so that
- * no other file of the engine depends on the version. Connections have a table of operations per
- * version: conn/protocol.h.
+ * messages, and buffers for control messages. The engine sizes its pools by these values. Its other
+ * files have the pools and values of the extension in any build, but call no code of version 2.
+ * Connections have a table of operations per version: conn/protocol.h.
  */
 
 #include <weir/profile.h>

@@ -13,7 +13,9 @@
  * (lib/conn/protocol.h). version1.c and v2/protocol.c define these tables. The steps take and give
  * back slots, buffers, windows and keys by call_pool.c, call_header.c, call_windows.c and
  * call_revoke.c. requester_events.c passes the events of a connection to its calls. call_fast.c
- * submits and completes most calls itself, and leaves the others to this file.
+ * submits and completes most calls itself, and leaves the others to this file. call_complete.c
+ * stores the states of a call that has ended: 'done' runs, the call waits for its Send or, if it
+ * was given up, for its late reply, or it is free.
  */
 #include "call_complete.h"
 

@@ -124,7 +124,6 @@ static inline void request_count_call(struct weir_conn *conn)
 	conn->ep.engine->stats.requests_received++;
 }
 
-
 /* request_refused.c: calls that are refused because of their chunks */
 /* Counts an invalid message in limits_exceeded, and logs it, if the reason is a limit of the
  * profile. */
@@ -252,12 +251,6 @@ static inline uintptr_t request_judged_shape(const struct weir_request *req)
 enum request_next request_list_chunks(struct weir_request *req);
 /* Implements conn_protocol.list_chunks() for the Read list. */
 int request_list_read_chunks(struct weir_request *req);
-/* Calls the program's arg_sink for the memory to which the item of req->chunks[i] will be read.
- * Returns 0 if the program has named memory, 1 if the program leaves the choice to weir, or -EINVAL
- * if the memory is not valid. */
-int request_place_item(struct weir_request *req, uint32_t i);
-/* Calls request_place_item() for each item, if this was not done yet. Returns 0 or -EINVAL. */
-int request_place_items(struct weir_request *req);
 /* Returns whether the call has at most as many items as the upper-layer binding allows for its
  * procedure. More items are a violation (RFC 8166 section 6.1). */
 static inline bool request_items_fit(const struct weir_request *req)
@@ -350,7 +343,7 @@ static inline struct weir_request *request_take_duplicate(struct drc_entry *entr
 void request_keep_reply(struct weir_request *req, struct drc_entry *entry,
 			const struct piece *pieces, uint32_t npieces);
 
-/* request_buffers.c: buffers of a request */
+/* request_buffers.c: buffers of a request, and memory of the program for its items */
 /* Takes a buffer for a reply of 'bytes' bytes in addition to the headroom, and initializes the
  * encoder on it. Returns false if the reply cannot have such a buffer. req->may_wait is then true
  * if a later attempt can succeed. */
@@ -365,6 +358,12 @@ bool request_take_buffer(struct weir_request *req, uint64_t bytes);
  * - -EFBIG if the request can never have the buffers
  */
 int request_own_buffers(struct weir_request *req, uint32_t which);
+/* Calls the program's arg_sink for the memory to which the item of req->chunks[i] will be read.
+ * Returns 0 if the program has named memory, 1 if the program leaves the choice to weir, or -EINVAL
+ * if the memory is not valid. */
+int request_place_item(struct weir_request *req, uint32_t i);
+/* Calls request_place_item() for each item, if this was not done yet. Returns 0 or -EINVAL. */
+int request_place_items(struct weir_request *req);
 /* Initializes the encoder of the results on the request's reply buffer, after the headroom. */
 static inline void request_begin_results(struct weir_request *req)
 {

@@ -15,7 +15,7 @@
  *                         (request_shape.h)
  *   request_recv.c        the check of a received message
  *   request_refused.c     the count and the log line of a call whose chunks are refused
- *   request_chunks.c      the Read chunks that a call lists, and the memory for their data
+ *   request_chunks.c      the Read chunks that a call lists
  *   request_pull.c        the pull of these chunks, and which pulls must wait
  *                         (request_read_one.h: of one chunk, in one pass)
  *   request_args.c        the program's decoder of the data that were pulled
@@ -32,7 +32,7 @@
  *   request_quota.c       the release of what a request holds of quotas; request.h checks and
  *                         counts what it takes
  *   request_pending.c     the count of replies that cannot be sent at once
- *   request_buffers.c     buffers of a request
+ *   request_buffers.c     buffers of a request, and memory of the program for its items
  *   request_pool.c        request objects, and messages that wait for one
  *   program_table.c       the programs of a listener
  *   responder.c           the creation and the end of a responder

@@ -4,7 +4,10 @@
 
 A file calls another if its object has an undefined symbol that the other's object defines. Files in
 a circle can only be understood, tested and changed together. Therefore lib must have no circle, and
-other folders none of more than three files."""
+other folders none of more than three files.
+
+Also finds steps of a call or of a request that call each other, or that call the file that decides
+which step is next."""
 
 import collections
 import pathlib
@@ -22,6 +25,16 @@ WANTED = {
     ('drivers/verbs', 'async cm_event hub'): 'the hub runs the handlers of events, which lock it',
     ('bench/weir-bench', 'load_slot pace'): 'a slot waits for its time, which begins its next call',
     ('apps/weir-decode', 'report_rtr report_v2'): 'messages of the extension are ones of version 2',
+}
+
+# The files of the steps in a folder, and the file that calls them, directly or through a table.
+STEPS = {
+    'lib/requester': ('call', 'call_encode call_send call_read_reply call_complete retransmit '
+                      'v2_receive_response v2_reply v2_transmit_request'),
+    'lib/responder': ('request', 'request_recv request_chunks request_pull request_args '
+                      'request_rpc_header request_drc request_error request_reply request_release '
+                      'v2_error v2_items v2_receive_request v2_recv v2_resend '
+                      'v2_transmit_response'),
 }
 
 DEFINED = 'TDBRVWC'
@@ -107,11 +120,24 @@ def check(folder, graph):
             yield '%s: there is no circle of %s: take it out of the list' % (folder, names)
 
 
+def check_steps(folder, graph):
+    """Yields calls from a step to another step or to the file that decides."""
+    prefix = folder.rsplit('/', 1)[1] + '_'
+    owner, steps = STEPS.get(folder, ('', ''))
+    steps = {prefix + name for name in steps.split()}
+    for name in sorted(steps & set(graph)):
+        for callee in sorted(graph[name] & (steps | {prefix + owner})):
+            yield '%s: the step %s calls %s: return a result to %s.c instead' % (
+                folder, name[len(prefix):], callee[len(prefix):], owner)
+
+
 def main():
     build = pathlib.Path(sys.argv[1])
     findings = []
     for folder, objects in units(build):
-        findings += check(folder, calls(objects))
+        graph = calls(objects)
+        findings += check(folder, graph)
+        findings += check_steps(folder, graph)
     tree.finish(findings, 'Move what both need to a file that calls neither.')
 
 
