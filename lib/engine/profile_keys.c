@@ -127,19 +127,24 @@ const struct profile_key profile_keys[] = {
 		 "requester"},
 	{"memory", "long_buffer_bytes", PROFILE_BYTES, FIELD(long_buffer_bytes), .min = 4 * KIB,
 	 .max = GIB, .step = 64, .initial = "128k",
-	 .help = "size of a long buffer: the longest such call or reply"},
+	 .help = "size of a long buffer, at the side that makes calls. A call and 512 bytes must "
+		 "fit into one, and so must a reply. A call that may be longer fails with "
+		 "EMSGSIZE"},
 	{"memory", "bulk_buffers", PROFILE_NUMBER, FIELD(bulk_buffers), .min = 1, .max = 1u << 16,
 	 .step = 1, .unit = "buffers", .initial = "32",
 	 .help = "buffers per engine for Read chunks that a responder pulls, and for long results. "
 		 "Short chunks use send_buffers while these are free"},
 	{"memory", "bulk_buffer_bytes", PROFILE_BYTES, FIELD(bulk_buffer_bytes), .min = 4 * KIB,
 	 .max = GIB, .step = 64, .initial = "1088k",
-	 .help = "size of a bulk buffer: the longest such chunk or result. At least inline_bytes"},
+	 .help = "size of a bulk buffer: the longest such chunk or result. Over shm, and with the "
+		 "exposure policy pool, a requester copies long replies to bulk buffers, too. At "
+		 "least inline_bytes"},
 
 	{"connection", "protocol", PROFILE_CHOICE, FIELD(protocol), .choices = protocols,
 	 .initial = "v1",
-	 .help = "version of RPC-over-RDMA. auto: version 2 if the peer supports it, which each "
-		 "connection determines first, otherwise version 1"},
+	 .help = "version of RPC-over-RDMA. auto: version 2 if the peer supports it, otherwise "
+		 "version 1. Each connection asks the peer first. If the peer does not answer "
+		 "within a quarter of connect_timeout_ms, version 1 is used"},
 	{"connection", "extension", PROFILE_CHOICE, FIELD(extension), .choices = extensions,
 	 .initial = "off", .example = "continuation",
 	 .help = "parts of version 2's extension to use if the peer supports them, too. "
@@ -154,7 +159,8 @@ const struct profile_key profile_keys[] = {
 	{"connection", "lead_bytes", PROFILE_BYTES, FIELD(lead_bytes), .min = 512, .max = 64 * KIB,
 	 .step = 512, .initial = "1k",
 	 .help = "with placement: bytes of a receive before the targets, for the message without "
-		 "its data"},
+		 "its data. Set lead_bytes, targets and target_bytes to the same values on both "
+		 "sides"},
 	{"connection", "targets", PROFILE_NUMBER, FIELD(targets), .min = 1, .max = 64, .step = 1,
 	 .unit = "segments", .initial = "2",
 	 .help = "with placement: number of segments of a receive for data. Each item starts in a "
@@ -177,7 +183,8 @@ const struct profile_key profile_keys[] = {
 	{"connection", "inline_bytes", PROFILE_BYTES, FIELD(inline_bytes), .min = KIB,
 	 .max = 64 * KIB, .step = KIB, .initial = "4k",
 	 .help = "inline threshold: the longest message that travels without chunks (RFC 8166 "
-		 "section 3.3.2)"},
+		 "section 3.3.2). The smaller value of the two sides counts, so set it on both. "
+		 "In version 1, a peer without private data (RFC 8797) counts as 1k"},
 	{"connection", "chunk_bytes", PROFILE_BYTES, FIELD(chunk_bytes), .min = 0, .max = 64 * KIB,
 	 .step = 4, .initial = "0", .example = "512",
 	 .help = "version 1: the longest argument item becomes a Read chunk from this size on, "
@@ -266,8 +273,9 @@ const struct profile_key profile_keys[] = {
 		 "requester with reconnect = on re-establishes it. 0: never"},
 	{"limits", "pull_timeout_ms", PROFILE_NUMBER, FIELD(pull_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "120000",
-	 .help = "a responder closes a connection if the Read chunks of a call are not pulled "
-		 "after this time. 0: never"},
+	 .help = "a responder closes a connection if it has not pulled all Read chunks of a call "
+		 "within this time. The time begins when it starts to process the call, and "
+		 "includes waits for bulk_buffers and for pull_bytes. 0: never"},
 	{"limits", "close_timeout_ms", PROFILE_NUMBER, FIELD(close_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "120000",
 	 .help = "an orderly shutdown that takes longer than this closes the connection at once. "
@@ -280,7 +288,7 @@ const struct profile_key profile_keys[] = {
 	{"limits", "group_timeout_ms", PROFILE_NUMBER, FIELD(group_timeout_ms), .max = 86400000,
 	 .step = 1, .unit = "ms", .initial = "10000",
 	 .help = "a message in several transmissions that is incomplete after this time is "
-		 "dropped. 0: never"},
+		 "dropped. The connection stays open. 0: never"},
 	{"limits", "read_segments", PROFILE_NUMBER, FIELD(read_segments), .min = 1, .max = 65535,
 	 .step = 1, .unit = "segments", .initial = "256",
 	 .help = "maximum number of segments in the Read list of one message. weir answers more "

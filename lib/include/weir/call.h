@@ -151,7 +151,8 @@ struct weir_call_params {
  * - EAGAIN: no slot is free. The connection has twice as many slots as it requests credits, and
  *   each call that has begun and not ended takes one. Wait until a call ends.
  * - ENOBUFS: the buffer pool is empty.
- * - EMSGSIZE: args_max_bytes or results_max_bytes exceeds the profile's long_buffer_bytes.
+ * - EMSGSIZE: the longest call or reply, by args_max_bytes or results_max_bytes, exceeds the
+ *   profile's long_buffer_bytes. A call counts with 512 bytes for its transport header.
  * - ECHILD: the process is a child of fork(2); see weir/engine.h.
  * @owner weir. The caller submits or abandons the call. If the connection ends first, weir frees
  * the call with the connection.
@@ -274,7 +275,8 @@ WEIR_API int weir_call_operation(struct weir_call *call);
  * before, between or after items is not a multiple of 4 bytes long
  * @retval -ENOSPC the arguments exceed the buffer, which has room for at least args_max_bytes
  * @retval -EMSGSIZE the transport header does not fit inline, or the call or its reply exceeds the
- * profile's long_buffer_bytes or bulk_buffer_bytes
+ * profile's long_buffer_bytes. Over shm, and with the exposure policy 'pool', also if a reply that
+ * needs a Reply chunk exceeds bulk_buffer_bytes, because it is copied
  * @retval -EOPNOTSUPP the device cannot expose the memory of an argument, and the argument exceeds
  * the profile's long_buffer_bytes, so that it cannot be copied
  * @retval -ENOBUFS no buffer is free

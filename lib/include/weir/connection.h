@@ -182,6 +182,11 @@ WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
  * Returns the inline threshold for messages that this side sends: the call inline threshold at a
  * requester, the reply inline threshold at a responder.
  *
+ * It is the smaller of two lengths: that of the longest message that this side sends, which is the
+ * profile's inline_bytes, and that of the longest message that the peer receives. In version 1, a
+ * peer without private data (RFC 8797) counts as 1024 bytes. In version 2, a side of weir counts as
+ * at least 4096 bytes.
+ *
  * @param conn the connection
  * @return the threshold in bytes; 1024 until the connection is open
  * @rfc 8166 section 3.3.2
@@ -191,6 +196,9 @@ WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
 /**
  * Returns the inline threshold for messages that this side receives: the reply inline threshold at
  * a requester, the call inline threshold at a responder.
+ *
+ * It is the smaller of two lengths: that of the longest message that the peer sends, and that of
+ * the longest message that this side receives. weir_conn_send_inline() has the details.
  *
  * @param conn the connection
  * @return the threshold in bytes; 1024 until the connection is open
