@@ -177,7 +177,11 @@ struct weir_profile {
 	/** Maximum number of credits that a connection requests or grants; 1 to 1024. */
 	uint32_t credits;
 	enum weir_shared_receives shared_receives; /**< whether connections share receives */
-	uint32_t inline_bytes; /**< inline threshold: longest message without chunks, in bytes */
+	/**
+	 * Inline threshold: longest message without chunks, in bytes. The smaller value of the two
+	 * sides counts; see weir_conn_send_inline().
+	 */
+	uint32_t inline_bytes;
 	/**
 	 * Version 1: the longest DDP-eligible argument of a call becomes a Read chunk if it has at
 	 * least this number of bytes, even if the call would fit inline. 0: the driver's choice.
@@ -213,10 +217,11 @@ struct weir_profile {
 	/* Time limits. 0 means that there is no limit. */
 	uint32_t first_call_timeout_ms; /**< from the opening of a connection to its first call */
 	uint32_t idle_timeout_ms;	/**< between two calls of a connection */
-	uint32_t pull_timeout_ms;	/**< for pulling the Read chunks of a call */
-	uint32_t close_timeout_ms;	/**< for an orderly shutdown */
-	uint32_t send_timeout_ms;	/**< for the completion of a Send */
-	uint32_t group_timeout_ms;	/**< for the arrival of all transmissions of a message */
+	/** For pulling the Read chunks of a call, including waits for buffers and quotas. */
+	uint32_t pull_timeout_ms;
+	uint32_t close_timeout_ms; /**< for an orderly shutdown */
+	uint32_t send_timeout_ms;  /**< for the completion of a Send */
+	uint32_t group_timeout_ms; /**< for the arrival of all transmissions of a message */
 	/* Limits on the header of a message that arrives. */
 	uint32_t read_segments;	     /**< maximum number of segments in the Read list */
 	uint32_t read_chunks;	     /**< maximum number of Read chunks */
