@@ -196,7 +196,7 @@ struct weir_engine {
 	/* Rates of log lines about connections that peers can cause. */
 	struct log_rate refusals, ends;
 	struct log_rate refused_calls; /* the same for log lines about calls that are refused */
-	uint32_t nwaiting; /* waiters in 'wait_queues' */
+	uint32_t nwaiting;	       /* waiters in 'wait_queues' */
 	/* of these waiters, those that are allowed to block others: wait_queue.h */
 	uint32_t nblockers;
 	/* the waiters that block others at present: nblockers, or 0 if blockers_rest */
