@@ -270,10 +270,12 @@ static inline int check_read(const struct shm_qp *qp, const struct key_entry *en
 	return FABRIC_OK;
 }
 
-/* Marks that this side carries out an RDMA Write by 'rkey'. busy_end() removes the mark. */
+/* Marks that this side carries out an RDMA Write by 'rkey'. busy_end() removes the mark. If a peer
+ * that waits for the end of another key finds this mark, the previous RDMA Write has ended for the
+ * peer. Therefore the store has release order. */
 static inline void busy_begin(struct shm_qp *qp, uint32_t rkey)
 {
-	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_relaxed);
+	atomic_store_explicit(&ring_shared_of(&qp->rx.cells)->busy, rkey, memory_order_release);
 	if (unlikely(shm_dev_of(qp)->has_own_barrier))
 		fence(memory_order_seq_cst);
 	else
