@@ -8,7 +8,7 @@ import re
 import tree
 
 SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.md', '.txt', '.lua', '.dot',
-           '.css')
+           '.css', '.pml')
 LINES_MAX = 600
 COLUMNS_MAX = 100
 TAB = 8

@@ -179,7 +179,7 @@ def is_python(path, text):
 
 def prose(path, text):
     """The paragraphs of prose of a file."""
-    if path.suffix in ('.c', '.h'):
+    if path.suffix in ('.c', '.h', '.pml'):
         lines = comment_lines(text, C_TOKEN)
     elif is_python(path, text):
         lines = python_lines(text)
