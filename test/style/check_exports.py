@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that three sets are equal: the functions that libweir.so exports, those marked WEIR_API,
-and those named weir_ in public headers (in lib/include). Argument: the shared library."""
+"""Checks that four sets are equal: the functions that libweir.so exports, those that libweir.a
+exports, those marked WEIR_API, and those named weir_ in public headers (in lib/include). Arguments:
+the shared library and the static one."""
 
 import re
 import subprocess
@@ -22,10 +23,17 @@ def declared(text):
             for head, name in DECLARATION.findall(without_comments(text))]
 
 
-def main():
-    out = subprocess.run(['nm', '-D', '--defined-only', sys.argv[1]], check=True, text=True,
+def symbols(*arguments):
+    """Returns the names that nm prints."""
+    out = subprocess.run(['nm', '--defined-only', *arguments], check=True, text=True,
                          stdout=subprocess.PIPE).stdout
-    exported = {line.split()[2].split('@')[0] for line in out.splitlines()}
+    # An absolute symbol is the name of a version.
+    return {line.split()[2].split('@')[0] for line in out.splitlines()
+            if len(line.split()) == 3 and line.split()[1] != 'A'}
+
+
+def main():
+    exported = symbols('-D', sys.argv[1])
     marked, named, findings = set(), set(), []
     for path in tree.files('.h'):
         if path.parts[0] not in ('lib', 'drivers'):
@@ -46,6 +54,8 @@ def main():
                  for name in sorted(marked - exported)]
     findings += ['%s: exported and in no public header' % name
                  for name in sorted(exported - marked)]
+    findings += ['%s: exported by only one of the two libraries' % name
+                 for name in sorted(exported ^ symbols('-g', sys.argv[2]))]
     if not exported:
         findings.append('%s exports nothing' % sys.argv[1])
     tree.finish(findings, 'Public means: named weir_*, declared with WEIR_API in lib/include, '
