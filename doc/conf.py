@@ -71,6 +71,7 @@ html_copy_source = False
 man_pages = [
     ('weir-bench', 'weir-bench', 'measure RPCs over RDMA', '', 1),
     ('weir-decode', 'weir-decode', 'print an RPC-over-RDMA message', '', 1),
+    ('weirgen', 'weirgen', 'compile the RPC language to C', '', 1),
     ('weir-nfs', 'weir-nfs', 'use files of an NFS server over RDMA', '', 1),
     ('weir-nfsd', 'weir-nfsd', 'serve files by NFS over RDMA', '', 8),
     ('configuration', 'weir-profile', 'configuration of engines of weir', '', 5),

@@ -17,7 +17,8 @@ STRICT = ['-std=c11', '-pedantic'] # programs may use the public headers so
 
 
 # The library to which each public header belongs.
-PUBLIC = {'common': 'base', 'xdr': 'proto', 'rpc': 'proto', 'binding': 'proto', 'memory': 'mem',
+PUBLIC = {'common': 'base', 'xdr': 'proto', 'codec': 'proto', 'rpc': 'proto',
+          'binding': 'proto', 'memory': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'connection': 'conn',
           'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
 

@@ -15,6 +15,7 @@
  *  - weir/request.h     programs, listeners and requests: the responder
  *  - weir/rpc.h         RPC headers
  *  - weir/xdr.h         encoding and decoding
+ *  - weir/codec.h       what the code of weirgen uses
  *  - weir/binding.h     which data of a program are allowed to be placed directly
  *  - weir/binding_nfs.h the bindings of NFS
  *  - weir/common.h      definitions for all of these headers
@@ -23,6 +24,7 @@
 #include <weir/binding.h>
 #include <weir/binding_nfs.h>
 #include <weir/call.h>
+#include <weir/codec.h>
 #include <weir/common.h>
 #include <weir/connection.h>
 #include <weir/engine.h>

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The parts of weirgen: each module is one step from the text of an .x file to C.
+
+main.py      the command line
+source.py    reads a file, with or without the C preprocessor
+parse.py     turns the text into definitions, by grammar.lark
+model.py     the definitions and types of the RPC language
+check.py     finds what a type name or a constant refers to, and errors
+bounds.py    computes sizes and counts of items
+names.py     the C names of types and functions
+types.py     writes C types
+codec.py     writes encoders and decoders
+rpc.py       writes bindings, dispatchers and client stubs
+text.py      lines of C
+output.py    puts the files together
+"""

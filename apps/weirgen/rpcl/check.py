@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finds what each name refers to, names the types that have none, and reports errors."""
+
+import copy
+
+from rpcl import model, names
+from rpcl.model import InputError
+
+U32_MAX = 0xffffffff
+I32_MIN, I32_MAX = -0x80000000, 0x7fffffff
+CONST_MIN, CONST_MAX = -(1 << 63), (1 << 64) - 1
+PROCEDURE_MAX = 4095 # tables have an entry for each procedure number
+DEFINITIONS_MAX = 5000
+
+
+class Specification:
+    """All definitions of a file, after the check."""
+
+    def __init__(self):
+        self.consts = []
+        self.types = [] # Enum, Struct, Union and Typedef, each after the types that it contains
+        self.programs = []
+        self.values = {} # number of each constant and enumerator
+        self.named = {} # position of each name
+
+
+class Checker:
+    def __init__(self):
+        self.spec = Specification()
+        self.by_name = {}
+
+    # ---- names ----
+
+    def check_c_name(self, name, position):
+        if name in names.RESERVED:
+            raise InputError(position, "'%s' is a reserved word of C or C++" % name)
+
+    def declare(self, name, position, is_macro=False):
+        """Enters a name into the scope of the file (RFC 4506 section 6.4, note 3)."""
+        self.check_c_name(name, position)
+        if is_macro and name in names.LOCAL:
+            raise InputError(position, "the generated code uses the name '%s': choose another one "
+                             'for a constant, a program, a version or a procedure' % name)
+        if name in self.spec.named:
+            raise InputError(position, "'%s' is already defined in line %d" % (
+                name, self.spec.named[name][0]))
+        self.spec.named[name] = position
+
+    def declare_all(self, definitions):
+        if len(definitions) > DEFINITIONS_MAX:
+            raise InputError(definitions[DEFINITIONS_MAX].position,
+                             'more than %d definitions' % DEFINITIONS_MAX)
+        for definition in definitions:
+            is_macro = isinstance(definition, (model.Const, model.Program))
+            self.declare(definition.name, definition.position, is_macro)
+            if isinstance(definition, model.Const):
+                self.add_const(definition)
+            elif isinstance(definition, model.Program):
+                self.spec.programs.append(definition)
+                for version in definition.versions:
+                    self.declare(version.name, version.position, True)
+            else:
+                self.add_type(definition)
+
+    def add_type(self, kind):
+        """Adds a definition, and first the types without names that it contains."""
+        if isinstance(kind, model.Enum):
+            self.add_enum(kind)
+        for member in members_of(kind):
+            self.name_types(member, kind.name)
+        self.by_name[kind.name] = kind
+        self.spec.types.append(kind)
+
+    def name_types(self, member, prefix):
+        """Names the type of a member, if it has no name, by the member."""
+        holder = member
+        if isinstance(member.type, (model.Array, model.Optional)):
+            holder, attribute = member.type, 'element'
+        else:
+            attribute = 'type'
+        kind = getattr(holder, attribute)
+        if not isinstance(kind, (model.Enum, model.Struct, model.Union)):
+            return
+        kind.name = '%s_%s' % (prefix, member.name)
+        self.declare(kind.name, kind.position)
+        self.add_type(kind)
+        setattr(holder, attribute, model.Ref(kind.name, kind.position, target=kind))
+
+    # ---- values ----
+
+    def number(self, value, low, high, what):
+        """Returns the number of a Value, which must be from 'low' to 'high'."""
+        if value.number is None:
+            value.number = self.parse_number(value)
+        if not low <= value.number <= high:
+            raise InputError(value.position, '%s must be from %d to %d, and %s is %d' % (
+                what, low, high, value.text, value.number)
+                if not value.text.lstrip('-')[0].isdigit() else
+                '%s must be from %d to %d' % (what, low, high))
+        return value.number
+
+    def parse_number(self, value):
+        text = value.text
+        digits = text.lstrip('-')
+        if not digits[:1].isdigit():
+            if text not in self.spec.values:
+                raise InputError(value.position, "'%s' is not a constant that was defined before"
+                                 % text)
+            return self.spec.values[text]
+        if len(digits) > 24:
+            raise InputError(value.position, 'the number has too many digits')
+        try:
+            if digits[:2] in ('0x', '0X'):
+                number = int(digits, 16)
+            else:
+                number = int(digits, 8 if digits[0] == '0' else 10)
+        except ValueError:
+            what = 'an octal number' if digits.isdigit() else 'a number'
+            raise InputError(value.position, "'%s' is not %s" % (text, what)) from None
+        return -number if text[0] == '-' else number
+
+    def add_const(self, const):
+        self.spec.values[const.name] = self.number(const.value, CONST_MIN, CONST_MAX, 'a constant')
+        self.spec.consts.append(const)
+
+    def add_enum(self, enum):
+        following = 0
+        for name, value, position in enum.values:
+            self.declare(name, position)
+            if value is None:
+                value = model.Value(str(following), position)
+            number = self.number(value, I32_MIN, I32_MAX, 'the value of an enumerator')
+            self.spec.values[name] = enum.numbers[name] = number
+            following = number + 1
+
+    # ---- types ----
+
+    def resolve(self, kind):
+        """Finds the targets of the references in a type."""
+        if isinstance(kind, model.Ref) and kind.target is None:
+            if kind.name in self.by_name:
+                kind.target = self.by_name[kind.name]
+            elif kind.name in names.KNOWN:
+                kind.target = model.Base(names.KNOWN[kind.name], kind.position)
+            else:
+                raise InputError(kind.position, "the type '%s' is not defined" % kind.name)
+        elif isinstance(kind, (model.Array, model.Optional)):
+            self.resolve(kind.element)
+        if isinstance(kind, (model.Array, model.Opaque)):
+            if kind.size:
+                self.number(kind.size, 1, U32_MAX, 'a size')
+            if kind.limit:
+                self.number(kind.limit, 0, U32_MAX, 'a limit')
+
+    def check_type(self, kind):
+        used = {}
+        for member in members_of(kind):
+            self.check_c_name(member.name, member.position)
+            if member.name in used:
+                raise InputError(member.position, "the member '%s' is already in line %d" % (
+                    member.name, used[member.name]))
+            used[member.name] = member.position[0]
+            self.resolve(member.type)
+        if isinstance(kind, model.Union):
+            self.check_union(kind)
+
+    def apply_notes(self, member):
+        kind = member.type
+        for name, (position, value) in member.notes.items():
+            if name == 'max':
+                self.apply_max(kind, position, value)
+            elif name == 'inline':
+                if not isinstance(kind, (model.Array, model.Opaque)) or kind.size:
+                    raise InputError(position, "'inline' is for arrays and opaque data of variable "
+                                     'length')
+                kind.is_inline = True
+            else:
+                final = model.final(kind)
+                if not isinstance(final, model.Opaque) or final.size or final.is_inline or \
+                        'inline' in member.notes:
+                    raise InputError(position, "'ddp' is for opaque data and strings of variable "
+                                     "length that are not 'inline'")
+                member.type = copy.copy(final)
+                member.type.is_item = True
+        kind = member.type
+        if isinstance(kind, (model.Array, model.Opaque)) and kind.is_inline and not kind.limit:
+            raise InputError(member.notes['inline'][0], "'inline' needs a limit")
+
+    def apply_max(self, kind, position, value):
+        has_limit = getattr(kind, 'limit', None) is not None or getattr(kind, 'size', None)
+        if not isinstance(kind, (model.Array, model.Opaque, model.Optional)) or has_limit:
+            raise InputError(position, "'max' is for data of variable length without a limit, and "
+                             'for lists')
+        self.number(value, 0 if not isinstance(kind, model.Optional) else 1, U32_MAX, 'a limit')
+        kind.limit = value
+
+    def check_union(self, union):
+        kind = model.final(union.discriminant.type)
+        if isinstance(kind, model.Enum):
+            allowed = set(kind.numbers.values())
+        elif isinstance(kind, model.Base) and kind.kind in ('int', 'unsigned int', 'bool'):
+            allowed = {'int': range(I32_MIN, I32_MAX + 1), 'bool': range(2),
+                       'unsigned int': range(U32_MAX + 1)}[kind.kind]
+        else:
+            raise InputError(union.discriminant.position, 'the discriminant of a union must be an '
+                             'int, an unsigned int, an enum or a bool')
+        used = {}
+        for values, _ in union.cases:
+            for value in values:
+                if kind.kind == 'bool' if isinstance(kind, model.Base) else False:
+                    value.number = {'TRUE': 1, 'FALSE': 0}.get(value.text)
+                number = self.number(value, I32_MIN, U32_MAX, 'the value of a case')
+                if number not in allowed:
+                    raise InputError(value.position, "'%s' is not a value of the discriminant"
+                                     % value.text)
+                if number in used:
+                    raise InputError(value.position, "the value '%s' is already in line %d" % (
+                        value.text, used[number]))
+                used[number] = value.position[0]
+
+    # ---- order ----
+
+    def find_tails(self):
+        """Finds the structures that are entries of lists: optional data of the structure itself are
+        the last member."""
+        for kind in self.spec.types:
+            if isinstance(kind, model.Struct):
+                last = model.final(kind.members[-1].type)
+                if isinstance(last, model.Optional) and model.final(last.element) is kind:
+                    kind.tail = kind.members[-1]
+                    if len(kind.members) == 1:
+                        raise InputError(kind.position, 'the entries of the list have no data')
+
+    @staticmethod
+    def edges(kind):
+        """Returns (definition, position of the reference) for the types that a type contains. The
+        next entry of a list is none of them: a pointer to it needs no definition before."""
+        for member in members_of(kind):
+            part = member.type
+            while isinstance(part, (model.Array, model.Optional)):
+                part = part.element
+            if member is not getattr(kind, 'tail', None) and isinstance(part, model.Ref) and \
+                    not isinstance(part.target, model.Base):
+                yield part.target, part.position
+
+    def sort(self):
+        """Orders the types so that each is after the types that it contains. There is no recursion,
+        neither here nor, after this function, in the types."""
+        order, state = [], {}
+        for root in self.spec.types:
+            stack = [(root, self.edges(root))] if root not in state else []
+            state.setdefault(root, 'open')
+            while stack:
+                kind, rest = stack[-1]
+                for target, position in rest:
+                    if target not in state:
+                        state[target] = 'open'
+                        stack.append((target, self.edges(target)))
+                        break
+                    if state[target] == 'open':
+                        raise InputError(position, "'%s' contains itself: only lists may do so, by "
+                                         'optional data as the last member of a structure'
+                                         % target.name)
+                else:
+                    state[kind] = 'done'
+                    order.append(kind)
+                    stack.pop()
+        self.spec.types = order
+
+    # ---- programs ----
+
+    def check_programs(self):
+        numbers = {}
+        for program in self.spec.programs:
+            number = self.number(program.value, 0, U32_MAX, 'a program number')
+            self.check_unique(numbers, number, program, 'program')
+            self.spec.values[program.name] = number
+            versions = {}
+            for version in program.versions:
+                number = self.number(version.value, 0, U32_MAX, 'a version number')
+                self.check_unique(versions, number, version, 'version')
+                self.spec.values[version.name] = number
+        procedures = {}
+        for program in self.spec.programs:
+            for version in program.versions:
+                self.check_procedures(version, procedures)
+
+    @staticmethod
+    def check_unique(numbers, number, definition, what):
+        if number in numbers:
+            raise InputError(definition.value.position, 'the %s number %d is that of %s' % (
+                what, number, numbers[number]))
+        numbers[number] = definition.name
+
+    def check_procedures(self, version, known):
+        numbers, used = {}, set()
+        for procedure in version.procedures:
+            number = self.number(procedure.value, 0, PROCEDURE_MAX, 'a procedure number')
+            self.check_unique(numbers, number, procedure, 'procedure')
+            if procedure.name in used:
+                raise InputError(procedure.position, "the procedure '%s' is already in this version"
+                                 % procedure.name)
+            used.add(procedure.name)
+            if procedure.name not in known:
+                self.declare(procedure.name, procedure.position, True)
+                self.check_c_name(procedure.name.lower(), procedure.position)
+                if procedure.name == procedure.name.lower():
+                    raise InputError(procedure.position, "the name of a procedure needs an upper "
+                                     "case letter: '%s' is that of its handler" % procedure.name)
+            elif known[procedure.name] != number:
+                raise InputError(procedure.value.position, "the procedure '%s' has the number %d "
+                                 'in another version' % (procedure.name, known[procedure.name]))
+            known[procedure.name] = number
+            self.check_signature(version, procedure)
+
+    def check_signature(self, version, procedure):
+        """Turns the arguments and the result of a procedure into one Ref or Base each, or None."""
+        stem = '%s_%d' % (procedure.name.lower(), version.value.number)
+        members = [model.Member('arg%d' % number, kind, procedure.position)
+                   for number, kind in enumerate(procedure.args, 1)]
+        if len(members) > 1:
+            struct = model.Struct(None, members, procedure.position)
+            members = [model.Member('args', struct, procedure.position)]
+        for member in members:
+            self.name_types(member, stem)
+        result = model.Member('result', procedure.result, procedure.position)
+        self.name_types(result, stem)
+        procedure.args = members[0].type if members else None
+        procedure.result = result.type
+        for _, value in procedure.notes.values():
+            if value:
+                self.number(value, 0, I32_MAX, 'a limit')
+
+
+def members_of(kind):
+    """Returns the members of a definition that are not void."""
+    if isinstance(kind, model.Struct):
+        return kind.members
+    if isinstance(kind, model.Typedef):
+        return [kind.member]
+    if isinstance(kind, model.Union):
+        return [kind.discriminant] + [arm for arm in kind.arms() if arm.type is not None]
+    return []
+
+
+def check(definitions):
+    """Returns the Specification of definitions."""
+    checker = Checker()
+    checker.declare_all(definitions)
+    checker.check_programs()
+    spec = checker.spec
+    for kind in spec.types:
+        checker.check_type(kind)
+    for program in spec.programs:
+        for version in program.versions:
+            for procedure in version.procedures:
+                for kind in (procedure.args, procedure.result):
+                    checker.resolve(kind)
+    check_aliases(spec)
+    for kind in spec.types:
+        for member in members_of(kind):
+            checker.apply_notes(member)
+    checker.find_tails()
+    checker.sort()
+    return spec
+
+
+def check_aliases(spec):
+    """Reports typedefs that refer to themselves, which final() cannot follow."""
+    for kind in spec.types:
+        seen, at = set(), kind
+        while isinstance(at, model.Typedef) and isinstance(at.member.type, model.Ref):
+            if at in seen:
+                raise InputError(kind.position, "'%s' contains itself" % kind.name)
+            seen.add(at)
+            at = at.member.type.target

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The definitions and types of the RPC language (RFC 5531 section 12, RFC 4506 section 6)."""
+
+import dataclasses
+
+
+class InputError(Exception):
+    """An error in the input. The position is a (line, column) of the text, both from 1."""
+
+    def __init__(self, position, message):
+        super().__init__(message)
+        self.position = position
+        self.message = message
+
+
+@dataclasses.dataclass(eq=False)
+class Value:
+    """A number, or the name of a constant or of an enumerator."""
+    text: str
+    position: tuple
+    number: int = None
+
+
+@dataclasses.dataclass(eq=False)
+class Base:
+    """A type without parts: its kind is one of the keys of names.BASE."""
+    kind: str
+    position: tuple = None
+
+
+@dataclasses.dataclass(eq=False)
+class Ref:
+    """A type by its name. 'target' is the definition, which check.py finds."""
+    name: str
+    position: tuple
+    keyword: str = None
+    target: object = None
+
+
+@dataclasses.dataclass(eq=False)
+class Opaque:
+    """Opaque data, or a string. 'size' is a fixed length. Otherwise 'limit' is the largest length,
+    or None."""
+    size: Value = None
+    limit: Value = None
+    is_string: bool = False
+    is_item: bool = False # DDP-eligible
+    is_inline: bool = False # the bytes are in the C structure
+
+
+@dataclasses.dataclass(eq=False)
+class Array:
+    element: object
+    size: Value = None
+    limit: Value = None
+    is_inline: bool = False
+
+
+@dataclasses.dataclass(eq=False)
+class Optional:
+    """Optional data. 'limit' is the largest number of entries of the list to which they belong."""
+    element: object
+    limit: Value = None
+
+
+@dataclasses.dataclass(eq=False)
+class Member:
+    """A declaration: a member, an arm or the subject of a typedef. 'type' is None for void."""
+    name: str
+    type: object
+    position: tuple
+    notes: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(eq=False)
+class Enum:
+    name: str
+    values: list # (name, Value or None, position)
+    position: tuple
+    numbers: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(eq=False)
+class Struct:
+    name: str
+    members: list
+    position: tuple
+    tail: Member = None # the last member, if it makes the structure an entry of a list
+
+
+@dataclasses.dataclass(eq=False)
+class Union:
+    name: str
+    discriminant: Member
+    cases: list # ([Value], Member)
+    default: Member
+    position: tuple
+
+    def arms(self):
+        return [arm for _, arm in self.cases] + ([self.default] if self.default else [])
+
+
+@dataclasses.dataclass(eq=False)
+class Typedef:
+    name: str
+    member: Member
+    position: tuple
+
+
+@dataclasses.dataclass(eq=False)
+class Const:
+    name: str
+    value: Value
+    position: tuple
+
+
+@dataclasses.dataclass(eq=False)
+class Procedure:
+    name: str
+    result: object # None for void
+    args: list
+    value: Value
+    position: tuple
+    notes: dict = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(eq=False)
+class Version:
+    name: str
+    procedures: list
+    value: Value
+    position: tuple
+
+
+@dataclasses.dataclass(eq=False)
+class Program:
+    name: str
+    versions: list
+    value: Value
+    position: tuple
+
+
+def final(kind):
+    """Returns the type behind references to typedefs: a Base, Opaque, Array, Optional, Enum, Struct
+    or Union."""
+    while True:
+        if isinstance(kind, Ref):
+            kind = kind.target
+        elif isinstance(kind, Typedef):
+            kind = kind.member.type
+        else:
+            return kind

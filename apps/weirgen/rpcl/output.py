@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts the generated files together."""
+
+from rpcl import codec, types
+from rpcl.bounds import Bounds
+from rpcl.codec import is_fixed_size
+from rpcl.model import InputError
+from rpcl.rpc import RpcWriter
+from rpcl.text import Text
+
+
+class Output:
+    """The files for one specification: {name: text}."""
+
+    def __init__(self, source_name, stem, spec, passed, licence):
+        self.source_name = source_name
+        self.stem = stem
+        self.spec = spec
+        self.passed = passed
+        self.licence = licence
+        self.bounds = Bounds(spec)
+        self.rpc = RpcWriter(spec, self.bounds)
+        self.check_names()
+
+    def files(self):
+        files = {'%s_xdr.h' % self.stem: self.types_header(),
+                 '%s_xdr.c' % self.stem: self.types_source()}
+        if self.spec.programs:
+            files['%s_rpc.h' % self.stem] = self.rpc_header()
+            files['%s_rpc.c' % self.stem] = self.rpc_source()
+        return {name: str(text) for name, text in files.items()}
+
+    def begin(self, what):
+        text = Text()
+        text.comment('SPDX-License-Identifier: ' + self.licence)
+        text.comment('weirgen made this file from %s: %s. Do not edit it.' % (self.source_name,
+                                                                               what))
+        return text
+
+    def header(self, suffix, what, includes):
+        text = self.begin(what)
+        guard = '%s_%s_H' % (self.stem.upper().replace('-', '_').replace('.', '_'), suffix)
+        text.add('#ifndef ' + guard, '#define ' + guard, '',
+                 *['#include ' + name for name in includes], '')
+        return text
+
+    def types_header(self):
+        text = self.header('XDR', 'types, and functions that encode and decode them',
+                           ['<weir/codec.h>'])
+        text.comment(
+            'TYPE_get() decodes a value. Opaques and strings refer to the message. After an error '
+            'the value is not valid. It returns 0 or one of these:\n'
+            '- -EBADMSG: the data are malformed or exceed a limit.\n'
+            '- -ENOMEM: the arena is too small.\n\n'
+            'TYPE_put() encodes a value. It returns 0 or one of these:\n'
+            '- -ENOSPC: the buffer is too small.\n'
+            '- -EINVAL: a length exceeds its limit, or a discriminant has no arm.\n\n'
+            'TYPE_bytes() returns the number of bytes that TYPE_put() writes. If the size is '
+            'always TYPE_MAX_BYTES, there is no such function.\n\n'
+            'TYPE_MAX_BYTES is the largest size, if there is one, without the data of DDP-eligible '
+            'items. TYPE_ARENA_BYTES is the largest arena that TYPE_get() needs, if there is one.')
+        text.add('')
+        for line in self.passed:
+            text.add(line)
+        text.blank()
+        text.add('WEIR_BEGIN_DECLS', '')
+        types.write_constants(text, self.spec)
+        types.write_forward(text, self.spec)
+        for kind in self.spec.types:
+            types.write_type(text, kind)
+        text.blank()
+        for kind in self.spec.types:
+            types.write_sizes(text, kind, self.bounds.known[kind])
+        for kind in self.spec.types:
+            codec.declare(text, self.spec, self.bounds, kind)
+        text.add('', 'WEIR_END_DECLS', '', '#endif')
+        return text
+
+    def types_source(self):
+        text = self.begin('functions that encode and decode types')
+        text.add('#include "%s_xdr.h"' % self.stem)
+        for kind in self.spec.types:
+            codec.define(text, self.spec, self.bounds, kind)
+        return text
+
+    def rpc_header(self):
+        text = self.header('RPC', 'programs', ['<weir/call.h>', '<weir/request.h>', '',
+                                               '"%s_xdr.h"' % self.stem])
+        text.lines = [line if line != '#include ' else '' for line in text.lines]
+        text.add('WEIR_BEGIN_DECLS', '')
+        self.rpc.write_header(text)
+        text.add('', 'WEIR_END_DECLS', '', '#endif')
+        return text
+
+    def rpc_source(self):
+        text = self.begin('programs')
+        text.add('#include "%s_rpc.h"' % self.stem, '')
+        self.rpc.write_source(text)
+        return text
+
+    # ---- names ----
+
+    def generated_names(self):
+        """Returns (name, position) of the names in C that are not in the .x file."""
+        for kind in self.spec.types:
+            for member in types.members_with_parts(kind):
+                yield '%s_%s' % (kind.name, member.name), member.position
+            if not types.has_functions(kind):
+                continue
+            bound = self.bounds.known[kind]
+            suffixes = ['_get', '_put'] + ([] if is_fixed_size(bound) else ['_bytes'])
+            if getattr(kind, 'tail', None):
+                suffixes += ['_get_next', '_put_next']
+            for suffix in suffixes:
+                yield kind.name + suffix, kind.position
+            for suffix in ('_MAX_BYTES', '_ARENA_BYTES'):
+                yield kind.name.upper() + suffix, kind.position
+        for _, version, stubs in self.rpc.versions:
+            for suffix in ('_ulb', '_proc_name', '_handlers', '_server', '_program', '_dispatch',
+                           '_procs', '_non_idempotent'):
+                yield version.name.lower() + suffix, version.position
+            for stub in stubs:
+                for suffix in ('_reply', '_begin', '_reuse', '_results'):
+                    yield stub.stem + suffix, stub.procedure.position
+                for suffix in ('_ARGS_MAX_BYTES', '_RESULTS_MAX_BYTES'):
+                    yield stub.macro + suffix, stub.procedure.position
+
+    def check_names(self):
+        """Reports names of C that would be defined twice."""
+        used = dict(self.spec.named)
+        for name, position in self.generated_names():
+            if name in used:
+                raise InputError(position, "the generated name '%s' is already that of line %d" % (
+                    name, used[name][0]))
+            used[name] = position
