@@ -88,24 +88,43 @@ static void put_mismatch(struct weir_request *req, bool is_rpc, uint32_t low, ui
 	put_rpc_error(req, &reply);
 }
 
+/* Finds the lowest and the highest version of a program, which can have several entries. Returns
+ * false if the program has no entry. */
+static bool find_versions(const struct program_table *table, uint32_t prog, uint32_t *low,
+			  uint32_t *high)
+{
+	bool is_found = false;
+
+	*low = UINT32_MAX;
+	*high = 0;
+	for (uint32_t i = 0; i < table->nprograms; i++) {
+		const struct weir_program *program = &table->programs[i];
+
+		if (program->prog != prog)
+			continue;
+		is_found = true;
+		if (program->vers_low < *low)
+			*low = program->vers_low;
+		if (program->vers_high > *high)
+			*high = program->vers_high;
+	}
+	return is_found;
+}
+
 /* Encodes the error for a call for which find_program() found no procedure: a wrong version of RPC,
  * an unknown program, an unknown version of the program, or an unknown procedure. */
 static void put_not_found(struct weir_request *req)
 {
-	const struct program_table *table = req->responder->programs;
-	const struct weir_program *found = NULL;
+	uint32_t low, high;
 
 	if (req->rpc.rpcvers != WEIR_RPC_VERSION) {
 		put_mismatch(req, true, WEIR_RPC_VERSION, WEIR_RPC_VERSION);
 		return;
 	}
-	for (uint32_t i = 0; i < table->nprograms; i++)
-		if (table->programs[i].prog == req->rpc.prog)
-			found = &table->programs[i];
 	if (req->program)
 		request_put_accept_stat(req, WEIR_RPC_PROC_UNAVAIL);
-	else if (found)
-		put_mismatch(req, false, found->vers_low, found->vers_high);
+	else if (find_versions(req->responder->programs, req->rpc.prog, &low, &high))
+		put_mismatch(req, false, low, high);
 	else
 		request_put_accept_stat(req, WEIR_RPC_PROG_UNAVAIL);
 }
