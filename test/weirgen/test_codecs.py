@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Compiles the code of weirgen without warnings, in C and C++, and compares its codecs byte for
 byte with those of rpcgen and libtirpc. Arguments: weirgen, the folder of weir's headers, libweir.a,
-the compiler, and the .x files."""
+the linker's arguments for what libweir.a needs, the compiler, and the .x files."""
 
 import pathlib
 import shutil
@@ -13,8 +13,8 @@ import unittest
 
 WEIRGEN, INCLUDE, LIBRARY = (pathlib.Path(name).resolve() for name in sys.argv[1:4])
 split = sys.argv.index('--')
-CC, FILES = sys.argv[4:split], [pathlib.Path(name).resolve() for name in
-                                  sys.argv[split + 1:]]
+NEEDS, CC = sys.argv[4], sys.argv[5:split]
+FILES = [pathlib.Path(name).resolve() for name in sys.argv[split + 1:]]
 HERE = pathlib.Path(__file__).resolve().parent
 WARNINGS = ['-pedantic', '-Wall', '-Wextra', '-Werror', '-Wconversion', '-Wshadow', '-Wcast-qual',
             '-Wstrict-prototypes', '-Wmissing-prototypes', '-Wundef', '-Wpointer-arith']
@@ -97,7 +97,7 @@ class Codecs(unittest.TestCase):
         run(*CC, '-O1', '-g', '-std=gnu11', '-w', '-I', INCLUDE, '-I', HERE, '-isystem',
             self.folder, *flags, '-o', 'compare', HERE / 'compare.c', 'weir_values.c',
             'tirpc_values.c', path.stem + '_tirpc.c',
-            *[code for code in codes if code.name.endswith('_xdr.c')], LIBRARY,
+            *[code for code in codes if code.name.endswith('_xdr.c')], LIBRARY, NEEDS,
             '-ltirpc', cwd=self.folder)
         return run('./compare', cwd=self.folder)
 

@@ -320,7 +320,7 @@ class Checker:
                    for number, kind in enumerate(procedure.args, 1)]
         if len(members) > 1:
             struct = model.Struct(None, members, procedure.position)
-            members = [model.Member('args', struct, procedure.position)]
+            members = [model.Member('arguments', struct, procedure.position)]
         for member in members:
             self.name_types(member, stem)
         result = model.Member('result', procedure.result, procedure.position)
