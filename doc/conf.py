@@ -31,12 +31,12 @@ nitpick_ignore_regex = [('c:identifier', r'u?int\d+_t|size_t|bool'),
 
 
 class SameName(logging.Filter):
-    """weir_engine_stats and weir_region_info are a structure and a function each, as stat(2) is. C
+    """weir_counter_info and weir_region_info are a structure and a function each, as stat(2) is. C
     keeps the two apart. Sphinx 5 does not, and warns."""
 
     def filter(self, record):
         return not re.match('Duplicate C declaration.*\nDeclaration is .*'
-                            r'c:struct:: weir_(engine_stats|region_info)\b', record.getMessage())
+                            r'c:struct:: weir_(counter_info|region_info)\b', record.getMessage())
 
 
 logging.getLogger('sphinx.sphinx.domains.c').addFilter(SameName())

@@ -54,7 +54,7 @@ struct bench {
 	int first_error;
 	uint64_t verify_failures;
 	struct hist rtt;
-	struct weir_engine_stats at_warm, stats;
+	struct bench_counts at_warm, stats;
 };
 
 static uint64_t next_random(struct bench *bench)
@@ -289,20 +289,19 @@ static void run_for(struct bench *bench, double seconds)
 static void run_load(struct bench *bench)
 {
 	struct weir_engine *engine = bench->session->engine;
-	struct weir_engine_stats end = {.struct_bytes = sizeof(end)};
+	struct bench_counts end;
 	uint64_t begin;
 
 	for (uint32_t i = 0; i < bench->options->depth && !bench->is_stopping; i++)
 		next_load(&bench->slots[i]);
 	run_for(bench, bench->load->warmup_seconds);
 	bench->is_measuring = true;
-	bench->at_warm.struct_bytes = sizeof(bench->at_warm);
-	weir_engine_stats(engine, &bench->at_warm);
+	bench_counts_read(engine, &bench->at_warm);
 	begin = bench_clock_ns(&bench->session->clock);
 	run_for(bench, bench->load->seconds);
 	bench->seconds = (double)(bench_clock_ns(&bench->session->clock) - begin) / 1e9;
-	weir_engine_stats(engine, &end);
-	bench_counters_add_difference(&bench->stats, &end, &bench->at_warm);
+	bench_counts_read(engine, &end);
+	bench_counts_add_difference(&bench->stats, &end, &bench->at_warm);
 	bench->is_measuring = false;
 	bench->is_stopping = true;
 	poll_until_idle(bench);
@@ -315,7 +314,7 @@ static double rate(const struct bench *bench, uint64_t count)
 
 static void report_text(const struct bench *bench)
 {
-	const struct weir_engine_stats *stats = &bench->stats;
+	const struct bench_counts *stats = &bench->stats;
 	uint64_t calls = bench->reads + bench->writes;
 
 	printf("nfs3: driver %s, %u bytes, %s, %u %% reads, depth %u, %.2f s\n",
@@ -332,8 +331,9 @@ static void report_text(const struct bench *bench)
 	       bench->session->reconnects);
 	printf("  idle polls %.1f %%; since warm-up: %llu copies of bulk data, %llu allocations, "
 	       "%llu registrations\n",
-	       100 * bench_idle_ratio(stats), (unsigned long long)stats->bulk_copies,
-	       (unsigned long long)stats->allocations, (unsigned long long)stats->registrations);
+	       100 * bench_idle_ratio(stats), (unsigned long long)bench_count(stats, "bulk_copies"),
+	       (unsigned long long)bench_count(stats, "allocations"),
+	       (unsigned long long)bench_count(stats, "registrations"));
 }
 
 static int report_json(const struct bench *bench)
@@ -366,7 +366,7 @@ static int report_json(const struct bench *bench)
 			    json_integer((json_int_t)bench->verify_failures));
 	json_object_set_new(root, "reconnections", json_integer(bench->session->reconnects));
 	json_object_set_new(root, "idle_poll_ratio", json_real(bench_idle_ratio(&bench->stats)));
-	json_object_set_new(root, "counters", bench_counters_json(&bench->stats, NULL));
+	json_object_set_new(root, "counters", bench_counts_json(&bench->stats, NULL));
 	return bench_output_write_json(root, bench->load->json);
 }
 

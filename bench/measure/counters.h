@@ -20,24 +20,36 @@
 
 #include <jansson.h>
 
-#include <weir/engine.h>
+#include <weir/metrics.h>
 
 #include "hist.h"
 #include "metric.h"
 
+#define BENCH_COUNTS_MAX 256u /* more than the library has counters */
+
+/* The values of an engine's counters, or sums of such values, in the order of weir/metrics.h. */
+struct bench_counts {
+	uint64_t values[BENCH_COUNTS_MAX];
+};
+
+void bench_counts_read(const struct weir_engine *engine, struct bench_counts *counts);
+
+/* Returns the value of the counter with this name, which must exist. */
+uint64_t bench_count(const struct bench_counts *counts, const char *name);
+
 /* Computes a += b - c for each counter of an engine. */
-void bench_counters_add_difference(struct weir_engine_stats *a, const struct weir_engine_stats *b,
-				   const struct weir_engine_stats *c);
+void bench_counts_add_difference(struct bench_counts *a, const struct bench_counts *b,
+				 const struct bench_counts *c);
 
 /*
  * Returns an object with the sums of the counters of both sides. Each pointer is allowed to be
  * NULL.
  */
-json_t *bench_counters_json(const struct weir_engine_stats *requester,
-			    const struct weir_engine_stats *responder);
+json_t *bench_counts_json(const struct bench_counts *requester,
+			  const struct bench_counts *responder);
 
 /* Returns the part of the polls that found no work, from 0 to 1. */
-double bench_idle_ratio(const struct weir_engine_stats *stats);
+double bench_idle_ratio(const struct bench_counts *counts);
 
 /*
  * Prints the line "round trip   min .. p50 .. max ns" on standard output. bench_rtt_json() returns

@@ -5,6 +5,7 @@
 #include "sides.h"
 
 #include <weir/engine.h>
+#include <weir/metrics.h>
 
 #include <errno.h>
 #include <stdbool.h>
@@ -188,21 +189,32 @@ struct sums {
 	uint64_t lent, messages, writes, reads, copied, fallbacks;
 };
 
+static uint64_t counter_value(const struct weir_engine *engine, const char *name)
+{
+	int index = weir_counter_find(name);
+
+	if (index < 0) {
+		fprintf(stderr, "the library has no counter %s\n", name);
+		abort();
+	}
+	return weir_engine_counter(engine, (uint32_t)index);
+}
+
 static void sum_up(const struct trips_sides *sides, struct sums *sums)
 {
-	struct weir_engine_stats a = {.struct_bytes = sizeof(a)};
-	struct weir_engine_stats b = {.struct_bytes = sizeof(b)};
+	const struct weir_engine *a = sides->requester, *b = sides->responder;
 
-	weir_engine_stats(sides->requester, &a);
-	weir_engine_stats(sides->responder, &b);
 	*sums = (struct sums){
-		.lent = a.windows_bound,
-		.messages = a.sends + b.sends,
-		.writes = b.writes,
-		.reads = b.reads,
-		.copied = a.bulk_copies + b.bulk_copies,
-		.fallbacks = a.fallbacks_credits + a.fallbacks_limits + a.fallbacks_buffers +
-			     a.fallbacks_costs + a.fallbacks_refused,
+		.lent = counter_value(a, "windows_bound"),
+		.messages = counter_value(a, "sends") + counter_value(b, "sends"),
+		.writes = counter_value(b, "writes"),
+		.reads = counter_value(b, "reads"),
+		.copied = counter_value(a, "bulk_copies") + counter_value(b, "bulk_copies"),
+		.fallbacks = counter_value(a, "fallbacks_credits") +
+			     counter_value(a, "fallbacks_limits") +
+			     counter_value(a, "fallbacks_buffers") +
+			     counter_value(a, "fallbacks_costs") +
+			     counter_value(a, "fallbacks_refused"),
 	};
 }
 

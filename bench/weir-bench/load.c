@@ -206,11 +206,11 @@ static void measure(struct loop *loop)
 	const struct bench_options *options = client->options;
 	struct bench_result *r = &client->result;
 	int counter = bench_cpu_open();
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct bench_counts before;
+	struct bench_counts after;
 	uint64_t begin, end, until, instructions;
 
-	weir_engine_stats(client->engine, &before);
+	bench_counts_read(client->engine, &before);
 	client->is_measuring = true;
 	instructions = bench_cpu_read(counter);
 	begin = rte_rdtsc();
@@ -239,8 +239,8 @@ static void measure(struct loop *loop)
 		count_untaken(client, end < until ? end : until);
 	else
 		r->late = client->pace.late;
-	weir_engine_stats(client->engine, &after);
-	bench_counters_add_difference(&r->stats, &after, &before);
+	bench_counts_read(client->engine, &after);
+	bench_counts_add_difference(&r->stats, &after, &before);
 	r->exposure = weir_engine_exposure(client->engine);
 }
 

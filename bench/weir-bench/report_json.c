@@ -131,22 +131,23 @@ static void add_options(json_t *root, const struct bench_options *options)
 
 static void add_counters(json_t *root, const struct bench_point *point)
 {
-	const struct weir_engine_stats *responder =
+	const struct bench_counts *responder =
 		point->responder.valid ? &point->responder.stats : NULL;
 	const struct bench_result *sum = &point->sum;
 	json_t *cpu = json_object();
 
 	json_object_set_new(root, "idle_poll_ratio", json_real(bench_idle_ratio(&sum->stats)));
-	json_object_set_new(root, "counters", bench_counters_json(&sum->stats, responder));
-	json_object_set_new(root, "requester_counters", bench_counters_json(&sum->stats, NULL));
-	json_object_set_new(cpu, "requester", cpu_json(&sum->cpu, sum->stats.calls_completed));
+	json_object_set_new(root, "counters", bench_counts_json(&sum->stats, responder));
+	json_object_set_new(root, "requester_counters", bench_counts_json(&sum->stats, NULL));
+	json_object_set_new(cpu, "requester",
+			    cpu_json(&sum->cpu, bench_count(&sum->stats, "calls_completed")));
 	if (responder) {
 		json_object_set_new(root, "responder_idle_poll_ratio",
 				    json_real(bench_idle_ratio(responder)));
-		json_object_set_new(root, "responder_counters",
-				    bench_counters_json(NULL, responder));
-		json_object_set_new(cpu, "responder",
-				    cpu_json(&point->responder.cpu, responder->replies_sent));
+		json_object_set_new(root, "responder_counters", bench_counts_json(NULL, responder));
+		json_object_set_new(
+			cpu, "responder",
+			cpu_json(&point->responder.cpu, bench_count(responder, "replies_sent")));
 	}
 	json_object_set_new(root, "cpu", cpu);
 }

@@ -94,27 +94,32 @@ static void print_thresholds(const struct bench_point *point, bool names_point)
 	}
 }
 
+static uint64_t both_sides(const struct bench_point *point, const char *name)
+{
+	return bench_count(&point->sum.stats, name) + bench_count(&point->responder.stats, name);
+}
+
 static void print_counters(const struct bench_point *point)
 {
-	const struct weir_engine_stats *rq = &point->sum.stats, *rs = &point->responder.stats;
+	const struct bench_counts *rq = &point->sum.stats, *rs = &point->responder.stats;
 
 	printf("  errors %llu, verify failures %llu%s\n", (ull)point->sum.errors,
 	       (ull)point->sum.verify_failures,
 	       point->options.verify ? "" : " (lengths only: --verify checks each byte)");
 	printf("  cpu          ");
-	print_cpu("requester", &point->sum.cpu, rq->calls_completed);
+	print_cpu("requester", &point->sum.cpu, bench_count(rq, "calls_completed"));
 	if (point->responder.valid) {
 		printf("\n               ");
-		print_cpu("responder", &point->responder.cpu, rs->replies_sent);
+		print_cpu("responder", &point->responder.cpu, bench_count(rs, "replies_sent"));
 	}
 	printf("\n  idle polls   requester %.1f %%", 100 * bench_idle_ratio(rq));
 	if (point->responder.valid)
 		printf(", responder %.1f %%", 100 * bench_idle_ratio(rs));
 	printf("\n  since warm-up: %llu copies of bulk data, %llu allocations, %llu registrations, "
 	       "%.2f doorbells per RPC\n",
-	       (ull)(rq->bulk_copies + rs->bulk_copies), (ull)(rq->allocations + rs->allocations),
-	       (ull)(rq->registrations + rs->registrations),
-	       bench_per_rpc(rq->doorbells + rs->doorbells, point->sum.calls));
+	       (ull)both_sides(point, "bulk_copies"), (ull)both_sides(point, "allocations"),
+	       (ull)both_sides(point, "registrations"),
+	       bench_per_rpc(both_sides(point, "doorbells"), point->sum.calls));
 }
 
 static void print_point(const struct bench_point *point)

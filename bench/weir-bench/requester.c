@@ -71,7 +71,7 @@ static void add_connections(struct bench_result *sum, const struct client *clien
 
 static void add_result(struct bench_result *sum, const struct client *client)
 {
-	const struct weir_engine_stats none = {0};
+	const struct bench_counts none = {0};
 	const struct bench_result *r = &client->result;
 
 	sum->seconds = r->seconds > sum->seconds ? r->seconds : sum->seconds;
@@ -94,7 +94,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 		sum->rate_spread = r->rate_spread;
 	if (r->steady_after_seconds > sum->steady_after_seconds)
 		sum->steady_after_seconds = r->steady_after_seconds;
-	bench_counters_add_difference(&sum->stats, &r->stats, &none);
+	bench_counts_add_difference(&sum->stats, &r->stats, &none);
 	sum->exposure = r->exposure;
 }
 

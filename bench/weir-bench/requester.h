@@ -33,7 +33,7 @@ struct bench_result {
 	double steady_after_seconds; /* with --steady: time from the end of the warm-up until the
 				  rate was steady */
 	/* counters of the engines, from the end of the warm-up on */
-	struct weir_engine_stats stats;
+	struct bench_counts stats;
 	enum weir_exposure exposure; /* the exposure policy that was in effect */
 	bool connected;		     /* the connections were established */
 	bool is_cut_short;	     /* a signal arrived before the measurement was complete */

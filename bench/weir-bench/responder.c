@@ -30,9 +30,9 @@ struct server {
 	uint32_t lcore;
 	int rc;
 	pthread_t thread;
-	struct weir_engine_stats at_warm; /* counters at the end of the warm-up */
-	struct bench_cpu cpu;		  /* counted from the end of the warm-up */
-	bool was_warm;			  /* the warm-up has ended */
+	struct bench_counts at_warm; /* counters at the end of the warm-up */
+	struct bench_cpu cpu;	     /* counted from the end of the warm-up */
+	bool was_warm;		     /* the warm-up has ended */
 };
 
 static void handle_echo(struct weir_request *req)
@@ -225,8 +225,7 @@ static void serve_polls(struct server *server, const struct bench_clock *clock,
 		bench_idle(idle, timer.work);
 		if (!server->was_warm &&
 		    atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
-			server->at_warm.struct_bytes = sizeof(server->at_warm);
-			weir_engine_stats(server->engine, &server->at_warm);
+			bench_counts_read(server->engine, &server->at_warm);
 			server->was_warm = true;
 			warm = rte_rdtsc();
 			bench_poll_timer_resume(&timer, warm);
@@ -361,14 +360,14 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		rc = rc ? rc : servers[i + 1].rc;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		struct weir_engine_stats now = {.struct_bytes = sizeof(now)};
+		struct bench_counts now;
 
 		if (!servers[i].engine)
 			continue;
-		weir_engine_stats(servers[i].engine, &now);
+		bench_counts_read(servers[i].engine, &now);
 		if (servers[i].was_warm) {
-			bench_counters_add_difference(&shared->responder.stats, &now,
-						      &servers[i].at_warm);
+			bench_counts_add_difference(&shared->responder.stats, &now,
+						    &servers[i].at_warm);
 			bench_cpu_add(&shared->responder.cpu, &servers[i].cpu);
 			shared->responder.valid = 1;
 		}

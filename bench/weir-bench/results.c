@@ -53,7 +53,7 @@ void bench_results_drop_empty(struct bench_results *results)
 void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		     const struct bench_shared *shared)
 {
-	const struct weir_engine_stats none = {0};
+	const struct bench_counts none = {0};
 	struct bench_result *sum = &point->sum;
 
 	bench_figures_of((double)r->calls, (double)r->bytes, r->seconds, &r->rtt,
@@ -88,8 +88,8 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 	sum->exposure = r->exposure;
 	hist_merge(&sum->rtt, &r->rtt);
 	bench_cpu_add(&sum->cpu, &r->cpu);
-	bench_counters_add_difference(&sum->stats, &r->stats, &none);
-	bench_counters_add_difference(&point->responder.stats, &shared->responder.stats, &none);
+	bench_counts_add_difference(&sum->stats, &r->stats, &none);
+	bench_counts_add_difference(&point->responder.stats, &shared->responder.stats, &none);
 	bench_cpu_add(&point->responder.cpu, &shared->responder.cpu);
 	point->responder.valid |= shared->responder.valid;
 }

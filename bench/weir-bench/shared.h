@@ -17,7 +17,7 @@
 
 /* The sums of the counters of one side's engines, counted from the end of the warm-up. */
 struct bench_counters {
-	struct weir_engine_stats stats;
+	struct bench_counts stats;
 	struct bench_cpu cpu;
 	uint64_t valid; /* the sums were made */
 };

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Directives that describe the keys of a profile and the counters of an engine.
 
-``.. weir-keys:: SECTION`` describes the keys of one section. Their table is what print_keys.c
-prints; WEIR_KEYS names that file. ``.. weir-counters:: GROUP`` describes the counters of one group.
-They are the members of struct weir_engine_stats, and Doxygen has read their descriptions. A group
-begins with a comment in the structure; the group of the first members is called Polls. A page
-refers to a key by :key:`credits`, and to a counter by :counter:`calls_sent`.
+``.. weir-keys:: SECTION`` describes the keys of one section. ``.. weir-counters:: GROUP`` describes
+the counters of one group. Their tables are what print_keys.c and print_counters.c print, in the
+folder that WEIR_TABLES names. A page refers to a key by :key:`credits`, and to a counter by
+:counter:`calls_sent`.
 
 It is an error if a section or a group is not on any page, and if a key or a counter has no
 description."""
@@ -13,7 +12,6 @@ description."""
 import os
 import pathlib
 import re
-import xml.etree.ElementTree
 
 from docutils import nodes
 from docutils.statemachine import StringList
@@ -21,17 +19,18 @@ from sphinx import addnodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-HEADER = pathlib.Path(__file__).resolve().parents[2] / 'lib/include/weir/engine.h'
-FIRST_GROUP = 'Polls'
-
 log = logging.getLogger(__name__)
+
+
+def lines_of(name):
+    path = pathlib.Path(os.environ['WEIR_TABLES']) / name
+    return path.read_text(encoding='utf-8').splitlines()
 
 
 def read_keys():
     """The fields of each key, by section."""
     sections = {}
-    path = pathlib.Path(os.environ['WEIR_KEYS'])
-    for line in path.read_text(encoding='utf-8').splitlines():
+    for line in lines_of('keys'):
         fields = dict(zip(('section', 'name', 'default', 'allowed', 'help'), line.split('\t')))
         sections.setdefault(fields['section'], []).append(fields)
     return sections
@@ -42,32 +41,12 @@ def compound_names():
     return {key['name'] for keys in read_keys().values() for key in keys if '_' in key['name']}
 
 
-def read_groups():
-    """The line at which each group of the structure begins, in order."""
-    lines = HEADER.read_text(encoding='utf-8').splitlines()
-    begin = next(i for i, line in enumerate(lines) if line == 'struct weir_engine_stats {')
-    end = lines.index('};', begin)
-    groups = [(begin, FIRST_GROUP)]
-    for number in range(begin, end):
-        found = re.fullmatch(r'\t/\* (.*?)\.? \*/', lines[number])
-        if found:
-            groups.append((number + 1, found.group(1)))
-    return groups
-
-
 def read_counters():
-    """(name, description) of each counter, by group."""
-    path = pathlib.Path(os.environ['WEIR_API_XML']) / 'structweir__engine__stats.xml'
-    groups = read_groups()
-    counters = {title: [] for _, title in groups}
-    for member in xml.etree.ElementTree.parse(path).iter('memberdef'):
-        if member.findtext('type') != 'uint64_t':
-            continue
-        line = int(member.find('location').get('line'))
-        title = [title for at, title in groups if at < line][-1]
-        text = ' '.join(''.join(member.find(part).itertext())
-                        for part in ('briefdescription', 'detaileddescription'))
-        counters[title].append((member.findtext('name'), ' '.join(text.split())))
+    """(name, unit, description) of each counter, by group."""
+    counters = {}
+    for line in lines_of('counters'):
+        group, *fields = line.split('\t')
+        counters.setdefault(group.lower(), []).append(fields)
     return counters
 
 
@@ -168,13 +147,14 @@ class Counters(Table):
 
     def text(self, counters):
         names = compound_names()
-        yield from ('.. list-table::', '   :header-rows: 1', '   :widths: 30 70', '',
-                    '   * - counter', '     - meaning')
-        for name, text in counters:
+        yield from ('.. list-table::', '   :header-rows: 1', '   :widths: 30 15 55', '',
+                    '   * - counter', '     - unit', '     - meaning')
+        for name, unit, text in counters:
             if not text:
                 self.missing(name)
                 continue
             yield '   * - :counter-itself:`%s`' % name
+            yield '     - ' + unit
             yield '     - ' + marked(sentence(text), names, name)
 
 

@@ -20,7 +20,6 @@
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
-#include "sized.h"
 
 /*
  * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for
@@ -438,37 +437,4 @@ uint64_t weir_engine_now(const struct weir_engine *engine)
 enum weir_exposure weir_engine_exposure(const struct weir_engine *engine)
 {
 	return engine->uses_windows ? WEIR_EXPOSURE_WINDOW : WEIR_EXPOSURE_POOL;
-}
-
-static void gather_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
-{
-	const struct fabric_stats *dev = &engine->dev->stats;
-
-	*stats = engine->stats;
-	stats->send_pool_empty = engine->send_pool->empty;
-	stats->recv_pool_empty = engine->recv_pool->empty;
-	stats->long_pool_empty = engine->long_pool->empty;
-	stats->bulk_pool_empty = engine->bulk_pool->empty;
-	stats->bulk_copies += dev->bulk_copies;
-	stats->allocations = mem_alloc_count();
-	stats->registrations = dev->registrations;
-	stats->doorbells = dev->doorbells + dev->sends_direct;
-	stats->sends = dev->sends + dev->sends_direct;
-	stats->recvs = dev->recvs;
-	stats->writes = dev->writes;
-	stats->reads = dev->reads;
-	stats->users_refused = dev->users_refused;
-	stats->requests_displaced = dev->requests_displaced;
-	stats->maps_refused = dev->maps_refused;
-	stats->rnr = dev->rnr;
-	stats->remote_access_errors = dev->remote_access_errors;
-	stats->protocol_errors = dev->protocol_errors;
-}
-
-void weir_engine_stats(const struct weir_engine *engine, struct weir_engine_stats *stats)
-{
-	struct weir_engine_stats own;
-
-	gather_stats(engine, &own);
-	sized_fill(stats, &own, sizeof(own));
 }

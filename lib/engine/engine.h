@@ -8,6 +8,8 @@
  *   engine.c             creates and destroys engines
  *   poll.c               the poll loop
  *   tick.c               deadlines
+ *   counter_list.h       the list of counters: engine_counters.h has them as a structure, and
+ *                        counter_table.c as the table of weir/metrics.h
  *   mailbox.[ch]         calls from other threads
  *   wait_queue.[ch]      waiters for buffers or for a peer, their round-robin order, and how
  *                        long one may block others: engine_wait_*() below
@@ -33,6 +35,7 @@
 #include "backlog.h"
 #include "compiler.h"
 #include "driver.h"
+#include "engine_counters.h"
 #include "log_rate.h"
 #include "mem.h"
 #include "rdma1.h"
@@ -219,7 +222,7 @@ struct weir_engine {
 	/* the waiter 'waking' got a buffer of the send pool or of the reserve */
 	bool reserve_given;
 	struct rte_ring *mailbox;
-	struct weir_engine_stats stats;
+	struct engine_counters stats;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* members for the connections and listeners */

@@ -68,7 +68,7 @@ void call_free_when_sent(struct weir_call *call)
 
 void call_give_up(struct weir_call *call)
 {
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	struct engine_counters *stats = &call->conn->ep.engine->stats;
 	const struct weir_result result = {.status = call->is_cancelled ? -ECANCELED : -ETIMEDOUT};
 
 	requester_of(call->conn)->nactive--;

@@ -187,7 +187,7 @@ static int write_header(struct weir_call *call, const struct reduce_call_in *in)
 
 static void count_forms(struct weir_call *call)
 {
-	struct weir_engine_stats *stats = &call_engine(call)->stats;
+	struct engine_counters *stats = &call_engine(call)->stats;
 
 	stats->long_calls += call->plan.form == REDUCE_LONG;
 	stats->read_chunks += (uint32_t)__builtin_popcount(call->plan.reduced);

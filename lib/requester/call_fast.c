@@ -49,7 +49,7 @@ static inline bool may_submit_direct(const struct weir_call *call, const struct 
  * weir_call_submit() returns. */
 static out_of_line int submit_after_all(struct weir_call *call)
 {
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	struct engine_counters *stats = &call->conn->ep.engine->stats;
 	struct requester *req = requester_of(call->conn);
 
 	stats->write_chunks -= call->expected_reply == EXPECTED_REPLY_ONE_WRITE;

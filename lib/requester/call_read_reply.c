@@ -140,7 +140,7 @@ static bool has_unoffered(const struct weir_call *call, const struct rdma1_heade
 static void set_result(const struct weir_call *call, const struct rdma1_header *hdr,
 		       struct call_content *content, struct weir_result *result)
 {
-	struct weir_engine_stats *stats = &call->conn->ep.engine->stats;
+	struct engine_counters *stats = &call->conn->ep.engine->stats;
 
 	*result = (struct weir_result){.nitems = call->plan.use_write_list ? call->nresults : 0};
 	if (hdr->proc == RDMA1_ERROR) {

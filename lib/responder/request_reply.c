@@ -303,7 +303,7 @@ int request_reduce(struct weir_request *req)
 
 enum request_next request_plan(struct weir_request *req)
 {
-	struct weir_engine_stats *stats = &req->responder->engine->stats;
+	struct engine_counters *stats = &req->responder->engine->stats;
 	int rc = req->responder->protocol->plan_reply(req);
 
 	req->must_plan = rc == -ENOBUFS;

@@ -149,9 +149,9 @@ static void check_pool(struct wsim_side *side, const char *what, const struct me
 /* Checks that the counters contain no error that no fault could have caused. */
 static void check_stats(struct wsim_side *side)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(side->engine, &stats);
+	test_counters(side->engine, &stats);
 	if (stats.rnr)
 		wsim_violation(side->run, "engine %u: a message met no receive", side->index);
 	/*

@@ -263,9 +263,9 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 void wsim_count_side(struct wsim_side *side)
 {
 	struct wsim_counts *counts = &side->run->counts;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(side->engine, &stats);
+	test_counters(side->engine, &stats);
 	counts->reconnected += stats.reconnects;
 	counts->resent += stats.calls_resent;
 	counts->given_up += stats.reconnects_given_up + stats.calls_given_up;

@@ -27,6 +27,7 @@
 #include "requester.h"
 #include "responder.h"
 #include "sim.h"
+#include "test_counters.h"
 
 #define WSIM_PROG	0x20000077u
 #define WSIM_VERS	1u

@@ -19,8 +19,8 @@ STRICT = ['-std=c11', '-pedantic'] # programs may use the public headers so
 # The library to which each public header belongs.
 PUBLIC = {'common': 'base', 'xdr': 'proto', 'codec': 'proto', 'rpc': 'proto',
           'binding': 'proto', 'memory': 'mem',
-          'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'connection': 'conn',
-          'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
+          'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'metrics': 'engine',
+          'connection': 'conn', 'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
 
 
 def lib_order():

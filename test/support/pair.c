@@ -121,9 +121,9 @@ void pair_server_start(struct pair *pair)
  */
 static void expect_not_exhausted(const struct pair *pair, const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(engine, &stats);
+	test_counters(engine, &stats);
 	if (pair->is_never_exhausted) {
 		assert_int_equal(stats.long_pool_empty, 0);
 		assert_int_equal(stats.bulk_pool_empty, 0);
@@ -387,18 +387,18 @@ void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t
 	assert_int_equal(outcome->done, 1);
 }
 
-struct weir_engine_stats pair_stats(const struct weir_engine *engine)
+struct engine_counters pair_stats(const struct weir_engine *engine)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(engine, &stats);
+	test_counters(engine, &stats);
 	return stats;
 }
 
 void pair_expect_idle(struct pair *pair)
 {
 	const struct requester *req = requester_of(pair->conn);
-	struct weir_engine_stats client, server;
+	struct engine_counters client, server;
 
 	pair_settle(pair);
 	client = pair_stats(pair->client);

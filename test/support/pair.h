@@ -18,6 +18,8 @@
 #include <weir/call.h>
 #include <weir/request.h>
 
+#include "test_counters.h"
+
 struct sim_options;
 
 #define PAIR_PROG 0x20000099u
@@ -226,7 +228,7 @@ struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome);
 void pair_call(struct pair *pair, uint32_t proc, const uint32_t *words, uint32_t nwords,
 	       struct outcome *outcome);
 void pair_release_later(struct pair *pair);
-struct weir_engine_stats pair_stats(const struct weir_engine *engine);
+struct engine_counters pair_stats(const struct weir_engine *engine);
 /* Checks that neither side holds buffers, requests or credits for calls that have ended. */
 void pair_expect_idle(struct pair *pair);
 /* Returns the number of receives that an engine without connections has taken from its pool. */

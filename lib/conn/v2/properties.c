@@ -142,7 +142,7 @@ static void on_connprop(struct weir_conn *conn, const struct rdma2_header *hdr)
 
 void conn_on_properties(struct weir_conn *conn, const struct rdma2_header *hdr)
 {
-	struct weir_engine_stats *stats = &conn->ep.engine->stats;
+	struct engine_counters *stats = &conn->ep.engine->stats;
 
 	switch (hdr->lists.proc) {
 	case RDMA2_CONNPROP:

@@ -22,8 +22,8 @@
  * fills in for the application. Such a structure begins with 'struct_bytes'. The application sets
  * this member to the size of the structure before it calls weir:
  *
- *     struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
- *     weir_engine_stats(engine, &stats);
+ *     struct weir_counter_info info = {.struct_bytes = sizeof(info)};
+ *     weir_counter_info(index, &info);
  *
  * weir writes at most 'struct_bytes' bytes, whichever version the application was compiled with. It
  * sets members that the library does not know to 0. If 'struct_bytes' is 0, weir writes nothing. If

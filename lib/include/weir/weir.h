@@ -6,7 +6,8 @@
  * Includes all public headers of weir. A program can include only the headers that it needs
  * instead:
  *
- *  - weir/engine.h      engines: create, poll, statistics
+ *  - weir/engine.h      engines: create, poll, register regions
+ *  - weir/metrics.h     the counters of an engine
  *  - weir/profile.h     the configuration of an engine
  *  - weir/memory.h      registered memory
  *  - weir/connection.h  connecting, as a requester; functions on connections, for both sides
@@ -29,6 +30,7 @@
 #include <weir/connection.h>
 #include <weir/engine.h>
 #include <weir/memory.h>
+#include <weir/metrics.h>
 #include <weir/peer.h>
 #include <weir/profile.h>
 #include <weir/request.h>

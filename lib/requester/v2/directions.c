@@ -362,7 +362,7 @@ void call_directions_begin(struct call_directions *direct, struct weir_call *cal
 uint64_t *call_directions_choose(struct call_directions *direct, uint32_t count_max,
 				 uint32_t reply_count_max)
 {
-	struct weir_engine_stats *stats = &call_engine(direct->call)->stats;
+	struct engine_counters *stats = &call_engine(direct->call)->stats;
 
 	direct->count_max = count_max;
 	direct->reply_count_max = reply_count_max;
@@ -400,7 +400,7 @@ void call_directions_undo(const struct call_directions *direct)
 void call_directions_finish(struct call_directions *direct)
 {
 	struct weir_call *call = direct->call;
-	struct weir_engine_stats *stats = &call_engine(call)->stats;
+	struct engine_counters *stats = &call_engine(call)->stats;
 	bool names_results = call->plan.use_write_list && call->results_by != RTR_TBSN;
 
 	direct->reduce.split = &direct->split;

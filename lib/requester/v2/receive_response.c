@@ -184,7 +184,7 @@ bool requester_read_group(struct weir_call *call, const struct mem_buf *chain, u
 static enum reply_kind receive_group(struct weir_conn *conn, uint32_t xid, struct mem_buf *chain,
 				     uint32_t len, struct reply_in *in)
 {
-	struct weir_engine_stats *stats = &conn->ep.engine->stats;
+	struct engine_counters *stats = &conn->ep.engine->stats;
 
 	in->call = call_find(requester_of(conn), xid);
 	if (!in->call || !in->call->extension || !call_waits_for_reply(in->call)) {

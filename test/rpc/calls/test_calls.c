@@ -275,8 +275,8 @@ static void call__an_absent_item_leaves_its_write_chunk_unused(void **state)
 static void call__items_go_where_the_program_says(void **state)
 {
 	struct weir_call_params params;
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct outcome outcome;
 	struct weir_call *call;
 
@@ -285,7 +285,7 @@ static void call__items_go_where_the_program_says(void **state)
 	memset(pair.client_mem, 0x5c, 100000);
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_WRITE, &outcome);
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, 100000), 0);
@@ -295,7 +295,7 @@ static void call__items_go_where_the_program_says(void **state)
 	assert_int_equal(outcome.words[0], 3);
 	assert_int_equal(outcome.words[1], 100000);
 	assert_memory_equal(pair.server_mem + 65536, pair.client_mem, 100000);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.bulk_copies - before.bulk_copies, 0);
 	assert_int_equal(after.reads - before.reads, 1);
 }
@@ -335,7 +335,7 @@ static void call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk(voi
 {
 	static const uint32_t lengths[] = {0,	 1,    3,    900,  1023, 1024, 3990, 4000, 4020,
 					   4040, 4041, 4042, 4043, 4044, 4045, 4096, 5001, 300003};
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
@@ -345,7 +345,7 @@ static void call__4_3_3_a_reply_above_the_threshold_comes_by_the_reply_chunk(voi
 		outcome.check = check_big;
 		pair_until(&pair, &outcome.done, 1);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_true(stats.long_replies + stats.groups_received >= 3);
 	assert_int_equal(pair.closed, 0);
 }
@@ -371,7 +371,7 @@ static void call__4_5_3_a_reply_chunk_too_small_is_err_chunk_and_the_connection_
 static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 {
 	static const uint32_t sizes[] = {3000, 4000, 4028, 4032, 5000, 65536, 900000};
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -395,7 +395,7 @@ static void call__3_5_3_a_long_call_takes_a_position_zero_chunk(void **state)
 		assert_int_equal(weir_call_submit(call), 0);
 		pair_until(&pair, &outcome.done, 1);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_true(stats.long_calls + stats.continued_calls >= 3);
 }
 
@@ -405,7 +405,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 	 * call. A peer with shared receives grants one credit. */
 	const uint32_t first = weir_conn_version(pair.conn) == 2 && !pair_shared ? 16 : 1;
 	struct outcome outcomes[32];
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	for (int i = 0; i < 32; i++) {
@@ -431,7 +431,7 @@ static void call__3_3_1_calls_beyond_the_credits_wait_their_turn(void **state)
 		assert_int_equal(outcomes[i].done, 1);
 		assert_int_equal(outcomes[i].words[0], i + 1);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.calls_queued, 32 - first);
 }
 

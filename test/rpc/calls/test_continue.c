@@ -46,12 +46,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct weir_engine_stats client(void)
+static struct engine_counters client(void)
 {
 	return pair_stats(pair.client);
 }
 
-static struct weir_engine_stats server(void)
+static struct engine_counters server(void)
 {
 	return pair_stats(pair.server);
 }

@@ -202,9 +202,9 @@ static void operation__one_without_memory_has_its_data_in_the_message(void **sta
 	memory[1] = memory_at(1);
 	run_ops(ops, 4);
 	if (tells_operations()) {
-		struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+		struct engine_counters stats = {0};
 
-		weir_engine_stats(pair.client, &stats);
+		test_counters(pair.client, &stats);
 		assert_int_equal(stats.directed_calls, 1);
 	}
 }
@@ -249,7 +249,7 @@ static void operation__none_of_a_call_that_is_on_its_way(void **state)
 static void operation__of_a_reply_that_was_kept_for_another_header(void **state)
 {
 	static const struct compound_op ops[] = {{COMPOUND_READ, 3000}, {COMPOUND_READ, 5001}};
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct weir_call *call;
 
 	(void)state;
@@ -268,7 +268,7 @@ static void operation__of_a_reply_that_was_kept_for_another_header(void **state)
 	call->avoids_extension = false;
 	finish();
 	assert_int_equal(pair.handled, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.directed_calls, tells_operations());
 }
 

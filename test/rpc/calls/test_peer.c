@@ -89,8 +89,8 @@ static void conn_peer__names_either_side(void **state)
  */
 static void structures__end_where_the_application_says(void **state)
 {
-	struct weir_engine_stats stats = {
-		.struct_bytes = offsetof(struct weir_engine_stats, idle_polls), .idle_polls = MARK};
+	struct weir_counter_info counter = {
+		.struct_bytes = offsetof(struct weir_counter_info, group), .group = MARK};
 	struct weir_peer peer = {.struct_bytes = offsetof(struct weir_peer, ngroups),
 				 .ngroups = MARK};
 	struct weir_region_info info = {
@@ -99,9 +99,9 @@ static void structures__end_where_the_application_says(void **state)
 	(void)state;
 	assert_int_equal(pair_connect_begin(&pair), 0);
 	pair_until(&pair, &pair.opened, 1);
-	weir_engine_stats(pair.client, &stats);
-	assert_true(stats.polls > 0);
-	assert_int_equal(stats.idle_polls, MARK);
+	assert_int_equal(weir_counter_info(0, &counter), 0);
+	assert_string_equal(counter.name, "polls");
+	assert_int_equal(counter.group, MARK);
 	assert_int_equal(weir_conn_peer(pair.conn, &peer), 0);
 	assert_true(strlen(peer.address) > 0);
 	assert_int_equal(peer.ngroups, MARK);

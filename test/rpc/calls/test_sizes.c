@@ -145,9 +145,9 @@ static bool is_by_chunk(uint32_t size)
 
 static uint64_t read_chunks(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	return stats.read_chunks;
 }
 

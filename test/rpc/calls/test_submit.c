@@ -52,7 +52,7 @@ static struct weir_call *begin(struct outcome *outcome, uint32_t proc)
 static void submit__refused_many_times_is_as_it_was(void **state)
 {
 	struct outcome holder, outcome;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct weir_call *call;
 
 	(void)state;
@@ -61,7 +61,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 	/* This call holds the only long buffer until it is answered. */
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_settle(&pair);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.long_pool_empty, 0);
 	call = begin(&outcome, PAIR_ECHO);
 	weir_xdr_put_u32(weir_call_args(call), 4 * 40);
@@ -70,7 +70,7 @@ static void submit__refused_many_times_is_as_it_was(void **state)
 		assert_int_equal(weir_call_submit(call), -ENOBUFS);
 		assert_int_equal(call->npieces, 0);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.long_pool_empty, 40);
 	pair_release_later(&pair);
 	pair_until(&pair, &holder.done, 1);

@@ -85,9 +85,9 @@ struct books {
 static struct books look(void)
 {
 	const struct requester *req = requester_of(pair.conn);
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	return (struct books){stats.calls_sent, stats.write_chunks, stats.read_chunks, req->nactive,
 			      req->credits.in_flight};
 }

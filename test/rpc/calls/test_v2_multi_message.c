@@ -55,8 +55,8 @@ static int teardown(void **state)
 
 static void expect_no_explicit_rdma(void)
 {
-	const struct weir_engine_stats server = pair_stats(pair.server),
-				       client = pair_stats(pair.client);
+	const struct engine_counters server = pair_stats(pair.server),
+				     client = pair_stats(pair.client);
 
 	assert_int_equal(server.reads + server.writes, 0);
 	assert_int_equal(client.long_calls + client.long_replies + client.windows_bound, 0);

@@ -111,7 +111,7 @@ static void until(const int *flag)
 	}
 }
 
-static struct weir_engine_stats stats(void)
+static struct engine_counters stats(void)
 {
 	return pair_stats(pair.server);
 }

@@ -66,9 +66,9 @@ static struct weir_call *begin(struct weir_conn *conn, weir_call_done_fn done, v
 
 static void expect_no_timeout(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 0);
 	assert_int_equal(stats.calls_failed, 0);
 	assert_int_equal(pair.client->reserve_pool->in_use, 0);
@@ -188,7 +188,7 @@ static void calls__of_several_connections_take_turns(void **state)
 /* Checks that a call is refused at once if all buffers are in use. */
 static void begin__with_no_buffer_left_is_refused(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct weir_call *calls[CALLS];
 
 	(void)state;
@@ -197,11 +197,11 @@ static void begin__with_no_buffer_left_is_refused(void **state)
 		calls[i] = begin(pair.conn, pair_done, &outcomes[i]);
 		assert_non_null(calls[i]);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.send_pool_empty, 0);
 	assert_null(begin(pair.conn, pair_done, NULL));
 	assert_int_equal(errno, ENOBUFS);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.send_pool_empty, 1);
 	for (uint32_t i = 0; i < CALLS; i++)
 		weir_call_abandon(calls[i]);

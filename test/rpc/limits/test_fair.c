@@ -188,7 +188,7 @@ static int setup_few(void **state)
  */
 static void wait__is_bounded_and_past_it_is_an_error(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct mem_buf *all;
 
 	(void)state;
@@ -197,14 +197,14 @@ static void wait__is_bounded_and_past_it_is_an_error(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		submit_big(i);
 	pair_settle(&pair);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(pair.server->nwaiting, 3);
 	assert_int_equal(stats.waits_rejected, 0);
 	submit_big(3);
 	pair_until(&pair, &outcomes[3].done, 1);
 	assert_int_equal(outcomes[3].status, 0);
 	assert_int_equal(outcomes[3].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.waits_rejected, 1);
 	mem_pool_put(all);
 	for (uint32_t i = 0; i < 3; i++) {
@@ -302,7 +302,7 @@ static void submit_write(uint32_t i)
  */
 static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct outcome outcome;
 	struct mem_buf *bulk;
 
@@ -317,7 +317,7 @@ static void reply__waits_without_the_arguments_and_is_not_refused(void **state)
 	assert_non_null(bulk);
 	mem_pool_put(bulk);
 	assert_int_equal(pair.server->pulling_bytes, 0);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.waits_rejected, 0);
 	put_sends();
 	for (uint32_t i = 0; i < 5; i++) {

@@ -509,7 +509,7 @@ static uint32_t lines_with(const char *text, const char *what)
 static void log__of_a_peer_that_misbehaves_again_and_again(void **state)
 {
 	static uint8_t message[2000];
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct log_rate *ends;
 	char *text = NULL;
 	size_t len = 0;

@@ -87,7 +87,7 @@ static uint64_t measure(uint32_t len)
 	return polls;
 }
 
-static uint64_t served(const struct weir_engine_stats *stats)
+static uint64_t served(const struct engine_counters *stats)
 {
 	return stats->requests_received + stats->errors_sent + stats->dropped;
 }
@@ -98,14 +98,14 @@ static uint64_t served(const struct weir_engine_stats *stats)
  */
 static void send_first(uint32_t len)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	post(1, len);
 	for (uint32_t n = 0; pair_wait(&pair, n); n++) {
 		raw_poll(&raw);
-		weir_engine_stats(pair.server, &after);
+		test_counters(pair.server, &after);
 		if (after.read_chunks + after.errors_sent + after.dropped + after.replies_sent >
 		    before.read_chunks + before.errors_sent + before.dropped + before.replies_sent)
 			return;
@@ -116,14 +116,14 @@ static void send_first(uint32_t len)
 static void beside(const struct words *message)
 {
 	uint64_t alone = measure(0), under;
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
 	memcpy(raw.base + RAW_SEND_AT, message->w, message->n * 4);
 	send_first(message->n * 4);
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	under = measure(message->n * 4);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	/*
 	 * Meanwhile the flood was served more often than the other connection, and in each poll no
 	 * more than its share.
@@ -206,8 +206,8 @@ static void count_done(struct weir_call *call, const struct weir_result *result,
 static void beside__half_of_the_service(void **state)
 {
 	struct weir_call_params params = pair_params(PAIR_NULL, NULL);
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words m = {0};
 	uint32_t nbegun = 0;
 	uint64_t of_flood;
@@ -219,7 +219,7 @@ static void beside__half_of_the_service(void **state)
 	memcpy(raw.base + RAW_SEND_AT, m.w, m.n * 4);
 	params.done = count_done;
 	ndone = 0;
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	for (uint32_t n = 0; ndone < CALLS && pair_wait(&pair, n); n++) {
 		while (nbegun < CALLS && nbegun - ndone < 2 * SHARE) {
 			struct weir_call *call = weir_call_begin(pair.conn, &params);
@@ -232,7 +232,7 @@ static void beside__half_of_the_service(void **state)
 		raw_poll(&raw);
 	}
 	assert_int_equal(ndone, CALLS);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	of_flood = served(&after) - served(&before) - CALLS;
 	assert_true(of_flood >= CALLS / 2);
 	if (of_flood > CALLS + 4 * SHARE)

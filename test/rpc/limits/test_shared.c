@@ -140,7 +140,7 @@ static void busy__all_at_once_stay_within_the_queue(void **state)
 /* Checks a peer that has one credit and sends many calls, none of which the program answers. */
 static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct outcome outcome;
 
 	(void)state;
@@ -162,7 +162,7 @@ static void excess__of_credits_ends_the_connection_and_no_other(void **state)
 		raw_send_words(&raw, &m);
 	}
 	raw_until(&raw, &raw.disconnected, 1);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.credits_exceeded, 1);
 	/* The calls that the program holds stay, together with their receives. */
 	raw_settle(&raw);

@@ -57,7 +57,7 @@ static void few(struct weir_profile *profile)
 			 "world=%u,rnr_retry=7", sim_world_id(pair.world));
 }
 
-static struct weir_engine_stats server(void)
+static struct engine_counters server(void)
 {
 	return pair_stats(pair.server);
 }

@@ -119,18 +119,18 @@ static void key__each_connection_has_its_own(void **state)
 
 static void refused(enum fabric_op op)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct named named;
 
 	memset(pair.client_mem, 0x11, LEN);
 	memset(raws[1].mem, 0x22, LEN);
 	named = start_read(0);
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	assert_int_not_equal(raw_access(&raws[1], op, named.handle, named.offset, LEN), FABRIC_OK);
 	while (pair.client->nconnections > 1)
 		poll_both();
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(after.connections_lost, before.connections_lost + 1);
 	assert_int_equal(pair.client_mem[0], 0x11);
 	assert_memory_equal(pair.client_mem, pair.client_mem + 1, LEN - 1);

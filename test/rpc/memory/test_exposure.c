@@ -102,11 +102,11 @@ static void multi(uint32_t n)
 
 static void call__8797_one_key_ends_with_the_reply_and_the_others_here(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	multi(1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.windows_bound, 5);
 	assert_int_equal(stats.keys_ended_remote, 1);
 	assert_int_equal(stats.keys_ended_local, 4);
@@ -114,11 +114,11 @@ static void call__8797_one_key_ends_with_the_reply_and_the_others_here(void **st
 
 static void call__waits_for_windows(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	multi(8);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.windows_bound, 8 * 5);
 	/*
 	 * Other connections hold nearly all windows, so that the calls are carried out one after
@@ -136,7 +136,7 @@ static void call__waits_for_windows(void **state)
 		while (n > 0)
 			pair.client->windows_free[pair.client->nwindows_free++] = taken[--n];
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_true(stats.window_waits > 0);
 }
 
@@ -235,7 +235,7 @@ static void policy__window_on_a_device_without(void **state)
 
 static void policy__window_without_remote_invalidation(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct sim_options wires;
 
 	(void)state;
@@ -248,7 +248,7 @@ static void policy__window_without_remote_invalidation(void **state)
 	pair_wires = NULL;
 	pair_connect(&pair);
 	multi(4);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.keys_ended_local, 20);
 	assert_int_equal(stats.keys_ended_remote, 0);
 	pair_stop(&pair);
@@ -261,13 +261,13 @@ static void refuse_invalidation(struct weir_profile *profile)
 
 static void policy__window_without_remote_invalidation_by_the_profile(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	pair_start(&pair, refuse_invalidation);
 	pair_connect(&pair);
 	multi(4);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.keys_ended_local, 20);
 	assert_int_equal(stats.keys_ended_remote, 0);
 	pair_stop(&pair);

@@ -38,13 +38,13 @@ static int teardown(void **state)
  */
 static void read_once(uint64_t *by_peer, uint64_t *by_us)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct weir_call_params params;
 	struct outcome outcome;
 	struct weir_call *call;
 
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_READ, &outcome);
 	call = weir_call_begin(pair.conn, &params);
@@ -57,7 +57,7 @@ static void read_once(uint64_t *by_peer, uint64_t *by_us)
 	assert_int_equal(outcome.words[0], LEN);
 	for (uint32_t i = 0; i < LEN; i++)
 		assert_int_equal(pair.client_mem[i], pair_byte(i));
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	*by_peer = after.keys_ended_remote - before.keys_ended_remote;
 	*by_us = after.keys_ended_local - before.keys_ended_local;
 }

@@ -126,8 +126,8 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 {
 	const size_t bytes = 4u << 20;
 	bool is_shm = strcmp(pair.driver, "shm") == 0;
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct weir_call_params params;
 	struct weir_region *region;
 	struct outcome outcome;
@@ -156,7 +156,7 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	weir_call_abandon(call);
 
 	/* The argument is longer than the inline threshold, and shorter than a long buffer. */
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	params = pair_params(PAIR_WRITE, &outcome);
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
@@ -166,7 +166,7 @@ static void arg_item__in_memory_that_can_not_be_exposed(void **state)
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_until(&pair, &outcome.done, 1);
 	assert_int_equal(outcome.status, 0);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	/*
 	 * The extension of version 2 sends the argument in messages, without a chunk. Therefore it
 	 * needs no copy into a long buffer.

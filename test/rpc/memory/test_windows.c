@@ -123,15 +123,15 @@ static struct words answer(const struct words *m)
 
 static void expect_refused(enum fabric_op op, const struct named *named)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	assert_int_not_equal(raw_access(&raw, op, named->handle, named->offset, 8), FABRIC_OK);
 	raw_settle(&raw);
 	while (pair.client->nconnections > 0)
 		raw_poll(&raw);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(after.connections_lost, before.connections_lost + 1);
 }
 
@@ -218,7 +218,7 @@ static void check_ended(struct outcome *out, struct weir_call *call,
 
 static void reply__its_keys_have_ended_before_the_call_does(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words m, r;
 	struct named named;
 
@@ -231,7 +231,7 @@ static void reply__its_keys_have_ended_before_the_call_does(void **state)
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &outcome.done, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.windows_bound, 1);
 	assert_int_equal(stats.keys_ended_local, 1);
 	assert_int_equal(stats.keys_ended_remote, 0);
@@ -243,7 +243,7 @@ static void reply__its_keys_have_ended_before_the_call_does(void **state)
 
 static void reply__8797_the_responder_ends_the_key(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words m, r;
 	struct named named;
 
@@ -253,7 +253,7 @@ static void reply__8797_the_responder_ends_the_key(void **state)
 	r = answer(&m);
 	raw_send_inv(&raw, &r, named.handle);
 	raw_until(&raw, &outcome.done, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.keys_ended_local, 0);
 	assert_int_equal(stats.keys_ended_remote, 1);
 	expect_refused(FABRIC_WRITE, &named);
@@ -285,7 +285,7 @@ static void reply__8797_a_key_of_another_call_ends_the_connection(void **state)
 static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state)
 {
 	struct named named, of_other;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words m, r;
 
 	(void)state;
@@ -303,7 +303,7 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_until(&raw, &other.done, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 1);
 	assert_int_equal(stats.keys_ended_local, 3);
 	/* ... until the responder uses a key that was invalidated. */
@@ -315,13 +315,13 @@ static void timeout__4_5_4_memory_comes_back_when_its_key_has_ended(void **state
 
 static void timeout__a_late_reply_is_dropped(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words m, r;
 	struct named named;
 
 	(void)state;
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	start_read(&outcome, 20000000, &m, &named);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -ETIMEDOUT);
@@ -330,7 +330,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 	r = answer(&m);
 	raw_send_words(&raw, &r);
 	raw_settle(&raw);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(outcome.done, 1);
 	assert_int_equal(after.connections_lost, before.connections_lost);
 	assert_int_equal(pair.client->nwindows, pair.client->nwindows_free);
@@ -340,7 +340,7 @@ static void timeout__a_late_reply_is_dropped(void **state)
 
 static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct weir_call *call;
 	struct named named;
 	struct words m;
@@ -354,7 +354,7 @@ static void cancel__4_4_1_memory_comes_back_when_its_key_has_ended(void **state)
 	assert_int_equal(outcome.status, -ECANCELED);
 	assert_int_equal(weir_call_cancel(call), -EINVAL);
 	assert_true(weir_conn_is_open(pair.conn));
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.calls_timed_out, 0);
 	assert_int_equal(stats.keys_ended_local, 1);
 	expect_refused(FABRIC_WRITE, &named);

@@ -58,7 +58,7 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-static inline struct weir_engine_stats stats(void)
+static inline struct engine_counters stats(void)
 {
 	return pair_stats(pair.client);
 }

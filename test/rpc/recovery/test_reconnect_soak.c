@@ -330,8 +330,8 @@ static struct holdings look_settled(void)
 
 static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void **state)
 {
-	struct weir_engine_stats client = {.struct_bytes = sizeof(client)};
-	struct weir_engine_stats server = {.struct_bytes = sizeof(server)};
+	struct engine_counters client = {0};
+	struct engine_counters server = {0};
 	struct holdings before, after;
 
 	(void)state;
@@ -352,8 +352,8 @@ static void conn__24_killed_and_remade_100_times_each_leave_nothing_behind(void 
 	assert_true(after.heap_bytes < before.heap_bytes + 16384);
 #endif
 	assert_int_equal(nstarted, ndone);
-	weir_engine_stats(pair.client, &client);
-	weir_engine_stats(pair.server, &server);
+	test_counters(pair.client, &client);
+	test_counters(pair.server, &server);
 	assert_true(client.reconnects >= NLINKS * (NKILLS + 1));
 	assert_int_equal(client.connections_opened, 2 * NLINKS + client.reconnects);
 	assert_int_equal(client.connections_opened, client.connections_lost);

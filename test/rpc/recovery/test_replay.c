@@ -70,9 +70,9 @@ static int teardown(void **state)
 
 static uint64_t replays(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	return stats.replays;
 }
 
@@ -368,7 +368,7 @@ static void place__is_not_asked(void **state)
  */
 static void cache__full_of_calls_that_run(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct outcome third;
 	uint32_t word = 3;
 
@@ -378,12 +378,12 @@ static void cache__full_of_calls_that_run(void **state)
 	submit_word(1, PAIR_LATER, 2);
 	for (uint32_t i = 0; pair.nlater < 2 && pair_wait(&pair, i); i++)
 		pair_poll(&pair);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.replays_refused, 0);
 	pair_call(&pair, PAIR_LATER, &word, 1, &third);
 	assert_int_equal(third.reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
 	assert_int_equal(pair.nlater, 2);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.replays_refused, 1);
 	pair_release_later(&pair);
 	pair_until(&pair, &outcomes[0].done, 1);
@@ -406,13 +406,13 @@ static void cache__too_long_a_reply(void **state)
 	 * three words for the only piece of the reply.
 	 */
 	const uint32_t longest = 4096 / 8 - 24 - 4 - 20;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct weir_call *call;
 
 	(void)state;
 	echo(longest);
 	assert_int_equal(pair.handled, 1);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.replay_cache_overflows, 0);
 	call = begin(0, PAIR_ECHO, BYTES + 8, BYTES + 8);
 	weir_xdr_put_opaque(weir_call_args(call), filler, longest + 1);
@@ -420,7 +420,7 @@ static void cache__too_long_a_reply(void **state)
 	lose_reply_once();
 	assert_int_equal(outcomes[0].reply.accept_stat, WEIR_RPC_SYSTEM_ERR);
 	assert_int_equal(pair.handled, 2);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.replay_cache_overflows, 1);
 }
 

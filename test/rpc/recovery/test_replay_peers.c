@@ -40,9 +40,9 @@ static int teardown(void **state)
 
 static uint64_t replays(void)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	return stats.replays;
 }
 

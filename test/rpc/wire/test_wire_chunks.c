@@ -54,13 +54,13 @@ static void submit(struct weir_call *call, struct words *m)
 
 static void expect_dropped(const struct words *m)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	raw_send_words(&raw, m);
 	raw_settle(&raw);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(after.dropped, before.dropped + 1);
 	assert_int_equal(outcome.done, 0);
 	assert_int_equal(raw.disconnected, 0);

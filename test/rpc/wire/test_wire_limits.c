@@ -147,7 +147,7 @@ static void give_back(void)
 static void expect_close(const struct words *m, uint32_t left)
 {
 	struct mem_pool *pool = pair.server->send_pool;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct outcome outcome;
 
 	leave_buffers(left);
@@ -157,7 +157,7 @@ static void expect_close(const struct words *m, uint32_t left)
 	raw_until(&raw, &raw.disconnected, 1);
 	raw_until(&raw, &pair.server_closed, 1);
 	assert_int_equal(pair.server_close_error, -ENOBUFS);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.send_timeouts, 1);
 	assert_int_equal(pool->count - pool->in_use, left);
 	assert_true(TAILQ_EMPTY(&pair.server->reserve_queues));
@@ -285,12 +285,12 @@ static void exhausted__errors_of_the_transport_go_by_the_reserve(void **state)
 static void exhausted__a_reply_with_a_long_header_goes_by_the_reserve(void **state)
 {
 	struct words m = call(PAIR_READ, 40, 0);
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	expect_by_reserve(&m, 1, 1, 6, 40);
 	/* The reply was prepared twice, before its wait and after it, but is counted once. */
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.buffer_waits, 1);
 	assert_int_equal(stats.write_chunks, 1);
 	/* this reply, and the reply that granted the credits */

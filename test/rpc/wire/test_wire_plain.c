@@ -106,8 +106,8 @@ static struct words reply_to(const struct words *m, bool has_chunk)
 static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t at, uint8_t change)
 {
 	struct requester *req = requester_of(pair.conn);
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct consequence result;
 	struct words m, good, bad;
 
@@ -116,10 +116,10 @@ static struct consequence send_changed(bool has_chunk, bool keeps_away, uint32_t
 	((uint8_t *)bad.w)[at] ^= change;
 	memset(&seen, 0, sizeof(seen));
 	req->credits.granted = 2; /* the same number of credits before each reply */
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	raw_send_words(&raw, &bad);
 	raw_settle(&raw);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(raw.disconnected, 0);
 	seen.granted = req->credits.granted;
 	seen.in_flight = req->credits.in_flight;

@@ -19,8 +19,8 @@ static void put_segment_of_mem(struct words *m, uint32_t len)
  */
 static void receive__8167_4_a_reply_is_dropped(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words m;
 
 	(void)state;
@@ -29,7 +29,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 	 * (request_fast.c).
 	 */
 	expect_alive();
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	memset(raw.mem, 0, 100);
 	memcpy(raw.mem, (const uint32_t[]){htobe32(9), htobe32(1)}, 8);
 	for (uint32_t form = 0; form < 7; form++) {
@@ -60,7 +60,7 @@ static void receive__8167_4_a_reply_is_dropped(void **state)
 		assert_int_equal(raw.nmsgs, 0);
 		assert_int_equal(raw.disconnected, 0);
 	}
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.dropped - before.dropped, 7);
 	assert_int_equal(after.errors_sent, before.errors_sent);
 	expect_alive();
@@ -94,11 +94,11 @@ static void expect_denied(uint32_t xid, enum weir_rpc_auth_stat stat)
  */
 static void receive__5531_9_credentials_that_are_none_are_auth_error(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
 	(void)state;
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	for (uint32_t verf = 0; verf < 2; verf++) {
 		enum weir_rpc_auth_stat stat = verf ? WEIR_RPC_AUTH_BADVERF : WEIR_RPC_AUTH_BADCRED;
 		const uint32_t at = 13 + 2 * verf; /* index of the word of the flavor */
@@ -148,7 +148,7 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
 		raw_send_words(&raw, &m);
 		expect_denied(40, WEIR_RPC_AUTH_BADCRED);
 	}
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.reads - before.reads, 1); /* only the Read of the Long Call itself */
 	assert_int_equal(after.errors_sent, before.errors_sent);
 }
@@ -159,12 +159,12 @@ static void receive__5531_9_credentials_that_are_none_are_auth_error(void **stat
  */
 static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words m = {0};
 
 	(void)state;
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	put_fixed(&m, 67, 1, 4, 0);
 	words_put(&m, 2, 1, 48);
 	put_segment_of_mem(&m, 40);
@@ -175,7 +175,7 @@ static void pull__3_4_5_chunks_that_overlap_are_err_chunk(void **state)
 	words_put(&m, 5, 1, 40, 2, 8, 3);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(67, 1);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.reads, before.reads);
 }
 
@@ -188,8 +188,8 @@ static void put_gss_rpc(struct words *m, uint32_t xid, uint32_t proc, uint32_t s
 
 static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	uint32_t handled;
 
 	(void)state;
@@ -201,7 +201,7 @@ static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void 
 			const uint32_t rpc_at = 4096;
 
 			handled = pair.handled;
-			weir_engine_stats(pair.server, &before);
+			test_counters(pair.server, &before);
 			put_gss_rpc(&rpc, 70 + service, PAIR_WRITE, service);
 			words_put(&rpc, 3, 1, 100, 2);
 			put_fixed(&m, 70 + service, 1, 4, long_call);
@@ -224,7 +224,7 @@ static void pull__8_2_2_items_under_gss_integrity_or_privacy_are_err_chunk(void 
 				continue;
 			}
 			expect_err_chunk(70 + service, 1);
-			weir_engine_stats(pair.server, &after);
+			test_counters(pair.server, &after);
 			assert_int_equal(after.reads - before.reads, long_call);
 			/* counts the call of expect_alive() */
 			assert_int_equal(pair.handled, handled + 1);

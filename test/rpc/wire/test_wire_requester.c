@@ -29,7 +29,7 @@ static void call__4_2_fields_are_as_the_rfc_says(void **state)
 static void reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer(void **state)
 {
 	struct words call, m;
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	start_null(&call);
@@ -50,7 +50,7 @@ static void reply__4_5_and_4_2_4_unsound_headers_are_dropped_without_an_answer(v
 	m.w[7] = htobe32(call.w[0] + 1);
 	raw_send_words(&raw, &m);
 	expect_still_waiting();
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.dropped, 27 + 5);
 	finish(&call);
 	assert_int_equal(raw.nmsgs, 0);
@@ -72,7 +72,7 @@ static void reply__for_hours_unsound_ones_cost_no_receive(void **state)
 
 static void reply__without_a_call_is_dropped_and_counted(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words call, m;
 
 	(void)state;
@@ -83,7 +83,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 		raw_send_words(&raw, &m);
 	}
 	expect_still_waiting();
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.replies_unmatched, 39);
 	finish(&call);
 	/* The same reply is sent again after its call has ended. */
@@ -91,7 +91,7 @@ static void reply__without_a_call_is_dropped_and_counted(void **state)
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(outcome.done, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.replies_unmatched, 40);
 }
 
@@ -115,7 +115,7 @@ static int setup_odd_credits(void **state)
  */
 static void reply__to_no_call_that_there_can_be(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words call, m;
 
 	(void)state;
@@ -126,7 +126,7 @@ static void reply__to_no_call_that_there_can_be(void **state)
 		raw_send_words(&raw, &m);
 	}
 	expect_still_waiting();
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.replies_unmatched, 127);
 	finish(&call);
 }
@@ -169,7 +169,7 @@ static void reply__4_5_an_rdma_error_that_cannot_be_decoded_is_dropped(void **st
 
 static void credit__3_3_1_a_grant_of_zero_is_taken_as_one(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words call, m;
 
 	(void)state;
@@ -177,7 +177,7 @@ static void credit__3_3_1_a_grant_of_zero_is_taken_as_one(void **state)
 	m = reply_to(&call, 0);
 	raw_send_words(&raw, &m);
 	raw_until(&raw, &outcome.done, 1);
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.zero_grants, 1);
 	start_null(&call);
 	finish(&call);
@@ -331,13 +331,13 @@ static void expect_credits(uint32_t want)
  */
 static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words call, m;
 
 	(void)state;
 	start_null(&call);
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	for (uint32_t form = 0; form < 5; form++) {
 		memset(&m, 0, sizeof(m));
 		words_put(&m, 4, call.w[0], 1, 9, form == 4 ? RDMA1_NOMSG : RDMA1_MSG);
@@ -367,7 +367,7 @@ static void receive__8167_4_a_call_with_a_pending_calls_xid_is_dropped(void **st
 		expect_still_waiting();
 	}
 	assert_int_equal(raw.nmsgs, 0); /* the requester answered none of these messages */
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(after.dropped - before.dropped, 5);
 	assert_int_equal(after.replies_unmatched, before.replies_unmatched);
 	/* this reply grants 4 credits; the grant of 9 in the dropped messages had no effect */

@@ -6,7 +6,7 @@
 
 static void receive__4_5_short_messages_are_dropped(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words m = null_call(1, 1);
 
 	(void)state;
@@ -14,7 +14,7 @@ static void receive__4_5_short_messages_are_dropped(void **state)
 		raw_send(&raw, (const uint8_t *)m.w, len);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.dropped, 27);
 	expect_alive();
 }
@@ -304,25 +304,25 @@ static void pull__position_beyond_the_body_is_err_chunk(void **state)
 static void pull__6_1_reducing_what_is_not_eligible_is_err_chunk(void **state)
 {
 	struct words m = write_call(63, PAIR_ECHO, 48, 1, 100, 100, raw.mr.rkey);
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 
 	(void)state;
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(63, 1);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.reads, before.reads); /* nothing was read */
 }
 
 static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_taken(void **state)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words m;
 
 	(void)state;
-	weir_engine_stats(pair.server, &before);
+	test_counters(pair.server, &before);
 	m = write_call(64, PAIR_WRITE, 48, 1, UINT32_MAX, UINT32_MAX, raw.mr.rkey);
 	raw_send_words(&raw, &m);
 	expect_err_chunk(64, 1);
@@ -330,7 +330,7 @@ static void pull__8_1_4_a_chunk_over_the_limit_is_refused_before_anything_is_tak
 		       raw.mr.rkey); /* the sum of the lengths overflows 32 bits */
 	raw_send_words(&raw, &m);
 	expect_err_chunk(65, 1);
-	weir_engine_stats(pair.server, &after);
+	test_counters(pair.server, &after);
 	assert_int_equal(after.reads, before.reads);
 	assert_int_equal(after.buffer_waits, before.buffer_waits);
 }

@@ -38,15 +38,15 @@ static struct words reduced_reply_to(uint32_t xid, uint32_t credit, uint32_t nch
  */
 static void expect_violation(const struct words *reply)
 {
-	struct weir_engine_stats before = {.struct_bytes = sizeof(before)};
-	struct weir_engine_stats after = {.struct_bytes = sizeof(after)};
+	struct engine_counters before = {0};
+	struct engine_counters after = {0};
 	struct words call;
 
-	weir_engine_stats(pair.client, &before);
+	test_counters(pair.client, &before);
 	raw_send_words(&raw, reply);
 	raw_until(&raw, &outcome.done, 1);
 	assert_int_equal(outcome.status, -EBADMSG);
-	weir_engine_stats(pair.client, &after);
+	test_counters(pair.client, &after);
 	assert_int_equal(after.dropped, before.dropped);
 	assert_int_equal(after.calls_failed - before.calls_failed, 1);
 	start_null(&call);

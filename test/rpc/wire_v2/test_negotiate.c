@@ -351,7 +351,7 @@ static void requester__answers_what_asks_for_an_answer(void **state)
 static void requester__6_2_4_an_error_ends_the_call(void **state)
 {
 	struct words m = begin(WEIR_PROTOCOL_V2, WEIR_RECONNECT_OFF), r = {0};
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	words_put(&r, 6, m.w[0], 2, 3, 6, 0, 0);
@@ -372,7 +372,7 @@ static void requester__6_2_4_an_error_ends_the_call(void **state)
 		assert_int_equal(outcome.status, -EREMOTEIO);
 		assert_int_equal(outcome.rdma_err, err);
 	}
-	weir_engine_stats(pair.client, &stats);
+	test_counters(pair.client, &stats);
 	assert_int_equal(stats.errors_received, 5);
 	expect_call(2);
 }

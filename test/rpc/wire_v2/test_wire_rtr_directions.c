@@ -328,12 +328,12 @@ static void item__6_2_by_a_target_that_there_is_not(void **state)
 static void item__more_than_are_taken_are_refused(void **state)
 {
 	struct words m = write_call(PAIR_WRITE, 17, EXRW);
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 
 	(void)state;
 	raw_send_words(&raw, &m);
 	expect_error(6);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.limits_exceeded, 1);
 }
 

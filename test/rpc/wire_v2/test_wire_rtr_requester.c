@@ -78,7 +78,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct weir_engine_stats stats(void)
+static struct engine_counters stats(void)
 {
 	return pair_stats(pair.client);
 }

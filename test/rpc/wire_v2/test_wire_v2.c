@@ -136,7 +136,7 @@ static void receive__6_2_4_what_is_not_sound_has_its_error(void **state)
 
 static void receive__what_flows_to_requesters_is_dropped(void **state)
 {
-	struct weir_engine_stats stats = {.struct_bytes = sizeof(stats)};
+	struct engine_counters stats = {0};
 	struct words m = {0};
 
 	(void)state;
@@ -155,7 +155,7 @@ static void receive__what_flows_to_requesters_is_dropped(void **state)
 	raw_send_words(&raw, &m);
 	raw_settle(&raw);
 	assert_int_equal(raw.nmsgs, 0);
-	weir_engine_stats(pair.server, &stats);
+	test_counters(pair.server, &stats);
 	assert_int_equal(stats.dropped, 4);
 	expect_alive();
 }
