@@ -4,10 +4,11 @@
 
 #include <errno.h>
 #include <rte_kvargs.h>
-#include <rte_log.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "log.h"
 
 #define INNER_OPTIONS_MAX 512u
 #define NAMES_MAX	  512u
@@ -45,8 +46,8 @@ static int pass_on(struct options *options, const char *key, const char *value)
 
 static int refuse(const char *key, const char *value, const char *why, const char *names)
 {
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: fault: option '%s%s%s': %s%s\n", key,
-		value ? "=" : "", value ? value : "", why, names);
+	LOG(DRIVER, ERROR, "fault: option '%s%s%s': %s%s", key, value ? "=" : "",
+	    value ? value : "", why, names);
 	return -EINVAL;
 }
 

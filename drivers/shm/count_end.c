@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include <rte_log.h>
-
+#include "log.h"
 #include "shm_dev.h"
 
 /* Counts and logs that a connection ends, because its peer's memory was not mapped. 'error' is
@@ -20,20 +19,19 @@ static void count_unmapped(struct shm_sock *sock, int error)
 	if (!log_rate_take(&dev->log_maps_refused, shm_now_ns(), &left_out))
 		return;
 	if (error == -EDQUOT)
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: user %u's memory would take more than "
-			"[limits] map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
-			" allow; raise them if that is intended\n",
-			sock->who.address, sock->who.uid, dev->limits.map_bytes,
-			dev->limits.mappings);
+		LOG(DRIVER, NOTICE,
+		    "shm: a connection to %s ends: user %u's memory would take more than "
+		    "[limits] map_bytes_peer = %" PRIu64 " or mappings_peer = %" PRIu32
+		    " allow; raise them if that is intended",
+		    sock->who.address, sock->who.uid, dev->limits.map_bytes, dev->limits.mappings);
 	else
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its memory cannot be mapped: %s. "
-			"Raise the limit of address space (ulimit -v), that of locked memory "
-			"(ulimit -l) where the program calls mlockall(2), or vm.max_map_count, or "
-			"serve fewer connections\n",
-			sock->who.address,
-			error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
+		LOG(DRIVER, ERROR,
+		    "shm: a connection to %s ends: its memory cannot be mapped: %s. "
+		    "Raise the limit of address space (ulimit -v), that of locked memory "
+		    "(ulimit -l) where the program calls mlockall(2), or vm.max_map_count, or "
+		    "serve fewer connections",
+		    sock->who.address,
+		    error == -ENOSPC ? "too many mappings of peers' memory" : strerror(-error));
 }
 
 void shm_count_end(struct shm_sock *sock, int error)
@@ -44,11 +42,11 @@ void shm_count_end(struct shm_sock *sock, int error)
 	if (error == -EPROTO)
 		shm_count(dev, &dev->nerrors);
 	if (error == -EMFILE && log_rate_take(&dev->log_no_descriptors, shm_now_ns(), &left_out))
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a connection to %s ends: its descriptors cannot be received. "
-			"Raise the limit of open descriptors (ulimit -n), or let the security "
-			"module of this host allow them\n",
-			sock->who.address);
+		LOG(DRIVER, ERROR,
+		    "shm: a connection to %s ends: its descriptors cannot be received. "
+		    "Raise the limit of open descriptors (ulimit -n), or let the security "
+		    "module of this host allow them",
+		    sock->who.address);
 	if (error == -EDQUOT || error == -ENOMEM || error == -ENOSPC)
 		count_unmapped(sock, error);
 }

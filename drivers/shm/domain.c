@@ -5,9 +5,8 @@
  * regions either. */
 #include <errno.h>
 
-#include <rte_log.h>
-
 #include "alloc.h"
+#include "log.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 
@@ -36,10 +35,10 @@ static int add(struct shm_qp *qp, uint32_t index)
 	if (!m->in_use || !(m->access & (FABRIC_REMOTE_READ | FABRIC_REMOTE_WRITE)))
 		return 0;
 	if (key_take(keys, &own->ref) != 0) {
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: no keys for one more connection: all %u of the engine are in "
-			"use. A connection that makes calls takes one for each region\n",
-			KEY_ENTRIES);
+		LOG(DRIVER, ERROR,
+		    "shm: no keys for one more connection: all %u of the engine are in "
+		    "use. A connection that makes calls takes one for each region",
+		    KEY_ENTRIES);
 		return -ENOSPC;
 	}
 	own->key = key_new(keys, own->ref);

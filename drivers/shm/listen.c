@@ -22,18 +22,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <rte_log.h>
-
 #include "alloc.h"
+#include "log.h"
 #include "shm_dev.h"
 #include "users.h"
 
 #define LOCK_TRIES 16u
 #define MODE_BITS  07777u
 
-#define LISTEN_LOG(fmt, ...)                                                                       \
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: cannot listen: " fmt "\n",             \
-		##__VA_ARGS__)
+#define LISTEN_LOG(fmt, ...) LOG(DRIVER, ERROR, "shm: cannot listen: " fmt "", ##__VA_ARGS__)
 
 struct path_lock {
 	int fd;

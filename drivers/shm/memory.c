@@ -8,9 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <rte_log.h>
-
 #include "alloc.h"
+#include "log.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 #include "sigbus_guard.h"
@@ -39,12 +38,12 @@ static int for_readers(int fd)
 	if (fstat(fd, &st) != 0)
 		return -1;
 	if (st.st_mode & (S_IRWXG | S_IRWXO) && fchmod(fd, st.st_mode & S_IRWXU) != 0)
-		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: peers of other users can open memory for writing that they "
-			"should only read: its memfd belongs to another user, and its mode is %#o. "
-			"Give it the "
-			"mode 0600 (fchmod), or the seal F_SEAL_FUTURE_WRITE\n",
-			st.st_mode & 07777);
+		LOG(DRIVER, WARNING,
+		    "shm: peers of other users can open memory for writing that they "
+		    "should only read: its memfd belongs to another user, and its mode is %#o. "
+		    "Give it the "
+		    "mode 0600 (fchmod), or the seal F_SEAL_FUTURE_WRITE",
+		    st.st_mode & 07777);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
@@ -333,9 +332,9 @@ bool shm_own_has_lost(struct shm_dev *dev)
 	}
 	shm_unlock(dev);
 	if (any)
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: a peer removed pages from memory of this process, and no "
-			"others are free: all connections end, and new ones need a new engine\n");
+		LOG(DRIVER, ERROR,
+		    "shm: a peer removed pages from memory of this process, and no "
+		    "others are free: all connections end, and new ones need a new engine");
 	return any;
 }
 

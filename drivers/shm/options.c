@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include <rte_kvargs.h>
-#include <rte_log.h>
 
+#include "log.h"
 #include "shm_options.h"
 #include "shm_wire.h"
 
@@ -82,7 +82,7 @@ static int parse_ids(const char *key, const char *value, void *out)
 
 static int options_refuse(const char *text, const char *why)
 {
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: shm: options '%s': %s\n", text, why);
+	LOG(DRIVER, ERROR, "shm: options '%s': %s", text, why);
 	return -EINVAL;
 }
 

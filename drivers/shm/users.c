@@ -8,11 +8,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rte_log.h>
-
 #include "account.h"
 #include "alloc.h"
 #include "life.h"
+#include "log.h"
 #include "shm_dev.h"
 
 #define ROOT	    0u
@@ -186,17 +185,17 @@ bool shm_users_accept(struct shm_dev *dev, int fd)
 	if (!may_log(&dev->log_refused))
 		return false;
 	if (who.has_credentials && who.uid == own.overflow.uid)
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: connection refused: %s is of user %u, which stands for every "
-			"user that this user namespace has no number for. Map its user in the "
-			"namespace, or run this process outside of it\n",
-			who.address, who.uid);
+		LOG(DRIVER, NOTICE,
+		    "shm: connection refused: %s is of user %u, which stands for every "
+		    "user that this user namespace has no number for. Map its user in the "
+		    "namespace, or run this process outside of it",
+		    who.address, who.uid);
 	else
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: connection refused: %s is of user %u and group %u, and only "
-			"this process's user and root may connect. Driver option peer_uid=%u or "
-			"peer_gid=%u allows it\n",
-			who.address, who.uid, who.gid, who.uid, who.gid);
+		LOG(DRIVER, NOTICE,
+		    "shm: connection refused: %s is of user %u and group %u, and only "
+		    "this process's user and root may connect. Driver option peer_uid=%u or "
+		    "peer_gid=%u allows it",
+		    who.address, who.uid, who.gid, who.uid, who.gid);
 	return false;
 }
 
@@ -212,27 +211,27 @@ bool shm_users_trust(struct shm_dev *dev, int fd, const char *addr)
 	if (!may_log(&dev->log_untrusted))
 		return false;
 	if (who.has_credentials && who.uid == own.overflow.uid)
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: not connected to '%s': %s listens there, of user %u, which "
-			"stands for every user that this user namespace has no number for. Map its "
-			"user in the namespace, or run this process outside of it\n",
-			addr, who.address, who.uid);
+		LOG(DRIVER, ERROR,
+		    "shm: not connected to '%s': %s listens there, of user %u, which "
+		    "stands for every user that this user namespace has no number for. Map its "
+		    "user in the namespace, or run this process outside of it",
+		    addr, who.address, who.uid);
 	else
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: not connected to '%s': %s listens there, of user %u, which is "
-			"neither this process's nor root. If that server may have this process's "
-			"memory, driver option server_uid=%u allows it\n",
-			addr, who.address, who.uid, who.uid);
+		LOG(DRIVER, ERROR,
+		    "shm: not connected to '%s': %s listens there, of user %u, which is "
+		    "neither this process's nor root. If that server may have this process's "
+		    "memory, driver option server_uid=%u allows it",
+		    addr, who.address, who.uid, who.uid);
 	return false;
 }
 
 static void log_behind(struct log_rate *rate, const char *what, const struct shm_account *account)
 {
 	if (may_log(rate))
-		rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1,
-			"weir: shm: %s: %u connections, files or mappings of user %u are still to "
-			"be closed, and closing one takes long\n",
-			what, reap_queue_count(&account->queue), account->uid);
+		LOG(DRIVER, ERROR,
+		    "shm: %s: %u connections, files or mappings of user %u are still to "
+		    "be closed, and closing one takes long",
+		    what, reap_queue_count(&account->queue), account->uid);
 }
 
 bool shm_users_behind(struct shm_dev *dev, const struct shm_account *account)
@@ -248,11 +247,11 @@ void shm_users_count_ended(struct shm_dev *dev, const struct shm_account *accoun
 {
 	shm_count(dev, &dev->nrefused);
 	if (may_log(&dev->log_refused))
-		rte_log(RTE_LOG_NOTICE, RTE_LOGTYPE_USER1,
-			"weir: shm: connection refused: %u connections, files or mappings of user "
-			"%u are still to be closed, and few descriptors are left: raise "
-			"RLIMIT_NOFILE\n",
-			reap_queue_count(&account->queue), account->uid);
+		LOG(DRIVER, NOTICE,
+		    "shm: connection refused: %u connections, files or mappings of user "
+		    "%u are still to be closed, and few descriptors are left: raise "
+		    "RLIMIT_NOFILE",
+		    reap_queue_count(&account->queue), account->uid);
 }
 
 bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *account)
@@ -267,13 +266,13 @@ bool shm_users_server_behind(struct shm_dev *dev, const struct shm_account *acco
 void shm_users_warn(const struct shm_options *options)
 {
 	if (options->peer_uids.any || options->peer_gids.any || options->server_uids.any)
-		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: %s=any: connections are made with every user of this machine, "
-			"and each peer can reach memory that is shared with it. List numbers "
-			"instead, such as 1000:1001\n",
-			options->peer_uids.any	 ? "peer_uid"
-			: options->peer_gids.any ? "peer_gid"
-						 : "server_uid");
+		LOG(DRIVER, WARNING,
+		    "shm: %s=any: connections are made with every user of this machine, "
+		    "and each peer can reach memory that is shared with it. List numbers "
+		    "instead, such as 1000:1001",
+		    options->peer_uids.any   ? "peer_uid"
+		    : options->peer_gids.any ? "peer_gid"
+					     : "server_uid");
 }
 
 void shm_users_warn_of_mode(const struct shm_options *options, const char *path)
@@ -282,9 +281,9 @@ void shm_users_warn_of_mode(const struct shm_options *options, const char *path)
 			    options->peer_gids.any || options->peer_gids.n > 0;
 
 	if (names_others && !(options->mode & 0022))
-		rte_log(RTE_LOG_WARNING, RTE_LOGTYPE_USER1,
-			"weir: shm: %s has mode %#o, so that users named by peer_uid and peer_gid "
-			"cannot open it: driver option mode=0660 lets the file's group, mode=0666 "
-			"everyone try\n",
-			path, options->mode);
+		LOG(DRIVER, WARNING,
+		    "shm: %s has mode %#o, so that users named by peer_uid and peer_gid "
+		    "cannot open it: driver option mode=0660 lets the file's group, mode=0666 "
+		    "everyone try",
+		    path, options->mode);
 }

@@ -4,8 +4,9 @@
 
 #include <errno.h>
 #include <rte_kvargs.h>
-#include <rte_log.h>
 #include <stdlib.h>
+
+#include "log.h"
 
 #define NUMBER_ABSENT UINT64_MAX
 
@@ -28,7 +29,7 @@ static int parse_number(const char *key, const char *value, void *opaque)
 
 static int options_refuse(const char *text, const char *why)
 {
-	rte_log(RTE_LOG_ERR, RTE_LOGTYPE_USER1, "weir: sim: options '%s': %s\n", text, why);
+	LOG(DRIVER, ERROR, "sim: options '%s': %s", text, why);
 	return -EINVAL;
 }
 

@@ -69,9 +69,9 @@ int verbs_addr_parse(const char *text, struct sockaddr_storage *addr)
 		((struct sockaddr_in *)addr)->sin_port = htons(port);
 		return 0;
 	}
-	VERBS_LOG(ERR,
+	VERBS_LOG(ERROR,
 		  "'%s' is no address: expected ADDR or ADDR:PORT in numbers, such as "
-		  "10.0.0.1:20049 or [fd00::1]:20049; the default port is 20049\n",
+		  "10.0.0.1:20049 or [fd00::1]:20049; the default port is 20049",
 		  text);
 	return -EINVAL;
 }

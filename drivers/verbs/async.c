@@ -41,7 +41,7 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	switch (event->event_type) {
 	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_CQ_ERR:
-		VERBS_LOG(ERR, "%s: %s: its connections end\n", name,
+		VERBS_LOG(ERROR, "%s: %s: its connections end", name,
 			  ibv_event_type_str(event->event_type));
 		verbs_hub_each(context, device_died);
 		break;
@@ -75,7 +75,7 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 		 * If the event breaks a connection, that connection ends by its own timeouts. Other
 		 * connections continue.
 		 */
-		VERBS_LOG(NOTICE, "%s: port %d: %s\n", name, event->element.port_num,
+		VERBS_LOG(NOTICE, "%s: port %d: %s", name, event->element.port_num,
 			  ibv_event_type_str(event->event_type));
 		break;
 	default:

@@ -51,7 +51,7 @@ int verbs_connect(struct fabric_dev *fdev, const char *text, const struct fabric
 		rc = -errno;
 	verbs_unlock();
 	if (rc != 0) {
-		VERBS_LOG(ERR, "can't connect to %s: %s%s\n", text, strerror(-rc),
+		VERBS_LOG(ERROR, "can't connect to %s: %s%s", text, strerror(-rc),
 			  rc == -ENODEV ? ": no RDMA device is on the way to it" : "");
 		verbs_link_remove(link);
 		verbs_qp_free(qp);
@@ -113,9 +113,9 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 	if (private_len > FABRIC_PRIVATE_DATA_MAX) {
 		rc = -EINVAL;
 	} else if (link->id->verbs != dev->context) {
-		VERBS_LOG(ERR,
+		VERBS_LOG(ERROR,
 			  "a request arrived at device %s, but %s was opened: choose the device "
-			  "with driver option device=%s\n",
+			  "with driver option device=%s",
 			  ibv_get_device_name(link->id->verbs->device), dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		rc = -EXDEV;

@@ -118,9 +118,9 @@ struct rdma_conn_param verbs_conn_param(const struct verbs_link *link, const str
 static void on_address(struct verbs_link *link)
 {
 	if (link->id->verbs != link->dev->context) {
-		VERBS_LOG(ERR,
+		VERBS_LOG(ERROR,
 			  "that address is reached through device %s, but %s was opened: choose "
-			  "the device with driver option device=%s\n",
+			  "the device with driver option device=%s",
 			  ibv_get_device_name(link->id->verbs->device), link->dev->name,
 			  ibv_get_device_name(link->id->verbs->device));
 		verbs_link_ended(link, -EXDEV);
@@ -301,7 +301,7 @@ static void on_event(struct verbs_link *link, const struct rdma_cm_event *event)
 		on_disconnected(link);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		VERBS_LOG(ERR, "%s: device removed: its connections end\n", link->dev->name);
+		VERBS_LOG(ERROR, "%s: device removed: its connections end", link->dev->name);
 		verbs_dev_lost(link->dev, -ENODEV);
 		verbs_link_ended(link, -ENODEV);
 		break;
@@ -316,7 +316,7 @@ static void on_listener_event(struct fabric_listener *listener, const struct rdm
 {
 	if (event->event != RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return;
-	VERBS_LOG(ERR, "%s: device removed: nothing listens on it any more\n", listener->dev->name);
+	VERBS_LOG(ERROR, "%s: device removed: nothing listens on it any more", listener->dev->name);
 	verbs_dev_lost(listener->dev, -ENODEV);
 }
 

@@ -19,9 +19,9 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 	struct verbs_cq *cq;
 
 	if ((uint64_t)entries + shared > max) {
-		VERBS_LOG(ERR,
+		VERBS_LOG(ERROR,
 			  "%s: the queues of a connection need %u completions, and a completion "
-			  "queue has at most %u: lower credits\n",
+			  "queue has at most %u: lower credits",
 			  dev->name, entries + shared, max);
 		return -EINVAL;
 	}
@@ -36,7 +36,7 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 	if (!cq->ibv) {
 		int rc = -errno;
 
-		VERBS_LOG(ERR, "%s: no completion queue of %u entries: %s\n", dev->name,
+		VERBS_LOG(ERROR, "%s: no completion queue of %u entries: %s", dev->name,
 			  (uint32_t)size, strerror(-rc));
 		mem_free(cq);
 		return rc;

@@ -26,7 +26,7 @@ static uint8_t active_port(struct ibv_context *context, const struct ibv_device_
 static void log_devices(void)
 {
 	for (uint32_t i = 0; verbs_hub_context(i); i++)
-		VERBS_LOG(ERR, "there is a device %s\n",
+		VERBS_LOG(ERROR, "there is a device %s",
 			  ibv_get_device_name(verbs_hub_context(i)->device));
 }
 
@@ -46,9 +46,9 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 		dev->name = ibv_get_device_name(context->device);
 		return 0;
 	}
-	VERBS_LOG(ERR,
+	VERBS_LOG(ERROR,
 		  "no device%s%s with an active port: see 'rdma link'. Its network interface must "
-		  "be up\n",
+		  "be up",
 		  name[0] ? " " : "", name);
 	log_devices();
 	return -ENODEV;

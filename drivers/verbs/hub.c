@@ -165,10 +165,10 @@ static void stop(void)
 
 static int no_devices(int error)
 {
-	VERBS_LOG(ERR,
+	VERBS_LOG(ERROR,
 		  "no RDMA device on this machine (%s): for soft RoCE over a network interface, as "
 		  "root: modprobe -a rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev "
-		  "INTERFACE; within one machine, driver shm does without\n",
+		  "INTERFACE; within one machine, driver shm does without",
 		  strerror(error));
 	return -ENODEV;
 }

@@ -124,7 +124,7 @@ int verbs_listen(struct fabric_dev *fdev, const char *text, uint32_t backlog, vo
 	if (rdma_bind_addr(listener->id, (struct sockaddr *)&addr) != 0 ||
 	    rdma_listen(listener->id, (int)listener->backlog.max) != 0) {
 		rc = why_not_bound(&addr, -errno);
-		VERBS_LOG(ERR, "can't listen at %s: %s%s\n", text, strerror(-rc), what_to_do(rc));
+		VERBS_LOG(ERROR, "can't listen at %s: %s%s", text, strerror(-rc), what_to_do(rc));
 		verbs_unlisten(listener);
 		return rc;
 	}

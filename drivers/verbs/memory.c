@@ -27,7 +27,7 @@ unsigned verbs_access_flags(const struct verbs_dev *dev, uint32_t access)
 
 void verbs_mr_explain(const struct verbs_dev *dev, size_t len, int rc)
 {
-	VERBS_LOG(ERR, "%s: %zu bytes can't be registered: %s%s\n", dev->name, len, strerror(-rc),
+	VERBS_LOG(ERROR, "%s: %zu bytes can't be registered: %s%s", dev->name, len, strerror(-rc),
 		  rc == -ENOMEM
 			  ? "; registered memory is locked: raise the limit (ulimit -l unlimited)"
 			  : "");

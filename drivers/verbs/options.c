@@ -66,7 +66,7 @@ int verbs_options_parse(const char *text, struct verbs_options *options)
 		rte_kvargs_free(args);
 	}
 	if (rc != 0) {
-		VERBS_LOG(ERR, "options '%s': expected device=NAME,rnr_retry=0..7\n", text);
+		VERBS_LOG(ERROR, "options '%s': expected device=NAME,rnr_retry=0..7", text);
 		return -EINVAL;
 	}
 	return 0;

@@ -140,7 +140,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 	if (rc == 0)
 		rc = to_first_init(qp);
 	if (rc != 0) {
-		VERBS_LOG(ERR, "%s: no queue pair: %s\n", dev->name, strerror(-rc));
+		VERBS_LOG(ERROR, "%s: no queue pair: %s", dev->name, strerror(-rc));
 		verbs_qp_free(qp);
 		return rc;
 	}

@@ -58,7 +58,7 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 	if (!srq->ibv) {
 		int rc = -errno;
 
-		VERBS_LOG(ERR, "%s: no shared receive queue of %u receives: %s\n", dev->name,
+		VERBS_LOG(ERROR, "%s: no shared receive queue of %u receives: %s", dev->name,
 			  attr->max_wr, strerror(-rc));
 		srq_free(srq);
 		return rc;
@@ -245,7 +245,7 @@ static bool is_done_taking(struct verbs_qp *qp)
 		return false;
 	VERBS_LOG(NOTICE,
 		  "%s: it did not report that it is done with the last shared receive of a "
-		  "connection (IBV_EVENT_QP_LAST_WQE_REACHED)\n",
+		  "connection (IBV_EVENT_QP_LAST_WQE_REACHED)",
 		  dev->name);
 	dev->is_silent = true;
 	return true;

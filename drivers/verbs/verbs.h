@@ -46,11 +46,11 @@
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
-#include <rte_log.h>
 
 #include "backlog.h"
 #include "compiler.h"
 #include "driver.h"
+#include "log.h"
 #include "verbs_options.h"
 
 #define VERBS_WRS_MAX	 16384u
@@ -61,8 +61,7 @@
 #define VERBS_RETRIES	 7u
 #define VERBS_RESOLVE_MS 2000 /* time limit for an address and for a route */
 
-#define VERBS_LOG(level, ...)                                                                      \
-	rte_log(RTE_LOG_##level, RTE_LOGTYPE_USER1, "weir: verbs: " __VA_ARGS__)
+#define VERBS_LOG(level, ...) LOG(DRIVER, level, "verbs: " __VA_ARGS__)
 
 struct verbs_dev;
 struct verbs_qp;

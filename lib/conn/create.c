@@ -51,7 +51,8 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	if (engine->nconnections >= engine->profile.connections)
 		return -EBUSY;
 	if (dev->max_send_wr < SQ_MIN) {
-		LOG(ERR, "driver %s: a send queue of %u work requests is too short for a reply",
+		LOG(CONNECTION, ERROR,
+		    "driver %s: a send queue of %u work requests is too short for a reply",
 		    engine->ops->name, dev->max_send_wr);
 		return -EOPNOTSUPP;
 	}

@@ -63,7 +63,7 @@ static void pause_or_give_up(struct weir_conn *conn)
 	if (plan_attempt(conn))
 		return;
 	conn->ep.engine->stats.reconnects_given_up++;
-	LOG(NOTICE,
+	LOG(CONNECTION, NOTICE,
 	    "connection to %s: no attempt to reconnect succeeded for the profile's "
 	    "reconnect_give_up_ms",
 	    conn->peer);

@@ -90,7 +90,8 @@ void conn_bind(struct weir_conn *conn, struct fabric_mw *mw, const struct fabric
 
 	conn->sq[conn->sq_posted++ % conn->sq_size] = NULL;
 	if (conn->ops->post_send(conn->qp, &wr, 1) != 1) {
-		LOG(ERR, "connection to %s: the driver refused to bind a window", conn->peer);
+		LOG(CONNECTION, ERROR, "connection to %s: the driver refused to bind a window",
+		    conn->peer);
 		conn_fail(conn, -EIO);
 	}
 }
@@ -210,7 +211,7 @@ static void post_batch(struct weir_conn *conn)
 	conn->nsges = 0;
 	conn->alone = 0;
 	if (conn->ops->post_send(conn->qp, batch->wrs, n) != n) {
-		LOG(ERR,
+		LOG(CONNECTION, ERROR,
 		    "connection to %s: the driver refused work requests although its send queue "
 		    "has room",
 		    conn->peer);

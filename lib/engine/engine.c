@@ -77,7 +77,7 @@ static int pool_create_aligned(struct weir_engine *engine, const char *what, uin
 	snprintf(name, sizeof(name), "weir_%s_%u", what, atomic_fetch_add(&serial, 1));
 	rc = mem_pool_create(&options, &engine->registrar, pool);
 	if (rc != 0)
-		LOG(ERR,
+		LOG(ENGINE, ERROR,
 		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the "
 		    "profile's [memory]",
 		    count, what, options.buf_bytes, strerror(-rc));
@@ -201,7 +201,7 @@ static int size_receives(struct weir_engine *engine)
 		engine->recv_bytes = bytes;
 	if (engine->recv_bytes <= engine->dev->attr.max_msg_bytes)
 		return 0;
-	LOG(ERR,
+	LOG(ENGINE, ERROR,
 	    "driver %s: messages have at most %u bytes, and those with targets would have %u: "
 	    "lower targets or target_bytes in the profile's [connection]",
 	    engine->ops->name, engine->dev->attr.max_msg_bytes, engine->recv_bytes);
@@ -251,7 +251,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	int rc;
 
 	if (weir_profile_check(profile, error, sizeof(error)) != 0) {
-		LOG(ERR, "%s", error);
+		LOG(ENGINE, ERROR, "%s", error);
 		return -EINVAL;
 	}
 	/* not NULL, because weir_profile_check() has found the driver */

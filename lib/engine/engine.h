@@ -25,7 +25,7 @@
  *   version_needs.[ch]   the needs of the protocol versions that a profile allows
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process
- *   log.[ch], log_peer.c log lines; those that peers cause are limited in rate
+ *   log_peer.c           log lines that peers cause, which are limited in rate
  */
 
 #include <sys/queue.h>

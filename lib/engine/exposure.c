@@ -19,7 +19,7 @@ static void log_pool(const struct weir_engine *engine)
 
 	if (atomic_flag_test_and_set(&said))
 		return;
-	LOG(WARNING,
+	LOG(ENGINE, WARNING,
 	    "exposure policy 'pool', as the profile asks: each connected peer of driver %s can "
 	    "read and write all regions that are not private, at any time. Use this policy only if "
 	    "all peers are trusted",
@@ -34,7 +34,7 @@ static void log_auto(const struct weir_engine *engine)
 
 	if (atomic_flag_test_and_set(&said))
 		return;
-	LOG(NOTICE,
+	LOG(ENGINE, NOTICE,
 	    "driver %s can't take memory back from a peer that has mapped it: exposure policy "
 	    "'pool'. Connect only to processes that may read and change this process's data. With "
 	    "policy = window, a key is valid for one call only",
@@ -51,14 +51,15 @@ static int domains_choose(struct weir_engine *engine)
 	if (engine->profile.protection != WEIR_PROTECTION_CONNECTION || engine->uses_windows)
 		return 0;
 	if (engine->profile.shared_receives == WEIR_SHARED_RECEIVES_ON) {
-		LOG(ERR, "a shared receive queue belongs to one protection domain: with "
-			 "shared_receives = on, set either 'protection = shared' or 'policy = "
-			 "window' in the profile's [exposure]");
+		LOG(ENGINE, ERROR,
+		    "a shared receive queue belongs to one protection domain: with "
+		    "shared_receives = on, set either 'protection = shared' or 'policy = "
+		    "window' in the profile's [exposure]");
 		return -EINVAL;
 	}
 	rc = engine->ops->own_domains(engine->dev);
 	if (rc != 0)
-		LOG(ERR, "driver %s: no protection domain for each connection (%s)",
+		LOG(ENGINE, ERROR, "driver %s: no protection domain for each connection (%s)",
 		    engine->ops->name, strerror(-rc));
 	engine->own_domains = rc == 0;
 	return rc;
@@ -104,7 +105,7 @@ int engine_windows_create(struct weir_engine *engine)
 	if (!engine->uses_windows || engine->windows)
 		return 0;
 	if (!engine->dev->attr.has_mw) {
-		LOG(ERR,
+		LOG(ENGINE, ERROR,
 		    "driver %s: this device has no memory windows, so calls can't expose memory "
 		    "only until they end. With 'policy = pool' in the profile's [exposure], memory "
 		    "is exposed to all peers for as long as it is registered",
@@ -114,7 +115,7 @@ int engine_windows_create(struct weir_engine *engine)
 	rc = take(engine);
 	if (rc == 0)
 		return 0;
-	LOG(NOTICE,
+	LOG(ENGINE, NOTICE,
 	    "driver %s: %u memory windows rather than %u (%s): see windows in the profile's "
 	    "[exposure]",
 	    engine->ops->name, engine->nwindows, engine->profile.windows, strerror(-rc));

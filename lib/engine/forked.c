@@ -236,9 +236,10 @@ cold_code int engine_fork_refuse(void)
 	static atomic_flag done = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&done))
-		LOG(ERR, "this process is a child of the one that made the engine (fork), and "
-			 "can't use it: make engines in the process that uses them, after the "
-			 "fork, or call exec in the child");
+		LOG(ENGINE, ERROR,
+		    "this process is a child of the one that made the engine (fork), and "
+		    "can't use it: make engines in the process that uses them, after the "
+		    "fork, or call exec in the child");
 	errno = ECHILD;
 	return -ECHILD;
 }

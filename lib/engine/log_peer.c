@@ -22,7 +22,8 @@ void engine_log_peer(struct weir_engine *engine, struct log_rate *rate, const ch
 	va_end(args);
 	terminal_text(text, text, sizeof(text));
 	if (left_out > 0)
-		LOG(NOTICE, "%s (and %u similar events without a line)", text, left_out);
+		LOG(CONNECTION, NOTICE, "%s (and %u similar events without a line)", text,
+		    left_out);
 	else
-		LOG(NOTICE, "%s", text);
+		LOG(CONNECTION, NOTICE, "%s", text);
 }

@@ -58,7 +58,7 @@ static int registrar_reg(void *ctx, void *base, size_t len, bool remote, int fd,
 	 * Memory that cannot be shared with another process can still be a local source or target.
 	 */
 	if (rc == -EOPNOTSUPP && remote)
-		LOG(NOTICE,
+		LOG(ENGINE, NOTICE,
 		    "region at %p: driver %s can't expose it to peers, because it is %s: no result "
 		    "can be placed there, and arguments are copied, up to the profile's "
 		    "long_buffer_bytes. Use weir_region_create(), or adopt a shared mapping of a "

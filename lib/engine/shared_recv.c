@@ -116,7 +116,7 @@ int engine_srq_create(struct weir_engine *engine)
 	int rc;
 
 	if (engine->dev->attr.max_srq_wr < profile->recv_buffers) {
-		LOG(ERR,
+		LOG(ENGINE, ERROR,
 		    "driver %s: a shared receive queue has at most %u receives here, and "
 		    "recv_buffers is %u: lower recv_buffers, or set shared_receives = off in the "
 		    "profile's "

@@ -16,11 +16,12 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
-#include "mem_log.h"
+#include "log.h"
 
 /* of EAL, as address space; the kernel allocates a page when it is first touched */
 #define MEMORY_MB	256u
@@ -195,9 +196,10 @@ static int eal_start(const struct mem_eal_options *options)
 
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
 	if (!finds_cpus()) {
-		MEM_LOG(ERR, "DPDK finds the CPUs by /sys/devices/system/cpu, which does not "
-			     "exist: mount /sys (as root: mount -t sysfs -o ro sysfs /sys), or let "
-			     "the container engine do so");
+		LOG(MEMORY, ERROR,
+		    "DPDK finds the CPUs by /sys/devices/system/cpu, which does not "
+		    "exist: mount /sys (as root: mount -t sysfs -o ro sysfs /sys), or let "
+		    "the container engine do so");
 		return -ENOENT;
 	}
 	if (!options || !options->lcores)
@@ -217,7 +219,7 @@ static int eal_start(const struct mem_eal_options *options)
 	each_descriptor(note_descriptor, &before);
 	if (rte_eal_init(argc, argv) < 0) {
 		rc = rte_errno ? -rte_errno : -EIO;
-		MEM_LOG(ERR, "EAL did not start: %s", rte_strerror(-rc));
+		LOG(MEMORY, ERROR, "EAL did not start: %s", rte_strerror(-rc));
 	}
 	each_descriptor(close_on_exec, &before);
 	free(before.fds);

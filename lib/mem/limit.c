@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <sys/resource.h>
 
-#include "mem_log.h"
+#include "log.h"
 
 /* Returns whether the process has a limit for 'resource' (an RLIMIT_ constant). If it has, *value
  * is that limit. */
@@ -31,11 +31,11 @@ static void explain_descriptors(void)
 	unsigned long long value;
 
 	if (is_limited(RLIMIT_NOFILE, &value) && !atomic_flag_test_and_set(&done))
-		MEM_LOG(ERR,
-			"this process has reached its limit of %llu open descriptors "
-			"(RLIMIT_NOFILE): raise it by 'ulimit -n', or by LimitNOFILE= of a systemd "
-			"unit",
-			value);
+		LOG(MEMORY, ERROR,
+		    "this process has reached its limit of %llu open descriptors "
+		    "(RLIMIT_NOFILE): raise it by 'ulimit -n', or by LimitNOFILE= of a systemd "
+		    "unit",
+		    value);
 }
 
 /* RLIMIT_AS limits the address space, of which the kernel counts all that is mapped, also pages
@@ -46,11 +46,11 @@ static void explain_memory(void)
 	unsigned long long value;
 
 	if (is_limited(RLIMIT_AS, &value) && !atomic_flag_test_and_set(&done))
-		MEM_LOG(ERR,
-			"the address space of this process is limited to %llu MiB (RLIMIT_AS), "
-			"which can be too little: lift the limit by 'ulimit -v unlimited', or by "
-			"LimitAS=infinity of a systemd unit",
-			value >> 20);
+		LOG(MEMORY, ERROR,
+		    "the address space of this process is limited to %llu MiB (RLIMIT_AS), "
+		    "which can be too little: lift the limit by 'ulimit -v unlimited', or by "
+		    "LimitAS=infinity of a systemd unit",
+		    value >> 20);
 }
 
 static void explain_threads(void)
@@ -59,11 +59,11 @@ static void explain_threads(void)
 	unsigned long long value;
 
 	if (is_limited(RLIMIT_NPROC, &value) && !atomic_flag_test_and_set(&done))
-		MEM_LOG(ERR,
-			"this process's user may have %llu threads (RLIMIT_NPROC), which can be "
-			"too few: raise the limit by 'ulimit -u', or by LimitNPROC= and TasksMax= "
-			"of a systemd unit",
-			value);
+		LOG(MEMORY, ERROR,
+		    "this process's user may have %llu threads (RLIMIT_NPROC), which can be "
+		    "too few: raise the limit by 'ulimit -u', or by LimitNPROC= and TasksMax= "
+		    "of a systemd unit",
+		    value);
 }
 
 void mem_explain_limit(int rc)

@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "mem_log.h"
+#include "log.h"
 
 /* The file that lists the mappings. In /proc/self it would be the list of the process's first
  * thread, which is empty if that thread ended before the others. */
@@ -128,13 +128,13 @@ static int check_range(FILE *file, const struct wanted *wanted)
 			return rc;
 		fault = fault_at(wanted, addr, &m);
 		if (fault) {
-			MEM_LOG(ERR,
-				"weir_region_adopt(): the %" PRIu64 " bytes at %#" PRIx64
-				" are not a shared mapping of the descriptor's file from offset "
-				"%" PRIu64 " on: at %#" PRIx64
-				" they are %s. Map the file with MAP_SHARED and PROT_READ | "
-				"PROT_WRITE and pass that offset, or pass -1 for the descriptor",
-				wanted->len, wanted->begin, wanted->offset, addr, fault);
+			LOG(MEMORY, ERROR,
+			    "weir_region_adopt(): the %" PRIu64 " bytes at %#" PRIx64
+			    " are not a shared mapping of the descriptor's file from offset "
+			    "%" PRIu64 " on: at %#" PRIx64
+			    " they are %s. Map the file with MAP_SHARED and PROT_READ | "
+			    "PROT_WRITE and pass that offset, or pass -1 for the descriptor",
+			    wanted->len, wanted->begin, wanted->offset, addr, fault);
 			return -EINVAL;
 		}
 		addr = m.end;

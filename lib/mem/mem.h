@@ -17,7 +17,7 @@
  *   eal.[ch]       uses DPDK's environment, or starts it
  *   alloc.[ch]     counted allocations from the heap
  *   limit.[ch]     names the limit of the process that caused an error
- *   mem_log.[ch]   the log of this folder
+ *   log.[ch]       the log of the library and its drivers
  */
 
 #include <sys/queue.h>

@@ -27,7 +27,7 @@
 #include "alloc.h"
 #include "limit.h"
 #include "maps.h"
-#include "mem_log.h"
+#include "log.h"
 #include "resize.h"
 #include "sized.h"
 
@@ -85,7 +85,7 @@ static void node_prefer(void *base, size_t len, int node)
 		return;
 	mask[(unsigned)node / BITS_PER_LONG] = 1ul << ((unsigned)node % BITS_PER_LONG);
 	if (mbind(base, len, MPOL_PREFERRED, mask, NODES_MAX, 0) != 0)
-		MEM_LOG(INFO, "memory can't be placed on node %d", node);
+		LOG(MEMORY, INFO, "memory can't be placed on node %d", node);
 }
 
 /* Returns the NUMA node of the page at 'addr', or -1 if it is not known. */
@@ -235,11 +235,11 @@ static void notice_ordinary(size_t len)
 
 	if (atomic_flag_test_and_set(&done))
 		return;
-	MEM_LOG(NOTICE,
-		"too few free hugepages for %zu MiB: ordinary pages are used instead (slower). To "
-		"reserve hugepages, as root: echo %" PRIu64
-		" > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
-		len >> 20, hugepages_now() + pages);
+	LOG(MEMORY, NOTICE,
+	    "too few free hugepages for %zu MiB: ordinary pages are used instead (slower). To "
+	    "reserve hugepages, as root: echo %" PRIu64
+	    " > /proc/sys/vm/nr_hugepages (more if other regions need some, too)",
+	    len >> 20, hugepages_now() + pages);
 }
 
 /* Maps the region with the largest pages that the options allow, that are suitable for the length
@@ -403,10 +403,10 @@ void weir_region_destroy(struct weir_region *region)
 		if (region->keys[slot].lkey != 0) {
 			/* A device might still write to this memory. A leak is better than memory
 			 * that is unmapped then. */
-			MEM_LOG(ERR,
-				"region %p is destroyed while it is registered with an engine: "
-				"kept mapped",
-				(void *)region->base);
+			LOG(MEMORY, ERROR,
+			    "region %p is destroyed while it is registered with an engine: "
+			    "kept mapped",
+			    (void *)region->base);
 			return;
 		}
 	}

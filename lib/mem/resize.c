@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mem_log.h"
+#include "log.h"
 
 /* Logs that 'len' bytes exceed RLIMIT_FSIZE, and how to raise that limit. */
 static void log_limit(size_t len)
@@ -20,11 +20,11 @@ static void log_limit(size_t len)
 	struct rlimit limit = {0};
 
 	getrlimit(RLIMIT_FSIZE, &limit);
-	MEM_LOG(ERR,
-		"memory of %zu bytes exceeds the limit for the files of this process: RLIMIT_FSIZE "
-		"is %llu. Lift it by 'ulimit -f unlimited', or by LimitFSIZE=infinity of a systemd "
-		"unit",
-		len, (unsigned long long)limit.rlim_cur);
+	LOG(MEMORY, ERROR,
+	    "memory of %zu bytes exceeds the limit for the files of this process: RLIMIT_FSIZE "
+	    "is %llu. Lift it by 'ulimit -f unlimited', or by LimitFSIZE=infinity of a systemd "
+	    "unit",
+	    len, (unsigned long long)limit.rlim_cur);
 }
 
 int mem_file_resize(int fd, size_t len)

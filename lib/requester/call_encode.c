@@ -95,7 +95,7 @@ static cold_code int refuse_unexposed(const struct weir_engine *engine, const st
 	static atomic_flag said = ATOMIC_FLAG_INIT;
 
 	if (!atomic_flag_test_and_set(&said))
-		LOG(ERR,
+		LOG(REQUESTER, ERROR,
 		    "an argument of %u bytes is in memory that driver %s can't expose to peers, "
 		    "and too long to be copied: use a region of weir_region_create() without "
 		    "WEIR_REGION_PRIVATE, or of a memfd with F_SEAL_SHRINK; or raise "

@@ -149,7 +149,7 @@ static void refused(struct weir_conn *conn, bool speaks_v1)
 		conn_opened(conn);
 		return;
 	}
-	LOG(NOTICE, "connection to %s: the peer does not speak %s", conn->peer,
+	LOG(CONNECTION, NOTICE, "connection to %s: the peer does not speak %s", conn->peer,
 	    speaks_v1 ? "version 2, and the profile's protocol requires it" : "version 1 or 2");
 	conn_fail(conn, -EPROTONOSUPPORT);
 }

@@ -7,6 +7,7 @@
  * instead:
  *
  *  - weir/engine.h      engines: create, poll, register regions
+ *  - weir/log.h         the log
  *  - weir/metrics.h     the counters of an engine
  *  - weir/profile.h     the configuration of an engine
  *  - weir/memory.h      registered memory
@@ -29,6 +30,7 @@
 #include <weir/common.h>
 #include <weir/connection.h>
 #include <weir/engine.h>
+#include <weir/log.h>
 #include <weir/memory.h>
 #include <weir/metrics.h>
 #include <weir/peer.h>
