@@ -59,6 +59,12 @@ def programs(build):
     return found
 
 
+def meson_folder(path):
+    """Returns the closest folder above a file that has a meson.build. A folder of FOLDERS without
+    one is listed by the folder that contains it."""
+    return next(folder for folder in path.parents if (tree.ROOT / folder / 'meson.build').is_file())
+
+
 def units_of(path, made_of):
     """Returns the library or driver, or the programs, to which a file belongs. A file that this
     build leaves out belongs to the programs of its folder."""
@@ -66,9 +72,10 @@ def units_of(path, made_of):
         return ['/'.join(path.parts[:2])]
     units = [name for name, files in made_of.items() if path in files]
     if not units and path.parts[0] in FOLDERS:
-        listed = "'%s'" % path.name in tree.text(path.parent / 'meson.build')
+        folder = meson_folder(path)
+        listed = "'%s'" % path.relative_to(folder) in tree.text(folder / 'meson.build')
         if listed or path.suffix == '.h':
-            units = [name for name in made_of if name.startswith(str(path.parent) + '/')]
+            units = [name for name in made_of if name.startswith(str(folder) + '/')]
     return units
 
 
