@@ -63,6 +63,15 @@ def units(build):
     return [(folder, objects) for (folder, _), objects in sorted(found.items()) if objects]
 
 
+def without_objects(found):
+    """Yields the folders of lib and drivers that have sources, but of which the build directory has
+    no objects. Nothing in them would be checked."""
+    folders = {'/'.join(path.parts[:2]) for path in tree.files('.c')
+               if path.parts[0] in ('lib', 'drivers') and len(path.parts) > 2}
+    for folder in sorted(folders - {folder for folder, _ in found}):
+        yield '%s: the build directory has no objects of it: compile it first' % folder
+
+
 def calls(objects):
     """Returns, for each file, the files of the same target that it calls."""
     defined_in = {}
@@ -132,13 +141,13 @@ def check_steps(folder, graph):
 
 
 def main():
-    build = pathlib.Path(sys.argv[1])
-    findings = []
-    for folder, objects in units(build):
+    found = units(pathlib.Path(sys.argv[1]))
+    findings = list(without_objects(found))
+    for folder, objects in found:
         graph = calls(objects)
         findings += check(folder, graph)
         findings += check_steps(folder, graph)
-    tree.finish(findings, 'Move what both need to a file that calls neither.')
+    tree.finish(findings, 'In a circle, move what both files need to a file that calls neither.')
 
 
 main()
