@@ -7,8 +7,6 @@ import re
 
 import tree
 
-SOURCES = ('.c', '.h', '.py', '.sh', '.build', '.ini', '.rst', '.md', '.txt', '.lua', '.dot',
-           '.css', '.pml')
 LINES_MAX = 600
 COLUMNS_MAX = 100
 TAB = 8
@@ -132,8 +130,6 @@ def main():
             text = tree.text(path)
         except UnicodeDecodeError:
             findings.append('%s:1: no text: is it to be tracked?' % path)
-            continue
-        if path.suffix not in SOURCES and not is_script(path, text):
             continue
         for check in (check_licence, check_length, check_width, check_calls, check_attributes,
                       check_words, check_negation, check_sources, check_end):
