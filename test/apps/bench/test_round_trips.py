@@ -9,6 +9,8 @@ import subprocess
 import sys
 import unittest
 
+from versions import needs_version2
+
 PROGRAM = None
 
 
@@ -16,6 +18,7 @@ def run(*args):
     return subprocess.run([PROGRAM, *args], capture_output=True, timeout=60, check=False, text=True)
 
 
+@needs_version2
 class RoundTrips(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -94,6 +97,8 @@ class RoundTrips(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r'long-reply +1048576 +1\.0 \+1 ')
 
+
+class CommandLine(unittest.TestCase):
     def test_mistakes(self):
         for args in (['--size', '0'], ['--size', '2m'], ['--rtt', '1'], ['--rtt', '1ns'],
                      ['--transmissions', '17'], ['--no-such'], ['8k']):

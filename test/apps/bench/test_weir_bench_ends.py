@@ -11,6 +11,7 @@ import time
 import unittest
 
 from bench_tools import BENCH, run
+from versions import needs_version2
 
 
 class Sides(unittest.TestCase):
@@ -173,6 +174,7 @@ class Death(unittest.TestCase):
         client.stderr.close()
         self.finish_one()
 
+    @needs_version2
     def test_a_responder_of_another_version_is_named(self):
         addr, self.addr = self.addr, self.addr + '-v2'
         server = self.listen('--protocol', 'v2')

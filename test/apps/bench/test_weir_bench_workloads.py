@@ -10,6 +10,8 @@ import subprocess
 import sys
 import unittest
 
+from versions import needs_version2
+
 BENCH = sys.argv.pop(1)
 WORKLOADS = ('null', 'echo', 'read', 'write', 'mixed', 'list')
 CALLS = 300
@@ -55,6 +57,7 @@ class Workloads(unittest.TestCase):
                 result = self.check(done)
                 self.assertEqual(result['mode'], 'threads' if 'threads' in load else 'processes')
 
+    @needs_version2
     def test_by_version_2(self):
         loads = [{'workload': workload, 'size': size, 'protocol': protocol}
                  for protocol, workload, size in itertools.product(('v2', 'auto'), WORKLOADS,
@@ -65,6 +68,7 @@ class Workloads(unittest.TestCase):
                 result = self.check(done)
                 self.assertEqual(result['protocol'], load['protocol'])
 
+    @needs_version2
     def test_by_the_extension(self):
         sizes = {'continuation': ('0', '1', '1000', '4096', '5000', '16384', '31000', '70001'),
                  'direction': ('0', '255', '256', '70001'),

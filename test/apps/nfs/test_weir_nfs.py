@@ -15,6 +15,7 @@ import time
 import unittest
 
 from nfs_tools import LOCAL, NFS, TRANSPORT, Client, Server, unique
+from versions import needs_version2
 
 CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
@@ -231,18 +232,22 @@ class Trees(Served):
         self.assertEqual(len(self.ok('ls', '-l', 'big').splitlines()), 3000)
 
 
+@needs_version2
 class FilesByVersion2(Files):
     PROTOCOLS = ('v2', 'v2')
 
 
+@needs_version2
 class TreesByVersion2(Trees):
     PROTOCOLS = ('auto', 'v2')
 
 
+@needs_version2
 class TreesByEither(Trees):
     PROTOCOLS = ('auto', 'v1')
 
 
+@needs_version2
 class VersionsThatDiffer(Served):
     PROTOCOLS = ('v1', 'v2')
 
