@@ -12,6 +12,8 @@ import tempfile
 import time
 import unittest
 
+from versions import needs_version2
+
 HOSTILE, BENCH, NFSD = sys.argv[1:4]
 del sys.argv[1:4]
 PROFILE = os.path.join(os.path.dirname(__file__), '../../config/laptop.ini')
@@ -101,6 +103,7 @@ class Responder(Peer):
                     str(time.time_ns() // 1000))
         self.end()
 
+    @needs_version2
     def test_bench_of_version_2(self):
         self.serve(BENCH, '--listen', self.addr, '--profile', self.profile_of_version_2(),
                    '--lcores', 'any', '--quiet')
@@ -170,6 +173,7 @@ class Responder(Peer):
             self.attack(*nfs, '--count', '8000', '--seed', '1')
             self.end()
 
+    @needs_version2
     def test_nfsd_of_version_2(self):
         self.serve(NFSD, '--driver', 'shm', '--listen', self.addr, '--export', 'files=ram:16m',
                    '--profile', self.profile_of_version_2(), '--foreground')
