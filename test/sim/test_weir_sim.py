@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from versions import needs_version2
+
 PROGRAM = None
 
 
@@ -61,6 +63,7 @@ class Levels(unittest.TestCase):
             self.assertGreater(sum(result[what] for result in runs), 0, what)
 
 
+@needs_version2
 class Versions(unittest.TestCase):
     def test_faults_are_survived_by_each(self):
         for protocol in ('v2', 'mixed'):
@@ -120,8 +123,6 @@ class Options(unittest.TestCase):
                 self.assertEqual(done.returncode, 2, text)
                 self.assertIn(f":{1 if args else 2}: version 1 has no extension 'all': give the "
                               "line v2", done.stderr)
-            lines('3 50 3 v2\n3 50 3 v1 off\n')  # each line is one run
-            self.assertEqual(len(results('--seeds-from', path, '--extension', 'all')), 2)
 
     def test_help_names_them(self):
         done = sim('--help')
@@ -134,19 +135,29 @@ class Options(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'seeds')
             with open(path, 'w', encoding='utf-8') as file:
-                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n2 2000 3 v2\n2 2000 3 v2 '
-                           'continuation\n')
+                file.write('# a comment\n\n3\n4 100\n5 50 0 # another\n')
             runs = results('--seeds-from', path)
             self.assertEqual([(r['seed'], r['steps'], r['faults']) for r in runs],
-                             [(3, 2000, 3), (4, 100, 3), (5, 50, 0), (2, 2000, 3), (2, 2000, 3)])
-            self.assertEqual(runs[3:], results('--seed', '2', '--protocol', 'v2') +
-                             results('--seed', '2', '--protocol', 'v2', '--extension',
-                                     'continuation'))
+                             [(3, 2000, 3), (4, 100, 3), (5, 50, 0)])
             for wrong in ('nonsense', '3 steps', '3 100 4', '3 100 3 v3', '3 100 3 v2 on',
                           '3 100 3 v2 off 1', '-3', '3x', '3 4x', '3 100 -1'):
                 with open(path, 'w', encoding='utf-8') as file:
                     file.write(wrong + '\n')
                 self.assertEqual(sim('--seeds-from', path).returncode, 2, wrong)
+
+    @needs_version2
+    def test_seeds_of_version_2_from_a_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'seeds')
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('3\n2 2000 3 v2\n2 2000 3 v2 continuation\n')
+            self.assertEqual(results('--seeds-from', path), results('--seed', '3') +
+                             results('--seed', '2', '--protocol', 'v2') +
+                             results('--seed', '2', '--protocol', 'v2', '--extension',
+                                     'continuation'))
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('3 50 3 v2\n3 50 3 v1 off\n')  # each line is one run
+            self.assertEqual(len(results('--seeds-from', path, '--extension', 'all')), 2)
 
     def test_fresh_seeds_say_where_they_begin(self):
         done = sim('--fresh', '2', '--steps', '50')
