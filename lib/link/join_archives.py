@@ -11,7 +11,7 @@ import sys
 
 
 def tool(compiler, name):
-    """Returns the program of binutils that belongs to the compiler, possibly a cross compiler."""
+    """Returns the program of binutils that belongs to the compiler, also if that is a cross one."""
     return subprocess.run([*compiler, '-print-prog-name=' + name], check=True, text=True,
                           stdout=subprocess.PIPE).stdout.strip()
 

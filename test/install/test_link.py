@@ -85,7 +85,8 @@ class Link(Outside):
 
     def test_static_names_only_what_it_needs(self):
         text = ' '.join(self.tree.flags('--libs', '--static', 'weir-static'))
-        self.assertEqual({f'lib{name}.so' for name in re.findall(r'(?<=[ ,])-l(\w+)', text)}, STATIC_NEEDS)
+        names = re.findall(r'(?<=[ ,])-l(\w+)', text)
+        self.assertEqual({f'lib{name}.so' for name in names}, STATIC_NEEDS)
 
     def test_shared_does_not_name_dpdk(self):
         flags = self.tree.flags('--cflags', '--libs', '--static', 'weir')
