@@ -29,4 +29,17 @@ static inline void sized_fill(void *theirs, const void *own, size_t own_bytes)
 	memset((char *)theirs + common_bytes, 0, bytes - common_bytes);
 }
 
+/* Does the same for the element 'index' of an array of the application, whose elements have the
+ * size 'bytes'. Sets the size of the element first. */
+static inline void sized_fill_element(void *array, size_t bytes, size_t index, const void *own,
+				      size_t own_bytes)
+{
+	char *element = (char *)array + index * bytes;
+
+	if (bytes < sizeof(bytes))
+		return;
+	memcpy(element, &bytes, sizeof(bytes));
+	sized_fill(element, own, own_bytes);
+}
+
 #endif

@@ -17,6 +17,7 @@
  *                   them at its end; lib/proto/credit_share.c computes the grants
  *   reconnect.c     establishes a lost connection again
  *   close.c         the end of the connection; destroy.c frees the memory
+ *   inspect.c       lists and describes the connections of an engine
  *   protocol.h      the operations that differ between versions of the protocol: version1.c has
  *                   those of version 1, and v2/ those of version 2 (conn_v2.h)
  *
@@ -33,6 +34,7 @@
  */
 
 #include <weir/connection.h>
+#include <weir/inspect.h>
 
 #include "batch.h"
 #include "cm_private.h"
@@ -69,6 +71,9 @@ struct conn_waiter {
 
 /* The functions of the requester or of the responder that a connection calls. */
 struct conn_role {
+	enum weir_side side;
+	/* Sets the members of 'info' that depend on the role: credits and calls. */
+	void (*describe)(const struct weir_conn *conn, struct weir_conn_info *info);
 	/* Returns the operations of the protocol for a new connection. */
 	const struct conn_protocol *(*protocol)(const struct weir_engine *engine);
 	/* Is called each time when the connection has opened. */
@@ -239,6 +244,10 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 	conn->role = role;
 	conn->ep.receiver.deliver = role->deliver;
 }
+
+/* Returns the connection of an engine that was created after 'after', or the first one if 'after'
+ * is NULL. Returns NULL if there is none. */
+struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct weir_conn *after);
 
 /* Creates the object of a connection. Unless receives are shared, takes receives from the pool: for
  * the credits, engine_recvs() of them, and 'nreply_recvs' more. The connection takes its own

@@ -278,6 +278,7 @@ int call_submit_any(struct weir_call *call)
 	}
 	call_set_deadline(call, conn->ep.engine);
 	req->nactive++;
+	req->ncalls++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
 		   !requester_has_probe(conn);
 	if (is_shaped) {
@@ -288,6 +289,7 @@ int call_submit_any(struct weir_call *call)
 	}
 	if (engine_is_forked(conn->ep.engine)) {
 		req->nactive--;
+		req->ncalls--;
 		return engine_fork_refuse();
 	}
 	/* conn_tx_reserve() can end calls, whose callbacks take credits and queue calls. Therefore

@@ -56,6 +56,7 @@ static out_of_line int submit_after_all(struct weir_call *call)
 	stats->read_chunks -= call->nitems;
 	stats->calls_sent--;
 	req->nactive--;
+	req->ncalls--;
 	req->credits.in_flight--;
 	call->is_send_done = false;
 	call->state = CALL_BUILDING;
@@ -77,6 +78,7 @@ static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *con
 	call_set_deadline(call, engine);
 	engine->stats.calls_sent++;
 	req->nactive++;
+	req->ncalls++;
 	credit_take(&req->credits);
 	call_note_shape(call, engine, shape, CALL_SENT, true);
 	if (likely(conn->ops->send_direct(conn->qp, msg, bytes)))

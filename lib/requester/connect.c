@@ -9,6 +9,7 @@
 #include <rte_random.h>
 
 #include "alloc.h"
+#include "call_inspect.h"
 #include "call_pool.h"
 #include "exposure.h"
 #include "forked.h"
@@ -31,6 +32,8 @@ static void requester_on_lost(struct weir_conn *conn, int error)
 }
 
 static const struct conn_role requester_role = {
+	.side = WEIR_REQUESTER,
+	.describe = requester_describe,
 	.protocol = requester_protocol,
 	.on_open = requester_on_open,
 	.on_message = requester_on_message,

@@ -26,6 +26,7 @@
  *   call_windows.c        keys for the memory of a call: binds memory windows, and frees them
  *   call_revoke.c         invalidates these keys
  *   call_pool.[ch]        slots and buffers of calls
+ *   call_inspect.[ch]     describes calls for the application
  *   credits_wanted.c      the number of receives for replies, if receives are shared
  *   connect.c             creates and frees a requester
  *   version1.c            the operations of connections that speak version 1
@@ -311,11 +312,14 @@ struct requester {
 	uint32_t slot_mask; /* mask of the slot in an XID; 'slots' has an entry for each value */
 	uint32_t free_slot; /* the slot that became free latest; CALL_NO_SLOT: all are in use */
 	uint32_t nactive;   /* calls that are submitted and whose 'done' was not called */
+	uint32_t ncalls;    /* calls that were submitted; wraps: requester_count_calls() */
 	struct call_queue queue; /* the QUEUED calls, in the order in which they will be sent */
 	struct call_slot *slots; /* after this structure, in the same memory */
 	struct call_pool *pool;
 
 	struct weir_conn *conn;
+	uint64_t calls_before; /* the submitted calls that ncalls_seen includes */
+	uint32_t ncalls_seen;  /* value of 'ncalls' at the latest tick */
 	uint32_t probe_xid; /* XID of the probe call, while 'has_probe' of the connection's blockers
 			       is set */
 	uint32_t credits_max; /* maximum of credits.wanted; if receives are shared, credits.wanted

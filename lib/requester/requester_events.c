@@ -40,6 +40,9 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 {
 	struct requester *req = requester_of(conn);
 
+	/* 'ncalls' wraps less often than ticks run. */
+	req->calls_before += (uint32_t)(req->ncalls - req->ncalls_seen);
+	req->ncalls_seen = req->ncalls;
 	if (conn->srq)
 		requester_share_tick(conn, now_ns);
 	conn->protocol->on_tick(conn, now_ns);

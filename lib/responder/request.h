@@ -73,6 +73,7 @@ static inline struct weir_request *request_take(struct responder *responder)
 		responder->pool->free = req->next_free;
 	}
 	responder->nbusy++;
+	responder->ncalls++;
 	req->responder = responder;
 	return req;
 }
@@ -513,8 +514,10 @@ static inline bool request_has_little(const struct weir_request *req)
  * exists when the upcall for its message returns is in this list until its end. */
 static inline void request_enlist(struct weir_request *req)
 {
-	if (!req->outstanding.le_prev)
-		LIST_INSERT_HEAD(&req->responder->outstanding, req, outstanding);
+	if (req->outstanding.le_prev)
+		return;
+	req->since_ns = req->responder->engine->now_ns;
+	LIST_INSERT_HEAD(&req->responder->outstanding, req, outstanding);
 }
 
 static inline void request_delist(struct weir_request *req)

@@ -327,6 +327,7 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	pool->free = req->next_free;
 	pool->delivered = req;
 	responder->nbusy++;
+	responder->ncalls++;
 	req->responder = responder;
 	req->msg = buf;
 	req->msg_bytes = len;

@@ -11,6 +11,7 @@
  *                         an idle connection ends for it
  *   responder_events.c    the events of a connection, apart from messages
  *   request.c             the state machine of a request
+ *   request_inspect.[ch]  describes requests for the application
  *   request_fast.c        the same in one pass, for calls and replies that have a shape
  *                         (request_shape.h)
  *   request_recv.c        the check of a received message
@@ -236,6 +237,8 @@ struct weir_request {
 	 * member of the responder's 'outstanding' (request_enlist()); le_prev is NULL: in no list
 	 */
 	LIST_ENTRY(weir_request) outstanding;
+	/* time of the poll in which it became a member of 'outstanding' */
+	uint64_t since_ns;
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -392,11 +395,14 @@ struct responder {
 	struct request_pool *pool;
 	struct program_table *programs;
 	uint32_t deferred_by; /* enum responder_deferral; 0: messages get request objects at once */
+	uint32_t ncalls;      /* messages that got a request object; wraps */
 	struct drc *drc;      /* the duplicate request cache; NULL: no program needs one */
 	struct credit_responder credits;
 	/* number of requests that exist, and of running functions that need the responder */
 	uint32_t nbusy;
-	bool was_called; /* a call has arrived on the connection */
+	bool was_called;       /* a call has arrived on the connection */
+	uint32_t ncalls_seen;  /* value of 'ncalls' at the latest tick */
+	uint64_t calls_before; /* the messages that ncalls_seen includes */
 
 	/* List of the messages that wait for a request object. In each buffer, user[0] is the
 	 * address of the next buffer, and user[1] is the length of the message. */
@@ -482,6 +488,12 @@ void responder_forget_kept(struct responder *responder);
  * has ended, and the responder still has requests.
  */
 void responder_orphan(struct responder *responder);
+/* Returns the responder of an orphan. */
+static inline const struct responder *responder_of_orphan(const struct engine_orphan *orphan)
+{
+	return (const struct responder *)((const char *)orphan -
+					  offsetof(struct responder, orphan));
+}
 /* Returns the engine of the responder, or NULL if the engine has ended. */
 struct weir_engine *responder_engine(const struct responder *responder);
 

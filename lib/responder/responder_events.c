@@ -2,6 +2,7 @@
 /* The role of a responder (struct conn_role): the functions that process the events of a
  * connection. The functions for messages are in request.c and request_fast.c. */
 #include "request.h"
+#include "request_inspect.h"
 
 #include <errno.h>
 
@@ -98,6 +99,9 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	struct weir_engine *engine = conn->ep.engine;
 	struct responder *responder = responder_of(conn);
 
+	/* 'ncalls' wraps less often than ticks run. */
+	responder->calls_before += (uint32_t)(responder->ncalls - responder->ncalls_seen);
+	responder->ncalls_seen = responder->ncalls;
 	if (conn->got_message || !responder_is_idle(conn)) {
 		responder->was_called |= conn->got_message;
 		conn->got_message = false;
@@ -188,6 +192,8 @@ static bool is_drained(struct weir_conn *conn)
 }
 
 static const struct conn_role draining_role = {
+	.side = WEIR_RESPONDER,
+	.describe = responder_describe,
 	.on_open = on_open,
 	.on_message = on_message_draining,
 	.deliver = conn_deliver,
@@ -203,6 +209,8 @@ static void on_drain(struct weir_conn *conn)
 }
 
 const struct conn_role responder_role = {
+	.side = WEIR_RESPONDER,
+	.describe = responder_describe,
 	.protocol = responder_protocol,
 	.on_open = on_open,
 	.on_message = responder_on_message,

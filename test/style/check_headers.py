@@ -20,7 +20,8 @@ STRICT = ['-std=c11', '-pedantic'] # programs may use the public headers so
 PUBLIC = {'common': 'base', 'xdr': 'proto', 'codec': 'proto', 'rpc': 'proto',
           'binding': 'proto', 'memory': 'mem', 'log': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'metrics': 'engine',
-          'connection': 'conn', 'call': 'requester', 'request': 'responder', 'binding_nfs': 'ulb'}
+          'connection': 'conn', 'inspect': 'conn', 'call': 'requester',
+          'request': 'responder', 'binding_nfs': 'ulb'}
 
 
 def lib_order():

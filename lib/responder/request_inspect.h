@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUEST_INSPECT_H
+#define REQUEST_INSPECT_H
+
+/* Descriptions of requests and responders. */
+
+#include <weir/inspect.h>
+
+#include "request.h"
+
+void request_describe(struct weir_request *req, struct weir_request_info *info);
+
+/* Sets the members of 'info' that belong to the responder (struct conn_role). */
+void responder_describe(const struct weir_conn *conn, struct weir_conn_info *info);
+
+#endif
