@@ -5,27 +5,16 @@
 
 #include <errno.h>
 
-#include "stubs_rpc.h"
+#include "stubs_server.h"
 
-#define FIRST_AT  4096u
-#define SECOND_AT 70000u
-#define SHORT	  100u
-#define LONG	  50000u
+#define SHORT 100u
+#define LONG  50000u
 
 static struct pair pair;
 static struct weir_listener *listener;
 static struct weir_conn *conn;
 static int opened;
-static struct stub_v1_server server;
-static struct stub_v2_server server2;
-static _Alignas(WEIR_XDR_ARENA_ALIGN) uint8_t server_arena[NUMBERS_ARENA_BYTES];
 static _Alignas(WEIR_XDR_ARENA_ALIGN) uint8_t client_arena[LIST_ARENA_BYTES];
-static struct weir_request *later;
-static int32_t later_sum;
-static int ncounted;
-/* what a handler does with the items of its results */
-static bool is_copied;
-static int reply_error;
 
 /* How a call ended. */
 struct ended {
@@ -36,121 +25,6 @@ struct ended {
 	int (*decode)(struct weir_call *call, const struct weir_result *result, void *to);
 	void *to;
 };
-
-/* ---- handlers ---- */
-
-static void on_store(struct weir_request *req, const struct pair_args *args, void *arg)
-{
-	enum verdict outcome = FINE;
-	const uint8_t *first = args->first.data, *second = args->second.data;
-
-	assert_ptr_equal(arg, &pair);
-	if (args->before != -1 || args->between != -2 || args->after != -3 || args->first.region)
-		outcome = BROKEN;
-	for (uint32_t i = 0; i < args->first.len_bytes; i++)
-		if (first[i] != pair_byte(i))
-			outcome = BROKEN;
-	for (uint32_t i = 0; i < args->second.len_bytes; i++)
-		if (second[i] != pair_byte(i + 7))
-			outcome = BROKEN;
-	assert_int_equal(stub_store_1_reply(req, &outcome), 0);
-}
-
-static void on_fetch(struct weir_request *req, const struct fetch_args *args, void *arg)
-{
-	struct fetched results = {.status = FINE};
-
-	(void)arg;
-	if (args->first_bytes > ITEM_MAX) {
-		results.status = BROKEN;
-		results.reason.data = "too many bytes";
-		results.reason.len_bytes = 14;
-	} else {
-		results.parts.before = 11;
-		results.parts.between = 12;
-		results.parts.after = 13;
-		results.parts.first.data = pair.server_mem + FIRST_AT;
-		results.parts.first.len_bytes = args->first_bytes;
-		results.parts.second.data = pair.server_mem + SECOND_AT;
-		results.parts.second.len_bytes = args->second_bytes;
-		if (!is_copied)
-			results.parts.first.region = results.parts.second.region =
-				pair.server_region;
-	}
-	assert_int_equal(stub_fetch_1_reply(req, &results), 0);
-}
-
-static void on_sum(struct weir_request *req, const struct numbers *args, void *arg)
-{
-	struct summary results = {.count = args->len, .copies = *args};
-
-	(void)arg;
-	for (uint32_t i = 0; i < args->len; i++)
-		results.sum += args->items[i];
-	assert_int_equal(stub_sum_1_reply(req, &results), 0);
-}
-
-static void on_list(struct weir_request *req, const int32_t *args, void *arg)
-{
-	struct entry entries[30] = {{.key = 0}};
-	list results = *args > 0 ? &entries[0] : NULL;
-
-	(void)arg;
-	for (int32_t i = 0; i < *args; i++) {
-		entries[i].key = i * i;
-		entries[i].name.data = "entries have names";
-		entries[i].name.len_bytes = (uint32_t)i % 19;
-		entries[i].next = i + 1 < *args ? &entries[i + 1] : NULL;
-	}
-	assert_int_equal(stub_list_1_reply(req, &results), 0);
-}
-
-static void on_later(struct weir_request *req, const struct stub_later_1_arguments *args, void *arg)
-{
-	(void)arg;
-	later = req;
-	later_sum = args->arg1 + (int32_t)args->arg2;
-}
-
-static void on_count(struct weir_request *req, void *arg)
-{
-	int32_t results = ++ncounted;
-
-	(void)arg;
-	assert_int_equal(stub_count_1_reply(req, &results), 0);
-}
-
-static void on_echo(struct weir_request *req, const opaque_text *args, void *arg)
-{
-	opaque_text results = *args;
-
-	(void)arg;
-	results.len_bytes = args->len_bytes == 1 ? 5000 : args->len_bytes;
-	if (args->len_bytes == 1)
-		results.data = pair.server_mem;
-	reply_error = stub_echo_1_reply(req, &results);
-	if (reply_error != 0)
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-}
-
-static void on_later_2(struct weir_request *req, const int32_t *args, void *arg)
-{
-	int32_t results = *args + 1;
-
-	(void)arg;
-	assert_int_equal(stub_later_2_reply(req, &results), 0);
-}
-
-static const struct stub_v1_handlers handlers = {
-	.stub_store = on_store,
-	.stub_fetch = on_fetch,
-	.stub_sum = on_sum,
-	.stub_list = on_list,
-	.stub_later = on_later,
-	.stub_count = on_count,
-	.stub_echo = on_echo,
-};
-static const struct stub_v2_handlers handlers2 = {.stub_later = on_later_2};
 
 /* ---- calls ---- */
 
@@ -172,13 +46,7 @@ static int setup(void **state)
 
 	(void)state;
 	pair_start(&pair, NULL);
-	server.handlers = &handlers;
-	server.arg = &pair;
-	server.memory = server_arena;
-	server.memory_bytes = sizeof(server_arena);
-	server2.handlers = &handlers2;
-	programs[0] = stub_v1_program(&server);
-	programs[1] = stub_v2_program(&server2);
+	stubs_start(&pair, programs);
 	pair_new_addr(addr, sizeof(addr));
 	assert_int_equal(weir_listen(pair.server, addr, &listen, &listener), 0);
 	opened = 0;
@@ -188,7 +56,6 @@ static int setup(void **state)
 		pair.server_mem[FIRST_AT + i] = pair.client_mem[FIRST_AT + i] = pair_byte(i);
 		pair.server_mem[SECOND_AT + i] = pair.client_mem[SECOND_AT + i] = pair_byte(i + 7);
 	}
-	is_copied = false;
 	return 0;
 }
 
@@ -389,7 +256,7 @@ static void fetch__items_without_rooms_are_inline(void **state)
 static void fetch__items_without_region_are_copied(void **state)
 {
 	(void)state;
-	is_copied = true;
+	stubs.is_copied = true;
 	fetch(SHORT, 13, 0, true);
 }
 
@@ -436,7 +303,7 @@ static void sum__arena_that_is_too_small_is_a_system_error(void **state)
 	struct numbers args = {.len = 50, .items = items};
 
 	(void)state;
-	server.memory_bytes = 192;
+	stubs.v1.memory_bytes = 192;
 	assert_int_equal(finish(stub_sum_1_begin(conn, &params, &args), &ended), -EPROTO);
 	assert_int_equal(ended.accept_stat, WEIR_RPC_SYSTEM_ERR);
 	args.len = 48;
@@ -475,13 +342,13 @@ static void later__reply_comes_after_the_handler(void **state)
 	struct stub_later_1_arguments args = {.arg1 = 5, .arg2 = -7};
 
 	(void)state;
-	later = NULL;
+	stubs.later = NULL;
 	assert_int_equal(weir_call_submit(stub_later_1_begin(conn, &params, &args)), 0);
-	while (!later)
+	while (!stubs.later)
 		pair_poll(&pair);
 	assert_int_equal(ended.done, 0);
-	sum = later_sum;
-	assert_int_equal(stub_later_1_reply(later, &sum), 0);
+	sum = stubs.later_sum;
+	assert_int_equal(stub_later_1_reply(stubs.later, &sum), 0);
 	pair_until(&pair, &ended.done, 1);
 	assert_int_equal(ended.status, 0);
 	assert_int_equal(results, -2);
@@ -549,7 +416,7 @@ static void args__malformed_are_garbage_args(void **state)
 
 static void count__calls_are_not_idempotent(void **state)
 {
-	struct weir_program program = stub_v1_program(&server);
+	struct weir_program program = stub_v1_program(&stubs.v1);
 	int32_t results = 0;
 	struct ended ended = {.decode = decode_count, .to = &results};
 	struct weir_call_params params = params_of(&ended);
@@ -558,8 +425,8 @@ static void count__calls_are_not_idempotent(void **state)
 	assert_int_equal(program.nprocs, 10);
 	for (uint32_t proc = 0; proc < program.nprocs; proc++)
 		assert_int_equal(program.non_idempotent[proc], proc == STUB_COUNT);
-	assert_null(stub_v2_program(&server2).non_idempotent);
-	ncounted = 0;
+	assert_null(stub_v2_program(&stubs.v2).non_idempotent);
+	stubs.ncounted = 0;
 	assert_int_equal(finish(stub_count_1_begin(conn, &params), &ended), 0);
 	assert_int_equal(results, 1);
 }
@@ -580,7 +447,7 @@ static void echo__sizes_above_the_annotation_are_refused(void **state)
 	args.len_bytes = 1;
 	ended.done = 0;
 	assert_int_equal(finish(stub_echo_1_begin(conn, &params, &args), &ended), -EPROTO);
-	assert_int_equal(reply_error, -ENOSPC);
+	assert_int_equal(stubs.reply_error, -ENOSPC);
 }
 
 /* A chain of calls, each of which reuses the one before. */
