@@ -10,6 +10,7 @@ int main(int argc, char **argv)
 	char err[400];
 	int failed = argc < 2;
 
+	weir_profile_defaults(&profile);
 	for (int i = 1; i < argc; i++) {
 		if (weir_profile_load(argv[i], &profile, err, sizeof(err)) != 0) {
 			fprintf(stderr, "%s\n", err);

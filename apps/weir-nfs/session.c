@@ -153,6 +153,7 @@ static int start(struct op *op)
 {
 	struct session *session = op->session;
 	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = NFS3_PROGRAM,
 		.vers = NFS3_VERSION,
 		.proc = op->proc,
@@ -292,6 +293,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 int session_connect(struct session *session)
 {
 	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options),
 		.on_event = on_event,
 		.arg = session,
 		.credits = session->options->profile.credits,

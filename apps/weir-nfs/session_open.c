@@ -201,6 +201,7 @@ static int make_cred(struct session *session)
 static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_bytes)
 {
 	struct weir_region_options options = {
+		.struct_bytes = sizeof(options),
 		.len_bytes = (size_t)nslots * slot_bytes + NFS3_PATH_MAX,
 		.page_bytes = session->options->profile.page_bytes,
 		.numa_node = -1,

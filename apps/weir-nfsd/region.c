@@ -9,6 +9,7 @@
 int region_make(struct server *server, uint64_t len_bytes, struct weir_region **region, void **base)
 {
 	struct weir_region_options options = {
+		.struct_bytes = sizeof(options),
 		.len_bytes = len_bytes,
 		.page_bytes = server->profile.page_bytes,
 		.flags = WEIR_REGION_PRIVATE, /* clients access the region only by the replies and

@@ -116,6 +116,7 @@ static int may_connect(const struct weir_peer *peer, void *arg)
 static int start_listening(struct server *server, const char *addr)
 {
 	struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = NFS3_PROGRAM,
 		.vers_low = NFS3_VERSION,
 		.vers_high = NFS3_VERSION,
@@ -128,6 +129,7 @@ static int start_listening(struct server *server, const char *addr)
 	};
 	struct weir_engine *engines[POLLERS_MAX];
 	struct weir_listen_options options = {
+		.struct_bytes = sizeof(options),
 		.programs = &program,
 		.nprograms = 1,
 		.engines = engines,

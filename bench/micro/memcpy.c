@@ -34,7 +34,8 @@ static uint64_t now_ns(void)
 
 static void *buffers(size_t bytes)
 {
-	struct weir_region_options options = {.len_bytes = bytes, .numa_node = -1};
+	struct weir_region_options options = {
+		.struct_bytes = sizeof(options), .len_bytes = bytes, .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_region *region;
 

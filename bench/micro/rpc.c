@@ -57,7 +57,13 @@ static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = PROC_READ, .result_items_max = 1},
 	{.proc = PROC_WRITE, .arg_items_max = 1},
 };
-static const struct weir_ulb ulb = {"micro", PROG, 1, 1, ulb_procs, 2};
+static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+				    .name = "micro",
+				    .prog = PROG,
+				    .vers_low = 1,
+				    .vers_high = 1,
+				    .nprocs = 2,
+				    .procs = ulb_procs};
 
 static void die(const char *what)
 {
@@ -113,6 +119,7 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 static void call_next(struct micro *micro)
 {
 	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = PROG,
 		.vers = 1,
 		.proc = micro->proc,
@@ -166,7 +173,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static struct weir_region *region_of(struct weir_engine *engine, uint8_t **base)
 {
-	const struct weir_region_options options = {.len_bytes = DATA_BYTES, .numa_node = -1};
+	const struct weir_region_options options = {
+		.struct_bytes = sizeof(options), .len_bytes = DATA_BYTES, .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_region *region;
 
@@ -187,8 +195,10 @@ static void poll_both(struct micro *micro, uint64_t now)
 
 static void connect_one(struct micro *micro, const char *name, struct weir_conn **conn)
 {
-	const struct weir_connect_options options = {
-		.on_event = on_event, .arg = micro, .credits = micro->credits};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event,
+						     .arg = micro,
+						     .credits = micro->credits};
 	uint64_t now = bench_clock_ns(&micro->clock), until = now + WAIT_NS;
 	const uint32_t opened = (uint32_t)weir_counter_find("connections_opened");
 
@@ -207,14 +217,16 @@ static void connect_one(struct micro *micro, const char *name, struct weir_conn 
 
 static void set_up(struct micro *micro, struct weir_listener **listener)
 {
-	struct weir_program program = {.prog = PROG,
+	struct weir_program program = {.struct_bytes = sizeof(program),
+				       .prog = PROG,
 				       .vers_low = 1,
 				       .vers_high = 1,
 				       .nprocs = NPROCS,
 				       .ulb = &ulb,
 				       .handle = handle,
 				       .arg = micro};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
 	struct weir_profile profile;
 	char name[64];
 

@@ -45,7 +45,13 @@ static const struct weir_ulb_proc ulb_procs[] = {
 	{.proc = TRIPS_WRITE, .arg_items_max = 1},
 	{.proc = TRIPS_READ, .result_items_max = 1},
 };
-static const struct weir_ulb ulb = {"round trips", PROG, 1, 1, ulb_procs, 2};
+static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+				    .name = "round trips",
+				    .prog = PROG,
+				    .vers_low = 1,
+				    .vers_high = 1,
+				    .nprocs = 2,
+				    .procs = ulb_procs};
 
 static uint8_t byte_at(uint32_t i)
 {
@@ -155,6 +161,7 @@ static void settle(struct trips_sides *sides)
 static int call(struct trips_sides *sides, enum trips_work work, uint32_t bytes)
 {
 	struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = PROG,
 		.vers = 1,
 		.proc = work,
@@ -254,8 +261,10 @@ int trips_measure(struct trips_sides *sides, enum trips_work work, uint32_t byte
 
 static int region_make(struct weir_engine *engine, struct weir_region **region, uint8_t **base)
 {
-	const struct weir_region_options options = {
-		.len_bytes = DATA_BYTES, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	const struct weir_region_options options = {.struct_bytes = sizeof(options),
+						    .len_bytes = DATA_BYTES,
+						    .flags = WEIR_REGION_NO_HUGE,
+						    .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc = weir_region_create(&options, region);
 
@@ -272,16 +281,20 @@ static int region_make(struct weir_engine *engine, struct weir_region **region, 
 
 static int start(struct trips_sides *sides, const struct weir_profile *profile)
 {
-	const struct weir_program program = {.prog = PROG,
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PROG,
 					     .vers_low = 1,
 					     .vers_high = 1,
 					     .nprocs = TRIPS_WORKS,
 					     .ulb = &ulb,
 					     .handle = handle,
 					     .arg = sides};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options options = {
-		.on_event = on_event, .arg = sides, .credits = CREDITS};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event,
+						     .arg = sides,
+						     .credits = CREDITS};
 	int rc = weir_engine_create(profile, &sides->requester);
 
 	if (rc == 0)

@@ -44,6 +44,7 @@ int client_init(struct client *client)
 	const struct bench_options *options = client->options;
 	uint32_t stride = (bench_largest_bytes(options) + SLOT_ALIGN) / SLOT_ALIGN * SLOT_ALIGN;
 	struct weir_region_options region = {
+		.struct_bytes = sizeof(region),
 		.len_bytes = (size_t)bench_load_slots(options, client->nactive) * stride,
 		.page_bytes = options->profile.page_bytes,
 		.numa_node = -1,
@@ -139,6 +140,7 @@ static int start_connecting(struct client *client)
 	for (uint32_t i = 0; i < client->nlinks; i++) {
 		struct link *link = &client->links[i];
 		struct weir_connect_options options = {
+			.struct_bytes = sizeof(options),
 			.on_event = on_event,
 			.arg = link,
 			.reconnect =

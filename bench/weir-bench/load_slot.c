@@ -233,6 +233,7 @@ static void size_call(struct load_slot *slot, struct weir_call_params *params)
 static struct weir_call *begin(struct load_slot *slot)
 {
 	struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = BENCH_PROG,
 		.vers = BENCH_VERS,
 		.proc = slot->proc,

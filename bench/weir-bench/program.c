@@ -8,6 +8,7 @@ static const struct weir_ulb_proc procs[] = {
 };
 
 const struct weir_ulb bench_ulb = {
+	.struct_bytes = sizeof(bench_ulb),
 	.name = "weir bench",
 	.prog = BENCH_PROG,
 	.vers_low = BENCH_VERS,

@@ -167,7 +167,7 @@ static void handle(struct weir_request *req, void *arg)
 
 static int server_init(struct server *server, struct server *first)
 {
-	struct weir_region_options options = {.numa_node = -1};
+	struct weir_region_options options = {.struct_bytes = sizeof(options), .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	int rc = weir_engine_create(&server->options->profile, &server->engine);
 
@@ -300,6 +300,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 static int listen_on(struct server *servers, uint32_t n, struct weir_listener **listener)
 {
 	struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = BENCH_PROG,
 		.vers_low = BENCH_VERS,
 		.vers_high = BENCH_VERS,
@@ -309,7 +310,8 @@ static int listen_on(struct server *servers, uint32_t n, struct weir_listener **
 		.arg = servers,
 	};
 	struct weir_engine *engines[BENCH_LCORES_MAX];
-	struct weir_listen_options options = {.programs = &program,
+	struct weir_listen_options options = {.struct_bytes = sizeof(options),
+					      .programs = &program,
 					      .nprograms = 1,
 					      .engines = engines,
 					      .nengines = n,

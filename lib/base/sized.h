@@ -3,9 +3,11 @@
 #define SIZED_H
 
 /*
- * Structures of the public API that weir fills in, and to which later versions can add members
- * (weir/common.h). The structure of the application is shorter than that of weir if the application
- * was built with older headers. It is longer if the application was built with newer headers.
+ * Structures of the public API to which later versions can add members, and which begin with their
+ * size (weir/common.h). The structure of the application is shorter than that of weir if the
+ * application was built with older headers. It is longer if the application was built with newer
+ * headers. sized_fill() is for structures that weir fills in. sized_read() is
+ * for structures that the application fills in.
  */
 
 #include <stddef.h>
@@ -41,5 +43,42 @@ static inline void sized_fill_element(void *array, size_t bytes, size_t index, c
 	memcpy(element, &bytes, sizeof(bytes));
 	sized_fill(element, own, own_bytes);
 }
+
+/* A structure that the application fills in. */
+struct sized_type {
+	const char *name; /* name of the structure in messages */
+	size_t own_bytes; /* size in this version of weir */
+	/* size in the first version of weir that had the structure; no application has a shorter
+	 * one */
+	size_t first_bytes;
+};
+
+/*
+ * Initialises a sized_type for 'struct tag'. 'last' is the last member that the structure had in
+ * the first version. Do not change 'last' when you append a member to the structure.
+ */
+#define SIZED_TYPE(tag, last)                                                                      \
+	{                                                                                          \
+		.name = #tag, .own_bytes = sizeof(struct tag),                                     \
+		.first_bytes = offsetof(struct tag, last) + sizeof(((struct tag *)0)->last)        \
+	}
+
+/* No structure is longer in any version. A larger struct_bytes is a value that was not set. */
+#define SIZED_BYTES_MAX 65536u
+
+/*
+ * Copies 'theirs', the structure of the application, to 'own', weir's structure of the same type.
+ * Members that the application's structure does not have become 0. own->struct_bytes becomes the
+ * size of weir's structure. Returns 0, or one of these errors, which sized_why.h explains:
+ * - -EINVAL: the structure of the application is shorter than the first version, or longer than
+ *   SIZED_BYTES_MAX. In most cases, the application has not set struct_bytes.
+ * - -E2BIG: the structure of the application is longer than that of weir, and the members that weir
+ *   does not know are not 0. weir must not ignore what they ask for.
+ */
+int sized_read(const struct sized_type *type, void *own, const void *theirs);
+
+/* Checks a structure of the application that is not copied. The results are those of
+ * sized_read(). */
+int sized_check(const struct sized_type *type, const void *theirs);
 
 #endif

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "mailbox.h"
 #include "peer.h"
+#include "profile_keys.h"
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
@@ -231,8 +232,8 @@ static uint32_t chunk_bytes(const struct weir_engine *engine)
 	return engine->uses_windows || engine->own_domains ? 0 : engine->dev->attr.chunk_bytes;
 }
 
-/* Creates an engine. Returns 0 and sets *out. Returns -EINVAL, after a log line, if the profile is
- * not valid, -EBUSY if the process has MEM_SLOTS_MAX engines, or another -errno. */
+/* Creates an engine with a profile that was checked. Returns 0 and sets *out. Returns -EBUSY if the
+ * process has MEM_SLOTS_MAX engines, or another -errno. */
 static int create(const struct weir_profile *profile, struct weir_engine **out)
 {
 	struct weir_engine *engine;
@@ -247,14 +248,9 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		.numa_node = -1,
 	};
 	const struct fabric_ops *ops;
-	char error[400];
 	int rc;
 
-	if (weir_profile_check(profile, error, sizeof(error)) != 0) {
-		LOG(ENGINE, ERROR, "%s", error);
-		return -EINVAL;
-	}
-	/* not NULL, because weir_profile_check() has found the driver */
+	/* not NULL, because profile_read() has found the driver */
 	ops = fabric_driver_find(profile->driver);
 	rc = mem_eal_start(NULL);
 	if (rc != 0)
@@ -327,8 +323,15 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 
 int weir_engine_create(const struct weir_profile *profile, struct weir_engine **out)
 {
-	int rc = create(profile, out);
+	struct weir_profile own;
+	char error[400];
+	int rc = profile_read(profile, &own, error, sizeof(error));
 
+	if (rc != 0) {
+		LOG(ENGINE, ERROR, "%s", error);
+		return rc;
+	}
+	rc = create(&own, out);
 	mem_explain_limit(rc);
 	return rc;
 }

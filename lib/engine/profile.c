@@ -22,10 +22,14 @@
 #include "compiler.h"
 #include "engine.h"
 #include "profile_keys.h"
+#include "sized.h"
+#include "sized_why.h"
 
 /* longest line; rte_cfgfile accepts a name, a value and 4 more characters */
 #define LINE_MAX_BYTES 320u
 #define COMMENT	       '#'
+
+static const struct sized_type profile_type = SIZED_TYPE(weir_profile, windows);
 
 /* The state of loading or checking one profile. */
 struct load {
@@ -299,18 +303,32 @@ static int load_file(struct load *load, FILE *file, struct weir_profile *profile
 	rc = parse_values(load, cfg, &loaded);
 	rte_cfgfile_close(cfg);
 	if (rc == 0)
-		*profile = loaded;
+		sized_fill(profile, &loaded, sizeof(loaded));
 	return rc;
+}
+
+/* Checks the size of the application's profile, which weir_profile_load() overwrites. Members that
+ * weir does not know may have any value. Returns 0, or -EINVAL after an error. */
+static int check_size(const struct load *load, const struct weir_profile *profile)
+{
+	char why[SIZED_WHY_BYTES];
+	int rc = sized_check_why(&profile_type, profile, why);
+
+	return rc == -EINVAL ? fail(load, 0, "%s", why) : 0;
 }
 
 int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
 {
 	struct load load = {.path = path, .err = err, .err_bytes = err_bytes};
+	FILE *file;
+	int rc, fd;
+
+	if (check_size(&load, profile) != 0)
+		return -EINVAL;
 	/* O_NONBLOCK is set because otherwise open() of a FIFO without a writer would block for
 	 * ever. */
-	int rc, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	file = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!file) {
 		rc = -errno;
 		if (fd >= 0)
@@ -323,25 +341,49 @@ int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
 	return rc;
 }
 
-int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes)
+int profile_read(const struct weir_profile *theirs, struct weir_profile *own, char *err,
+		 size_t err_bytes)
 {
 	struct load load = {.err = err, .err_bytes = err_bytes};
-	char why[192];
+	char why[SIZED_WHY_BYTES];
+	int rc = sized_check_why(&profile_type, theirs, why);
 
+	if (rc != 0) {
+		fail(&load, 0, "%s", why);
+		return rc;
+	}
+	/* Members that the application's profile does not have get their defaults. */
+	weir_profile_defaults(own);
+	memcpy(own, theirs,
+	       theirs->struct_bytes < sizeof(*own) ? theirs->struct_bytes : sizeof(*own));
+	own->struct_bytes = sizeof(*own);
 	for (uint32_t i = 0; i < profile_nkeys; i++)
-		if (!profile_key_check(&profile_keys[i], profile, why, sizeof(why)))
+		if (!profile_key_check(&profile_keys[i], own, why, sizeof(why)))
 			return fail_value(&load, 0, &profile_keys[i], why);
-	return check_together(&load, profile);
+	return check_together(&load, own);
 }
 
-void weir_profile_defaults(struct weir_profile *profile)
+int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes)
 {
+	struct weir_profile own;
+
+	return profile_read(profile, &own, err, err_bytes);
+}
+
+int weir_profile_init(struct weir_profile *profile, size_t struct_bytes)
+{
+	struct weir_profile own;
 	char why[192];
 
-	memset(profile, 0, sizeof(*profile));
+	if (struct_bytes < profile_type.first_bytes)
+		return -EINVAL;
+	memset(&own, 0, sizeof(own)); /* also the bytes between members */
 	/* No error is possible, because each default is in the range of its key. A unit test checks
 	 * this. */
 	for (uint32_t i = 0; i < profile_nkeys; i++)
-		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, profile, why,
+		(void)profile_key_set(&profile_keys[i], profile_keys[i].initial, &own, why,
 				      sizeof(why));
+	profile->struct_bytes = struct_bytes;
+	sized_fill(profile, &own, sizeof(own));
+	return 0;
 }

@@ -60,6 +60,11 @@ bool profile_key_set(const struct profile_key *key, const char *text, struct wei
 bool profile_key_check(const struct profile_key *key, const struct weir_profile *profile, char *why,
 		       size_t why_bytes);
 
+/* Copies the profile of an application, which can be shorter or longer than weir's, to *own, and
+ * checks it like weir_profile_check(). The results are those of weir_profile_check(). */
+int profile_read(const struct weir_profile *theirs, struct weir_profile *own, char *err,
+		 size_t err_bytes);
+
 struct fabric_ops;
 
 /* Checks a profile, in which each key is in its range, for two kinds of conflicts: keys that

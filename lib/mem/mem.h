@@ -18,6 +18,7 @@
  *   alloc.[ch]     counted allocations from the heap
  *   limit.[ch]     names the limit of the process that caused an error
  *   log.[ch]       the log of the library and its drivers
+ *   sized_why.[ch] reads structures of the program, and says what is wrong with them
  */
 
 #include <sys/queue.h>

@@ -56,6 +56,7 @@ static int pool_init(struct mem_pool *pool, const struct mem_pool_options *optio
 {
 	struct fill fill = {.pool = pool};
 	struct weir_region_options region = {
+		.struct_bytes = sizeof(region),
 		.page_bytes = options->page_bytes,
 		.flags = options->region_flags | (options->is_private ? WEIR_REGION_PRIVATE : 0u),
 		.numa_node = options->numa_node,

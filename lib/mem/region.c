@@ -30,6 +30,7 @@
 #include "log.h"
 #include "resize.h"
 #include "sized.h"
+#include "sized_why.h"
 
 #define PAGE_4K (1ull << 12)
 #define PAGE_2M (1ull << 21)
@@ -307,8 +308,16 @@ static int create(const struct weir_region_options *options, struct weir_region 
 
 int weir_region_create(const struct weir_region_options *options, struct weir_region **out)
 {
-	int rc = create(options, out);
+	static const struct sized_type type = SIZED_TYPE(weir_region_options, numa_node);
+	struct weir_region_options own;
+	char why[SIZED_WHY_BYTES];
+	int rc = sized_read_why(&type, &own, options, why);
 
+	if (rc != 0) {
+		LOG(MEMORY, ERROR, "%s", why);
+		return rc;
+	}
+	rc = create(&own, out);
 	mem_explain_limit(rc);
 	return rc;
 }

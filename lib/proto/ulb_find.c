@@ -3,6 +3,7 @@
 #include "ulb_find.h"
 
 const struct weir_ulb_proc ulb_proc_none;
+const struct sized_type ulb_type = SIZED_TYPE(weir_ulb, procs);
 
 const struct weir_ulb_proc *weir_ulb_find(const struct weir_ulb *ulb, uint32_t proc)
 {

@@ -6,7 +6,11 @@
 
 #include <weir/binding.h>
 
+#include "sized.h"
+
 extern const struct weir_ulb_proc ulb_proc_none;
+
+extern const struct sized_type ulb_type; /* the sizes of a binding, for sized_check() */
 
 /* The inline form of weir_ulb_find(): returns the entry of a procedure in an upper-layer binding,
  * or &ulb_proc_none if there is no entry. A binding lists only the few procedures that have

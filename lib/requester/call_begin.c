@@ -4,11 +4,14 @@
 #include "requester.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "call_pool.h"
 #include "compiler.h"
 #include "forked.h"
+#include "log.h"
 #include "rpc_msg.h"
+#include "sized_why.h"
 #include "ulb_find.h"
 #include "wire.h"
 
@@ -142,7 +145,34 @@ struct weir_call *call_take(struct weir_conn *conn, struct mem_buf *args)
 	return call;
 }
 
-struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
+/* Returns whether the parameters of a call, and its binding if there is one, have the size that
+ * this version of weir knows. */
+static inline bool has_own_sizes(const struct weir_call_params *params)
+{
+	return likely(params->struct_bytes == sizeof(*params)) &&
+	       (!params->ulb || likely(params->ulb->struct_bytes == sizeof(*params->ulb)));
+}
+
+/* Copies the parameters of an application that was built with older or newer headers to *own.
+ * Returns 0. Otherwise returns the error of sized_read(). Logs one of these errors per process,
+ * because an application can make very many calls. */
+static int read_params(const struct weir_call_params *params, struct weir_call_params *own)
+{
+	static const struct sized_type type = SIZED_TYPE(weir_call_params, arg);
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	char why[SIZED_WHY_BYTES];
+	int rc = sized_read_why(&type, own, params, why);
+
+	if (rc == 0 && own->ulb)
+		rc = sized_check_why(&ulb_type, own->ulb, why);
+	if (rc != 0 && !atomic_flag_test_and_set(&done))
+		LOG(REQUESTER, ERROR, "%s", why);
+	return rc;
+}
+
+/* Does weir_call_begin() for parameters of the size that this version of weir knows. */
+static hot_inline struct weir_call *begin(struct weir_conn *conn,
+					  const struct weir_call_params *params)
 {
 	struct requester *req = requester_of(conn);
 	struct weir_engine *engine = conn->ep.engine;
@@ -192,6 +222,27 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 		return NULL;
 	}
 	return call;
+}
+
+/* Does weir_call_begin() for parameters or bindings that have not the size that this version of
+ * weir knows. */
+static out_of_line cold_code struct weir_call *begin_resized(struct weir_conn *conn,
+							     const struct weir_call_params *params)
+{
+	struct weir_call_params own;
+	int rc = read_params(params, &own);
+
+	if (rc == 0)
+		return begin(conn, &own);
+	errno = -rc;
+	return NULL;
+}
+
+struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
+{
+	if (unlikely(!has_own_sizes(params)))
+		return begin_resized(conn, params);
+	return begin(conn, params);
 }
 
 struct weir_xdr_out *weir_call_args(struct weir_call *call)

@@ -14,6 +14,8 @@
 #include "exposure.h"
 #include "forked.h"
 #include "limit.h"
+#include "log.h"
+#include "sized_why.h"
 
 static void requester_free(struct requester *req)
 {
@@ -80,17 +82,40 @@ static struct requester *requester_create(struct weir_engine *engine, uint32_t c
 	return req;
 }
 
+/* Copies the options of the application, which can be NULL, to *own. Returns 0, or the error of
+ * sized_read() after a log line. */
+static int read_options(const struct weir_connect_options *options,
+			struct weir_connect_options *own)
+{
+	static const struct sized_type type = SIZED_TYPE(weir_connect_options, reconnect);
+	char why[SIZED_WHY_BYTES];
+	int rc;
+
+	*own = (struct weir_connect_options){.struct_bytes = sizeof(struct weir_connect_options)};
+	if (!options)
+		return 0;
+	rc = sized_read_why(&type, own, options, why);
+	if (rc != 0)
+		LOG(REQUESTER, ERROR, "%s", why);
+	return rc;
+}
+
 int weir_connect(struct weir_engine *engine, const char *addr,
 		 const struct weir_connect_options *options, struct weir_conn **out)
 {
-	uint32_t credits = options && options->credits ? options->credits : engine->profile.credits;
-	enum weir_reconnect how =
-		options && options->reconnect ? options->reconnect : engine->profile.reconnect;
+	struct weir_connect_options own;
+	uint32_t credits;
+	enum weir_reconnect how;
 	struct engine_peer *account;
 	struct requester *req;
 	struct weir_conn *conn;
 	int rc;
 
+	rc = read_options(options, &own);
+	if (rc != 0)
+		return rc;
+	credits = own.credits ? own.credits : engine->profile.credits;
+	how = own.reconnect ? own.reconnect : engine->profile.reconnect;
 	if (credits > engine->profile.credits || !addr || strlen(addr) >= FABRIC_ADDR_MAX)
 		return -EINVAL;
 	if (engine_is_forked(engine))
@@ -120,10 +145,8 @@ int weir_connect(struct weir_engine *engine, const char *addr,
 	conn->may_invalidate = engine->uses_windows && engine_may_invalidate(engine);
 	if (conn->srq)
 		requester_share_start(conn);
-	if (options) {
-		conn->on_event = options->on_event;
-		conn->arg = options->arg;
-	}
+	conn->on_event = own.on_event;
+	conn->arg = own.arg;
 	conn->reconnects = how == WEIR_RECONNECT_ON;
 	rc = conn_connect(conn, addr);
 	if (rc != 0) {

@@ -8,11 +8,15 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "alloc.h"
 #include "forked.h"
 #include "limit.h"
+#include "log.h"
+#include "sized_why.h"
+#include "ulb_find.h"
 
 struct weir_listener {
 	struct engine_endpoint ep;
@@ -162,45 +166,119 @@ static int make_drcs(struct weir_listener *listener, const struct weir_profile *
 	return 0;
 }
 
-int weir_listen(struct weir_engine *engine, const char *addr,
-		const struct weir_listen_options *options, struct weir_listener **out)
+/* Copies one program of the application, and checks its binding. Returns 0, or the error of
+ * sized_read(), with the reason in 'why'. */
+static int read_program(struct weir_program *own, const struct weir_program *theirs, char *why)
 {
-	struct weir_listener *listener;
+	static const struct sized_type type = SIZED_TYPE(weir_program, non_idempotent);
+	int rc = sized_read_why(&type, own, theirs, why);
+
+	return rc == 0 && own->ulb ? sized_check_why(&ulb_type, own->ulb, why) : rc;
+}
+
+/* Copies the programs of the application to the table. In the application, they are as far apart as
+ * the first one says. Returns 0, -EINVAL or -E2BIG, after a log line. */
+static int read_programs(struct program_table *table, const struct weir_listen_options *options)
+{
+	char why[SIZED_WHY_BYTES];
+
+	for (uint32_t i = 0; i < options->nprograms; i++) {
+		const char *first = (const char *)options->programs;
+		size_t apart = options->programs->struct_bytes;
+		const struct weir_program *theirs = (const void *)(first + i * apart);
+		int rc = -EINVAL;
+
+		if (theirs->struct_bytes != apart)
+			snprintf(why, sizeof(why),
+				 "weir_program.struct_bytes is %zu in program %u and %zu in "
+				 "program 0: set it to sizeof(struct weir_program) in each",
+				 theirs->struct_bytes, i, apart);
+		else
+			rc = read_program(&table->programs[i], theirs, why);
+		if (rc != 0) {
+			LOG(RESPONDER, ERROR, "%s", why);
+			return rc;
+		}
+	}
+	table->nprograms = options->nprograms;
+	return 0;
+}
+
+/* Copies the options of the application to *own, except the programs, and checks them. Returns 0,
+ * or -EINVAL or -E2BIG. */
+static int read_options(const struct weir_listen_options *options, struct weir_listen_options *own)
+{
+	static const struct sized_type type = SIZED_TYPE(weir_listen_options, accept);
+	char why[SIZED_WHY_BYTES];
 	int rc;
 
-	if (!addr || !options || options->nprograms == 0 ||
-	    options->nprograms > LISTENER_PROGRAMS_MAX || options->nengines > LISTENER_ENGINES_MAX)
+	if (!options)
 		return -EINVAL;
-	if (engine_is_forked(engine))
-		return engine_fork_refuse();
-	if (engine->is_ending)
-		return -ECANCELED;
-	listener = mem_zalloc(sizeof(*listener));
+	rc = sized_read_why(&type, own, options, why);
+	if (rc != 0) {
+		LOG(RESPONDER, ERROR, "%s", why);
+		return rc;
+	}
+	if (!own->programs || own->nprograms == 0 || own->nprograms > LISTENER_PROGRAMS_MAX ||
+	    own->nengines > LISTENER_ENGINES_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+/* Creates a listener without its engines and programs, or returns NULL if there is no memory. */
+static struct weir_listener *listener_create(const struct weir_listen_options *options)
+{
+	struct weir_listener *listener = mem_zalloc(sizeof(*listener));
+
 	if (!listener)
-		return -ENOMEM;
+		return NULL;
 	listener->programs = mem_zalloc(sizeof(*listener->programs));
 	if (!listener->programs) {
 		mem_free(listener);
-		return -ENOMEM;
+		return NULL;
 	}
 	listener->programs->refs = 1;
 	listener->programs->serial = atomic_fetch_add(&serials, 1) + 1;
-	listener->programs->nprograms = options->nprograms;
-	memcpy(listener->programs->programs, options->programs,
-	       options->nprograms * sizeof(options->programs[0]));
 	listener->on_event = options->on_event;
 	listener->on_lost = options->on_lost;
 	listener->accept = options->accept;
 	listener->arg = options->arg;
-	listener->nengines = options->nengines ? options->nengines : 1;
-	listener->engines[0] = engine;
-	for (uint32_t i = 0; i < options->nengines; i++)
-		listener->engines[i] = options->engines[i];
 	listener->ep.on_wc = listener_on_wc;
 	listener->ep.on_cm = listener_on_cm;
 	listener->ep.on_tick = listener_on_tick;
 	listener->ep.on_flush = listener_on_flush;
 	listener->ep.on_reap = listener_on_reap;
+	return listener;
+}
+
+int weir_listen(struct weir_engine *engine, const char *addr,
+		const struct weir_listen_options *options, struct weir_listener **out)
+{
+	struct weir_listen_options own;
+	struct weir_listener *listener;
+	int rc = read_options(options, &own);
+
+	if (rc != 0)
+		return rc;
+	if (!addr)
+		return -EINVAL;
+	if (engine_is_forked(engine))
+		return engine_fork_refuse();
+	if (engine->is_ending)
+		return -ECANCELED;
+	listener = listener_create(&own);
+	if (!listener)
+		return -ENOMEM;
+	rc = read_programs(listener->programs, &own);
+	if (rc != 0) {
+		program_table_put(listener->programs);
+		mem_free(listener);
+		return rc;
+	}
+	listener->nengines = own.nengines ? own.nengines : 1;
+	listener->engines[0] = engine;
+	for (uint32_t i = 0; i < own.nengines; i++)
+		listener->engines[i] = own.engines[i];
 	engine_add(engine, &listener->ep);
 	rc = make_drcs(listener, &engine->profile);
 	if (rc == 0)

@@ -24,14 +24,24 @@ static const struct weir_ulb_proc nfs4_procs[] = {
 	{.proc = 1, .arg_items_max = 8, .result_items_max = 8}, /* COMPOUND */
 };
 
+/* A binding for a range of versions. Further arguments initialise other members. */
+#define BINDING(text, number, low, high, ...)                                                      \
+	{                                                                                          \
+		.struct_bytes = sizeof(struct weir_ulb), .name = (text), .prog = (number),         \
+		.vers_low = (low), .vers_high = (high), __VA_ARGS__                                \
+	}
+
 static const struct weir_ulb bindings[] = {
-	{"NFS version 3", WEIR_NFS_PROGRAM, 3, 3, nfs3_procs, COUNT(nfs3_procs)},
-	{"NFS version 4", WEIR_NFS_PROGRAM, 4, 4, nfs4_procs, COUNT(nfs4_procs)},
-	{"NFS version 2", WEIR_NFS_PROGRAM, 2, 2, nfs2_procs, COUNT(nfs2_procs)},
-	{.name = "NFSACL", .prog = WEIR_NFSACL_PROGRAM, .vers_low = 1, .vers_high = 3},
-	{.name = "MOUNT", .prog = WEIR_MOUNT_PROGRAM, .vers_low = 1, .vers_high = 3},
-	{.name = "NLM", .prog = WEIR_NLM_PROGRAM, .vers_low = 1, .vers_high = 4},
-	{.name = "NSM", .prog = WEIR_NSM_PROGRAM, .vers_low = 1, .vers_high = 1},
+	BINDING("NFS version 3", WEIR_NFS_PROGRAM, 3, 3, .nprocs = COUNT(nfs3_procs),
+		.procs = nfs3_procs),
+	BINDING("NFS version 4", WEIR_NFS_PROGRAM, 4, 4, .nprocs = COUNT(nfs4_procs),
+		.procs = nfs4_procs),
+	BINDING("NFS version 2", WEIR_NFS_PROGRAM, 2, 2, .nprocs = COUNT(nfs2_procs),
+		.procs = nfs2_procs),
+	BINDING("NFSACL", WEIR_NFSACL_PROGRAM, 1, 3),
+	BINDING("MOUNT", WEIR_MOUNT_PROGRAM, 1, 3),
+	BINDING("NLM", WEIR_NLM_PROGRAM, 1, 4),
+	BINDING("NSM", WEIR_NSM_PROGRAM, 1, 1),
 };
 
 const struct weir_ulb *weir_ulb_nfs_find(uint32_t prog, uint32_t vers)

@@ -13,8 +13,13 @@
 
 static const struct weir_ulb_proc procs[] = {
 	{.proc = 1, .arg_items_max = 1, .result_items_max = 1}};
-static const struct weir_ulb binding = {
-	.name = "guide", .prog = PROG, .vers_low = 1, .vers_high = 1, .procs = procs, .nprocs = 1};
+static const struct weir_ulb binding = {.struct_bytes = sizeof(binding),
+					.name = "guide",
+					.prog = PROG,
+					.vers_low = 1,
+					.vers_high = 1,
+					.procs = procs,
+					.nprocs = 1};
 static const uint32_t len = 1000;
 static struct weir_profile profile;
 static struct weir_engine *engine;
@@ -60,7 +65,8 @@ static void start_calls(struct weir_conn *conn)
 	const uint32_t offset = 7;
 
 	/* [call] */
-	struct weir_call_params params = {.prog = PROG,
+	struct weir_call_params params = {.struct_bytes = sizeof(params),
+					  .prog = PROG,
 					  .vers = 1,
 					  .proc = 1,
 					  .args_max_bytes = 64,
@@ -114,7 +120,8 @@ static void connect_to_responder(void)
 	struct weir_conn *conn;
 
 	/* [connect] */
-	struct weir_connect_options options = {.on_event = on_event, .credits = 32};
+	struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .credits = 32};
 
 	weir_connect(engine, address, &options, &conn);
 	/* [end] */
@@ -123,13 +130,15 @@ static void connect_to_responder(void)
 static void serve(void)
 {
 	/* [program] */
-	struct weir_program program = {.prog = PROG,
+	struct weir_program program = {.struct_bytes = sizeof(program),
+				       .prog = PROG,
 				       .vers_low = 1,
 				       .vers_high = 1,
 				       .nprocs = 4,
 				       .ulb = &binding,
 				       .handle = handle};
-	struct weir_listen_options options = {.programs = &program, .nprograms = 1};
+	struct weir_listen_options options = {
+		.struct_bytes = sizeof(options), .programs = &program, .nprograms = 1};
 
 	weir_listen(engine, address, &options, &listener);
 	/* [end] */

@@ -13,7 +13,8 @@
 #define BYTES 10000u
 
 static const struct weir_ulb_proc procs[] = {{.proc = 1, .result_items_max = 1}};
-static const struct weir_ulb binding = {.name = "outline",
+static const struct weir_ulb binding = {.struct_bytes = sizeof(binding),
+					.name = "outline",
 					.prog = PROG,
 					.vers_low = 1,
 					.vers_high = 1,
@@ -55,14 +56,17 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static void run(bool is_responder, const char *address)
 {
-	const struct weir_program program = {.prog = PROG,
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PROG,
 					     .vers_low = 1,
 					     .vers_high = 1,
 					     .nprocs = 2,
 					     .ulb = &binding,
 					     .handle = handle};
-	const struct weir_listen_options listen_options = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options connect_options = {.on_event = on_event};
+	const struct weir_listen_options listen_options = {
+		.struct_bytes = sizeof(listen_options), .programs = &program, .nprograms = 1};
+	const struct weir_connect_options connect_options = {
+		.struct_bytes = sizeof(connect_options), .on_event = on_event};
 	struct weir_listener *listener;
 	struct weir_profile profile;
 	struct weir_engine *engine;
@@ -89,7 +93,8 @@ int main(void)
 	char address[64];
 
 	snprintf(address, sizeof(address), "weir-outline-%d", (int)getpid());
-	params = (struct weir_call_params){.prog = PROG,
+	params = (struct weir_call_params){.struct_bytes = sizeof(struct weir_call_params),
+					   .prog = PROG,
 					   .vers = 1,
 					   .proc = 1,
 					   .results_max_bytes = 4,

@@ -67,8 +67,10 @@ static void wait_for_responder(void)
  */
 static void *start_sides(void)
 {
-	const struct weir_region_options options = {
-		.len_bytes = 1u << 16, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	const struct weir_region_options options = {.struct_bytes = sizeof(options),
+						    .len_bytes = 1u << 16,
+						    .flags = WEIR_REGION_NO_HUGE,
+						    .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
 	check(pipe(polling) == 0, "pipe");

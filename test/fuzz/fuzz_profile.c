@@ -22,6 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	REQUIRE(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	memset(&before, 0x5a, sizeof(before));
+	before.struct_bytes = sizeof(before);
 	profile = before;
 	if (weir_profile_load(path, &profile, err, sizeof(err)) == 0) {
 		REQUIRE(weir_profile_check(&profile, err, sizeof(err)) == 0);

@@ -57,6 +57,7 @@ static const struct weir_ulb_proc ulb_procs[] = {
 };
 
 static const struct weir_ulb ulb = {
+	.struct_bytes = sizeof(ulb),
 	.name = "fuzz",
 	.prog = PROG,
 	.vers_low = VERS,
@@ -212,6 +213,7 @@ static bool start_call(struct weir_conn *conn, uint32_t proc, struct call_end *e
 {
 	bool is_long = continues && proc == ECHO;
 	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = PROG,
 		.vers = VERS,
 		.proc = proc,
@@ -279,7 +281,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static void connect_begin(const char *addr, struct weir_conn **slot)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .arg = slot};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .arg = slot};
 
 	REQUIRE(weir_connect(engines[0], addr, &options, slot) == 0);
 }
@@ -292,9 +295,12 @@ static void connect_wait(struct weir_conn **slot)
 
 static void start(void)
 {
-	const struct weir_region_options region = {
-		.len_bytes = REGION_BYTES, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	const struct weir_region_options region = {.struct_bytes = sizeof(region),
+						   .len_bytes = REGION_BYTES,
+						   .flags = WEIR_REGION_NO_HUGE,
+						   .numa_node = -1};
 	const struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = PROG,
 		.vers_low = VERS,
 		.vers_high = VERS,
@@ -303,7 +309,8 @@ static void start(void)
 		.handle = handle,
 		.arg_sink = place,
 	};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
 	struct weir_profile profile;
 	struct sim_options options;
 	struct weir_listener *listener;

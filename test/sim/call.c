@@ -420,6 +420,7 @@ void wsim_call_make(struct wsim_link *link, bool must_work)
 	if (must_work)
 		plan->is_short = false;
 	params = (struct weir_call_params){
+		.struct_bytes = sizeof(struct weir_call_params),
 		.prog = WSIM_PROG,
 		.vers = WSIM_VERS,
 		.proc = plan->proc,

@@ -24,6 +24,7 @@ const bool wsim_non_idempotent[WSIM_NPROCS] = {
 	[WSIM_PLAIN] = true, [WSIM_WRITE] = true, [WSIM_TWO] = true};
 
 const struct weir_ulb wsim_ulb = {
+	.struct_bytes = sizeof(wsim_ulb),
 	.name = "weir-sim",
 	.prog = WSIM_PROG,
 	.vers_low = WSIM_VERS,

@@ -212,6 +212,7 @@ static int listen(struct wsim_side *side)
 {
 	struct wsim_run *run = side->run;
 	const struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = WSIM_PROG,
 		.vers_low = WSIM_VERS,
 		.vers_high = WSIM_VERS,
@@ -223,8 +224,11 @@ static int listen(struct wsim_side *side)
 		.non_idempotent = run->keeps_replies ? wsim_non_idempotent : NULL,
 	};
 	struct weir_engine *engines[WSIM_ENGINES];
-	struct weir_listen_options options = {
-		.programs = &program, .nprograms = 1, .on_event = on_conn, .arg = run};
+	struct weir_listen_options options = {.struct_bytes = sizeof(options),
+					      .programs = &program,
+					      .nprograms = 1,
+					      .on_event = on_conn,
+					      .arg = run};
 	char addr[16];
 
 	if (run->hands_over) {
@@ -379,7 +383,8 @@ static void on_link(struct weir_conn *conn, enum weir_conn_event event, int erro
 void wsim_link_connect(struct wsim_link *link)
 {
 	struct wsim_run *run = link->side->run;
-	struct weir_connect_options options = {.on_event = on_link, .arg = link};
+	struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_link, .arg = link};
 	char addr[16];
 	int rc;
 

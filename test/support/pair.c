@@ -91,6 +91,7 @@ void pair_new_addr(char *addr, size_t size)
 void pair_server_start(struct pair *pair)
 {
 	const struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = PAIR_PROG,
 		.vers_low = PAIR_VERS,
 		.vers_high = PAIR_VERS,
@@ -101,7 +102,8 @@ void pair_server_start(struct pair *pair)
 		.arg = pair,
 		.non_idempotent = pair_non_idempotent,
 	};
-	const struct weir_listen_options listen = {.programs = &program,
+	const struct weir_listen_options listen = {.struct_bytes = sizeof(listen),
+						   .programs = &program,
 						   .nprograms = 1,
 						   .on_event = on_server_event,
 						   .arg = pair,
@@ -204,7 +206,8 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 
 int pair_connect_begin(struct pair *pair)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .arg = pair};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .arg = pair};
 
 	return weir_connect(pair->client, pair->addr, &options, &pair->conn);
 }
@@ -359,6 +362,7 @@ void pair_done(struct weir_call *call, const struct weir_result *result, void *a
 struct weir_call_params pair_params(uint32_t proc, struct outcome *outcome)
 {
 	return (struct weir_call_params){
+		.struct_bytes = sizeof(struct weir_call_params),
 		.prog = PAIR_PROG,
 		.vers = PAIR_VERS,
 		.proc = proc,

@@ -18,6 +18,7 @@ static const struct weir_ulb_proc ulb_procs[] = {
 };
 
 const struct weir_ulb pair_ulb = {
+	.struct_bytes = sizeof(pair_ulb),
 	.name = "pair",
 	.prog = PAIR_PROG,
 	.vers_low = PAIR_VERS,

@@ -114,7 +114,7 @@ void raw_listen(struct raw *raw, const char *addr)
 
 static void begin_to_serve(struct raw *raw)
 {
-	const struct weir_connect_options none = {0};
+	const struct weir_connect_options none = {.struct_bytes = sizeof(none)};
 	struct pair *pair = raw->pair;
 	char addr[80];
 

@@ -17,7 +17,8 @@
 #define LIMIT 20u /* seconds until the program gives up */
 
 static const struct weir_ulb_proc procs[] = {{.proc = 1, .result_items_max = 1}};
-static const struct weir_ulb ulb = {.name = "embedder",
+static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+				    .name = "embedder",
 				    .prog = PROG,
 				    .vers_low = 1,
 				    .vers_high = 1,
@@ -72,8 +73,10 @@ static void done(struct weir_call *call, const struct weir_result *result, void 
 static void region_make(struct weir_engine *engine, struct weir_region **region,
 			struct weir_region_info *info)
 {
-	const struct weir_region_options options = {
-		.len_bytes = 1u << 16, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	const struct weir_region_options options = {.struct_bytes = sizeof(options),
+						    .len_bytes = 1u << 16,
+						    .flags = WEIR_REGION_NO_HUGE,
+						    .numa_node = -1};
 
 	check(weir_region_create(&options, region) == 0, "weir_region_create");
 	check(weir_engine_add_region(engine, *region) == 0, "weir_engine_add_region");
@@ -82,15 +85,19 @@ static void region_make(struct weir_engine *engine, struct weir_region **region,
 
 int main(void)
 {
-	const struct weir_program program = {.prog = PROG,
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PROG,
 					     .vers_low = 1,
 					     .vers_high = 1,
 					     .nprocs = 2, /* procedures 0 and 1 */
 					     .ulb = &ulb,
 					     .handle = handle};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options connect = {.on_event = on_event};
-	const struct weir_call_params params = {.prog = PROG,
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
+	const struct weir_connect_options connect = {.struct_bytes = sizeof(connect),
+						     .on_event = on_event};
+	const struct weir_call_params params = {.struct_bytes = sizeof(params),
+						.prog = PROG,
 						.vers = 1,
 						.proc = 1,
 						.results_max_bytes = 4,

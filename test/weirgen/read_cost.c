@@ -190,7 +190,8 @@ static void read_once(void)
 	const struct read3_args args = {{file, sizeof(file)}, 8192, DATA_BYTES};
 	const struct weir_xdr_room room = {pair.client_region, pair.client_mem, DATA_BYTES};
 	int done = 0;
-	const struct weir_call_params params = {.done = on_done, .arg = &done};
+	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params), .done = on_done, .arg = &done};
 	struct weir_call *call = read3_read_3_begin(conn, &params, &args, &room, 1);
 
 	assert_non_null(call);
@@ -201,9 +202,11 @@ static void read_once(void)
 
 static void read__results_are_those_of_the_handler(void **state)
 {
-	const struct weir_connect_options connect = {.on_event = on_event};
+	const struct weir_connect_options connect = {.struct_bytes = sizeof(connect),
+						     .on_event = on_event};
 	struct weir_program program = read3_v3_program(&server);
-	struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
 	struct weir_listener *listener;
 	char addr[64];
 

@@ -40,9 +40,11 @@ static void on_event(struct weir_conn *which, enum weir_conn_event event, int er
 static int setup(void **state)
 {
 	char addr[64];
-	const struct weir_connect_options connect = {.on_event = on_event};
+	const struct weir_connect_options connect = {.struct_bytes = sizeof(connect),
+						     .on_event = on_event};
 	struct weir_program programs[2];
-	struct weir_listen_options listen = {.programs = programs, .nprograms = 2};
+	struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = programs, .nprograms = 2};
 
 	(void)state;
 	pair_start(&pair, NULL);
@@ -80,7 +82,8 @@ static void on_done(struct weir_call *call, const struct weir_result *result, vo
 
 static struct weir_call_params params_of(struct ended *ended)
 {
-	struct weir_call_params params = {.done = on_done, .arg = ended};
+	struct weir_call_params params = {
+		.struct_bytes = sizeof(params), .done = on_done, .arg = ended};
 
 	return params;
 }
@@ -479,7 +482,8 @@ static void on_chain(struct weir_call *call, const struct weir_result *result, v
 static void reuse__next_call_has_its_own_arguments(void **state)
 {
 	struct chain chain = {.round = 1};
-	struct weir_call_params params = {.done = on_chain, .arg = &chain};
+	struct weir_call_params params = {
+		.struct_bytes = sizeof(params), .done = on_chain, .arg = &chain};
 	struct fetch_args args = {.first_bytes = SHORT};
 	struct weir_xdr_room room = {pair.client_region, pair.client_mem, ITEM_MAX};
 	struct weir_call *call = stub_fetch_1_begin(conn, &params, &args, &room, 1);

@@ -12,7 +12,7 @@ U32_MAX = 0xffffffff
 ITEMS_MAX = 8 # of a weir_call and of a weir_request
 USUAL_BYTES = 1024 # a bound up to this is used as it is; otherwise the size of the data is computed
 # Structures of weir that begin with their size.
-WITH_SIZE = frozenset()
+WITH_SIZE = ('weir_program', 'weir_ulb')
 
 FUNCTIONS = '''\
 The functions of each procedure. Those of a procedure without arguments or results lack the

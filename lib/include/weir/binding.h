@@ -34,13 +34,15 @@ struct weir_ulb_proc {
  * names it, or a listener or one of its connections exists that uses it.
  */
 struct weir_ulb {
-	const char *name;   /**< name for messages, such as "NFS version 3" */
-	uint32_t prog;	    /**< program number */
-	uint32_t vers_low;  /**< lowest version */
-	uint32_t vers_high; /**< highest version */
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
+	const char *name;    /**< name for messages, such as "NFS version 3" */
+	uint32_t prog;	     /**< program number */
+	uint32_t vers_low;   /**< lowest version */
+	uint32_t vers_high;  /**< highest version */
+	uint32_t nprocs;     /**< entries of procs */
 	/** Procedures with DDP-eligible items. Other procedures have none. */
 	const struct weir_ulb_proc *procs;
-	uint32_t nprocs; /**< entries of procs */
 };
 
 /**

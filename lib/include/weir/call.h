@@ -110,9 +110,11 @@ typedef void (*weir_call_done_fn)(struct weir_call *call, const struct weir_resu
 
 /** Parameters of a call. weir copies the memory to which members point, except that of 'ulb'. */
 struct weir_call_params {
-	uint32_t prog; /**< RPC program number */
-	uint32_t vers; /**< version of the program */
-	uint32_t proc; /**< procedure number */
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
+	uint32_t prog;	     /**< RPC program number */
+	uint32_t vers;	     /**< version of the program */
+	uint32_t proc;	     /**< procedure number */
 	/**
 	 * Upper bound of the arguments' XDR in bytes: all fields, and 4 bytes for the length of
 	 * each item, but not the data of items. 0: as much as fits inline.
@@ -147,7 +149,10 @@ struct weir_call_params {
  * @param params parameters of the call; copied
  * @return the call, or NULL with errno:
  * - ENOTCONN: the connection is neither open nor being re-established, or it is shut down.
- * - EINVAL: params->done is NULL, or a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX.
+ * - EINVAL: params->done is NULL, a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX, or the
+ *   struct_bytes of params or params->ulb is too small.
+ * - E2BIG: params or params->ulb has members that are not 0 and that this version of weir does not
+ *   know.
  * - EAGAIN: no slot is free. The connection has twice as many slots as it requests credits, and
  *   each call that has begun and not ended takes one. Wait until a call ends.
  * - ENOBUFS: the buffer pool is empty.

@@ -18,16 +18,48 @@
 #define WEIR_API __attribute__((visibility("default")))
 
 /*
- * Structures that can grow. A later version of weir can append members to a structure that weir
- * fills in for the application. Such a structure begins with 'struct_bytes'. The application sets
- * this member to the size of the structure before it calls weir:
+ * Structures that can grow. A later version of weir can append members to a structure that begins
+ * with 'struct_bytes'. The application sets this member to the size of the structure, as it was
+ * compiled, before it calls weir. Then each version of the library works with applications that
+ * were compiled with older or newer headers.
  *
- *     struct weir_counter_info info = {.struct_bytes = sizeof(info)};
- *     weir_counter_info(index, &info);
+ * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_peer, weir_region_info
+ *    and others whose description says so.
  *
- * weir writes at most 'struct_bytes' bytes, whichever version the application was compiled with. It
- * sets members that the library does not know to 0. If 'struct_bytes' is 0, weir writes nothing. If
- * the application does not set 'struct_bytes', weir can write past the end of the structure.
+ *        struct weir_region_info info = {.struct_bytes = sizeof(info)};
+ *        weir_region_info(region, &info);
+ *
+ *    weir writes at most 'struct_bytes' bytes. It sets members that the library does not know to 0.
+ *    If 'struct_bytes' is 0, weir writes nothing. If the application does not set 'struct_bytes',
+ *    weir can write past the end of the structure.
+ *
+ * 2. Structures that the application fills in: weir_profile, weir_region_options,
+ *    weir_connect_options, weir_listen_options, weir_program, weir_call_params and weir_ulb.
+ *
+ *        struct weir_connect_options options = {.struct_bytes = sizeof(options), .credits = 32};
+ *        weir_connect(engine, addr, &options, &conn);
+ *
+ *    Members that the application does not have are 0. 0 always stands for the behaviour of the
+ *    versions without the member. In a profile, members that the application does not have get the
+ *    defaults of their keys instead. weir_profile_defaults() sets 'struct_bytes' of a profile.
+ *
+ *    Set all other members, too, at least to 0. A function fails in these cases, and logs the
+ *    reason:
+ *    - -EINVAL: 'struct_bytes' is smaller than the structure was in any version, or above 65536. In
+ *      most cases, the application has not set it.
+ *    - -E2BIG: the application was compiled with newer headers than the library, and one of the
+ *      members that the library does not know is not 0.
+ *
+ *    The elements of an array, such as weir_listen_options.programs, are 'struct_bytes' of the
+ *    first element apart. All elements have the same 'struct_bytes'.
+ *
+ * 3. Structures that weir allocates: weir_result and weir_arg_sink. They have no 'struct_bytes'.
+ *    Later versions can append members, which older applications do not see. An application must
+ *    not copy such a structure to one that it passes to weir.
+ *
+ * 4. Structures that never change: weir_ulb_proc, weir_rpc_auth, weir_rpc_auth_sys,
+ *    weir_rpc_call_header, weir_rpc_reply_header, weir_xdr_part, weir_xdr_in and weir_xdr_out.
+ *    Inline functions of the headers use them, or applications have arrays of them.
  */
 
 /** Surrounds the declarations of each public header. In C++ they have C linkage. */

@@ -74,8 +74,10 @@ enum weir_conn_event {
 typedef void (*weir_conn_event_fn)(struct weir_conn *conn, enum weir_conn_event event, int error,
 				   void *arg);
 
-/** Options of weir_connect(). All zero is a valid value. */
+/** Options of weir_connect(). All members except struct_bytes may be zero. */
 struct weir_connect_options {
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
 	weir_conn_event_fn on_event; /**< may be NULL */
 	void *arg;		     /**< passed to on_event */
 	/**
@@ -105,7 +107,10 @@ struct weir_connect_options {
  * @param options may be NULL; copied
  * @param[out] conn the connection; set if the function returns 0
  * @retval 0 the attempt has started
- * @retval -EINVAL addr is NULL or too long, or options->credits exceeds the profile's credits
+ * @retval -EINVAL addr is NULL or too long, options->credits exceeds the profile's credits, or
+ * options->struct_bytes is too small
+ * @retval -E2BIG the options have members that are not 0 and that this version of weir does not
+ * know
  * @retval -ENOMEM memory is exhausted
  * @retval -EBUSY the engine already has the profile's maximum number of connections
  * @retval -ECANCELED the engine is being destroyed

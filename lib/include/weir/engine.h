@@ -49,6 +49,7 @@ struct weir_engine;
  * @param[out] engine the engine; set if the function returns 0
  * @retval 0 success
  * @retval -EINVAL the profile is not valid; weir_profile_check() says why
+ * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know
  * @retval -ENOMEM memory is exhausted
  * @retval -EBUSY the process already has the maximum number of engines
  * @retval other an error of the driver

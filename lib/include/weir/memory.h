@@ -41,6 +41,8 @@ enum weir_region_flags {
 
 /** Options of weir_region_create(). */
 struct weir_region_options {
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
 	/** Size in bytes, above 0. weir rounds it up to a multiple of the page size. */
 	size_t len_bytes;
 	/**
@@ -72,7 +74,9 @@ struct weir_region_info {
  * @param options size, page size, flags and NUMA node
  * @param[out] region the region; set if the function returns 0
  * @retval 0 success
- * @retval -EINVAL an option is out of range
+ * @retval -EINVAL an option is out of range, or struct_bytes is too small
+ * @retval -E2BIG the options have members that are not 0 and that this version of weir does not
+ * know
  * @retval -ENOMEM memory is exhausted
  * @owner the caller, until weir_region_destroy()
  */

@@ -142,6 +142,8 @@ enum weir_extension {
  * weir_profile_key_help() describes each key, with its range and default.
  */
 struct weir_profile {
+	size_t struct_bytes; /**< size of the structure; weir_profile_defaults() sets it */
+
 	/* [engine] */
 	/**
 	 * CPUs to which threads are pinned; see weir_profile_lcores(). "": the program chooses.
@@ -241,23 +243,39 @@ struct weir_profile {
 };
 
 /**
- * Sets each member to the default of its key. The function never fails.
+ * Sets struct_bytes, and sets each other member to the default of its key. Applications call
+ * weir_profile_defaults() instead, which passes the size.
+ *
+ * @param[out] profile the profile
+ * @param struct_bytes size of *profile in the application. Nothing is written after it.
+ * @retval 0 success
+ * @retval -EINVAL struct_bytes is smaller than the profile of any version of weir; nothing was
+ * written
+ */
+WEIR_API int weir_profile_init(struct weir_profile *profile, size_t struct_bytes);
+
+/**
+ * Sets struct_bytes, and sets each other member to the default of its key. The function never
+ * fails.
  *
  * @param[out] profile the profile
  */
-WEIR_API void weir_profile_defaults(struct weir_profile *profile);
+static inline void weir_profile_defaults(struct weir_profile *profile)
+{
+	(void)weir_profile_init(profile, sizeof(*profile));
+}
 
 /**
- * Loads a file into a profile. Keys that the file does not name keep their values.
+ * Loads a file into a profile. Keys that the file does not name get their defaults.
  *
  * @param path a regular file
- * @param[in,out] profile a profile that has values, such as the defaults; unchanged if the function
+ * @param[in,out] profile a profile that weir_profile_defaults() has set; unchanged if the function
  * fails
  * @param[out] err after an error: one line that says the file, line, section and key, what is
  * wrong, which values are allowed, and an example
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 success
- * @retval -EINVAL the content of the file is not valid
+ * @retval -EINVAL the content of the file is not valid, or profile->struct_bytes is too small
  * @retval other a negative errno: the file cannot be read
  */
 WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
@@ -273,7 +291,8 @@ WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, c
  * @param[out] err after an error: one line like that of weir_profile_load(), without file and line
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 the profile is valid
- * @retval -EINVAL the profile is not valid
+ * @retval -EINVAL the profile is not valid, or its struct_bytes is too small
+ * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know
  */
 WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes);
 

@@ -71,9 +71,11 @@ typedef int (*weir_arg_sink_fn)(struct weir_request *req, uint32_t item, uint32_
 
 /** An RPC program that a listener serves. */
 struct weir_program {
-	uint32_t prog;	    /**< RPC program number */
-	uint32_t vers_low;  /**< lowest version; weir answers other versions with PROG_MISMATCH */
-	uint32_t vers_high; /**< highest version */
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
+	uint32_t prog;	     /**< RPC program number */
+	uint32_t vers_low;   /**< lowest version; weir answers other versions with PROG_MISMATCH */
+	uint32_t vers_high;  /**< highest version */
 	/**
 	 * The highest procedure number plus 1, which is not the number of procedures in the
 	 * binding. weir answers this number and higher ones with PROC_UNAVAIL.
@@ -135,8 +137,11 @@ typedef int (*weir_accept_fn)(const struct weir_peer *peer, void *arg);
 
 /** Options of weir_listen(). */
 struct weir_listen_options {
-	const struct weir_program *programs; /**< copied */
-	uint32_t nprograms;		     /**< entries of programs */
+	size_t struct_bytes; /**< size of the structure; set by the application; see weir/common.h
+			      */
+	/** The programs; copied. The struct_bytes of all entries must be equal. */
+	const struct weir_program *programs;
+	uint32_t nprograms; /**< entries of programs */
 	/** Called for each connection on the thread that owns its engine. May be NULL. */
 	weir_conn_event_fn on_event;
 	void *arg; /**< passed to on_event, on_lost and accept */
@@ -161,8 +166,11 @@ struct weir_listen_options {
  * @param[out] listener the listener; set if the function returns 0
  * @retval 0 success
  * @retval -EADDRINUSE another listener uses the address
- * @retval -EINVAL addr or options is NULL, or there are no programs, more than 8 programs or more
- * than 64 engines
+ * @retval -EINVAL addr or options is NULL; there are no programs, more than 8 programs or more than
+ * 64 engines; the struct_bytes of the options, a program or its binding is too small; or the
+ * programs differ in struct_bytes
+ * @retval -E2BIG the options, a program or its binding has members that are not 0 and that this
+ * version of weir does not know
  * @retval -ENOMEM memory is exhausted
  * @retval -ECANCELED the engine is being destroyed
  * @retval -ECHILD the process is a child of fork(2); see weir/engine.h

@@ -501,9 +501,12 @@ static uint64_t now_ns(void)
 
 int main(int argc, char **argv)
 {
-	struct weir_region_options options = {
-		.len_bytes = 2 * STORE_BYTES, .page_bytes = 4096, .numa_node = -1};
+	struct weir_region_options options = {.struct_bytes = sizeof(options),
+					      .len_bytes = 2 * STORE_BYTES,
+					      .page_bytes = 4096,
+					      .numa_node = -1};
 	struct weir_program program = {
+		.struct_bytes = sizeof(program),
 		.prog = WEIR_NFS_PROGRAM,
 		.vers_low = 3,
 		.vers_high = 3,
@@ -511,7 +514,8 @@ int main(int argc, char **argv)
 		.ulb = weir_ulb_nfs(3),
 		.handle = handle,
 	};
-	struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
 	struct weir_profile profile;
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	struct weir_listener *listener;

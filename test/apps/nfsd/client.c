@@ -213,7 +213,8 @@ static void wait_for(struct client *c, const int *flag)
 
 void client_connect(struct client *c)
 {
-	struct weir_connect_options options = {.on_event = on_event, .arg = c};
+	struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .arg = c};
 
 	c->opened = c->closed = 0;
 	assert_int_equal(weir_connect(c->engine, c->addr, &options, &c->conn), 0);
@@ -244,7 +245,8 @@ void client_export(char *text, size_t bytes)
 /* Creates an engine and a region, and connects to the server. */
 static void open_client(struct client *c, const struct weir_profile *profile)
 {
-	struct weir_region_options options = {.len_bytes = CLIENT_MEM,
+	struct weir_region_options options = {.struct_bytes = sizeof(options),
+					      .len_bytes = CLIENT_MEM,
 					      .page_bytes = 4096,
 					      .flags = WEIR_REGION_NO_HUGE,
 					      .numa_node = -1};
@@ -431,6 +433,7 @@ static struct weir_call *begin(struct client *c, uint32_t proc, uint32_t results
 		.name = "test", .name_len_bytes = 4, .uid = c->uid, .gid = c->gid};
 	struct weir_rpc_auth cred;
 	struct weir_call_params params = {
+		.struct_bytes = sizeof(params),
 		.prog = NFS3_PROGRAM,
 		.vers = NFS3_VERSION,
 		.proc = proc,

@@ -85,11 +85,19 @@ static void handle(struct weir_request *req, void *arg)
  */
 static void side_start(struct side *side, bool listens, const char *addr)
 {
-	const struct weir_program program = {
-		.prog = PROG, .vers_low = 1, .vers_high = 1, .nprocs = 1, .handle = handle};
-	const struct weir_listen_options listen = {
-		.programs = &program, .nprograms = 1, .on_event = on_event, .arg = side};
-	const struct weir_connect_options connect = {.on_event = on_event, .arg = side};
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PROG,
+					     .vers_low = 1,
+					     .vers_high = 1,
+					     .nprocs = 1,
+					     .handle = handle};
+	const struct weir_listen_options listen = {.struct_bytes = sizeof(listen),
+						   .programs = &program,
+						   .nprograms = 1,
+						   .on_event = on_event,
+						   .arg = side};
+	const struct weir_connect_options connect = {
+		.struct_bytes = sizeof(connect), .on_event = on_event, .arg = side};
 	struct weir_profile profile;
 	uint64_t end = now() + LIMIT_S * 1000000000ull;
 	int rc;

@@ -373,7 +373,8 @@ static void go_round(struct outcome *outcome, struct weir_call *call,
 static void again__on_another_connection(void **state)
 {
 	static const uint32_t procs[] = {PAIR_ECHO, PAIR_READ, PAIR_BIG};
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 
 	(void)state;
 	nopen = 0;

@@ -74,7 +74,7 @@ static void expect_all(uint32_t n, int status)
 
 static void connect__nobody_listens(void **state)
 {
-	const struct weir_connect_options none = {0};
+	const struct weir_connect_options none = {.struct_bytes = sizeof(none)};
 	struct weir_conn *conn;
 
 	(void)state;
@@ -301,7 +301,8 @@ static int reconnects;
 static void on_event_reconnect(struct weir_conn *conn, enum weir_conn_event event, int error,
 			       void *arg)
 {
-	const struct weir_connect_options options = {.on_event = on_event_reconnect};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event_reconnect};
 	struct weir_conn *next;
 
 	(void)conn;
@@ -313,7 +314,8 @@ static void on_event_reconnect(struct weir_conn *conn, enum weir_conn_event even
 
 static void destroy__nothing_new_begins_while_it_runs(void **state)
 {
-	const struct weir_connect_options options = {.on_event = on_event_reconnect};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event_reconnect};
 	struct weir_conn *conn;
 
 	(void)state;
@@ -479,7 +481,8 @@ static void on_one_of_many(struct weir_conn *conn, enum weir_conn_event event, i
 static void connect__limit_of_connections(void **state)
 {
 	int started = 0, ended = 0;
-	const struct weir_connect_options options = {.on_event = on_one_of_many, .arg = &ended};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_one_of_many, .arg = &ended};
 	struct weir_conn *conn;
 
 	(void)state;

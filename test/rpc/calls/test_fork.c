@@ -123,10 +123,16 @@ static void nothing(struct weir_engine *engine, void *arg)
 
 static void try_each(void)
 {
-	const struct weir_region_options options = {.len_bytes = 4096, .numa_node = -1};
-	const struct weir_program program = {
-		.prog = PAIR_PROG, .vers_low = 1, .vers_high = 1, .nprocs = 1, .handle = NULL};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
+	const struct weir_region_options options = {
+		.struct_bytes = sizeof(options), .len_bytes = 4096, .numa_node = -1};
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PAIR_PROG,
+					     .vers_low = 1,
+					     .vers_high = 1,
+					     .nprocs = 1,
+					     .handle = NULL};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
 	struct weir_call_params params;
 	struct weir_listener *listener;
 	struct engine_counters stats = {0};

@@ -86,10 +86,12 @@ static struct weir_listener *serve(struct service *service, const char *addr, bo
 {
 	static struct service other = {.id = 0xdead};
 	struct weir_program programs[2];
-	const struct weir_listen_options options = {.programs = programs, .nprograms = 2};
+	const struct weir_listen_options options = {
+		.struct_bytes = sizeof(options), .programs = programs, .nprograms = 2};
 	struct weir_listener *listener;
 
-	programs[is_last] = (struct weir_program){.prog = PAIR_PROG,
+	programs[is_last] = (struct weir_program){.struct_bytes = sizeof(struct weir_program),
+						  .prog = PAIR_PROG,
 						  .vers_low = VERS,
 						  .vers_high = VERS,
 						  .nprocs = NPROCS,
@@ -113,7 +115,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static struct weir_conn *connect_to(const char *addr)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 	struct weir_conn *conn;
 	int next = nopen + 1;
 
@@ -161,9 +164,16 @@ static struct answer ask(struct weir_conn *conn, uint32_t proc, uint32_t word, b
 	static const struct weir_ulb_proc procs[] = {{.proc = 0, .result_items_max = 1},
 						     {.proc = 1, .result_items_max = 1},
 						     {.proc = 2, .result_items_max = 1}};
-	static const struct weir_ulb ulb = {"again", PAIR_PROG, VERS, VERS, procs, 3};
+	static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+					    .name = "again",
+					    .prog = PAIR_PROG,
+					    .vers_low = VERS,
+					    .vers_high = VERS,
+					    .nprocs = 3,
+					    .procs = procs};
 	struct answer answer = {0};
-	const struct weir_call_params params = {.prog = PAIR_PROG,
+	const struct weir_call_params params = {.struct_bytes = sizeof(params),
+						.prog = PAIR_PROG,
 						.vers = VERS,
 						.proc = proc,
 						.args_max_bytes = 4,

@@ -118,7 +118,8 @@ static struct engine_counters stats(void)
 
 static void begin(struct weir_engine *engine, struct end *end)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .arg = end};
 
 	assert_int_equal(weir_connect(engine, pair.addr, &options, &end->conn), 0);
 }
@@ -447,8 +448,10 @@ static void idle_timeout__not_while_a_request_is_under_way(void **state)
  */
 static void idle_timeout__is_bridged_by_reconnect(void **state)
 {
-	const struct weir_connect_options options = {
-		.on_event = on_event, .arg = &ends[0], .reconnect = WEIR_RECONNECT_ON};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event,
+						     .arg = &ends[0],
+						     .reconnect = WEIR_RECONNECT_ON};
 
 	(void)state;
 	pair.server->profile.idle_timeout_ms = IDLE_MS;

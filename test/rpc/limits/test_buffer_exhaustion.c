@@ -154,7 +154,8 @@ static void fill_flows(uint32_t most)
 
 static void calls__of_several_connections_take_turns(void **state)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 	int least = 0;
 
 	(void)state;

@@ -88,7 +88,8 @@ static void write_call(struct flow *flow)
 
 static void pull__a_greedy_connection_starves_no_other(void **state)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 	int least = 0;
 
 	(void)state;

@@ -121,7 +121,8 @@ static void poll_all(uint32_t polls)
  */
 static bool connects(struct weir_engine *engine, struct end *end)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .arg = end};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .arg = end};
 
 	memset(end, 0, sizeof(*end));
 	assert_int_equal(weir_connect(engine, pair.addr, &options, &end->conn), 0);

@@ -184,7 +184,8 @@ static void few_windows(struct weir_profile *profile)
 static void windows__one_call_past_them_waits(void **state)
 {
 	static const struct weir_ulb_proc proc = {.proc = PAIR_LATER, .result_items_max = 1};
-	static const struct weir_ulb ulb = {.name = "windows",
+	static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+					    .name = "windows",
 					    .prog = PAIR_PROG,
 					    .vers_low = PAIR_VERS,
 					    .vers_high = PAIR_VERS,

@@ -57,7 +57,8 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static void connect_all(void)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 
 	for (uint32_t i = 0; i < CONNS; i++)
 		assert_int_equal(weir_connect(pair.client, pair.addr, &options, &conns[i]), 0);
@@ -236,7 +237,8 @@ static void slow__replies_do_not_keep_calls_one_by_one(void **state)
 
 static void connection__that_finds_no_receive_left_is_refused(void **state)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 	struct credit_pool *pool = &pair.client->srq->credits;
 	uint32_t shared = pool->shared;
 

@@ -85,7 +85,7 @@ static uint32_t count_held(const struct engine_srq *srq)
 /* Connects 'lost', the connection that a test later ends. The two sides open in different polls. */
 static void connect_lost(void)
 {
-	const struct weir_connect_options options = {0};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options)};
 
 	assert_int_equal(weir_connect(pair.client, pair.addr, &options, &lost), 0);
 	pair_until(&pair, &pair.server_opened, 2);

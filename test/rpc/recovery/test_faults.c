@@ -49,7 +49,7 @@ static void works(void)
 
 static void connect__whose_receives_are_refused_leaves_nothing_behind(void **state)
 {
-	const struct weir_connect_options options = {0};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options)};
 	struct weir_conn *conn;
 
 	(void)state;
@@ -62,8 +62,10 @@ static void connect__whose_receives_are_refused_leaves_nothing_behind(void **sta
 
 static void listen__refused(void **state)
 {
-	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
-	const struct weir_listen_options options = {.programs = &program, .nprograms = 1};
+	const struct weir_program program = {
+		.struct_bytes = sizeof(program), .prog = 1, .vers_high = 1, .nprocs = 1};
+	const struct weir_listen_options options = {
+		.struct_bytes = sizeof(options), .programs = &program, .nprograms = 1};
 	struct weir_listener *listener;
 
 	(void)state;
@@ -91,9 +93,12 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
  */
 static void listener__is_told_that_its_device_is_gone(void **state)
 {
-	const struct weir_program program = {.prog = 1, .vers_high = 1, .nprocs = 1};
-	struct weir_listen_options options = {
-		.programs = &program, .nprograms = 1, .on_lost = on_lost};
+	const struct weir_program program = {
+		.struct_bytes = sizeof(program), .prog = 1, .vers_high = 1, .nprocs = 1};
+	struct weir_listen_options options = {.struct_bytes = sizeof(options),
+					      .programs = &program,
+					      .nprograms = 1,
+					      .on_lost = on_lost};
 	struct weir_listener *kept, *closed;
 	struct outcome outcome;
 

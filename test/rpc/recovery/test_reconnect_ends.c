@@ -67,7 +67,8 @@ static void reset__sends_again(void **state)
 
 static void off__ends_as_it_did(void **state)
 {
-	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_OFF};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .reconnect = WEIR_RECONNECT_OFF};
 	struct weir_conn *conn;
 
 	(void)state;
@@ -86,7 +87,8 @@ static void off__ends_as_it_did(void **state)
  */
 static void connect__first_attempt_is_the_only_one(void **state)
 {
-	const struct weir_connect_options options = {.reconnect = WEIR_RECONNECT_ON};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .reconnect = WEIR_RECONNECT_ON};
 	struct weir_conn *conn;
 
 	(void)state;

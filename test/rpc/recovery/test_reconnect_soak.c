@@ -193,8 +193,8 @@ static bool all_closed(void)
  */
 static void run_load(uint32_t nkills)
 {
-	const struct weir_connect_options how = {.on_event = on_event,
-						 .reconnect = WEIR_RECONNECT_ON};
+	const struct weir_connect_options how = {
+		.struct_bytes = sizeof(how), .on_event = on_event, .reconnect = WEIR_RECONNECT_ON};
 
 	memset(links, 0, sizeof(links));
 	is_stopping = false;

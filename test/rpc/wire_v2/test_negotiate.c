@@ -42,7 +42,8 @@ static void quick(struct weir_profile *profile)
  */
 static struct words begin(enum weir_protocol protocol, enum weir_reconnect reconnect)
 {
-	const struct weir_connect_options options = {.on_event = on_event, .reconnect = reconnect};
+	const struct weir_connect_options options = {
+		.struct_bytes = sizeof(options), .on_event = on_event, .reconnect = reconnect};
 	struct words m = {0};
 
 	opened = lost = closed = close_error = 0;

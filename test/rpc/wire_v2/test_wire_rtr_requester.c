@@ -47,7 +47,8 @@ static void quick(struct weir_profile *profile)
  */
 static void begin(uint32_t grant, uint32_t rtrs)
 {
-	const struct weir_connect_options options = {.on_event = on_event};
+	const struct weir_connect_options options = {.struct_bytes = sizeof(options),
+						     .on_event = on_event};
 	struct words m = {0}, r = {0};
 	char addr[80];
 

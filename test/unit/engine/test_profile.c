@@ -33,6 +33,7 @@ static int load_bytes(const void *bytes, size_t len, struct weir_profile *profil
 	assert_int_equal(write(fd, bytes, len), len);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	err[0] = '\0';
+	profile->struct_bytes = sizeof(*profile);
 	rc = weir_profile_load(path, profile, err, sizeof(err));
 	close(fd);
 	return rc;
@@ -274,6 +275,7 @@ static void load__bad_files_name_line_and_cure(void **state)
 
 	(void)state;
 	memset(&profile, 0x5a, sizeof(profile));
+	profile.struct_bytes = sizeof(profile);
 	before = profile;
 	for (size_t i = 0; i < sizeof(bad_files) / sizeof(bad_files[0]); i++) {
 		assert_int_equal(load(bad_files[i].text, &profile), -EINVAL);
@@ -316,7 +318,7 @@ static void load__the_longest_line(void **state)
 
 static void load__not_a_file(void **state)
 {
-	struct weir_profile profile;
+	struct weir_profile profile = {.struct_bytes = sizeof(profile)};
 
 	(void)state;
 	assert_int_equal(weir_profile_load("/nonexistent.ini", &profile, err, sizeof(err)),
@@ -333,7 +335,7 @@ static void load__not_a_file(void **state)
 static void load__a_fifo(void **state)
 {
 	char folder[] = "/tmp/weir-test-XXXXXX", path[sizeof(folder) + 8];
-	struct weir_profile profile;
+	struct weir_profile profile = {.struct_bytes = sizeof(profile)};
 	int rc;
 
 	(void)state;
@@ -349,7 +351,7 @@ static void load__a_fifo(void **state)
 
 static void load__a_short_error_buffer(void **state)
 {
-	struct weir_profile profile;
+	struct weir_profile profile = {.struct_bytes = sizeof(profile)};
 	char small[8];
 
 	(void)state;

@@ -29,8 +29,11 @@ static size_t page_ordinary(void)
 
 static struct weir_region *create(size_t len, uint64_t page, uint32_t flags)
 {
-	struct weir_region_options options = {
-		.len_bytes = len, .page_bytes = page, .flags = flags, .numa_node = -1};
+	struct weir_region_options options = {.struct_bytes = sizeof(options),
+					      .len_bytes = len,
+					      .page_bytes = page,
+					      .flags = flags,
+					      .numa_node = -1};
 	struct weir_region *region = NULL;
 
 	assert_int_equal(weir_region_create(&options, &region), 0);
@@ -111,11 +114,14 @@ static void create__the_size_is_sealed(void **state)
 static void create__bad_options(void **state)
 {
 	static const struct weir_region_options bad[] = {
-		{.len_bytes = 0, .numa_node = -1},
-		{.len_bytes = SIZE_MAX, .numa_node = -1},
-		{.len_bytes = 4096, .page_bytes = 12345, .numa_node = -1},
-		{.len_bytes = 4096, .flags = 8, .numa_node = -1},
-		{.len_bytes = 4096, .numa_node = -2},
+		{.struct_bytes = sizeof(bad[0]), .len_bytes = 0, .numa_node = -1},
+		{.struct_bytes = sizeof(bad[0]), .len_bytes = SIZE_MAX, .numa_node = -1},
+		{.struct_bytes = sizeof(bad[0]),
+		 .len_bytes = 4096,
+		 .page_bytes = 12345,
+		 .numa_node = -1},
+		{.struct_bytes = sizeof(bad[0]), .len_bytes = 4096, .flags = 8, .numa_node = -1},
+		{.struct_bytes = sizeof(bad[0]), .len_bytes = 4096, .numa_node = -2},
 	};
 	struct weir_region *region = NULL;
 
@@ -128,8 +134,10 @@ static void create__bad_options(void **state)
 
 static void create__more_than_there_is(void **state)
 {
-	struct weir_region_options options = {
-		.len_bytes = 1ul << 48, .flags = WEIR_REGION_PRIVATE, .numa_node = -1};
+	struct weir_region_options options = {.struct_bytes = sizeof(options),
+					      .len_bytes = 1ul << 48,
+					      .flags = WEIR_REGION_PRIVATE,
+					      .numa_node = -1};
 	struct weir_region *region = NULL;
 
 	(void)state;
@@ -451,8 +459,10 @@ static void covers__bounds(void **state)
  */
 static void create__file_is_for_its_owner_only(void **state)
 {
-	const struct weir_region_options options = {
-		.len_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1};
+	const struct weir_region_options options = {.struct_bytes = sizeof(options),
+						    .len_bytes = 4096,
+						    .flags = WEIR_REGION_NO_HUGE,
+						    .numa_node = -1};
 	struct weir_region *region;
 	struct stat st;
 

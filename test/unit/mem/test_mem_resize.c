@@ -46,8 +46,10 @@ static int lift_limit(void **state)
 
 static int create(size_t len)
 {
-	struct weir_region_options options = {
-		.len_bytes = len, .numa_node = -1, .flags = WEIR_REGION_NO_HUGE};
+	struct weir_region_options options = {.struct_bytes = sizeof(options),
+					      .len_bytes = len,
+					      .numa_node = -1,
+					      .flags = WEIR_REGION_NO_HUGE};
 	struct weir_region *region = NULL;
 	int rc = weir_region_create(&options, &region);
 

@@ -27,6 +27,7 @@ static int fd = -1;
 static int setup(void **state)
 {
 	struct weir_region_options options = {
+		.struct_bytes = sizeof(options),
 		.len_bytes = DIR_MEMORY,
 		.flags = WEIR_REGION_PRIVATE,
 		.numa_node = -1,

@@ -16,8 +16,13 @@ static const struct weir_ulb_proc procs[] = {
 	{.proc = 7, .arg_items_max = 1, .result_items_max = 0},
 };
 
-static const struct weir_ulb ulb = {
-	.name = "test", .prog = 100003, .vers_low = 3, .vers_high = 3, .procs = procs, .nprocs = 2};
+static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
+				    .name = "test",
+				    .prog = 100003,
+				    .vers_low = 3,
+				    .vers_high = 3,
+				    .procs = procs,
+				    .nprocs = 2};
 
 static void ulb_find__listed_procedure(void **state)
 {
@@ -31,7 +36,8 @@ static void ulb_find__listed_procedure(void **state)
  */
 static void ulb_find__3_4_2_unlisted_procedure_has_no_eligible_items(void **state)
 {
-	static const struct weir_ulb empty = {.name = "empty", .prog = 1};
+	static const struct weir_ulb empty = {
+		.struct_bytes = sizeof(empty), .name = "empty", .prog = 1};
 
 	(void)state;
 	assert_int_equal(weir_ulb_find(&ulb, 0)->arg_items_max, 0);
