@@ -21,6 +21,7 @@
  *  - weir/codec.h       what the code of weirgen uses
  *  - weir/binding.h     which data of a program are allowed to be placed directly
  *  - weir/binding_nfs.h the bindings of NFS
+ *  - weir/version.h     the version of the headers and of the library
  *  - weir/common.h      definitions for all of these headers
  */
 
@@ -39,6 +40,7 @@
 #include <weir/profile.h>
 #include <weir/request.h>
 #include <weir/rpc.h>
+#include <weir/version.h>
 #include <weir/xdr.h>
 
 #endif
