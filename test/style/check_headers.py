@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that each header compiles alone, a public header also in strict C11. A header must not see
 the header of a library after its own in the order of lib/meson.build. A public header sees public
-headers only. A library includes no public header of a library after it."""
+headers only. A library includes no public header of a library after it. Arguments: the build
+directory, which has the generated headers, and the compiler."""
 
 import re
 import shlex
@@ -65,7 +66,7 @@ def check_order(path, order):
 
 
 def main():
-    compiler = sys.argv[1:]
+    build, compiler = sys.argv[1], sys.argv[2:]
     dpdk = shlex.split(subprocess.run(['pkg-config', '--cflags', 'libdpdk', 'libtirpc'], check=True,
                                       text=True, stdout=subprocess.PIPE).stdout)
     # Like the build, this excludes warnings of DPDK's headers. lib/base and lib/proto have no
@@ -86,7 +87,8 @@ def main():
         name = '<weir/%s>' if is_public else '"%s"'
         source = '#include ' + name % path.name + '\n'
         source += source
-        done = subprocess.run(compiler + flags + ['-I' + str(path.parent)] +
+        done = subprocess.run(compiler + flags +
+                              ['-I%s' % path.parent, '-I%s/%s' % (build, path.parent)] +
                               (STRICT if is_public else GNU) + FLAGS, input=source,
                               text=True, cwd=tree.ROOT, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT)
