@@ -22,8 +22,8 @@ static const struct weir_ulb ulb = {.struct_bytes = sizeof(ulb),
 				    .prog = PROG,
 				    .vers_low = 1,
 				    .vers_high = 1,
-				    .procs = procs,
-				    .nprocs = 1};
+				    .nprocs = 1,
+				    .procs = procs};
 
 static struct weir_region *server_region, *client_region;
 static struct weir_region_info server_info = {.struct_bytes = sizeof(server_info)};

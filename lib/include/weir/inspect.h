@@ -3,7 +3,7 @@
 #define WEIR_INSPECT_H
 
 /*
- * What an engine is doing: its connections, its calls and its requests.
+ * Inspection of an engine: its connections, its calls and its requests.
  *
  * Each function of this header fills in an array of the application with the state at the time of
  * the call. It returns how many objects exist, which can be more than the array has room for. The
