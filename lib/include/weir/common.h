@@ -71,4 +71,27 @@
 #define WEIR_END_DECLS
 #endif
 
+/** Lets the flags of an enumeration be combined in C++, where the result of | is otherwise an int.
+ */
+#ifndef __cplusplus
+#define WEIR_FLAG_ENUM(type)
+#else
+#define WEIR_FLAG_ENUM(type)                                                                       \
+	extern "C++" {                                                                             \
+	WEIR_FLAG_OPERATOR(type, |)                                                                \
+	WEIR_FLAG_OPERATOR(type, &)                                                                \
+	WEIR_FLAG_OPERATOR(type, ^)                                                                \
+	}
+/* Defines a binary operator for flags, and the operator that assigns its result. */
+#define WEIR_FLAG_OPERATOR(type, op)                                                               \
+	constexpr type operator op(type a, type b)                                                 \
+	{                                                                                          \
+		return static_cast<type>(static_cast<unsigned>(a) op static_cast<unsigned>(b));    \
+	}                                                                                          \
+	inline type &operator op##=(type &a, type b)                                               \
+	{                                                                                          \
+		return a = a op b;                                                                 \
+	}
+#endif
+
 #endif

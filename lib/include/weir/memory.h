@@ -31,6 +31,7 @@ enum weir_region_flags {
 	 */
 	WEIR_REGION_UNSHARED = 4,
 };
+WEIR_FLAG_ENUM(weir_region_flags)
 
 /**
  * Value of weir_region_options.page_bytes: use ordinary pages instead of reserved hugepages. If the

@@ -135,6 +135,7 @@ enum weir_extension {
 	WEIR_EXTENSION_PLACEMENT = 4,
 	WEIR_EXTENSION_ALL = 7, /**< all parts */
 };
+WEIR_FLAG_ENUM(weir_extension)
 
 /**
  * A profile: one member per key.
