@@ -17,7 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 import grow
 
 BUILD, LIBRARY, *CC = sys.argv[1:]
-BUILD, LIBRARY = pathlib.Path(BUILD), pathlib.Path(LIBRARY)
+BUILD = pathlib.Path(BUILD)
+LIBRARY = BUILD / LIBRARY
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # Only the layout of structures matters, so that code is not optimized.
 PLAIN = ['-O0', '-g0', '-fno-lto', '-U_FORTIFY_SOURCE', '-Wno-error']

@@ -23,8 +23,8 @@
  * compiled, before it calls weir. Then each version of the library works with applications that
  * were compiled with older or newer headers.
  *
- * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_peer, weir_region_info
- *    and others whose description says so.
+ * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_call_info,
+ *    weir_request_info, weir_peer and weir_region_info.
  *
  *        struct weir_region_info info = {.struct_bytes = sizeof(info)};
  *        weir_region_info(region, &info);
@@ -58,8 +58,9 @@
  *    not copy such a structure to one that it passes to weir.
  *
  * 4. Structures that never change: weir_ulb_proc, weir_rpc_auth, weir_rpc_auth_sys,
- *    weir_rpc_call_header, weir_rpc_reply_header, weir_xdr_part, weir_xdr_in and weir_xdr_out.
- *    Inline functions of the headers use them, or applications have arrays of them.
+ *    weir_rpc_call_header, weir_rpc_reply_header, weir_xdr_part, weir_xdr_in, weir_xdr_out,
+ *    weir_xdr_opaque, weir_xdr_string, weir_xdr_item, weir_xdr_room and weir_xdr_arena. Inline
+ *    functions of the headers and generated code use them, or applications have arrays of them.
  */
 
 /** Surrounds the declarations of each public header. In C++ they have C linkage. */
