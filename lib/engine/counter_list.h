@@ -44,6 +44,7 @@ COUNTER(MESSAGES, replies_unmatched, "replies", "Discarded replies whose XID no 
 COUNTER(MESSAGES, zero_grants, "replies", "Replies that granted 0 credits; treated as 1.")
 COUNTER(MESSAGES, calls_queued, "calls", "Calls queued by weir_call_submit(), mostly for a credit.")
 COUNTER(MESSAGES, replays, "replies", "Duplicates answered from the duplicate request cache.")
+COUNTER(MESSAGES, stuck_calls, "calls", "Calls and requests that took longer than stuck_call_ms.")
 
 /* Buffers, quotas and limits. */
 COUNTER(LIMITS, buffer_waits, "times",

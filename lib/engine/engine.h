@@ -31,6 +31,7 @@
 #include <sys/queue.h>
 
 #include <weir/engine.h>
+#include <weir/log.h>
 
 #include "backlog.h"
 #include "compiler.h"
@@ -295,6 +296,10 @@ struct weir_engine {
 	struct request_pool *requests;
 	/* belongs to lib/responder; NULL if Sends do not place results */
 	struct placed_replies *placed_replies;
+	/* The profile's stuck_call_ms in ns; 0: stuck calls are not reported. The rate of the log
+	 * lines about them. */
+	uint64_t stuck_ns;
+	struct log_rate stuck_lines;
 	/* Belongs to lib/responder: connection requests that wait until a connection ends and they
 	 * can be accepted. */
 	struct backlog arrivals;
@@ -455,6 +460,20 @@ static inline uint32_t engine_target_align(const struct weir_profile *profile)
  * are written, and the number of the others is logged with the next line that is written. */
 printf_like(3, 4) void engine_log_peer(struct weir_engine *engine, struct log_rate *rate,
 				       const char *format, ...);
+
+/* Counts a call or a request that is stuck, and logs a line about it, at a limited rate. */
+printf_like(3, 4) void engine_log_stuck(struct weir_engine *engine, enum weir_log_category category,
+					const char *format, ...);
+
+/* Returns whether an object that checks its calls at ticks has to look for stuck ones, and sets the
+ * time of its next check. The check is made 8 times in the time after which a call is stuck. */
+static inline bool engine_stuck_is_due(const struct weir_engine *engine, uint64_t *next_ns)
+{
+	if (engine->stuck_ns == 0 || engine->now_ns < *next_ns)
+		return false;
+	*next_ns = engine->now_ns + engine->stuck_ns / 8;
+	return true;
+}
 
 /* Returns whether this side allows and supports that a reply invalidates a key (RFC 8797). The peer
  * must support this, too. */

@@ -107,6 +107,10 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .unit = "completions", .initial = "64",
 	 .help = "maximum number of completions that one poll processes before it sends what is "
 		 "queued"},
+	{"engine", "stuck_call_ms", PROFILE_NUMBER, FIELD(stuck_call_ms), .max = 86400000,
+	 .step = 1, .unit = "ms", .initial = "10000",
+	 .help = "a call that has not ended, or a request that was not answered, after this time "
+		 "is logged once. 0: never"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
 	 .help = "largest page size to use. If there are too few hugepages, weir uses ordinary "

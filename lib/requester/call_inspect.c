@@ -73,8 +73,10 @@ static const char *waits_for(const struct weir_call *call)
 
 uint64_t call_age_ns(const struct weir_call *call)
 {
-	if (call->state == CALL_BUILDING || call->is_cancelled)
+	if (call->state == CALL_BUILDING || call->deadline_ns == 0)
 		return 0;
+	if (call->state == CALL_REVOKING) /* the deadline is that of the revocation */
+		return call->is_cancelled ? 0 : call->timeout_ns;
 	return call_engine(call)->now_ns - (call->deadline_ns - call->timeout_ns);
 }
 
@@ -95,6 +97,38 @@ void call_describe(struct weir_call *call, struct weir_call_info *info)
 		.retransmits = call->retransmits,
 		.age_ns = call_age_ns(call),
 	};
+}
+
+static void report(struct weir_call *call)
+{
+	const struct requester *req = requester_of(call->conn);
+	struct weir_call_info info;
+
+	call_describe(call, &info);
+	call->stuck_xid = call->xid;
+	engine_log_stuck(call_engine(call), WEIR_LOG_REQUESTER,
+			 "call 0x%08x to %s has not ended for %llu ms: program %u version %u "
+			 "procedure %u, %u bytes, %s, waits for %s; %u retransmissions; %u of %u "
+			 "credits in use, %u calls active",
+			 info.xid, call->conn->peer, (unsigned long long)info.age_ns / 1000000,
+			 info.prog, info.vers, info.proc, info.bytes,
+			 weir_call_state_name(info.state), info.waits_for, info.retransmits,
+			 req->credits.in_flight, req->credits.granted, req->nactive);
+}
+
+void requester_report_stuck(struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+	uint64_t stuck_ns = conn->ep.engine->stuck_ns;
+
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		struct weir_call *call = req->slots[i].call;
+
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT ||
+		     call->state == CALL_REPLIED) &&
+		    call->stuck_xid != call->xid && call_age_ns(call) >= stuck_ns)
+			report(call);
+	}
 }
 
 uint32_t weir_engine_calls(const struct weir_engine *engine, struct weir_call_info *infos,

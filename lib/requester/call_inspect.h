@@ -10,8 +10,12 @@
 
 void call_describe(struct weir_call *call, struct weir_call_info *info);
 
-/* Returns the time since the submission of a call; 0 if it was not submitted, or was cancelled. */
+/* Returns the time since the submission of a call. The result is 0 if the call was not submitted or
+ * was cancelled, and the time-out of the call while its keys are being revoked. */
 uint64_t call_age_ns(const struct weir_call *call);
+
+/* Reports the stuck calls of a connection that were not reported yet. */
+void requester_report_stuck(struct weir_conn *conn);
 
 /* Sets the members of 'info' that belong to the requester (struct conn_role). */
 void requester_describe(const struct weir_conn *conn, struct weir_conn_info *info);

@@ -200,6 +200,7 @@ struct weir_call {
 	struct call_result results[CALL_ITEMS_MAX];
 	_Alignas(64) struct piece pieces[CALL_PIECES_MAX];
 
+	uint32_t stuck_xid; /* XID of the latest call in this object that was reported as stuck */
 	uint64_t needs_header_ns; /* if needs_header: time at which it was set */
 	bool is_refused; /* the responder refused the call. SENT: it will be sent again by the base
 			    protocol when the device has completed its Sends. REVOKING: no reply
@@ -318,8 +319,9 @@ struct requester {
 	struct call_pool *pool;
 
 	struct weir_conn *conn;
-	uint64_t calls_before; /* the submitted calls that ncalls_seen includes */
-	uint32_t ncalls_seen;  /* value of 'ncalls' at the latest tick */
+	uint64_t calls_before;	/* the submitted calls that ncalls_seen includes */
+	uint64_t next_stuck_ns; /* time of the next check for stuck calls */
+	uint32_t ncalls_seen;	/* value of 'ncalls' at the latest tick */
 	uint32_t probe_xid; /* XID of the probe call, while 'has_probe' of the connection's blockers
 			       is set */
 	uint32_t credits_max; /* maximum of credits.wanted; if receives are shared, credits.wanted

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Passes the events of a connection, and cancellations by the program, to the calls of the
  * connection. call.c decides what happens to each call. */
+#include "call_inspect.h"
 #include "requester.h"
 
 #include <errno.h>
@@ -48,6 +49,8 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	conn->protocol->on_tick(conn, now_ns);
 	if (req->nactive == 0)
 		return;
+	if (engine_stuck_is_due(conn->ep.engine, &req->next_stuck_ns))
+		requester_report_stuck(conn);
 	for (uint32_t i = 0; i < req->nslots && conn->state < CONN_LOST; i++) {
 		struct weir_call *call = req->slots[i].call;
 

@@ -73,7 +73,6 @@ static inline struct weir_request *request_take(struct responder *responder)
 		responder->pool->free = req->next_free;
 	}
 	responder->nbusy++;
-	responder->ncalls++;
 	req->responder = responder;
 	return req;
 }
@@ -123,6 +122,7 @@ static inline void request_count_call(struct weir_conn *conn)
 {
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
+	responder_of(conn)->ncalls++;
 }
 
 /* request_refused.c: calls that are refused because of their chunks */

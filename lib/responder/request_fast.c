@@ -235,6 +235,7 @@ static hot_inline bool accept_call_of_shape(struct weir_request *req, struct wei
 		(struct request_flags){.can_reply_fast = true, .is_short = shape == SHAPE_INLINE};
 	conn->got_message = true;
 	conn->ep.engine->stats.requests_received++;
+	req->responder->ncalls++;
 	if (unlikely(proc >= req->program->nprocs)) {
 		request_answer(req, REQUEST_NOT_FOUND);
 		return false;
@@ -327,7 +328,6 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	pool->free = req->next_free;
 	pool->delivered = req;
 	responder->nbusy++;
-	responder->ncalls++;
 	req->responder = responder;
 	req->msg = buf;
 	req->msg_bytes = len;

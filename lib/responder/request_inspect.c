@@ -73,6 +73,34 @@ void request_describe(struct weir_request *req, struct weir_request_info *info)
 	};
 }
 
+static void report(struct weir_request *req)
+{
+	const struct responder *responder = req->responder;
+	struct weir_request_info info;
+
+	request_describe(req, &info);
+	req->stuck_ns = req->since_ns;
+	engine_log_stuck(responder->engine, WEIR_LOG_RESPONDER,
+			 "request 0x%08x from %s is not answered for %llu ms: program %u version "
+			 "%u procedure %u, %u bytes, %s, waits for %s; %u requests active",
+			 info.xid, responder->conn->peer, (unsigned long long)info.age_ns / 1000000,
+			 info.prog, info.vers, info.proc, info.bytes,
+			 weir_request_state_name(info.state), info.waits_for, responder->nbusy);
+}
+
+void responder_report_stuck(const struct responder *responder)
+{
+	const struct weir_engine *engine = responder->engine;
+	struct weir_request *req;
+
+	LIST_FOREACH(req, &responder->outstanding, outstanding)
+	{
+		if (req->stuck_ns != req->since_ns &&
+		    engine->now_ns - req->since_ns >= engine->stuck_ns)
+			report(req);
+	}
+}
+
 /* The array that is filled in. 'found' objects were found so far. */
 struct filling {
 	struct weir_request_info *infos;

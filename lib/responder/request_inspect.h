@@ -10,6 +10,9 @@
 
 void request_describe(struct weir_request *req, struct weir_request_info *info);
 
+/* Reports the stuck requests of a connection that were not reported yet. */
+void responder_report_stuck(const struct responder *responder);
+
 /* Sets the members of 'info' that belong to the responder (struct conn_role). */
 void responder_describe(const struct weir_conn *conn, struct weir_conn_info *info);
 

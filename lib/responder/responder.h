@@ -239,6 +239,7 @@ struct weir_request {
 	LIST_ENTRY(weir_request) outstanding;
 	/* time of the poll in which it became a member of 'outstanding' */
 	uint64_t since_ns;
+	uint64_t stuck_ns; /* value of 'since_ns' when it was reported as stuck; 0: never */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;
 
@@ -395,14 +396,15 @@ struct responder {
 	struct request_pool *pool;
 	struct program_table *programs;
 	uint32_t deferred_by; /* enum responder_deferral; 0: messages get request objects at once */
-	uint32_t ncalls;      /* messages that got a request object; wraps */
+	uint32_t ncalls;      /* calls whose header was accepted; wraps */
 	struct drc *drc;      /* the duplicate request cache; NULL: no program needs one */
 	struct credit_responder credits;
 	/* number of requests that exist, and of running functions that need the responder */
 	uint32_t nbusy;
-	bool was_called;       /* a call has arrived on the connection */
-	uint32_t ncalls_seen;  /* value of 'ncalls' at the latest tick */
-	uint64_t calls_before; /* the messages that ncalls_seen includes */
+	bool was_called;	/* a call has arrived on the connection */
+	uint32_t ncalls_seen;	/* value of 'ncalls' at the latest tick */
+	uint64_t calls_before;	/* the calls that ncalls_seen includes */
+	uint64_t next_stuck_ns; /* time of the next check for stuck requests */
 
 	/* List of the messages that wait for a request object. In each buffer, user[0] is the
 	 * address of the next buffer, and user[1] is the length of the message. */

@@ -117,6 +117,8 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		return;
 	}
 	conn->protocol->on_tick(conn, now_ns);
+	if (responder->nbusy > 0 && engine_stuck_is_due(engine, &responder->next_stuck_ns))
+		responder_report_stuck(responder);
 	if (responder->npulling > 0)
 		pull_tick(responder, now_ns);
 	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))

@@ -3,7 +3,7 @@
 #define WEIR_INSPECT_H
 
 /*
- * Inspection of an engine: its connections, its calls and its requests.
+ * The connections, the calls and the requests that an engine has at present.
  *
  * Each function of this header fills in an array of the application with the state at the time of
  * the call. It returns how many objects exist, which can be more than the array has room for. The
@@ -59,7 +59,7 @@ struct weir_conn_info {
 	uint32_t credits_used;
 	/** Requester: calls that were submitted and have not ended. Responder: as credits_used. */
 	uint32_t calls_active;
-	/** Calls since the connection was created: submitted ones, or those that arrived. */
+	/** Calls since the connection was created: submitted ones, or those that were accepted. */
 	uint64_t calls;
 	uint64_t age_ns; /**< time since it was opened most recently; 0: it was never open */
 	char peer[WEIR_PEER_ADDRESS_BYTES]; /**< the address of the peer */
@@ -101,7 +101,8 @@ struct weir_call_info {
 	uint32_t proc;		    /**< the number of the procedure */
 	uint32_t bytes;		    /**< length of the RPC call, without its items */
 	uint32_t retransmits;	    /**< connections that were lost while it was in flight */
-	uint64_t age_ns; /**< time since its submission; 0: not submitted, or cancelled */
+	/** Time since its submission. 0: not submitted, or cancelled. Revoking: its time-out. */
+	uint64_t age_ns;
 };
 
 /** A request at the responder. */
@@ -111,12 +112,12 @@ struct weir_request_info {
 	struct weir_conn *conn;	       /**< its connection; NULL: the connection has ended */
 	enum weir_request_state state; /**< the state */
 	const char *waits_for;	       /**< what it waits for, as a constant text */
-	uint32_t xid;		       /**< the XID */
+	uint32_t bytes; /**< length of the message that arrived, without data in chunks */
+	uint32_t xid;	/**< the XID */
 	/** The number of the program. It is 0, as vers and proc are, until the call is complete. */
 	uint32_t prog;
 	uint32_t vers;	 /**< the version of the program */
 	uint32_t proc;	 /**< the number of the procedure */
-	uint32_t bytes;	 /**< length of the message that arrived, without data in chunks */
 	uint64_t age_ns; /**< time since its arrival */
 };
 

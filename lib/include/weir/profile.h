@@ -155,6 +155,7 @@ struct weir_profile {
 	char driver[32];	  /**< name of the driver, such as "shm" or "verbs" */
 	char driver_options[256]; /**< options of the driver: "key=value,..." */
 	uint32_t poll_budget;	  /**< maximum number of completions per poll */
+	uint32_t stuck_call_ms;	  /**< age at which a call or request is reported; 0: never */
 
 	/* [memory] */
 	uint64_t page_bytes;	    /**< see weir_region_options.page_bytes */

@@ -92,6 +92,7 @@ enum request_next request_begin_group(struct weir_request *req)
 		return REQUEST_END;
 	responder->conn->got_message = true;
 	responder->engine->stats.requests_received++;
+	responder->ncalls++;
 	req->nparts = conn_chain_parts(req->msg, req->parts, &req->stream_bytes);
 	if (req->lists.nitems > 0) {
 		/* The payload is processed as if it were a Position Zero chunk, because it is not

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <weir/inspect.h>
+
 #include "engine.h"
 #include "pair_main.h"
 #include "pair_memory.h"
@@ -166,6 +168,15 @@ static void try_each(void)
 	       "weir_engine_poll");
 	test_counters(pair.client, &stats);
 	expect(stats.calls_sent > 0, "weir_engine_counters");
+	errno = 0;
+	expect(weir_engine_conns(pair.client, NULL, 0) == 0 && errno == ECHILD,
+	       "weir_engine_conns");
+	errno = 0;
+	expect(weir_engine_calls(pair.client, NULL, 0) == 0 && errno == ECHILD,
+	       "weir_engine_calls");
+	errno = 0;
+	expect(weir_engine_requests(pair.server, NULL, 0) == 0 && errno == ECHILD,
+	       "weir_engine_requests");
 	weir_conn_shutdown(pair.conn);
 	weir_conn_reset(pair.conn);
 	weir_conn_close(pair.conn);
