@@ -29,6 +29,7 @@
  *   listen.c  listeners
  *   cm.c      connecting, and the events of the driver below
  *   end.c     the list of events that wait until they are due, and the end of connections
+ *   wake.c    sleeping
  */
 
 #include <sys/queue.h>
@@ -270,6 +271,11 @@ void fault_cq_drop(const struct fault_qp *qp, struct fault_dev *dev);
 
 /* poll.c */
 uint32_t fault_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+/* wake.c */
+int fault_wake_attach(struct fabric_dev *dev, struct fabric_waker *waker);
+int fault_arm(struct fabric_dev *dev, uint64_t *timeout_ns);
+void fault_disarm(struct fabric_dev *dev);
 
 static inline struct fault_swr *fault_sq_at(const struct fault_qp *qp, uint64_t position)
 {

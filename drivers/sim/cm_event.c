@@ -27,6 +27,7 @@ void sim_cm_add(struct sim_dev *dev, struct sim_cm_entry *entry, enum fabric_cm_
 	entry->event.kind = kind;
 	entry->is_queued = true;
 	TAILQ_INSERT_TAIL(&dev->cm, entry, entry);
+	sim_wake(dev);
 }
 
 void sim_cm_remove(struct sim_dev *dev, struct sim_cm_entry *entry)

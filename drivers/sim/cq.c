@@ -35,6 +35,7 @@ void sim_cq_push(struct sim_qp *qp, const struct fabric_wc *wc, uint64_t positio
 		(struct sim_cqe){.wc = *wc, .qp = qp->number, .position = position};
 	sim_note(dev->world, "completion", qp->number, position,
 		 (uint64_t)wc->op << 40 | (uint64_t)wc->status << 32 | wc->byte_len);
+	sim_wake(dev);
 }
 
 /* Drops the completions of a queue pair that is being destroyed, or with 0 those of shared receives

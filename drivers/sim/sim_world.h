@@ -30,6 +30,7 @@
  *   cm.c         establishes connections
  *   end.c        ends connections
  *   poll.c       polls completions
+ *   wake.c       sleeping
  *   teardown.c   frees devices and worlds
  *   dev.c        devices: their options, their death and their operations
  */
@@ -186,6 +187,7 @@ struct sim_dev {
 	struct sim_mrs mrs;
 	struct sim_mws mws;
 	struct sim_cm_entries cm;
+	struct fabric_waker *waker; /* NULL: nobody sleeps */
 	struct sim_srq *srq;
 	struct sim_cqe *cq; /* a ring with room for all completions that can wait at once */
 	uint32_t cq_size;   /* a power of two */
@@ -347,6 +349,12 @@ void sim_cq_drop(struct sim_dev *dev, uint32_t qp);
 
 /* poll.c */
 uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+/* wake.c */
+int sim_wake_attach(struct fabric_dev *dev, struct fabric_waker *waker);
+int sim_arm(struct fabric_dev *dev, uint64_t *timeout_ns);
+void sim_disarm(struct fabric_dev *dev);
+void sim_wake(struct sim_dev *dev); /* wakes the device's engine if it is armed */
 
 /* keys.c */
 uint32_t sim_key_make(struct sim_world *world);

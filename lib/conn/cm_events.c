@@ -124,3 +124,46 @@ bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 		conn_end(conn, 0);
 	return !is_open_and_idle(conn);
 }
+
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Returns the deadline of the connection's state. */
+static uint64_t state_deadline(const struct weir_conn *conn)
+{
+	switch (conn->state) {
+	case CONN_CONNECTING:
+	case CONN_NEGOTIATING:
+		return conn->deadline_ns;
+	case CONN_WAITING:
+		return conn->retry_at_ns;
+	default:
+		return conn->state >= CONN_LOST || conn->drains ? 0 : ENGINE_NEVER_NS;
+	}
+}
+
+/* Returns the time at which sends_late() has to be called next. */
+static uint64_t sends_deadline(const struct weir_conn *conn)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.send_timeout_ms * 1000000ull;
+
+	if (conn->sq_signalled <= conn->sq_retired || !conn_can_send(conn) || timeout_ns == 0)
+		return ENGINE_NEVER_NS;
+	if (!conn->sq_waits || conn->sq_retired != conn->sq_seen)
+		return 0;
+	return conn->sq_seen_ns + timeout_ns;
+}
+
+uint64_t conn_next_tick(struct engine_endpoint *ep)
+{
+	struct weir_conn *conn = (struct weir_conn *)ep;
+	uint64_t at_ns = state_deadline(conn);
+
+	if (!conn->was_open || at_ns == 0)
+		return at_ns;
+	at_ns = earlier(at_ns, sends_deadline(conn));
+	at_ns = earlier(at_ns, conn->protocol->next_tick(conn));
+	return earlier(at_ns, conn->role->next_tick(conn));
+}

@@ -89,6 +89,9 @@ struct conn_role {
 	/* Checks the deadlines of the role. Is called at a tick, from the first opening of the
 	 * connection until it is lost or ends. */
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+	/* Returns the time at which on_tick has to be called next. The values are as in
+	 * engine_endpoint.next_tick. */
+	uint64_t (*next_tick)(struct weir_conn *conn);
 	/* Is called if receives are shared, no message has arrived for about a second, and the
 	 * connection holds no receive. NULL: the role does not need this event. */
 	void (*on_idle)(struct weir_conn *conn);
@@ -516,6 +519,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc); /* rece
 bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 void conn_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event); /* cm_events.c */
 bool conn_on_tick(struct engine_endpoint *ep, uint64_t now_ns);
+uint64_t conn_next_tick(struct engine_endpoint *ep);
 /* conn.c: processes a message that arrived before the connection is open. While the version is
  * negotiated, passes the message to the protocol. Otherwise keeps it until the connection opens. */
 void conn_on_early(struct weir_conn *conn, struct mem_buf *buf, uint32_t len, uint32_t inv_rkey);

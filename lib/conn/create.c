@@ -76,6 +76,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	conn->ep.on_wc = conn_on_wc;
 	conn->ep.on_cm = conn_on_cm;
 	conn->ep.on_tick = conn_on_tick;
+	conn->ep.next_tick = conn_next_tick;
 	conn->ep.on_flush = conn_on_flush;
 	conn->ep.on_reap = conn_on_reap;
 	TAILQ_INIT(&conn->tx_waiters);

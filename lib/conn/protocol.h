@@ -130,6 +130,9 @@ struct conn_protocol {
 	void (*on_open)(struct weir_conn *conn);
 	/* Checks the deadlines of the protocol. The on_tick() of the role calls it. */
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
+	/* Returns the time at which on_tick has to be called next. The values are as in
+	 * engine_endpoint.next_tick. */
+	uint64_t (*next_tick)(const struct weir_conn *conn);
 
 	/* ---- calls ---- */
 	/* Returns the credits that the peer granted before any reply, or 0 if it granted none. */
@@ -242,12 +245,14 @@ void conn_v1_versions(const struct weir_conn *conn, uint32_t *low, uint32_t *hig
 bool conn_v1_negotiate(struct weir_conn *conn);
 void conn_v1_on_open(struct weir_conn *conn);
 void conn_v1_on_tick(struct weir_conn *conn, uint64_t now_ns);
+uint64_t conn_v1_next_tick(const struct weir_conn *conn);
 
 /* The operations for connections in all tables of version 1. A connection that speaks only version
  * 1 is never NEGOTIATING, so the tables have no functions for that state. */
 #define CONN_PROTOCOL_V1                                                                           \
 	.create = conn_v1_create, .destroy = conn_v1_destroy, .reset = conn_v1_set_thresholds,     \
 	.set_thresholds = conn_v1_set_thresholds, .versions = conn_v1_versions,                    \
-	.negotiate = conn_v1_negotiate, .on_open = conn_v1_on_open, .on_tick = conn_v1_on_tick
+	.negotiate = conn_v1_negotiate, .on_open = conn_v1_on_open, .on_tick = conn_v1_on_tick,    \
+	.next_tick = conn_v1_next_tick
 
 #endif

@@ -49,3 +49,9 @@ void conn_v1_on_tick(struct weir_conn *conn, uint64_t now_ns)
 	(void)conn;
 	(void)now_ns;
 }
+
+uint64_t conn_v1_next_tick(const struct weir_conn *conn)
+{
+	(void)conn;
+	return ENGINE_NEVER_NS;
+}

@@ -21,6 +21,7 @@
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
+#include "sleep.h"
 
 /*
  * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for
@@ -409,6 +410,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_fork_forget(engine);
 	if (engine->dev)
 		engine->ops->close(engine->dev);
+	engine_sleep_close(engine);
 	slot_put(engine->slot);
 	mem_free(engine);
 }

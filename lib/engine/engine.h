@@ -11,6 +11,7 @@
  *   counter_list.h       the list of counters: engine_counters.h has them as a structure, and
  *                        counter_table.c as the table of weir/metrics.h
  *   mailbox.[ch]         calls from other threads
+ *   sleep.[ch]           descriptors by which a thread waits for an engine
  *   wait_queue.[ch]      waiters for buffers or for a peer, their round-robin order, and how
  *                        long one may block others: engine_wait_*() below
  *   reserve.h            the reserve send buffer, for a message that needs one more while the
@@ -41,6 +42,7 @@
 #include "mem.h"
 #include "rdma1.h"
 #include "version_needs.h"
+#include "waker.h"
 
 #define ENGINE_WC_BURST 64u
 #define ENGINE_TICK_NS	1000000u /* interval in ns at which deadlines are checked */
@@ -124,6 +126,10 @@ struct engine_endpoint {
 	void (*on_flush)(struct engine_endpoint *ep);
 	/* Returns whether the endpoint has a deadline: see engine_want_ticks(). */
 	bool (*on_tick)(struct engine_endpoint *ep, uint64_t now_ns);
+	/* Returns the time at which on_tick has to be called next, if nothing happens before. 0: at
+	 * the next tick. ENGINE_NEVER_NS: there is no deadline except limits on idle time. It is
+	 * called before the engine sleeps, for active endpoints. */
+	uint64_t (*next_tick)(struct engine_endpoint *ep);
 	void (*on_cm)(struct engine_endpoint *ep, const struct fabric_cm_event *event);
 	void (*on_reap)(
 		struct engine_endpoint *ep); /* after engine_want_reap(): frees the endpoint */
@@ -189,6 +195,8 @@ struct weir_engine {
 	uint64_t call_timeout_ns;
 	uint32_t poll_budget;
 	bool in_poll;
+	/* since the latest tick, the engine was armed, so that ticks may have been left out */
+	bool has_slept;
 	struct engine_endpoints to_flush;
 	struct engine_endpoints to_reap;
 	/* Endpoints that on_reap could not free yet. A later tick calls on_reap again. */
@@ -224,6 +232,7 @@ struct weir_engine {
 	bool reserve_given;
 	struct rte_ring *mailbox;
 	struct engine_counters stats;
+	struct fabric_waker waker; /* wakes the engine's thread: sleep.h */
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* members for the connections and listeners */
@@ -319,6 +328,9 @@ void engine_tick_begin(struct engine_endpoint *ep);
 /* Does the work of one tick: checks deadlines of endpoints, and reaps endpoints that could not be
  * freed before. The poll loop calls this function when next_tick_ns is reached. */
 void engine_tick(struct weir_engine *engine);
+/* Returns the time at which engine_tick() has to be called next, if nothing happens before, or
+ * UINT64_MAX if no deadline is set. */
+uint64_t engine_next_tick(struct weir_engine *engine, uint64_t now_ns);
 
 /*
  * Makes the engine call the endpoint's on_tick at each tick, until on_tick returns false because

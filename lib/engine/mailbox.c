@@ -82,7 +82,13 @@ int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *
 	MAIL_SENT(engine->mailbox);
 	if (rte_ring_enqueue_elem(engine->mailbox, &mail, sizeof(mail)) != 0)
 		return -EAGAIN;
+	fabric_wake(&engine->waker);
 	return 0;
+}
+
+bool mailbox_is_empty(const struct weir_engine *engine)
+{
+	return rte_ring_empty(engine->mailbox);
 }
 
 uint32_t mailbox_poll(struct weir_engine *engine)

@@ -7,6 +7,7 @@
  * engine's thread runs. It is a ring of messages with many producers and one consumer.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct weir_engine;
@@ -18,6 +19,9 @@ struct weir_engine;
  * its messages. */
 int mailbox_create(struct weir_engine *engine);
 void mailbox_destroy(struct weir_engine *engine);
+
+/* Returns whether no message waits. Only the engine's thread may call this function. */
+bool mailbox_is_empty(const struct weir_engine *engine);
 
 /* Runs the functions of the messages in the mailbox, up to 32 of them. Returns how many ran. Only
  * the engine's thread may call this function. */

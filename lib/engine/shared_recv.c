@@ -65,6 +65,12 @@ static bool on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	return false;
 }
 
+static uint64_t next_tick(struct engine_endpoint *ep)
+{
+	(void)ep;
+	return ENGINE_NEVER_NS;
+}
+
 static void on_flush(struct engine_endpoint *ep)
 {
 	engine_srq_post((struct engine_srq *)ep);
@@ -131,6 +137,7 @@ int engine_srq_create(struct weir_engine *engine)
 	srq->ep = (struct engine_endpoint){.on_wc = on_wc,
 					   .on_cm = on_cm,
 					   .on_tick = on_tick,
+					   .next_tick = next_tick,
 					   .on_flush = on_flush,
 					   .on_reap = on_reap,
 					   /* engine_add() is not called, so that this endpoint is

@@ -63,6 +63,12 @@ static inline void engine_srq_top_up(struct engine_srq *srq)
 		engine_srq_post(srq);
 }
 
+/* Returns whether free buffers wait to be posted because the device accepted none. */
+static inline bool engine_srq_is_behind(const struct engine_srq *srq)
+{
+	return srq->nfree > srq->few;
+}
+
 /* Gives a receive back to the SRQ after its message was processed. The receive must be in no
  * connection's list. */
 static inline void engine_srq_put(struct engine_srq *srq, struct mem_buf *buf)

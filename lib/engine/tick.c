@@ -9,6 +9,9 @@
  * endpoints, round-robin. Thousands of endpoints can be active at the same time, so that a tick
  * checks only a limited number of the active ones, too. If more endpoints are active, a deadline
  * can be noticed late, by as many ticks as it takes to check all active endpoints.
+ *
+ * While the engine's thread sleeps, there are no ticks. engine_next_tick() says how long it may
+ * sleep.
  */
 #include "engine.h"
 #include "shared_recv.h"
@@ -18,6 +21,9 @@
 #define IDLE_FEW     16u
 #define TICKING_MOST 128u
 #define LATE_FEW     16u
+/* How many idle endpoints the first tick after a sleep checks, because a sleep leaves out ticks. */
+#define IDLE_AFTER_SLEEP 256u
+#define SLEEP_LOOKS	 16u
 
 void engine_tick_begin(struct engine_endpoint *ep)
 {
@@ -31,9 +37,10 @@ void engine_tick_begin(struct engine_endpoint *ep)
 static void tick_idle(struct weir_engine *engine)
 {
 	const struct engine_endpoint *last = TAILQ_LAST(&engine->idle, engine_endpoints);
+	uint32_t few = engine->has_slept ? IDLE_AFTER_SLEEP : IDLE_FEW;
 	struct engine_endpoint *ep = NULL;
 
-	for (uint32_t i = 0; i < IDLE_FEW && ep != last && (ep = TAILQ_FIRST(&engine->idle)); i++) {
+	for (uint32_t i = 0; i < few && ep != last && (ep = TAILQ_FIRST(&engine->idle)); i++) {
 		bool matters = !ep->is_reaping && ep->on_tick(ep, engine->now_ns);
 
 		if (!ep->blockers.is_idle)
@@ -86,5 +93,51 @@ void engine_tick(struct weir_engine *engine)
 		/* the buffers that the device did not accept before */
 		engine_srq_post(engine->srq);
 	tick_idle(engine);
+	engine->has_slept = false;
 	tick_ticking(engine);
+}
+
+/* Returns whether the next tick has work that belongs to no active endpoint. */
+static bool has_tick_work(const struct weir_engine *engine)
+{
+	return !TAILQ_EMPTY(&engine->late) || !TAILQ_EMPTY(&engine->wait_queues) ||
+	       !TAILQ_EMPTY(&engine->reserve_queues) || engine->ticks_blocked > 0 ||
+	       (engine->srq && engine_srq_is_behind(engine->srq));
+}
+
+/* Returns the longest sleep in ns of an engine with connections. Limits on idle time are checked
+ * about SLEEP_LOOKS times in the shortest of them, because a search for the connection whose limit
+ * is over first would take long. */
+static uint64_t longest_sleep_ns(const struct weir_engine *engine)
+{
+	const struct weir_profile *profile = &engine->profile;
+	uint64_t ms = UINT64_MAX;
+
+	if (engine->nconnections == 0)
+		return ENGINE_NEVER_NS;
+	if (profile->idle_timeout_ms > 0)
+		ms = profile->idle_timeout_ms;
+	if (profile->first_call_timeout_ms > 0 && profile->first_call_timeout_ms < ms)
+		ms = profile->first_call_timeout_ms;
+	return ms == UINT64_MAX ? ENGINE_NEVER_NS : ms * 1000000u / SLEEP_LOOKS;
+}
+
+uint64_t engine_next_tick(struct weir_engine *engine, uint64_t now_ns)
+{
+	uint64_t at_ns = now_ns + longest_sleep_ns(engine);
+	struct engine_endpoint *ep;
+	uint32_t n = 0;
+
+	if (has_tick_work(engine))
+		return engine->next_tick_ns;
+	TAILQ_FOREACH(ep, &engine->ticking, tick)
+	{
+		uint64_t next_ns = n++ < TICKING_MOST ? ep->next_tick(ep) : 0;
+
+		if (ep->is_reaping || next_ns <= engine->next_tick_ns)
+			return engine->next_tick_ns;
+		if (next_ns < at_ns)
+			at_ns = next_ns;
+	}
+	return at_ns >= ENGINE_NEVER_NS ? UINT64_MAX : at_ns;
 }

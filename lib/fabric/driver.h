@@ -125,6 +125,20 @@
  * - The device has neither memory windows nor an SRQ, because each of these belongs to a single
  *   domain. Their operations return -EOPNOTSUPP.
  *
+ * Sleeping. A thread that finds no work can sleep until there is some: see waker.h.
+ *
+ * - wake_attach is called at most once, before the first arm. The driver keeps the pointer to the
+ *   waker until close, and may add descriptors to waker->epoll_fd, edge-triggered.
+ * - The engine sets waker->is_armed, makes a full barrier, and calls arm. arm makes the device
+ *   report work by the waker, and then checks whether there is work that poll or cm_poll would
+ *   find. If there is, it returns -EAGAIN, and the engine calls disarm and polls.
+ * - While the device is armed, the driver makes a descriptor of the waker readable when a
+ *   completion, a message or an event arrives. It may do so once per arm, and without a cause.
+ * - Work that a peer announces by nothing, such as room in a ring, is found by polls. arm reduces
+ *   *timeout_ns to the time after which the engine has to poll for such work.
+ * - Between arm and disarm, the engine calls no other operation of the device.
+ * - While a device is not armed, neither the device nor its peers make a system call to wake it.
+ *
  * Files. Every driver uses the same file names for the same parts:
  *
  *   dev.c     options, open, close, fork       end.c   goodbye, disconnect, qp_destroy
@@ -132,12 +146,14 @@
  *   memory.c  registrations and windows        srq.c   receives, shared or of one queue pair
  *   listen.c  listen, unlisten                 poll.c  completions and deliveries
  *   cm.c      connect, accept, reject, events  qp.c    creating and freeing queue pairs
+ *   wake.c    sleeping
  *
  * send.c and rdma.c have the direct operations. All other files of a driver contain functions for
  * these files.
  */
 
 #include "fabric.h"
+#include "waker.h"
 
 struct fabric_dev_config {
 	/* "key=value,..." of this driver (rte_kvargs); NULL and "" are allowed */
@@ -236,6 +252,14 @@ struct fabric_ops {
 	uint32_t (*post_recv)(struct fabric_qp *qp, const struct fabric_recv_wr *wrs, uint32_t n);
 	uint32_t (*post_send)(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 	uint32_t (*poll)(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
+
+	/* Sleeping. All three pointers are NULL if the driver cannot wake a thread. */
+	/* Adds the descriptors of the device to the waker. Returns 0 or -errno. */
+	int (*wake_attach)(struct fabric_dev *dev, struct fabric_waker *waker);
+	/* Returns 0, or -EAGAIN if there is work. Reduces *timeout_ns if necessary. */
+	int (*arm)(struct fabric_dev *dev, uint64_t *timeout_ns);
+	/* Ends arm. It is called after each arm, also if arm returned -EAGAIN. */
+	void (*disarm)(struct fabric_dev *dev);
 
 	/* Shared receives, for devices with max_srq_wr > 0. */
 	int (*srq_create)(struct fabric_dev *dev, const struct fabric_srq_attr *attr,

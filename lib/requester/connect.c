@@ -41,6 +41,7 @@ static const struct conn_role requester_role = {
 	.on_message = requester_on_message,
 	.deliver = requester_deliver,
 	.on_tick = requester_on_tick,
+	.next_tick = requester_next_tick,
 	.is_idle = requester_is_idle,
 	.on_suspend = requester_on_suspend,
 	.on_lost = requester_on_lost,

@@ -586,6 +586,7 @@ void requester_share_tick(struct weir_conn *conn, uint64_t now_ns);
 void requester_on_buffers(struct engine_waiter *waiter);
 void requester_on_open(struct weir_conn *conn);
 void requester_on_tick(struct weir_conn *conn, uint64_t now_ns);
+uint64_t requester_next_tick(struct weir_conn *conn);
 void requester_on_suspend(struct weir_conn *conn, int error);
 /* Ends all calls, because the connection is over. */
 void requester_fail_calls(struct weir_conn *conn, int error);

@@ -63,6 +63,26 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		requester_pump(conn);
 }
 
+uint64_t requester_next_tick(struct weir_conn *conn)
+{
+	const struct requester *req = requester_of(conn);
+	uint64_t at_ns = ENGINE_NEVER_NS;
+
+	if (req->nactive == 0)
+		return ENGINE_NEVER_NS;
+	if (!TAILQ_EMPTY(&req->queue) && conn_can_send(conn))
+		return 0; /* each tick tries to send the queued calls */
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		const struct weir_call *call = req->slots[i].call;
+
+		if ((call->state == CALL_QUEUED || call->state == CALL_SENT ||
+		     call->state == CALL_REPLIED || call->state == CALL_REVOKING) &&
+		    call->deadline_ns < at_ns)
+			at_ns = call->deadline_ns;
+	}
+	return at_ns;
+}
+
 void requester_on_suspend(struct weir_conn *conn, int error)
 {
 	struct requester *req = requester_of(conn);

@@ -233,6 +233,13 @@ static bool arrival_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	return true;
 }
 
+static uint64_t arrival_next_tick(struct engine_endpoint *ep)
+{
+	const struct arrival *arrival = (const struct arrival *)ep;
+
+	return arrival->nfreed != ep->engine->nfreed ? 0 : arrival->deadline_ns;
+}
+
 static void arrival_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 {
 	(void)ep;
@@ -339,6 +346,7 @@ static int arrival_wait(struct weir_engine *engine, const struct responder_hando
 	arrival->ep.on_wc = arrival_on_wc;
 	arrival->ep.on_cm = arrival_on_cm;
 	arrival->ep.on_tick = arrival_on_tick;
+	arrival->ep.next_tick = arrival_next_tick;
 	arrival->ep.on_flush = arrival_on_flush;
 	arrival->ep.on_reap = arrival_on_reap;
 	arrival->handover = *handover;

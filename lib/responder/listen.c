@@ -132,6 +132,12 @@ static bool listener_on_tick(struct engine_endpoint *ep, uint64_t now_ns)
 	return false;
 }
 
+static uint64_t listener_next_tick(struct engine_endpoint *ep)
+{
+	(void)ep;
+	return ENGINE_NEVER_NS;
+}
+
 static void listener_on_flush(struct engine_endpoint *ep)
 {
 	(void)ep;
@@ -246,6 +252,7 @@ static struct weir_listener *listener_create(const struct weir_listen_options *o
 	listener->ep.on_wc = listener_on_wc;
 	listener->ep.on_cm = listener_on_cm;
 	listener->ep.on_tick = listener_on_tick;
+	listener->ep.next_tick = listener_next_tick;
 	listener->ep.on_flush = listener_on_flush;
 	listener->ep.on_reap = listener_on_reap;
 	return listener;

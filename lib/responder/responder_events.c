@@ -125,6 +125,17 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 		reserve_tick(responder, now_ns);
 }
 
+static uint64_t responder_next_tick(struct weir_conn *conn)
+{
+	const struct responder *responder = responder_of(conn);
+
+	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))
+		return 0;
+	if (responder->npulling == 0 || responder->engine->profile.pull_timeout_ms == 0)
+		return ENGINE_NEVER_NS;
+	return responder->next_pull_tick_ns;
+}
+
 /* Runs when the connection has ended. Releases all requests that the program does not have. If the
  * program has some, the responder becomes an orphan (responder.h). Otherwise, the responder is
  * freed. */
@@ -200,6 +211,7 @@ static const struct conn_role draining_role = {
 	.on_message = on_message_draining,
 	.deliver = conn_deliver,
 	.on_tick = responder_on_tick,
+	.next_tick = responder_next_tick,
 	.is_idle = is_drained,
 	.on_lost = on_lost,
 };
@@ -218,6 +230,7 @@ const struct conn_role responder_role = {
 	.on_message = responder_on_message,
 	.deliver = responder_deliver,
 	.on_tick = responder_on_tick,
+	.next_tick = responder_next_tick,
 	.on_idle = on_idle,
 	.on_drain = on_drain,
 	.is_idle = responder_is_idle,

@@ -19,6 +19,7 @@ PARTS = {
     'srq.c': 'post_recv srq_create srq_destroy srq_post_recv srq_post_again',
     'send.c': 'send_direct',
     'rdma.c': 'write_direct read_direct',
+    'wake.c': 'wake_attach arm disarm',
 }
 FILE = {op: name for name, ops in PARTS.items() for op in ops.split()}
 NO_FUNCTION = ('name', 'summary', 'attr_max')

@@ -87,6 +87,15 @@ bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns)
 	return conn_group_break(conn);
 }
 
+uint64_t conn_group_deadline(const struct weir_conn *conn)
+{
+	uint64_t timeout_ns = conn->ep.engine->profile.group_timeout_ms * 1000000ull;
+
+	if (timeout_ns == 0 || !conn->v2->group.is_open)
+		return ENGINE_NEVER_NS;
+	return conn->v2->group_since_ns + timeout_ns;
+}
+
 /* ---- sending ---- */
 
 uint32_t conn_put_first(const struct conn_group_out *out, uint32_t pslen, uint8_t *buf)

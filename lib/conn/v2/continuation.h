@@ -62,6 +62,8 @@ bool conn_group_break(struct weir_conn *conn);
 /* Ends the open group if it has been open for the profile's group_timeout_ms. Returns whether the
  * group was ended. */
 bool conn_group_is_late(struct weir_conn *conn, uint64_t now_ns);
+/* Returns the time from which on conn_group_is_late() returns true, or ENGINE_NEVER_NS. */
+uint64_t conn_group_deadline(const struct weir_conn *conn);
 
 /* ---- sending ---- */
 

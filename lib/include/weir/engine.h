@@ -9,6 +9,29 @@
  * reactor or any other thread. Use everything that belongs to an engine on that thread only.
  * Another thread can run a function on it with weir_engine_post().
  *
+ * Sleeping. A thread that finds no work can poll again at once, or it can sleep until there is
+ * work. weir_engine_idle() does what the profile's 'idle' says. A thread that also waits for other
+ * descriptors sleeps by its own poll(2), epoll(7) or io_uring:
+ *
+ *   int fd = weir_engine_fd(engine);
+ *   uint64_t timeout_ns;
+ *
+ *   for (;;) {
+ *           while (weir_engine_poll(engine, 0, now_ns()) > 0)
+ *                   ;
+ *           if (weir_engine_arm(engine, now_ns(), &timeout_ns) == -EAGAIN)
+ *                   continue;
+ *           wait until 'fd' is readable, for at most timeout_ns;
+ *           weir_engine_disarm(engine);
+ *   }
+ *
+ * No work is lost between the last poll and the sleep. weir_engine_arm() first marks the engine as
+ * armed, then makes a full memory barrier, and then checks whether there is work. Who creates work,
+ * such as a peer that sends a message, first stores the work and then reads the mark, with a full
+ * barrier in between. So the engine sees the work, or the other side sees the mark and makes 'fd'
+ * readable. Over shm, the barrier of the sender is made by membarrier(2) in weir_engine_arm(), so
+ * that a sender pays nothing for it while the receiver polls.
+ *
  * fork(2). An engine belongs to the process that created it. In a child process:
  *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
  *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
@@ -112,6 +135,54 @@ WEIR_API uint64_t weir_engine_now(const struct weir_engine *engine);
  */
 WEIR_API int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *, void *),
 			      void *arg);
+
+/**
+ * Returns a descriptor that becomes readable while the engine is armed and there is work.
+ *
+ * The first call creates the descriptor. It is an epoll descriptor, which collects those of the
+ * driver. Add it to an epoll instance, or pass it to poll(2) or to IORING_OP_POLL_ADD, for input.
+ * Do not read from it, and do not change it. It can become readable without a cause. Thread: the
+ * owner.
+ *
+ * @param engine the engine
+ * @return the descriptor, which belongs to the engine and is closed by weir_engine_destroy(); or a
+ * negative errno: see below
+ * @retval -EOPNOTSUPP the driver cannot wake a thread
+ * @retval -EMFILE the process has no free descriptor
+ * @retval -ECHILD the process is a child of fork(2)
+ * @retval other the system cannot create the descriptor
+ */
+WEIR_API int weir_engine_fd(struct weir_engine *engine);
+
+/**
+ * Prepares for a sleep: from this call on, new work makes the descriptor of weir_engine_fd()
+ * readable.
+ *
+ * Messages, connection requests, other events of connections and functions of weir_engine_post()
+ * are work. Deadlines are not: the caller must not sleep for longer than *timeout_ns. Between this
+ * call and weir_engine_disarm(), the thread must only wait. Do not call the function in a callback.
+ * Thread: the owner.
+ *
+ * @param engine the engine
+ * @param now_ns the time in ns, by the clock of weir_engine_poll()
+ * @param[out] timeout_ns the time in ns until the next deadline, such as the time-out of a call or
+ * the next attempt to reconnect; UINT64_MAX: there is none. It is set if the function returns 0.
+ * @retval 0 the engine is armed
+ * @retval -EAGAIN the engine has work, or a deadline is over: poll again. The engine is not armed.
+ * @retval -EINVAL the function was called in a callback, or before weir_engine_fd()
+ * @retval -ECHILD the process is a child of fork(2)
+ */
+WEIR_API int weir_engine_arm(struct weir_engine *engine, uint64_t now_ns, uint64_t *timeout_ns);
+
+/**
+ * Ends what weir_engine_arm() began. From this call on, work does not make the descriptor readable.
+ *
+ * Call the function after each sleep, before the next poll. It does nothing if the engine is not
+ * armed. Thread: the owner.
+ *
+ * @param engine the engine
+ */
+WEIR_API void weir_engine_disarm(struct weir_engine *engine);
 
 /**
  * Registers a region with the engine's device, so that calls and replies can name it.

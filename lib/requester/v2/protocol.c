@@ -214,6 +214,7 @@ static out_of_line enum reply_kind v2_receive_reply(struct weir_conn *conn, stru
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
 	.on_tick = v2_on_tick,
+	.next_tick = conn_group_deadline,
 	.first_credits = v2_first_credits,
 	.on_suspend = v2_on_suspend,
 	.prepare_shape = v2_prepare_shape,

@@ -218,6 +218,7 @@ static void v2_on_placed(struct weir_request *req)
 static const struct conn_protocol version2 = {
 	CONN_PROTOCOL_V2,
 	.on_tick = v2_on_tick,
+	.next_tick = conn_group_deadline,
 	.begin_responder = placed_replies_join,
 	.end_responder = placed_replies_leave,
 	.on_drain = v2_on_drain,
