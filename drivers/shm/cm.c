@@ -343,6 +343,7 @@ static bool apply(struct shm_sock *sock, struct fabric_cm_event *event)
 	event->qp_ctx = qp->fabric.ctx;
 	if (event->kind == FABRIC_CM_ESTABLISHED) {
 		qp->peer_max_msg_bytes = qp->peer->max_msg_bytes;
+		qp->peer_asleep = qp->peer->keys.asleep;
 		if (sock->has_mux)
 			mux_set_slot(shm_dev_of(qp), qp, &sock->slot);
 		if (qp->state == QP_CONNECTING)

@@ -22,7 +22,9 @@
 
 #define MESSAGES_MAX 16u /* messages read from one socket before other sockets are served */
 #define FDS_ROOM     (SHM_FDS_MAX + 1) /* one more than allowed, to notice excess ones */
-#define PAUSES_MAX   250u	       /* pauses of one message: at least 2.5 s */
+/* More WAKE messages than the queue of a socket has room for. So many can arrive late. */
+#define WAKES_MAX  1024u
+#define PAUSES_MAX 250u /* pauses of one message: at least 2.5 s */
 
 #ifndef SCM_PIDFD
 #define SCM_PIDFD 4
@@ -128,11 +130,12 @@ static int take_peer(struct shm_sock *sock, const struct shm_msg *msg, int keys_
 	if (msg->conn_id == KEY_ANY_CONN || msg->max_msg_bytes == 0 ||
 	    msg->max_msg_bytes > SHM_MSG_MAX || msg->private_len > FABRIC_PRIVATE_DATA_MAX)
 		return -EPROTO;
-	rc = mapping_peer(&peer->keys_mapping, &owner, keys_fd, 0,
-			  sizeof(struct key_entry) * KEY_ENTRIES, false, false);
+	rc = mapping_peer(&peer->keys_mapping, &owner, keys_fd, 0, sizeof(struct key_table_memory),
+			  false, false);
 	if (rc != 0)
 		return rc;
 	peer->keys.entries = peer->keys_mapping.base;
+	peer->keys.asleep = &((const struct key_table_memory *)peer->keys_mapping.base)->asleep;
 	peer->conn_id = msg->conn_id;
 	peer->max_msg_bytes = msg->max_msg_bytes;
 	return 0;
@@ -219,6 +222,7 @@ static int on_answer(struct shm_sock *sock, const struct shm_msg *msg, const int
 	sock->slot = msg->slot;
 	if (shm_sock_send(sock, &ready, NULL, 0) != 0)
 		return -ECONNRESET;
+	shm_watch_wakes(sock);
 	return sock_enter(sock, SOCK_CONNECTING, SOCK_OPEN, FABRIC_CM_ESTABLISHED, msg);
 }
 
@@ -276,6 +280,21 @@ static int on_goodbye(struct shm_sock *sock, uint32_t nfds)
 	return 0;
 }
 
+/* Handles WAKE. An honest peer sends at most one for each time that the engine was armed. Returns
+ * 0, or -EPROTO if there are more. */
+static int on_wake(struct shm_sock *sock, uint32_t nfds)
+{
+	uint32_t narms = atomic_load(&sock->dev->narms), more = narms - sock->narms_seen;
+
+	sock->narms_seen = narms;
+	sock->wakes_left =
+		more < WAKES_MAX - sock->wakes_left ? sock->wakes_left + more : WAKES_MAX;
+	if (nfds != 0 || sock->wakes_left == 0)
+		return -EPROTO;
+	sock->wakes_left--;
+	return 0;
+}
+
 static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const int *fds,
 		      uint32_t nfds)
 {
@@ -287,15 +306,19 @@ static int on_message(struct shm_sock *sock, const struct shm_msg *msg, const in
 	case SOCK_CONNECTING:
 		return on_answer(sock, msg, fds, nfds);
 	case SOCK_ACCEPTED:
+		shm_watch_wakes(sock);
 		if (msg->type == SHM_READY && nfds == 0)
 			return sock_enter(sock, SOCK_ACCEPTED, SOCK_OPEN, FABRIC_CM_ESTABLISHED,
 					  NULL);
 		return -EPROTO;
 	case SOCK_OPEN:
+		shm_watch_wakes(sock);
 		if (msg->type == SHM_WANT)
 			return on_want(sock, msg, nfds);
 		if (msg->type == SHM_GOODBYE)
 			return on_goodbye(sock, nfds);
+		if (msg->type == SHM_WAKE)
+			return on_wake(sock, nfds);
 		return msg->type == SHM_REGION ? on_region(sock, msg, fds, nfds) : -EPROTO;
 	default:
 		return -ECONNRESET;
@@ -408,6 +431,9 @@ static int read_one(struct shm_sock *sock)
 	if (is_well_formed(&look)) {
 		take(sock);
 		rc = on_message(sock, &look.msg, look.fds, look.nfds);
+		/* If this side's queue was full, the peer's WAKE could not be sent. Therefore every
+		 * message wakes the engine. */
+		atomic_store(&sock->dev->has_news, true);
 	}
 	shm_discard_fds(look.fds, look.nfds, sock->account, false);
 	return rc;

@@ -347,6 +347,7 @@ static void *control(void *arg)
 		run_tasks(dev);
 		sweeps = sweep(dev);
 		resume(dev);
+		shm_wake_engine(dev);
 	}
 	return NULL;
 }

@@ -21,6 +21,25 @@ int shm_watch(struct shm_dev *dev, int fd, uint64_t id)
 	return epoll_ctl(dev->epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
 }
 
+void shm_watch_wakes(struct shm_sock *sock)
+{
+	const struct fabric_waker *waker = atomic_load(&sock->dev->waker);
+	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
+
+	if (waker && !sock->wakes_engine)
+		sock->wakes_engine =
+			epoll_ctl(waker->epoll_fd, EPOLL_CTL_ADD, sock->fd, &event) == 0;
+}
+
+void shm_unwatch_wakes(struct shm_sock *sock)
+{
+	const struct fabric_waker *waker = atomic_load(&sock->dev->waker);
+
+	if (sock->wakes_engine)
+		(void)epoll_ctl(waker->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+	sock->wakes_engine = false;
+}
+
 void shm_cm_wake(struct shm_dev *dev)
 {
 	uint64_t one = 1;

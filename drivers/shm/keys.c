@@ -24,12 +24,13 @@ int key_table_create(struct key_table *table)
 {
 	/* Peers can map the table only read-only, because a seal refuses each new writable mapping
 	 * after this process has its own mapping. */
-	int rc = mapping_own(&table->mapping, "weir-shm-keys",
-			     sizeof(struct key_entry) * KEY_ENTRIES, true, &table->fd);
+	int rc = mapping_own(&table->mapping, "weir-shm-keys", sizeof(struct key_table_memory),
+			     true, &table->fd);
 
 	if (rc != 0)
 		return rc;
 	table->entries = table->mapping.base;
+	table->asleep = &((struct key_table_memory *)table->mapping.base)->asleep;
 	rc = populate(table);
 	if (rc != 0) {
 		key_table_destroy(table);

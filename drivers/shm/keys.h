@@ -26,6 +26,7 @@
 /* The owner's view of the table. */
 struct key_table {
 	struct key_entry *entries;
+	_Atomic uint32_t *asleep;
 	struct shm_mapping mapping;
 	int fd;
 	uint64_t random; /* state of the key generator */
@@ -37,6 +38,7 @@ struct key_table {
 /* The peer's view of the table. */
 struct key_table_view {
 	const struct key_entry *entries;
+	const _Atomic uint32_t *asleep;
 };
 
 /* An entry that key_take() has taken. */

@@ -12,6 +12,8 @@ static int mux_put_control(struct shm_qp *qp, uint32_t kind)
 
 	if (rc < 0)
 		shm_qp_violated(qp);
+	else if (rc == 1)
+		shm_wake_peer_any(qp);
 	return rc;
 }
 

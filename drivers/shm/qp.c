@@ -11,6 +11,9 @@ static uint32_t power_of_two(uint32_t n)
 	return n <= 1 ? 1 : 1u << (32 - __builtin_clz(n - 1));
 }
 
+/* 'asleep' of a peer whose key table is not known yet */
+static const _Atomic uint32_t awake;
+
 int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct shm_qp **out)
 {
 	struct shm_qp *qp;
@@ -30,6 +33,8 @@ int shm_qp_create(struct shm_dev *dev, const struct fabric_qp_attr *attr, struct
 		return -ENOMEM;
 	}
 	qp->is_blocked = true;
+	qp->peer_asleep = &awake;
+	qp->makes_barriers = dev->has_own_barrier;
 	qp->fabric.ctx = attr->ctx;
 	qp->delivers = attr->srq && dev->fabric.may_deliver;
 	shm_rdma_forget(qp);

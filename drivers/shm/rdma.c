@@ -29,6 +29,7 @@
 
 #include "compiler.h"
 #include "copy.h"
+#include "fence.h"
 #include "shm_dev.h"
 #include "shm_qp.h"
 
@@ -46,30 +47,13 @@
 	1 /* time until the first check whether a busy peer lives; the time doubles for each       \
 	     further check */
 
-#ifdef __SANITIZE_THREAD__
-/* gcc's thread sanitizer does not support fences, and refuses them. An atomic operation on a common
- * variable is as strong as a fence, and the sanitizer understands it. */
-static inline void fence(memory_order order)
-{
-	static _Atomic uint32_t any;
-
-	(void)order;
-	atomic_fetch_add(&any, 0);
-}
-#else
-#define fence(order) atomic_thread_fence(order)
-#endif
-
 void shm_rdma_init(struct shm_dev *dev)
 {
 	dev->has_own_barrier =
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) != 0;
 }
 
-/* Makes a memory barrier for this thread and for all peers. After it, a peer that copies has seen
- * what this thread wrote, or this thread sees that the peer copies. Returns false if membarrier(2)
- * is not available, so that there is no barrier for the peers. */
-static bool barrier_for_both(void)
+bool shm_barrier_for_both(void)
 {
 	fence(memory_order_seq_cst);
 	return syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) == 0;
@@ -79,7 +63,7 @@ void shm_wait_begin(struct shm_qp *qp)
 {
 	qp->wait_since = rte_rdtsc();
 	qp->wait_looked = 0;
-	qp->is_unseen = !barrier_for_both();
+	qp->is_unseen = !shm_barrier_for_both();
 }
 
 /* Returns whether the peer's process has ended, possibly in the middle of a copy. 'waited' is the

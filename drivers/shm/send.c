@@ -50,6 +50,7 @@ int shm_send(struct shm_qp *qp, const struct fabric_wr *wr, uint64_t len, uint32
 	}
 	shm_dev_of(qp)->fabric.stats.sends++;
 	shm_turn_add_message(qp->turn, (uint32_t)len);
+	shm_wake_peer_any(qp);
 	*bytes = (uint32_t)len;
 	return FABRIC_OK;
 }
@@ -67,6 +68,7 @@ static hot_inline bool send_small(struct shm_qp *qp, bool by_mux, uint32_t n, co
 {
 	ring_write_small(by_mux ? &qp->mux->tx : &qp->tx, by_mux, qp->mux_tag, data, len, n);
 	qp->fabric.dev->stats.sends_direct++;
+	shm_wake_peer(qp);
 	/* A cold queue pair comes here only if it sends by a mux (shm_qp_update_limits()). */
 	if (by_mux && unlikely(!qp->is_hot && qp->done_head != qp->done_tail))
 		return sent_when_cold(qp);
@@ -96,6 +98,7 @@ static out_of_line bool send_any(struct shm_qp *qp, const uint8_t *data, uint32_
 		return false;
 	qp->fabric.dev->stats.sends_direct++;
 	shm_turn_add_message(qp->turn, len);
+	shm_wake_peer_any(qp);
 	if (!qp->is_hot)
 		shm_qp_kick(qp);
 	return true;

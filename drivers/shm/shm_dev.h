@@ -15,6 +15,7 @@
  *   mapping.[ch]      mappings of memory that is shared with a peer
  *   sigbus_guard.[ch] handles the loss of pages of shared memory
  *   unlocked.[ch]     maps shared memory unlocked, even if the program locks its own memory
+ *   wake.c            sleeping, and waking the threads of peers
  *   poll.c            completions; gives the turn of each user its share of a poll
  *   turn.[ch]         the rules of turns, and the share and the debt of each user
  *   listen.c          listeners
@@ -182,6 +183,13 @@ struct shm_dev {
 	/* The control thread closes this listener and then sets this pointer to NULL. */
 	struct fabric_listener *ending;
 
+	/* Wakes the engine's thread. NULL: the engine's thread does not sleep. */
+	_Atomic(struct fabric_waker *) waker;
+	/* the control thread has something that the engine's thread has to see */
+	_Atomic bool has_news;
+	/* number of times that the device was armed, which is the value of 'asleep' */
+	_Atomic uint32_t narms;
+
 	/* Owned by the control thread: */
 	/* Sockets or listeners wait for descriptors, and are not watched during the wait. */
 	bool has_paused;
@@ -274,6 +282,17 @@ void shm_domain_remove(struct shm_dev *dev, uint32_t index);
 
 /* rdma.c */
 void shm_rdma_init(struct shm_dev *dev);
+/* Makes a memory barrier for this thread and for all peers: either a peer's thread sees what this
+ * thread wrote before, or this thread sees what the peer's thread wrote before. Returns false if
+ * membarrier(2) is not available, so that there is no barrier for the peers. */
+bool shm_barrier_for_both(void);
+
+/* wake.c */
+int shm_wake_attach(struct fabric_dev *dev, struct fabric_waker *waker);
+int shm_arm(struct fabric_dev *dev, uint64_t *timeout_ns);
+void shm_disarm(struct fabric_dev *dev);
+/* Wakes the engine's thread if it sleeps and has_news is set. Called on the control thread. */
+void shm_wake_engine(struct shm_dev *dev);
 
 /* poll.c */
 uint32_t shm_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);

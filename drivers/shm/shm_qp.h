@@ -122,11 +122,14 @@ struct shm_qp {
 	 * to tx, without further checks. See shm_qp_update_limits(). */
 	uint32_t small_max;
 	uint32_t mux_small_max; /* such a limit for messages that are written to the mux */
-	uint32_t npending;	/* number of requests in 'pending' */
+	/* 'asleep' of the peer's key table; before the connection is established, a zero */
+	const _Atomic uint32_t *peer_asleep;
 
 	_Alignas(64) struct shm_key_cache key_cache;
 	/* A request that is posted cannot be carried out at once: shm_qp_update_limits(). */
 	bool is_blocked;
+	bool makes_barriers; /* a copy of shm_dev.has_own_barrier */
+	uint32_t npending;   /* number of requests in 'pending' */
 	/* the turn (turn.h) of its user, which polls it and has the debt of its copies */
 	struct shm_turn *turn;
 
@@ -174,6 +177,7 @@ struct shm_qp {
 	struct shm_qp *older;
 	uint32_t max_msg_bytes;
 	uint32_t conn_id;
+	uint32_t woken; /* the latest value of *peer_asleep for which WAKE was sent */
 	struct shm_peer *peer;
 	struct fabric_conn_req *sock;
 	struct shm_own_key *own_keys; /* keys of its own domain, by region index; NULL: none */
@@ -184,6 +188,7 @@ struct shm_qp {
 
 _Static_assert(offsetof(struct shm_qp, rx) == 64 && offsetof(struct shm_qp, tx) == 128 &&
 		       offsetof(struct shm_qp, key_cache) == 192 &&
+		       offsetof(struct shm_qp, turn) < 256 &&
 		       offsetof(struct shm_qp, empty_polls) == 256,
 	       "a line each");
 
@@ -230,6 +235,7 @@ bool shm_send_direct(struct fabric_qp *fqp, const void *data, uint32_t len);
 static inline void shm_qp_update_limits(struct shm_qp *qp)
 {
 	bool is_clear = qp->state == QP_READY && qp->npending == 0;
+	bool is_fast = is_clear && !qp->makes_barriers;
 	uint32_t max =
 		qp->peer_max_msg_bytes < RING_SMALL_MAX ? qp->peer_max_msg_bytes : RING_SMALL_MAX;
 	uint32_t small_end = RING_SMALL_MAX + 1 - (qp->rx_in_mux ? RING_TAG : 0);
@@ -237,11 +243,30 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 			    qp->done_head == qp->done_tail;
 
 	qp->is_blocked = !is_clear;
-	qp->small_max = is_clear && !qp->tx_in_mux && qp->is_hot ? max : 0;
-	qp->mux_small_max = is_clear && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
+	qp->small_max = is_fast && !qp->tx_in_mux && qp->is_hot ? max : 0;
+	qp->mux_small_max = is_fast && qp->tx_in_mux && max > RING_TAG ? max - RING_TAG : 0;
 	qp->deliver_end = is_delivered ? qp->rx.max_msg + 1 : 0;
 	qp->small_deliver_end = qp->deliver_end < small_end ? qp->deliver_end : small_end;
 }
+
+/* wake.c */
+/* Sends WAKE to a peer whose engine's thread sleeps, unless it was sent for this sleep already. */
+void shm_wake_sleeper(struct shm_qp *qp);
+
+/* Is called after a message was written to a ring. Wakes the thread of the peer's engine if it
+ * sleeps. While it does not sleep, this costs a load and a branch. The load must be after the
+ * store of the message. The peer makes the barrier for that, when it is armed (wake.c), so that
+ * only the compiler must keep the order here. */
+static inline void shm_wake_peer(struct shm_qp *qp)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(qp->peer_asleep, memory_order_relaxed) != 0))
+		shm_wake_sleeper(qp);
+}
+
+/* Works like shm_wake_peer(), but if peers cannot make a barrier for this process, this function
+ * makes it. */
+void shm_wake_peer_any(struct shm_qp *qp);
 
 /* rdma.c */
 /* Empties the cache of the latest key. It is called before the first lookup of a key, and when an

@@ -77,6 +77,14 @@ struct key_entry {
 	_Atomic uint64_t offset; /* position of the first byte in the region */
 };
 
+/* The memory of a key table. Peers map it read-only. */
+struct key_table_memory {
+	struct key_entry entries[KEY_ENTRIES];
+	/* wake.c: not 0 while the thread of the owner's engine sleeps. Each sleep has another
+	 * value. It is in a page of its own, so that the memory has whole pages. */
+	_Alignas(4096) _Atomic uint32_t asleep;
+};
+
 /* Returns the address by which peers name the first byte of the region 'index'. This
  * address reveals nothing of the owner's address space. */
 static inline uint64_t shm_region_raddr(uint32_t index)
@@ -140,6 +148,9 @@ static inline uint64_t mux_tag(uint32_t connector_id, uint32_t acceptor_id, uint
  *
  * When a key first refers to a region of the peer, a side asks for this region by WANT, which has
  * the region's ID. The peer answers with REGION.
+ *
+ * WAKE wakes the thread of the peer's engine. A side sends it at most once for each value of
+ * key_table_memory.asleep, after a message for the peer.
  */
 enum shm_msg_type {
 	SHM_WELCOME = 1,
@@ -149,11 +160,12 @@ enum shm_msg_type {
 	SHM_READY,
 	SHM_WANT,
 	SHM_REGION,
-	SHM_GOODBYE
+	SHM_GOODBYE,
+	SHM_WAKE
 };
 
 #define SHM_MAGIC   0x77656972u
-#define SHM_VERSION 10u
+#define SHM_VERSION 11u
 
 struct shm_msg {
 	uint32_t magic;

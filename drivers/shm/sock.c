@@ -200,6 +200,7 @@ void shm_sock_drop(struct shm_sock *sock)
 	(void)shutdown(sock->fd, SHUT_RDWR);
 	if (sock->is_watched)
 		(void)epoll_ctl(sock->dev->epoll_fd, EPOLL_CTL_DEL, sock->fd, NULL);
+	shm_unwatch_wakes(sock);
 	life_put(sock->dev, sock->life);
 	sock->job = (struct reap_job){
 		.run = sock_give_up,
@@ -265,6 +266,7 @@ void shm_event_push(struct shm_sock *sock, enum fabric_cm_kind kind, int error,
 	event->list = &dev->events;
 	TAILQ_INSERT_TAIL(&dev->events, event, entry);
 	dev->nevents++;
+	atomic_store(&dev->has_news, true);
 }
 
 void shm_event_drop(struct shm_event *event)

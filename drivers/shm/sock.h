@@ -138,6 +138,9 @@ struct fabric_conn_req {
 	/* This mask has a bit for each region index. A bit is 1 if the peer has asked for the
 	 * region, and this side has not sent the region yet. */
 	uint64_t due;
+	/* value of shm_dev.narms at the latest WAKE, and how many further ones are permitted */
+	uint32_t narms_seen, wakes_left;
+	bool wakes_engine;	      /* its descriptor is in the waker of the engine */
 	int foreign[SHM_FDS_MAX + 1]; /* descriptors that are not memfds, for the reaper */
 	uint32_t nforeign;
 
@@ -211,6 +214,10 @@ uint64_t shm_next_id(void);
  * -errno. */
 int shm_watch(struct shm_dev *dev, int fd, uint64_t id);
 void shm_cm_wake(struct shm_dev *dev); /* wakes the control thread */
+/* Adds the descriptor of an open socket to the waker of the engine (waker.h), if there is one.
+ * Called on the control thread. shm_unwatch_wakes() removes it. */
+void shm_watch_wakes(struct shm_sock *sock);
+void shm_unwatch_wakes(struct shm_sock *sock);
 /* Adds a task of the socket for the control thread. The caller holds the lock, and calls
  * shm_cm_wake() after that unless it is the control thread. */
 void shm_sock_task(struct shm_sock *sock, enum shm_task task);

@@ -225,6 +225,7 @@ struct fabric_stats {
 	/* Sends by send_direct(). Each one also rang a doorbell, but is counted neither in 'sends'
 	 * nor in 'doorbells'. */
 	uint64_t sends_direct;
+	uint64_t wakes; /* system calls that woke the thread of a peer (driver.h, "Sleeping") */
 	/* Copies of bulk data in addition to the one transfer that RDMA itself makes. */
 	uint64_t bulk_copies;
 	uint64_t registrations;

@@ -34,7 +34,7 @@ void raw_init(struct raw *raw)
 	memset(raw, 0, sizeof(*raw));
 	raw->fd = -1;
 	raw->fds[0] = raw_memfd(2 * ring_footprint(RAW_RING_BYTES), &rings);
-	raw->fds[1] = raw_memfd(KEY_ENTRIES * sizeof(struct key_entry), &keys);
+	raw->fds[1] = raw_memfd(sizeof(struct key_table_memory), &keys);
 	raw->region_fd = raw_memfd(RAW_REGION_BYTES, &region);
 	raw->nfds = 2;
 	raw->rings = rings;
@@ -96,7 +96,7 @@ void raw_fini(struct raw *raw)
 		close(raw->fds[i]);
 	close(raw->region_fd);
 	munmap(raw->rings, 2 * ring_footprint(RAW_RING_BYTES));
-	munmap(raw->keys, KEY_ENTRIES * sizeof(struct key_entry));
+	munmap(raw->keys, sizeof(struct key_table_memory));
 	munmap(raw->region, RAW_REGION_BYTES);
 }
 

@@ -150,7 +150,7 @@ static size_t spoil_hello(struct raw *raw, unsigned how)
 static bool spoil_file(struct raw *raw, uint32_t index, unsigned how)
 {
 	static const size_t bytes[] = {2 * (RAW_RING_BYTES + RING_CELL),
-				       KEY_ENTRIES * sizeof(struct key_entry), RAW_REGION_BYTES};
+				       sizeof(struct key_table_memory), RAW_REGION_BYTES};
 	int *file = index < 2 ? &raw->fds[index] : &raw->region_fd, fds[2];
 
 	close(*file);

@@ -420,7 +420,7 @@ static void hole__in_a_key_table_ends_its_connection(void **state)
 
 	(void)state;
 	open_with(0, 0);
-	rename_file(1, "holey-keys", &keys, KEY_ENTRIES * sizeof(struct key_entry));
+	rename_file(1, "holey-keys", &keys, sizeof(struct key_table_memory));
 	raw.keys = (struct key_entry *)(void *)keys;
 	raw_pair(&raw, &b);
 	set_key(4096);

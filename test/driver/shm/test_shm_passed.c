@@ -303,8 +303,8 @@ static bool large_file(size_t len, unsigned how, int *fd)
 
 static void hello__with_a_file_that_is_not_bounded(void **state)
 {
-	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES),
-				KEY_ENTRIES * sizeof(struct key_entry), sizeof(struct mux_memory)};
+	const size_t bytes[] = {2 * ring_footprint(RAW_RING_BYTES), sizeof(struct key_table_memory),
+				sizeof(struct mux_memory)};
 	const char *addr = end_address();
 	uint32_t nrefused = 0;
 	struct raw raw;
@@ -344,8 +344,7 @@ static void accept__with_a_file_that_is_not_bounded(void **state)
 	int fd;
 
 	(void)state;
-	for (unsigned how = 0; large_file(KEY_ENTRIES * sizeof(struct key_entry), how, &fd);
-	     how++) {
+	for (unsigned how = 0; large_file(sizeof(struct key_table_memory), how, &fd); how++) {
 		const char *addr = end_address();
 		int listener = raw_listen(addr);
 

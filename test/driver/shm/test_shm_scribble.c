@@ -154,8 +154,7 @@ static void run_scribbler(enum area area, uint32_t seed)
 		default:
 			raw_scribble(raw.rings, 2 * ring_footprint(RAW_RING_BYTES), 64);
 			raw_scribble((uint8_t *)raw.muxes, sizeof(*raw.muxes), 64);
-			raw_scribble((uint8_t *)raw.keys, KEY_ENTRIES * sizeof(struct key_entry),
-				     64);
+			raw_scribble((uint8_t *)raw.keys, sizeof(struct key_table_memory), 64);
 		}
 		raw_scribble(raw.region, RAW_REGION_BYTES, 16);
 	}
@@ -191,7 +190,7 @@ static void recv_accept(void)
 {
 	int fd = recv_fd(SHM_ACCEPT);
 
-	assert_ptr_equal(mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ | PROT_WRITE,
+	assert_ptr_equal(mmap(NULL, sizeof(struct key_table_memory), PROT_READ | PROT_WRITE,
 			      MAP_SHARED, fd, 0),
 			 MAP_FAILED);
 	close(fd);

@@ -127,7 +127,7 @@ static void add_engine(struct ranges *ranges, const struct weir_engine *engine)
 		add(ranges, "cold queue pairs", turn->cold.at,
 		    turn->cold.room * sizeof(turn->cold.at[0]));
 	}
-	add(ranges, "key table", dev->keys.entries, KEY_ENTRIES * sizeof(dev->keys.entries[0]));
+	add(ranges, "key table", dev->keys.entries, sizeof(struct key_table_memory));
 	if (engine->calls) {
 		add(ranges, "call pool", engine->calls, sizeof(*engine->calls));
 		add(ranges, "calls", engine->calls->calls,

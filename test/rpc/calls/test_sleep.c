@@ -111,12 +111,16 @@ static void wait_really(void)
 		assert_true(ms < WAIT_MS);
 }
 
-/* Lets both sides sleep, and lets time pass until one of them wakes up. */
-static void step(void)
+static void both_fall_asleep(void)
 {
 	for (uint32_t i = 0; i < 2; i++)
 		if (!sides[i].is_armed)
 			fall_asleep(&sides[i]);
+}
+
+/* Lets time pass until one of the sides, which sleep, wakes up. */
+static void step(void)
+{
 	if (!pair.world)
 		wait_really();
 	pair_pass(&pair);
@@ -130,8 +134,11 @@ static void step(void)
 
 static void sleep_until(const int *flag, int value)
 {
-	for (uint32_t i = 0; *flag < value && i < STEPS; i++)
+	both_fall_asleep();
+	for (uint32_t i = 0; *flag < value && i < STEPS; i++) {
 		step();
+		both_fall_asleep();
+	}
 	assert_true(*flag >= value);
 }
 
@@ -177,9 +184,6 @@ static void sleep__is_long_without_calls(void **state)
 	(void)state;
 	submit(PAIR_NULL, 0, &outcome);
 	sleep_until(&outcome.done, 1);
-	for (uint32_t i = 0; i < 2; i++)
-		if (!sides[i].is_armed)
-			fall_asleep(&sides[i]);
 	pair_pass(&pair);
 	end_ns = pair.now_ns + 4 * LONG_NS;
 	for (uint32_t i = 0; i < 2; i++)
@@ -230,7 +234,7 @@ static void sleep__ends_for_the_time_out_of_a_call(void **state)
 static void sleep__ends_when_the_peer_closes(void **state)
 {
 	(void)state;
-	step();
+	both_fall_asleep();
 	wake(&sides[1]);
 	weir_conn_close(pair.server_conn);
 	sleep_until(&pair.closed, 1);
@@ -239,7 +243,7 @@ static void sleep__ends_when_the_peer_closes(void **state)
 static void sleep__ends_for_a_new_connection(void **state)
 {
 	(void)state;
-	step();
+	both_fall_asleep();
 	wake(&sides[0]);
 	assert_int_equal(pair_connect_begin(&pair), 0);
 	sleep_until(&pair.opened, 1);
