@@ -45,6 +45,7 @@ void verbs_event_push(struct verbs_link *link, enum fabric_cm_kind kind, int err
 	e->is_queued = true;
 	TAILQ_INSERT_TAIL(&link->dev->events, e, entry);
 	atomic_fetch_add(&link->dev->nevents, 1);
+	verbs_wake(link->dev);
 }
 
 void verbs_event_drop_all(struct verbs_link *link)
@@ -97,6 +98,7 @@ void verbs_dev_lost(struct verbs_dev *dev, int error)
 		e->is_queued = true;
 		TAILQ_INSERT_TAIL(&dev->events, e, entry);
 		atomic_fetch_add(&dev->nevents, 1);
+		verbs_wake(dev);
 	}
 }
 

@@ -32,7 +32,7 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 	cq = mem_zalloc(sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
-	cq->ibv = ibv_create_cq(dev->context, (int)size, NULL, NULL, 0);
+	cq->ibv = ibv_create_cq(dev->context, (int)size, NULL, dev->channel, 0);
 	if (!cq->ibv) {
 		int rc = -errno;
 

@@ -123,6 +123,8 @@ static void close_dev(struct fabric_dev *fdev)
 	verbs_srq_reap(dev, true);
 	verbs_srq_destroy((struct fabric_srq *)dev->srq);
 	verbs_cq_destroy_all(dev);
+	if (dev->channel)
+		ibv_destroy_comp_channel(dev->channel);
 	if (dev->pd)
 		ibv_dealloc_pd(dev->pd);
 	verbs_hub_leave(dev);
@@ -179,6 +181,9 @@ const struct fabric_ops verbs_ops = {
 	.post_recv = verbs_post_recv,
 	.post_send = verbs_post_send,
 	.poll = verbs_poll,
+	.wake_attach = verbs_wake_attach,
+	.arm = verbs_arm,
+	.disarm = verbs_disarm,
 	.srq_create = verbs_srq_create,
 	.srq_destroy = verbs_srq_destroy,
 	.srq_post_recv = verbs_srq_post_recv,
@@ -220,6 +225,8 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 		dev->pd = ibv_alloc_pd(dev->context);
 		rc = dev->pd ? 0 : -errno;
 	}
+	if (rc == 0)
+		rc = verbs_channel_create(dev);
 	if (rc == 0) {
 		fill_attr(dev, &port);
 		rc = probe_inline(dev);

@@ -130,8 +130,14 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 {
 	uint32_t want = max < BURST ? max : BURST, n = 0;
 	struct ibv_wc raw[BURST];
-	int got = ibv_poll_cq(cq->ibv, (int)want, raw);
+	int got;
 
+	if (unlikely(cq->has_early)) {
+		cq->has_early = false;
+		cq->is_empty = false;
+		return handle_wc(dev, &cq->early, wcs);
+	}
+	got = ibv_poll_cq(cq->ibv, (int)want, raw);
 	for (int i = 0; i < got; i++)
 		n += handle_wc(dev, &raw[i], &wcs[n]);
 	cq->is_empty = got >= 0 && (uint32_t)got < want;
@@ -151,7 +157,7 @@ static uint32_t flush(const struct verbs_qp *qp, struct verbs_queue *queue, stru
 {
 	uint32_t n = 0;
 
-	if ((int32_t)(queue->retired - queue->kept) < 0)
+	if (!verbs_can_flush(queue))
 		return 0;
 	while (n < max && queue->retired != queue->posted) {
 		const struct verbs_wr *wr = &queue->wrs[queue->retired++ & queue->mask];

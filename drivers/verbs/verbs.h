@@ -16,6 +16,7 @@
  *   srq.c       receives, and the SRQ
  *   post.c      posts work requests
  *   poll.c      polls completions
+ *   wake.c      sleeping
  *   listen.c    listens for connections
  *   cm.c        the engine's calls: connects, checks and accepts or rejects a request,
  *               disconnects, takes events
@@ -77,6 +78,8 @@ struct verbs_cq {
 	uint32_t stale;	 /* entries of destroyed queue pairs, which can still have completions */
 	bool has_shared; /* 'used' includes entries for all shared receives */
 	bool is_empty;	 /* the last poll found no more completions */
+	bool has_early;	 /* 'early' is a completion that verbs_arm() found, for the next poll */
+	struct ibv_wc early;
 	TAILQ_ENTRY(verbs_cq) entry;
 };
 
@@ -284,7 +287,11 @@ struct verbs_dev {
 	struct ibv_recv_wr recvs[VERBS_CHAIN];
 	struct ibv_sge sges[VERBS_CHAIN];
 
+	/* to which all completion queues report */
+	struct ibv_comp_channel *channel;
+
 	/* The members below are shared with the hub's thread. */
+	_Atomic(struct fabric_waker *) waker; /* NULL: the engine's thread does not sleep */
 	_Atomic uint32_t nevents;    /* number of events in 'events'; read without the lock */
 	_Atomic uint32_t nerrors;    /* remote access errors that are not in the statistics yet */
 	_Atomic uint32_t ndisplaced; /* displaced requests that are not in the statistics yet */
@@ -410,6 +417,22 @@ bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *w
 
 /* post.c */
 uint32_t verbs_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+
+/* wake.c */
+/* Creates the completion channel of a device object. Returns 0 or -errno. */
+int verbs_channel_create(struct verbs_dev *dev);
+int verbs_wake_attach(struct fabric_dev *dev, struct fabric_waker *waker);
+int verbs_arm(struct fabric_dev *dev, uint64_t *timeout_ns);
+void verbs_disarm(struct fabric_dev *dev);
+/* Wakes the engine's thread if it sleeps. Called on the hub's thread, after an event was queued. */
+void verbs_wake(struct verbs_dev *dev);
+
+/* Returns whether a queue of a broken queue pair has work requests that were not posted to the
+ * device, and all earlier ones are complete. */
+static inline bool verbs_can_flush(const struct verbs_queue *queue)
+{
+	return (int32_t)(queue->retired - queue->kept) >= 0 && queue->retired != queue->posted;
+}
 
 /* poll.c */
 uint32_t verbs_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
