@@ -331,7 +331,7 @@ static void idle(struct session *session, uint32_t work)
 	session->empty_polls++;
 	if (how == WEIR_IDLE_SPIN || session->empty_polls % POLLS_BEFORE_YIELD != 0)
 		return;
-	if (how == WEIR_IDLE_SLEEP ||
+	if (how == WEIR_IDLE_ADAPTIVE || how == WEIR_IDLE_EVENT ||
 	    (how == WEIR_IDLE_AUTO && session->empty_polls > POLLS_BEFORE_SLEEP))
 		usleep(SLEEP_US);
 	else

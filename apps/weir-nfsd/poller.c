@@ -123,7 +123,7 @@ void poller_run(struct poller *poller)
 		if (spins || empty < IDLE_POLLS)
 			continue;
 		empty = 0;
-		if (idle == WEIR_IDLE_SLEEP)
+		if (idle == WEIR_IDLE_ADAPTIVE || idle == WEIR_IDLE_EVENT)
 			usleep(IDLE_SLEEP_US);
 		else
 			sched_yield();

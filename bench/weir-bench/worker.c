@@ -70,7 +70,8 @@ void bench_idle_init(struct bench_idle *idle, const struct bench_options *option
 	sched_getaffinity(0, sizeof(set), &set);
 	cpus = CPU_COUNT(&set);
 	idle->empty = 0;
-	idle->sleeps = options->profile.idle == WEIR_IDLE_SLEEP;
+	idle->sleeps = options->profile.idle == WEIR_IDLE_ADAPTIVE ||
+		       options->profile.idle == WEIR_IDLE_EVENT;
 	switch (options->profile.idle) {
 	case WEIR_IDLE_SPIN:
 		idle->yields = false;

@@ -283,6 +283,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	engine->ops = &engine->driver;
 	engine->poll_budget = profile->poll_budget;
 	engine->stuck_ns = engine->profile.stuck_call_ms * 1000000ull;
+	engine->idle_policy = profile->idle;
 	engine->call_timeout_ns =
 		profile->call_timeout_ms ? profile->call_timeout_ms * 1000000ull : ENGINE_NEVER_NS;
 	limits_from_profile(profile, &engine->limits);

@@ -12,6 +12,7 @@
  *                        counter_table.c as the table of weir/metrics.h
  *   mailbox.[ch]         calls from other threads
  *   sleep.[ch]           descriptors by which a thread waits for an engine
+ *   idle.c               what a thread does when a poll finds no work
  *   wait_queue.[ch]      waiters for buffers or for a peer, their round-robin order, and how
  *                        long one may block others: engine_wait_*() below
  *   reserve.h            the reserve send buffer, for a message that needs one more while the
@@ -233,6 +234,11 @@ struct weir_engine {
 	struct rte_ring *mailbox;
 	struct engine_counters stats;
 	struct fabric_waker waker; /* wakes the engine's thread: sleep.h */
+	/* weir_engine_idle(): the policy, AUTO until the first idle poll; the number of polls
+	 * without work since the latest one with work, and the time of the first of them */
+	enum weir_idle idle_policy;
+	uint32_t nidle;
+	uint64_t idle_since_ns;
 	struct fabric_wc wcs[ENGINE_WC_BURST];
 
 	/* members for the connections and listeners */

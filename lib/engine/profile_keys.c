@@ -12,7 +12,9 @@ static const struct profile_choice idles[] = {
 	{"auto", WEIR_IDLE_AUTO},
 	{"spin", WEIR_IDLE_SPIN},
 	{"yield", WEIR_IDLE_YIELD},
-	{"sleep", WEIR_IDLE_SLEEP},
+	{"adaptive", WEIR_IDLE_ADAPTIVE},
+	{"event", WEIR_IDLE_EVENT},
+	{"sleep", WEIR_IDLE_ADAPTIVE},
 	{NULL, 0},
 };
 
@@ -96,7 +98,9 @@ const struct profile_key profile_keys[] = {
 		 "are not pinned. empty: the program chooses"},
 	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",
 	 .help = "what a thread does when a poll finds no work. auto: spin on a CPU of its own, "
-		 "otherwise yield"},
+		 "otherwise yield. spin: poll again. yield: give the CPU to other threads. "
+		 "adaptive: spin for 20 us, then pause between polls, and sleep from 200 us on "
+		 "until there is work. event: sleep at once. sleep: another name of adaptive"},
 	{"engine", "driver", PROFILE_TEXT, FIELD(driver), .is_valid = is_name,
 	 .allowed = "the name of a driver, in lower case", .initial = "shm",
 	 .help = "how messages and data are transferred. weir-bench --help lists the drivers"},

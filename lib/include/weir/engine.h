@@ -185,6 +185,21 @@ WEIR_API int weir_engine_arm(struct weir_engine *engine, uint64_t now_ns, uint64
 WEIR_API void weir_engine_disarm(struct weir_engine *engine);
 
 /**
+ * Does what the profile's 'idle' says after a poll, for a thread that serves only this engine.
+ *
+ * Call the function after each weir_engine_poll(). If there was work, it returns at once. Otherwise
+ * it can pause, give up the rest of the time slice, or sleep until there is work, for at most
+ * 100 ms. A thread that waits for other descriptors, too, calls weir_engine_arm() instead. If the
+ * driver cannot wake a thread, each sleep takes 50 us. Do not call the function in a callback.
+ * Thread: the owner.
+ *
+ * @param engine the engine
+ * @param work what weir_engine_poll() returned; more if the thread has done other work
+ * @param now_ns the time in ns that was passed to weir_engine_poll()
+ */
+WEIR_API void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns);
+
+/**
  * Registers a region with the engine's device, so that calls and replies can name it.
  *
  * Registration can take long: do it before the first call. Thread: the owner.

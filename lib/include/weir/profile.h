@@ -22,7 +22,9 @@ enum weir_idle {
 	WEIR_IDLE_AUTO,	 /**< SPIN on pinned lcores, otherwise YIELD */
 	WEIR_IDLE_SPIN,	 /**< poll again at once; the core is reserved for weir */
 	WEIR_IDLE_YIELD, /**< give up the rest of the time slice (sched_yield) */
-	WEIR_IDLE_SLEEP, /**< sleep; the longer there is no work, the longer is each sleep */
+	/** spin, then pause between polls, then sleep until there is work */
+	WEIR_IDLE_ADAPTIVE,
+	WEIR_IDLE_EVENT, /**< sleep until there is work, after each poll that finds none */
 };
 
 /**

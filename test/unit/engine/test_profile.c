@@ -237,7 +237,7 @@ static const struct {
 	{"[limits]\nread_chunks = 65\n", 2, {"out of range", "1 to 64"}},
 	{"[engine]\nidle = nap\n",
 	 2,
-	 {"'nap' is none of", "auto, spin, yield or sleep", "idle = auto"}},
+	 {"'nap' is none of", "auto, spin, yield, adaptive, event or sleep", "idle = auto"}},
 	{"[memory]\npages = 2048k\n", 2, {"none of the choices", "auto, thp, 4k, 2m or 1g"}},
 	{"[exposure]\npolicy = open\n", 2, {"auto, window or pool"}},
 	{"[exposure]\nprotection = yes\n", 2, {"shared or connection"}},
