@@ -22,7 +22,7 @@ static struct weir_conn_info conns[INFOS];
 static struct weir_call_info calls[INFOS];
 static struct weir_request_info requests[INFOS];
 
-/* What the log has written since the start of the test. */
+/* The objects that the log has written since the start of the test. */
 static struct {
 	enum weir_log_category category;
 	char text[600];
