@@ -31,12 +31,16 @@ def functions(path):
 
 
 def check_model(path, defined, described):
+    """Yields what is wrong with a model. Adds the functions that it describes to 'described', and
+    those of further files to 'defined'."""
     text = tree.text(path)
     rows = [(file, name, None) for file, names in CODE.findall(text)
             for name in re.findall(r'\w+', names)]
     rows += VARIANT.findall(text)
     for file, name, operation in rows:
         described.add('%s: %s' % (file, name))
+        if file not in defined:
+            defined[file] = functions(file) if (tree.ROOT / file).is_file() else {}
         body = defined.get(file, {}).get(name)
         word = 'memory_order_' + operation if operation in ORDERS else operation
         if body is None:
@@ -51,9 +55,9 @@ def main():
     described, findings = set(), []
     for path in tree.files('.pml'):
         findings += check_model(path, defined, described)
-    for file, bodies in defined.items():
-        for name, body in bodies.items():
-            key = '%s: %s' % (file, name)
+    for path in paths:
+        for name, body in defined[str(path)].items():
+            key = '%s: %s' % (path, name)
             if ORDERED.search(body) and key not in described and key not in OUTSIDE:
                 findings.append('%s() orders accesses to memory, and no model describes it' % key)
             if key in OUTSIDE and key in described:
