@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the functions that encode and decode the types of a specification."""
 
+import re
+
 from rpcl import model, names
 from rpcl.types import function_type, has_functions, limit_of, literal
 
 U32_MAX = 0xffffffff
+WORD_BYTES = {'int': 4, 'unsigned int': 4, 'bool': 4, 'hyper': 8, 'unsigned hyper': 8}
+WORDS_MAX = 64 # integers for which an encoder reserves space at once
 
 
 class Place:
@@ -85,6 +89,22 @@ class Writer:
             self.write_opaque(kind, place)
         else:
             self.write_named(function_type(kind), place)
+
+    def begin(self, declarations):
+        """Begins the body of a function. A declaration is written if the body uses its name."""
+        self.text.add('{')
+        self.text.depth += 1
+        self.declarations = declarations
+        self.first_line = len(self.text.lines)
+
+    def end(self):
+        body = '\n'.join(self.text.lines[self.first_line:])
+        used = ['\t' + line for name, line in self.declarations
+                if re.search(r'(?<![>.\w])%s\b' % name, body)]
+        if used:
+            self.text.lines[self.first_line:self.first_line] = used + ['']
+        self.text.depth -= 1
+        self.text.add('}')
 
     def write_members(self, kind, place):
         for member in kind.members:
@@ -226,7 +246,6 @@ class Getter(Writer):
         self.flush()
 
     def write_enum(self, kind, place):
-        self.text.add('uint32_t value;', '')
         self.check('weir_xdr_get_u32(in, &value) != 0')
         self.flush()
         self.text.add('switch ((int32_t)value) {')
@@ -246,23 +265,15 @@ class Getter(Writer):
             return
         text.blank()
         text.call('%sint %s(' % ('static ' if is_static else '', name), parameters(self), ')')
-        text.add('{')
-        text.depth += 1
-        self.locals(kind)
+        self.begin(self.locals())
         self.write_body(kind, Place('v', True))
         if not isinstance(kind, model.Enum):
             text.add('return 0;')
-        text.depth -= 1
-        text.add('}')
+        self.end()
 
-    def locals(self, kind):
-        before = len(self.text.lines)
-        if self.results:
-            self.text.add('struct weir_xdr_in *in = results->in;')
-        if has_optional(kind):
-            self.text.add('bool is_present;')
-        if len(self.text.lines) > before:
-            self.text.add('')
+    def locals(self):
+        return ([('in', 'struct weir_xdr_in *in = results->in;')] if self.results else []) + [
+            ('is_present', 'bool is_present;'), ('value', 'uint32_t value;')]
 
     def write_list(self, name, is_static):
         """Writes the functions of an entry of a list: for its members, for the entry after a bool,
@@ -272,20 +283,13 @@ class Getter(Writer):
         text.blank()
         text.comment('Decodes the members of an entry, except the pointer to the next entry.')
         text.call('static int %s_members(' % name, parameters(self), ')')
-        text.add('{')
-        text.depth += 1
-        self.locals(model.Struct(None, [member for member in kind.members
-                                        if member is not kind.tail], None))
+        self.begin(self.locals())
         self.write_members(kind, Place('v', True))
         text.add('return 0;')
-        text.depth -= 1
-        text.add('}', '')
+        self.end()
+        text.add('')
         text.call('%sint %s(' % ('static ' if is_static else '', name), parameters(self), ')')
-        text.add('{')
-        text.depth += 1
-        if self.results:
-            text.add('struct weir_xdr_in *in = results->in;')
-        text.add('bool is_present;', '')
+        self.begin(self.locals())
         limit = model.final(kind.tail.type).limit
         head = 'for (uint32_t count = 1;; count++) {' if limit else 'for (;;) {'
         text.add(head)
@@ -301,8 +305,7 @@ class Getter(Writer):
         text.add('v = %s;' % next_name)
         text.depth -= 1
         text.add('}')
-        text.depth -= 1
-        text.add('}')
+        self.end()
         if not self.results:
             self.write_next(name)
 
@@ -343,13 +346,6 @@ def const_parameter(kind):
     return 'const ' + pointer_parameter(kind)
 
 
-def has_optional(kind):
-    """Returns whether the function of a definition decodes or encodes optional data itself."""
-    members = [kind.member] if isinstance(kind, model.Typedef) else \
-        kind.arms() if isinstance(kind, model.Union) else getattr(kind, 'members', [])
-    return any(isinstance(member.type, model.Optional) for member in members)
-
-
 class Putter(Writer):
     """Writes an encoder. 'target' says where items go: into the message (''), or by reference into
     a call ('call') or a reply ('reply')."""
@@ -357,6 +353,7 @@ class Putter(Writer):
     def __init__(self, *args, target=''):
         super().__init__(*args)
         self.target = target
+        self.words = []
 
     def error(self):
         return 'weir_xdr_put_error(out)' if self.target or self.bound(self.kind).is_checked \
@@ -364,6 +361,59 @@ class Putter(Writer):
 
     def target_of(self, kind):
         return self.target if self.bound(kind).items != 0 else ''
+
+    def words_of(self, kind, place):
+        """Returns the integers of which a value consists, in their order, or None if it has other
+        parts."""
+        kind = function_type(kind) if isinstance(kind, (model.Ref, model.Base)) else kind
+        if isinstance(kind, model.Enum) or isinstance(kind, model.Base) and kind.kind in WORD_BYTES:
+            bits = 8 * WORD_BYTES.get(getattr(kind, 'kind', 'int'), 4)
+            is_unsigned = getattr(kind, 'kind', '').startswith(('unsigned', 'bool'))
+            cast = '' if is_unsigned else '(uint%d_t)' % bits
+            return [(bits, cast + place.value)]
+        if not isinstance(kind, model.Struct) or kind.tail:
+            return None
+        words = []
+        for member in kind.members:
+            part = self.words_of(member.type, place.dot(member.name))
+            if part is None or len(words) + len(part) > WORDS_MAX:
+                return None
+            words += part
+        return words
+
+    def write(self, kind, place):
+        words = self.words_of(kind, place)
+        if words is None:
+            self.flush_words()
+            super().write(kind, place)
+        else:
+            if len(self.words) + len(words) > WORDS_MAX:
+                self.flush_words()
+            self.words += words
+
+    def flush(self):
+        self.flush_words()
+        super().flush()
+
+    def flush_words(self):
+        """Writes the integers that follow each other. The space for several of them is reserved at
+        once."""
+        words, self.words = self.words, []
+        if len(words) < 2:
+            self.check(*['weir_xdr_put_u%d(out, %s) != 0' % word for word in words])
+            return
+        super().flush()
+        self.text.add('at = weir_xdr_reserve(out, %s);' % literal(sum(bits for bits, _ in words)
+                                                                  // 8),
+                      'if (!at)', '\treturn -ENOSPC;')
+        offset = 0
+        for bits, value in words:
+            self.text.add('weir_xdr_store_u%d(at%s, %s);' % (
+                bits, ' + %d' % offset if offset else '', value))
+            offset += bits // 8
+
+    def begin(self, declarations=()):
+        super().begin([*declarations, ('at', 'uint8_t *at;')])
 
     def write_named(self, kind, place):
         if isinstance(kind, model.Base):
@@ -426,12 +476,10 @@ class Putter(Writer):
             return
         text.blank()
         text.call('%sint %s(' % ('static ' if is_static else '', name), self.parameters(), ')')
-        text.add('{')
-        text.depth += 1
+        self.begin()
         self.write_body(kind, Place('v', True))
         text.add('return 0;')
-        text.depth -= 1
-        text.add('}')
+        self.end()
 
     def write_list(self, name, is_static):
         kind, text = self.kind, self.text
@@ -439,12 +487,11 @@ class Putter(Writer):
         text.blank()
         text.comment('Encodes the members of an entry, except the pointer to the next entry.')
         text.call('static int %s_members(' % name, self.parameters(), ')')
-        text.add('{')
-        text.depth += 1
+        self.begin()
         self.write_members(kind, Place('v', True))
         text.add('return 0;')
-        text.depth -= 1
-        text.add('}', '')
+        self.end()
+        text.add('')
         text.call('%sint %s(' % ('static ' if is_static else '', name), self.parameters(), ')')
         text.add('{')
         text.depth += 1

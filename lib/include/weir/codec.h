@@ -270,6 +270,32 @@ static inline int weir_xdr_get_item_view(struct weir_xdr_in *in, struct weir_xdr
 }
 
 /**
+ * Encodes an int or unsigned int at an address that weir_xdr_reserve() returned.
+ *
+ * @param[out] at first byte of 4
+ * @param value the value
+ * @rfc 4506 sections 4.1 and 4.2
+ */
+static inline void weir_xdr_store_u32(uint8_t *at, uint32_t value)
+{
+	value = weir_xdr_big_endian32(value);
+	memcpy(at, &value, 4);
+}
+
+/**
+ * Encodes a hyper or unsigned hyper at an address that weir_xdr_reserve() returned.
+ *
+ * @param[out] at first byte of 8
+ * @param value the value
+ * @rfc 4506 section 4.5
+ */
+static inline void weir_xdr_store_u64(uint8_t *at, uint64_t value)
+{
+	value = weir_xdr_big_endian64(value);
+	memcpy(at, &value, 8);
+}
+
+/**
  * Encodes an int.
  *
  * @param out the encoder
