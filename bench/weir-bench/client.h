@@ -27,7 +27,7 @@ struct load_slot {
 	uint64_t start_ticks; /* start of the round trip */
 	uint64_t due_ticks;   /* with --think: time at which the next call starts */
 	uint32_t len;	      /* bytes of the call's data */
-	enum bench_proc proc;
+	uint32_t proc;
 	bool is_counted; /* open loop: the call was due within the measured time, so its round trip
 			    counts */
 };

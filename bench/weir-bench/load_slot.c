@@ -16,7 +16,7 @@ static uint32_t next_random(struct client *client)
 	return client->random = x;
 }
 
-static enum bench_proc choose_proc(struct client *client)
+static uint32_t choose_proc(struct client *client)
 {
 	switch (client->options->workload) {
 	case WORKLOAD_NULL:
@@ -57,8 +57,10 @@ static bool check(struct load_slot *slot, const struct weir_call *call,
 		  const struct weir_result *result)
 {
 	const struct bench_options *options = slot->link->client->options;
-	uint32_t len = 0, matched = 0;
+	struct bench_write_results written;
+	uint32_t len = 0;
 	const void *data;
+	bench_data echoed;
 
 	switch (slot->proc) {
 	case BENCH_READ:
@@ -68,13 +70,13 @@ static bool check(struct load_slot *slot, const struct weir_call *call,
 		return !options->verify || bench_pattern_matches(data, slot->offset, len);
 	case BENCH_ECHO:
 	case BENCH_LIST:
-		if (weir_xdr_get_opaque_ref(result->results, &data, slot->len, &len) != 0 ||
-		    len != slot->len)
+		if (bench_data_get(result->results, &echoed) != 0 || echoed.len_bytes != slot->len)
 			return false;
-		return !options->verify || bench_pattern_matches(data, slot->offset, len);
+		return !options->verify ||
+		       bench_pattern_matches(echoed.data, slot->offset, echoed.len_bytes);
 	case BENCH_WRITE:
-		weir_xdr_get_u32(result->results, &matched);
-		return weir_xdr_get_u32(result->results, &len) == 0 && matched && len == slot->len;
+		return bench_write_results_get(result->results, &written) == 0 && written.matched &&
+		       written.count == slot->len;
 	default:
 		return weir_xdr_remaining(result->results) == 0;
 	}
@@ -162,13 +164,13 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 	struct client *client = slot->link->client;
 	const struct bench_options *options = client->options;
 	struct weir_xdr_out *args = weir_call_args(call);
+	struct bench_place range = {.count = slot->len};
 	uint8_t *at;
 
 	switch (slot->proc) {
 	case BENCH_READ:
-		slot->offset = choose_offset(client);
-		weir_xdr_put_u64(args, slot->offset);
-		weir_xdr_put_u32(args, slot->len);
+		slot->offset = range.offset = choose_offset(client);
+		bench_place_put(args, &range);
 		if (options->verify)
 			memset(slot->data, 0xa5, slot->len);
 		/* Without data, no memory has to be exposed. */
@@ -184,8 +186,7 @@ static int add_arguments(struct load_slot *slot, struct weir_call *call)
 		return weir_call_arg_item(call, client->region, slot->data, slot->len);
 	case BENCH_LIST:
 		slot->offset = 0;
-		weir_xdr_put_u64(args, slot->offset);
-		return weir_xdr_put_u32(args, slot->len);
+		return bench_place_put(args, &range);
 	case BENCH_ECHO:
 		if (options->verify) {
 			slot->offset = next_random(client);
@@ -215,18 +216,18 @@ static void size_call(struct load_slot *slot, struct weir_call_params *params)
 		params->results_max_bytes = 4 + slot->len + weir_xdr_pad(slot->len);
 		break;
 	case BENCH_LIST:
-		params->args_max_bytes = 12;
+		params->args_max_bytes = BENCH_PLACE_MAX_BYTES;
 		params->results_max_bytes = 4 + slot->len + weir_xdr_pad(slot->len);
 		break;
 	case BENCH_READ:
 		slot->len = options->read_bytes;
-		params->args_max_bytes = 12;
-		params->results_max_bytes = 4;
+		params->args_max_bytes = BENCH_READ_1_ARGS_MAX_BYTES;
+		params->results_max_bytes = BENCH_READ_1_RESULTS_MAX_BYTES;
 		break;
 	default:
 		slot->len = options->write_bytes;
-		params->args_max_bytes = 16;
-		params->results_max_bytes = 8;
+		params->args_max_bytes = BENCH_WRITE_1_ARGS_MAX_BYTES;
+		params->results_max_bytes = BENCH_WRITE_1_RESULTS_MAX_BYTES;
 	}
 }
 
@@ -235,9 +236,9 @@ static struct weir_call *begin(struct load_slot *slot)
 	struct weir_call_params params = {
 		.struct_bytes = sizeof(params),
 		.prog = BENCH_PROG,
-		.vers = BENCH_VERS,
+		.vers = BENCH_V1,
 		.proc = slot->proc,
-		.ulb = &bench_ulb,
+		.ulb = &bench_v1_ulb,
 		.done = done,
 		.arg = slot,
 	};
@@ -249,7 +250,7 @@ static struct weir_call *begin(struct load_slot *slot)
 bool load_slot_next(struct load_slot *slot, struct weir_call *ended, uint64_t start_ticks)
 {
 	struct client *client = slot->link->client;
-	enum bench_proc proc;
+	uint32_t proc;
 	struct weir_call *call;
 	int rc = 0;
 

@@ -13,6 +13,8 @@
 #include "program.h"
 #include "worker.h"
 
+_Static_assert(BENCH_SIZE_MAX == BENCH_DATA_MAX, "program.x has the limit of the options");
+
 /*
  * The minimum bytes of data from which a separate responder answers READs, because its requesters
  * can ask for any size.
@@ -35,103 +37,6 @@ struct server {
 	bool was_warm;		     /* the warm-up has ended */
 };
 
-static void handle_echo(struct weir_request *req)
-{
-	const void *data;
-	uint32_t len;
-	struct weir_xdr_out *out;
-
-	if (weir_xdr_get_opaque_ref(weir_request_args(req), &data, BENCH_SIZE_MAX, &len) != 0) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return;
-	}
-	out = weir_request_results(req, 4 + len + weir_xdr_pad(len));
-	if (!out) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	weir_xdr_put_opaque(out, data, len);
-	weir_request_reply(req);
-}
-
-/*
- * Decodes the range of the cache that a READ or LIST asks for. Returns false if the arguments are
- * malformed or the cache has no such bytes.
- */
-static bool get_range(struct weir_request *req, const struct server *server, uint64_t *offset,
-		      uint32_t *count)
-{
-	struct weir_xdr_in *args = weir_request_args(req);
-
-	return weir_xdr_get_u64(args, offset) == 0 && weir_xdr_get_u32(args, count) == 0 &&
-	       *offset <= server->cache_bytes && *count <= server->cache_bytes - *offset;
-}
-
-static void handle_list(struct weir_request *req, struct server *server)
-{
-	struct weir_xdr_out *out;
-	uint64_t offset;
-	uint32_t count;
-
-	if (!get_range(req, server, &offset, &count)) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return;
-	}
-	out = weir_request_results(req, 4 + count + weir_xdr_pad(count));
-	if (!out) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	weir_xdr_put_opaque(out, server->cache_base + offset, count);
-	weir_request_reply(req);
-}
-
-static void handle_read(struct weir_request *req, struct server *server)
-{
-	uint64_t offset;
-	uint32_t count;
-
-	if (!get_range(req, server, &offset, &count)) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return;
-	}
-	if (!weir_request_results(req, 4) ||
-	    weir_request_result_item(req, server->cache, server->cache_base + offset, count) != 0) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	weir_request_reply(req);
-}
-
-static void handle_write(struct weir_request *req, struct server *server)
-{
-	struct weir_xdr_in *args = weir_request_args(req);
-	struct weir_xdr_out *out;
-	bool verify = false, matched = true;
-	const void *data = NULL;
-	uint64_t seed = 0;
-	uint32_t len = 0;
-
-	weir_xdr_get_u64(args, &seed);
-	weir_xdr_get_bool(args, &verify);
-	if (weir_xdr_get_opaque_ref(args, &data, BENCH_SIZE_MAX, &len) != 0) {
-		weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
-		return;
-	}
-	if (verify && !bench_pattern_matches(data, seed, len)) {
-		matched = false;
-		server->shared->verify_failures++;
-	}
-	out = weir_request_results(req, 8);
-	if (!out) {
-		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
-		return;
-	}
-	weir_xdr_put_u32(out, matched);
-	weir_xdr_put_u32(out, len);
-	weir_request_reply(req);
-}
-
 static struct server *server_of(struct weir_request *req, struct server *servers)
 {
 	/*
@@ -143,27 +48,70 @@ static struct server *server_of(struct weir_request *req, struct server *servers
 	return servers;
 }
 
-static void handle(struct weir_request *req, void *arg)
+/* Ends a request whose reply failed. */
+static void end_reply(struct weir_request *req, int rc)
 {
-	switch (weir_request_header(req)->proc) {
-	case BENCH_NULL:
-		weir_request_results(req, 0);
-		weir_request_reply(req);
-		break;
-	case BENCH_ECHO:
-		handle_echo(req);
-		break;
-	case BENCH_READ:
-		handle_read(req, server_of(req, arg));
-		break;
-	case BENCH_LIST:
-		handle_list(req, server_of(req, arg));
-		break;
-	case BENCH_WRITE:
-		handle_write(req, server_of(req, arg));
-		break;
-	}
+	if (rc != 0)
+		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 }
+
+static void on_echo(struct weir_request *req, const bench_data *args, void *arg)
+{
+	(void)arg;
+	end_reply(req, bench_echo_1_reply(req, args));
+}
+
+/*
+ * Finds the range of the cache that a READ or LIST asks for. Returns NULL, after a reply, if the
+ * cache has no such bytes.
+ */
+static const uint8_t *find_range(struct weir_request *req, const struct server *server,
+				 const struct bench_place *range)
+{
+	if (range->offset <= server->cache_bytes &&
+	    range->count <= server->cache_bytes - range->offset)
+		return server->cache_base + range->offset;
+	weir_request_reply_error(req, WEIR_RPC_GARBAGE_ARGS);
+	return NULL;
+}
+
+static void on_list(struct weir_request *req, const struct bench_place *args, void *arg)
+{
+	const struct server *server = server_of(req, arg);
+	bench_data results = {find_range(req, server, args), args->count};
+
+	if (results.data)
+		end_reply(req, bench_list_1_reply(req, &results));
+}
+
+static void on_read(struct weir_request *req, const struct bench_place *args, void *arg)
+{
+	const struct server *server = server_of(req, arg);
+	struct bench_read_results results = {
+		.data = {find_range(req, server, args), args->count, server->cache}};
+
+	if (results.data.data)
+		end_reply(req, bench_read_1_reply(req, &results));
+}
+
+static void on_write(struct weir_request *req, const struct bench_write_args *args, void *arg)
+{
+	struct bench_write_results results = {.matched = true, .count = args->data.len_bytes};
+
+	if (args->verify &&
+	    !bench_pattern_matches(args->data.data, args->seed, args->data.len_bytes)) {
+		results.matched = false;
+		server_of(req, arg)->shared->verify_failures++;
+	}
+	end_reply(req, bench_write_1_reply(req, &results));
+}
+
+static const struct bench_v1_handlers handlers = {
+	.bench_echo = on_echo,
+	.bench_read = on_read,
+	.bench_write = on_write,
+	.bench_list = on_list,
+};
 
 static int server_init(struct server *server, struct server *first)
 {
@@ -297,18 +245,10 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 		first->shared->stop = 1;
 }
 
-static int listen_on(struct server *servers, uint32_t n, struct weir_listener **listener)
+static int listen_on(struct server *servers, uint32_t n, struct bench_v1_server *dispatcher,
+		     struct weir_listener **listener)
 {
-	struct weir_program program = {
-		.struct_bytes = sizeof(program),
-		.prog = BENCH_PROG,
-		.vers_low = BENCH_VERS,
-		.vers_high = BENCH_VERS,
-		.nprocs = BENCH_NPROCS,
-		.ulb = &bench_ulb,
-		.handle = handle,
-		.arg = servers,
-	};
+	struct weir_program program = bench_v1_program(dispatcher);
 	struct weir_engine *engines[BENCH_LCORES_MAX];
 	struct weir_listen_options options = {.struct_bytes = sizeof(options),
 					      .programs = &program,
@@ -333,6 +273,7 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 {
 	uint32_t n = nlcores ? nlcores : 1, started = 0;
 	struct server servers[BENCH_LCORES_MAX] = {0};
+	struct bench_v1_server dispatcher = {.handlers = &handlers, .arg = servers};
 	struct weir_listener *listener = NULL;
 	int rc = 0;
 
@@ -343,7 +284,7 @@ int bench_responder_run(const struct bench_options *options, struct bench_shared
 		rc = server_init(&servers[i], &servers[0]);
 	}
 	if (rc == 0)
-		rc = listen_on(servers, n, &listener);
+		rc = listen_on(servers, n, &dispatcher, &listener);
 	if (rc == 0) {
 		shared->responders_ready = n;
 		if (options->side == SIDE_RESPONDER && !options->quiet)

@@ -11,7 +11,7 @@
 #include "rtr_place.h"
 #include "wire.h"
 
-enum { BENCH_NULL, BENCH_ECHO, BENCH_READ, BENCH_WRITE }; /* see bench/weir-bench/program.h */
+enum { BENCH_NULL, BENCH_ECHO, BENCH_READ, BENCH_WRITE }; /* see bench/weir-bench/program.x */
 
 void parsing_begin(struct parsing *parsing, struct parsed_call *parsed_call)
 {

@@ -9,7 +9,7 @@
 
 const struct program programs[] = {
 	{
-		/* The program of weir-bench (bench/weir-bench/program.h). */
+		/* The program of weir-bench (bench/weir-bench/program.x). */
 		.name = "bench",
 		.prog = 0x20b3e1c4u,
 		.vers = 1,
