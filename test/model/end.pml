@@ -8,7 +8,7 @@
  *
  *   drivers/shm/end.c: shm_end(), shm_writes_have_ended()
  *   drivers/shm/keys.c: key_invalidate(), write_begin(), write_end()
- *   drivers/shm/rdma.c: barrier_for_both(), shm_wait_begin(), shm_wait_look(), shm_local_inv()
+ *   drivers/shm/rdma.c: shm_barrier_for_both(), shm_wait_begin(), shm_wait_look(), shm_local_inv()
  *   drivers/shm/rdma.c: key_cache_get(), find_remote(), check_read(), busy_begin(), busy_end()
  *   drivers/shm/rdma.c: write_all(), read_all(), shm_write_direct(), shm_read_direct()
  *
@@ -27,8 +27,8 @@
 #define OWN_BARRIER 3		/* drivers/shm/rdma.c: busy_begin: seq_cst */
 #define BUSY_END 4		/* drivers/shm/rdma.c: busy_end: release */
 #define WAIT_LOOK 5		/* drivers/shm/rdma.c: shm_wait_look: acquire */
-#define BARRIER_MEMBARRIER 6	/* drivers/shm/rdma.c: barrier_for_both: SYS_membarrier */
-#define BARRIER_FENCE 7		/* drivers/shm/rdma.c: barrier_for_both: seq_cst */
+#define BARRIER_MEMBARRIER 6	/* drivers/shm/rdma.c: shm_barrier_for_both: SYS_membarrier */
+#define BARRIER_FENCE 7		/* drivers/shm/rdma.c: shm_barrier_for_both: seq_cst */
 #define CHECK_READ 8		/* drivers/shm/rdma.c: check_read: acquire */
 #define CACHE_IS_OVER 9		/* drivers/shm/rdma.c: key_cache_get: acquire, reserve */
 #define CACHE_SEQ 10		/* drivers/shm/rdma.c: key_cache_get: acquire, reserve */
@@ -51,7 +51,7 @@
  * relies on membarrier(2), and the peer reads or writes. */
 bool ends_key, has_own_barrier, reads;
 
-inline barrier_for_both()
+inline shm_barrier_for_both()
 {
 	if
 	:: variant != BARRIER_FENCE -> fence_seq_cst()
@@ -73,7 +73,7 @@ proctype ender()
 		store(SEQ, ORDER(WRITE_END, RELEASE), 2)
 	:: else -> store(IS_OVER, ORDER(END, RELEASE), 1)
 	fi;
-	barrier_for_both();
+	shm_barrier_for_both();
 	do
 	:: !reads ->
 		load(BUSY, ORDER(WAIT_LOOK, ACQUIRE), busy);
