@@ -140,7 +140,7 @@ static void end_dead(struct shm_dev *dev, struct shm_life *life)
 	life_put(dev, life);
 }
 
-static void on_wake(struct shm_dev *dev)
+static void on_event_fd(struct shm_dev *dev)
 {
 	uint64_t wakes, tag;
 
@@ -156,7 +156,7 @@ static void on_ready(struct shm_dev *dev, uint64_t id, uint32_t events)
 	struct shm_sock *sock;
 
 	if (id == 0) {
-		on_wake(dev);
+		on_event_fd(dev);
 		return;
 	}
 	/* The object that is found exists after the unlock, because only this thread frees sockets

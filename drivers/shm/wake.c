@@ -66,7 +66,7 @@ int shm_wake_attach(struct fabric_dev *fdev, struct fabric_waker *waker)
 	return 0;
 }
 
-/* What a look at a device has found. */
+/* The result of a look at a device. */
 struct finding {
 	bool has_work;
 	bool waits; /* a message waits for a receive */

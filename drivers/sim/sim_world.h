@@ -354,7 +354,12 @@ uint32_t sim_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 int sim_wake_attach(struct fabric_dev *dev, struct fabric_waker *waker);
 int sim_arm(struct fabric_dev *dev, uint64_t *timeout_ns);
 void sim_disarm(struct fabric_dev *dev);
-void sim_wake(struct sim_dev *dev); /* wakes the device's engine if it is armed */
+/* Wakes the device's engine if it is armed. */
+static inline void sim_wake(struct sim_dev *dev)
+{
+	if (dev->waker)
+		fabric_wake(dev->waker);
+}
 
 /* keys.c */
 uint32_t sim_key_make(struct sim_world *world);

@@ -29,9 +29,3 @@ void sim_disarm(struct fabric_dev *dev)
 {
 	(void)dev;
 }
-
-void sim_wake(struct sim_dev *dev)
-{
-	if (dev->waker)
-		fabric_wake(dev->waker);
-}

@@ -21,7 +21,6 @@
 #include "regions.h"
 #include "reserve.h"
 #include "shared_recv.h"
-#include "sleep.h"
 
 /*
  * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for
@@ -411,7 +410,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	engine_fork_forget(engine);
 	if (engine->dev)
 		engine->ops->close(engine->dev);
-	engine_sleep_close(engine);
+	fabric_waker_close(&engine->waker);
 	slot_put(engine->slot);
 	mem_free(engine);
 }

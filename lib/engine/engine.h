@@ -233,7 +233,7 @@ struct weir_engine {
 	bool reserve_given;
 	struct rte_ring *mailbox;
 	struct engine_counters stats;
-	struct fabric_waker waker; /* wakes the engine's thread: sleep.h */
+	struct fabric_waker waker; /* wakes the engine's thread: waker.h */
 	/* weir_engine_idle(): the policy, AUTO until the first idle poll; the number of polls
 	 * without work since the latest one with work, and the time of the first of them */
 	enum weir_idle idle_policy;

@@ -8,7 +8,6 @@
 
 #include "compiler.h"
 #include "log.h"
-#include "sleep.h"
 
 /* The engines of this process by their slot. In a child, a destroyed engine stays in this array, so
  * that its connections remain reachable. */
@@ -199,7 +198,7 @@ static void in_child(void)
 		 * notice the end of the parent. */
 		if (engine->dev && engine->dev->ops->abandon)
 			engine->dev->ops->abandon(engine->dev);
-		engine_sleep_close(engine);
+		fabric_waker_close(&engine->waker);
 		engine->is_forked = true;
 		/* No message is as short as 0 bytes. Therefore calls and results get their buffers
 		 * on the slow path, which checks is_forked. */

@@ -9,12 +9,9 @@
  * from them. weir_engine_disarm() fetches the reports, because the instance stays readable until
  * then.
  */
-#include "sleep.h"
-
 #include <errno.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "engine.h"
 #include "fence.h"
@@ -23,24 +20,8 @@
 
 #define REPORTS_MAX 16 /* reports that weir_engine_disarm() fetches; others wake once more */
 
-static void close_fd(int *at)
-{
-	int fd = *at;
-
-	*at = 0;
-	if (fd > 0)
-		close(fd);
-}
-
-void engine_sleep_close(struct weir_engine *engine)
-{
-	atomic_store(&engine->waker.is_armed, false);
-	close_fd(&engine->waker.epoll_fd);
-	close_fd(&engine->waker.event_fd);
-}
-
 /* Creates the descriptors, and has the driver add its own. Returns 0 or -errno. */
-static int create(struct weir_engine *engine)
+static int create_descriptors(struct weir_engine *engine)
 {
 	struct fabric_waker *waker = &engine->waker;
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -63,10 +44,10 @@ int weir_engine_fd(struct weir_engine *engine)
 		return -EOPNOTSUPP;
 	if (engine->waker.epoll_fd > 0)
 		return engine->waker.epoll_fd;
-	rc = create(engine);
+	rc = create_descriptors(engine);
 	if (rc == 0)
 		return engine->waker.epoll_fd;
-	engine_sleep_close(engine);
+	fabric_waker_close(&engine->waker);
 	return rc;
 }
 

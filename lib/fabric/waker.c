@@ -17,3 +17,19 @@ void fabric_wake(struct fabric_waker *waker)
 	/* write(2) fails only if the counter is full. Then the descriptor is readable already. */
 	(void)!write(waker->event_fd, &one, sizeof(one));
 }
+
+static void close_fd(int *at)
+{
+	int fd = *at;
+
+	*at = 0;
+	if (fd > 0)
+		close(fd);
+}
+
+void fabric_waker_close(struct fabric_waker *waker)
+{
+	atomic_store(&waker->is_armed, false);
+	close_fd(&waker->epoll_fd);
+	close_fd(&waker->event_fd);
+}

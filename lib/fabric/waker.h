@@ -27,4 +27,7 @@ struct fabric_waker {
  * thread may call this function. */
 void fabric_wake(struct fabric_waker *waker);
 
+/* Closes the descriptors, if there are any. A child of fork(2) calls it, too. */
+void fabric_waker_close(struct fabric_waker *waker);
+
 #endif

@@ -149,10 +149,10 @@ struct weir_call_params {
  * @param params parameters of the call; copied
  * @return the call, or NULL with errno:
  * - ENOTCONN: the connection is neither open nor being re-established, or it is shut down.
- * - EINVAL: params->done is NULL, a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX, or the
- *   struct_bytes of params or params->ulb is too small.
- * - E2BIG: params or params->ulb has members that are not 0 and that this version of weir does not
- *   know.
+ * - EINVAL: params->done is NULL, a credential or verifier exceeds WEIR_RPC_AUTH_BODY_MAX, or
+ *   struct_bytes of the parameters or of their binding is too small.
+ * - E2BIG: the parameters or their binding have members that are not 0 and that this version of
+ *   weir does not know.
  * - EAGAIN: no slot is free. The connection has twice as many slots as it requests credits, and
  *   each call that has begun and not ended takes one. Wait until a call ends.
  * - ENOBUFS: the buffer pool is empty.

@@ -108,7 +108,7 @@ struct weir_connect_options {
  * @param[out] conn the connection; set if the function returns 0
  * @retval 0 the attempt has started
  * @retval -EINVAL addr is NULL or too long, options->credits exceeds the profile's credits, or
- * options->struct_bytes is too small
+ * struct_bytes of the options is too small
  * @retval -E2BIG the options have members that are not 0 and that this version of weir does not
  * know
  * @retval -ENOMEM memory is exhausted

@@ -279,7 +279,7 @@ static inline void weir_profile_defaults(struct weir_profile *profile)
  * wrong, which values are allowed, and an example
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 success
- * @retval -EINVAL the content of the file is not valid, or profile->struct_bytes is too small
+ * @retval -EINVAL the content of the file is not valid, or struct_bytes of the profile is too small
  * @retval other a negative errno: the file cannot be read
  */
 WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
@@ -295,7 +295,7 @@ WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, c
  * @param[out] err after an error: one line like that of weir_profile_load(), without file and line
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 the profile is valid
- * @retval -EINVAL the profile is not valid, or its struct_bytes is too small
+ * @retval -EINVAL the profile is not valid, or struct_bytes of the profile is too small
  * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know
  */
 WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes);

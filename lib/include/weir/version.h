@@ -29,7 +29,7 @@ WEIR_BEGIN_DECLS
 /** Version of the headers as one number. */
 #define WEIR_VERSION WEIR_VERSION_NUMBER(WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR, WEIR_VERSION_PATCH)
 
-/** True if the headers have this version or a later one. The preprocessor can evaluate it. */
+/** True if the headers have this version or a later one. It can stand after #if. */
 #define WEIR_VERSION_AT_LEAST(major, minor, patch)                                                 \
 	(WEIR_VERSION >= WEIR_VERSION_NUMBER(major, minor, patch))
 

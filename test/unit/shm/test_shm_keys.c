@@ -39,8 +39,8 @@ static int setup(void **state)
 	(void)state;
 	if (key_table_create(&table) != 0)
 		return -1;
-	view.entries = mmap(NULL, KEY_ENTRIES * sizeof(struct key_entry), PROT_READ, MAP_SHARED,
-			    table.fd, 0);
+	view.entries =
+		mmap(NULL, sizeof(struct key_table_memory), PROT_READ, MAP_SHARED, table.fd, 0);
 	return view.entries == MAP_FAILED ? -1 : 0;
 }
 
