@@ -76,7 +76,8 @@ static void poll_until_held(void)
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
-	const struct weir_call_params params = {.prog = PROG, .vers = 1, .done = done};
+	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params), .prog = PROG, .vers = 1, .done = done};
 	struct weir_call *call;
 
 	(void)error;
@@ -89,10 +90,16 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 
 static void start(const char *address)
 {
-	const struct weir_program program = {
-		.prog = PROG, .vers_low = 1, .vers_high = 1, .nprocs = 1, .handle = hold};
-	const struct weir_listen_options listen = {.programs = &program, .nprograms = 1};
-	const struct weir_connect_options connect = {.on_event = on_event};
+	const struct weir_program program = {.struct_bytes = sizeof(program),
+					     .prog = PROG,
+					     .vers_low = 1,
+					     .vers_high = 1,
+					     .nprocs = 1,
+					     .handle = hold};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
+	const struct weir_connect_options connect = {.struct_bytes = sizeof(connect),
+						     .on_event = on_event};
 	struct weir_listener *listener;
 	struct weir_profile profile;
 	struct weir_conn *conn;

@@ -396,6 +396,7 @@ CLASSES = [
      'bench runs weir-bench as built here; CI runs setup and test'),
     ('tools/run-tests', lambda _name, args: need(args == ['build'], f'{args}'),
      'the folder is named; test run_tests runs it'),
+    ('tools/nightly-arm64', by_its_help, 'options are known; CI runs it with --short'),
     ('weir-bench', measurement, 'runs, over shm, for a short time; suite guest has verbs'),
     ('weir-nfsd', file_server, 'runs, over shm; suite guest has verbs'),
     ('weir-nfs', file_client, 'runs, over shm, with a server; suite guest has verbs'),

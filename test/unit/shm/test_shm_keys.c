@@ -47,7 +47,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	munmap((void *)(uintptr_t)view.entries, KEY_ENTRIES * sizeof(struct key_entry));
+	munmap((void *)(uintptr_t)view.entries, sizeof(struct key_table_memory));
 	key_table_destroy(&table);
 	table = (struct key_table){.fd = -1};
 	return 0;
@@ -80,7 +80,7 @@ static void table__has_all_its_pages(void **state)
 
 	(void)state;
 	assert_int_equal(fstat(table.fd, &st), 0);
-	assert_int_equal(st.st_size, KEY_ENTRIES * sizeof(struct key_entry));
+	assert_int_equal(st.st_size, sizeof(struct key_table_memory));
 	assert_true(st.st_blocks * 512 >= st.st_size);
 }
 
