@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a thread does when a poll finds no work: the profile's 'idle'. */
+/* Makes a thread whose poll found no work spin, pause, yield or sleep, as the profile's 'idle'
+ * says. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

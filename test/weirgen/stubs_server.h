@@ -9,7 +9,7 @@
 #include "pair.h"
 #include "stubs_rpc.h"
 
-/* Where the data of items are in the memory of both sides. */
+/* The data of the two items begin at these offsets in the memory of both sides. */
 #define FIRST_AT  4096u
 #define SECOND_AT 70000u
 

@@ -187,10 +187,11 @@ WEIR_API uint32_t weir_conn_version(const struct weir_conn *conn);
  * Returns the inline threshold for messages that this side sends: the call inline threshold at a
  * requester, the reply inline threshold at a responder.
  *
- * It is the smaller of two lengths: that of the longest message that this side sends, which is the
- * profile's inline_bytes, and that of the longest message that the peer receives. In version 1, a
- * peer without private data (RFC 8797) counts as 1024 bytes. In version 2, a side of weir counts as
- * at least 4096 bytes.
+ * Each side has a limit for the messages that it sends, and one for those that it receives. The
+ * profile's inline_bytes sets both. The threshold is the smaller one of this side's limit for
+ * sending and of the peer's limit for receiving. In version 1, the limits of a peer without private
+ * data (RFC 8797) are 1024 bytes. In version 2, the limits of a side that uses weir are at least
+ * 4096 bytes.
  *
  * @param conn the connection
  * @return the threshold in bytes; 1024 until the connection is open
@@ -202,8 +203,8 @@ WEIR_API uint32_t weir_conn_send_inline(const struct weir_conn *conn);
  * Returns the inline threshold for messages that this side receives: the reply inline threshold at
  * a requester, the call inline threshold at a responder.
  *
- * It is the smaller of two lengths: that of the longest message that the peer sends, and that of
- * the longest message that this side receives. weir_conn_send_inline() has the details.
+ * The threshold is the smaller one of the peer's limit for sending and of this side's limit for
+ * receiving; see weir_conn_send_inline().
  *
  * @param conn the connection
  * @return the threshold in bytes; 1024 until the connection is open
