@@ -11,6 +11,38 @@
 
 #define CATEGORIES (WEIR_LOG_DRIVER + 1)
 
+/* Protects the variables of the callback. Threads hold it for reading while they are in the
+ * callback, so that weir_log_set() returns when no thread is in the previous one. Threads that log
+ * all the time do not delay weir_log_set(). */
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+static weir_log_fn callback;
+static void *callback_arg;
+static enum weir_log_level levels[CATEGORIES];
+
+/* This thread is in the callback. */
+static _Thread_local bool in_callback;
+
+/* Handlers of fork(2). No thread is in weir_log_set() during a fork, so that the child's copy of
+ * the variables is complete. In the child, the locks of the parent's other threads have to end. */
+static void before_fork(void)
+{
+	if (!in_callback)
+		pthread_rwlock_rdlock(&lock);
+}
+
+static void after_fork(void)
+{
+	if (!in_callback)
+		pthread_rwlock_unlock(&lock);
+}
+
+static void in_child(void)
+{
+	lock = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+	if (in_callback)
+		pthread_rwlock_rdlock(&lock); /* which pass_on() unlocks */
+}
+
 /* Types of DPDK's log. */
 static int other_type, memory_type;
 
@@ -25,6 +57,7 @@ RTE_INIT(weir_log_init)
 {
 	other_type = register_type("weir");
 	memory_type = register_type("weir.mem");
+	(void)pthread_atfork(before_fork, after_fork, in_child);
 }
 
 static const uint32_t rte_levels[] = {
@@ -32,17 +65,6 @@ static const uint32_t rte_levels[] = {
 	[WEIR_LOG_WARNING] = RTE_LOG_WARNING, [WEIR_LOG_NOTICE] = RTE_LOG_NOTICE,
 	[WEIR_LOG_INFO] = RTE_LOG_INFO,	      [WEIR_LOG_DEBUG] = RTE_LOG_DEBUG,
 };
-
-/* Protects the variables below. Threads hold it for reading while they are in the callback, so that
- * weir_log_set() returns when no thread is in the previous one. Threads that log all the time do
- * not delay weir_log_set(). */
-static pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-static weir_log_fn callback;
-static void *callback_arg;
-static enum weir_log_level levels[CATEGORIES];
-
-/* This thread is in the callback. */
-static _Thread_local bool in_callback;
 
 static bool is_level(enum weir_log_level level)
 {

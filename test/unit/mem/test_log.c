@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -22,6 +24,7 @@
 #define CATEGORIES 6u
 #define THREADS	   4u
 #define LINES	   20000u
+#define FORKS	   200u
 
 static struct {
 	void *arg;
@@ -286,6 +289,52 @@ static void callback__is_replaced_while_threads_log(void **state)
 	assert_int_equal(received[0] + received[1], THREADS * LINES);
 }
 
+static _Atomic bool is_forking;
+
+static void *set_again_and_again(void *arg)
+{
+	(void)arg;
+	while (is_forking)
+		weir_log_set(receive, &receivers[0], WEIR_LOG_NOTICE);
+	return NULL;
+}
+
+static void *log_again_and_again(void *arg)
+{
+	(void)arg;
+	while (is_forking)
+		log_as(WEIR_LOG_CONNECTION, WEIR_LOG_NOTICE, "a line");
+	return NULL;
+}
+
+/* A child can log and set the callback, whatever threads of the parent did during the fork. */
+static void fork__leaves_no_lock_behind(void **state)
+{
+	pthread_t threads[2];
+
+	(void)state;
+	receivers[0] = 0;
+	is_forking = true;
+	assert_int_equal(pthread_create(&threads[0], NULL, set_again_and_again, NULL), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, log_again_and_again, NULL), 0);
+	for (uint32_t i = 0; i < FORKS; i++) {
+		pid_t child = fork();
+		int status;
+
+		assert_true(child >= 0);
+		if (child == 0) {
+			alarm(10);
+			log_as(WEIR_LOG_CONNECTION, WEIR_LOG_NOTICE, "a line");
+			_exit(weir_log_set(keep, NULL, WEIR_LOG_NOTICE) == 0 ? 0 : 1);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	is_forking = false;
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+}
+
 /* Lines of the library have the category of the part that writes them. */
 static void library__names_its_categories(void **state)
 {
@@ -320,6 +369,7 @@ int main(void)
 		cmocka_unit_test_teardown(callback_that_calls_weir__is_detected, forget),
 		cmocka_unit_test_teardown(errno__is_kept, forget),
 		cmocka_unit_test_teardown(callback__is_replaced_while_threads_log, forget),
+		cmocka_unit_test_teardown(fork__leaves_no_lock_behind, forget),
 		cmocka_unit_test_teardown(library__names_its_categories, forget),
 	};
 
