@@ -19,6 +19,8 @@
  *       each of these operations
  *     - the bytes of a message in either direction after the first SHM_TURN_REPAID bytes
  *     - SHM_TURN_REPAID for each message that a mux drops
+ *     - SHM_TURN_WAKE for each WAKE that is sent to the user (wake.c). A peer could say before each
+ *       message for it that it sleeps.
  * - In each poll, at most one of the user's queue pairs that wait for their peer continues, and
  *   only if the turn has no debt. This queue pair carries out at most SHM_TURN_SHARE requests, and
  *   none after a request that leaves a debt.
@@ -42,9 +44,10 @@
 
 #include "mux.h"
 
-#define SHM_TURN_SHARE	16u   /* messages */
-#define SHM_TURN_REPAID 1024u /* bytes that are copied in about the time of one message */
-#define SHM_TURN_COPY	512u  /* bytes that each RDMA Read or Write adds to its length */
+#define SHM_TURN_SHARE	16u    /* messages */
+#define SHM_TURN_REPAID 1024u  /* bytes that are copied in about the time of one message */
+#define SHM_TURN_COPY	512u   /* bytes that each RDMA Read or Write adds to its length */
+#define SHM_TURN_WAKE	16384u /* bytes that are copied in about the time of the system call */
 /* with a debt of more bytes, a turn gives one message the next time */
 #define SHM_TURN_BYTES 131072u
 /* polls without messages of other users, after which there is no debt */

@@ -40,6 +40,7 @@ out_of_line void shm_wake_sleeper(struct shm_qp *qp)
 		return;
 	qp->woken = asleep;
 	shm_dev_of(qp)->fabric.stats.wakes++;
+	qp->turn->debt += SHM_TURN_WAKE;
 	/* An error means that the peer's queue is full, or that the connection ends. The peer's
 	 * control thread wakes the engine in both cases. */
 	(void)shm_sock_send(qp->sock, &msg, NULL, 0);

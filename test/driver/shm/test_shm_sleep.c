@@ -3,6 +3,8 @@
  * Tests of sleeping over shm: a side that sleeps polls only after it was woken, so that a wake-up
  * that is lost ends a test with an error. A side that polls causes no system call at its peer.
  */
+#include "shm_qp.h"
+#include "turn.h"
 #include "shm_raw.h"
 
 #include <errno.h>
@@ -198,10 +200,16 @@ static void sleep__no_wake_up_is_lost(void **state)
 	assert_true(a.nsleeps > 0 && b.nsleeps > 0);
 }
 
-/* A receiver that polls causes no system call, before and after it has slept. */
+static uint64_t debt_of(const struct side *side)
+{
+	return ((const struct shm_qp *)side->qps[0])->turn->debt;
+}
+
+/* A receiver that polls causes no system call, before and after it has slept. The user of one that
+ * sleeps pays for the system calls, because a peer can say at any time that it sleeps. */
 static void wake__is_only_sent_to_a_sleeper(void **state)
 {
-	uint64_t timeout_ns;
+	uint64_t timeout_ns, debt;
 
 	(void)state;
 	for (uint32_t round = 1; round <= 3; round++) {
@@ -212,8 +220,10 @@ static void wake__is_only_sent_to_a_sleeper(void **state)
 		}
 		assert_int_equal(a.end.dev->stats.wakes, (round - 1) * CONNS);
 		assert_int_equal(arm(&b, &timeout_ns), 0);
+		debt = debt_of(&a);
 		for (uint32_t i = 0; i < CONNS; i++)
 			post_send(&a, i);
+		assert_int_equal(debt_of(&a) - debt, CONNS * SHM_TURN_WAKE);
 		assert_int_equal(a.end.dev->stats.wakes, round * CONNS);
 		assert_true(is_woken(&b, WAIT_MS));
 		disarm(&b);
