@@ -483,6 +483,13 @@ printf_like(3, 4) void engine_log_peer(struct weir_engine *engine, struct log_ra
 printf_like(3, 4) void engine_log_stuck(struct weir_engine *engine, enum weir_log_category category,
 					const char *format, ...);
 
+/* Returns the time until which the thread may sleep, for an object whose next check for stuck calls
+ * is at next_ns. */
+static inline uint64_t engine_next_stuck(const struct weir_engine *engine, uint64_t next_ns)
+{
+	return engine->stuck_ns == 0 ? ENGINE_NEVER_NS : next_ns;
+}
+
 /* Returns whether an object that checks its calls at ticks has to look for stuck ones, and sets the
  * time of its next check. The check is made 8 times in the time after which a call is stuck. */
 static inline bool engine_stuck_is_due(const struct weir_engine *engine, uint64_t *next_ns)

@@ -66,12 +66,13 @@ void requester_on_tick(struct weir_conn *conn, uint64_t now_ns)
 uint64_t requester_next_tick(struct weir_conn *conn)
 {
 	const struct requester *req = requester_of(conn);
-	uint64_t at_ns = ENGINE_NEVER_NS;
+	uint64_t at_ns;
 
 	if (req->nactive == 0)
 		return ENGINE_NEVER_NS;
 	if (!TAILQ_EMPTY(&req->queue) && conn_can_send(conn))
 		return 0; /* each tick tries to send the queued calls */
+	at_ns = engine_next_stuck(conn->ep.engine, req->next_stuck_ns);
 	for (uint32_t i = 0; i < req->nslots; i++) {
 		const struct weir_call *call = req->slots[i].call;
 

@@ -128,12 +128,16 @@ static void responder_on_tick(struct weir_conn *conn, uint64_t now_ns)
 static uint64_t responder_next_tick(struct weir_conn *conn)
 {
 	const struct responder *responder = responder_of(conn);
+	uint64_t at_ns = ENGINE_NEVER_NS;
 
 	if (!TAILQ_EMPTY(&responder->reserve_queue.waiters))
 		return 0;
-	if (responder->npulling == 0 || responder->engine->profile.pull_timeout_ms == 0)
-		return ENGINE_NEVER_NS;
-	return responder->next_pull_tick_ns;
+	if (responder->nbusy > 0)
+		at_ns = engine_next_stuck(responder->engine, responder->next_stuck_ns);
+	if (responder->npulling > 0 && responder->engine->profile.pull_timeout_ms > 0 &&
+	    responder->next_pull_tick_ns < at_ns)
+		at_ns = responder->next_pull_tick_ns;
+	return at_ns;
 }
 
 /* Runs when the connection has ended. Releases all requests that the program does not have. If the

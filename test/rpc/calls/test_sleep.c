@@ -18,6 +18,7 @@
 #define LONG_NS	 50000000u /* an idle engine sleeps for at least this time */
 #define STEPS	 1000000u
 #define POSTS	 2000u
+#define STUCK_MS 200u
 #define POLLS_OF 8u /* bound of the polls for one wake-up */
 
 /* A side of the pair, whose thread sleeps or polls. */
@@ -105,7 +106,9 @@ static void wait_really(void)
 
 	for (uint32_t i = 0; i < 2; i++)
 		pfds[i] = (struct pollfd){.fd = sides[i].fd, .events = POLLIN};
-	if (until_ns != UINT64_MAX && until_ns - pair.now_ns < WAIT_MS * 1000000ull)
+	if (until_ns <= pair.now_ns) /* the other side took its time to fall asleep */
+		ms = 0;
+	else if (until_ns - pair.now_ns < WAIT_MS * 1000000ull)
 		ms = (int)((until_ns - pair.now_ns) / 1000000 + 1);
 	if (poll(pfds, 2, ms) == 0)
 		assert_true(ms < WAIT_MS);
@@ -231,6 +234,48 @@ static void sleep__ends_for_the_time_out_of_a_call(void **state)
 	pair_release_later(&pair);
 }
 
+static void soon_stuck(struct weir_profile *profile)
+{
+	profile->stuck_call_ms = STUCK_MS;
+	profile->call_timeout_ms = 0;
+}
+
+static int setup_stuck(void **state)
+{
+	(void)state;
+	pair_start(&pair, soon_stuck);
+	sleeper_init(&sides[0], pair.client);
+	sleeper_init(&sides[1], pair.server);
+	pair_connect(&pair);
+	pair_settle(&pair);
+	return 0;
+}
+
+/* Both sides report a call that is stuck, although nothing else ends their sleep. */
+static void sleep__ends_to_report_a_stuck_call(void **state)
+{
+	struct outcome outcome;
+	uint64_t end_ns;
+
+	(void)state;
+	submit(PAIR_LATER, 0, &outcome);
+	end_ns = pair.now_ns + 4 * STUCK_MS * 1000000ull;
+	both_fall_asleep();
+	while (pair.now_ns < end_ns &&
+	       (pair.client->stats.stuck_calls == 0 || pair.server->stats.stuck_calls == 0)) {
+		step();
+		both_fall_asleep();
+	}
+	assert_int_equal(pair.client->stats.stuck_calls, 1);
+	assert_int_equal(pair.server->stats.stuck_calls, 1);
+	/* The sleep ended for the checks, and not for each tick. */
+	for (uint32_t i = 0; i < 2; i++)
+		assert_in_range(sides[i].nsleeps, 1, 24);
+	wake(&sides[1]);
+	pair_release_later(&pair);
+	sleep_until(&outcome.done, 1);
+}
+
 static void sleep__ends_when_the_peer_closes(void **state)
 {
 	(void)state;
@@ -319,6 +364,8 @@ static int run(void)
 		cmocka_unit_test_setup_teardown(sleep__calls_wake_both_sides, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleep__is_long_without_calls, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleep__ends_for_the_time_out_of_a_call, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(sleep__ends_to_report_a_stuck_call, setup_stuck,
 						teardown),
 		cmocka_unit_test_setup_teardown(sleep__ends_when_the_peer_closes, setup, teardown),
 		cmocka_unit_test_setup_teardown(sleep__ends_for_a_new_connection, setup_apart,
