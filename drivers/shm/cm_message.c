@@ -155,6 +155,10 @@ static int hand_over(struct shm_sock *sock, const struct shm_msg *msg)
 	if (sock->state == SOCK_GREETING && sock->listener) {
 		LIST_REMOVE(sock, same);
 		sock->is_known = false;
+		/* This can only be TASK_DEAD, which shm_accept() adds again. */
+		if (sock->tasks != 0)
+			TAILQ_REMOVE(&dev->tasks, sock, task);
+		sock->tasks = 0;
 		shm_sock_enter(sock, SOCK_REQUEST);
 		shm_event_push(sock, FABRIC_CM_REQUEST, 0, msg);
 		rc = SHM_HANDED_OVER;
@@ -411,6 +415,8 @@ static int wait_for_descriptors(struct shm_sock *sock)
  */
 static int read_one(struct shm_sock *sock)
 {
+	struct shm_account *account = sock->account;
+	struct shm_dev *dev = sock->dev;
 	struct look look;
 	int rc;
 
@@ -425,6 +431,8 @@ static int read_one(struct shm_sock *sock)
 		drop_copies(&look);
 		return wait_for_descriptors(sock);
 	}
+	/* After on_message(), another thread can own the socket and release it. */
+	shm_account_hold(account);
 	sock->is_paused = false;
 	sock->npauses = 0;
 	rc = -EPROTO;
@@ -433,9 +441,10 @@ static int read_one(struct shm_sock *sock)
 		rc = on_message(sock, &look.msg, look.fds, look.nfds);
 		/* If this side's queue was full, the peer's WAKE could not be sent. Therefore every
 		 * message wakes the engine. */
-		atomic_store(&sock->dev->has_news, true);
+		atomic_store(&dev->has_news, true);
 	}
-	shm_discard_fds(look.fds, look.nfds, sock->account, false);
+	shm_discard_fds(look.fds, look.nfds, account, false);
+	shm_account_put(account);
 	return rc;
 }
 

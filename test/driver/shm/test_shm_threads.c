@@ -15,6 +15,7 @@
 #define ROUNDS	   3000u
 #define SLOTS	   8u
 #define SLOT_BYTES 8192u
+#define HANDOVERS  100u
 
 /*
  * Returns the length of the WRITE before message n. Each byte that it writes differs from the
@@ -258,11 +259,42 @@ static void turns__all_messages_come_whole(void **state)
 	assert_int_equal(a.nwrong + b.nwrong, 0);
 }
 
+/* Accepts requests on another device than the one that got them, as soon as they arrive. The
+ * control thread that handed a request over does not use its socket any more, which TSan checks
+ * here. */
+static void handover__another_device_takes_requests_at_once(void **state)
+{
+	static struct end a, b, c;
+	struct fabric_qp_attr attr = end_attr;
+	const char *addr = end_address();
+
+	(void)state;
+	end_open(&a, "", 4);
+	end_open(&b, "", 4);
+	end_open(&c, "", 4);
+	end_listen(&b, addr);
+	for (uint32_t i = 0; i < HANDOVERS; i++) {
+		struct fabric_qp *qp = end_connect(&a, addr, NULL), *accepted;
+		struct fabric_cm_event request = end_event(&b, &a, FABRIC_CM_REQUEST);
+
+		assert_int_equal(c.ops->accept(c.dev, request.req, &attr, NULL, 0, &accepted), 0);
+		end_event(&a, &c, FABRIC_CM_ESTABLISHED);
+		end_event(&c, &a, FABRIC_CM_ESTABLISHED);
+		a.ops->qp_destroy(qp);
+		end_event(&c, &a, FABRIC_CM_DISCONNECTED);
+		c.ops->qp_destroy(accepted);
+	}
+	end_close(&a);
+	end_close(&b);
+	end_close(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(order__a_write_is_there_before_the_send),
 		cmocka_unit_test(turns__all_messages_come_whole),
+		cmocka_unit_test(handover__another_device_takes_requests_at_once),
 	};
 
 	if (mem_eal_start(NULL) != 0)
