@@ -7,6 +7,7 @@ import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -42,6 +43,21 @@ def state_of(pid):
         return None
 
 
+def has_connection(pid):
+    """Returns whether a process has a connection of the shm driver, whose socket is of type
+    SOCK_SEQPACKET."""
+    sockets = set()
+    for number in os.listdir(f'/proc/{pid}/fd'):
+        try:
+            sockets.add(os.readlink(f'/proc/{pid}/fd/{number}'))
+        except OSError:
+            continue # closed meanwhile
+    with open('/proc/net/unix', encoding='ascii') as table:
+        rows = [line.split() for line in table.readlines()[1:]]
+    return any(row[4] == f'{socket.SOCK_SEQPACKET:04}' and row[5] == '03' and
+               f'socket:[{row[6]}]' in sockets for row in rows)
+
+
 class Case(unittest.TestCase):
     validator = read_schema(SCHEMA)
 
@@ -52,8 +68,9 @@ class Case(unittest.TestCase):
             time.sleep(0.01)
 
     def wait_for_load(self, process, times=1):
-        """Waits until the process has used half a second of CPU time. Without a warm-up, it is then
-        measuring."""
+        """Waits until the process has connected, and has used half a second of CPU time since then.
+        Without a warm-up, it is then measuring."""
+        self.wait_for(lambda: has_connection(process.pid), process)
         before = ticks_of(process.pid)
         self.wait_for(lambda: ticks_of(process.pid) >= before +
                       times * os.sysconf('SC_CLK_TCK') // 2, process)
