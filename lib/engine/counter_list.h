@@ -31,7 +31,7 @@ COUNTER(MESSAGES, calls_failed, "calls", "Of calls_completed: calls that ended w
 COUNTER(MESSAGES, calls_timed_out, "calls", "Of calls_failed: calls that timed out.")
 COUNTER(MESSAGES, requests_received, "requests", "Requests that arrived.")
 COUNTER(MESSAGES, replies_sent, "replies", "Replies sent.")
-COUNTER(MESSAGES, long_calls, "calls", "Calls sent as Long Calls.")
+COUNTER(MESSAGES, long_calls, "calls", "Long Calls, sent or received.")
 COUNTER(MESSAGES, long_replies, "replies", "Long Replies, sent or received.")
 COUNTER(MESSAGES, read_chunks, "chunks",
 	"Read chunks listed in calls sent, or pulled for requests.")
@@ -90,7 +90,8 @@ COUNTER(LIMITS, maps_refused, "connections",
 COUNTER(LIMITS, credits_exceeded, "connections",
 	"Connections ended because the peer sent more calls than it had credits.")
 COUNTER(LIMITS, log_lines_left_out, "lines",
-	"Log lines suppressed: peers cause at most five lines of each kind per second.")
+	"Log lines left out. At most five lines per second are about each of: refused connections, "
+	"ended connections, refused calls, and stuck calls.")
 
 /* Exposure policy 'window'. */
 COUNTER(EXPOSURE, windows_bound, "windows", "Memory windows bound for calls.")
@@ -159,6 +160,7 @@ COUNTER(WORK, sends, "operations", "Sends that the driver carried out.")
 COUNTER(WORK, recvs, "operations", "Receives that the driver carried out.")
 COUNTER(WORK, writes, "operations", "RDMA Writes that the driver carried out.")
 COUNTER(WORK, reads, "operations", "RDMA Reads that the driver carried out.")
+COUNTER(WORK, wakes, "messages", "Over shm: messages that woke a peer whose thread slept.")
 COUNTER(WORK, rnr, "errors", "Receiver-not-ready events; see the driver.")
 COUNTER(WORK, remote_access_errors, "errors", "Remote access errors; see the driver.")
 COUNTER(WORK, protocol_errors, "errors", "Protocol errors; see the driver.")

@@ -78,6 +78,7 @@ static void gather_device(const struct fabric_stats *dev, struct engine_counters
 	counters->users_refused = dev->users_refused;
 	counters->requests_displaced = dev->requests_displaced;
 	counters->maps_refused = dev->maps_refused;
+	counters->wakes = dev->wakes;
 	counters->rnr = dev->rnr;
 	counters->remote_access_errors = dev->remote_access_errors;
 	counters->protocol_errors = dev->protocol_errors;

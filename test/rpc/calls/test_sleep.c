@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weir/metrics.h>
+
 #include "engine.h"
 
 #define CALLS	 40u
@@ -176,6 +178,13 @@ static void sleep__calls_wake_both_sides(void **state)
 		assert_int_equal(outcome.status, 0);
 	}
 	assert_true(sides[1].nsleeps >= CALLS);
+	if (!pair.world) {
+		int wakes = weir_counter_find("wakes");
+
+		assert_true(wakes >= 0);
+		assert_true(weir_engine_counter(pair.client, (uint32_t)wakes) >= CALLS / 2);
+		assert_true(weir_engine_counter(pair.server, (uint32_t)wakes) >= CALLS / 2);
+	}
 }
 
 /* While nothing happens, a side with an open connection sleeps for long. */
