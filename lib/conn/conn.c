@@ -12,6 +12,7 @@
 
 #include "compiler.h"
 #include "forked.h"
+#include "owner.h"
 #include "seeded_bugs.h"
 #include "sized.h"
 
@@ -123,12 +124,16 @@ void conn_fail(struct weir_conn *conn, int error)
 
 void weir_conn_close(struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return;
 	if (!engine_is_forked(conn->ep.engine))
 		conn_end(conn, -ECONNABORTED);
 }
 
 void weir_conn_reset(struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return;
 	/* A connection without a queue pair is already being established again. */
 	if (conn->state != CONN_WAITING && !engine_is_forked(conn->ep.engine))
 		conn_fail(conn, -ECONNABORTED);
@@ -136,6 +141,8 @@ void weir_conn_reset(struct weir_conn *conn)
 
 void weir_conn_shutdown(struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return;
 	if (engine_is_forked(conn->ep.engine))
 		return;
 	conn->drains = true;
@@ -151,6 +158,8 @@ void weir_conn_shutdown(struct weir_conn *conn)
 
 int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return -EPERM;
 	if (!conn->has_identity)
 		return -ENOTCONN;
 	sized_fill(peer, &conn->identity, sizeof(conn->identity));
@@ -159,21 +168,29 @@ int weir_conn_peer(const struct weir_conn *conn, struct weir_peer *peer)
 
 bool weir_conn_is_open(const struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return false;
 	return conn->state == CONN_OPEN && !engine_is_forked(conn->ep.engine);
 }
 
 uint32_t weir_conn_version(const struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return 0;
 	return conn->vers;
 }
 
 uint32_t weir_conn_send_inline(const struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return 0;
 	return conn->send_inline;
 }
 
 uint32_t weir_conn_recv_inline(const struct weir_conn *conn)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return 0;
 	return conn->recv_inline;
 }
 

@@ -5,6 +5,7 @@
 
 #include "conn.h"
 #include "forked.h"
+#include "owner.h"
 #include "sized.h"
 
 struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct weir_conn *after)
@@ -42,10 +43,8 @@ uint32_t weir_engine_conns(const struct weir_engine *engine, struct weir_conn_in
 	struct weir_conn *conn = NULL;
 	uint32_t i = 0;
 
-	if (engine_is_forked(engine)) {
-		engine_fork_refuse();
+	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
-	}
 	while ((conn = conn_of_engine(engine, conn))) {
 		struct weir_conn_info own = {
 			.conn = conn,

@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "engine_counters.h"
 #include "engine.h"
+#include "owner.h"
 #include "sized.h"
 
 #define ENTRY(its_kind, its_group, its_name, its_unit, its_help)                                   \
@@ -106,6 +107,8 @@ uint32_t weir_engine_counters(const struct weir_engine *engine, uint64_t *values
 	uint32_t common = n < ENGINE_VALUES ? n : ENGINE_VALUES;
 	struct engine_values own;
 
+	if (OTHER_THREAD(engine))
+		return 0;
 	gather(engine, &own);
 	memcpy(values, &own, common * sizeof(values[0]));
 	memset(values + common, 0, (n - common) * sizeof(values[0]));
@@ -116,6 +119,8 @@ uint64_t weir_engine_counter(const struct weir_engine *engine, uint32_t index)
 {
 	uint64_t values[ENGINE_VALUES];
 
+	if (OTHER_THREAD(engine))
+		return 0;
 	weir_engine_counters(engine, values, ENGINE_VALUES);
 	return index < ENGINE_VALUES ? values[index] : 0;
 }

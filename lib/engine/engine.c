@@ -16,6 +16,7 @@
 #include "limit.h"
 #include "log.h"
 #include "mailbox.h"
+#include "owner.h"
 #include "peer.h"
 #include "profile_keys.h"
 #include "regions.h"
@@ -360,6 +361,8 @@ void weir_engine_destroy(struct weir_engine *engine)
 	struct engine_orphan *orphan;
 	struct engine_endpoint *ep;
 
+	if (OTHER_THREAD(engine))
+		return;
 	if (!engine)
 		return;
 	if (engine_is_forked(engine)) {
@@ -437,6 +440,8 @@ void engine_remove(struct weir_engine *engine, struct engine_endpoint *ep)
 
 uint64_t weir_engine_now(const struct weir_engine *engine)
 {
+	if (OTHER_THREAD(engine))
+		return 0;
 	return engine->now_ns;
 }
 

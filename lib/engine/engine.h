@@ -27,6 +27,7 @@
  *   version_needs.[ch]   the needs of the protocol versions that a profile allows
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process
+ *   owner.[ch]           checks that the owner's thread calls
  *   log_peer.c           log lines that peers cause, which are limited in rate
  */
 
@@ -321,6 +322,8 @@ struct weir_engine {
 	bool is_ending; /* weir_engine_destroy() was called: nothing new may begin */
 	/* this process is a child of the process that created the engine: forked.h */
 	bool is_forked;
+	/* ID of the thread that owns the engine; 0: none, or not a build with checks (owner.h) */
+	_Atomic int owner;
 	/* the table of the driver's operations to which 'ops' points */
 	_Alignas(64) struct fabric_ops driver;
 };

@@ -35,4 +35,11 @@ static inline bool engine_is_forked(const struct weir_engine *engine)
  * returns -ECHILD. */
 int engine_fork_refuse(void);
 
+/* Returns whether the engine refuses an operation because this process is a child, after
+ * engine_fork_refuse(). */
+static inline bool engine_fork_refuses(const struct weir_engine *engine)
+{
+	return engine_is_forked(engine) && engine_fork_refuse() != 0;
+}
+
 #endif

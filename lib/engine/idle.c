@@ -11,6 +11,7 @@
 #include <rte_pause.h>
 
 #include "engine.h"
+#include "owner.h"
 
 #define YIELD_POLLS 64u	       /* yield: polls without work after which a thread yields */
 #define SPIN_NS	    20000u     /* adaptive: the thread polls without a pause for this time */
@@ -103,6 +104,8 @@ static void adapt(struct weir_engine *engine, uint64_t now_ns)
 
 void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns)
 {
+	if (OTHER_THREAD(engine))
+		return;
 	if (work > 0) {
 		engine->nidle = 0;
 		return;

@@ -18,6 +18,7 @@
 #include "wait_queue.h"
 
 #include "compiler.h"
+#include "owner.h"
 
 /* Connection events are rare. They are polled when a poll finds no completion, and in every
  * CM_EVERY-th poll. */
@@ -97,6 +98,9 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 {
 	uint32_t work;
 
+	OWN(engine);
+	if (OTHER_THREAD(engine))
+		return 0;
 	engine->now_ns = now_ns;
 	engine->in_poll = true;
 	engine->stats.polls++;
@@ -104,8 +108,7 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 		flush(engine);
 	work = poll_completions(engine, budget ? budget : engine->poll_budget);
 	if (work == 0 || engine->stats.polls % CM_EVERY == 0) {
-		if (engine_is_forked(engine)) {
-			engine_fork_refuse();
+		if (engine_fork_refuses(engine)) {
 			engine->in_poll = false;
 			return 0;
 		}

@@ -11,6 +11,7 @@
 #include "forked.h"
 #include "limit.h"
 #include "log.h"
+#include "owner.h"
 
 /*
  * Returns whether peers may get the descriptor of the file from which a region is mapped. Peers
@@ -105,6 +106,8 @@ int weir_engine_add_region(struct weir_engine *engine, struct weir_region *regio
 	uint32_t i = 0;
 	int rc;
 
+	if (OTHER_THREAD(engine))
+		return -EPERM;
 	if (engine_is_forked(engine))
 		return engine_fork_refuse();
 	while (i < engine->nregions && engine->regions[i] != region)
@@ -120,6 +123,8 @@ int weir_engine_add_region(struct weir_engine *engine, struct weir_region *regio
 
 void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region)
 {
+	if (OTHER_THREAD(engine))
+		return;
 	for (uint32_t i = 0; i < engine->nregions; i++) {
 		if (engine->regions[i] == region) {
 			engine->regions[i] = engine->regions[--engine->nregions];

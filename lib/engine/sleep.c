@@ -17,6 +17,7 @@
 #include "fence.h"
 #include "forked.h"
 #include "mailbox.h"
+#include "owner.h"
 
 #define REPORTS_MAX 16 /* reports that weir_engine_disarm() fetches; others wake once more */
 
@@ -38,6 +39,8 @@ int weir_engine_fd(struct weir_engine *engine)
 {
 	int rc;
 
+	if (OTHER_THREAD(engine))
+		return -EPERM;
 	if (engine_is_forked(engine))
 		return engine_fork_refuse();
 	if (!engine->ops->wake_attach)
@@ -76,6 +79,8 @@ int weir_engine_arm(struct weir_engine *engine, uint64_t now_ns, uint64_t *timeo
 	uint64_t driver_ns = UINT64_MAX;
 	int rc;
 
+	if (OTHER_THREAD(engine))
+		return -EPERM;
 	if (engine_is_forked(engine))
 		return engine_fork_refuse();
 	if (engine->in_poll || engine->waker.epoll_fd <= 0)
@@ -99,6 +104,8 @@ void weir_engine_disarm(struct weir_engine *engine)
 {
 	struct epoll_event reports[REPORTS_MAX];
 
+	if (OTHER_THREAD(engine))
+		return;
 	if (engine_is_forked(engine) || engine->waker.epoll_fd <= 0)
 		return;
 	atomic_store_explicit(&engine->waker.is_armed, false, memory_order_relaxed);

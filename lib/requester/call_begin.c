@@ -10,6 +10,7 @@
 #include "compiler.h"
 #include "forked.h"
 #include "log.h"
+#include "owner.h"
 #include "rpc_msg.h"
 #include "sized_why.h"
 #include "ulb_find.h"
@@ -90,10 +91,8 @@ static out_of_line struct mem_buf *take_any_buffer(struct weir_engine *engine,
 		stream_bytes > engine->msg_bytes ? engine->long_pool : engine->send_pool;
 	struct mem_buf *buf;
 
-	if (engine_is_forked(engine)) {
-		engine_fork_refuse();
+	if (engine_fork_refuses(engine))
 		return NULL;
-	}
 	if (stream_bytes + ENGINE_HEADROOM > engine->profile.long_buffer_bytes ||
 	    reply_bytes > engine->profile.long_buffer_bytes) {
 		errno = EMSGSIZE;
@@ -240,6 +239,8 @@ static out_of_line cold_code struct weir_call *begin_resized(struct weir_conn *c
 
 struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call_params *params)
 {
+	if (OTHER_THREAD(conn->ep.engine))
+		return NULL;
 	if (unlikely(!has_own_sizes(params)))
 		return begin_resized(conn, params);
 	return begin(conn, params);
@@ -247,6 +248,8 @@ struct weir_call *weir_call_begin(struct weir_conn *conn, const struct weir_call
 
 struct weir_xdr_out *weir_call_args(struct weir_call *call)
 {
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return NULL;
 	return &call->out;
 }
 
@@ -256,6 +259,8 @@ int weir_call_arg_item(struct weir_call *call, const struct weir_region *region,
 	const struct mem_keys *keys = engine_keys(call->conn->ep.engine, region);
 	bool is_eligible = call->nitems < ulb_find(call->ulb, call->proc)->arg_items_max;
 
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (call->state != CALL_BUILDING || keys->lkey == 0 ||
 	    !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
@@ -281,6 +286,8 @@ int weir_call_operation(struct weir_call *call)
 {
 	uint64_t at;
 
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (call->state != CALL_BUILDING)
 		return -EINVAL;
 	at = piece_payload_bytes(call->pieces, call->npieces, 0) + weir_xdr_out_len(&call->out) -
@@ -302,6 +309,8 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 	uint32_t i = call->nresults;
 	struct call_result *result;
 
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (i >= CALL_ITEMS_MAX || i >= ulb_find(call->ulb, call->proc)->result_items_max)
 		return -E2BIG;
 	if (call->state != CALL_BUILDING)
@@ -329,6 +338,8 @@ int weir_call_result_item(struct weir_call *call, const struct weir_region *regi
 
 void weir_call_abandon(struct weir_call *call)
 {
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return;
 	if (call->state == CALL_BUILDING)
 		call_release(call);
 }

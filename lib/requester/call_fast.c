@@ -33,6 +33,7 @@
 #include "call_read_reply.h"
 #include "call_shape.h"
 #include "compiler.h"
+#include "owner.h"
 #include "wire.h"
 
 /* Returns whether the call can be submitted by the fast path. */
@@ -105,6 +106,8 @@ int weir_call_submit(struct weir_call *call)
 	struct weir_conn *conn = call->conn;
 	struct requester *req = requester_of(conn);
 
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (unlikely(!may_submit_direct(call, conn, req)))
 		return call_submit_any(call);
 	/* Each member is tested by its own load, because it was just written by its own store. One
@@ -302,6 +305,8 @@ static out_of_line struct weir_call *again_otherwise(struct weir_call *call, str
 
 struct weir_call *weir_call_reuse(struct weir_call *call, struct weir_conn *conn)
 {
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return NULL;
 	if (unlikely(call->state != CALL_COMPLETING_REUSABLE || conn->state != CONN_OPEN))
 		return again_otherwise(call, conn);
 	if (conn == call->conn)

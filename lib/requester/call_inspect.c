@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "forked.h"
+#include "owner.h"
 #include "sized.h"
 #include "wire.h"
 
@@ -138,10 +139,8 @@ uint32_t weir_engine_calls(const struct weir_engine *engine, struct weir_call_in
 	const struct weir_conn *conn = NULL;
 	uint32_t found = 0;
 
-	if (engine_is_forked(engine)) {
-		engine_fork_refuse();
+	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
-	}
 	while ((conn = conn_of_engine(engine, conn))) {
 		const struct requester *req = conn->role_data;
 

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "compiler.h"
+#include "owner.h"
 #include "seeded_bugs.h"
 
 /* Returns whether the call has exactly one result, with memory for it. */
@@ -181,6 +182,8 @@ int weir_result_opaque(const struct weir_call *call, const struct weir_result *r
 {
 	uint32_t count;
 
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (item >= result->nitems || call->results[item].remote.len == 0 ||
 	    result->item_bytes[item] == WEIR_ITEM_INLINE)
 		return weir_xdr_get_opaque_ref(result->results, data, max_bytes, len_bytes);

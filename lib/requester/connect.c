@@ -15,6 +15,7 @@
 #include "forked.h"
 #include "limit.h"
 #include "log.h"
+#include "owner.h"
 #include "sized_why.h"
 
 static void requester_free(struct requester *req)
@@ -112,6 +113,8 @@ int weir_connect(struct weir_engine *engine, const char *addr,
 	struct weir_conn *conn;
 	int rc;
 
+	if (OTHER_THREAD(engine))
+		return -EPERM;
 	rc = read_options(options, &own);
 	if (rc != 0)
 		return rc;

@@ -7,9 +7,12 @@
 #include <errno.h>
 
 #include "forked.h"
+#include "owner.h"
 
 int weir_call_cancel(struct weir_call *call)
 {
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return -EPERM;
 	if (engine_is_forked(call->conn->ep.engine))
 		return engine_fork_refuse();
 	if (call->is_cancelled ||

@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "compiler.h"
+#include "owner.h"
 #include "seeded_bugs.h"
 
 #define RETRANSMITS_PROBE 2u /* from this value of 'retransmits' on, a call is a probe call */
@@ -144,5 +145,7 @@ void call_note_resent(struct weir_call *call)
 
 uint32_t weir_call_retransmits(const struct weir_call *call)
 {
+	if (OTHER_THREAD(call->conn->ep.engine))
+		return 0;
 	return call->retransmits;
 }

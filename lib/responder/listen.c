@@ -15,6 +15,7 @@
 #include "forked.h"
 #include "limit.h"
 #include "log.h"
+#include "owner.h"
 #include "sized_why.h"
 #include "ulb_find.h"
 
@@ -265,6 +266,8 @@ int weir_listen(struct weir_engine *engine, const char *addr,
 	struct weir_listener *listener;
 	int rc = read_options(options, &own);
 
+	if (OTHER_THREAD(engine))
+		return -EPERM;
 	if (rc != 0)
 		return rc;
 	if (!addr)
@@ -302,7 +305,7 @@ int weir_listen(struct weir_engine *engine, const char *addr,
 
 void weir_listener_close(struct weir_listener *listener)
 {
-	if (!listener || engine_is_forked(listener->ep.engine))
+	if (!listener || OTHER_THREAD(listener->ep.engine) || engine_is_forked(listener->ep.engine))
 		return;
 	responder_drop_arrivals(listener->ep.engine, listener->programs);
 	listener->ep.engine->ops->unlisten(listener->fabric);

@@ -6,11 +6,14 @@
 #include <errno.h>
 
 #include "forked.h"
+#include "owner.h"
 
 int weir_request_retry_when_buffers(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
+	if (OTHER_THREAD(responder_engine(responder)))
+		return -EPERM;
 	req->flags.can_reply_fast = false;
 	if (!responder_engine(responder))
 		return -ENOTCONN;
@@ -41,6 +44,8 @@ void weir_request_release_args(struct weir_request *req)
 	/* This fact is all that the reply needs to know about the arguments and the credential. */
 	bool forbids = rpc_auth_forbids_reduction(&req->rpc.cred);
 
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	request_put_chunks(req);
 	weir_xdr_in_init(&req->args, NULL, 0);
 	req->rpc.cred = (struct weir_rpc_auth){.flavor = forbids ? req->rpc.cred.flavor
@@ -53,17 +58,23 @@ void weir_request_release_args(struct weir_request *req)
 
 bool weir_request_args_released(const struct weir_request *req)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return false;
 	return req->args_released;
 }
 
 void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_stat stat)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	request_put_accept_stat(req, stat);
 	request_send_error(req);
 }
 
 void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat stat)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	request_put_denied(req, stat);
 	request_send_error(req);
 }
@@ -75,11 +86,15 @@ const struct weir_rpc_call_header *weir_request_header(const struct weir_request
 
 struct weir_xdr_in *weir_request_args(struct weir_request *req)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return NULL;
 	return &req->args;
 }
 
 struct weir_conn *weir_request_conn(const struct weir_request *req)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return NULL;
 	return req->responder->conn;
 }
 
@@ -100,11 +115,15 @@ void *weir_request_user(const struct weir_request *req)
 
 void weir_request_skip_replay_cache(struct weir_request *req)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	req->skips_replay_cache = req->replay != NULL;
 }
 
 void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	req->flags.can_reply_fast = false;
 	req->on_sent = fn;
 	req->on_sent_arg = arg;

@@ -14,6 +14,7 @@
 #include "request_shape.h"
 
 #include "compiler.h"
+#include "owner.h"
 
 /* ---- replies ---- */
 
@@ -198,6 +199,8 @@ void weir_request_reply(struct weir_request *req)
 	struct responder *responder = req->responder;
 	struct weir_conn *conn = responder->conn;
 
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	if (likely(request_can_reply_short(req) && can_reply_direct(req, conn) &&
 		   request_message_bytes(req, RDMA1_HEADER_MIN) <= conn->send_inline &&
 		   grant_unchanged(req, responder, conn)))

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "forked.h"
+#include "owner.h"
 #include "sized.h"
 
 static enum weir_request_state public_state(const struct weir_request *req)
@@ -132,10 +133,8 @@ uint32_t weir_engine_requests(const struct weir_engine *engine, struct weir_requ
 	const struct weir_conn *conn = NULL;
 	const struct engine_orphan *orphan;
 
-	if (engine_is_forked(engine)) {
-		engine_fork_refuse();
+	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
-	}
 	while ((conn = conn_of_engine(engine, conn)))
 		if (conn->role_data && conn->role->side == WEIR_RESPONDER)
 			describe_all(responder_of(conn), &filling);

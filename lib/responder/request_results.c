@@ -7,6 +7,7 @@
 
 #include "compiler.h"
 #include "forked.h"
+#include "owner.h"
 #include "wire.h"
 
 /* Encodes the RPC header of a reply that is accepted and successful. The buffer has room for more
@@ -27,10 +28,8 @@ static inline struct weir_xdr_out *put_header(struct weir_request *req)
  * available. */
 static out_of_line struct weir_xdr_out *results_in_other(struct weir_request *req, uint64_t bytes)
 {
-	if (engine_is_forked(req->responder->engine)) {
-		engine_fork_refuse();
+	if (engine_fork_refuses(req->responder->engine))
 		return NULL;
-	}
 	return request_take_buffer(req, bytes) ? put_header(req) : NULL;
 }
 
@@ -39,6 +38,8 @@ struct weir_xdr_out *weir_request_results(struct weir_request *req, uint32_t max
 	const struct weir_engine *engine = req->responder->engine;
 	uint64_t bytes = (uint64_t)max_bytes + WEIR_RPC_REPLY_HEADER_MIN;
 
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return NULL;
 	/* If the connection has as many pending replies as it may have (request_pending.c), calls
 	 * that the program got before that time must wait with their replies, too. */
 	if (unlikely(req->reply || bytes > engine->msg_bytes || req->responder->deferred_by != 0 ||
@@ -88,6 +89,8 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 	uint8_t *base = (uint8_t *)(uintptr_t)data;
 	uint32_t end;
 
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return -EPERM;
 	if (keys->lkey == 0 || !mem_region_covers(region, data, len_bytes))
 		return -EINVAL;
 	if (unlikely(req->npieces > 0))
@@ -109,6 +112,8 @@ out_of_line int weir_request_result_item(struct weir_request *req, const struct 
 
 int weir_request_result_absent(struct weir_request *req)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return -EPERM;
 	if (req->nitems == REQUEST_ITEMS_MAX)
 		return -E2BIG;
 	if (req->nitems >= request_ulb(req)->result_items_max)
@@ -124,5 +129,7 @@ int weir_request_result_absent(struct weir_request *req)
 
 void weir_request_operation(struct weir_request *req, uint32_t args_offset)
 {
+	if (OTHER_THREAD(responder_engine(req->responder)))
+		return;
 	req->op = args_offset;
 }

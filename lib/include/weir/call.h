@@ -350,7 +350,7 @@ WEIR_API uint32_t weir_call_retransmits(const struct weir_call *call);
 WEIR_API int weir_call_cancel(struct weir_call *call);
 
 /**
- * Returns the connection of a call.
+ * Returns the connection of a call. Thread: any.
  *
  * @param call any call, until its 'done' returns
  * @return the connection; never NULL

@@ -167,7 +167,7 @@ WEIR_API void weir_conn_shutdown(struct weir_conn *conn);
 WEIR_API bool weir_conn_is_open(const struct weir_conn *conn);
 
 /**
- * Returns the engine that owns a connection.
+ * Returns the engine that owns a connection. Thread: any.
  *
  * @param conn the connection
  * @return the engine; never NULL

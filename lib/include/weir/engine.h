@@ -32,6 +32,17 @@
  * readable. Over shm, the barrier of the sender is made by membarrier(2) in weir_engine_arm(), so
  * that a sender pays nothing for it while the receiver polls.
  *
+ * Threads. The first thread that polls an engine is its owner, until the thread ends or calls
+ * weir_engine_disown(). Before that, and after that, any one thread may use the engine. A build of
+ * weir with -Dthread_checks=enabled, which is the default for builds of type 'debug', checks this
+ * at the beginning of each function. If another thread calls:
+ *   - The function changes nothing, sets errno to EPERM, and logs an error with its own name and
+ *     both threads. At most ten such lines are logged.
+ *   - Functions that return an error return -EPERM. The others return NULL, 0 or false.
+ * Functions whose description says "Thread: any" are not checked, nor are those that store or
+ * return the user's pointer of an object: a program may call them on any thread, while the object
+ * exists.
+ *
  * fork(2). An engine belongs to the process that created it. In a child process:
  *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
  *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
@@ -111,6 +122,16 @@ WEIR_API void weir_engine_destroy(struct weir_engine *engine);
  * fork(2)
  */
 WEIR_API uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns);
+
+/**
+ * Ends the ownership of the calling thread. The next thread that polls the engine becomes its
+ * owner. A program needs this if it moves an engine to another thread while the first one still
+ * runs. It has to make sure that the other thread uses the engine only after this function has
+ * returned. In a build without checks of threads, the function does nothing. Thread: the owner.
+ *
+ * @param engine the engine
+ */
+WEIR_API void weir_engine_disown(struct weir_engine *engine);
 
 /**
  * Returns the time of the latest poll. Thread: the owner.
@@ -224,7 +245,7 @@ WEIR_API int weir_engine_add_region(struct weir_engine *engine, struct weir_regi
 WEIR_API void weir_engine_remove_region(struct weir_engine *engine, struct weir_region *region);
 
 /**
- * Returns the exposure policy that is in effect. Thread: the owner.
+ * Returns the exposure policy that is in effect. Thread: any.
  *
  * @param engine the engine
  * @return WEIR_EXPOSURE_WINDOW or WEIR_EXPOSURE_POOL; if the profile says 'auto', the policy that

@@ -193,7 +193,7 @@ WEIR_API int weir_listen(struct weir_engine *engine, const char *addr,
 WEIR_API void weir_listener_close(struct weir_listener *listener);
 
 /**
- * Returns the RPC header of the call.
+ * Returns the RPC header of the call. Thread: any.
  *
  * @param req the request
  * @return the header; never NULL. It is valid until the reply. weir_request_release_args() removes
@@ -222,7 +222,7 @@ WEIR_API struct weir_xdr_in *weir_request_args(struct weir_request *req);
 WEIR_API struct weir_conn *weir_request_conn(const struct weir_request *req);
 
 /**
- * Returns the engine of a request.
+ * Returns the engine of a request. Thread: any, while the engine exists.
  *
  * @param req the request
  * @return the engine, or NULL if it was destroyed

@@ -88,6 +88,7 @@ static uint64_t run_policy(void (*change)(struct weir_profile *profile))
 	pair_connect(&pair);
 	pair_settle(&pair);
 	atomic_store(&stops, false);
+	weir_engine_disown(pair.server);
 	assert_int_equal(pthread_create(&thread, NULL, run_server, NULL), 0);
 	make_calls();
 	usleep(QUIET_US / 4);
