@@ -5,7 +5,7 @@
 rdma_up
 failed=
 for name in calls completion_once receives wire_responder wire_refused wire_requester wire_limits \
-	sizes exposure windows; do
+	sizes exposure windows sleep; do
 	echo "== $name"
 	SECONDS=0
 	"$WEIR_BUILD/test/rpc/test_rpc_$name" verbs "$ADDR4" || failed="$failed $name"
