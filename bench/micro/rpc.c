@@ -48,7 +48,8 @@ struct micro {
 	bool is_closed;
 	bool own_receives;
 	bool is_version2;
-	bool begins; /* uses weir_call_begin() for each call, not weir_call_reuse() */
+	bool begins;	/* uses weir_call_begin() for each call, not weir_call_reuse() */
+	bool has_slept; /* both engines have been armed before the calls (--slept) */
 	struct bench_clock clock;
 	uint64_t ahead_ns; /* the time that the engines get is ahead of the clock by this many ns */
 };
@@ -291,6 +292,21 @@ static void run_first_call(struct micro *micro)
 		die("a call failed");
 }
 
+/* Arms and disarms an engine, which so far has polled only. */
+static void sleep_once(struct micro *micro, struct weir_engine *engine)
+{
+	uint64_t timeout_ns, now = bench_clock_ns(&micro->clock) + micro->ahead_ns;
+	int rc;
+
+	if (weir_engine_fd(engine) < 0)
+		die("the engine has no descriptor");
+	while ((rc = weir_engine_arm(engine, now, &timeout_ns)) == -EAGAIN)
+		poll_both(micro, now);
+	if (rc != 0)
+		die(strerror(-rc));
+	weir_engine_disarm(engine);
+}
+
 /*
  * Runs the calls that are measured. The function has a name of its own, which --toggle-collect
  * names.
@@ -305,6 +321,7 @@ static void usage(FILE *to)
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
+	      "                      [--slept]\n"
 	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "
@@ -314,6 +331,7 @@ static void usage(FILE *to)
 	      "--connections: number of open connections. Calls use the first one, or with "
 	      "--in-turn all in turn.\n"
 	      "--begin: starts each call with weir_call_begin() instead of weir_call_reuse().\n"
+	      "--slept: both engines are armed for a sleep once before the calls.\n"
 	      "One thread makes RPCs and answers them over shm. Prints nanoseconds per RPC for "
 	      "both sides together.\n"
 	      "For instructions: valgrind --tool=callgrind --collect-atstart=no "
@@ -348,6 +366,7 @@ int main(int argc, char **argv)
 					      {"connections", required_argument, NULL, 'n'},
 					      {"in-turn", no_argument, NULL, 't'},
 					      {"begin", no_argument, NULL, 'b'},
+					      {"slept", no_argument, NULL, 'e'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	static const char *const names[] = {"null", "read", "write"};
@@ -395,6 +414,9 @@ int main(int argc, char **argv)
 		case 'b':
 			micro.begins = true;
 			break;
+		case 'e':
+			micro.has_slept = true;
+			break;
 		case 'h':
 			usage(stdout);
 			return 0;
@@ -405,6 +427,10 @@ int main(int argc, char **argv)
 	}
 	set_up(&micro, &listener);
 	run_first_call(&micro);
+	if (micro.has_slept) {
+		sleep_once(&micro, micro.requester);
+		sleep_once(&micro, micro.responder);
+	}
 	/*
 	 * These calls are not measured. During them credits are granted and the caches are filled.
 	 */

@@ -42,6 +42,7 @@ SHORT = {
     'weir-nfs': {'--time': '0.2', '--warmup': '0.05'},
     'weir-hostile': {'--count': '20'},
     'weir-sim': {'--seeds': '1..20', '--fresh': '5'},
+    'bench/idle': {'--rounds': '1'},
     'bench/stalls': {'--time': '0.2', '--rounds': '1'},
 }
 
@@ -279,6 +280,12 @@ def stalls(name, args):
     run(str(SETUP.source / name), *with_value(args, '--build', str(SETUP.build)))
 
 
+def idle(name, args):
+    """Runs a part that ends soon. A busy machine misses the target, which has status 1."""
+    run(str(SETUP.source / name), *shortened(name, args), '--parts', 'wake', '--wakes', '10',
+        '--build', str(SETUP.build), allowed=(0, 1))
+
+
 def by_its_help(name, args):
     """Checks the options by the program's help. Each other argument must be a file or a number."""
     options_are_known(name, args)
@@ -409,6 +416,7 @@ CLASSES = [
     ('build/test/rpc/*', as_written, 'runs'),
     ('build-fuzz/test/fuzz/fuzz_*', fuzzer,
      'source, folders and time are there; CI runs each fuzzer'),
+    ('bench/idle', idle, 'runs a part for a short time'),
     ('bench/stalls', stalls, 'runs for a short time'),
     ('bench/compare', by_its_help, 'options are known; test compare runs the parts'),
     ('bench/micro/check_*.py', by_its_help,

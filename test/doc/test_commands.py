@@ -348,7 +348,8 @@ class Blocks(unittest.TestCase):
                     self.assert_options(word, literal, f'{name}:{line}')
 
     def has_help(self, word):
-        return word in self.programs or word in ('bench/compare', 'bench/stalls', 'test/guest/run')
+        return word in self.programs or word in (
+            'bench/compare', 'bench/idle', 'bench/stalls', 'test/guest/run')
 
     def assert_options(self, word, text, at):
         said = subprocess.run([self.programs.get(word, SOURCE / word), '--help'], check=True,
