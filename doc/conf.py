@@ -27,16 +27,18 @@ breathe_domain_by_extension = {'h': 'c'}
 breathe_show_include = False
 # Types of the C library, and structures whose members are private.
 nitpick_ignore_regex = [('c:identifier', r'u?int\d+_t|size_t|bool'),
-                        ('c:identifier', 'weir_(engine|region|conn|call|request|listener)')]
+                        ('c:identifier', 'weir_(engine|region|conn|call|request|listener|'
+                         'histogram)')]
 
 
 class SameName(logging.Filter):
-    """weir_counter_info and weir_region_info are a structure and a function each, as stat(2) is. C
-    keeps the two apart. Sphinx 5 does not, and warns."""
+    """weir_counter_info, weir_histogram_bucket and weir_region_info are a structure and a function
+    each, as stat(2) is. C keeps the two apart. Sphinx 5 does not, and warns."""
 
     def filter(self, record):
         return not re.match('Duplicate C declaration.*\nDeclaration is .*'
-                            r'c:struct:: weir_(counter_info|region_info)\b', record.getMessage())
+                            r'c:struct:: weir_(counter_info|histogram_bucket|region_info)\b',
+                            record.getMessage())
 
 
 logging.getLogger('sphinx.sphinx.domains.c').addFilter(SameName())

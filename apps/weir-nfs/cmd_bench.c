@@ -53,7 +53,7 @@ struct bench {
 	uint64_t errors;
 	int first_error;
 	uint64_t verify_failures;
-	struct hist rtt;
+	struct weir_histogram rtt;
 	struct bench_counts at_warm, stats;
 };
 
@@ -189,7 +189,7 @@ static void bench_on_done(struct op *op)
 	if (!check(slot))
 		bench->verify_failures++;
 	if (bench->is_measuring) {
-		hist_add(&bench->rtt, bench_clock_ns(&bench->session->clock) - slot->start_ns);
+		histogram_add(&bench->rtt, bench_clock_ns(&bench->session->clock) - slot->start_ns);
 		bench->reads += op->proc == NFS3_READ;
 		bench->writes += op->proc == NFS3_WRITE;
 	}
@@ -420,7 +420,7 @@ static int init(struct bench *bench, const struct nfs_options *options, struct s
 	bench->block_bytes = options->block_bytes ? options->block_bytes : BLOCK_DEFAULT;
 	bench->nblocks = bench->load->size_bytes / bench->block_bytes;
 	bench->random = 0x9e3779b97f4a7c15u;
-	hist_init(&bench->rtt);
+	histogram_init(&bench->rtt);
 	bench->slots = calloc(options->depth, sizeof(bench->slots[0]));
 	if (!bench->slots)
 		return -ENOMEM;

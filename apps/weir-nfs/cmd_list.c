@@ -10,7 +10,7 @@
 #include "cmd.h"
 #include "commands.h"
 #include "dir.h"
-#include "hist.h"
+#include "histogram.h"
 #include "terminal.h"
 
 static const char *type_text(enum nfs3_ftype type)
@@ -243,7 +243,7 @@ int cmd_ping(const struct nfs_options *options)
 {
 	char *end = NULL;
 	unsigned long n = options->nargs > 0 ? strtoul(options->args[0], &end, 10) : 1;
-	static struct hist rtt;
+	static struct weir_histogram rtt;
 	struct session *session;
 	int status, rc = 0;
 
@@ -256,18 +256,18 @@ int cmd_ping(const struct nfs_options *options)
 	status = cmd_open(options, &session);
 	if (status != EXIT_OK)
 		return status;
-	hist_init(&rtt);
+	histogram_init(&rtt);
 	for (unsigned long i = 0; i < n && rc == 0; i++) {
 		struct op op = {.proc = NFS3_NULL};
 		uint64_t begin = bench_clock_ns(&session->clock);
 
 		rc = session_call(session, &op);
-		hist_add(&rtt, bench_clock_ns(&session->clock) - begin);
+		histogram_add(&rtt, bench_clock_ns(&session->clock) - begin);
 	}
 	if (rc == 0)
 		printf("%s: %lu answers, min %.1f us, median %.1f us, max %.1f us\n",
 		       session->where, n, (double)rtt.min / 1e3,
-		       (double)hist_quantile(&rtt, 0.5) / 1e3, (double)rtt.max / 1e3);
+		       (double)histogram_quantile(&rtt, 0.5) / 1e3, (double)rtt.max / 1e3);
 	else
 		status = tree_report_error("ping", session->where, rc);
 	return cmd_close(session, status);

@@ -39,7 +39,7 @@ double bench_idle_ratio(const struct bench_counts *counts)
 	return polls ? (double)bench_count(counts, "idle_polls") / (double)polls : 0;
 }
 
-void bench_rtt_print(const struct hist *rtt)
+void bench_rtt_print(const struct weir_histogram *rtt)
 {
 	struct bench_figures figures;
 
@@ -56,7 +56,7 @@ void bench_figures_print(const struct bench_figures *figures)
 	printf(" ns\n");
 }
 
-json_t *bench_rtt_json(const struct hist *rtt)
+json_t *bench_rtt_json(const struct weir_histogram *rtt)
 {
 	struct bench_figures figures;
 

@@ -22,7 +22,7 @@
 
 #include <weir/metrics.h>
 
-#include "hist.h"
+#include "histogram.h"
 #include "metric.h"
 
 #define BENCH_COUNTS_MAX 256u /* more than the library has counters */
@@ -55,8 +55,8 @@ double bench_idle_ratio(const struct bench_counts *counts);
  * Prints the line "round trip   min .. p50 .. max ns" on standard output. bench_rtt_json() returns
  * an object with the figures of this line.
  */
-void bench_rtt_print(const struct hist *rtt);
-json_t *bench_rtt_json(const struct hist *rtt);
+void bench_rtt_print(const struct weir_histogram *rtt);
+json_t *bench_rtt_json(const struct weir_histogram *rtt);
 
 /* These functions do the same for figures, which can be medians of several runs. */
 void bench_figures_print(const struct bench_figures *figures);

@@ -27,17 +27,17 @@ const char *bench_metric_name(enum bench_metric metric)
 	return metrics[metric].name;
 }
 
-void bench_figures_of(double calls, double bytes, double seconds, const struct hist *rtt,
+void bench_figures_of(double calls, double bytes, double seconds, const struct weir_histogram *rtt,
 		      struct bench_figures *figures)
 {
 	double *values = figures->values;
 
 	values[METRIC_RATE] = seconds > 0 ? calls / seconds : 0;
 	values[METRIC_BANDWIDTH] = seconds > 0 ? bytes / seconds : 0;
-	values[METRIC_MIN] = rtt->count ? (double)rtt->min : 0;
-	values[METRIC_MEAN] = hist_mean(rtt);
+	values[METRIC_MIN] = (double)histogram_min(rtt);
+	values[METRIC_MEAN] = histogram_mean(rtt);
 	for (uint32_t m = METRIC_P50; m <= METRIC_P9999; m++)
-		values[m] = (double)hist_quantile(rtt, metrics[m].fraction);
+		values[m] = (double)histogram_quantile(rtt, metrics[m].fraction);
 	values[METRIC_MAX] = (double)rtt->max;
 }
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hist.h"
+#include "histogram.h"
 
 enum bench_metric {
 	METRIC_RATE,	  /* calls per second */
@@ -34,7 +34,7 @@ static inline bool bench_metric_is_time(enum bench_metric metric)
 	return metric >= METRIC_MIN;
 }
 
-void bench_figures_of(double calls, double bytes, double seconds, const struct hist *rtt,
+void bench_figures_of(double calls, double bytes, double seconds, const struct weir_histogram *rtt,
 		      struct bench_figures *figures);
 
 struct bench_spread {

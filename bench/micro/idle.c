@@ -27,7 +27,7 @@
 #include <weir/request.h>
 
 #include "../measure/clock.h"
-#include "../measure/hist.h"
+#include "histogram.h"
 
 #define PROG	  0x20000000u
 #define GAP_US	  2000u	       /* between two wake-ups; an adaptive engine sleeps after 200 us */
@@ -213,11 +213,11 @@ static double percent(uint64_t cpu_ns, uint64_t ns)
 	return 100.0 * (double)cpu_ns / (double)ns;
 }
 
-static void print_times(const struct hist *hist)
+static void print_times(const struct weir_histogram *hist)
 {
 	printf("median_us %.2f\np90_us %.2f\nn %" PRIu64 "\n",
-	       (double)hist_quantile(hist, 0.5) / 1000, (double)hist_quantile(hist, 0.9) / 1000,
-	       hist->count);
+	       (double)histogram_quantile(hist, 0.5) / 1000,
+	       (double)histogram_quantile(hist, 0.9) / 1000, histogram_count(hist));
 }
 
 static void measure_cpu(struct bench *bench)
@@ -239,10 +239,10 @@ static void measure_calls(struct bench *bench)
 {
 	const uint32_t wakes = (uint32_t)weir_counter_find("wakes");
 	uint64_t until = bench_clock_ns(&bench->clock) + WAIT_NS;
-	struct hist hist;
+	struct weir_histogram hist;
 
-	hist_init(&hist);
-	while (hist.count < bench->options.wakes) {
+	histogram_init(&hist);
+	while (histogram_count(&hist) < bench->options.wakes) {
 		uint64_t began, before = weir_engine_counter(bench->requester, wakes);
 
 		usleep(GAP_US);
@@ -253,7 +253,7 @@ static void measure_calls(struct bench *bench)
 		finish_calls(bench, bench->options.both);
 		began = read_ns(CLOCK_MONOTONIC) - began;
 		if (weir_engine_counter(bench->requester, wakes) > before)
-			hist_add(&hist, began);
+			histogram_add(&hist, began);
 		if (bench_clock_ns(&bench->clock) > until)
 			die("the responder does not sleep, or the machine is too busy");
 	}
@@ -377,11 +377,11 @@ static void *answer(void *arg)
 /* Measures a wake-up by an eventfd and epoll, as measure_calls() measures a call. */
 static void run_plain(struct bench *bench)
 {
-	struct hist hist;
+	struct weir_histogram hist;
 	pthread_t thread;
 	int epoll_fd;
 
-	hist_init(&hist);
+	histogram_init(&hist);
 	bench->there = eventfd(0, EFD_CLOEXEC);
 	bench->back = eventfd(0, EFD_CLOEXEC);
 	if (bench->there < 0 || bench->back < 0 ||
@@ -399,7 +399,7 @@ static void run_plain(struct bench *bench)
 			wait_for_event(epoll_fd, bench->back);
 		while (atomic_load_explicit(&bench->answered, memory_order_acquire) != i)
 			;
-		hist_add(&hist, read_ns(CLOCK_MONOTONIC) - began);
+		histogram_add(&hist, read_ns(CLOCK_MONOTONIC) - began);
 	}
 	pthread_join(thread, NULL);
 	close(epoll_fd);

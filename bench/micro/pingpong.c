@@ -21,7 +21,7 @@
 
 #include <rte_cycles.h>
 
-#include "../measure/hist.h"
+#include "histogram.h"
 
 #define WARMUP 10000u
 
@@ -77,7 +77,7 @@ static double ticks_per_ns(void)
 	return (double)ticks / ns;
 }
 
-static void ask(struct lines *lines, uint64_t rounds, struct hist *hist)
+static void ask(struct lines *lines, uint64_t rounds, struct weir_histogram *hist)
 {
 	double scale = ticks_per_ns();
 
@@ -89,7 +89,8 @@ static void ask(struct lines *lines, uint64_t rounds, struct hist *hist)
 		while (atomic_load_explicit(&lines->back.round, memory_order_acquire) != round)
 			;
 		if (round > WARMUP)
-			hist_add(hist, (uint64_t)((double)(rte_rdtsc() - begin) / scale + 0.5));
+			histogram_add(hist,
+				      (uint64_t)((double)(rte_rdtsc() - begin) / scale + 0.5));
 	}
 }
 
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
 						{"help", no_argument, NULL, 'h'},
 						{NULL, 0, NULL, 0}};
 	unsigned long cores[2] = {0, 1}, iters = 1000000;
-	static struct hist hist;
+	static struct weir_histogram hist;
 	struct lines *lines;
 	bool json = false;
 	int opt, status;
@@ -152,14 +153,15 @@ int main(int argc, char **argv)
 		_exit(0);
 	}
 	pin(cores[0]);
-	hist_init(&hist);
+	histogram_init(&hist);
 	ask(lines, iters + WARMUP, &hist);
 	waitpid(child, &status, 0);
 	printf(json ? "{\"rounds\": %lu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": %llu, "
 		      "\"p999_ns\": %llu}\n"
 		    : "%lu round trips: min %llu, p50 %llu, p99 %llu, p99.9 %llu ns\n",
-	       iters, (unsigned long long)hist.min, (unsigned long long)hist_quantile(&hist, 0.5),
-	       (unsigned long long)hist_quantile(&hist, 0.99),
-	       (unsigned long long)hist_quantile(&hist, 0.999));
+	       iters, (unsigned long long)histogram_min(&hist),
+	       (unsigned long long)histogram_quantile(&hist, 0.5),
+	       (unsigned long long)histogram_quantile(&hist, 0.99),
+	       (unsigned long long)histogram_quantile(&hist, 0.999));
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../measure/clock.h"
-#include "../measure/hist.h"
+#include "histogram.h"
 #include "driver.h"
 #include "eal.h"
 
@@ -200,11 +200,11 @@ static void connect_all(struct side *side, const struct options *options, const 
 }
 
 /* Measures the times of round trips that are made one at a time. */
-static void measure_latency(struct side *side, double seconds, struct hist *hist)
+static void measure_latency(struct side *side, double seconds, struct weir_histogram *hist)
 {
 	uint64_t begin_ns = bench_clock_ns(&side->clock), now_ns = begin_ns, warm_ns = 100000000;
 
-	hist_init(hist);
+	histogram_init(hist);
 	while (now_ns < begin_ns + warm_ns + (uint64_t)(seconds * 1e9)) {
 		uint64_t begin = rte_rdtsc(), end;
 
@@ -213,7 +213,7 @@ static void measure_latency(struct side *side, double seconds, struct hist *hist
 			;
 		end = rte_rdtsc();
 		if (now_ns > begin_ns + warm_ns)
-			hist_add(hist, bench_ticks_to_ns(&side->clock, end - begin));
+			histogram_add(hist, bench_ticks_to_ns(&side->clock, end - begin));
 		now_ns = bench_clock_ns(&side->clock);
 	}
 }
@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 	struct options options = {
 		.cores = {0, 1}, .depth = 128, .connections = 1, .bytes = {132, 60}, .seconds = 1};
 	static struct side side;
-	static struct hist hist;
+	static struct weir_histogram hist;
 	char addr[32];
 	double rate;
 	int status;
@@ -325,8 +325,8 @@ int main(int argc, char **argv)
 		       ? "{\"round_trips\": %llu, \"min_ns\": %llu, \"p50_ns\": %llu, \"p99_ns\": "
 			 "%llu, \"per_s\": %.0f}\n"
 		       : "%llu round trips: min %llu, p50 %llu, p99 %llu ns; in batches %.0f/s\n",
-	       (unsigned long long)hist.count, (unsigned long long)hist.min,
-	       (unsigned long long)hist_quantile(&hist, 0.5),
-	       (unsigned long long)hist_quantile(&hist, 0.99), rate);
+	       (unsigned long long)histogram_count(&hist), (unsigned long long)histogram_min(&hist),
+	       (unsigned long long)histogram_quantile(&hist, 0.5),
+	       (unsigned long long)histogram_quantile(&hist, 0.99), rate);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
-#include "../measure/hist.h"
+#include "histogram.h"
 #include "peer.h"
 
 #define ELEMENT 64u
@@ -98,11 +98,11 @@ static void answer(struct rte_ring *there, struct rte_ring *back)
 static void measure(struct rte_ring *there, struct rte_ring *back)
 {
 	struct element elements[BURST] = {0};
-	static struct hist hist;
+	static struct weir_histogram hist;
 	uint64_t begin;
 
 	peer_pin(cores[0]);
-	hist_init(&hist);
+	histogram_init(&hist);
 	for (unsigned long i = 0; i < rounds + WARMUP; i++) {
 		begin = peer_now_ns();
 		elements[0].words[0] = i;
@@ -113,7 +113,7 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 			exit(1);
 		}
 		if (i >= WARMUP)
-			hist_add(&hist, peer_now_ns() - begin);
+			histogram_add(&hist, peer_now_ns() - begin);
 	}
 	begin = peer_now_ns();
 	for (unsigned long sent = 0; sent < rounds;) {
@@ -126,7 +126,7 @@ static void measure(struct rte_ring *there, struct rte_ring *back)
 	}
 	take(back, elements);
 	printf("{\"rounds\": %lu, \"p50_ns\": %llu, \"messages_per_s\": %.1f}\n", rounds,
-	       (unsigned long long)hist_quantile(&hist, 0.5),
+	       (unsigned long long)histogram_quantile(&hist, 0.5),
 	       (double)rounds * 1e9 / (double)(peer_now_ns() - begin));
 }
 

@@ -21,7 +21,7 @@
 
 #include <rpc/rpc.h>
 
-#include "../measure/hist.h"
+#include "histogram.h"
 #include "peer.h"
 
 #define PROG	    0x20000001u
@@ -112,7 +112,7 @@ static void call(CLIENT *client)
 static void measure(const struct options *options, int fd)
 {
 	struct netbuf nowhere = {0};
-	static struct hist hist;
+	static struct weir_histogram hist;
 	CLIENT *client;
 	uint64_t begin, before;
 
@@ -122,22 +122,22 @@ static void measure(const struct options *options, int fd)
 		die("no client");
 	for (unsigned i = 0; i < WARMUP; i++)
 		call(client);
-	hist_init(&hist);
+	histogram_init(&hist);
 	begin = before = peer_now_ns();
 	for (unsigned long i = 0; i < options->calls; i++) {
 		uint64_t now;
 
 		call(client);
 		now = peer_now_ns();
-		hist_add(&hist, now - before);
+		histogram_add(&hist, now - before);
 		before = now;
 	}
 	printf("{\"transport\": \"%s\", \"size\": %u, \"calls\": %lu, \"rpc_per_s\": %.1f, "
 	       "\"p50_ns\": %llu, \"p99_ns\": %llu}\n",
 	       options->is_unix ? "unix" : "tcp", size_bytes, options->calls,
 	       (double)options->calls * 1e9 / (double)(before - begin),
-	       (unsigned long long)hist_quantile(&hist, 0.5),
-	       (unsigned long long)hist_quantile(&hist, 0.99));
+	       (unsigned long long)histogram_quantile(&hist, 0.5),
+	       (unsigned long long)histogram_quantile(&hist, 0.99));
 	clnt_destroy(client);
 }
 

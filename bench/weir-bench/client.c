@@ -54,7 +54,7 @@ int client_init(struct client *client)
 	int rc;
 
 	/* The results are added up even after a failure, so they must be initialized first. */
-	hist_init(&client->result.rtt);
+	histogram_init(&client->result.rtt);
 	series_init(&client->result.series);
 	rc = weir_engine_create(&options->profile, &client->engine);
 	if (rc != 0) {

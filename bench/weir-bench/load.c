@@ -193,8 +193,8 @@ static void count_untaken(struct client *client, uint64_t end_ticks)
 	for (uint64_t i = 0; i < n; i += step) {
 		uint64_t due = pace_due(&client->pace, client->pace.arrivals + i);
 
-		hist_add_n(&r->rtt, bench_ticks_to_ns(&client->clock, end_ticks - due),
-			   i + step < n ? step : n - i);
+		histogram_add_n(&r->rtt, bench_ticks_to_ns(&client->clock, end_ticks - due),
+				i + step < n ? step : n - i);
 	}
 	r->untaken = n;
 	r->late = client->pace.late + n;

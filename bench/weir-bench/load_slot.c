@@ -87,7 +87,7 @@ static void count(struct load_slot *slot, uint64_t now_ticks)
 	struct client *client = slot->link->client;
 	struct bench_result *r = &client->result;
 
-	hist_add(&r->rtt, bench_ticks_to_ns(&client->clock, now_ticks - slot->start_ticks));
+	histogram_add(&r->rtt, bench_ticks_to_ns(&client->clock, now_ticks - slot->start_ticks));
 	r->bytes += slot->proc == BENCH_NULL ? 0 : slot->len;
 	r->bytes += slot->proc == BENCH_ECHO ? slot->len : 0;
 	r->calls++;

@@ -128,7 +128,8 @@ static int run_all(struct bench_results *results)
 		rc = sides_run(&sides, i, &point->options, &result);
 		if (bench_interrupted(sides.shared) && (rc != 0 || result.is_cut_short)) {
 			/* A run that was cut short is not added to finished runs. */
-			if (results->runs_finished == 0 && result.connected && result.rtt.count > 0)
+			if (results->runs_finished == 0 && result.connected &&
+			    histogram_count(&result.rtt) > 0)
 				bench_point_add(point, &result, sides.shared);
 			rc = 0;
 			break;

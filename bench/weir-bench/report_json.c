@@ -66,14 +66,14 @@ static json_t *thresholds_json(const struct bench_point *point)
  * Returns an array with an element [smallest time, number of calls] for each bucket that is not
  * empty.
  */
-static json_t *histogram_json(const struct hist *hist)
+static json_t *histogram_json(const struct weir_histogram *hist)
 {
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < HIST_BUCKETS; i++)
+	for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++)
 		if (hist->buckets[i] > 0)
 			json_array_append_new(array,
-					      json_pack("[I, I]", (json_int_t)hist_bucket_low(i),
+					      json_pack("[I, I]", (json_int_t)histogram_low(i),
 							(json_int_t)hist->buckets[i]));
 	return array;
 }

@@ -84,7 +84,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	sum->is_cut_short |= r->is_cut_short;
 	if (sum->first_error == 0 && r->errors > 0)
 		sum->first_error = r->first_error;
-	hist_merge(&sum->rtt, &r->rtt);
+	histogram_merge(&sum->rtt, &r->rtt);
 	series_merge(&sum->series, &r->series);
 	bench_cpu_add(&sum->cpu, &r->cpu);
 	sum->late += r->late;
@@ -113,7 +113,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		return -ENOMEM;
 	memset(result, 0, sizeof(*result));
 	result->least_calls = UINT64_MAX;
-	hist_init(&result->rtt);
+	histogram_init(&result->rtt);
 	series_init(&result->series);
 	for (; ready < n && rc == 0; ready++) {
 		struct client *client = &clients[ready];

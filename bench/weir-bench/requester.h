@@ -3,7 +3,7 @@
 #define BENCH_REQUESTER_H
 
 #include "cpu.h"
-#include "hist.h"
+#include "histogram.h"
 #include "options.h"
 #include "series.h"
 #include "shared.h"
@@ -24,7 +24,7 @@ struct bench_result {
 	uint64_t late;	  /* open loop: arrivals for which no slot was idle; 'rtt' includes them */
 	uint64_t untaken; /* late arrivals that were not sent by the end; 'calls' does not include
 			     them */
-	struct hist rtt;
+	struct weir_histogram rtt;
 	struct series series;
 	struct bench_cpu cpu;
 	bool is_steady;	    /* with --steady: the rate became steady in time */

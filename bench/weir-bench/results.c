@@ -17,7 +17,7 @@ int bench_results_init(struct bench_results *results, const struct bench_options
 		struct bench_point *point = &results->points[i];
 
 		bench_options_point(options, i, &point->options);
-		hist_init(&point->sum.rtt);
+		histogram_init(&point->sum.rtt);
 		point->runs = calloc(options->repeat, sizeof(point->runs[0]));
 		point->figures = calloc(options->repeat, sizeof(point->figures[0]));
 		if (!point->runs || !point->figures)
@@ -86,7 +86,7 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 	if (sum->first_error == 0)
 		sum->first_error = r->first_error;
 	sum->exposure = r->exposure;
-	hist_merge(&sum->rtt, &r->rtt);
+	histogram_merge(&sum->rtt, &r->rtt);
 	bench_cpu_add(&sum->cpu, &r->cpu);
 	bench_counts_add_difference(&sum->stats, &r->stats, &none);
 	bench_counts_add_difference(&point->responder.stats, &shared->responder.stats, &none);
@@ -133,7 +133,7 @@ bool bench_point_meets(const struct bench_point *point, uint32_t i, double *valu
 
 	*value = bench_figures_spread(point->figures, point->nruns, threshold->metric).median;
 	/* If no call was measured, the latency is 0, which must not meet a threshold. */
-	return point->sum.rtt.count > 0 && bench_threshold_holds(threshold, *value);
+	return histogram_count(&point->sum.rtt) > 0 && bench_threshold_holds(threshold, *value);
 }
 
 uint32_t bench_results_missed(const struct bench_results *results)

@@ -20,6 +20,7 @@ STRICT = ['-std=c11', '-pedantic'] # programs may use the public headers so
 # The library to which each public header belongs.
 PUBLIC = {'common': 'base', 'version': 'base', 'xdr': 'proto', 'codec': 'proto', 'rpc': 'proto',
           'binding': 'proto', 'memory': 'mem', 'log': 'mem',
+          'histogram': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'metrics': 'engine',
           'connection': 'conn', 'inspect': 'conn', 'call': 'requester',
           'request': 'responder', 'binding_nfs': 'ulb'}

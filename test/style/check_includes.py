@@ -17,6 +17,10 @@ PRIVATE = {
         'apps/weir-nfs apps/weir-nfsd',
         'programs print names of a peer, which the log of the library makes safe by the same '
         'rules'),
+    'lib/base/histogram.h': (
+        'apps/weir-nfs bench/measure bench/micro bench/peers bench/weir-bench',
+        'programs that measure add times without a call of a function, and peers are not linked '
+        'to weir'),
     'lib/base/compiler.h': (
         'bench/weir-bench bench/micro',
         'the loop that measures is compiled with the same hints as the library'),

@@ -24,7 +24,7 @@
  * were compiled with older or newer headers.
  *
  * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_call_info,
- *    weir_request_info, weir_peer and weir_region_info.
+ *    weir_request_info, weir_histogram_bucket, weir_peer and weir_region_info.
  *
  *        struct weir_region_info info = {.struct_bytes = sizeof(info)};
  *        weir_region_info(region, &info);

@@ -7,6 +7,7 @@
  * instead:
  *
  *  - weir/engine.h      engines: create, poll, register regions
+ *  - weir/histogram.h   histograms
  *  - weir/inspect.h     connections, calls and requests at present
  *  - weir/log.h         the log
  *  - weir/metrics.h     the counters of an engine
@@ -32,6 +33,7 @@
 #include <weir/common.h>
 #include <weir/connection.h>
 #include <weir/engine.h>
+#include <weir/histogram.h>
 #include <weir/inspect.h>
 #include <weir/log.h>
 #include <weir/memory.h>

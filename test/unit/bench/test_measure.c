@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests of the calculations of weir-bench: ranges, times, thresholds, histograms, steady rates, and
- * throughput over time.
+ * Tests of the calculations of weir-bench: ranges, times, thresholds, steady rates, and throughput
+ * over time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,26 +145,6 @@ static void figures__median_and_spread(void **state)
 	assert_true(spread.median == 25 && spread.min == 10 && spread.max == 60);
 	spread = bench_figures_spread(runs, 3, METRIC_RATE);
 	assert_true(spread.median == 20 && spread.min == 10 && spread.max == 30);
-}
-
-static void hist__buckets_cover_all_times(void **state)
-{
-	static struct hist hist;
-
-	(void)state;
-	hist_init(&hist);
-	for (uint32_t i = 0; i + 1 < HIST_BUCKETS; i++) {
-		assert_int_equal(hist_index(hist_bucket_low(i)), i);
-		assert_int_equal(hist_index(hist_bucket_low(i + 1) - 1), i);
-	}
-	hist_add_n(&hist, 100, 3);
-	hist_add(&hist, 500);
-	assert_int_equal(hist.count, 4);
-	assert_true(hist_mean(&hist) == 200);
-	assert_in_range(hist_quantile(&hist, 0.75), 100, 101);
-	assert_in_range(hist_quantile(&hist, 0.76), 492, 500);
-	hist_init(&hist);
-	assert_true(hist_mean(&hist) == 0);
 }
 
 static void steady__is_reached_when_the_latest_lie_together(void **state)
@@ -340,7 +320,6 @@ int main(void)
 		cmocka_unit_test(threshold__limits_and_units),
 		cmocka_unit_test(threshold__mistakes_are_refused),
 		cmocka_unit_test(figures__median_and_spread),
-		cmocka_unit_test(hist__buckets_cover_all_times),
 		cmocka_unit_test(steady__is_reached_when_the_latest_lie_together),
 		cmocka_unit_test(steady__nothing_at_all_is_not_steady),
 		cmocka_unit_test(series__intervals_double_when_there_are_many),
