@@ -29,6 +29,10 @@ RPCS = {'rpc_null_64': ['--workload', 'null', '--size', '64'],
         'rpc_null_64_of_24_credits': ['--workload', 'null', '--size', '64', '--credits', '24'],
         # each call is begun anew instead of reusing the one that ended
         'rpc_null_64_begun': ['--workload', 'null', '--size', '64', '--begin'],
+        # the engines measure the times of calls and requests (latency = calls)
+        'rpc_null_64_measured': ['--workload', 'null', '--size', '64', '--latency'],
+        'rpc_read_4096_measured': ['--workload', 'read', '--size', '4096', '--latency'],
+        'rpc_write_4096_measured': ['--workload', 'write', '--size', '4096', '--latency'],
         # These measure how much it costs to find the connections that have a message: one
         # connection among idle ones, or all connections in turn.
         'rpc_null_64_beside_255': ['--workload', 'null', '--size', '64', '--connections', '256'],

@@ -48,6 +48,7 @@ struct micro {
 	bool is_closed;
 	bool own_receives;
 	bool is_version2;
+	bool measures;	/* the engines measure the times of calls (latency = calls) */
 	bool begins;	/* uses weir_call_begin() for each call, not weir_call_reuse() */
 	bool has_slept; /* both engines have been armed before the calls (--slept) */
 	struct bench_clock clock;
@@ -234,6 +235,8 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 	weir_profile_defaults(&profile);
 	if (micro->own_receives)
 		profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
+	if (micro->measures)
+		profile.latency = WEIR_LATENCY_CALLS;
 	if (micro->is_version2)
 		profile.protocol = WEIR_PROTOCOL_V2;
 	if (profile.connections < micro->nconns)
@@ -321,7 +324,7 @@ static void usage(FILE *to)
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
-	      "                      [--slept]\n"
+	      "                      [--slept] [--latency]\n"
 	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "
@@ -330,6 +333,7 @@ static void usage(FILE *to)
 	      "--version2: connections use version 2 of the protocol.\n"
 	      "--connections: number of open connections. Calls use the first one, or with "
 	      "--in-turn all in turn.\n"
+	      "--latency: measures the times of calls and requests (latency = calls).\n"
 	      "--begin: starts each call with weir_call_begin() instead of weir_call_reuse().\n"
 	      "--slept: both engines are armed for a sleep once before the calls.\n"
 	      "One thread makes RPCs and answers them over shm. Prints nanoseconds per RPC for "
@@ -367,6 +371,7 @@ int main(int argc, char **argv)
 					      {"in-turn", no_argument, NULL, 't'},
 					      {"begin", no_argument, NULL, 'b'},
 					      {"slept", no_argument, NULL, 'e'},
+					      {"latency", no_argument, NULL, 'l'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	static const char *const names[] = {"null", "read", "write"};
@@ -416,6 +421,9 @@ int main(int argc, char **argv)
 			break;
 		case 'e':
 			micro.has_slept = true;
+			break;
+		case 'l':
+			micro.measures = true;
 			break;
 		case 'h':
 			usage(stdout);

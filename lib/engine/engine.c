@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "exposure.h"
 #include "forked.h"
+#include "latency.h"
 #include "limit.h"
 #include "log.h"
 #include "mailbox.h"
@@ -309,6 +310,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	if (rc == 0)
 		engine->chunk_bytes = chunk_bytes(engine);
 	if (rc == 0)
+		rc = engine_latency_create(engine);
+	if (rc == 0)
 		rc = engine_peers_create(engine);
 	if (rc == 0)
 		rc = mailbox_create(engine);
@@ -414,6 +417,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	if (engine->dev)
 		engine->ops->close(engine->dev);
 	fabric_waker_close(&engine->waker);
+	engine_latency_destroy(engine);
 	slot_put(engine->slot);
 	mem_free(engine);
 }

@@ -25,6 +25,7 @@
  *   quota.h              how much of a pool a connection and its peer may hold
  *   profile*.c           the profile: its keys and defaults are in profile_keys.c
  *   version_needs.[ch]   the needs of the protocol versions that a profile allows
+ *   latency.[ch]         histograms of the times of calls and requests
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process
  *   owner.[ch]           checks that the owner's thread calls
@@ -80,6 +81,7 @@ struct engine_peers;
 struct batch_pool;
 struct call_pool;
 struct placed_replies;
+struct latency;
 
 /* The conditions that exclude the shortest code path for a message. All of them are in the one word
  * 'any', so that one comparison checks all conditions. 'any' is 0 most of the time. The owner of
@@ -195,6 +197,7 @@ struct weir_engine {
 	uint64_t next_tick_ns;
 	/* the profile's call_timeout_ms in ns; ENGINE_NEVER_NS: calls have no time limit */
 	uint64_t call_timeout_ns;
+	struct latency *latency; /* latency.h; NULL: the engine does not measure times */
 	uint32_t poll_budget;
 	bool in_poll;
 	/* since the latest tick, the engine was armed, so that ticks may have been left out */

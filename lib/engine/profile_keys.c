@@ -18,6 +18,12 @@ static const struct profile_choice idles[] = {
 	{NULL, 0},
 };
 
+static const struct profile_choice latencies[] = {
+	{"off", WEIR_LATENCY_OFF},
+	{"calls", WEIR_LATENCY_CALLS},
+	{NULL, 0},
+};
+
 static const struct profile_choice pages[] = {
 	{"auto", 0}, {"thp", WEIR_PAGES_THP}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB},
 	{NULL, 0},
@@ -115,6 +121,10 @@ const struct profile_key profile_keys[] = {
 	 .step = 1, .unit = "ms", .initial = "10000",
 	 .help = "a call that has not ended, or a request that was not answered, after this time "
 		 "is logged once. 0: never"},
+	{"engine", "latency", PROFILE_CHOICE, FIELD(latency), .choices = latencies,
+	 .initial = "off", .example = "calls",
+	 .help = "which times are measured. calls: a histogram for each procedure, of calls and of "
+		 "requests"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
 	 .help = "largest page size to use. If there are too few hugepages, weir uses ordinary "

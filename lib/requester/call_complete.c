@@ -36,6 +36,8 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 	struct weir_call *outer = pool->ending;
 
 	engine->stats.calls_failed += result->status != 0;
+	if (result->status == 0)
+		call_note_time(call, engine);
 	if (call->is_send_done && !call->has_extra)
 		call_complete_reusable(engine, req, call, result);
 	else

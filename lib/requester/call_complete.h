@@ -8,6 +8,14 @@
 #include "call_pool.h"
 #include "compiler.h"
 
+/* Adds the time from the submission of a call until now to the histogram of its procedure, if the
+ * call is measured. The reply must have arrived. */
+static inline void call_note_time(const struct weir_call *call, const struct weir_engine *engine)
+{
+	if (call->times)
+		histogram_add(call->times, engine->now_ns - (call->deadline_ns - call->timeout_ns));
+}
+
 /* Completes a call that 'done' may reuse by weir_call_reuse(): calls 'done', and then frees the
  * call unless 'done' has reused it. The Send of the call must be done, and the call must hold
  * nothing except its slot and 'args'. Unlike call_complete(), this function does not count failed

@@ -153,6 +153,7 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	view->result.nitems = has_chunk;
 	rpc_view_plain_reply(msg + shape_header_bytes(shape), msg + len, xid, &view->in,
 			     &view->reply);
+	call_note_time(call, conn->ep.engine);
 	call_complete_reusable(conn->ep.engine, req, call, &view->result);
 	requester_go_on(req);
 	return true;
@@ -280,6 +281,7 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 	copy->arg = call->arg;
 	copy->ulb = call->ulb;
 	copy->proc = call->proc;
+	copy->times = call->times;
 	copy->reply_max_bytes = call->reply_max_bytes;
 	begin_anew(copy, copy->xid);
 	return copy;

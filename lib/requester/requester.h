@@ -80,6 +80,7 @@
 #include "compiler.h"
 #include "conn.h"
 #include "credit.h"
+#include "latency.h"
 #include "reduce.h"
 
 /* version1.c */
@@ -192,7 +193,8 @@ struct weir_call {
 	uint32_t header_bytes; /* length of the transport header */
 	uint32_t nvalid;       /* number of window_bindings whose is_valid is set */
 	uint8_t *header;       /* the transport header */
-	struct weir_call *next_free; /* FREE: the next call in the list of the pool */
+	struct weir_call *next_free;  /* FREE: the next call in the list of the pool */
+	struct weir_histogram *times; /* for the time of the call; NULL: it is not measured */
 	struct reduce_call_plan plan;
 
 	struct window_binding *window_bindings; /* nwindow_bindings entries are in use; NULL if

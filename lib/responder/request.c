@@ -275,9 +275,7 @@ static void handle_again(struct weir_request *req)
 
 /* ---- Read chunks ---- */
 
-/*
- * Begins the second stage, which pulls the items. Returns false if the call was answered instead.
- */
+/* Begins the stage that pulls the items. Returns false if the call was answered instead. */
 static bool begin_items(struct weir_request *req)
 {
 	enum request_next next = request_find_program(req, &req->args);
@@ -461,7 +459,8 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->template.shape = 0;
-	/* the previous request of the object might have set them */
+	/* the previous request of the object might have set these */
+	req->template.procedures = NULL;
 	req->flags = (struct request_flags){0};
 	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {

@@ -526,6 +526,32 @@ static inline void request_delist(struct weir_request *req)
 	req->outstanding.le_prev = NULL;
 }
 
+/* Prepares the measurement of a request that the program is about to get. */
+static inline void request_begin_time(struct weir_request *req)
+{
+	const struct responder *responder = req->responder;
+
+	if (unlikely(responder->engine->latency != NULL))
+		req->template.procedures =
+			responder->procedures[req->program - responder->programs->programs];
+}
+
+/* Adds the time from the arrival of a request until now to the histogram of its procedure, if the
+ * request is measured. The reply must have been posted. A request that is in no list arrived in
+ * this poll. If 'is_new' is true, it is known to be in no list. */
+static inline void request_note_time(const struct weir_request *req, bool is_new)
+{
+	struct latency_procedure *procedures = req->template.procedures;
+	uint64_t since_ns;
+
+	if (likely(!procedures))
+		return;
+	since_ns = is_new || !req->outstanding.le_prev
+			   ? 0
+			   : req->responder->engine->now_ns - req->since_ns;
+	histogram_add(&procedures[req->rpc.proc].times, since_ns);
+}
+
 /* Gives a buffer back to its pool, if there is one, and sets the pointer to NULL. */
 static inline void request_put_buf(struct mem_buf **buf)
 {

@@ -45,6 +45,7 @@ static inline void release(struct weir_request *req, bool is_short, bool grant_u
 	struct responder *responder = req->responder;
 	struct request_pool *pool = responder->pool;
 
+	request_note_time(req, grant_unchanged);
 	if (!grant_unchanged && unlikely(!TAILQ_EMPTY(&pool->waiting))) {
 		request_release(req);
 		return;
@@ -240,6 +241,8 @@ static hot_inline bool accept_call_of_shape(struct weir_request *req, struct wei
 	conn->ep.engine->stats.requests_received++;
 	req->responder->ncalls++;
 	if (unlikely(proc >= req->program->nprocs)) {
+		req->template.shape = 0;
+		req->template.procedures = NULL; /* it has no entry for this procedure */
 		request_answer(req, REQUEST_NOT_FOUND);
 		return false;
 	}

@@ -259,8 +259,13 @@ static out_of_line enum request_next send_apart(struct weir_request *req)
 
 enum request_next request_transmit(struct weir_request *req)
 {
-	return unlikely(req->nsends > 1 || req->placed != 0) ? send_apart(req)
-							     : send_reply(req, false);
+	enum request_next next = unlikely(req->nsends > 1 || req->placed != 0)
+					 ? send_apart(req)
+					 : send_reply(req, false);
+
+	if (likely(next == REQUEST_GO_ON))
+		request_note_time(req, false);
+	return next;
 }
 
 int request_reduce_base(struct weir_request *req, const struct reduce_reply_in *in, uint8_t *buf,
@@ -332,8 +337,10 @@ enum request_next request_lay_out(struct weir_request *req, struct weir_conn *co
 
 	if (likely(has_shape)) {
 		req->responder->engine->stats.replies_sent++;
-		if (likely(send_shape(req, conn)))
+		if (likely(send_shape(req, conn))) {
+			request_note_time(req, false);
 			return REQUEST_END;
+		}
 	}
 	request_close_piece(req); /* the next steps expect all results in pieces */
 	return has_shape ? REQUEST_TRANSMIT : request_plan(req);

@@ -28,6 +28,7 @@ static hot_inline enum request_next find_program(struct weir_request *req)
 	if (unlikely(req->rpc.rpcvers != WEIR_RPC_VERSION || !req->program ||
 		     req->rpc.proc >= req->program->nprocs))
 		return REQUEST_NOT_FOUND;
+	request_begin_time(req);
 	return REQUEST_GO_ON;
 }
 

@@ -42,6 +42,13 @@ struct responder *responder_create(struct weir_engine *engine, const struct conn
 	responder->keeps = true;
 	responder->credits.limit = credits;
 	responder->programs = programs;
+	for (uint32_t i = 0; i < programs->nprograms; i++) {
+		const struct weir_program *program = &programs->programs[i];
+
+		responder->procedures[i] =
+			engine_latency_program(engine, program->prog, program->vers_low,
+					       program->vers_high, program->nprocs);
+	}
 	request_pool_forget_templates(responder->pool, programs);
 	responder->drc = drc;
 	programs->refs++;

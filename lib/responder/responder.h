@@ -82,6 +82,7 @@
 #include "conn.h"
 #include "credit.h"
 #include "drc.h"
+#include "latency.h"
 #include "reassemble.h"
 #include "reduce.h"
 #include "rpc_msg.h"
@@ -162,6 +163,9 @@ struct request_template {
 	uintptr_t shape;
 	/* number and version of the program, in the byte order of the message: rpc_prog_vers() */
 	uint64_t prog_vers;
+	/* the procedures of the program, for the time of the request; NULL: it is not measured. It
+	 * is valid for each request that the program got, whatever 'shape' is. */
+	struct latency_procedure *procedures;
 };
 
 /* A request: an RPC call at the responder, from the arrival of its message until its reply was
@@ -419,6 +423,8 @@ struct responder {
 	 */
 	struct engine_quota_use used;
 	struct request_caller caller;
+	/* by the index of the program: its procedures; NULL: they are not measured */
+	struct latency_procedure *procedures[LISTENER_PROGRAMS_MAX];
 	struct engine_orphan orphan;
 	bool is_orphan; /* 'orphan' is in the engine's list of orphans */
 	/* the responder has called protocol->begin_responder(), and not end_responder() yet */

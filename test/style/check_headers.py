@@ -22,6 +22,7 @@ PUBLIC = {'common': 'base', 'version': 'base', 'xdr': 'proto', 'codec': 'proto',
           'binding': 'proto', 'memory': 'mem', 'log': 'mem',
           'histogram': 'mem',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'metrics': 'engine',
+          'latency': 'engine',
           'connection': 'conn', 'inspect': 'conn', 'call': 'requester',
           'request': 'responder', 'binding_nfs': 'ulb'}
 

@@ -24,7 +24,8 @@
  * were compiled with older or newer headers.
  *
  * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_call_info,
- *    weir_request_info, weir_histogram_bucket, weir_peer and weir_region_info.
+ *    weir_request_info, weir_histogram_bucket, weir_procedure_latency, weir_peer and
+ * weir_region_info.
  *
  *        struct weir_region_info info = {.struct_bytes = sizeof(info)};
  *        weir_region_info(region, &info);
@@ -71,6 +72,12 @@
 #define WEIR_BEGIN_DECLS
 #define WEIR_END_DECLS
 #endif
+
+/** The sides of a connection. */
+enum weir_side {
+	WEIR_REQUESTER = 0, /**< this side makes calls */
+	WEIR_RESPONDER = 1, /**< this side serves requests */
+};
 
 /** Lets the flags of an enumeration be combined in C++, where the result of | is otherwise an int.
  */

@@ -28,12 +28,6 @@ struct weir_conn;
 struct weir_call;
 struct weir_request;
 
-/** The sides of a connection. */
-enum weir_side {
-	WEIR_REQUESTER = 0, /**< this side makes calls */
-	WEIR_RESPONDER = 1, /**< this side serves requests */
-};
-
 /** The states of a connection. A later version can add states. */
 enum weir_conn_state {
 	WEIR_CONN_STATE_CONNECTING = 0,	 /**< being established */

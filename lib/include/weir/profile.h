@@ -27,6 +27,12 @@ enum weir_idle {
 	WEIR_IDLE_EVENT, /**< sleep until there is work, after each poll that finds none */
 };
 
+/** The times that an engine measures (weir/latency.h). */
+enum weir_latency {
+	WEIR_LATENCY_OFF,   /**< nothing */
+	WEIR_LATENCY_CALLS, /**< the times of calls and requests, per procedure */
+};
+
 /**
  * The exposure policy: the memory of this side that peers can access, and when (RFC 8166 section
  * 8.1).
@@ -153,11 +159,12 @@ struct weir_profile {
 	 * "any": threads are not pinned.
 	 */
 	char lcores[128];
-	enum weir_idle idle;	  /**< the action of a thread when a poll finds no work */
-	char driver[32];	  /**< name of the driver, such as "shm" or "verbs" */
-	char driver_options[256]; /**< options of the driver: "key=value,..." */
-	uint32_t poll_budget;	  /**< maximum number of completions per poll */
-	uint32_t stuck_call_ms;	  /**< age at which a call or request is reported; 0: never */
+	enum weir_idle idle;	   /**< the action of a thread when a poll finds no work */
+	char driver[32];	   /**< name of the driver, such as "shm" or "verbs" */
+	char driver_options[256];  /**< options of the driver: "key=value,..." */
+	uint32_t poll_budget;	   /**< maximum number of completions per poll */
+	uint32_t stuck_call_ms;	   /**< age at which a call or request is reported; 0: never */
+	enum weir_latency latency; /**< what is measured for weir/latency.h */
 
 	/* [memory] */
 	uint64_t page_bytes;	    /**< see weir_region_options.page_bytes */

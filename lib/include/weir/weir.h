@@ -9,6 +9,7 @@
  *  - weir/engine.h      engines: create, poll, register regions
  *  - weir/histogram.h   histograms
  *  - weir/inspect.h     connections, calls and requests at present
+ *  - weir/latency.h     the times of calls and requests
  *  - weir/log.h         the log
  *  - weir/metrics.h     the counters of an engine
  *  - weir/profile.h     the configuration of an engine
@@ -35,6 +36,7 @@
 #include <weir/engine.h>
 #include <weir/histogram.h>
 #include <weir/inspect.h>
+#include <weir/latency.h>
 #include <weir/log.h>
 #include <weir/memory.h>
 #include <weir/metrics.h>

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef LATENCY_H
+#define LATENCY_H
+
+/*
+ * The measurements of an engine for weir/latency.h. engine->latency is NULL if it measures nothing.
+ *
+ * The memory is reserved with the engine. A page of it is allocated when the first value is added
+ * to a bucket in the page, so that procedures that are not called cost nothing.
+ */
+
+#include <weir/latency.h>
+
+#include "engine.h"
+#include "histogram.h"
+
+/* A procedure and its times. Those of one program at a responder are contiguous. */
+struct latency_procedure {
+	uint32_t prog, vers_low, vers_high, proc;
+	struct weir_histogram times;
+};
+
+struct latency_side {
+	uint32_t n;	 /* entries of 'procedures' that are in use */
+	bool has_logged; /* the log line about procedures that are not measured was written */
+	struct latency_procedure procedures[WEIR_LATENCY_PROCEDURES];
+};
+
+/* The number of slots of the hash table. At most half of them are in use. */
+#define LATENCY_SLOTS (2u * WEIR_LATENCY_PROCEDURES)
+
+struct latency {
+	/* A hash table of the requester's procedures, with linear probing: the index in
+	 * 'procedures' plus 1; 0: the slot is free. */
+	uint16_t slots[LATENCY_SLOTS];
+	struct latency_side sides[2]; /* by enum weir_side */
+};
+
+_Static_assert((LATENCY_SLOTS & (LATENCY_SLOTS - 1)) == 0, "a mask selects a slot");
+
+/* Allocates engine->latency if the profile asks for it. Returns 0 or -ENOMEM. */
+int engine_latency_create(struct weir_engine *engine);
+void engine_latency_destroy(struct weir_engine *engine);
+
+/* Returns the histogram for a call of the requester, and adds it if it is not there yet. Returns
+ * NULL if too many procedures were called before. The engine must measure times. */
+out_of_line struct weir_histogram *engine_latency_find(struct weir_engine *engine, uint32_t prog,
+						       uint32_t vers, uint32_t proc);
+
+/* Returns the procedures of a responder's program, as an array by the number of the procedure.
+ * Adds them if they are not there yet. Returns NULL if the engine measures nothing, or there are
+ * too many procedures. */
+struct latency_procedure *engine_latency_program(struct weir_engine *engine, uint32_t prog,
+						 uint32_t vers_low, uint32_t vers_high,
+						 uint32_t nprocs);
+
+#endif

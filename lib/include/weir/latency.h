@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WEIR_LATENCY_H
+#define WEIR_LATENCY_H
+
+/*
+ * The times that calls and requests take, as histograms (weir/histogram.h) of ns. The profile's
+ * 'latency' says what an engine measures:
+ *
+ * - off: nothing.
+ * - calls: one histogram per procedure. At the requester, it has the times from the submission of a
+ *   call to 'done', for calls that got a reply with status 0. At the responder, it has the times
+ *   from the arrival of a request until its reply was posted.
+ *
+ * An engine measures with the times that the application passes to weir_engine_poll(), and does not
+ * read a clock. All events of one poll have the time of its start. Therefore a time can be wrong by
+ * the duration of a poll, and a request that is answered in the poll in which it arrived takes 0
+ * ns.
+ *
+ * The memory of all histograms is reserved when the engine is created. A side of an engine has at
+ * most WEIR_LATENCY_PROCEDURES histograms. A responder gets them for the procedures of its
+ * listener's programs, in the order of their first connections, and never for part of a program. A
+ * requester gets them for the procedures that the application calls, in the order of the first
+ * calls. Further procedures are not measured, and the log says so once. No peer can add a
+ * histogram.
+ *
+ * All functions of this header that get an engine: the thread that owns it. Another thread can have
+ * them called by a function that it passes to weir_engine_post(). The histograms belong to the
+ * engine, and are valid until it is destroyed.
+ */
+
+#include <weir/common.h>
+#include <weir/histogram.h>
+
+WEIR_BEGIN_DECLS
+
+struct weir_engine;
+
+/** The maximum number of procedures that an engine measures on each side. */
+#define WEIR_LATENCY_PROCEDURES 128u
+
+/** The times of a procedure. */
+struct weir_procedure_latency {
+	size_t struct_bytes; /**< set by the application; see weir_engine_procedures() */
+	enum weir_side side; /**< requester: calls of this engine; responder: requests */
+	uint32_t prog;	     /**< the number of the program */
+	uint32_t vers_low;   /**< the version; at a responder, the lowest one of the program */
+	uint32_t vers_high;  /**< the version; at a responder, the highest one of the program */
+	uint32_t proc;	     /**< the number of the procedure */
+	const struct weir_histogram *histogram; /**< the times, in ns */
+};
+
+/**
+ * Lists the procedures that an engine measures: those of the requester, and then those of the
+ * responder, each side in the order in which they got their histograms. A procedure keeps its
+ * histogram. The array has elements of one size: the application sets struct_bytes of the first
+ * element (weir/common.h), and weir sets that of the others.
+ *
+ * @param engine the engine
+ * @param[in,out] infos the array; NULL if n is 0
+ * @param n number of elements of the array
+ * @return the number of procedures, which can be more than n; 0, with errno ECHILD, in a child of
+ * fork(2)
+ */
+WEIR_API uint32_t weir_engine_procedures(const struct weir_engine *engine,
+					 struct weir_procedure_latency *infos, uint32_t n);
+
+WEIR_END_DECLS
+
+#endif
