@@ -2,7 +2,10 @@
 #ifndef NFS3_RANDOM_H
 #define NFS3_RANDOM_H
 
-/* Generates valid values of the NFSv3 types from a seed. Equal seeds give equal values. */
+/*
+ * Generates valid values of the NFSv3 types from a seed. Equal seeds give equal values with every
+ * compiler. Therefore no initialiser has two random numbers: their order is not defined in C.
+ */
 
 #include <string.h>
 
@@ -56,52 +59,65 @@ static inline void random_dirop(struct random *r, struct nfs3_dirop *dirop)
 
 static inline struct nfs3_time random_time(struct random *r)
 {
-	return (struct nfs3_time){random_u32(r), random_u32(r)};
+	struct nfs3_time time;
+
+	time.seconds = random_u32(r);
+	time.nseconds = random_u32(r);
+	return time;
+}
+
+static inline struct nfs3_specdata random_specdata(struct random *r)
+{
+	struct nfs3_specdata data;
+
+	data.major = random_u32(r);
+	data.minor = random_u32(r);
+	return data;
 }
 
 static inline void random_post_attr(struct random *r, struct nfs3_post_op_attr *post)
 {
+	struct nfs3_fattr *attr = &post->attr;
+
 	post->is_set = random_bool(r);
-	post->attr = (struct nfs3_fattr){
-		.type = (enum nfs3_ftype)(1 + random_below(r, 7)),
-		.mode = random_u32(r),
-		.nlink = random_u32(r),
-		.uid = random_u32(r),
-		.gid = random_u32(r),
-		.size = random_u64(r),
-		.used = random_u64(r),
-		.rdev = {random_u32(r), random_u32(r)},
-		.fsid = random_u64(r),
-		.fileid = random_u64(r),
-		.atime = random_time(r),
-		.mtime = random_time(r),
-		.ctime = random_time(r),
-	};
+	attr->type = (enum nfs3_ftype)(1 + random_below(r, 7));
+	attr->mode = random_u32(r);
+	attr->nlink = random_u32(r);
+	attr->uid = random_u32(r);
+	attr->gid = random_u32(r);
+	attr->size = random_u64(r);
+	attr->used = random_u64(r);
+	attr->rdev = random_specdata(r);
+	attr->fsid = random_u64(r);
+	attr->fileid = random_u64(r);
+	attr->atime = random_time(r);
+	attr->mtime = random_time(r);
+	attr->ctime = random_time(r);
 }
 
 static inline void random_wcc(struct random *r, struct nfs3_wcc *wcc)
 {
 	wcc->has_before = random_bool(r);
-	wcc->before = (struct nfs3_wcc_attr){random_u64(r), random_time(r), random_time(r)};
+	wcc->before.size = random_u64(r);
+	wcc->before.mtime = random_time(r);
+	wcc->before.ctime = random_time(r);
 	random_post_attr(r, &wcc->after);
 }
 
 static inline void random_sattr(struct random *r, struct nfs3_sattr *attr)
 {
-	*attr = (struct nfs3_sattr){
-		.set_mode = random_bool(r),
-		.set_uid = random_bool(r),
-		.set_gid = random_bool(r),
-		.set_size = random_bool(r),
-		.mode = random_u32(r),
-		.uid = random_u32(r),
-		.gid = random_u32(r),
-		.size = random_u64(r),
-		.atime_how = (enum nfs3_time_how)random_below(r, 3),
-		.mtime_how = (enum nfs3_time_how)random_below(r, 3),
-		.atime = random_time(r),
-		.mtime = random_time(r),
-	};
+	attr->set_mode = random_bool(r);
+	attr->set_uid = random_bool(r);
+	attr->set_gid = random_bool(r);
+	attr->set_size = random_bool(r);
+	attr->mode = random_u32(r);
+	attr->uid = random_u32(r);
+	attr->gid = random_u32(r);
+	attr->size = random_u64(r);
+	attr->atime_how = (enum nfs3_time_how)random_below(r, 3);
+	attr->mtime_how = (enum nfs3_time_how)random_below(r, 3);
+	attr->atime = random_time(r);
+	attr->mtime = random_time(r);
 }
 
 static inline enum nfs3_status random_status(struct random *r)
