@@ -89,7 +89,8 @@ class Filler:
             self.add('for (uint32_t n = 0; n < %d; n++)' % kind.size.number)
             self.add('\t(%s)[n] = (%s)below(r, 256);' % (at, 'uint8_t' if self.weir() else 'char'))
             return
-        limit = min(kind.limit.number if kind.limit else LENGTH_MAX, LENGTH_MAX)
+        most = kind.room or kind.limit
+        limit = min(most.number if most else LENGTH_MAX, LENGTH_MAX)
         self.add('{')
         self.depth += 1
         self.add('uint32_t length = below(r, %d);' % (limit + 1))
@@ -163,25 +164,52 @@ class Filler:
             self.typedef = kind.name
             self.fill(kind.member.type, '(*v)', '.typedef')
         elif isinstance(kind, model.Struct):
-            for member in kind.members:
-                self.fill(member.type, 'v->' + member.name, member.name)
+            self.fill_members(kind, 'v->')
         else:
-            self.fill_union(kind)
+            self.fill_union(kind, 'v->')
         self.lines += ['}', '']
+
+    def fill_members(self, kind, prefix):
+        for member in kind.members:
+            self.fill_member(member, prefix, '')
+
+    def fill_member(self, member, prefix, union):
+        """Fills in a member. The place of its structure is 'prefix'; 'union' is rpcgen's name of the
+        union of the arms."""
+        if not (self.weir() and member.is_flat):
+            self.fill(member.type, prefix + ('' if self.weir() else union) + member.name,
+                      member.name)
+            return
+        kind = model.final(member.type)
+        self.add('{')
+        self.depth += 1
+        self.add('const uint32_t outer%d = depth;' % self.depth)
+        self.add('const uint32_t inner%d = outer%d + 1;' % (self.depth, self.depth))
+        self.add('{')
+        self.depth += 1
+        self.add('const uint32_t depth = inner%d;' % (self.depth - 1))
+        self.add('(void)depth;')
+        if isinstance(kind, model.Struct):
+            self.fill_members(kind, prefix)
+        else:
+            self.fill_union(kind, prefix)
+        for _ in range(2):
+            self.depth -= 1
+            self.add('}')
 
     @staticmethod
     def is_c_array(kind):
         inner = kind.member.type
         return isinstance(inner, (model.Array, model.Opaque)) and inner.size
 
-    def fill_union(self, kind):
+    def fill_union(self, kind, prefix):
         choices = [(values[0], arm) for values, arm in kind.cases]
         choices += [(value, arm) for values, arm in kind.cases for value in values[1:]]
         other = self.other_value(kind)
         if kind.default and other is not None:
             choices.append((other, kind.default))
         self.add('switch (below(r, %d)) {' % len(choices))
-        discriminant = 'v->' + kind.discriminant.name
+        discriminant = prefix + kind.discriminant.name
         for number, (value, arm) in enumerate(choices):
             self.add('case %d:' % number)
             self.depth += 1
@@ -189,8 +217,7 @@ class Filler:
             self.add('%s = (%s)%d%s;' % (discriminant, self.type_of(kind.discriminant.type), text,
                                          'u' if text > 0x7fffffff else ''))
             if arm.type is not None:
-                prefix = '' if self.weir() else '%s_u.' % kind.name
-                self.fill(arm.type, 'v->%s%s' % (prefix, arm.name), arm.name)
+                self.fill_member(arm, prefix, '%s_u.' % kind.name)
             self.add('break;')
             self.depth -= 1
         self.add('}')

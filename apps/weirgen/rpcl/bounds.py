@@ -10,6 +10,7 @@ from rpcl.model import InputError
 C_BYTES_MAX = 65536 # of a structure: dispatchers have the arguments on their stack
 ITEMS_MAX = 16 # weir/binding.h
 BYTES_MAX = 0xffffffff
+C_ALIGN_MAX = 8
 C_SIZE = {'int': 4, 'unsigned int': 4, 'float': 4, 'hyper': 8, 'unsigned hyper': 8, 'double': 8,
           'bool': 1}
 XDR_SIZE = dict(C_SIZE, bool=4)
@@ -28,6 +29,7 @@ class Bound:
     memory: dict = dataclasses.field(default_factory=dict)
     why: tuple = None
     is_checked: bool = False # an encoder can find the value invalid
+    flat_size: int = 0 # in C at most, if the members are in another structure
 
     def add(self, other):
         """Adds a member that follows."""
@@ -36,6 +38,7 @@ class Bound:
         self.items = plus(self.items, other.items)
         self.c_align = max(self.c_align, other.c_align)
         self.c_size = -(-self.c_size // other.c_align) * other.c_align + other.c_size
+        self.flat_size += other.c_size + C_ALIGN_MAX
         self.share(other)
         self.memory = join(self.memory, other.memory)
 
@@ -93,6 +96,11 @@ class Bounds:
             return self.of_optional(kind, position)
         return self.known[kind]
 
+    def of_member(self, member):
+        """Returns the Bound of a member or an arm in the structure that contains it."""
+        bound = self.of(member.type, member.position)
+        return dataclasses.replace(bound, c_size=bound.flat_size) if member.is_flat else bound
+
     @staticmethod
     def of_opaque(kind, position):
         if kind.size:
@@ -107,7 +115,8 @@ class Bounds:
         else:
             bound.high += padded(limit)
         if kind.is_inline:
-            bound.c_size, bound.c_align = 4 + padded(limit), 4
+            room = kind.room.number if kind.room else limit
+            bound.c_size, bound.c_align = 4 + padded(room), 4
         return bound
 
     def of_array(self, kind, position):
@@ -149,7 +158,7 @@ class Bounds:
         bound = Bound()
         for member in kind.members:
             if member is not kind.tail:
-                bound.add(self.of(member.type, member.position))
+                bound.add(self.of_member(member))
         return self.define_list(kind, bound) if kind.tail else bound.finish()
 
     @staticmethod
@@ -170,7 +179,7 @@ class Bounds:
     def define_union(self, kind):
         bound = self.of(kind.discriminant.type, kind.discriminant.position)
         bound = dataclasses.replace(bound, is_checked=True)
-        arms = [self.of(arm.type, arm.position) for arm in kind.arms() if arm.type is not None]
+        arms = [self.of_member(arm) for arm in kind.arms() if arm.type is not None]
         arms.append(Bound())
         body = Bound(c_size=max(arm.c_size for arm in arms), c_align=max(arm.c_align
                                                                          for arm in arms))
@@ -180,8 +189,12 @@ class Bounds:
         for arm in arms:
             body.memory = join(body.memory, arm.memory) # more than one arm needs
             body.share(arm)
+        bound.flat_size = bound.c_size + sum(arm.c_size + C_ALIGN_MAX for arm in arms)
+        if kind.has_flat_arm:
+            body.c_size = bound.flat_size
+        flat_size = bound.flat_size
         bound.add(body)
-        return bound.finish()
+        return dataclasses.replace(bound.finish(), flat_size=flat_size)
 
 
 def own_memory(count, element):

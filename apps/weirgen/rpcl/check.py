@@ -169,15 +169,17 @@ class Checker:
         for name, (position, value) in member.notes.items():
             if name == 'max':
                 self.apply_max(kind, position, value)
+            elif name == 'room':
+                self.apply_room(kind, position, value)
             elif name == 'inline':
                 if not isinstance(kind, (model.Array, model.Opaque)) or kind.size:
                     raise InputError(position, "'inline' is for arrays and opaque data of variable "
                                      'length')
                 kind.is_inline = True
-            else:
+            elif name == 'ddp':
                 final = model.final(kind)
                 if not isinstance(final, model.Opaque) or final.size or final.is_inline or \
-                        'inline' in member.notes:
+                        'inline' in member.notes or 'room' in member.notes:
                     raise InputError(position, "'ddp' is for opaque data and strings of variable "
                                      "length that are not 'inline'")
                 member.type = copy.copy(final)
@@ -193,6 +195,12 @@ class Checker:
                              'for lists')
         self.number(value, 0 if not isinstance(kind, model.Optional) else 1, U32_MAX, 'a limit')
         kind.limit = value
+
+    def apply_room(self, kind, position, value):
+        if not isinstance(kind, model.Opaque) or not kind.limit:
+            raise InputError(position, "'room' is for opaque data and strings with a limit")
+        self.number(value, 1, kind.limit.number, 'the room')
+        kind.room, kind.is_inline = value, True
 
     def check_union(self, union):
         kind = model.final(union.discriminant.type)
@@ -266,6 +274,43 @@ class Checker:
                     order.append(kind)
                     stack.pop()
         self.spec.types = order
+
+    # ---- flat members ----
+
+    def check_flat(self):
+        """Checks that no two members of a structure or union have the same name in C, where a flat
+        member stands for the members of its type. Arms of a union that has a flat arm can share a
+        member."""
+        found = {} # of each definition: name -> (C type, line)
+        for kind in self.spec.types:
+            used = found[kind] = {}
+            first = getattr(kind, 'discriminant', None)
+            shares = isinstance(kind, model.Union) and kind.has_flat_arm
+            for member in members_of(kind):
+                own = {member.name: (c_type_of(kind, member), member.position[0])}
+                if member.is_flat:
+                    own = self.flat_target(kind, member, found)
+                for name, (c_type, line) in own.items():
+                    before = used.setdefault(name, (c_type, line, member))
+                    if before[2] is member:
+                        continue
+                    if not shares or before[2] is first or before[0] != c_type:
+                        raise InputError(member.position, "the member '%s' of '%s' is already in "
+                                         'line %d' % (name, member.name, before[1])
+                                         if member.is_flat else "the member '%s' is already in "
+                                         'line %d' % (name, before[1]))
+
+    @staticmethod
+    def flat_target(kind, member, found):
+        """Returns the members for which a flat member stands."""
+        position = member.notes['flat'][0]
+        target = model.final(member.type)
+        if not isinstance(target, (model.Struct, model.Union)) or getattr(target, 'tail', None):
+            raise InputError(position, "'flat' is for structures and unions that are not entries "
+                             'of lists')
+        if isinstance(kind, model.Typedef):
+            raise InputError(position, "'flat' is for members of structures and arms of unions")
+        return {name: entry[:2] for name, entry in found[target].items()}
 
     # ---- programs ----
 
@@ -343,6 +388,16 @@ def members_of(kind):
     return []
 
 
+def c_type_of(kind, member):
+    """Returns a value that is equal for members of the same C type."""
+    part = member.type
+    if isinstance(part, (model.Ref, model.Base)):
+        return names.type_of(part)
+    if isinstance(part, model.Opaque) and not part.is_inline:
+        return part.size and part.size.number, part.is_item, part.is_string
+    return kind.name, member.name
+
+
 def check(definitions):
     """Returns the Specification of definitions."""
     checker = Checker()
@@ -362,6 +417,7 @@ def check(definitions):
             checker.apply_notes(member)
     checker.find_tails()
     checker.sort()
+    checker.check_flat()
     return spec
 
 

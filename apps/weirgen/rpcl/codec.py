@@ -109,8 +109,20 @@ class Writer:
     def write_members(self, kind, place):
         for member in kind.members:
             if member is not kind.tail:
-                self.write(member.type, place.dot(member.name))
+                self.write_member(member, place)
         self.flush()
+
+    def write_member(self, member, place):
+        """Writes the code for a member, or an arm, of the structure at a place."""
+        if not member.is_flat:
+            self.write(member.type, place.dot(member.name))
+            return
+        kind = model.final(member.type)
+        if isinstance(kind, model.Union):
+            self.write_union(kind, place)
+            return
+        for part in kind.members:
+            self.write_member(part, place)
 
     def write_body(self, kind, place):
         """Writes the code for a definition other than a list."""
@@ -141,7 +153,7 @@ class Writer:
                 self.text.add('default:')
             self.text.depth += 1
             if arm and arm.type:
-                self.write(arm.type, place.dot(arm.name))
+                self.write_member(arm, place)
                 self.flush()
             if arm:
                 self.text.add('break;')
@@ -196,8 +208,10 @@ class Getter(Writer):
             call = 'weir_xdr_get_opaque_fixed(in, %s, %s)' % (place.value,
                                                               literal(kind.size.number))
         elif kind.is_inline:
-            call = 'weir_xdr_get_opaque(in, %s, %s, %s)' % (
-                place.dot('data').value, limit_of(kind), place.dot('len_bytes').address)
+            room = literal(kind.room.number) + ', ' if kind.room else ''
+            call = 'weir_xdr_get_opaque%s(in, %s, %s%s, %s)' % (
+                '_room' if room else '', place.dot('data').value, room, limit_of(kind),
+                place.dot('len_bytes').address)
         elif kind.is_item and self.results:
             call = 'get_result_item(results, %s, %s)' % (place.address, limit_of(kind))
         else:
@@ -375,7 +389,8 @@ class Putter(Writer):
             return None
         words = []
         for member in kind.members:
-            part = self.words_of(member.type, place.dot(member.name))
+            part = self.words_of(member.type,
+                                 place if member.is_flat else place.dot(member.name))
             if part is None or len(words) + len(part) > WORDS_MAX:
                 return None
             words += part
@@ -435,9 +450,10 @@ class Putter(Writer):
             call = 'put_%s_item(%s, out, %s, %s)' % (self.target, first, place.address,
                                                      limit_of(kind))
         else:
+            limit = literal(kind.room.number) if kind.room else limit_of(kind)
             call = 'weir_xdr_put_opaque%s(out, %s, %s%s)' % (
                 '_max' if kind.limit else '', place.dot('data').value,
-                place.dot('len_bytes').value, ', ' + limit_of(kind) if kind.limit else '')
+                place.dot('len_bytes').value, ', ' + limit if kind.limit else '')
         self.check(call + ' != 0')
 
     def write_array(self, kind, place):

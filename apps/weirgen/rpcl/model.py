@@ -46,6 +46,7 @@ class Opaque:
     is_string: bool = False
     is_item: bool = False # DDP-eligible
     is_inline: bool = False # the bytes are in the C structure
+    room: Value = None # bytes in the C structure, if they are less than the limit
 
 
 @dataclasses.dataclass(eq=False)
@@ -70,6 +71,11 @@ class Member:
     type: object
     position: tuple
     notes: dict = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_flat(self):
+        """Returns whether the parent has the members of the type, in place of this one."""
+        return 'flat' in self.notes
 
 
 @dataclasses.dataclass(eq=False)
@@ -98,6 +104,11 @@ class Union:
 
     def arms(self):
         return [arm for _, arm in self.cases] + ([self.default] if self.default else [])
+
+    @property
+    def has_flat_arm(self):
+        """Returns whether the arms are members of the C structure, without a C union."""
+        return any(arm.is_flat for arm in self.arms())
 
 
 @dataclasses.dataclass(eq=False)

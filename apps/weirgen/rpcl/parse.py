@@ -13,7 +13,7 @@ from rpcl.model import InputError
 DEPTH_MAX = 16 # levels of types without names, one within the other
 WORD = re.compile(r'[^\s,]+|,') # of an annotation
 # The annotations. The value says whether a number follows.
-MEMBER_NOTES = {'ddp': False, 'inline': False, 'max': True}
+MEMBER_NOTES = {'ddp': False, 'flat': False, 'inline': False, 'max': True, 'room': True}
 PROCEDURE_NOTES = {'non_idempotent': False, 'args_max': True, 'results_max': True}
 TERMINALS = {'NAME': 'a name', 'NUMBER': 'a number', 'ANNOTATION': 'an annotation',
              '$END': 'the end of the file', 'SEMICOLON': "';'", 'COMMA': "','", 'LPAR': "'('",

@@ -304,9 +304,21 @@ class RpcWriter:
                 continue
             if has_functions(kind):
                 found.add(kind)
-            stack += [member.type for member in members_of(kind)
+            stack += [member.type for member in self.parts_of(kind)
                       if not isinstance(member.type, model.Opaque)]
         return found
+
+    @staticmethod
+    def parts_of(kind):
+        """Returns the members of a definition, with those of its flat members."""
+        parts, stack = [], [kind]
+        while stack:
+            for member in members_of(stack.pop()):
+                if member.is_flat:
+                    stack.append(model.final(member.type))
+                else:
+                    parts.append(member)
+        return parts
 
     @staticmethod
     def initialise(text, head, struct, members):

@@ -2,6 +2,7 @@
 """Writes the C types and the sizes of a specification."""
 
 from rpcl import model, names
+from rpcl.check import members_of
 
 U32_MAX = 0xffffffff
 
@@ -55,13 +56,23 @@ def write_type(text, kind):
     else:
         text.add('struct %s {' % kind.name)
         text.depth += 1
-        if isinstance(kind, model.Struct):
-            for member in kind.members:
-                write_member(text, kind, member)
+        if isinstance(kind, model.Struct) or kind.has_flat_arm:
+            write_flat(text, kind, set())
         else:
             write_union(text, kind)
         text.depth -= 1
         text.add('};')
+
+
+def write_flat(text, kind, written):
+    """Writes the members of a structure or a union into the structure that contains them. Members
+    of arms with the same name are one member. 'written' has the names of members before."""
+    for member in members_of(kind):
+        if member.is_flat:
+            write_flat(text, model.final(member.type), written)
+        elif member.name not in written:
+            written.add(member.name)
+            write_member(text, kind, member)
 
 
 def write_union(text, kind):
@@ -112,7 +123,9 @@ def write_parts(text, kind, name):
             text.add('uint8_t %s[%d];' % (name, kind.size.number))
         else:
             text.add('uint32_t len_bytes; /* at most %d */' % kind.limit.number)
-            text.add('%s %s[%d];' % (c_type, name, max(kind.limit.number, 1)))
+            if kind.room:
+                text.comment('Longer data are not stored.')
+            text.add('%s %s[%d];' % (c_type, name, max((kind.room or kind.limit).number, 1)))
         return
     element = names.type_of(kind.element)
     if kind.size:

@@ -270,6 +270,28 @@ static inline int weir_xdr_get_item_view(struct weir_xdr_in *in, struct weir_xdr
 }
 
 /**
+ * Decodes variable-length opaque data, or a string, into a buffer that can be smaller than the
+ * largest length.
+ *
+ * @param in the decoder
+ * @param[out] dst the data; unchanged if they are longer than room_bytes, and then they are skipped
+ * @param room_bytes size of the buffer
+ * @param max_bytes largest length to accept
+ * @param[out] len_bytes length of the data; it can exceed room_bytes
+ * @retval 0 success
+ * @retval -EBADMSG the stream is too short, the length exceeds max_bytes, or the data overlap an
+ * item
+ * @rfc 4506 sections 4.10 and 4.11
+ */
+static inline int weir_xdr_get_opaque_room(struct weir_xdr_in *in, void *dst, uint32_t room_bytes,
+					   uint32_t max_bytes, uint32_t *len_bytes)
+{
+	if (weir_xdr_get_u32(in, len_bytes) != 0 || *len_bytes > max_bytes)
+		return -EBADMSG;
+	return weir_xdr_get_opaque_fixed(in, *len_bytes <= room_bytes ? dst : NULL, *len_bytes);
+}
+
+/**
  * Encodes an int or unsigned int at an address that weir_xdr_reserve() returned.
  *
  * @param[out] at first byte of 4
