@@ -11,7 +11,7 @@
 
 #include <rpc/rpc.h>
 
-#include "nfs3_types.h"
+#include "nfs3_xdr.h"
 
 #define MOUNT3_PROGRAM 100005u
 #define MOUNT3_VERSION 3u

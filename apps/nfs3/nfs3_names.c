@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finds the names of procedures, and the texts and errnos of statuses. */
+#include "nfs3_names.h"
+
 #include <errno.h>
+#include <string.h>
 
-#include "nfs3_types.h"
+#include "nfs3_rpc.h"
 
-static const char *const procs[NFS3_NPROCS] = {
-	"NULL",	   "GETATTR",	  "SETATTR", "LOOKUP", "ACCESS",   "READLINK", "READ",	 "WRITE",
-	"CREATE",  "MKDIR",	  "SYMLINK", "MKNOD",  "REMOVE",   "RMDIR",    "RENAME", "LINK",
-	"READDIR", "READDIRPLUS", "FSSTAT",  "FSINFO", "PATHCONF", "COMMIT",
-};
+#define PREFIX "NFS3_" /* of the names of procedures in nfs3.x */
 
 static const struct {
 	uint32_t status;
@@ -50,7 +49,9 @@ static const struct {
 
 const char *nfs3_proc_name(uint32_t proc)
 {
-	return proc < NFS3_NPROCS ? procs[proc] : "?";
+	const char *name = nfs3_v3_proc_name(proc);
+
+	return strncmp(name, PREFIX, strlen(PREFIX)) == 0 ? name + strlen(PREFIX) : name;
 }
 
 /* Returns the index of a status in the table, or NSTATUSES. */
@@ -72,8 +73,7 @@ const char *nfs3_status_text(uint32_t status)
 
 bool nfs3_status_is_known(uint32_t status)
 {
-	/* This case is tested first, because nearly every reply has NFS3_OK. */
-	return status == NFS3_OK || find(status) < NSTATUSES;
+	return find(status) < NSTATUSES;
 }
 
 int nfs3_status_errno(uint32_t status)

@@ -46,7 +46,7 @@ static bool is_seen(struct reader *reader, uint64_t cookie)
 	return false;
 }
 
-static void take_entry(struct reader *reader, const struct nfs3_entry *from)
+static void take_entry(struct reader *reader, const struct nfs3_entryplus *from)
 {
 	uint32_t len = from->name.len_bytes;
 	struct dir_entry entry;
@@ -76,11 +76,11 @@ static void take_entry(struct reader *reader, const struct nfs3_entry *from)
 static int take_page(struct op *op, struct weir_xdr_in *in)
 {
 	struct reader *reader = op->entries_arg;
-	struct nfs3_entry entry;
+	struct nfs3_entryplus entry;
 	bool more;
 
 	for (;;) {
-		if (nfs3_get_entry(in, &entry, reader->plus, &more, &reader->is_end) != 0)
+		if (nfs3_list_get(in, &entry, reader->plus, &more, &reader->is_end) != 0)
 			return -EBADMSG;
 		if (!more)
 			return 0;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nfs3_names.h"
 #include "oncrpc_void.h"
 #include "rpcbind_query.h"
 

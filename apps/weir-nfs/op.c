@@ -17,31 +17,31 @@ static int put_args(const struct op *op, struct weir_xdr_out *out)
 	case NFS3_READLINK:
 	case NFS3_FSSTAT:
 	case NFS3_FSINFO:
-		return nfs3_put_fh(out, &op->args.fh);
+		return nfs3_fh_put(out, &op->args.fh);
 	case NFS3_LOOKUP:
 	case NFS3_REMOVE:
 	case NFS3_RMDIR:
-		return nfs3_put_dirop(out, &op->args.dirop);
+		return nfs3_dirop_put(out, &op->args.dirop);
 	case NFS3_SETATTR:
-		return nfs3_put_setattr_args(out, &op->args.setattr);
+		return nfs3_setattr_args_put(out, &op->args.setattr);
 	case NFS3_READ:
-		return nfs3_put_read_args(out, &op->args.read);
+		return nfs3_read_args_put(out, &op->args.read);
 	case NFS3_WRITE:
-		return nfs3_put_write_args(out, &op->args.write);
+		return nfs3_write_head_put(out, &op->args.write_head);
 	case NFS3_CREATE:
-		return nfs3_put_create_args(out, &op->args.create);
+		return nfs3_create_args_put(out, &op->args.create);
 	case NFS3_MKDIR:
 	case NFS3_SYMLINK:
-		return nfs3_put_mkdir_args(out, &op->args.mkdir);
+		return nfs3_mkdir_args_put(out, &op->args.mkdir);
 	case NFS3_RENAME:
-		return nfs3_put_rename_args(out, &op->args.rename);
+		return nfs3_rename_args_put(out, &op->args.rename);
 	case NFS3_LINK:
-		return nfs3_put_link_args(out, &op->args.link);
+		return nfs3_link_args_put(out, &op->args.link);
 	case NFS3_READDIR:
 	case NFS3_READDIRPLUS:
-		return nfs3_put_readdir_args(out, &op->args.readdir, op->proc == NFS3_READDIRPLUS);
+		return nfs3_list_put_args(out, &op->args.readdir, op->proc == NFS3_READDIRPLUS);
 	case NFS3_COMMIT:
-		return nfs3_put_commit_args(out, &op->args.commit);
+		return nfs3_commit_args_put(out, &op->args.commit);
 	default:
 		return -EINVAL;
 	}
@@ -61,31 +61,27 @@ int op_put_args(const struct op *op, struct weir_call *call, const struct weir_r
 }
 
 /*
- * Gets the opaque data of the result. If the server did not write them into op->item with the Write
- * chunk, they are copied to op->item. Returns 0 with *len set, or -EBADMSG.
+ * Takes the item of the results. If the server did not write it into op->item with the Write chunk,
+ * it is copied to op->item. Returns 0, or -EBADMSG if it is too long.
  */
-static int get_item(const struct op *op, const struct weir_call *call,
-		    const struct weir_result *result, uint32_t *len)
+static int take_item(const struct op *op, const struct weir_xdr_item *item)
 {
-	const void *data;
-
-	if (weir_result_opaque(call, result, 0, &data, op->item_bytes, len) != 0)
+	if (item->len_bytes > op->item_bytes)
 		return -EBADMSG;
-	if (data != op->item)
-		memcpy(op->item, data, *len);
+	if (item->data != op->item)
+		memcpy(op->item, item->data, item->len_bytes);
 	return 0;
 }
 
 static int get_read(struct op *op, const struct weir_call *call, const struct weir_result *result)
 {
 	struct nfs3_read_res *res = &op->res.read;
-	uint32_t len = 0;
 
-	if (nfs3_get_read_res(result->results, res) != 0)
+	if (nfs3_read_3_results(call, result, res) != 0)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
-	if (get_item(op, call, result, &len) != 0 || len != res->count)
+	if (take_item(op, &res->data) != 0 || res->data.len_bytes != res->count)
 		return -EBADMSG;
 	/*
 	 * An empty READ before the end of the file is an error, because the caller would repeat it
@@ -97,18 +93,23 @@ static int get_read(struct op *op, const struct weir_call *call, const struct we
 static int get_readlink(struct op *op, const struct weir_call *call,
 			const struct weir_result *result)
 {
-	if (nfs3_get_readlink_res(result->results, &op->res.readlink) != 0)
+	struct nfs3_readlink_res *res = &op->res.readlink;
+
+	if (nfs3_readlink_3_results(call, result, res) != 0)
 		return -EBADMSG;
-	if (op->res.status != NFS3_OK)
+	if (res->status != NFS3_OK)
 		return 0;
-	return get_item(op, call, result, &op->item_bytes);
+	if (take_item(op, &res->path) != 0)
+		return -EBADMSG;
+	op->item_bytes = res->path.len_bytes;
+	return 0;
 }
 
 static int get_write(struct op *op, struct weir_xdr_in *in)
 {
 	struct nfs3_write_res *res = &op->res.write;
 
-	if (nfs3_get_write_res(in, res) != 0)
+	if (nfs3_write_res_get(in, res) != 0)
 		return -EBADMSG;
 	if (res->status != NFS3_OK)
 		return 0;
@@ -124,7 +125,7 @@ static int get_write(struct op *op, struct weir_xdr_in *in)
 
 static int get_readdir(struct op *op, struct weir_xdr_in *in)
 {
-	if (nfs3_get_readdir_res(in, &op->res.readdir) != 0)
+	if (nfs3_readdir_head_get(in, &op->res.readdir) != 0)
 		return -EBADMSG;
 	return op->res.status == NFS3_OK ? op->take_entries(op, in) : 0;
 }
@@ -138,13 +139,13 @@ int op_get_results(struct op *op, const struct weir_call *call, const struct wei
 		op->res.status = NFS3_OK;
 		return 0;
 	case NFS3_GETATTR:
-		return nfs3_get_getattr_res(in, &op->res.getattr);
+		return nfs3_getattr_res_get(in, &op->res.getattr);
 	case NFS3_SETATTR:
 	case NFS3_REMOVE:
 	case NFS3_RMDIR:
-		return nfs3_get_wcc_res(in, &op->res.wcc);
+		return nfs3_wcc_res_get(in, &op->res.wcc);
 	case NFS3_LOOKUP:
-		return nfs3_get_lookup_res(in, &op->res.lookup);
+		return nfs3_lookup_res_get(in, &op->res.lookup);
 	case NFS3_READLINK:
 		return get_readlink(op, call, result);
 	case NFS3_READ:
@@ -154,20 +155,20 @@ int op_get_results(struct op *op, const struct weir_call *call, const struct wei
 	case NFS3_CREATE:
 	case NFS3_MKDIR:
 	case NFS3_SYMLINK:
-		return nfs3_get_create_res(in, &op->res.create);
+		return nfs3_create_res_get(in, &op->res.create);
 	case NFS3_RENAME:
-		return nfs3_get_rename_res(in, &op->res.rename);
+		return nfs3_rename_res_get(in, &op->res.rename);
 	case NFS3_LINK:
-		return nfs3_get_link_res(in, &op->res.link);
+		return nfs3_link_res_get(in, &op->res.link);
 	case NFS3_READDIR:
 	case NFS3_READDIRPLUS:
 		return get_readdir(op, in);
 	case NFS3_FSSTAT:
-		return nfs3_get_fsstat_res(in, &op->res.fsstat);
+		return nfs3_fsstat_res_get(in, &op->res.fsstat);
 	case NFS3_FSINFO:
-		return nfs3_get_fsinfo_res(in, &op->res.fsinfo);
+		return nfs3_fsinfo_res_get(in, &op->res.fsinfo);
 	case NFS3_COMMIT:
-		return nfs3_get_commit_res(in, &op->res.commit);
+		return nfs3_commit_res_get(in, &op->res.commit);
 	default:
 		return -EBADMSG;
 	}

@@ -12,8 +12,9 @@
 
 #include <weir/call.h>
 
+#include "nfs3_list.h"
+#include "nfs3_names.h"
 #include "nfs3_op.h"
-#include "nfs3_xdr.h"
 
 struct op {
 	uint32_t proc; /* enum nfs3_proc */

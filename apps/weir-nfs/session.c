@@ -155,13 +155,13 @@ static int start(struct op *op)
 	const struct weir_call_params params = {
 		.struct_bytes = sizeof(params),
 		.prog = NFS3_PROGRAM,
-		.vers = NFS3_VERSION,
+		.vers = NFS3_V3,
 		.proc = op->proc,
 		.results_max_bytes =
-			weir_ulb_nfs_results_max(NFS3_VERSION, op->proc, op_reply_count(op)),
+			weir_ulb_nfs_results_max(NFS3_V3, op->proc, op_reply_count(op)),
 		.timeout_ns = UINT64_MAX, /* check_patience() limits the time instead */
 		.cred = &session->cred,
-		.ulb = weir_ulb_nfs(NFS3_VERSION),
+		.ulb = weir_ulb_nfs(NFS3_V3),
 		.done = on_done,
 		.arg = op,
 	};

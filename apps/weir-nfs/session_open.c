@@ -72,7 +72,7 @@ static int find_address(struct session *session)
 	if (rc != 0)
 		return complain(rc, o->host, why);
 	if (o->port_from == PORT_RPCBIND) {
-		rc = rpcbind_find(numeric, o->mount.rpcbind_port, NFS3_PROGRAM, NFS3_VERSION,
+		rc = rpcbind_find(numeric, o->mount.rpcbind_port, NFS3_PROGRAM, NFS3_V3,
 				  family == AF_INET6 ? WEIR_NFS_RDMA6_NETID : WEIR_NFS_RDMA_NETID,
 				  o->mount.timeout_ms, &port, why);
 		if (rc != 0)

@@ -2,7 +2,7 @@
 /* Determines the user of a call from the credential, the client and the export's rules. */
 #include "cred.h"
 
-#include "nfs3_types.h"
+#include "nfs3_xdr.h"
 
 /*
  * The ID of no user and of no group. chown() and setfsuid() take this number to mean "do not

@@ -21,7 +21,7 @@
  */
 
 #include "export.h"
-#include "nfs3_types.h"
+#include "nfs3_xdr.h"
 
 #define HANDLE_FORMAT 2u
 #define HANDLE_ID_MAX 40u /* NFS3_FH_MAX less the bytes of the other parts */

@@ -44,17 +44,14 @@ static struct op *begin(struct poller *home, struct caller *caller, struct weir_
  */
 static int get_args(struct op *op)
 {
-	struct weir_xdr_in *in = weir_request_args(op->req);
-	const void *data = NULL;
-
-	if (op_procs[op->proc].get(in, &op->args) != 0)
+	if (op_procs[op->proc].get(weir_request_args(op->req), &op->args) != 0)
 		return -1;
-	if (op->proc == NFS3_WRITE || op->proc == NFS3_SYMLINK) {
-		uint32_t max = op->proc == NFS3_WRITE ? UINT32_MAX : NFS3_PATH_MAX;
-
-		if (weir_xdr_get_opaque_ref(in, &data, max, &op->data_bytes) != 0)
-			return -1;
-		op->data = data;
+	if (op->proc == NFS3_WRITE) {
+		op->data = op->args.write.data.data;
+		op->data_bytes = op->args.write.data.len_bytes;
+	} else if (op->proc == NFS3_SYMLINK) {
+		op->data = op->args.symlink.path.data;
+		op->data_bytes = op->args.symlink.path.len_bytes;
 	}
 	/*
 	 * The arguments of WRITE contain the count twice (RFC 1813 section 3.3.7). If the two
@@ -136,21 +133,18 @@ static void carry_out(struct op *op)
  */
 static void op_refuse(struct weir_request *req)
 {
-	struct weir_xdr_out *out;
 	union nfs3_op_res res;
+	int rc;
 
 	memset(&res, 0, sizeof(res));
 	res.status = NFS3ERR_JUKEBOX;
 	weir_request_skip_replay_cache(req);
-	out = weir_request_results(req, NFS3_RESULTS_XDR_MAX);
-	if (out) {
-		op_procs[weir_request_header(req)->proc].put(out, &res);
-		weir_request_reply(req);
+	rc = op_procs[weir_request_header(req)->proc].reply(req, &res);
+	if (rc == 0)
 		return;
-	}
 	weir_request_set_user(req, NULL);
 	weir_request_release_args(req);
-	if (weir_request_retry_when_buffers(req) != 0)
+	if (rc != -ENOBUFS || weir_request_retry_when_buffers(req) != 0)
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 }
 
@@ -221,7 +215,7 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	struct server *server = arg;
 	const struct export_rules *rules;
 	const struct client *client;
-	struct nfs3_write_args args;
+	struct nfs3_write_head args;
 	struct caller *caller;
 	struct export *export;
 	struct handle_id id;
@@ -232,7 +226,7 @@ int op_place(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 	 * The chunk must have exactly the length of the data. If it contained padding, the padding
 	 * would overwrite the bytes that follow in the file.
 	 */
-	if (header->proc != NFS3_WRITE || item != 0 || nfs3_get_write_args(&in, &args) != 0 ||
+	if (header->proc != NFS3_WRITE || item != 0 || nfs3_write_head_get(&in, &args) != 0 ||
 	    weir_xdr_get_u32(&in, &count) != 0 || count != args.count || count != len_bytes ||
 	    weir_xdr_remaining(&in) != 0)
 		return -1;

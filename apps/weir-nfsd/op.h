@@ -27,7 +27,6 @@
 #include "fs.h"
 #include "handle.h"
 #include "nfs3_op.h"
-#include "nfs3_xdr.h"
 
 #define OPS_MAX 8192u /* ops of a poller */
 
@@ -158,7 +157,7 @@ enum nfs3_status op_entries_begin(struct op *op);
  * Adds an entry to the results. Returns false if the entry does not fit. The results then end
  * before this entry.
  */
-bool op_entry(struct op *op, const struct nfs3_entry *entry);
+bool op_entry(struct op *op, const struct nfs3_entryplus *entry);
 
 /* The functions below are only for op.c, op_done.c and poller.c. */
 

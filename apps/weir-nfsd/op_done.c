@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nfs3_list.h"
 #include "op.h"
 #include "op_table.h"
 #include "server.h"
@@ -11,7 +12,7 @@
  * Maximum bytes of READDIR's results that are not entries: the attributes of the directory, the
  * verifier, and the end of the list. The status is not included.
  */
-#define ENTRIES_REST (NFS3_POST_ATTR_MAX + NFS3_VERF_BYTES + 8u)
+#define ENTRIES_REST (NFS3_POST_OP_ATTR_MAX_BYTES + NFS3_VERF_BYTES + 8u)
 
 void op_make_fh(const struct op *op, const struct handle_id *id, struct nfs3_fh *fh)
 {
@@ -35,11 +36,11 @@ enum nfs3_status op_entries_begin(struct op *op)
 	return NFS3_OK;
 }
 
-bool op_entry(struct op *op, const struct nfs3_entry *entry)
+bool op_entry(struct op *op, const struct nfs3_entryplus *entry)
 {
 	bool plus = op->proc == NFS3_READDIRPLUS;
 	uint32_t names = 8 + 4 + entry->name.len_bytes + weir_xdr_pad(entry->name.len_bytes) + 8;
-	uint32_t bytes = nfs3_entry_bytes(entry, plus);
+	uint32_t bytes = nfs3_list_entry_bytes(entry, plus);
 
 	/*
 	 * The first entry is always sent, even if it exceeds 'dircount', which is only a hint of
@@ -48,7 +49,7 @@ bool op_entry(struct op *op, const struct nfs3_entry *entry)
 	if (bytes > op->entries_left ||
 	    (names > op->names_left && weir_xdr_out_len(&op->entries) > 0))
 		return false;
-	nfs3_put_entry(&op->entries, entry, plus);
+	nfs3_list_put(&op->entries, entry, plus);
 	op->entries_left -= bytes;
 	op->names_left -= names < op->names_left ? names : op->names_left;
 	return true;
@@ -84,34 +85,51 @@ static void fill_constants(struct op *op)
 	}
 }
 
-/* Adds the item of READ or READLINK to the reply: its length and the data. */
-static void put_item(struct op *op, struct weir_xdr_out *out)
+/* Sets the item of READ or READLINK in the results. An empty item has no region. */
+static void set_item(const struct op *op, struct weir_xdr_item *item)
 {
-	if (op->item_bytes == 0)
-		weir_xdr_put_u32(out, 0);
-	else if (weir_request_result_item(op->req, op->region, op->item, op->item_bytes) != 0)
-		out->failed = true; /* the reply becomes SYSTEM_ERR */
+	item->data = op->item;
+	item->len_bytes = op->item_bytes;
+	item->region = op->item_bytes > 0 ? op->region : NULL;
 }
 
-static void put_entries(struct op *op, struct weir_xdr_out *out)
+/* Replies the entries of READDIR or READDIRPLUS. Returns 0 or -ENOBUFS. */
+static int reply_entries(struct op *op)
 {
 	uint32_t len = (uint32_t)weir_xdr_out_len(&op->entries);
-	uint8_t *at = weir_xdr_reserve(out, len);
+	struct weir_xdr_out *out = weir_request_results(op->req, NFS3_RESULTS_XDR_MAX + len);
+	uint8_t *at;
 
+	if (!out)
+		return -ENOBUFS;
+	nfs3_readdir_head_put(out, &op->res.readdir);
+	at = weir_xdr_reserve(out, len);
 	if (at && len > 0)
 		memcpy(at, op->entries_buf, len);
-	nfs3_put_entries_end(out, op->eof);
+	nfs3_list_put_end(out, op->eof);
+	weir_request_reply(op->req);
+	return 0;
 }
 
-static void put_results(struct op *op, struct weir_xdr_out *out)
+/* Returns 0, -ENOBUFS if no buffer is free, or another error if weir refuses the results. */
+static int op_send_results(struct op *op)
 {
-	bool ok = op->res.status == NFS3_OK;
-
-	op_procs[op->proc].put(out, &op->res);
-	if (ok && (op->proc == NFS3_READ || op->proc == NFS3_READLINK))
-		put_item(op, out);
-	else if (ok && (op->proc == NFS3_READDIR || op->proc == NFS3_READDIRPLUS))
-		put_entries(op, out);
+	if (op->res.status == NFS3_OK) {
+		switch (op->proc) {
+		case NFS3_READ:
+			set_item(op, &op->res.read.data);
+			break;
+		case NFS3_READLINK:
+			set_item(op, &op->res.readlink.path);
+			break;
+		case NFS3_READDIR:
+		case NFS3_READDIRPLUS:
+			return reply_entries(op);
+		default:
+			break;
+		}
+	}
+	return op_procs[op->proc].reply(op->req, &op->res);
 }
 
 /*
@@ -137,7 +155,7 @@ void op_reply(struct op *op)
 {
 	/* The op must exist until the reply no longer refers to the owner's memory. */
 	bool waits = op->is_away && op->on_sent;
-	struct weir_xdr_out *out;
+	int rc;
 
 	/*
 	 * The status means "try again later". The duplicate request cache must not give this answer
@@ -149,10 +167,8 @@ void op_reply(struct op *op)
 		weir_request_on_sent(op->req, on_sent_away, op);
 	else if (op->on_sent)
 		weir_request_on_sent(op->req, op->on_sent, op->on_sent_arg);
-	out = weir_request_results(
-		op->req, NFS3_RESULTS_XDR_MAX +
-				 (op->entries_buf ? (uint32_t)weir_xdr_out_len(&op->entries) : 0));
-	if (!out) {
+	rc = op_send_results(op);
+	if (rc == -ENOBUFS) {
 		/*
 		 * No buffer is free. The call has been carried out and cannot be undone, so
 		 * op_handle() runs again for this op when a buffer is free.
@@ -162,12 +178,8 @@ void op_reply(struct op *op)
 		if (weir_request_retry_when_buffers(op->req) == 0)
 			return;
 	}
-	if (out) {
-		put_results(op, out);
-		weir_request_reply(op->req);
-	} else {
+	if (rc != 0)
 		weir_request_reply_error(op->req, WEIR_RPC_SYSTEM_ERR);
-	}
 	if (!waits)
 		op_free(op);
 }

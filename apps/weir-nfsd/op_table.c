@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The table of procedures: how their arguments are decoded and their results encoded, and which of
- * them change something or are not idempotent.
+ * The table of procedures: how nfs3.x's functions decode their arguments and send their results,
+ * and which of them change something.
  */
 #include "op_table.h"
+
+#include "nfs3_list.h"
 
 #define GET(member, what)                                                                          \
 	static int get_##member(struct weir_xdr_in *in, union nfs3_op_args *args)                  \
 	{                                                                                          \
-		return nfs3_get_##what(in, &args->member);                                         \
+		return nfs3_##what##_get(in, &args->member);                                       \
 	}
 
-#define PUT(member)                                                                                \
-	static int put_##member(struct weir_xdr_out *out, const union nfs3_op_res *res)            \
+#define REPLY(proc, member)                                                                        \
+	static int reply_##proc(struct weir_request *req, const union nfs3_op_res *res)            \
 	{                                                                                          \
-		return nfs3_put_##member##_res(out, &res->member);                                 \
+		return nfs3_##proc##_3_reply(req, &res->member);                                   \
 	}
 
 GET(fh, fh)
@@ -26,68 +28,73 @@ GET(dirop, dirop)
 GET(setattr, setattr_args)
 GET(create, create_args)
 GET(mkdir, mkdir_args)
+GET(symlink, symlink_args)
 GET(mknod, mknod_args)
 GET(rename, rename_args)
 GET(link, link_args)
 
-PUT(getattr)
-PUT(wcc)
-PUT(lookup)
-PUT(access)
-PUT(readlink)
-PUT(read)
-PUT(write)
-PUT(create)
-PUT(rename)
-PUT(link)
-PUT(readdir)
-PUT(fsstat)
-PUT(fsinfo)
-PUT(pathconf)
-PUT(commit)
+REPLY(getattr, getattr)
+REPLY(setattr, wcc)
+REPLY(lookup, lookup)
+REPLY(access, access)
+REPLY(readlink, readlink)
+REPLY(read, read)
+REPLY(write, write)
+REPLY(create, create)
+REPLY(mkdir, create)
+REPLY(symlink, create)
+REPLY(mknod, create)
+REPLY(remove, wcc)
+REPLY(rmdir, wcc)
+REPLY(rename, rename)
+REPLY(link, link)
+REPLY(fsstat, fsstat)
+REPLY(fsinfo, fsinfo)
+REPLY(pathconf, pathconf)
+REPLY(commit, commit)
 
 static int get_readdir(struct weir_xdr_in *in, union nfs3_op_args *args)
 {
-	return nfs3_get_readdir_args(in, &args->readdir, false);
+	return nfs3_list_get_args(in, &args->readdir, false);
 }
 
 static int get_readdirplus(struct weir_xdr_in *in, union nfs3_op_args *args)
 {
-	return nfs3_get_readdir_args(in, &args->readdir, true);
+	return nfs3_list_get_args(in, &args->readdir, true);
+}
+
+static int reply_list(struct weir_request *req, const union nfs3_op_res *res)
+{
+	struct weir_xdr_out *out = weir_request_results(req, NFS3_READDIR_HEAD_MAX_BYTES);
+
+	if (!out)
+		return -ENOBUFS;
+	nfs3_readdir_head_put(out, &res->readdir);
+	weir_request_reply(req);
+	return 0;
 }
 
 /* NULL has no entry, because op_handle() answers it. */
 const struct op_proc op_procs[NFS3_NPROCS] = {
-	[NFS3_GETATTR] = {get_fh, put_getattr, false, false},
-	[NFS3_SETATTR] = {get_setattr, put_wcc, true, false},
-	[NFS3_LOOKUP] = {get_dirop, put_lookup, false, true},
-	[NFS3_ACCESS] = {get_access, put_access, false, false},
-	[NFS3_READLINK] = {get_fh, put_readlink, false, false},
-	[NFS3_READ] = {get_read, put_read, false, false},
-	[NFS3_WRITE] = {get_write, put_write, true, false},
-	[NFS3_CREATE] = {get_create, put_create, true, true},
-	[NFS3_MKDIR] = {get_mkdir, put_create, true, true},
-	[NFS3_SYMLINK] = {get_mkdir, put_create, true, true},
-	[NFS3_MKNOD] = {get_mknod, put_create, true, true},
-	[NFS3_REMOVE] = {get_dirop, put_wcc, true, true},
-	[NFS3_RMDIR] = {get_dirop, put_wcc, true, true},
-	[NFS3_RENAME] = {get_rename, put_rename, true, true},
-	[NFS3_LINK] = {get_link, put_link, true, false},
-	[NFS3_READDIR] = {get_readdir, put_readdir, false, false},
-	[NFS3_READDIRPLUS] = {get_readdirplus, put_readdir, false, false},
-	[NFS3_FSSTAT] = {get_fh, put_fsstat, false, false},
-	[NFS3_FSINFO] = {get_fh, put_fsinfo, false, false},
-	[NFS3_PATHCONF] = {get_fh, put_pathconf, false, false},
-	[NFS3_COMMIT] = {get_commit, put_commit, true, false},
-};
-
-/*
- * The procedures that are not idempotent. A second execution of one of them gives another answer,
- * or undoes a change that was made in between (RFC 1813 section 4.7). WRITE is not in the list,
- * because it writes the same data to the same offset.
- */
-const bool op_non_idempotent[NFS3_NPROCS] = {
-	[NFS3_SETATTR] = true, [NFS3_CREATE] = true, [NFS3_MKDIR] = true,
-	[NFS3_SYMLINK] = true, [NFS3_MKNOD] = true,  [NFS3_REMOVE] = true,
-	[NFS3_RMDIR] = true,   [NFS3_RENAME] = true, [NFS3_LINK] = true,
+	[NFS3_GETATTR] = {get_fh, reply_getattr, false, false},
+	[NFS3_SETATTR] = {get_setattr, reply_setattr, true, false},
+	[NFS3_LOOKUP] = {get_dirop, reply_lookup, false, true},
+	[NFS3_ACCESS] = {get_access, reply_access, false, false},
+	[NFS3_READLINK] = {get_fh, reply_readlink, false, false},
+	[NFS3_READ] = {get_read, reply_read, false, false},
+	[NFS3_WRITE] = {get_write, reply_write, true, false},
+	[NFS3_CREATE] = {get_create, reply_create, true, true},
+	[NFS3_MKDIR] = {get_mkdir, reply_mkdir, true, true},
+	[NFS3_SYMLINK] = {get_symlink, reply_symlink, true, true},
+	[NFS3_MKNOD] = {get_mknod, reply_mknod, true, true},
+	[NFS3_REMOVE] = {get_dirop, reply_remove, true, true},
+	[NFS3_RMDIR] = {get_dirop, reply_rmdir, true, true},
+	[NFS3_RENAME] = {get_rename, reply_rename, true, true},
+	[NFS3_LINK] = {get_link, reply_link, true, false},
+	[NFS3_READDIR] = {get_readdir, reply_list, false, false},
+	[NFS3_READDIRPLUS] = {get_readdirplus, reply_list, false, false},
+	[NFS3_FSSTAT] = {get_fh, reply_fsstat, false, false},
+	[NFS3_FSINFO] = {get_fh, reply_fsinfo, false, false},
+	[NFS3_PATHCONF] = {get_fh, reply_pathconf, false, false},
+	[NFS3_COMMIT] = {get_commit, reply_commit, true, false},
 };

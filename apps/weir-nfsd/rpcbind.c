@@ -13,6 +13,7 @@
 #include <rpc/rpcb_prot.h>
 
 #include "mount3.h"
+#include "nfs3_rpc.h"
 #include "oncrpc_client.h"
 #include "oncrpc_void.h"
 #include "server_clock.h"

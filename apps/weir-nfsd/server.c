@@ -2,14 +2,11 @@
 /* Starts and stops the server: the pollers, and everything that the pollers own. */
 #include "server.h"
 
-#include <weir/binding_nfs.h>
-
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "op_table.h"
 #include "server_clock.h"
 
 #define REPLY_ROOM   8192u /* bytes of a bulk buffer that are reserved for headers and attributes */
@@ -115,18 +112,7 @@ static int may_connect(const struct weir_peer *peer, void *arg)
 
 static int start_listening(struct server *server, const char *addr)
 {
-	struct weir_program program = {
-		.struct_bytes = sizeof(program),
-		.prog = NFS3_PROGRAM,
-		.vers_low = NFS3_VERSION,
-		.vers_high = NFS3_VERSION,
-		.nprocs = NFS3_NPROCS,
-		.ulb = weir_ulb_nfs(NFS3_VERSION),
-		.handle = op_handle,
-		.arg_sink = op_place,
-		.arg = server,
-		.non_idempotent = op_non_idempotent,
-	};
+	struct weir_program program = nfs3_v3_program(NULL);
 	struct weir_engine *engines[POLLERS_MAX];
 	struct weir_listen_options options = {
 		.struct_bytes = sizeof(options),
@@ -141,6 +127,9 @@ static int start_listening(struct server *server, const char *addr)
 	};
 	int rc;
 
+	program.handle = op_handle;
+	program.arg_sink = op_place;
+	program.arg = server;
 	for (uint32_t i = 0; i < server->npollers; i++)
 		engines[i] = server->pollers[i].engine;
 	rc = weir_listen(engines[0], addr, &options, &server->listener);

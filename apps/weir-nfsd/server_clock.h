@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "nfs3_types.h"
+#include "nfs3_xdr.h"
 
 /* Returns the monotonic time that the engines' polls use, in nanoseconds. */
 static inline uint64_t server_now_ns(void)

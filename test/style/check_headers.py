@@ -85,6 +85,8 @@ def main():
         flags = ['-I' + name for name in includes(path, order)]
         if path.parts[:2] not in (('lib', 'base'), ('lib', 'proto'), ('lib', 'include')):
             flags += dpdk
+        if path.parts[0] != 'lib':
+            flags.append('-I%s/apps/nfs3' % build) # generated headers
         # Includes the header twice, so that a missing include guard is detected.
         name = '<weir/%s>' if is_public else '"%s"'
         source = '#include ' + name % path.name + '\n'

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "nfs3_types.h"
+#include "nfs3_xdr.h"
 
 struct random {
 	uint64_t state;

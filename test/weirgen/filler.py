@@ -174,8 +174,8 @@ class Filler:
             self.fill_member(member, prefix, '')
 
     def fill_member(self, member, prefix, union):
-        """Fills in a member. The place of its structure is 'prefix'; 'union' is rpcgen's name of the
-        union of the arms."""
+        """Fills in a member. The place of its structure is 'prefix'. 'union' is the place of the
+        union of the arms in rpcgen's structure, or empty."""
         if not (self.weir() and member.is_flat):
             self.fill(member.type, prefix + ('' if self.weir() else union) + member.name,
                       member.name)

@@ -39,7 +39,7 @@ static int list_as_is(struct listing *list)
  * Returns true if the client's verifier is valid: it is zero, or the listing starts. The server's
  * verifier is always zero, because cookies do not depend on the version of the directory.
  */
-static bool is_verf_good(const struct nfs3_readdir_args *args)
+static bool is_verf_good(const struct nfs3_readdirplus_args *args)
 {
 	static const uint8_t zero[NFS3_VERF_BYTES];
 

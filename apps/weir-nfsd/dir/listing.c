@@ -20,7 +20,7 @@ static bool is_dots(const char *name)
  * Nothing is added if the caller may not search the directory, or if another file system is mounted
  * on the name.
  */
-static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entry *entry)
+static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entryplus *entry)
 {
 	struct handle_id id;
 	struct stat st;
@@ -38,7 +38,7 @@ static void add_attr(struct dir_fs *fs, struct op *op, int dir, struct nfs3_entr
 
 bool listing_put(struct listing *list, const char *name, uint64_t ino, uint64_t cookie)
 {
-	struct nfs3_entry entry = {.fileid = ino, .cookie = cookie};
+	struct nfs3_entryplus entry = {.fileid = ino, .cookie = cookie};
 
 	/* For clients, the export's root is its own parent. */
 	if (list->is_root && strcmp(name, "..") == 0)

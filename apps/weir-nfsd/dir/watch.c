@@ -20,7 +20,6 @@
  * These are few, because threads and calls in the kernel are divided among peers (holds.h).
  */
 #include "dir.h"
-#include "op_table.h"
 
 /* Answers a call that a thread has, by another op. The thread keeps the old op. */
 static void answer_for(struct op *op)
@@ -42,7 +41,7 @@ static void on_working(struct dir_fs *fs, struct op *op)
 		op->fs_data = NULL;
 		dir_slot_release(op);
 		op_fail(op, NFS3ERR_JUKEBOX);
-	} else if (!op_non_idempotent[op->proc]) {
+	} else if (!nfs3_v3_non_idempotent[op->proc]) {
 		answer_for(op);
 	}
 }

@@ -21,7 +21,7 @@ static bool ram_list_put(struct ram_fs *fs, struct op *op, uint64_t cookie, uint
 			 const char *name, uint32_t len_bytes, bool with_fh)
 {
 	const struct ram_inode *inode = &fs->inodes[slot];
-	struct nfs3_entry entry;
+	struct nfs3_entryplus entry;
 	struct handle_id id;
 
 	entry.fileid = inode->attr.fileid;
@@ -65,7 +65,7 @@ static void list(struct ram_fs *fs, struct op *op, struct ram_inode *dir)
 enum nfs3_status ram_readdir(struct ram_fs *fs, struct op *op)
 {
 	struct ram_inode *dir = ram_inode_of(fs, &op->id);
-	struct nfs3_readdir_res *res = &op->res.readdir;
+	struct nfs3_readdir_head *res = &op->res.readdir;
 	enum nfs3_status status;
 
 	if (!dir)

@@ -38,7 +38,7 @@ result, or one of these:
 - -EBADMSG: the results are malformed.
 - -ENOMEM: the arena is too small.'''
 RESULTS = '''struct results {
-	struct weir_call *call;
+	const struct weir_call *call;
 	const struct weir_result *result;
 	struct weir_xdr_in *in;
 	uint32_t nitems; /* items that were decoded */
@@ -198,6 +198,9 @@ class RpcWriter:
         text.blank()
         text.comment('The binding: which items are DDP-eligible.', True)
         text.add('extern const struct weir_ulb %s_ulb;' % prefix, '')
+        if any('non_idempotent' in stub.procedure.notes for stub in stubs):
+            text.comment('The procedures that are not idempotent.', True)
+            text.add('extern const bool %s_non_idempotent[%d];' % (prefix, nprocs(stubs)), '')
         text.comment('Returns the name of a procedure for messages, or "?".', True)
         text.add('const char *%s_proc_name(uint32_t proc);' % prefix)
         self.declare_server(text, prefix, stubs)
@@ -260,7 +263,7 @@ class RpcWriter:
     @staticmethod
     def results_parameters(stub):
         arena = ['struct weir_xdr_arena *arena'] if stub.results_bound.needs_memory else []
-        return ['struct weir_call *call', 'const struct weir_result *result'] + arena + \
+        return ['const struct weir_call *call', 'const struct weir_result *result'] + arena + \
             stub.results_parameter(False)
 
     # ---- source ----
@@ -347,7 +350,7 @@ class RpcWriter:
         kept = [stub for stub in stubs if 'non_idempotent' in stub.procedure.notes]
         if kept:
             text.blank()
-            text.add('static const bool %s_non_idempotent[%d] = {' % (prefix, nprocs(stubs)))
+            text.add('const bool %s_non_idempotent[%d] = {' % (prefix, nprocs(stubs)))
             text.add(*['\t[%s] = true,' % stub.procedure.name for stub in kept], '};')
         text.blank()
         text.add('const char *%s_proc_name(uint32_t proc)' % prefix, '{', '\tswitch (proc) {')

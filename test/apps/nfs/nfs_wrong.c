@@ -20,7 +20,8 @@
 #include <weir/binding_nfs.h>
 #include <weir/request.h>
 
-#include "nfs3_xdr.h"
+#include "nfs3_list.h"
+#include "nfs3_op.h"
 
 #define STORE_BYTES  (16u << 20)
 #define SHORT_BYTES  1000u
@@ -95,13 +96,13 @@ static void getattr(struct weir_xdr_in *in, struct weir_xdr_out *out)
 	struct nfs3_fh fh;
 	uint32_t level, id;
 
-	nfs3_get_fh(in, &fh);
+	nfs3_fh_get(in, &fh);
 	id = fh_id(&fh, &level);
 	if (id < ROOT || id >= GONE)
 		res.status = NFS3ERR_STALE;
 	else
 		make_attr(&res.attr, id);
-	nfs3_put_getattr_res(out, &res);
+	nfs3_getattr_res_put(out, &res);
 }
 
 static uint32_t id_of(const char *name)
@@ -120,7 +121,7 @@ static void lookup(struct weir_xdr_in *in, struct weir_xdr_out *out)
 	char name[256] = "";
 	uint32_t level, id;
 
-	nfs3_get_dirop(in, &args);
+	nfs3_dirop_get(in, &args);
 	memcpy(name, args.name.data, args.name.len_bytes < 255 ? args.name.len_bytes : 0);
 	fh_id(&args.dir, &level);
 	id = id_of(name);
@@ -129,17 +130,17 @@ static void lookup(struct weir_xdr_in *in, struct weir_xdr_out *out)
 		make_fh(&res.fh, id, level + 1);
 		set_post(&res.attr, id);
 	}
-	nfs3_put_lookup_res(out, &res);
+	nfs3_lookup_res_put(out, &res);
 }
 
 static void do_read(struct weir_request *req, struct weir_xdr_in *in, struct weir_xdr_out *out)
 {
-	struct nfs3_read_res res = {.status = NFS3_OK};
+	struct nfs3_read_head res = {.status = NFS3_OK};
 	struct nfs3_read_args args = {0};
 	const uint8_t *data = store;
 	uint32_t len = 0;
 
-	nfs3_get_read_args(in, &args);
+	nfs3_read_args_get(in, &args);
 	nreads++;
 	if (args.offset < size)
 		len = size - args.offset < args.count ? (uint32_t)(size - args.offset) : args.count;
@@ -163,7 +164,7 @@ static void do_read(struct weir_request *req, struct weir_xdr_in *in, struct wei
 		data = store + (args.offset < size ? args.offset : 0);
 	}
 	set_post(&res.attr, FILE_ID);
-	nfs3_put_read_res(out, &res);
+	nfs3_read_head_put(out, &res);
 	if (res.status == NFS3_OK)
 		weir_request_result_item(req, region, data, len);
 }
@@ -184,11 +185,11 @@ static void lose_all(void)
 static void do_write(struct weir_xdr_in *in, struct weir_xdr_out *out)
 {
 	struct nfs3_write_res res = {.status = NFS3_OK};
-	struct nfs3_write_args args = {0};
+	struct nfs3_write_head args = {0};
 	const void *data = NULL;
 	uint32_t len = 0;
 
-	nfs3_get_write_args(in, &args);
+	nfs3_write_head_get(in, &args);
 	weir_xdr_get_opaque_ref(in, &data, STORE_BYTES, &len);
 	nwrites++;
 	if (has("short-writes") && len > SHORT_BYTES)
@@ -206,7 +207,7 @@ static void do_write(struct weir_xdr_in *in, struct weir_xdr_out *out)
 	res.count = has("writes-more") ? len + 1 : has("writes-nothing") ? 0 : len;
 	res.committed = has("less-stable") ? NFS3_UNSTABLE : args.stable;
 	set_verf(res.verf);
-	nfs3_put_write_res(out, &res);
+	nfs3_write_res_put(out, &res);
 }
 
 static void commit(struct weir_xdr_out *out)
@@ -217,7 +218,7 @@ static void commit(struct weir_xdr_out *out)
 	if ((has("restart-at-commit") && ncommits == 1) || has("restart-always"))
 		lose_all();
 	set_verf(res.verf);
-	nfs3_put_commit_res(out, &res);
+	nfs3_commit_res_put(out, &res);
 }
 
 static void create(struct weir_xdr_in *in, struct weir_xdr_out *out)
@@ -225,7 +226,7 @@ static void create(struct weir_xdr_in *in, struct weir_xdr_out *out)
 	struct nfs3_create_res res = {.status = NFS3_OK};
 	struct nfs3_create_args args = {0};
 
-	nfs3_get_create_args(in, &args);
+	nfs3_create_args_get(in, &args);
 	memset(created, 0, sizeof(created));
 	memcpy(created, args.where.name.data, args.where.name.len_bytes);
 	if (args.attr.set_size)
@@ -234,7 +235,7 @@ static void create(struct weir_xdr_in *in, struct weir_xdr_out *out)
 	res.fh.is_set = !has("no-attributes");
 	make_fh(&res.fh.fh, FILE_ID, 1);
 	set_post(&res.attr, FILE_ID);
-	nfs3_put_create_res(out, &res);
+	nfs3_create_res_put(out, &res);
 }
 
 static void do_remove(struct weir_xdr_out *out)
@@ -245,12 +246,12 @@ static void do_remove(struct weir_xdr_out *out)
 	 */
 	struct nfs3_wcc_res res = {.status = nremoves++ == 0 ? NFS3_OK : NFS3ERR_NOENT};
 
-	nfs3_put_wcc_res(out, &res);
+	nfs3_wcc_res_put(out, &res);
 }
 
 static void do_readlink(struct weir_request *req, struct weir_xdr_out *out)
 {
-	struct nfs3_readlink_res res = {.status = NFS3_OK};
+	struct nfs3_readlink_head res = {.status = NFS3_OK};
 	const char *target = has("link-to-itself") ? "link"
 			     : has("link-up")	   ? "../../sub/../file"
 						   : "file";
@@ -261,7 +262,7 @@ static void do_readlink(struct weir_request *req, struct weir_xdr_out *out)
 		len = 5;
 	}
 	set_post(&res.attr, LINK);
-	nfs3_put_readlink_res(out, &res);
+	nfs3_readlink_head_put(out, &res);
 	memcpy(lie, target, len);
 	weir_request_result_item(req, region, lie, len);
 }
@@ -269,7 +270,7 @@ static void do_readlink(struct weir_request *req, struct weir_xdr_out *out)
 static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *name, uint32_t len,
 		     uint32_t id, uint32_t level, bool plus)
 {
-	struct nfs3_entry entry = {.fileid = id, .cookie = ++*cookie};
+	struct nfs3_entryplus entry = {.fileid = id, .cookie = ++*cookie};
 
 	if (has("same-cookie"))
 		entry.cookie = 1;
@@ -280,7 +281,7 @@ static void put_name(struct weir_xdr_out *out, uint64_t *cookie, const char *nam
 	entry.attr.is_set = entry.fh.is_set = !has("no-attributes");
 	make_attr(&entry.attr.attr, id);
 	make_fh(&entry.fh.fh, id, level + 1);
-	nfs3_put_entry(out, &entry, plus);
+	nfs3_list_put(out, &entry, plus);
 }
 
 /* Encodes a name of 300 bytes by hand, because the codec would shorten it. */
@@ -332,22 +333,22 @@ static void put_names(struct weir_xdr_out *out, uint32_t level, bool plus)
 static void readdir(struct weir_xdr_in *in, struct weir_xdr_out *out, bool plus)
 {
 	bool is_endless = has("same-cookie") || has("cookies-go-round") || has("many");
-	struct nfs3_readdir_res res = {.status = NFS3_OK};
-	struct nfs3_readdir_args args = {0};
+	struct nfs3_readdir_head res = {.status = NFS3_OK};
+	struct nfs3_readdirplus_args args = {0};
 	uint32_t level;
 
-	nfs3_get_readdir_args(in, &args, plus);
+	nfs3_list_get_args(in, &args, plus);
 	fh_id(&args.dir, &level);
 	if (has("no-readdirplus") && plus)
 		res.status = NFS3ERR_NOTSUPP;
 	if (has("cookie-is-bad") && args.cookie != 0)
 		res.status = NFS3ERR_BAD_COOKIE;
 	set_post(&res.dir_attr, ROOT);
-	nfs3_put_readdir_res(out, &res);
+	nfs3_readdir_head_put(out, &res);
 	if (res.status != NFS3_OK)
 		return;
 	if (has("empty-pages")) {
-		nfs3_put_entries_end(out, false);
+		nfs3_list_put_end(out, false);
 		return;
 	}
 	for (uint32_t i = 0; is_endless && i < PAGE_ENTRIES; i++) {
@@ -358,7 +359,7 @@ static void readdir(struct weir_xdr_in *in, struct weir_xdr_out *out, bool plus)
 	}
 	if (!is_endless)
 		put_names(out, level, plus);
-	nfs3_put_entries_end(out, !is_endless && !has("cookie-is-bad"));
+	nfs3_list_put_end(out, !is_endless && !has("cookie-is-bad"));
 	if (has("many") && args.cookie >= 5000)
 		out->p[-1] = 1;
 }
@@ -375,7 +376,7 @@ static void fsinfo(struct weir_xdr_out *out)
 		res.rtmax = res.rtpref = res.wtmax = res.wtpref = 0;
 	if (has("fsinfo-huge"))
 		res.rtmax = res.rtpref = res.wtmax = res.wtpref = UINT32_MAX;
-	nfs3_put_fsinfo_res(out, &res);
+	nfs3_fsinfo_res_put(out, &res);
 }
 
 /*
@@ -409,9 +410,9 @@ static bool answer_wrong(struct weir_request *req, uint32_t proc)
 		return true;
 	}
 	if (has("is-slow-at-first") && proc == NFS3_READ && njukebox++ < 3) {
-		struct nfs3_read_res res = {.status = NFS3ERR_JUKEBOX};
+		struct nfs3_read_head res = {.status = NFS3ERR_JUKEBOX};
 
-		nfs3_put_read_res(weir_request_results(req, 512), &res);
+		nfs3_read_head_put(weir_request_results(req, 512), &res);
 		weir_request_reply(req);
 		return true;
 	}

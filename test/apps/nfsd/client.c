@@ -311,35 +311,35 @@ static int put_args(struct weir_xdr_out *out, uint32_t proc, const union client_
 	case NFS3_NULL:
 		return 0;
 	case NFS3_SETATTR:
-		return nfs3_put_setattr_args(out, &a->setattr);
+		return nfs3_setattr_args_put(out, &a->setattr);
 	case NFS3_LOOKUP:
 	case NFS3_REMOVE:
 	case NFS3_RMDIR:
-		return nfs3_put_dirop(out, &a->dirop);
+		return nfs3_dirop_put(out, &a->dirop);
 	case NFS3_ACCESS:
-		return nfs3_put_access_args(out, &a->access);
+		return nfs3_access_args_put(out, &a->access);
 	case NFS3_READ:
-		return nfs3_put_read_args(out, &a->read);
+		return nfs3_read_args_put(out, &a->read);
 	case NFS3_WRITE:
-		return nfs3_put_write_args(out, &a->write);
+		return nfs3_write_head_put(out, &a->write);
 	case NFS3_CREATE:
-		return nfs3_put_create_args(out, &a->create);
+		return nfs3_create_args_put(out, &a->create);
 	case NFS3_MKDIR:
 	case NFS3_SYMLINK:
-		return nfs3_put_mkdir_args(out, &a->mkdir);
+		return nfs3_mkdir_args_put(out, &a->mkdir);
 	case NFS3_MKNOD:
-		return nfs3_put_mknod_args(out, &a->mknod);
+		return nfs3_mknod_args_put(out, &a->mknod);
 	case NFS3_RENAME:
-		return nfs3_put_rename_args(out, &a->rename);
+		return nfs3_rename_args_put(out, &a->rename);
 	case NFS3_LINK:
-		return nfs3_put_link_args(out, &a->link);
+		return nfs3_link_args_put(out, &a->link);
 	case NFS3_READDIR:
 	case NFS3_READDIRPLUS:
-		return nfs3_put_readdir_args(out, &a->readdir, proc == NFS3_READDIRPLUS);
+		return nfs3_list_put_args(out, &a->readdir, proc == NFS3_READDIRPLUS);
 	case NFS3_COMMIT:
-		return nfs3_put_commit_args(out, &a->commit);
+		return nfs3_commit_args_put(out, &a->commit);
 	default:
-		return nfs3_put_fh(out, &a->fh);
+		return nfs3_fh_put(out, &a->fh);
 	}
 }
 
@@ -350,38 +350,38 @@ static int get_res(struct weir_xdr_in *in, uint32_t proc, union client_res *r)
 		r->status = NFS3_OK;
 		return 0;
 	case NFS3_GETATTR:
-		return nfs3_get_getattr_res(in, &r->getattr);
+		return nfs3_getattr_res_get(in, &r->getattr);
 	case NFS3_SETATTR:
 	case NFS3_REMOVE:
 	case NFS3_RMDIR:
-		return nfs3_get_wcc_res(in, &r->wcc);
+		return nfs3_wcc_res_get(in, &r->wcc);
 	case NFS3_LOOKUP:
-		return nfs3_get_lookup_res(in, &r->lookup);
+		return nfs3_lookup_res_get(in, &r->lookup);
 	case NFS3_ACCESS:
-		return nfs3_get_access_res(in, &r->access);
+		return nfs3_access_res_get(in, &r->access);
 	case NFS3_READLINK:
-		return nfs3_get_readlink_res(in, &r->readlink);
+		return nfs3_readlink_head_get(in, &r->readlink);
 	case NFS3_READ:
-		return nfs3_get_read_res(in, &r->read);
+		return nfs3_read_head_get(in, &r->read);
 	case NFS3_WRITE:
-		return nfs3_get_write_res(in, &r->write);
+		return nfs3_write_res_get(in, &r->write);
 	case NFS3_RENAME:
-		return nfs3_get_rename_res(in, &r->rename);
+		return nfs3_rename_res_get(in, &r->rename);
 	case NFS3_LINK:
-		return nfs3_get_link_res(in, &r->link);
+		return nfs3_link_res_get(in, &r->link);
 	case NFS3_READDIR:
 	case NFS3_READDIRPLUS:
-		return nfs3_get_readdir_res(in, &r->readdir);
+		return nfs3_readdir_head_get(in, &r->readdir);
 	case NFS3_FSSTAT:
-		return nfs3_get_fsstat_res(in, &r->fsstat);
+		return nfs3_fsstat_res_get(in, &r->fsstat);
 	case NFS3_FSINFO:
-		return nfs3_get_fsinfo_res(in, &r->fsinfo);
+		return nfs3_fsinfo_res_get(in, &r->fsinfo);
 	case NFS3_PATHCONF:
-		return nfs3_get_pathconf_res(in, &r->pathconf);
+		return nfs3_pathconf_res_get(in, &r->pathconf);
 	case NFS3_COMMIT:
-		return nfs3_get_commit_res(in, &r->commit);
+		return nfs3_commit_res_get(in, &r->commit);
 	default:
-		return nfs3_get_create_res(in, &r->create);
+		return nfs3_create_res_get(in, &r->create);
 	}
 }
 
@@ -391,7 +391,7 @@ static void get_entries(struct client *c, struct weir_xdr_in *in, bool plus)
 
 	for (c->nentries = 0; more; c->nentries += more) {
 		assert_true(c->nentries < CLIENT_ENTRIES);
-		assert_int_equal(nfs3_get_entry(in, &c->entries[c->nentries], plus, &more, &c->eof),
+		assert_int_equal(nfs3_list_get(in, &c->entries[c->nentries], plus, &more, &c->eof),
 				 0);
 	}
 }
@@ -435,7 +435,7 @@ static struct weir_call *begin(struct client *c, uint32_t proc, uint32_t results
 	struct weir_call_params params = {
 		.struct_bytes = sizeof(params),
 		.prog = NFS3_PROGRAM,
-		.vers = NFS3_VERSION,
+		.vers = NFS3_V3,
 		.proc = proc,
 		.args_max_bytes = 8192,
 		.results_max_bytes = results_max,

@@ -21,7 +21,8 @@
 
 #include <weir/call.h>
 
-#include "nfs3_xdr.h"
+#include "nfs3_list.h"
+#include "nfs3_op.h"
 
 #define CLIENT_MEM     (8u << 20)
 #define CLIENT_ENTRIES 4096u
@@ -32,13 +33,13 @@ union client_args {
 	struct nfs3_setattr_args setattr;
 	struct nfs3_access_args access;
 	struct nfs3_read_args read;
-	struct nfs3_write_args write;
+	struct nfs3_write_head write;
 	struct nfs3_create_args create;
 	struct nfs3_mkdir_args mkdir;
 	struct nfs3_mknod_args mknod;
 	struct nfs3_rename_args rename;
 	struct nfs3_link_args link;
-	struct nfs3_readdir_args readdir;
+	struct nfs3_readdirplus_args readdir;
 	struct nfs3_commit_args commit;
 };
 
@@ -48,13 +49,13 @@ union client_res {
 	struct nfs3_wcc_res wcc;
 	struct nfs3_lookup_res lookup;
 	struct nfs3_access_res access;
-	struct nfs3_readlink_res readlink;
-	struct nfs3_read_res read;
+	struct nfs3_readlink_head readlink;
+	struct nfs3_read_head read;
 	struct nfs3_write_res write;
 	struct nfs3_create_res create;
 	struct nfs3_rename_res rename;
 	struct nfs3_link_res link;
-	struct nfs3_readdir_res readdir;
+	struct nfs3_readdir_head readdir;
 	struct nfs3_fsstat_res fsstat;
 	struct nfs3_fsinfo_res fsinfo;
 	struct nfs3_pathconf_res pathconf;
@@ -87,7 +88,7 @@ struct client {
 	uint32_t data_bytes;
 	const uint8_t *data;
 	uint32_t nentries;
-	struct nfs3_entry entries[CLIENT_ENTRIES];
+	struct nfs3_entryplus entries[CLIENT_ENTRIES];
 	bool eof;
 	int done;	   /* number of calls that ended since client_end() */
 	uint32_t proc;	   /* the procedure of all active calls */

@@ -106,7 +106,7 @@ enum nfs3_status client_symlink(struct client *c, const struct nfs3_fh *dir, con
 enum nfs3_status client_write(struct client *c, const struct nfs3_fh *fh, uint64_t offset,
 			      uint32_t count, enum nfs3_stable stable)
 {
-	c->args.write = (struct nfs3_write_args){*fh, offset, count, stable};
+	c->args.write = (struct nfs3_write_head){*fh, offset, count, stable};
 	return client_call(c, NFS3_WRITE);
 }
 

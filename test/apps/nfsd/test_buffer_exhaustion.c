@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "nfs3_codec.h"
+#include "nfs3_xdr.h"
 #include "shm_ends.h"
 
 /*
@@ -109,7 +109,7 @@ static int teardown_ends(void **state)
 static void call_begin(struct weir_xdr_out *out, uint32_t i, uint32_t proc)
 {
 	static const char name[252];
-	const uint32_t rpc[] = {i, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc, 1, 20 + sizeof(name), 7};
+	const uint32_t rpc[] = {i, 0, 2, NFS3_PROGRAM, NFS3_V3, proc, 1, 20 + sizeof(name), 7};
 
 	weir_xdr_put_u32(out, 0); /* no Reply chunk */
 	for (uint32_t n = 0; n < sizeof(rpc) / sizeof(rpc[0]); n++)
@@ -161,7 +161,7 @@ static void send_read(uint32_t i, const struct nfs3_fh *fh, uint32_t bytes)
 	}
 	weir_xdr_put_u32(&out, 0);
 	call_begin(&out, i, NFS3_READ);
-	nfs3_put_read_args(&out, &args);
+	nfs3_read_args_put(&out, &args);
 	call_end(&hog, &out, i);
 }
 
@@ -181,9 +181,9 @@ static void send_create(uint32_t i)
 	head_begin(&other, &out, i);
 	weir_xdr_put_u32(&out, 0); /* no Write list */
 	call_begin(&out, i, NFS3_CREATE);
-	nfs3_put_dirop(&out, &dirop);
+	nfs3_dirop_put(&out, &dirop);
 	weir_xdr_put_u32(&out, NFS3_GUARDED);
-	nfs3_put_sattr(&out, &attr);
+	nfs3_sattr_put(&out, &attr);
 	call_end(&other, &out, i);
 }
 

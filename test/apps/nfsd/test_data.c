@@ -254,7 +254,7 @@ static void counts__above_rtmax_and_wtmax_are_cut(void **state)
 	 * open, and the file is unchanged.
 	 */
 	fill(0, 3u << 20, 2);
-	c->args.write = (struct nfs3_write_args){file, 0, 3u << 20, NFS3_UNSTABLE};
+	c->args.write = (struct nfs3_write_head){file, 0, 3u << 20, NFS3_UNSTABLE};
 	client_try(c, NFS3_WRITE);
 	assert_int_equal(c->status, -EREMOTEIO);
 	expect_seed(0, 3u << 20, 1);

@@ -279,7 +279,7 @@ static void acl__that_changes_holds_for_the_next_call(void **state)
 	assert_int_equal(client_read(c, &fh, 0, 10), NFS3ERR_ACCES);
 }
 
-static const struct nfs3_entry *entry_of(const char *name)
+static const struct nfs3_entryplus *entry_of(const char *name)
 {
 	for (uint32_t i = 0; i < c->nentries; i++)
 		if (c->entries[i].name.len_bytes == strlen(name) &&

@@ -165,7 +165,7 @@ static int teardown_mounts(void **state)
 
 static const char *const mounted[] = {"dir", "tmp", "later", "file"};
 
-static const struct nfs3_entry *entry_of(const char *name)
+static const struct nfs3_entryplus *entry_of(const char *name)
 {
 	for (uint32_t i = 0; i < c->nentries; i++)
 		if (c->entries[i].name.len_bytes == strlen(name) &&
@@ -206,7 +206,7 @@ static void readdirplus__tells_what_is_beneath_a_mount(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 4; i++) {
-		const struct nfs3_entry *entry;
+		const struct nfs3_entryplus *entry;
 		struct nfs3_fh fh;
 
 		assert_int_equal(client_readdir(c, &root, true, 0, 65536), NFS3_OK);

@@ -86,7 +86,7 @@ static void make_files(uint32_t n)
 static uint64_t count(uint64_t cookie, bool plus)
 {
 	for (uint32_t i = 0; i < c->nentries; i++) {
-		const struct nfs3_entry *e = &c->entries[i];
+		const struct nfs3_entryplus *e = &c->entries[i];
 		char text[NFS3_NAME_MAX + 1];
 
 		cookie = e->cookie;

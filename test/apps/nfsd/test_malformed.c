@@ -29,9 +29,9 @@ static void call_named(uint32_t proc, const void *name, uint32_t len, const void
 	struct weir_xdr_out out;
 
 	weir_xdr_out_init(&out, raw, sizeof(raw));
-	nfs3_put_fh(&out, &root);
+	nfs3_fh_put(&out, &root);
 	if (proc == NFS3_LINK)
-		nfs3_put_fh(&out, &root);
+		nfs3_fh_put(&out, &root);
 	weir_xdr_put_opaque(&out, name, len);
 	if (proc == NFS3_CREATE)
 		put_zeros(&out, 1); /* UNCHECKED */
@@ -42,7 +42,7 @@ static void call_named(uint32_t proc, const void *name, uint32_t len, const void
 	if (proc == NFS3_SYMLINK) {
 		weir_xdr_put_opaque(&out, "to", 2);
 	} else if (proc == NFS3_RENAME) {
-		nfs3_put_fh(&out, &root);
+		nfs3_fh_put(&out, &root);
 		weir_xdr_put_opaque(&out, second, second_len);
 	}
 	assert_false(out.failed);
@@ -225,11 +225,11 @@ static void write__counts_that_differ_are_garbage(void **state)
 	(void)state;
 	assert_int_equal(client_create(c, &root, "f", &file), NFS3_OK);
 	for (uint32_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-		struct nfs3_write_args args = {file, 0, counts[i], NFS3_FILE_SYNC};
+		struct nfs3_write_head args = {file, 0, counts[i], NFS3_FILE_SYNC};
 		struct weir_xdr_out out;
 
 		weir_xdr_out_init(&out, raw, sizeof(raw));
-		nfs3_put_write_args(&out, &args);
+		nfs3_write_head_put(&out, &args);
 		weir_xdr_put_opaque(&out, "0123456789", 10);
 		client_call_raw(c, NFS3_WRITE, raw, (uint32_t)weir_xdr_out_len(&out));
 		assert_int_equal(c->status, 0);
@@ -302,7 +302,7 @@ static void cookie__of_a_directory_that_is_gone(void **state)
 
 static void cookie__of_an_entry_that_is_gone_goes_on_behind_it(void **state)
 {
-	struct nfs3_readdir_res res;
+	struct nfs3_readdir_head res;
 	uint32_t before, seen;
 	uint64_t cookie;
 	char name[16];

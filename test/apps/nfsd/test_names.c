@@ -290,7 +290,7 @@ static void list(const struct nfs3_fh *dir, bool plus, uint32_t count)
 		assert_int_equal(client_readdir(c, dir, plus, cookie, count), NFS3_OK);
 		assert_true(c->nentries > 0 || c->eof);
 		for (uint32_t i = 0; i < c->nentries; i++) {
-			const struct nfs3_entry *e = &c->entries[i];
+			const struct nfs3_entryplus *e = &c->entries[i];
 			unsigned number = NFILES;
 
 			if (e->name.data[0] == '.') {
@@ -345,9 +345,9 @@ static void readdir__cookies_of_entries_that_are_gone(void **state)
 	 */
 	cookie = 0;
 	do {
-		struct nfs3_readdir_res res;
+		struct nfs3_readdir_head res;
 		uint32_t n;
-		static struct nfs3_entry entries[CLIENT_ENTRIES];
+		static struct nfs3_entryplus entries[CLIENT_ENTRIES];
 
 		assert_int_equal(client_readdir(c, &dir, false, cookie, 2048), NFS3_OK);
 		res = c->res.readdir;

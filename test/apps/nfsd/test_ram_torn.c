@@ -4,7 +4,7 @@
  * two segments, and the key of the second is invalid. This ends the connection.
  */
 #include "fixture.h"
-#include "nfs3_codec.h"
+#include "nfs3_xdr.h"
 #include "shm_ends.h"
 
 #define HALF	4096u
@@ -55,11 +55,11 @@ static void set_mode(uint32_t mode)
  */
 static uint32_t put_call(uint8_t *call, size_t bytes, uint32_t uid)
 {
-	const struct nfs3_write_args args = {
+	const struct nfs3_write_head args = {
 		.fh = file, .count = 2 * HALF, .stable = NFS3_UNSTABLE};
 	const uint32_t words[] = {
 		/* A call. */
-		7, 0, 2, NFS3_PROGRAM, NFS3_VERSION, NFS3_WRITE,
+		7, 0, 2, NFS3_PROGRAM, NFS3_V3, NFS3_WRITE,
 		/* AUTH_SYS: stamp, no name, uid, gid, no other groups; AUTH_NONE. */
 		1, 20, 7, 0, uid, uid, 0, 0, 0};
 	struct weir_xdr_out out;
@@ -67,7 +67,7 @@ static uint32_t put_call(uint8_t *call, size_t bytes, uint32_t uid)
 	weir_xdr_out_init(&out, call, bytes);
 	for (uint32_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
 		weir_xdr_put_u32(&out, words[i]);
-	nfs3_put_write_args(&out, &args);
+	nfs3_write_head_put(&out, &args);
 	weir_xdr_put_u32(&out, args.count);
 	assert_false(out.failed);
 	return (uint32_t)weir_xdr_out_len(&out);

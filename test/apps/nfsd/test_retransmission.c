@@ -5,7 +5,7 @@
  * carried out once, and answered twice.
  */
 #include "fixture.h"
-#include "nfs3_codec.h"
+#include "nfs3_xdr.h"
 #include "shm_ends.h"
 
 #define RECVS	 8u
@@ -46,7 +46,7 @@ static void call_begin(struct weir_xdr_out *out, uint32_t xid, uint32_t proc, ui
 		/* RPC-over-RDMA: version 1, 4 credits, RDMA_MSG, no chunks. */
 		xid, 1, 4, 0, 0, 0, 0,
 		/* ONC RPC: a call. */
-		xid, 0, 2, NFS3_PROGRAM, NFS3_VERSION, proc,
+		xid, 0, 2, NFS3_PROGRAM, NFS3_V3, proc,
 		/* AUTH_SYS: stamp, no name, uid, gid, no other groups; AUTH_NONE. */
 		1, 20, 7, 0, uid, uid, 0, 0, 0};
 
@@ -117,7 +117,7 @@ static void make_dirop(uint32_t xid, uint32_t proc, uint32_t uid, const char *na
 
 	client_name(&dirop.name, name);
 	call_begin(&out, xid, proc, uid);
-	nfs3_put_dirop(&out, &dirop);
+	nfs3_dirop_put(&out, &dirop);
 	if (proc == NFS3_MKDIR || proc == NFS3_SYMLINK || proc == NFS3_CREATE ||
 	    proc == NFS3_MKNOD) {
 		struct nfs3_sattr attr = {.set_mode = true, .mode = 0700};
@@ -126,7 +126,7 @@ static void make_dirop(uint32_t xid, uint32_t proc, uint32_t uid, const char *na
 			weir_xdr_put_u32(&out, NFS3_GUARDED);
 		else if (proc == NFS3_MKNOD)
 			weir_xdr_put_u32(&out, NFS3_FIFO);
-		nfs3_put_sattr(&out, &attr);
+		nfs3_sattr_put(&out, &attr);
 		if (proc == NFS3_SYMLINK)
 			weir_xdr_put_opaque(&out, "target", 6);
 	}
@@ -189,14 +189,14 @@ static void again__rename_link_and_setattr(void **state)
 	client_name(&rename.from.name, "from");
 	client_name(&rename.to.name, "to");
 	call_begin(&out, 1, NFS3_RENAME, 1000);
-	nfs3_put_rename_args(&out, &rename);
+	nfs3_rename_args_put(&out, &rename);
 	call_end(&out);
 	assert_int_equal(sent(&raw), NFS3_OK);
 	expect_again(&raw);
 	link.fh = file;
 	client_name(&link.link.name, "hard");
 	call_begin(&out, 2, NFS3_LINK, 1000);
-	nfs3_put_link_args(&out, &link);
+	nfs3_link_args_put(&out, &link);
 	call_end(&out);
 	assert_int_equal(sent(&raw), NFS3_OK);
 	expect_again(&raw);
@@ -208,7 +208,7 @@ static void again__rename_link_and_setattr(void **state)
 	 */
 	setattr.fh = file;
 	call_begin(&out, 3, NFS3_SETATTR, 1000);
-	nfs3_put_setattr_args(&out, &setattr);
+	nfs3_setattr_args_put(&out, &setattr);
 	call_end(&out);
 	assert_int_equal(sent(&raw), NFS3_OK);
 	assert_int_equal(client_write(c, &file, 0, 100, NFS3_FILE_SYNC), NFS3_OK);

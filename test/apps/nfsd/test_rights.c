@@ -229,7 +229,7 @@ static void rights__to_list_are_not_rights_to_search(void **state)
 		assert_int_equal(client_readdir(c, &dir, true, 0, 4096),
 				 lists ? NFS3_OK : NFS3ERR_ACCES);
 		for (uint32_t i = 0; lists && i < c->nentries; i++) {
-			const struct nfs3_entry *entry = &c->entries[i];
+			const struct nfs3_entryplus *entry = &c->entries[i];
 
 			assert_true(searches || (!entry->fh.is_set && !entry->attr.is_set));
 			if (entry->name.data[0] == 'f')

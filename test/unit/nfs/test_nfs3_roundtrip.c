@@ -13,11 +13,14 @@
 #include <cmocka.h>
 
 #include "nfs3_random.h"
-#include "nfs3_xdr.h"
+#include "nfs3_list.h"
 
 #define ROUNDS	   300
 #define WIRE_BYTES 4096u
-#define BYTES_HASH 0x1b759415c41552cu
+/* Maximum bytes of the arguments and the results of any procedure. */
+#define ARGS_BYTES    716u
+#define RESULTS_BYTES 512u
+#define BYTES_HASH    0x1b759415c41552cu
 
 union any {
 	struct nfs3_fh fh;
@@ -25,26 +28,26 @@ union any {
 	struct nfs3_setattr_args setattr;
 	struct nfs3_access_args access;
 	struct nfs3_read_args read;
-	struct nfs3_write_args write;
+	struct nfs3_write_head write;
 	struct nfs3_create_args create;
 	struct nfs3_mkdir_args mkdir;
 	struct nfs3_mknod_args mknod;
 	struct nfs3_rename_args rename;
 	struct nfs3_link_args link;
-	struct nfs3_readdir_args readdir;
+	struct nfs3_readdirplus_args readdir;
 	struct nfs3_commit_args commit;
 	struct nfs3_getattr_res getattr_res;
 	struct nfs3_wcc_res wcc_res;
 	struct nfs3_lookup_res lookup_res;
 	struct nfs3_access_res access_res;
-	struct nfs3_readlink_res readlink_res;
-	struct nfs3_read_res read_res;
+	struct nfs3_readlink_head readlink_res;
+	struct nfs3_read_head read_res;
 	struct nfs3_write_res write_res;
 	struct nfs3_create_res create_res;
 	struct nfs3_rename_res rename_res;
 	struct nfs3_link_res link_res;
-	struct nfs3_readdir_res readdir_res;
-	struct nfs3_entry entry;
+	struct nfs3_readdir_head readdir_res;
+	struct nfs3_entryplus entry;
 	struct nfs3_fsstat_res fsstat_res;
 	struct nfs3_fsinfo_res fsinfo_res;
 	struct nfs3_pathconf_res pathconf_res;
@@ -63,11 +66,11 @@ struct message {
 #define MESSAGE(member, what)                                                                      \
 	static int put_##member(struct weir_xdr_out *out, const union any *any)                    \
 	{                                                                                          \
-		return nfs3_put_##what(out, &any->member);                                         \
+		return nfs3_##what##_put(out, &any->member);                                       \
 	}                                                                                          \
 	static int get_##member(struct weir_xdr_in *in, union any *any)                            \
 	{                                                                                          \
-		return nfs3_get_##what(in, &any->member);                                          \
+		return nfs3_##what##_get(in, &any->member);                                        \
 	}                                                                                          \
 	static void fill_##member(struct random *r, union any *any)
 
@@ -102,7 +105,7 @@ MESSAGE(read, read_args)
 	any->read.count = random_u32(r);
 }
 
-MESSAGE(write, write_args)
+MESSAGE(write, write_head)
 {
 	random_fh(r, &any->write.fh);
 	any->write.offset = random_u64(r);
@@ -181,13 +184,13 @@ MESSAGE(access_res, access_res)
 	any->access_res.access = random_u32(r);
 }
 
-MESSAGE(readlink_res, readlink_res)
+MESSAGE(readlink_res, readlink_head)
 {
 	any->readlink_res.status = random_status(r);
 	random_post_attr(r, &any->readlink_res.attr);
 }
 
-MESSAGE(read_res, read_res)
+MESSAGE(read_res, read_head)
 {
 	any->read_res.status = random_status(r);
 	random_post_attr(r, &any->read_res.attr);
@@ -227,7 +230,7 @@ MESSAGE(link_res, link_res)
 	random_wcc(r, &any->link_res.dir_wcc);
 }
 
-MESSAGE(readdir_res, readdir_res)
+MESSAGE(readdir_res, readdir_head)
 {
 	any->readdir_res.status = random_status(r);
 	random_post_attr(r, &any->readdir_res.dir_attr);
@@ -294,22 +297,22 @@ static void fill_readdir(struct random *r, union any *any)
 
 static int put_readdir(struct weir_xdr_out *out, const union any *any)
 {
-	return nfs3_put_readdir_args(out, &any->readdir, false);
+	return nfs3_list_put_args(out, &any->readdir, false);
 }
 
 static int get_readdir(struct weir_xdr_in *in, union any *any)
 {
-	return nfs3_get_readdir_args(in, &any->readdir, false);
+	return nfs3_list_get_args(in, &any->readdir, false);
 }
 
 static int put_readdirplus(struct weir_xdr_out *out, const union any *any)
 {
-	return nfs3_put_readdir_args(out, &any->readdir, true);
+	return nfs3_list_put_args(out, &any->readdir, true);
 }
 
 static int get_readdirplus(struct weir_xdr_in *in, union any *any)
 {
-	return nfs3_get_readdir_args(in, &any->readdir, true);
+	return nfs3_list_get_args(in, &any->readdir, true);
 }
 
 static void fill_entry(struct random *r, union any *any)
@@ -327,26 +330,26 @@ static void fill_entry(struct random *r, union any *any)
 
 static int put_entry(struct weir_xdr_out *out, const union any *any)
 {
-	return nfs3_put_entry(out, &any->entry, false);
+	return nfs3_list_put(out, &any->entry, false);
 }
 
 static int get_entry(struct weir_xdr_in *in, union any *any)
 {
 	bool more, eof;
 
-	return nfs3_get_entry(in, &any->entry, false, &more, &eof);
+	return nfs3_list_get(in, &any->entry, false, &more, &eof);
 }
 
 static int put_entryplus(struct weir_xdr_out *out, const union any *any)
 {
-	return nfs3_put_entry(out, &any->entry, true);
+	return nfs3_list_put(out, &any->entry, true);
 }
 
 static int get_entryplus(struct weir_xdr_in *in, union any *any)
 {
 	bool more, eof;
 
-	return nfs3_get_entry(in, &any->entry, true, &more, &eof);
+	return nfs3_list_get(in, &any->entry, true, &more, &eof);
 }
 
 #define ROW(member, max)                                                                           \
@@ -355,37 +358,37 @@ static int get_entryplus(struct weir_xdr_in *in, union any *any)
 	}
 
 static const struct message messages[] = {
-	ROW(fh, NFS3_FH_XDR_MAX),
-	ROW(dirop, NFS3_ARGS_XDR_MAX),
-	ROW(setattr, NFS3_ARGS_XDR_MAX),
-	ROW(access, NFS3_ARGS_XDR_MAX),
-	ROW(read, NFS3_ARGS_XDR_MAX),
-	ROW(write, NFS3_ARGS_XDR_MAX),
-	ROW(create, NFS3_ARGS_XDR_MAX),
-	ROW(mkdir, NFS3_ARGS_XDR_MAX),
-	ROW(mknod, NFS3_ARGS_XDR_MAX),
-	ROW(rename, NFS3_ARGS_XDR_MAX),
-	ROW(link, NFS3_ARGS_XDR_MAX),
-	ROW(readdir, NFS3_ARGS_XDR_MAX),
-	{"readdirplus", NFS3_ARGS_XDR_MAX, fill_readdir, put_readdirplus, get_readdirplus},
-	ROW(commit, NFS3_ARGS_XDR_MAX),
-	ROW(getattr_res, NFS3_RESULTS_XDR_MAX),
-	ROW(wcc_res, NFS3_RESULTS_XDR_MAX),
-	ROW(lookup_res, NFS3_RESULTS_XDR_MAX),
-	ROW(access_res, NFS3_RESULTS_XDR_MAX),
-	ROW(readlink_res, NFS3_RESULTS_XDR_MAX),
-	ROW(read_res, NFS3_RESULTS_XDR_MAX),
-	ROW(write_res, NFS3_RESULTS_XDR_MAX),
-	ROW(create_res, NFS3_RESULTS_XDR_MAX),
-	ROW(rename_res, NFS3_RESULTS_XDR_MAX),
-	ROW(link_res, NFS3_RESULTS_XDR_MAX),
-	ROW(readdir_res, NFS3_RESULTS_XDR_MAX),
-	ROW(entry, NFS3_RESULTS_XDR_MAX),
-	{"entryplus", NFS3_RESULTS_XDR_MAX, fill_entry, put_entryplus, get_entryplus},
-	ROW(fsstat_res, NFS3_RESULTS_XDR_MAX),
-	ROW(fsinfo_res, NFS3_RESULTS_XDR_MAX),
-	ROW(pathconf_res, NFS3_RESULTS_XDR_MAX),
-	ROW(commit_res, NFS3_RESULTS_XDR_MAX),
+	ROW(fh, NFS3_FH_MAX_BYTES),
+	ROW(dirop, ARGS_BYTES),
+	ROW(setattr, ARGS_BYTES),
+	ROW(access, ARGS_BYTES),
+	ROW(read, ARGS_BYTES),
+	ROW(write, ARGS_BYTES),
+	ROW(create, ARGS_BYTES),
+	ROW(mkdir, ARGS_BYTES),
+	ROW(mknod, ARGS_BYTES),
+	ROW(rename, ARGS_BYTES),
+	ROW(link, ARGS_BYTES),
+	ROW(readdir, ARGS_BYTES),
+	{"readdirplus", ARGS_BYTES, fill_readdir, put_readdirplus, get_readdirplus},
+	ROW(commit, ARGS_BYTES),
+	ROW(getattr_res, RESULTS_BYTES),
+	ROW(wcc_res, RESULTS_BYTES),
+	ROW(lookup_res, RESULTS_BYTES),
+	ROW(access_res, RESULTS_BYTES),
+	ROW(readlink_res, RESULTS_BYTES),
+	ROW(read_res, RESULTS_BYTES),
+	ROW(write_res, RESULTS_BYTES),
+	ROW(create_res, RESULTS_BYTES),
+	ROW(rename_res, RESULTS_BYTES),
+	ROW(link_res, RESULTS_BYTES),
+	ROW(readdir_res, RESULTS_BYTES),
+	ROW(entry, RESULTS_BYTES),
+	{"entryplus", RESULTS_BYTES, fill_entry, put_entryplus, get_entryplus},
+	ROW(fsstat_res, RESULTS_BYTES),
+	ROW(fsinfo_res, RESULTS_BYTES),
+	ROW(pathconf_res, RESULTS_BYTES),
+	ROW(commit_res, RESULTS_BYTES),
 };
 
 #define NMESSAGES (sizeof(messages) / sizeof(messages[0]))
@@ -551,8 +554,8 @@ static void nfs3_entry_bytes__is_what_put_takes(void **state)
 
 		fill_entry(&r, &any);
 		weir_xdr_out_init(&out, wire, sizeof(wire));
-		assert_int_equal(nfs3_put_entry(&out, &any.entry, plus), 0);
-		assert_int_equal(weir_xdr_out_len(&out), nfs3_entry_bytes(&any.entry, plus));
+		assert_int_equal(nfs3_list_put(&out, &any.entry, plus), 0);
+		assert_int_equal(weir_xdr_out_len(&out), nfs3_list_entry_bytes(&any.entry, plus));
 	}
 }
 

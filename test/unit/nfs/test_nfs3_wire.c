@@ -11,7 +11,9 @@
 
 #include <cmocka.h>
 
-#include "nfs3_xdr.h"
+#include "nfs3_list.h"
+#include "nfs3_names.h"
+#include "nfs3_rpc.h"
 
 static struct weir_xdr_in in;
 static uint32_t wire[512];
@@ -56,7 +58,7 @@ static void getattr_res__2_6_order_of_fattr3(void **state)
 	struct nfs3_getattr_res res;
 
 	(void)state;
-	assert_int_equal(nfs3_get_getattr_res(WORDS(0, FATTR), &res), 0);
+	assert_int_equal(nfs3_getattr_res_get(WORDS(0, FATTR), &res), 0);
 	check_fattr(&res.attr);
 }
 
@@ -65,7 +67,7 @@ static void setattr_args__3_3_2_order(void **state)
 	struct nfs3_setattr_args a;
 
 	(void)state;
-	assert_int_equal(nfs3_get_setattr_args(WORDS(4, 0x61626364, 1, 0644, 1, 7, 1, 8, 1, 0, 4096,
+	assert_int_equal(nfs3_setattr_args_get(WORDS(4, 0x61626364, 1, 0644, 1, 7, 1, 8, 1, 0, 4096,
 						     1, 2, 9, 10, 1, 11, 12),
 					       &a),
 			 0);
@@ -85,16 +87,16 @@ static void setattr_args__3_3_2_order(void **state)
 
 static void write__3_3_7_order(void **state)
 {
-	struct nfs3_write_args a;
+	struct nfs3_write_head a;
 	struct nfs3_write_res r;
 
 	(void)state;
-	assert_int_equal(nfs3_get_write_args(WORDS(0, 1, 2, 3, 2), &a), 0);
+	assert_int_equal(nfs3_write_head_get(WORDS(0, 1, 2, 3, 2), &a), 0);
 	assert_true(a.offset == 0x100000002u);
 	assert_int_equal(a.count, 3);
 	assert_int_equal(a.stable, NFS3_FILE_SYNC);
 	assert_int_equal(
-		nfs3_get_write_res(
+		nfs3_write_res_get(
 			WORDS(0, 1, 0, 5, 6, 7, 8, 9, 1, FATTR, 33, 1, 0x30313233, 0x34353637), &r),
 		0);
 	assert_true(r.wcc.has_before);
@@ -113,13 +115,13 @@ static void lookup__3_3_3_order(void **state)
 	struct nfs3_lookup_res r;
 
 	(void)state;
-	assert_int_equal(nfs3_get_dirop(WORDS(4, 0x61626364, 3, 0x78797a00), &a), 0);
+	assert_int_equal(nfs3_dirop_get(WORDS(4, 0x61626364, 3, 0x78797a00), &a), 0);
 	assert_int_equal(a.name.len_bytes, 3);
 	assert_memory_equal(a.name.data, "xyz", 3);
-	assert_int_equal(nfs3_get_lookup_res(WORDS(0, 4, 0x61626364, 1, FATTR, 0), &r), 0);
+	assert_int_equal(nfs3_lookup_res_get(WORDS(0, 4, 0x61626364, 1, FATTR, 0), &r), 0);
 	assert_true(r.attr.is_set && !r.dir_attr.is_set);
 	check_fattr(&r.attr.attr);
-	assert_int_equal(nfs3_get_lookup_res(WORDS(2, 1, FATTR), &r), 0);
+	assert_int_equal(nfs3_lookup_res_get(WORDS(2, 1, FATTR), &r), 0);
 	assert_int_equal(r.status, NFS3ERR_NOENT);
 	check_fattr(&r.dir_attr.attr);
 }
@@ -127,14 +129,14 @@ static void lookup__3_3_3_order(void **state)
 static void read__3_3_6_order(void **state)
 {
 	struct nfs3_read_args a;
-	struct nfs3_read_res r;
+	struct nfs3_read_head r;
 
 	(void)state;
-	assert_int_equal(nfs3_get_read_args(WORDS(0, 1, 2, 3), &a), 0);
+	assert_int_equal(nfs3_read_args_get(WORDS(0, 1, 2, 3), &a), 0);
 	assert_true(a.offset == 0x100000002u);
 	assert_int_equal(a.count, 3);
 	/* The decoder leaves the count word of the data to its caller. */
-	assert_int_equal(nfs3_get_read_res(WORDS(0, 0, 77, 1, 77), &r), 0);
+	assert_int_equal(nfs3_read_head_get(WORDS(0, 0, 77, 1, 77), &r), 0);
 	assert_int_equal(r.count, 77);
 	assert_true(r.eof);
 	assert_int_equal(weir_xdr_remaining(&in), 4);
@@ -146,11 +148,11 @@ static void create_args__3_3_8_three_modes(void **state)
 
 	(void)state;
 	assert_int_equal(
-		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 0, 1, 0600, 0, 0, 0, 0, 0), &a), 0);
+		nfs3_create_args_get(WORDS(0, 1, 0x61000000, 0, 1, 0600, 0, 0, 0, 0, 0), &a), 0);
 	assert_int_equal(a.mode, NFS3_UNCHECKED);
 	assert_int_equal(a.attr.mode, 0600);
 	assert_int_equal(
-		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 2, 0x30313233, 0x34353637), &a), 0);
+		nfs3_create_args_get(WORDS(0, 1, 0x61000000, 2, 0x30313233, 0x34353637), &a), 0);
 	assert_int_equal(a.mode, NFS3_EXCLUSIVE);
 	assert_memory_equal(a.verf, "01234567", 8);
 }
@@ -161,45 +163,44 @@ static void mknod_args__3_3_11_devices_have_numbers(void **state)
 
 	(void)state;
 	assert_int_equal(
-		nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 4, 0, 0, 0, 0, 0, 0, 5, 6), &a), 0);
+		nfs3_mknod_args_get(WORDS(0, 1, 0x61000000, 4, 0, 0, 0, 0, 0, 0, 5, 6), &a), 0);
 	assert_int_equal(a.rdev.major, 5);
 	assert_int_equal(a.rdev.minor, 6);
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 7, 0, 0, 0, 0, 0, 0), &a), 0);
+	assert_int_equal(nfs3_mknod_args_get(WORDS(0, 1, 0x61000000, 7, 0, 0, 0, 0, 0, 0), &a), 0);
 	/* For other types, the arguments end with the type. */
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 1), &a), 0);
+	assert_int_equal(nfs3_mknod_args_get(WORDS(0, 1, 0x61000000, 1), &a), 0);
 	assert_int_equal(a.type, NFS3_REG);
 }
 
 static void readdir__3_3_16_and_17_order(void **state)
 {
-	struct nfs3_readdir_args a;
-	struct nfs3_readdir_res r;
-	struct nfs3_entry e;
+	struct nfs3_readdirplus_args a;
+	struct nfs3_readdir_head r;
+	struct nfs3_entryplus e;
 	bool more, eof;
 
 	(void)state;
 	assert_int_equal(
-		nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512, 4096), &a, true),
-		0);
+		nfs3_list_get_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512, 4096), &a, true), 0);
 	assert_true(a.cookie == 0x100000002u);
 	assert_int_equal(a.dircount, 512);
 	assert_int_equal(a.maxcount, 4096);
-	assert_int_equal(
-		nfs3_get_readdir_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512), &a, false), 0);
+	assert_int_equal(nfs3_list_get_args(WORDS(0, 1, 2, 0x30313233, 0x34353637, 512), &a, false),
+			 0);
 	assert_int_equal(a.maxcount, 512);
 	assert_int_equal(
-		nfs3_get_readdir_res(WORDS(0, 0, 0x30313233, 0x34353637, 1, 0, 9, 2, 0x2e2e0000, 0,
-					   8, 1, FATTR, 1, 4, 0x61626364, 0, 1),
-				     &r),
+		nfs3_readdir_head_get(WORDS(0, 0, 0x30313233, 0x34353637, 1, 0, 9, 2, 0x2e2e0000, 0,
+					    8, 1, FATTR, 1, 4, 0x61626364, 0, 1),
+				      &r),
 		0);
-	assert_int_equal(nfs3_get_entry(&in, &e, true, &more, &eof), 0);
+	assert_int_equal(nfs3_list_get(&in, &e, true, &more, &eof), 0);
 	assert_true(more);
 	assert_int_equal(e.fileid, 9);
 	assert_int_equal(e.name.len_bytes, 2);
 	assert_int_equal(e.cookie, 8);
 	check_fattr(&e.attr.attr);
 	assert_int_equal(e.fh.fh.len_bytes, 4);
-	assert_int_equal(nfs3_get_entry(&in, &e, true, &more, &eof), 0);
+	assert_int_equal(nfs3_list_get(&in, &e, true, &more, &eof), 0);
 	assert_false(more);
 	assert_true(eof);
 	assert_int_equal(weir_xdr_remaining(&in), 0);
@@ -213,7 +214,7 @@ static void filesystem__3_3_18_to_20_order(void **state)
 
 	(void)state;
 	assert_int_equal(
-		nfs3_get_fsstat_res(WORDS(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 7), &stat), 0);
+		nfs3_fsstat_res_get(WORDS(0, 0, 0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 7), &stat), 0);
 	assert_int_equal(stat.tbytes, 1);
 	assert_int_equal(stat.fbytes, 2);
 	assert_int_equal(stat.abytes, 3);
@@ -222,7 +223,7 @@ static void filesystem__3_3_18_to_20_order(void **state)
 	assert_int_equal(stat.afiles, 6);
 	assert_int_equal(stat.invarsec, 7);
 	assert_int_equal(
-		nfs3_get_fsinfo_res(WORDS(0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 8, 9, 10, 11), &info), 0);
+		nfs3_fsinfo_res_get(WORDS(0, 0, 1, 2, 3, 4, 5, 6, 7, 0, 8, 9, 10, 11), &info), 0);
 	assert_int_equal(info.rtmax, 1);
 	assert_int_equal(info.rtmult, 3);
 	assert_int_equal(info.wtmax, 4);
@@ -230,7 +231,7 @@ static void filesystem__3_3_18_to_20_order(void **state)
 	assert_int_equal(info.maxfilesize, 8);
 	assert_int_equal(info.time_delta.nseconds, 10);
 	assert_int_equal(info.properties, 11);
-	assert_int_equal(nfs3_get_pathconf_res(WORDS(0, 0, 1, 2, 1, 0, 0, 1), &conf), 0);
+	assert_int_equal(nfs3_pathconf_res_get(WORDS(0, 0, 1, 2, 1, 0, 0, 1), &conf), 0);
 	assert_int_equal(conf.linkmax, 1);
 	assert_int_equal(conf.name_max, 2);
 	assert_true(conf.no_trunc && !conf.chown_restricted && !conf.case_insensitive &&
@@ -244,11 +245,11 @@ static void rename_and_link__3_3_14_and_15_order(void **state)
 
 	(void)state;
 	assert_int_equal(
-		nfs3_get_rename_args(WORDS(4, 1, 1, 0x61000000, 4, 2, 1, 0x62000000), &rename), 0);
+		nfs3_rename_args_get(WORDS(4, 1, 1, 0x61000000, 4, 2, 1, 0x62000000), &rename), 0);
 	assert_int_equal(rename.from.name.data[0], 'a');
 	assert_int_equal(rename.to.name.data[0], 'b');
 	assert_int_equal(rename.to.dir.data[3], 2);
-	assert_int_equal(nfs3_get_link_args(WORDS(4, 1, 4, 2, 1, 0x62000000), &link), 0);
+	assert_int_equal(nfs3_link_args_get(WORDS(4, 1, 4, 2, 1, 0x62000000), &link), 0);
 	assert_int_equal(link.fh.data[3], 1);
 	assert_int_equal(link.link.dir.data[3], 2);
 }
@@ -263,12 +264,12 @@ static void handle__over_64_bytes_is_refused(void **state)
 	memset(wire, 0, sizeof(wire));
 	wire[0] = htobe32(64);
 	weir_xdr_in_init(&in, wire, 4 + 64);
-	assert_int_equal(nfs3_get_fh(&in, &fh), 0);
+	assert_int_equal(nfs3_fh_get(&in, &fh), 0);
 	wire[0] = htobe32(65);
 	weir_xdr_in_init(&in, wire, 4 + 68);
-	assert_int_equal(nfs3_get_fh(&in, &fh), -EBADMSG);
-	assert_int_equal(nfs3_get_fh(WORDS(0xffffffff, 0, 0), &fh), -EBADMSG);
-	assert_int_equal(nfs3_get_fh(WORDS(0xfffffffd, 0, 0), &fh), -EBADMSG);
+	assert_int_equal(nfs3_fh_get(&in, &fh), -EBADMSG);
+	assert_int_equal(nfs3_fh_get(WORDS(0xffffffff, 0, 0), &fh), -EBADMSG);
+	assert_int_equal(nfs3_fh_get(WORDS(0xfffffffd, 0, 0), &fh), -EBADMSG);
 }
 
 static void name__256_bytes_keep_their_length_for_nametoolong(void **state)
@@ -279,13 +280,13 @@ static void name__256_bytes_keep_their_length_for_nametoolong(void **state)
 	memset(wire, 0, sizeof(wire));
 	wire[1] = htobe32(256);
 	weir_xdr_in_init(&in, wire, 8 + 256);
-	assert_int_equal(nfs3_get_dirop(&in, &a), 0);
+	assert_int_equal(nfs3_dirop_get(&in, &a), 0);
 	assert_int_equal(a.name.len_bytes, 256);
 	assert_int_equal(weir_xdr_remaining(&in), 0);
 	wire[1] = htobe32(NFS3_PATH_MAX + 1);
 	weir_xdr_in_init(&in, wire, sizeof(wire));
-	assert_int_equal(nfs3_get_dirop(&in, &a), -EBADMSG);
-	assert_int_equal(nfs3_get_dirop(WORDS(0, 0), &a), 0);
+	assert_int_equal(nfs3_dirop_get(&in, &a), -EBADMSG);
+	assert_int_equal(nfs3_dirop_get(WORDS(0, 0), &a), 0);
 	assert_int_equal(a.name.len_bytes, 0);
 }
 
@@ -293,51 +294,51 @@ static void enums__undeclared_values_are_refused(void **state)
 {
 	struct nfs3_getattr_res getattr;
 	struct nfs3_setattr_args setattr;
-	struct nfs3_write_args write;
+	struct nfs3_write_head write;
 	struct nfs3_create_args create;
 	struct nfs3_mknod_args mknod;
 	struct nfs3_write_res write_res;
 
 	(void)state;
-	assert_int_equal(nfs3_get_write_args(WORDS(0, 0, 0, 0, 3), &write), -EBADMSG);
+	assert_int_equal(nfs3_write_head_get(WORDS(0, 0, 0, 0, 3), &write), -EBADMSG);
 	assert_int_equal(
-		nfs3_get_create_args(WORDS(0, 1, 0x61000000, 3, 0, 0, 0, 0, 0, 0), &create),
+		nfs3_create_args_get(WORDS(0, 1, 0x61000000, 3, 0, 0, 0, 0, 0, 0), &create),
 		-EBADMSG);
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 0, 0, 0, 0, 0, 0, 0), &mknod),
+	assert_int_equal(nfs3_mknod_args_get(WORDS(0, 1, 0x61000000, 0, 0, 0, 0, 0, 0, 0), &mknod),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_mknod_args(WORDS(0, 1, 0x61000000, 8, 0, 0, 0, 0, 0, 0), &mknod),
+	assert_int_equal(nfs3_mknod_args_get(WORDS(0, 1, 0x61000000, 8, 0, 0, 0, 0, 0, 0), &mknod),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 3, 0, 0), &setattr), -EBADMSG);
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 0, 3, 0), &setattr), -EBADMSG);
-	assert_int_equal(nfs3_get_getattr_res(WORDS(3), &getattr), -EBADMSG);
-	assert_int_equal(nfs3_get_getattr_res(WORDS(10009), &getattr), -EBADMSG);
-	assert_int_equal(nfs3_get_getattr_res(WORDS(0xffffffff), &getattr), -EBADMSG);
-	assert_int_equal(nfs3_get_getattr_res(WORDS(0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
+	assert_int_equal(nfs3_setattr_args_get(WORDS(0, 0, 0, 0, 0, 3, 0, 0), &setattr), -EBADMSG);
+	assert_int_equal(nfs3_setattr_args_get(WORDS(0, 0, 0, 0, 0, 0, 3, 0), &setattr), -EBADMSG);
+	assert_int_equal(nfs3_getattr_res_get(WORDS(3), &getattr), -EBADMSG);
+	assert_int_equal(nfs3_getattr_res_get(WORDS(10009), &getattr), -EBADMSG);
+	assert_int_equal(nfs3_getattr_res_get(WORDS(0xffffffff), &getattr), -EBADMSG);
+	assert_int_equal(nfs3_getattr_res_get(WORDS(0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13,
 						    14, 15, 16, 17, 18, 19, 20, 21),
 					      &getattr),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_write_res(WORDS(0, 0, 0, 4, 3, 0, 0), &write_res), -EBADMSG);
+	assert_int_equal(nfs3_write_res_get(WORDS(0, 0, 0, 4, 3, 0, 0), &write_res), -EBADMSG);
 }
 
 static void bools__above_one_are_refused(void **state)
 {
 	struct nfs3_setattr_args setattr;
 	struct nfs3_wcc_res wcc;
-	struct nfs3_read_res read;
-	struct nfs3_entry entry;
+	struct nfs3_read_head read;
+	struct nfs3_entryplus entry;
 	bool more, eof;
 
 	(void)state;
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 2, 0, 0, 0, 0, 0, 0, 0), &setattr),
+	assert_int_equal(nfs3_setattr_args_get(WORDS(0, 2, 0, 0, 0, 0, 0, 0, 0), &setattr),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_setattr_args(WORDS(0, 0, 0, 0, 0, 0, 0, 2, 0, 0), &setattr),
+	assert_int_equal(nfs3_setattr_args_get(WORDS(0, 0, 0, 0, 0, 0, 0, 2, 0, 0), &setattr),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_wcc_res(WORDS(0, 2, 0), &wcc), -EBADMSG);
-	assert_int_equal(nfs3_get_wcc_res(WORDS(0, 0, 2), &wcc), -EBADMSG);
-	assert_int_equal(nfs3_get_read_res(WORDS(0, 0, 0, 2), &read), -EBADMSG);
-	assert_int_equal(nfs3_get_entry(WORDS(2, 0, 0, 0, 0, 0), &entry, false, &more, &eof),
+	assert_int_equal(nfs3_wcc_res_get(WORDS(0, 2, 0), &wcc), -EBADMSG);
+	assert_int_equal(nfs3_wcc_res_get(WORDS(0, 0, 2), &wcc), -EBADMSG);
+	assert_int_equal(nfs3_read_head_get(WORDS(0, 0, 0, 2), &read), -EBADMSG);
+	assert_int_equal(nfs3_list_get(WORDS(2, 0, 0, 0, 0, 0), &entry, false, &more, &eof),
 			 -EBADMSG);
-	assert_int_equal(nfs3_get_entry(WORDS(0, 2), &entry, false, &more, &eof), -EBADMSG);
+	assert_int_equal(nfs3_list_get(WORDS(0, 2), &entry, false, &more, &eof), -EBADMSG);
 }
 
 static void names__are_known(void **state)
