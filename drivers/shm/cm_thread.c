@@ -15,14 +15,12 @@
  * closes the descriptors of peers (reap.h).
  */
 #include <errno.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <rte_lcore.h>
-
+#include "helper.h"
 #include "shm_dev.h"
 #include "sigbus_guard.h"
 
@@ -354,7 +352,6 @@ static void *control(void *arg)
 
 int shm_cm_start(struct shm_dev *dev)
 {
-	sigset_t all, old;
 	int rc;
 
 	dev->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -364,12 +361,7 @@ int shm_cm_start(struct shm_dev *dev)
 	rc = shm_watch(dev, dev->wake_fd, 0);
 	if (rc != 0)
 		return rc;
-	/* The application's threads handle signals. This thread runs on the CPUs that EAL assigns
-	 * to no lcore. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = rte_ctrl_thread_create(&dev->thread, "weir-shm-cm", NULL, control, dev);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = helper_create(&dev->thread, "weir-shm-cm", control, dev);
 	dev->has_thread = rc == 0;
 	return rc;
 }

@@ -5,12 +5,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
-#include <rte_lcore.h>
-
 #include "account.h"
+#include "helper.h"
 #include "limit.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -141,14 +139,9 @@ static void *work(void *arg)
 /* Starts a worker that is counted in 'nstarting' already. Returns 0 or -errno. */
 static int start_worker(void)
 {
-	sigset_t all, old;
 	pthread_t thread;
-	int rc;
+	int rc = helper_create(&thread, "weir-shm-reap", work, NULL);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = rte_ctrl_thread_create(&thread, "weir-shm-reap", NULL, work, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc == 0)
 		pthread_detach(thread);
 	pthread_mutex_lock(&lock);

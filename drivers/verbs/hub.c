@@ -5,15 +5,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <rte_lcore.h>
-
+#include "helper.h"
 #include "verbs.h"
 
 #define WAKE	0u /* epoll's data of wake_fd; CHANNEL: of the event channel */
@@ -123,18 +121,10 @@ static int watch(int fd, uint32_t what)
 
 static int start_thread(void)
 {
-	sigset_t all, old;
 	int rc;
 
-	/*
-	 * The new thread handles no signals, because the application's threads do.
-	 * rte_ctrl_thread_create() lets it run on the CPUs that EAL assigns to no lcore.
-	 */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
 	atomic_store(&hub.stops, false);
-	rc = rte_ctrl_thread_create(&hub.thread, "weir-verbs", NULL, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	rc = helper_create(&hub.thread, "weir-verbs", run, NULL);
 	hub.has_thread = rc == 0;
 	return rc;
 }
