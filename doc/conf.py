@@ -28,7 +28,7 @@ breathe_show_include = False
 # Types of the C library, and structures whose members are private.
 nitpick_ignore_regex = [('c:identifier', r'u?int\d+_t|size_t|bool'),
                         ('c:identifier', 'weir_(engine|region|conn|call|request|listener|'
-                         'histogram)')]
+                         'histogram|runtime)')]
 
 
 class SameName(logging.Filter):

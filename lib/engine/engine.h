@@ -489,6 +489,10 @@ printf_like(3, 4) void engine_log_peer(struct weir_engine *engine, struct log_ra
 printf_like(3, 4) void engine_log_stuck(struct weir_engine *engine, enum weir_log_category category,
 					const char *format, ...);
 
+/* Has a descriptor of the application wake the engine's thread while it is readable. Returns 0,
+ * also if the driver cannot wake a thread, or -errno. */
+int engine_watch(struct weir_engine *engine, int fd);
+
 /* Returns the time until which the thread may sleep, for an object whose next check for stuck calls
  * is at next_ns. */
 static inline uint64_t engine_next_stuck(const struct weir_engine *engine, uint64_t next_ns)

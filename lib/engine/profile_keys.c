@@ -100,8 +100,8 @@ const struct profile_key profile_keys[] = {
 	{"engine", "lcores", PROFILE_TEXT, FIELD(lcores), .is_valid = is_lcores,
 	 .allowed = "CPUs such as 0,1 or 0-3, each once; any; or empty", .initial = "",
 	 .example = "0,1",
-	 .help = "CPUs to which weir pins its threads, in the order of its engines. any: threads "
-		 "are not pinned. empty: the program chooses"},
+	 .help = "CPUs to which a runtime (weir/runtime.h) pins its threads, each with an engine, "
+		 "in this order. any: threads are not pinned. empty: the program chooses"},
 	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",
 	 .help = "what a thread does when a poll finds no work. auto: spin on a CPU of its own, "
 		 "otherwise yield. spin: poll again. yield: give the CPU to other threads. "

@@ -54,6 +54,19 @@ int weir_engine_fd(struct weir_engine *engine)
 	return rc;
 }
 
+int engine_watch(struct weir_engine *engine, int fd)
+{
+	/* It is level-triggered, so that work which was there before the sleep ends the sleep. */
+	struct epoll_event event = {.events = EPOLLIN};
+	int epoll_fd = weir_engine_fd(engine);
+
+	if (epoll_fd == -EOPNOTSUPP)
+		return 0;
+	if (epoll_fd < 0)
+		return epoll_fd;
+	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) == 0 ? 0 : -errno;
+}
+
 /* Returns whether the next poll has something to do that no event announces. */
 static bool has_queued_work(const struct weir_engine *engine)
 {

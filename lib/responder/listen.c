@@ -211,9 +211,8 @@ static int read_programs(struct program_table *table, const struct weir_listen_o
 	return 0;
 }
 
-/* Copies the options of the application to *own, except the programs, and checks them. Returns 0,
- * or -EINVAL or -E2BIG. */
-static int read_options(const struct weir_listen_options *options, struct weir_listen_options *own)
+int responder_read_listen_options(const struct weir_listen_options *options,
+				  struct weir_listen_options *own)
 {
 	static const struct sized_type type = SIZED_TYPE(weir_listen_options, accept);
 	char why[SIZED_WHY_BYTES];
@@ -222,10 +221,19 @@ static int read_options(const struct weir_listen_options *options, struct weir_l
 	if (!options)
 		return -EINVAL;
 	rc = sized_read_why(&type, own, options, why);
-	if (rc != 0) {
+	if (rc != 0)
 		LOG(RESPONDER, ERROR, "%s", why);
+	return rc;
+}
+
+/* Copies the options of the application to *own, except the programs, and checks them. Returns 0,
+ * or -EINVAL or -E2BIG. */
+static int read_options(const struct weir_listen_options *options, struct weir_listen_options *own)
+{
+	int rc = responder_read_listen_options(options, own);
+
+	if (rc != 0)
 		return rc;
-	}
 	if (!own->programs || own->nprograms == 0 || own->nprograms > LISTENER_PROGRAMS_MAX ||
 	    own->nengines > LISTENER_ENGINES_MAX)
 		return -EINVAL;

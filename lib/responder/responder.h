@@ -482,6 +482,11 @@ void responder_drop_arrivals(struct weir_engine *engine, const struct program_ta
 void responder_refuse(struct weir_engine *engine, const struct responder_handover *handover,
 		      const char *why);
 
+/* listen.c: copies the options of the application to *own. Returns 0, -EINVAL, or -E2BIG, after a
+ * log line. */
+int responder_read_listen_options(const struct weir_listen_options *options,
+				  struct weir_listen_options *own);
+
 /* responder.c. responder_create() returns a responder for a new connection, without its 'conn', or
  * NULL if there is no memory. responder_free() frees a responder that has no requests. */
 struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,

@@ -35,7 +35,8 @@
  *    weir can write past the end of the structure.
  *
  * 2. Structures that the application fills in: weir_profile, weir_region_options,
- *    weir_connect_options, weir_listen_options, weir_program, weir_call_params and weir_ulb.
+ *    weir_connect_options, weir_listen_options, weir_program, weir_call_params, weir_ulb and
+ *    weir_runtime_options.
  *
  *        struct weir_connect_options options = {.struct_bytes = sizeof(options), .credits = 32};
  *        weir_connect(engine, addr, &options, &conn);
@@ -60,8 +61,9 @@
  *
  * 4. Structures that never change: weir_ulb_proc, weir_rpc_auth, weir_rpc_auth_sys,
  *    weir_rpc_call_header, weir_rpc_reply_header, weir_xdr_part, weir_xdr_in, weir_xdr_out,
- *    weir_xdr_opaque, weir_xdr_string, weir_xdr_item, weir_xdr_room and weir_xdr_arena. Inline
- *    functions of the headers and generated code use them, or applications have arrays of them.
+ *    weir_xdr_opaque, weir_xdr_string, weir_xdr_item, weir_xdr_room, weir_xdr_arena and
+ *    weir_runtime_mail. Inline functions of the headers and generated code use them, or
+ *    applications have arrays of them.
  */
 
 /** Surrounds the declarations of each public header. In C++ they have C linkage. */

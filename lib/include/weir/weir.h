@@ -19,6 +19,7 @@
  *  - weir/call.h        calls: the requester
  *  - weir/request.h     programs, listeners and requests: the responder
  *  - weir/rpc.h         RPC headers
+ *  - weir/runtime.h     threads with engines, as a profile says
  *  - weir/xdr.h         encoding and decoding
  *  - weir/codec.h       what the code of weirgen uses
  *  - weir/binding.h     which data of a program are allowed to be placed directly
@@ -44,6 +45,7 @@
 #include <weir/profile.h>
 #include <weir/request.h>
 #include <weir/rpc.h>
+#include <weir/runtime.h>
 #include <weir/version.h>
 #include <weir/xdr.h>
 
