@@ -64,10 +64,11 @@ struct fs_ops {
 		     const struct cred *cred, uint64_t offset, uint32_t len_bytes,
 		     struct weir_arg_sink *sink);
 	/*
-	 * Processes completions. Returns the amount of work done. The pointer is NULL if there are
-	 * no completions.
+	 * Processes completions at the time 'now_ns'. Returns the amount of work done. If there is
+	 * none, the thread can sleep for up to 100 ms, unless something of poller_watch() wakes it.
+	 * The pointer is NULL if there are no completions.
 	 */
-	uint32_t (*poll)(struct fs *fs);
+	uint32_t (*poll)(struct fs *fs, uint64_t now_ns);
 	/*
 	 * Returns true while calls are under way or files are open. The function is called while
 	 * the server stops. The pointer is NULL if each call ends at once.

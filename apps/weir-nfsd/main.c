@@ -25,11 +25,12 @@
 enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3, EXIT_HUNG = 4 };
 
 static atomic_bool stop;
+static struct server server = {.stop = &stop};
 
 static void on_signal(int signo)
 {
 	(void)signo;
-	stop = 1;
+	server_quit(&server);
 }
 
 /*
@@ -54,13 +55,13 @@ static void catch_signals(void)
 	signal(SIGUSR2, SIG_IGN);
 }
 
-static void print_handles(struct server *server)
+static void print_handles(void)
 {
-	for (uint32_t i = 0; i < server->exports.n; i++) {
+	for (uint32_t i = 0; i < server.exports.n; i++) {
 		struct nfs3_fh fh;
 
-		server_root(server, &server->exports.all[i], &fh);
-		printf("weir-nfsd: export %s handle ", server->exports.all[i].name);
+		server_root(&server, &server.exports.all[i], &fh);
+		printf("weir-nfsd: export %s handle ", server.exports.all[i].name);
 		for (uint32_t j = 0; j < fh.len_bytes; j++)
 			printf("%02x", fh.data[j]);
 		putchar('\n');
@@ -90,13 +91,13 @@ static const char *mount_host(const struct options *options)
  * this: the listen on MOUNT's port, and the private mounts of exported directories. Returns 0, or
  * -EPERM after the reason was printed.
  */
-static int begin_sandbox(const struct options *options, struct server *server)
+static int begin_sandbox(const struct options *options)
 {
 	bool has_dir = false;
 
-	for (uint32_t i = 0; i < server->exports.n; i++)
-		has_dir |= server->exports.all[i].ops == &dir_ops;
-	if ((has_dir && sandbox_check_dir() != 0) || server_prepare(server) != 0)
+	for (uint32_t i = 0; i < server.exports.n; i++)
+		has_dir |= server.exports.all[i].ops == &dir_ops;
+	if ((has_dir && sandbox_check_dir() != 0) || server_prepare(&server) != 0)
 		return -EPERM;
 	return options->has_sandbox ? sandbox_drop() : 0;
 }
@@ -105,7 +106,7 @@ static int begin_sandbox(const struct options *options, struct server *server)
  * Runs the server until a signal ends it. 'fd' is for background_ready(), or -1 in the foreground.
  * Returns the exit status.
  */
-static int serve(const struct options *options, struct server *server, int fd)
+static int serve(const struct options *options, int fd)
 {
 	struct mountd *mountd = NULL;
 	struct rpcbind rpcbind;
@@ -114,12 +115,12 @@ static int serve(const struct options *options, struct server *server, int fd)
 
 	client_rules_read_ports(CLIENT_RULES_PORTS_PATH);
 	if (options->has_mount)
-		rc = mountd_open(server, mount_host(options), options->mount_port,
+		rc = mountd_open(&server, mount_host(options), options->mount_port,
 				 strcmp(options->profile.driver, "verbs") != 0, &mountd);
 	if (rc == 0)
-		rc = begin_sandbox(options, server);
+		rc = begin_sandbox(options);
 	if (rc == 0)
-		rc = server_start(server, &options->profile, options->listen, options->state);
+		rc = server_start(&server, &options->profile, options->listen, options->state);
 	if (rc == 0)
 		rc = mountd_start(mountd);
 	if (rc == 0) {
@@ -133,32 +134,31 @@ static int serve(const struct options *options, struct server *server, int fd)
 		if (options->has_sandbox)
 			rc = sandbox_filter();
 		if (rc == 0) {
-			print_handles(server);
+			print_handles();
 			/*
 			 * If a signal arrived during the start, no report is sent, so the start
 			 * counts as failed.
 			 */
 			if (fd >= 0 && !stop && background_ready(fd) != 0)
 				stop = 1;
-			rc = server_run(server);
+			server_run(&server);
 		}
 		rpcbind_withdraw(&rpcbind);
 	}
 	is_drained = mountd_stop(mountd);
-	if (!server_drain(server) || !is_drained) {
+	if (!server_drain(&server) || !is_drained) {
 		fflush(NULL);
 		_exit(EXIT_HUNG);
 	}
-	server_stop(server);
+	server_stop(&server);
 	if (rc != 0)
 		return EXIT_START;
-	return server->is_lost ? EXIT_LOST : EXIT_OK;
+	return server.is_lost ? EXIT_LOST : EXIT_OK;
 }
 
 int main(int argc, char **argv)
 {
 	static struct options options;
-	static struct server server = {.stop = &stop};
 	pid_t child = 0;
 	int fd = -1, rc;
 
@@ -178,6 +178,5 @@ int main(int argc, char **argv)
 		child = background_fork(&fd);
 	if (child < 0)
 		return EXIT_START;
-	return child > 0 ? background_wait(child, fd, &stop, EXIT_START)
-			 : serve(&options, &server, fd);
+	return child > 0 ? background_wait(child, fd, &stop, EXIT_START) : serve(&options, fd);
 }

@@ -270,6 +270,7 @@ static void *mountd_run(void *arg)
 {
 	struct mountd *mountd = arg;
 
+	(void)pthread_setname_np(pthread_self(), "nfsd-mountd");
 	while (!mountd->stop) {
 		oncrpc_server_poll(mountd->tcp, POLL_MS);
 		walkers_poll(mountd->walkers);

@@ -21,6 +21,7 @@
 
 #include <weir/connection.h>
 #include <weir/request.h>
+#include <weir/runtime.h>
 
 #include "caller.h"
 #include "cred.h"
@@ -36,14 +37,6 @@ struct op;
 struct poller;
 struct server;
 
-/* A message to another poller, which waits in the outbox of its sender. */
-struct op_mail {
-	struct poller *to;
-	void (*fn)(struct weir_engine *engine, void *arg);
-	void *arg; /* argument of 'fn': the op itself, or memory to release. In the second case the
-		      sender frees the op. */
-};
-
 struct op {
 	struct server *server;
 	struct poller *home;
@@ -52,7 +45,9 @@ struct op {
 	uint32_t proc;
 	bool is_away; /* the op was handed to an owner that is not its home, or is on the way back
 		       */
-	struct op_mail mail;
+	/* A message to another poller. Its argument is the op itself, or memory to release. In the
+	 * second case the sender frees the op. */
+	struct weir_runtime_mail mail;
 	struct export *export;
 	struct caller *caller; /* belongs to the home */
 	/* the caller's connection and client (holds.h), to which the op's parts of pools are

@@ -12,54 +12,49 @@
  *   owner   carries the op out and hands it back with its results
  *   home    encodes and replies; its engine sends the data from the owner's memory
  *
- * If home and owner are the same, as with one lcore, the op is not handed over. Ops travel through
- * the mailboxes of the engines. If a mailbox is full, the op waits in the sender's outbox, in
- * order.
+ * If home and owner are the same, as with one lcore, the op is not handed over. The threads, and
+ * the messages in which ops travel, are those of weir's runtime (weir/runtime.h).
  */
 
-#include <pthread.h>
-
-#include <weir/engine.h>
+#include <weir/runtime.h>
 
 #include "op.h"
 
-#define POLLERS_MAX 64u
+#define POLLERS_MAX WEIR_RUNTIME_THREADS_MAX
 
 struct poller {
 	struct server *server;
 	struct weir_engine *engine;
-	pthread_t thread;
-	bool has_thread;
-	int cpu; /* the core to which the thread is pinned; -1: any core */
+	uint32_t index; /* of the thread in the runtime */
 	struct op_list free_ops;
 	struct holds op_holds; /* ops in use, by connection and client */
 	uint32_t nops_used;    /* number of ops in use */
 	uint32_t naway;	       /* ops of this home that are with owners which are other pollers */
-	struct op_list outbox; /* ops whose messages have not been sent yet, in order */
+	uint32_t nreleases;    /* messages that release memory and have not been sent yet */
 };
 
 typedef void (*poller_mail_fn)(struct weir_engine *engine, void *arg);
 
-/*
- * Initializes a poller and creates its engine. Returns 0, or -errno after it has printed the reason
- * on standard error.
- */
-int poller_init(struct poller *poller, struct server *server, int cpu);
+/* Initializes the poller of the runtime's thread 'index'. */
+void poller_init(struct poller *poller, struct server *server, uint32_t index);
 /* Frees the ops that are not in use. The caller must have destroyed the engine before. */
 void poller_fini(struct poller *poller);
 /*
- * Polls once and returns the amount of work done. Runs on the poller's thread, or on any thread
- * while the poller has none.
+ * Polls the exports that the poller owns, at the time 'now_ns', and returns the amount of work
+ * done. Runs on the poller's thread, or on any thread while the poller has none.
  */
-uint32_t poller_poll(struct poller *poller);
-/* Polls until server->stop is set. */
-void poller_run(struct poller *poller);
+uint32_t poller_poll(struct poller *poller, uint64_t now_ns);
+
+/*
+ * Wakes the poller's thread while 'fd' is readable. The caller must own the poller's engine.
+ * Returns 0 or -errno.
+ */
+int poller_watch(struct poller *poller, int fd);
 
 /*
  * Has the poller 'to' run fn(engine, arg) on its thread. The caller must run on the thread of
- * 'from'. If the mailbox of 'to' is full, the message waits in the outbox of 'from', linked by
- * 'op', which must not be used otherwise until then. If 'arg' is not 'op', 'op' is freed when the
- * message has been sent.
+ * 'from'. The message is in 'op', which must not be used otherwise until it was sent. If 'arg' is
+ * not 'op', 'op' is freed when the message has been sent.
  */
 void poller_send(struct poller *from, struct poller *to, struct op *op, poller_mail_fn fn,
 		 void *arg);

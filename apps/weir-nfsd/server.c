@@ -94,7 +94,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 		"ends: start it again when the device is back\n",
 		strerror(-error));
 	server->is_lost = true;
-	atomic_store(server->stop, true);
+	server_quit(server);
 }
 
 /*
@@ -113,13 +113,10 @@ static int may_connect(const struct weir_peer *peer, void *arg)
 static int start_listening(struct server *server, const char *addr)
 {
 	struct weir_program program = nfs3_v3_program(NULL);
-	struct weir_engine *engines[POLLERS_MAX];
 	struct weir_listen_options options = {
 		.struct_bytes = sizeof(options),
 		.programs = &program,
 		.nprograms = 1,
-		.engines = engines,
-		.nengines = server->npollers,
 		.on_lost = on_lost,
 		.on_event = op_conn_event,
 		.accept = may_connect,
@@ -130,10 +127,9 @@ static int start_listening(struct server *server, const char *addr)
 	program.handle = op_handle;
 	program.arg_sink = op_place;
 	program.arg = server;
-	for (uint32_t i = 0; i < server->npollers; i++)
-		engines[i] = server->pollers[i].engine;
-	rc = weir_listen(engines[0], addr, &options, &server->listener);
+	rc = weir_runtime_listen(server->runtime, addr, &options);
 
+	server->is_listening = rc == 0;
 	if (rc != 0)
 		fprintf(stderr, "weir-nfsd: can't listen on '%s' (driver %s): %s\n", addr,
 			server->profile.driver, strerror(-rc));
@@ -148,32 +144,47 @@ void server_root(struct server *server, const struct export *export, struct nfs3
 	handle_make(&server->key, export, &id, fh);
 }
 
+static uint32_t on_poll(struct weir_runtime *runtime, uint32_t thread, uint64_t now_ns, void *arg)
+{
+	struct server *server = arg;
+
+	(void)runtime;
+	return poller_poll(&server->pollers[thread], now_ns);
+}
+
 /*
- * Makes one poller for each lcore that the profile names. If the profile names none, makes one
- * poller that runs on any core. Returns 0 or -errno.
+ * Starts the runtime, and makes a poller for each of its threads. If the profile names no lcores,
+ * there is one thread, which runs on any core. Returns 0, or -errno after it has printed the
+ * reason.
  */
 static int make_pollers(struct server *server)
 {
-	uint32_t cpus[POLLERS_MAX];
-	int n = weir_profile_lcores(server->profile.lcores, cpus, POLLERS_MAX), rc = 0;
-	char error[400];
+	char error[512];
+	const struct weir_runtime_options options = {
+		.struct_bytes = sizeof(options),
+		.name = "weir-nfsd",
+		.poll = on_poll,
+		.arg = server,
+		.err = error,
+		.err_bytes = sizeof(error),
+	};
+	struct weir_runtime *runtime;
+	int rc = weir_runtime_create(&server->profile, &options, &runtime);
 
-	if (weir_profile_lcores_check(server->profile.lcores, error, sizeof(error)) != 0) {
-		fprintf(stderr, "weir-nfsd: the profile's %s\n", error);
-		return -EINVAL;
+	if (rc != 0) {
+		fprintf(stderr, "weir-nfsd: %s\n", error);
+		return rc;
 	}
-	if (n < 0) {
-		fprintf(stderr,
-			"weir-nfsd: the profile's lcores are more than %u: %s. Name fewer\n",
-			POLLERS_MAX, server->profile.lcores);
-		return n;
-	}
-	for (uint32_t i = 0; rc == 0 && (int)i < (n > 0 ? n : 1); i++)
-		rc = poller_init(&server->pollers[server->npollers++], server,
-				 n > 0 ? (int)cpus[i] : -1);
+	server->runtime = runtime;
+	/* The threads of exports and of MOUNT, which this thread creates later, inherit this. If
+	 * the process may use no other core, they share the pollers' ones. */
+	(void)weir_runtime_keep_off();
+	server->npollers = weir_runtime_threads(runtime);
+	for (uint32_t i = 0; i < server->npollers; i++)
+		poller_init(&server->pollers[i], server, i);
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		server->exports.all[i].owner = &server->pollers[i % server->npollers];
-	return rc;
+	return 0;
 }
 
 int server_start(struct server *server, const struct weir_profile *profile, const char *addr,
@@ -203,14 +214,14 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 
 void server_poll(struct server *server)
 {
-	for (uint32_t i = 0; i < server->npollers; i++)
-		poller_poll(&server->pollers[i]);
+	if (server->runtime)
+		weir_runtime_poll(server->runtime);
 }
 
 static bool is_busy(const struct server *server)
 {
 	for (uint32_t i = 0; i < server->npollers; i++)
-		if (server->pollers[i].naway > 0 || !TAILQ_EMPTY(&server->pollers[i].outbox))
+		if (server->pollers[i].naway > 0 || server->pollers[i].nreleases > 0)
 			return true;
 	for (uint32_t i = 0; i < server->exports.n; i++) {
 		const struct export *export = &server->exports.all[i];
@@ -262,9 +273,11 @@ static bool drain(struct server *server)
 
 bool server_drain(struct server *server)
 {
+	/* If the start failed, the threads have not run yet. */
+	if (server->runtime)
+		(void)weir_runtime_stop(server->runtime, 0);
 	server->is_single = server->is_stopping = true;
-	weir_listener_close(server->listener);
-	if (!server->listener)
+	if (!server->is_listening)
 		return true;
 	server_poll(server); /* this takes over the connections that are not yet assigned to an
 				engine */
@@ -273,9 +286,12 @@ bool server_drain(struct server *server)
 
 void server_stop(struct server *server)
 {
+	struct weir_runtime *runtime = server->runtime;
+
+	/* A handler of a signal must not use the runtime any more. */
+	server->runtime = NULL;
 	/* Connections must end before the exports, because replies use the exports' memory. */
-	for (uint32_t i = 0; i < server->npollers; i++)
-		weir_engine_destroy(server->pollers[i].engine);
+	weir_runtime_destroy(runtime);
 	for (uint32_t i = server->exports.n; i-- > 0;)
 		if (server->exports.all[i].ops)
 			server->exports.all[i].ops->close(server->exports.all[i].fs);
@@ -284,31 +300,22 @@ void server_stop(struct server *server)
 	exports_free(&server->exports);
 }
 
-static void *server_run_loop(void *arg)
+void server_quit(struct server *server)
 {
-	poller_run(arg);
-	return NULL;
+	struct weir_runtime *runtime;
+
+	atomic_store(server->stop, true);
+	runtime = server->runtime;
+	if (runtime)
+		weir_runtime_quit(runtime);
 }
 
-int server_run(struct server *server)
+void server_run(struct server *server)
 {
-	int rc = 0;
-
-	for (uint32_t i = 1; rc == 0 && i < server->npollers; i++) {
-		struct poller *poller = &server->pollers[i];
-
-		rc = -pthread_create(&poller->thread, NULL, server_run_loop, poller);
-		poller->has_thread = rc == 0;
-		if (rc != 0) {
-			fprintf(stderr, "weir-nfsd: can't create a thread for lcore %d: %s\n",
-				poller->cpu, strerror(-rc));
-			atomic_store(server->stop, true);
-		}
-	}
-	poller_run(&server->pollers[0]);
-	for (uint32_t i = 1; i < server->npollers; i++)
-		if (server->pollers[i].has_thread)
-			pthread_join(server->pollers[i].thread, NULL);
+	(void)weir_runtime_start(server->runtime);
+	/* A server_quit() before the runtime existed has not reached the runtime. */
+	if (!*server->stop)
+		weir_runtime_wait(server->runtime);
+	(void)weir_runtime_stop(server->runtime, 0);
 	server->is_single = true;
-	return rc;
 }

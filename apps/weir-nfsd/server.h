@@ -8,7 +8,7 @@
  *   main.c, options.[ch]    start, command line
  *   background.[ch]         the start in the background
  *   server.c                starts and stops what the pollers own
- *   poller.[ch]             a thread with an engine, for each lcore
+ *   poller.[ch]             what each thread of weir's runtime owns, and messages between threads
  *   memory.[ch], region.[ch], block_pool.[ch]  memory, its registration, and blocks of it
  *   log_output.[ch]         messages that do not wait for the reader of standard error
  *   sandbox.[ch]            capabilities; sandbox_filter.c: system calls
@@ -41,20 +41,22 @@
 struct server {
 	struct weir_profile profile;
 	uint32_t npollers;
-	struct poller pollers[POLLERS_MAX]; /* the poller at index 0 listens */
-	struct weir_listener *listener;
+	struct poller pollers[POLLERS_MAX];   /* the poller at index 0 listens */
+	struct weir_runtime *_Atomic runtime; /* NULL before it exists; a handler of a signal reads
+						 it */
 	struct exports exports;
 	struct handle_key key;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* differs between starts, because data written
 						UNSTABLE before a restart might be lost */
 	uint32_t transfer_max;		     /* maximum bytes of READ and WRITE, for any export */
 	uint32_t readdir_max;		     /* maximum bytes of results of READDIR */
-	atomic_bool *stop; /* set by a signal or by the server; the pollers then stop */
-	bool is_lost;	   /* the device was removed, and all connections with it */
-	bool is_single;	   /* the pollers' threads have ended, and the remaining thread can access
-			      everything */
-	bool is_stopping;  /* new calls get NFS3ERR_JUKEBOX, so that clients send them again to the
-			      next server */
+	atomic_bool *stop;		     /* set by server_quit(); the pollers then stop */
+	bool is_listening;
+	bool is_lost;	  /* the device was removed, and all connections with it */
+	bool is_single;	  /* the pollers' threads have ended, and the remaining thread can access
+			     everything */
+	bool is_stopping; /* new calls get NFS3ERR_JUKEBOX, so that clients send them again to the
+			     next server */
 };
 
 /*
@@ -84,11 +86,14 @@ bool server_drain(struct server *server);
 /* Releases everything. server_drain() must have returned true before. */
 void server_stop(struct server *server);
 /*
- * Runs the pollers until *server->stop is set: one on the calling thread, and each other one on a
- * thread of its own. The server itself sets *server->stop when the device is removed. Returns 0. If
- * a thread cannot be created, prints the reason on standard error and returns -errno.
+ * Runs the pollers, each on its thread of the runtime, until server_quit() is called.
  */
-int server_run(struct server *server);
+void server_run(struct server *server);
+/*
+ * Sets *server->stop, and ends server_run(), also one that begins later. Any thread and any handler
+ * of a signal may call this function. The server itself calls it when the device is removed.
+ */
+void server_quit(struct server *server);
 /* Polls all pollers once. Must not be called while server_run() runs. */
 void server_poll(struct server *server);
 /* Makes the handle of the root of an export. */

@@ -53,6 +53,7 @@ static void *walkers_run(void *arg)
 {
 	struct job *job = arg;
 
+	(void)pthread_setname_np(pthread_self(), "nfsd-walk");
 	job->status = walk_run(&job->call.walk, job->walkers->server, &job->fh);
 	atomic_store(&job->is_done, true);
 	/* The job still exists here, because it is freed only after this thread has been joined. */

@@ -86,6 +86,8 @@ static int dir_open(struct export *export, struct server *server)
 		is_ring = true;
 		rc = dir_ring_start(fs);
 	}
+	if (rc == 0)
+		rc = poller_watch(export->owner, fs->ring.ring_fd);
 	if (rc == 0) {
 		is_ring = false;
 		rc = dir_work_start(fs, dir_worked);
@@ -101,14 +103,15 @@ static int dir_open(struct export *export, struct server *server)
 	return 0;
 }
 
-static uint32_t dir_poll(struct fs *fs_)
+static uint32_t dir_poll(struct fs *fs_, uint64_t now_ns)
 {
 	struct dir_fs *fs = (struct dir_fs *)fs_;
 	uint32_t n;
 
-	if (++fs->npolls >= DIR_TICK_POLLS) {
+	/* Polls are rare while the thread sleeps, so the time counts, too. */
+	if (++fs->npolls >= DIR_TICK_POLLS || now_ns - fs->now_ns >= DIR_TICK_NS) {
 		fs->npolls = 0;
-		dir_fds_tick(fs, server_now_ns());
+		dir_fds_tick(fs, now_ns);
 		dir_watch_tick(fs);
 		if (fs->server->is_stopping)
 			dir_fds_shrink(fs, fs->nfds);

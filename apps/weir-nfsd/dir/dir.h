@@ -99,6 +99,7 @@
 #define DIR_FD_IDLE_NS	 (3ull * 1000000000u) /* a file that was not used for this long is closed */
 #define DIR_FDS_PER_TICK 8u
 #define DIR_TICK_POLLS	 256u
+#define DIR_TICK_NS	 10000000u
 
 TAILQ_HEAD(dir_ios, dir_io);
 
@@ -232,8 +233,8 @@ struct dir_fs {
 
 	LIST_HEAD(, dir_fd) buckets[DIR_BUCKETS];
 	uint32_t nfds, nfds_max;
-	uint32_t npolls; /* polls since the clock was read */
-	uint64_t now_ns; /* time at which the clock was read */
+	uint32_t npolls; /* polls since the latest tick */
+	uint64_t now_ns; /* time of the latest tick */
 	uint64_t careful_until_ns;
 	struct op_list watched; /* calls that can be answered before their end, the oldest first */
 

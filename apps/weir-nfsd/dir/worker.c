@@ -171,6 +171,7 @@ static void *worker_run(void *arg)
 	struct dir_fs *fs = arg;
 	struct job job = {.op = NULL};
 
+	(void)pthread_setname_np(pthread_self(), "nfsd-dir");
 	give_way();
 	dir_obey_quotas(); /* cannot fail, because it succeeded for the ring's writer */
 	while (next_job(fs, &job)) {

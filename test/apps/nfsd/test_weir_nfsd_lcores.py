@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests weir-nfsd on two lcores, with exports in memory, over shm. Several clients run at a time,
 each on the lcore that its address selects. They use two exports, one on each lcore. Stored data
-must be fetched unchanged, and the server must end cleanly, with or without active calls."""
+must be fetched unchanged, and the server must end cleanly, with or without active calls. Also tests
+that idle threads sleep, and cores that cannot be used."""
 import os
 import random
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from nfs_tools import OK, Client, Server, unique
@@ -87,6 +89,95 @@ class Lcores(unittest.TestCase):
             for load in loads:
                 load.kill()
                 load.wait()
+
+
+class Idle(unittest.TestCase):
+    """Tests that the threads sleep by the descriptors of their engines. A thread that naps for a
+    fixed time gives up the CPU thousands of times per second, and one that polls is never asleep.
+    """
+
+    QUIET = 1  # seconds without calls
+    SWITCHES = 200  # limit of sleeps in that time, of each thread
+
+    def tasks(self):
+        """Returns the names of the server's threads, by thread."""
+        folder = f'/proc/{self.server.process.pid}/task'
+        names = {}
+        for task in os.listdir(folder):
+            with open(f'{folder}/{task}/comm', encoding='ascii') as file:
+                names[f'{folder}/{task}'] = file.read().strip()
+        return names
+
+    def status(self, task, key):
+        with open(f'{task}/status', encoding='ascii') as file:
+            return dict(line.split(':', 1) for line in file)[key].strip()
+
+    def check(self, idle):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o777)
+        stored = os.path.join(folder.name, 'export')
+        os.mkdir(stored, 0o777)
+        os.chmod(stored, 0o777)
+        profile = os.path.join(folder.name, 'idle.ini')
+        with open(profile, 'w', encoding='ascii') as file:
+            file.write(f'[engine]\nlcores = 0,1\nidle = {idle}\n')
+        addr = unique('idle')
+        self.server = Server(SERVER, '--driver', 'shm', '--listen', addr, '--export',
+                             '/a=ram:64m', '--export', f'/b=dir:{stored}', '--profile', profile,
+                             '--foreground', ready='export /a handle ')
+        self.addCleanup(self.server.stop)
+        second = self.server.process.stdout.readline()
+        handles = [self.server.line.split()[-1], second.split()[-1]]
+        content = os.path.join(folder.name, 'content')
+        with open(content, 'wb') as file:
+            file.write(random.Random(idle).randbytes((3 << 20) + 5))
+        # Each thread is woken by calls, by messages of the other thread, and by its io_uring.
+        for turn, handle in enumerate(handles * 2):
+            client = Client(CLIENT, '--server', addr, handle=handle)
+            back = os.path.join(folder.name, f'back{turn}')
+            client.ok(self, 'put', content, f'file{turn}')
+            client.ok(self, 'get', f'file{turn}', back)
+            subprocess.run(['cmp', content, back], check=True)
+        names = self.tasks()
+        pollers = sorted((name, task) for task, name in names.items()
+                         if name.startswith('weir-nfsd-'))
+        self.assertEqual([name for name, _ in pollers], ['weir-nfsd-0', 'weir-nfsd-1'])
+        for cpu, (_, task) in enumerate(pollers):
+            self.assertEqual(self.status(task, 'Cpus_allowed_list'), str(cpu))
+        self.assertIn('nfsd-dir', names.values())
+        others = os.sched_getaffinity(0) - {0, 1}
+        for task, name in names.items():
+            if others and not name.startswith('weir-nfsd-'):
+                self.assertEqual(os.sched_getaffinity(int(task.split('/')[-1])), others, name)
+        key = 'voluntary_ctxt_switches'
+        before = [int(self.status(task, key)) for _, task in pollers]
+        time.sleep(self.QUIET)
+        for count, (name, task) in zip(before, pollers):
+            count = int(self.status(task, key)) - count
+            self.assertGreater(count, 0, name)
+            self.assertLess(count, self.SWITCHES, name)
+
+    def test_event(self):
+        self.check('event')
+
+    def test_adaptive(self):
+        self.check('adaptive')
+
+    def test_cores_that_the_server_cannot_use(self):
+        for cores, reason in (('0,900', 'this machine has no CPU 900; name some of'),
+                              ('0,0', 'each once')):
+            with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+                profile.write(f'[engine]\nlcores = {cores}\n')
+                profile.flush()
+                done = subprocess.run([SERVER, '--driver', 'shm', '--listen', unique('bad'),
+                                       '--export', '/a=ram:4m', '--profile', profile.name,
+                                       '--foreground'], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, text=True, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn('[engine] lcores', done.stderr)
+            self.assertIn(reason, done.stderr)
+            self.assertIn(cores, done.stderr)
 
 
 if __name__ == '__main__':
