@@ -28,9 +28,7 @@ PIPE_BYTES = 1 << 20
 FILL_SECONDS = 0.01 # seconds, in which lackey writes less than PIPE_BYTES
 # The allowed loads are of arguments of 64 bytes, which are sent as soon as the program has encoded
 # them, and of ends of messages that are shorter than 16 bytes.
-RPCS = {'null': (6, ['--workload', 'null', '--size', '64']),
-        'read': (1, ['--workload', 'read', '--size', '4096']),
-        'write': (3, ['--workload', 'write', '--size', '4096'])}
+RPCS = {'null': (6, 64), 'read': (1, 4096), 'write': (3, 4096)} # limit, and size of the calls
 
 
 def instructions(program):
@@ -78,16 +76,29 @@ def lines_since(trace, begins):
         yield from block.splitlines()
 
 
+def first_of(known, name):
+    """Returns how the line of the first instruction of a function begins."""
+    at = [address for address, (function, _) in known.items() if function == name]
+    if not at:
+        sys.exit(f'the program has no function {name}')
+    return b'I  %08x' % (min(at) + BASE)
+
+
 def waits(trace, known):
     """
-    Counts the waits after 'measure' has begun, by the addresses of the load and of the store that
-    it waits for. Returns None if 'measure' never begins.
+    Counts the waits in each call of 'measure', by the addresses of the load and of the store that
+    it waits for. Such a call ends when 'prepare' begins, or with the trace. Returns a list with the
+    counts of each call.
     """
-    begins = [b'I  %08x' % (address + BASE) for address, (function, _) in known.items()
-              if function == 'measure']
-    stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
-    at = None
-    for line in lines_since(trace, begins):
+    begin, end = first_of(known, 'measure'), first_of(known, 'prepare')
+    stores, counts, at, found = None, [], None, None
+    for line in lines_since(trace, [begin]):
+        if line.startswith(begin):
+            stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
+            counts.append(found)
+        elif found is None or line.startswith(end):
+            found = None
+            continue
         kind = line[:2]
         if kind not in (b'I ', b' L', b' S', b' M'):
             continue
@@ -99,17 +110,23 @@ def waits(trace, known):
         if at not in known:
             continue
         if kind != b' S':
-            for begin, length, store in reversed(stores):
-                if begin < address + size and address < begin + length:
-                    if begin > address or begin + length < address + size:
+            for start, length, store in reversed(stores):
+                if start < address + size and address < start + length:
+                    if start > address or start + length < address + size:
                         found[at, store] += 1
                     break
         if kind != b' L':
             stores.append((address, size, at))
-    return found if at is not None else None
+    return counts
 
 
-def count(program, known, load):
+def count(program, known):
+    """Returns the counts of each workload. One process runs all, because most of the trace is that
+    of its start."""
+    (first, (_, size)), *others = RPCS.items()
+    loads = ['--workload', first, '--size', str(size)]
+    for name, (_, size) in others:
+        loads += ['--also', f'{name}:{size}']
     reading, writing = os.pipe()
     with contextlib.suppress(OSError): # the user's pipes might exceed the kernel's limit
         fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
@@ -118,7 +135,7 @@ def count(program, known, load):
     # deadline.
     with subprocess.Popen(['valgrind', '--tool=lackey', '--fair-sched=try',
                            '--trace-mem=yes', f'--log-fd={writing}',
-                           program, '--depth', '32', '--calls', str(CALLS), *load],
+                           program, '--depth', '32', '--calls', str(CALLS), *loads],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                           pass_fds=(writing,)) as running:
         os.close(writing)
@@ -127,7 +144,7 @@ def count(program, known, load):
         said = running.stderr.read()
     if running.returncode != 0:
         sys.exit(f'{program}: exit {running.returncode}: {said.strip()[-800:]}')
-    if found is None:
+    if len(found) != len(RPCS):
         sys.exit('the program was loaded at an unexpected address, so nothing was counted')
     return found
 
@@ -143,9 +160,8 @@ def main():
                      f'{"binutils" if tool == "objdump" else tool}')
     known = instructions(program)
     over = 0
-    for name, (allowed, load) in RPCS.items():
-        found = {pair: times / CALLS for pair, times in count(program, known, load).items()
-                 if times / CALLS > 0.5}
+    for (name, (allowed, _)), counts in zip(RPCS.items(), count(program, known)):
+        found = {pair: times / CALLS for pair, times in counts.items() if times / CALLS > 0.5}
         is_over = len(found) > allowed
         over += is_over
         print(f'{name:8} {len(found)} per call, {allowed} allowed{"  OVER" if is_over else ""}')

@@ -35,6 +35,12 @@
 
 enum { PROC_NULL, PROC_READ, PROC_WRITE, NPROCS };
 
+#define LOADS_MAX 8u
+
+struct load {
+	uint32_t proc, size;
+};
+
 struct micro {
 	struct weir_engine *requester, *responder;
 	struct weir_region *source, *sink;
@@ -311,8 +317,22 @@ static void sleep_once(struct micro *micro, struct weir_engine *engine)
 }
 
 /*
- * Runs the calls that are measured. The function has a name of its own, which --toggle-collect
- * names.
+ * Makes calls that are not measured. During them memory is mapped, credits are granted and the
+ * caches are filled. check_waits.py looks for the name of the function.
+ */
+static out_of_line void prepare(struct micro *micro)
+{
+	run_first_call(micro);
+	if (micro->has_slept) {
+		sleep_once(micro, micro->requester);
+		sleep_once(micro, micro->responder);
+	}
+	run_calls(micro, 200 + (micro->in_turn ? 4 * micro->nconns : 0));
+}
+
+/*
+ * Runs the calls that are measured. The function has a name of its own, which --toggle-collect and
+ * check_waits.py name.
  */
 static out_of_line void measure(struct micro *micro, uint64_t calls)
 {
@@ -324,7 +344,8 @@ static void usage(FILE *to)
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
-	      "                      [--slept] [--latency]\n"
+	      "                      [--slept] [--latency] [--also null|read|write:BYTES ...]
+"
 	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "
@@ -335,6 +356,7 @@ static void usage(FILE *to)
 	      "--in-turn all in turn.\n"
 	      "--latency: measures the times of calls and requests (latency = calls).\n"
 	      "--begin: starts each call with weir_call_begin() instead of weir_call_reuse().\n"
+	      "--also: measures another workload afterwards, with the same connections.\n"
 	      "--slept: both engines are armed for a sleep once before the calls.\n"
 	      "One thread makes RPCs and answers them over shm. Prints nanoseconds per RPC for "
 	      "both sides together.\n"
@@ -358,10 +380,36 @@ static unsigned long number(const char *text, unsigned long min, unsigned long m
 	return value;
 }
 
+/* Returns the procedure of a workload. */
+static uint32_t workload(const char *name)
+{
+	static const char *const names[] = {"null", "read", "write"};
+
+	for (uint32_t proc = 0; proc < NPROCS; proc++)
+		if (strcmp(name, names[proc]) == 0)
+			return proc;
+	usage(stderr);
+	exit(2);
+}
+
+/* Parses WORKLOAD:SIZE. */
+static struct load other_load(char *text)
+{
+	char *size = strchr(text, ':');
+
+	if (!size) {
+		usage(stderr);
+		exit(2);
+	}
+	*size++ = '\0';
+	return (struct load){.proc = workload(text), .size = (uint32_t)number(size, 0, DATA_BYTES)};
+}
+
 int main(int argc, char **argv)
 {
 	static const struct option longs[] = {{"workload", required_argument, NULL, 'w'},
 					      {"size", required_argument, NULL, 's'},
+					      {"also", required_argument, NULL, 'a'},
 					      {"depth", required_argument, NULL, 'd'},
 					      {"calls", required_argument, NULL, 'c'},
 					      {"credits", required_argument, NULL, 'r'},
@@ -374,8 +422,9 @@ int main(int argc, char **argv)
 					      {"latency", no_argument, NULL, 'l'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
-	static const char *const names[] = {"null", "read", "write"};
-	struct micro micro = {.size = 64, .depth = 1, .credits = 64, .nconns = 1};
+	struct micro micro = {.depth = 1, .credits = 64, .nconns = 1};
+	struct load loads[LOADS_MAX] = {{.proc = PROC_NULL, .size = 64}};
+	uint32_t nloads = 1;
 	struct weir_listener *listener;
 	unsigned long calls = 1000000;
 	uint64_t begin, end;
@@ -384,16 +433,15 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (option) {
 		case 'w':
-			for (micro.proc = 0; micro.proc < NPROCS; micro.proc++)
-				if (strcmp(optarg, names[micro.proc]) == 0)
-					break;
-			if (micro.proc == NPROCS) {
-				usage(stderr);
-				return 2;
-			}
+			loads[0].proc = workload(optarg);
 			break;
 		case 's':
-			micro.size = (uint32_t)number(optarg, 0, DATA_BYTES);
+			loads[0].size = (uint32_t)number(optarg, 0, DATA_BYTES);
+			break;
+		case 'a':
+			if (nloads == LOADS_MAX)
+				die("too many workloads");
+			loads[nloads++] = other_load(optarg);
 			break;
 		case 'd':
 			micro.depth = (uint32_t)number(optarg, 1, 32);
@@ -434,19 +482,15 @@ int main(int argc, char **argv)
 		}
 	}
 	set_up(&micro, &listener);
-	run_first_call(&micro);
-	if (micro.has_slept) {
-		sleep_once(&micro, micro.requester);
-		sleep_once(&micro, micro.responder);
+	for (uint32_t i = 0; i < nloads; i++) {
+		micro.proc = loads[i].proc;
+		micro.size = loads[i].size;
+		prepare(&micro);
+		begin = bench_clock_ns(&micro.clock);
+		measure(&micro, calls);
+		end = bench_clock_ns(&micro.clock);
+		printf("%.1f ns per RPC\n", (double)(end - begin) / (double)calls);
 	}
-	/*
-	 * These calls are not measured. During them credits are granted and the caches are filled.
-	 */
-	run_calls(&micro, 200 + (micro.in_turn ? 4 * micro.nconns : 0));
-	begin = bench_clock_ns(&micro.clock);
-	measure(&micro, calls);
-	end = bench_clock_ns(&micro.clock);
-	printf("%.1f ns per RPC\n", (double)(end - begin) / (double)calls);
 	weir_listener_close(listener);
 	weir_engine_destroy(micro.requester);
 	weir_engine_destroy(micro.responder);
