@@ -344,8 +344,7 @@ static void usage(FILE *to)
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
-	      "                      [--slept] [--latency] [--also null|read|write:BYTES ...]
-"
+	      "                      [--slept] [--latency] [--also null|read|write:BYTES ...]\n"
 	      "                      [--connections N [--in-turn]]\n"
 	      "\n"
 	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "

@@ -437,6 +437,12 @@ static int read_one(struct shm_sock *sock)
 	sock->npauses = 0;
 	rc = -EPROTO;
 	if (is_well_formed(&look)) {
+		/* The engine's thread wakes up because of this message, too. If it found the queue
+		 * empty, it would sleep again. */
+		if (look.msg.type == SHM_WAKE) {
+			atomic_store(&dev->has_news, true);
+			shm_wake_engine(dev);
+		}
 		take(sock);
 		rc = on_message(sock, &look.msg, look.fds, look.nfds);
 		/* If this side's queue was full, the peer's WAKE could not be sent. Therefore every

@@ -40,6 +40,14 @@ void shm_unwatch_wakes(struct shm_sock *sock)
 	sock->wakes_engine = false;
 }
 
+void shm_wake_engine(struct shm_dev *dev)
+{
+	struct fabric_waker *waker = atomic_load(&dev->waker);
+
+	if (waker && atomic_exchange(&dev->has_news, false))
+		fabric_wake(waker);
+}
+
 void shm_cm_wake(struct shm_dev *dev)
 {
 	uint64_t one = 1;

@@ -53,14 +53,6 @@ void shm_wake_peer_any(struct shm_qp *qp)
 	shm_wake_peer(qp);
 }
 
-void shm_wake_engine(struct shm_dev *dev)
-{
-	struct fabric_waker *waker = atomic_load(&dev->waker);
-
-	if (waker && atomic_exchange(&dev->has_news, false))
-		fabric_wake(waker);
-}
-
 int shm_wake_attach(struct fabric_dev *fdev, struct fabric_waker *waker)
 {
 	atomic_store(&((struct shm_dev *)fdev)->waker, waker);

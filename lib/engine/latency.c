@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "forked.h"
 #include "log.h"
+#include "owner.h"
 #include "sized.h"
 
 int engine_latency_create(struct weir_engine *engine)
@@ -107,10 +108,8 @@ uint32_t weir_engine_procedures(const struct weir_engine *engine,
 	const struct latency *latency = engine->latency;
 	uint32_t found = 0;
 
-	if (engine_is_forked(engine)) {
-		engine_fork_refuse();
+	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
-	}
 	for (uint32_t s = 0; latency && s < 2; s++) {
 		const struct latency_side *side = &latency->sides[s];
 

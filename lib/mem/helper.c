@@ -93,14 +93,33 @@ static void *run(void *arg)
 	return result;
 }
 
+static void lock_for_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+/* Holds the lock at a fork(2). Otherwise another thread might hold it, and the child could never
+ * take it. */
+static void watch_forks(void)
+{
+	(void)pthread_atfork(lock_for_fork, unlock_after_fork, unlock_after_fork);
+}
+
 int helper_create(pthread_t *thread, const char *name, void *(*fn)(void *), void *arg)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct helper *helper = calloc(1, sizeof(*helper));
 	sigset_t all, old;
 	int rc;
 
 	if (!helper)
 		return -ENOMEM;
+	pthread_once(&once, watch_forks);
 	helper->fn = fn;
 	helper->arg = arg;
 	sigfillset(&all);

@@ -32,6 +32,8 @@ int weir_runtime_start(struct weir_runtime *runtime)
 {
 	if (runtime->is_stopped || runtime_phase(runtime) != RUNTIME_PARKED)
 		return -EALREADY;
+	for (uint32_t i = 0; i < runtime->nthreads; i++)
+		weir_engine_disown(runtime->threads[i].engine);
 	runtime_set_phase(runtime, RUNTIME_RUNNING);
 	return 0;
 }

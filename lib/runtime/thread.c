@@ -98,6 +98,8 @@ static int begin(struct runtime_thread *thread)
 			    runtime->profile.driver, strerror(-rc));
 	if (runtime->options.init)
 		rc = runtime->options.init(runtime, thread->index, runtime->options.arg);
+	/* 'init' can have polled. Until the start, the creating thread owns the engine. */
+	weir_engine_disown(thread->engine);
 	thread->has_init = rc == 0;
 	return rc == 0 ? 0
 		       : fail(thread, rc, "'init' of thread %u failed: %s", thread->index,

@@ -17,7 +17,8 @@
  *   weir_runtime_start()    lets the threads poll
  *   weir_runtime_wait()     waits for weir_runtime_quit(), which a handler of a signal can call
  *   weir_runtime_stop()     closes the listeners, waits for the end of calls and requests, lets
- * each thread run 'fini', and ends the threads weir_runtime_destroy()  destroys the engines
+ *                           each thread run 'fini', and ends the threads
+ *   weir_runtime_destroy()  destroys the engines
  *
  * Who owns the engines. Between create and start, and after stop, no thread polls. The thread that
  * calls these functions then owns all engines: it can add regions, listen, and poll by

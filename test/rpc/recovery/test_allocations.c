@@ -82,7 +82,7 @@ void __wrap_mem_unreserve(void *p, size_t bytes)
 
 static struct pair pair;
 
-/* What one set-up made, and how far it came. */
+/* The objects that a set-up made, and how far it came. */
 struct made {
 	struct weir_region *region;
 	struct weir_engine *server, *client;
