@@ -27,3 +27,9 @@ int region_make(struct server *server, uint64_t len_bytes, struct weir_region **
 	*base = info.base;
 	return 0;
 }
+
+void region_remove(struct server *server, struct weir_region *region)
+{
+	for (uint32_t i = 0; region && i < server->npollers; i++)
+		weir_engine_remove_region(server->pollers[i].engine, region);
+}

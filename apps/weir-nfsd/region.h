@@ -15,4 +15,8 @@ struct weir_region;
 int region_make(struct server *server, uint64_t len_bytes, struct weir_region **region,
 		void **base);
 
+/* Removes a region from the engines, so that it can be destroyed. NULL is allowed. Must be called
+ * while the engines exist and no poller polls. */
+void region_remove(struct server *server, struct weir_region *region);
+
 #endif

@@ -325,8 +325,8 @@ struct weir_engine {
 	bool is_ending; /* weir_engine_destroy() was called: nothing new may begin */
 	/* this process is a child of the process that created the engine: forked.h */
 	bool is_forked;
-	/* ID of the thread that owns the engine; 0: none, or not a build with checks (owner.h) */
-	_Atomic int owner;
+	/* the thread that owns the engine; NULL: none, or not a build with checks (owner.h) */
+	_Atomic(const struct engine_owner *) owner;
 	/* the table of the driver's operations to which 'ops' points */
 	_Alignas(64) struct fabric_ops driver;
 };

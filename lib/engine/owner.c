@@ -3,9 +3,9 @@
 #include "owner.h"
 
 #include <errno.h>
-#include <signal.h>
+#include <pthread.h>
 #include <stdatomic.h>
-#include <sys/types.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "compiler.h"
@@ -14,21 +14,61 @@
 
 #define LINES_MAX 10u /* log lines about wrong threads, per process */
 
-/* Returns whether a thread with this ID still runs in this process. */
-static bool is_running(pid_t thread)
+/* A thread that has owned an engine. It is never freed, so that any thread can look at the owner of
+ * an engine at any time. */
+struct engine_owner {
+	pid_t thread;
+	_Atomic bool has_ended;
+	struct engine_owner *next;
+};
+
+static _Atomic(struct engine_owner *) all; /* so that leak detectors find them */
+static _Thread_local struct engine_owner *self;
+static pthread_key_t key;
+static bool has_key;
+
+/* Runs on each thread that ends, before pthread_join(3) returns in another thread. */
+static void note_end(void *owner)
 {
-	return tgkill(getpid(), thread, 0) == 0;
+	atomic_store(&((struct engine_owner *)owner)->has_ended, true);
+}
+
+static void create_key(void)
+{
+	has_key = pthread_key_create(&key, note_end) == 0;
+}
+
+/* Returns the calling thread as an owner, or NULL if there is no memory. */
+static const struct engine_owner *find_self(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct engine_owner *owner = self;
+
+	if (owner)
+		return owner;
+	pthread_once(&once, create_key);
+	if (has_key)
+		owner = calloc(1, sizeof(*owner));
+	if (!owner)
+		return NULL;
+	owner->thread = gettid();
+	owner->next = atomic_load(&all);
+	while (!atomic_compare_exchange_weak(&all, &owner->next, owner))
+		;
+	(void)pthread_setspecific(key, owner);
+	self = owner;
+	return owner;
 }
 
 void engine_own(struct weir_engine *engine)
 {
-	pid_t owner = atomic_load(&engine->owner);
+	const struct engine_owner *owner = atomic_load(&engine->owner);
 
-	if (owner == 0 || (owner != gettid() && !is_running(owner)))
-		atomic_store(&engine->owner, gettid());
+	if (!owner || (owner != self && atomic_load(&owner->has_ended)))
+		atomic_store(&engine->owner, find_self());
 }
 
-static cold_code void log_wrong_thread(const char *function, pid_t owner)
+static cold_code void log_wrong_thread(const char *function, const struct engine_owner *owner)
 {
 	static _Atomic uint32_t nlines;
 
@@ -36,18 +76,18 @@ static cold_code void log_wrong_thread(const char *function, pid_t owner)
 		LOG(ENGINE, ERROR,
 		    "%s() was called on thread %d, but thread %d owns the engine: call it there, "
 		    "for instance in a function that weir_engine_post() runs",
-		    function, (int)gettid(), (int)owner);
+		    function, (int)gettid(), (int)owner->thread);
 }
 
 bool engine_is_called_wrongly(const struct weir_engine *engine, const char *function)
 {
-	pid_t owner;
+	const struct engine_owner *owner;
 
-	/* In a child of fork(2), all threads have other IDs, and forked.h applies. */
+	/* In a child of fork(2), forked.h applies. */
 	if (!engine || engine_is_forked(engine))
 		return false;
 	owner = atomic_load(&engine->owner);
-	if (owner == 0 || owner == gettid() || !is_running(owner))
+	if (!owner || owner == self || atomic_load(&owner->has_ended))
 		return false;
 	log_wrong_thread(function, owner);
 	errno = EPERM;
@@ -57,5 +97,5 @@ bool engine_is_called_wrongly(const struct weir_engine *engine, const char *func
 void weir_engine_disown(struct weir_engine *engine)
 {
 	if (!OTHER_THREAD(engine))
-		atomic_store(&engine->owner, 0);
+		atomic_store(&engine->owner, NULL);
 }

@@ -8,6 +8,7 @@
 #include "alloc.h"
 #include "eal.h"
 #include "helper.h"
+#include "limit.h"
 #include "log.h"
 #include "profile_keys.h"
 #include "runtime.h"
@@ -120,6 +121,7 @@ static int start_threads(struct weir_runtime *runtime, char *why)
 	rc = mem_eal_start(NULL);
 	if (rc != 0) {
 		snprintf(why, WHY_BYTES, "EAL can't start: %s", strerror(-rc));
+		mem_explain_limit(rc);
 		return rc;
 	}
 	runtime->is_pinned = CPU_COUNT(&runtime->pinned) > 0;

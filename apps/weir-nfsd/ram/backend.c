@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "op_name.h"
 #include "region.h"
@@ -54,6 +55,19 @@ static int take_memory(struct ram_fs *fs)
 	return 0;
 }
 
+/* Prints the limit of the address space, if there is one. */
+static void explain_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+		fprintf(stderr,
+			"weir-nfsd: the address space of this process is limited to %llu MiB "
+			"(RLIMIT_AS): lift the limit by 'ulimit -v unlimited', or by "
+			"LimitAS=infinity of a systemd unit\n",
+			(unsigned long long)limit.rlim_cur >> 20);
+}
+
 static int ram_open(struct export *export, struct server *server)
 {
 	struct ram_fs *fs = calloc(1, sizeof(*fs));
@@ -79,6 +93,8 @@ static int ram_open(struct export *export, struct server *server)
 			"weir-nfsd: export %s: can't allocate %llu bytes of memory: %s. Lower the "
 			"size of the export (ram:SIZE)\n",
 			export->name, (unsigned long long)fs->size_bytes, strerror(-rc));
+		explain_limit();
+		region_remove(server, fs->region);
 		ram_close((struct fs *)fs);
 		return rc;
 	}
