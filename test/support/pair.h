@@ -97,6 +97,11 @@ struct pair {
 	bool place_writes; /* data of WRITE are received at server_mem + 64 KiB */
 	/* number of calls of pair_arg_sink(), which says where to store an item */
 	int asked;
+	/*
+	 * called if place_writes is set, to change the memory for an item; returns the result of
+	 * pair_arg_sink(); can be NULL
+	 */
+	int (*on_sink)(struct weir_request *req, uint32_t item, struct weir_arg_sink *sink);
 	uint32_t nlater;
 	struct weir_request *later[PAIR_LATER_MAX];
 	/* called when the program has begun to hold another request; can be NULL */

@@ -32,14 +32,13 @@ int pair_arg_sink(struct weir_request *req, uint32_t item, uint32_t len, struct 
 {
 	struct pair *pair = arg;
 
-	(void)req;
 	pair->asked++;
 	if (!pair->place_writes)
 		return -1;
 	assert_true(len <= 1u << 20 && item < 2);
 	sink->region = pair->server_region;
 	sink->data = pair->server_mem + 65536 + item * (2u << 20);
-	return 0;
+	return pair->on_sink ? pair->on_sink(req, item, sink) : 0;
 }
 
 static void garbage(struct weir_request *req)

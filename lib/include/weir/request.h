@@ -57,14 +57,23 @@ struct weir_arg_sink {
  * - The items of the call arrived in the receive buffer, by version 2's extension.
  * - The procedure is not idempotent (weir_program.non_idempotent).
  *
- * @param req the request
+ * The handler does not run if the pull ends before all items have arrived. This is the case if the
+ * connection ends, a Read fails, weir refuses the call after the function has run for one of its
+ * items, or the engine is destroyed. Then:
+ * - The contents of the memory are undefined: weir may have written any part of it.
+ * - weir uses the memory until the function of weir_request_on_sent() runs. Set that function here,
+ *   in order to know when the memory belongs to the application again.
+ *
+ * @param req the request; the function may call weir_request_header(), weir_request_args(),
+ * weir_request_set_user() and weir_request_on_sent()
  * @param item index of the item, from 0
  * @param len_bytes length of the item; it can include up to 3 bytes of XDR padding
  * @param[out] sink the memory
  * @param arg weir_program.arg
  * @retval 0 weir reads the item into *sink
  * @retval other weir uses a buffer of its own
- * @owner the application provides the memory, and weir uses it until the handler runs
+ * @owner the application provides the memory, and weir uses it until the handler runs, or, if the
+ * handler does not run, until the function of weir_request_on_sent() runs
  */
 typedef int (*weir_arg_sink_fn)(struct weir_request *req, uint32_t item, uint32_t len_bytes,
 				struct weir_arg_sink *sink, void *arg);
@@ -349,13 +358,21 @@ WEIR_API int weir_request_result_absent(struct weir_request *req);
 WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_offset);
 
 /**
- * Sets a function that reports when the memory named in the reply belongs to the application
- * again.
+ * Sets a function that reports when the memory of the application that a request names belongs to
+ * the application again: the items of the reply, and the memory that arg_sink chose.
  *
- * weir calls the function once. This can happen before weir_request_reply() returns.
+ * weir calls the function once, when the request has ended in any way:
+ * - The reply was sent. This can happen before weir_request_reply() returns.
+ * - The connection has ended, and the device does not access the memory any more.
+ * - weir refused the call after arg_sink had run, and has sent the error. The handler has not run.
+ * - The engine is being destroyed. The function then runs in weir_engine_destroy(), except for a
+ *   request to which the handler has not yet replied.
+ *
+ * A request has one such function, also if it has several items. A later call replaces it. A
+ * handler that sets another one therefore has to do in it what arg_sink's function does.
  *
  * @param req the request
- * @param fn the function
+ * @param fn the function; NULL: none
  * @param arg passed to fn
  */
 WEIR_API void weir_request_on_sent(struct weir_request *req, void (*fn)(void *arg), void *arg);
