@@ -16,12 +16,21 @@ static bool fits_batch(const struct weir_conn *conn, uint32_t nwrs, uint32_t nsg
 	       conn->nsges + nsges <= CONN_BATCH_SGES;
 }
 
+/* Posts the batch. 'done' of a call can run here, also inside weir_call_submit(). */
+static out_of_line void flush_now(struct weir_conn *conn)
+{
+	bool in_poll = engine_call_back(conn->ep.engine);
+
+	conn_on_flush(&conn->ep);
+	engine_called_back(conn->ep.engine, in_poll);
+}
+
 bool conn_tx_reserve(struct weir_conn *conn, uint32_t nwrs, uint32_t nsges)
 {
 	/* A loop is necessary: callbacks during the flush can queue new work requests. */
 	while (unlikely(!fits_batch(conn, nwrs, nsges)) && conn->ep.blockers.nbatched > 0 &&
 	       conn_can_send(conn))
-		conn_on_flush(&conn->ep);
+		flush_now(conn);
 	return conn_can_send(conn) && fits_batch(conn, nwrs, nsges) && conn_tx_room(conn) >= nwrs;
 }
 

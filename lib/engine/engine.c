@@ -24,6 +24,10 @@
 #include "reserve.h"
 #include "shared_recv.h"
 
+#define REFUSED_LINES_MAX                                                                          \
+	10u /* log lines about weir_engine_destroy() in callbacks, per process                     \
+	     */
+
 /*
  * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for
  * one slot, and thus for one engine of this process.
@@ -359,6 +363,18 @@ static void abandon(struct weir_engine *engine)
 	}
 }
 
+/* Refuses to destroy the engine in one of its callbacks. */
+static void refuse_destroy(void)
+{
+	static _Atomic uint32_t nlines;
+
+	if (atomic_fetch_add(&nlines, 1) < REFUSED_LINES_MAX)
+		LOG(ENGINE, ERROR,
+		    "weir_engine_destroy() was called in a callback of its engine, and does "
+		    "nothing there: return from the callback, and destroy the engine then");
+	errno = EDEADLK;
+}
+
 void weir_engine_destroy(struct weir_engine *engine)
 {
 	struct engine_orphan *orphan;
@@ -372,6 +388,11 @@ void weir_engine_destroy(struct weir_engine *engine)
 		abandon(engine);
 		return;
 	}
+	if (engine->in_poll) {
+		refuse_destroy();
+		return;
+	}
+	engine->in_poll = true; /* because callbacks run in this function, too */
 	engine->is_ending = true;
 	/* Runs the functions in the mailbox, because a connection that another engine passes to
 	 * this one must end, too. The number of rounds is limited, because each function can post

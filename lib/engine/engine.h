@@ -199,6 +199,8 @@ struct weir_engine {
 	uint64_t call_timeout_ns;
 	struct latency *latency; /* latency.h; NULL: the engine does not measure times */
 	uint32_t poll_budget;
+	/* A callback of the application may be running: weir_engine_poll() or weir_engine_destroy()
+	 * is running, or engine_call_back() was called. */
 	bool in_poll;
 	/* since the latest tick, the engine was armed, so that ticks may have been left out */
 	bool has_slept;
@@ -330,6 +332,22 @@ struct weir_engine {
 	/* the table of the driver's operations to which 'ops' points */
 	_Alignas(64) struct fabric_ops driver;
 };
+
+/* Called around a callback of the application that can run outside weir_engine_poll(), so that the
+ * engine refuses to be polled or destroyed in it. engine_call_back() returns the value that
+ * engine_called_back() gets. */
+static inline bool engine_call_back(struct weir_engine *engine)
+{
+	bool in_poll = engine->in_poll;
+
+	engine->in_poll = true;
+	return in_poll;
+}
+
+static inline void engine_called_back(struct weir_engine *engine, bool in_poll)
+{
+	engine->in_poll = in_poll;
+}
 
 /* engine_add() adds an endpoint to an engine, as an active one. engine_remove() removes it from all
  * lists of the engine. engine_tick_begin() makes an idle endpoint active; engine_want_ticks() calls

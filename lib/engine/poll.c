@@ -10,8 +10,12 @@
  * - Free the endpoints that have ended. No completion or event that was polled can refer to these
  *   endpoints any more.
  */
+#include <errno.h>
+#include <stdatomic.h>
+
 #include "engine.h"
 #include "forked.h"
+#include "log.h"
 #include "mailbox.h"
 #include "peer.h"
 #include "shared_recv.h"
@@ -94,6 +98,21 @@ static void reap(struct weir_engine *engine)
 	}
 }
 
+/* Refuses to poll the engine in one of its callbacks. */
+static cold_code uint32_t refuse(const struct weir_engine *engine)
+{
+	static atomic_flag is_logged = ATOMIC_FLAG_INIT;
+
+	if (engine_fork_refuses(engine))
+		return 0;
+	if (!atomic_flag_test_and_set(&is_logged))
+		LOG(ENGINE, ERROR,
+		    "weir_engine_poll() was called in a callback of its engine, and does nothing "
+		    "there: return from the callback, and poll then");
+	errno = EDEADLK;
+	return 0;
+}
+
 uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns)
 {
 	uint32_t work;
@@ -101,6 +120,8 @@ uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t 
 	OWN(engine);
 	if (OTHER_THREAD(engine))
 		return 0;
+	if (unlikely(engine->in_poll))
+		return refuse(engine);
 	engine->now_ns = now_ns;
 	engine->in_poll = true;
 	engine->stats.polls++;

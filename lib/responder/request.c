@@ -83,7 +83,7 @@ static out_of_line void release_all(struct weir_request *req)
 	request_give_back(req);
 	request_put_free(req);
 	if (on_sent)
-		on_sent(req->on_sent_arg);
+		responder_call_back(responder, on_sent, req->on_sent_arg);
 	if (conn)
 		responder->nbusy--;
 	if (!TAILQ_EMPTY(&responder->pool->waiting))

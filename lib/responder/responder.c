@@ -14,6 +14,20 @@ struct weir_engine *responder_engine(const struct responder *responder)
 	return responder->engine == &no_engine ? NULL : responder->engine;
 }
 
+void responder_call_back(struct responder *responder, void (*fn)(void *), void *arg)
+{
+	struct weir_engine *engine = responder_engine(responder);
+	bool in_poll;
+
+	if (!engine) {
+		fn(arg);
+		return;
+	}
+	in_poll = engine_call_back(engine);
+	fn(arg);
+	engine_called_back(engine, in_poll);
+}
+
 struct responder *responder_create(struct weir_engine *engine, const struct conn_protocol *protocol,
 				   uint32_t credits, struct program_table *programs,
 				   struct drc *drc, struct engine_peer *account)

@@ -509,5 +509,8 @@ static inline const struct responder *responder_of_orphan(const struct engine_or
 }
 /* Returns the engine of the responder, or NULL if the engine has ended. */
 struct weir_engine *responder_engine(const struct responder *responder);
+/* Calls the function of weir_request_on_sent(). In that function, the engine can be neither polled
+ * nor destroyed, although it may be called outside weir_engine_poll(). */
+void responder_call_back(struct responder *responder, void (*fn)(void *), void *arg);
 
 #endif

@@ -43,6 +43,12 @@
  * return the user's pointer of an object: a program may call them on any thread, while the object
  * exists.
  *
+ * Callbacks. weir calls functions of the application inside weir_engine_poll() and
+ * weir_engine_destroy(), and some of them also inside functions that send, such as
+ * weir_request_reply(). Unless its description says otherwise, a callback may call all functions
+ * of weir except four on its own engine: weir_engine_poll() and weir_engine_destroy(), which fail
+ * with errno EDEADLK, weir_engine_arm() and weir_engine_idle().
+ *
  * fork(2). An engine belongs to the process that created it. In a child process:
  *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
  *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
@@ -102,7 +108,9 @@ WEIR_API int weir_engine_create(const struct weir_profile *profile, struct weir_
  * Requests that have no reply yet remain valid, without arguments, until weir_request_reply(),
  * which only frees them. The regions that were added are removed, and still belong to the caller.
  *
- * Do not call the function in a callback. In a child of fork(2), see the top of this header.
+ * In a callback of the engine, the function changes nothing, logs an error (at most ten times in a
+ * process), and sets errno to EDEADLK. Return from the callback first, and destroy the engine then.
+ * In a child of fork(2), see the top of this header.
  *
  * @param engine the engine; NULL is allowed
  */
@@ -112,14 +120,15 @@ WEIR_API void weir_engine_destroy(struct weir_engine *engine);
  * Does pending work: completions, connection events, timers and posted functions. Then it posts the
  * messages that were queued. Callbacks run inside the function.
  *
- * Do not call the function in a callback. Thread: the owner.
+ * In a callback of the engine, the function does nothing, sets errno to EDEADLK, and logs an error
+ * once in the process. Thread: the owner.
  *
  * @param engine the engine
  * @param budget maximum number of completions; 0: the profile's poll_budget
  * @param now_ns the time in ns, by any clock that never goes back. All time-outs are measured by
  * this clock.
  * @return the amount of work done; 0 if there was none, or, with errno ECHILD, in a child of
- * fork(2)
+ * fork(2), or, with errno EDEADLK, in a callback of the engine
  */
 WEIR_API uint32_t weir_engine_poll(struct weir_engine *engine, uint32_t budget, uint64_t now_ns);
 
