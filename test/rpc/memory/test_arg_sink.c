@@ -41,9 +41,12 @@ static void on_back(void *arg)
 
 static void expect_untouched(void)
 {
+	uint32_t nchanged = 0;
+
 	for (uint32_t item = 0; item < 2; item++)
 		for (uint32_t i = 0; i < 1u << 18; i++)
-			assert_int_equal(sink(item)[i], REUSED);
+			nchanged += sink(item)[i] != REUSED;
+	assert_int_equal(nchanged, 0);
 }
 
 /* ---- what arg_sink does ---- */
