@@ -17,10 +17,12 @@
 #define MAILBOX_SIZE  1024u /* capacity of a mailbox in messages; a power of two */
 #define MAILBOX_BURST 32u
 
-/* MAIL_SENT() and MAIL_TAKEN() inform a thread sanitizer that the consumer of a message sees
- * everything that the producer of the message did before. On x86, DPDK's rings rely on the memory
- * order of the processor, which the sanitizer does not know. The suppressions exclude the code of
- * the rings from its checks. */
+/*
+ * On x86, DPDK's rings rely on the memory order of the processor, which a thread sanitizer does not
+ * know. Between RING_BEGIN() and RING_END(), it therefore ignores the accesses of a thread.
+ * MAIL_SENT() and MAIL_TAKEN() inform it that the consumer of a message sees everything that the
+ * producer of the message did before.
+ */
 #ifdef __has_feature
 #if __has_feature(thread_sanitizer)
 #define __SANITIZE_THREAD__ 1
@@ -28,20 +30,29 @@
 #endif
 #ifdef __SANITIZE_THREAD__
 #include <sanitizer/tsan_interface.h>
+/* The headers of the sanitizer do not declare these functions. */
+void AnnotateIgnoreReadsBegin(const char *file, int line);
+void AnnotateIgnoreReadsEnd(const char *file, int line);
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+
 #define MAIL_SENT(mailbox)  __tsan_release(mailbox)
 #define MAIL_TAKEN(mailbox) __tsan_acquire(mailbox)
-
-__attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
-
-const char *__tsan_default_suppressions(void)
-{
-	return "race:rte_ring_elem_pvt.h\nrace:rte_ring_rts_elem_pvt.h\nrace:rte_ring_generic_pvt."
-	       "h\n"
-	       "race:rte_ring.h\nrace:rte_ring_elem.h\n";
-}
+#define RING_BEGIN()                                                                               \
+	do {                                                                                       \
+		AnnotateIgnoreReadsBegin(__FILE__, __LINE__);                                      \
+		AnnotateIgnoreWritesBegin(__FILE__, __LINE__);                                     \
+	} while (0)
+#define RING_END()                                                                                 \
+	do {                                                                                       \
+		AnnotateIgnoreWritesEnd(__FILE__, __LINE__);                                       \
+		AnnotateIgnoreReadsEnd(__FILE__, __LINE__);                                        \
+	} while (0)
 #else
 #define MAIL_SENT(mailbox)  (void)(mailbox)
 #define MAIL_TAKEN(mailbox) (void)(mailbox)
+#define RING_BEGIN()	    (void)0
+#define RING_END()	    (void)0
 #endif
 
 struct mail {
@@ -76,11 +87,15 @@ int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *
 		     void *arg)
 {
 	struct mail mail = {fn, arg};
+	int rc;
 
 	if (engine_is_forked(engine))
 		return engine_fork_refuse();
 	MAIL_SENT(engine->mailbox);
-	if (rte_ring_enqueue_elem(engine->mailbox, &mail, sizeof(mail)) != 0)
+	RING_BEGIN();
+	rc = rte_ring_enqueue_elem(engine->mailbox, &mail, sizeof(mail));
+	RING_END();
+	if (rc != 0)
 		return -EAGAIN;
 	fabric_wake(&engine->waker);
 	return 0;
@@ -88,7 +103,12 @@ int weir_engine_post(struct weir_engine *engine, void (*fn)(struct weir_engine *
 
 bool mailbox_is_empty(const struct weir_engine *engine)
 {
-	return rte_ring_empty(engine->mailbox);
+	bool is_empty;
+
+	RING_BEGIN();
+	is_empty = rte_ring_empty(engine->mailbox);
+	RING_END();
+	return is_empty;
 }
 
 uint32_t mailbox_poll(struct weir_engine *engine)
@@ -96,10 +116,12 @@ uint32_t mailbox_poll(struct weir_engine *engine)
 	struct mail mails[MAILBOX_BURST];
 	uint32_t n;
 
-	if (rte_ring_empty(engine->mailbox))
+	if (mailbox_is_empty(engine))
 		return 0;
+	RING_BEGIN();
 	n = rte_ring_dequeue_burst_elem(engine->mailbox, mails, sizeof(mails[0]), MAILBOX_BURST,
 					NULL);
+	RING_END();
 	MAIL_TAKEN(engine->mailbox);
 	for (uint32_t i = 0; i < n; i++)
 		mails[i].fn(engine, mails[i].arg);
