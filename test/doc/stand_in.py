@@ -324,6 +324,36 @@ def fuzzer(name, args):
          f'{name}: {folders}')
 
 
+def make(_name, args):
+    """Checks the Makefile of the examples, which is in the folder of -C, or in the folder of the
+    page. Each word that is not an option must be a variable of it or a target."""
+    folder = pathlib.Path(value(args, '-C') if '-C' in args else SETUP.source / 'apps/examples')
+    makefile = (folder / 'Makefile').read_text(encoding='utf-8')
+    for word in [arg for arg in args if arg not in ('-C', str(folder))]:
+        name = word.partition('=')[0]
+        need(re.search(rf'^{name}\b\s*[?:]?[:=]', makefile, re.M), f'the Makefile has no {name}')
+
+
+def example(name, args):
+    """Checks that the sources of the examples, or the tests that run them, have each option of the
+    command. The program borrowed-eal passes its options to EAL."""
+    need((SETUP.source / f'apps/examples/{name}.c').exists(), f'there is no example {name}')
+    paths = [*(SETUP.source / 'apps/examples').glob('*.[ch]'),
+             *(SETUP.source / 'test/install').glob('*.py')]
+    text = ''.join(path.read_text(encoding='utf-8') for path in paths)
+    for option in [arg for arg in args if arg.startswith('--')]:
+        need(re.search(rf"""["' ]({option}|{option[2:]})["' ]""", text),
+             f'{name} has no option {option}')
+
+
+def read_metrics(_name, args):
+    need(len(args) == 3 and args[0] == '--unix-socket' and args[2] == 'http://weir/metrics',
+         f'curl {args}')
+
+
+EXAMPLES = ['hello', 'epoll-loop', 'metrics', 'blockstore', 'borrowed-eal', 'reactor']
+
+
 # Meson. The build of the test is 'build'; others are configured, but not compiled.
 
 
@@ -380,6 +410,7 @@ def meson_install(args):
     before = next(option['value'] for option in json.loads(
         (SETUP.build / 'meson-info/intro-buildoptions.json').read_text(encoding='utf-8'))
                   if option['name'] == 'prefix')
+    shutil.rmtree(prefix, ignore_errors=True)
     os.rename(f'{destination}{before}', prefix)
     for path in pathlib.Path(prefix).rglob('*.pc'):
         text = path.read_text(encoding='utf-8')
@@ -431,9 +462,12 @@ CLASSES = [
     ('tshark', as_written, 'runs'),
     ('cc', as_written, 'runs'),
     ('cp', as_written, 'runs'),
+    ('make', make, 'variables and targets are known; suite install runs it'),
     ('mkdir', as_written, 'runs'),
     ('pkg-config', as_written, 'runs'),
     ('tar', as_written, 'runs'),
+    ('curl', read_metrics, 'has the socket and the address; suite install reads the metrics'),
+    *[(name, example, 'options are known; suite install runs it') for name in EXAMPLES],
 ]
 
 

@@ -107,6 +107,9 @@ class Scratch:
         share.mkdir(parents=True)
         for path in (SOURCE / 'apps/wireshark').glob('*.lua'):
             shutil.copy(path, share)
+        # The examples of an installed weir.
+        shutil.copytree(SOURCE / 'apps/examples',
+                        self.folder / 'home/weir/share/weir/examples')
         # A page reserves hugepages on the machine. In the test, the command writes to a file
         # instead.
         (self.folder / 'root/proc/sys/vm').mkdir(parents=True)

@@ -195,9 +195,10 @@ static void mail__wakes(void **state)
 	assert_int_equal(weir_runtime_poll(runtime), 0);
 	assert_int_equal(weir_engine_post(weir_runtime_engine(runtime, 0), pass_on, &mail), 0);
 	weir_runtime_wait(runtime);
-	/* A thread that never sleeps polls far more often than once for each message. */
+	/* A thread that never sleeps polls far more often than once for each message. The latest
+	 * poll might not be counted yet. */
 	for (uint32_t i = 0; i < THREADS; i++)
-		assert_in_range(npolls[i], LAPS / 2, LAPS * 20);
+		assert_in_range(npolls[i], LAPS / 2 - 1, LAPS * 20);
 	assert_int_equal(weir_runtime_stop(runtime, 10000), 0);
 }
 

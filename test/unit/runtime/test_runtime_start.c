@@ -79,7 +79,7 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(
 	return fails(THREAD) ? EAGAIN : __real_pthread_create(thread, attr, fn, arg);
 }
 
-static bool pins_fail;
+static _Atomic bool pins_fail;
 
 int __wrap_pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *set)
 {
