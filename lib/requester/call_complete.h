@@ -9,10 +9,11 @@
 #include "compiler.h"
 
 /* Adds the time from the submission of a call until now to the histogram of its procedure, if the
- * call is measured. The reply must have arrived. */
+ * call is measured. The reply must have arrived. A cancelled call, whose deadline is 0, can still
+ * get its reply. It is not measured, because the time of its submission is not known any more. */
 static inline void call_note_time(const struct weir_call *call, const struct weir_engine *engine)
 {
-	if (call->times)
+	if (call->times && call->deadline_ns != 0)
 		histogram_add(call->times, engine->now_ns - (call->deadline_ns - call->timeout_ns));
 }
 

@@ -8,8 +8,8 @@
  *
  * - off: nothing.
  * - calls: one histogram per procedure. At the requester, it has the times from the submission of a
- *   call to 'done', for calls that got a reply with status 0. At the responder, it has the times
- *   from the arrival of a request until its reply was posted.
+ *   call to 'done', for calls that ended with status 0 and were not cancelled. At the responder, it
+ *   has the times from the arrival of a request until its reply was posted.
  *
  * An engine measures with the times that the application passes to weir_engine_poll(), and does not
  * read a clock. All events of one poll have the time of its start. Therefore a time can be wrong by

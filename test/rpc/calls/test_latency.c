@@ -138,6 +138,30 @@ static void calls__times_are_those_of_the_polls(void **state)
 	assert_int_equal(weir_histogram_min(times(pair.client, PAIR_NULL)), least);
 }
 
+/* A reply can arrive after weir_call_cancel(), and before the tick that ends the call. */
+static void calls__cancelled_ones_are_not_measured(void **state)
+{
+	uint32_t nreplied = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++) {
+		struct weir_call *call;
+		struct timed timed;
+
+		call = submit(PAIR_LATER, &timed);
+		pair_until_later(&pair, 1);
+		pair_release_later(&pair);
+		for (uint32_t polls = 0; polls < i % 20; polls++)
+			weir_engine_poll(pair.server, 0, pair.now_ns);
+		assert_int_equal(weir_call_cancel(call), 0);
+		pair_until(&pair, &timed.outcome.done, 1);
+		nreplied += timed.outcome.status == 0;
+		pair_settle(&pair);
+	}
+	assert_int_not_equal(nreplied, 0);
+	assert_int_equal(count(pair.client, PAIR_LATER), 0);
+}
+
 static void requests__answered_in_their_poll_take_no_time(void **state)
 {
 	(void)state;
@@ -292,6 +316,7 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		LATENCY_TEST(calls__times_are_those_of_the_polls),
+		LATENCY_TEST(calls__cancelled_ones_are_not_measured),
 		LATENCY_TEST(requests__answered_in_their_poll_take_no_time),
 		LATENCY_TEST(requests__held_ones_take_until_their_reply),
 		LATENCY_TEST(calls__only_those_with_a_reply_are_measured),
