@@ -127,7 +127,7 @@ static int start_threads(struct weir_runtime *runtime, char *why)
 	runtime->is_pinned = CPU_COUNT(&runtime->pinned) > 0;
 	if (runtime->is_pinned)
 		helper_keep_off(&runtime->pinned);
-	/* One after the other: the first failure ends the start. */
+	/* The threads start one after the other. If one fails, no other thread is created. */
 	for (uint32_t i = 0; rc == 0 && i < runtime->nthreads; i++) {
 		rc = runtime_thread_create(&runtime->threads[i]);
 		if (rc != 0)

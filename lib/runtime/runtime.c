@@ -95,6 +95,8 @@ bool weir_runtime_is_stopping(const struct weir_runtime *runtime)
 
 int weir_runtime_watch(struct weir_runtime *runtime, uint32_t thread, int fd)
 {
+	if (thread >= runtime->nthreads)
+		return -EINVAL;
 	return engine_watch(runtime->threads[thread].engine, fd);
 }
 

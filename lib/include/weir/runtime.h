@@ -265,6 +265,7 @@ WEIR_API void weir_runtime_send(struct weir_runtime *runtime, uint32_t from, uin
  * @param thread index of the thread, from 0
  * @param fd the descriptor
  * @retval 0 success; or the driver cannot wake a thread, and each sleep takes only 50 us
+ * @retval -EINVAL there is no such thread
  * @retval -EEXIST the thread already watches the descriptor
  * @retval other a negative errno: the descriptor cannot be watched
  */

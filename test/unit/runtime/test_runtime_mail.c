@@ -213,6 +213,7 @@ static void watch__wakes(void **state)
 	assert_true(woken_fd >= 0);
 	assert_int_equal(weir_runtime_watch(runtime, 1, woken_fd), 0);
 	assert_int_equal(weir_runtime_watch(runtime, 1, woken_fd), -EEXIST);
+	assert_int_equal(weir_runtime_watch(runtime, THREADS, woken_fd), -EINVAL);
 	assert_int_equal(weir_runtime_start(runtime), 0);
 	polls = atomic_load(&npolls[1]);
 	for (uint32_t i = 0; i < LAPS; i++) {
