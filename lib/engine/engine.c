@@ -24,9 +24,8 @@
 #include "reserve.h"
 #include "shared_recv.h"
 
-#define REFUSED_LINES_MAX                                                                          \
-	10u /* log lines about weir_engine_destroy() in callbacks, per process                     \
-	     */
+/* log lines about weir_engine_destroy() in callbacks, per process */
+#define REFUSED_LINES_MAX 10u
 
 /*
  * The slots in the key tables of regions (struct weir_region) that are taken. Each bit stands for

@@ -22,7 +22,8 @@ struct engine_owner {
 	struct engine_owner *next;
 };
 
-static _Atomic(struct engine_owner *) all; /* so that leak detectors find them */
+/* all owners: a leak detector reports memory that no pointer reaches */
+static _Atomic(struct engine_owner *) all;
 static _Thread_local struct engine_owner *self;
 static pthread_key_t key;
 static bool has_key;

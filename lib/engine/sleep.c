@@ -56,7 +56,7 @@ int weir_engine_fd(struct weir_engine *engine)
 
 int engine_watch(struct weir_engine *engine, int fd)
 {
-	/* It is level-triggered, so that work which was there before the sleep ends the sleep. */
+	/* Without EPOLLET, a descriptor that was readable before the sleep ends the sleep, too. */
 	struct epoll_event event = {.events = EPOLLIN};
 	int epoll_fd = weir_engine_fd(engine);
 

@@ -23,7 +23,7 @@ struct helper {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The members below are guarded by 'lock'. */
+/* The variables below are guarded by 'lock'. */
 static TAILQ_HEAD(, helper) helpers = TAILQ_HEAD_INITIALIZER(helpers);
 static pid_t owner; /* the process whose threads are in the list */
 static uint32_t reserved[CPU_SETSIZE];

@@ -309,6 +309,21 @@ void pair_until_later(struct pair *pair, uint32_t n)
 	assert_true(pair->nlater >= n);
 }
 
+struct weir_request *pair_hold(struct pair *pair, struct outcome *outcome)
+{
+	struct weir_call_params params;
+	struct weir_call *call;
+
+	outcome_init(outcome, pair);
+	params = pair_params(PAIR_LATER, outcome);
+	call = weir_call_begin(pair->conn, &params);
+	assert_non_null(call);
+	weir_xdr_put_u32(weir_call_args(call), PAIR_HELD_WORD);
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until_later(pair, 1);
+	return pair->later[0];
+}
+
 bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work)
 {
 	uint64_t now;

@@ -217,6 +217,12 @@ bool pair_wait(struct pair *pair, uint32_t polls);
 void pair_until(struct pair *pair, const int *flag, int value);
 /* Polls until 'n' requests wait for pair_release_later(). Fails the test if that takes too long. */
 void pair_until_later(struct pair *pair, uint32_t n);
+/*
+ * Makes a call whose request the server's program holds until pair_release_later(). Returns the
+ * request. '*outcome' is that of the call.
+ */
+#define PAIR_HELD_WORD 41u
+struct weir_request *pair_hold(struct pair *pair, struct outcome *outcome);
 void pair_settle(struct pair *pair); /* polls until all work has ended */
 /*
  * Returns true if pair_settle() must continue to poll. 'work' is the amount of work that the latest

@@ -43,22 +43,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Makes the server's program hold a request. */
-static struct weir_request *hold_request(void)
-{
-	struct weir_call_params params;
-	struct weir_call *call;
-
-	outcome_init(&later, &pair);
-	params = pair_params(PAIR_LATER, &later);
-	call = weir_call_begin(pair.conn, &params);
-	assert_non_null(call);
-	weir_xdr_put_u32(weir_call_args(call), 41);
-	assert_int_equal(weir_call_submit(call), 0);
-	pair_until_later(&pair, 1);
-	return pair.later[0];
-}
-
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
 	(void)conn, (void)event, (void)error, (void)arg;
@@ -199,7 +183,7 @@ static void engine_create__has_a_limit(void **state)
 
 static void results__refuse(void **state)
 {
-	struct weir_request *req = hold_request();
+	struct weir_request *req = pair_hold(&pair, &later);
 	struct weir_region *foreign;
 	uint8_t *mem = pair_memory_make(pair.client, false, &foreign);
 
@@ -227,7 +211,7 @@ static void results__refuse(void **state)
 /* A request outlives its engine. Nothing can be done with it but to free it. */
 static void results__end_with_the_engine(void **state)
 {
-	struct weir_request *req = hold_request();
+	struct weir_request *req = pair_hold(&pair, &later);
 
 	(void)state;
 	weir_listener_close(pair.listener);
