@@ -43,6 +43,10 @@ def describe(headers, symbols, output, compiler):
         subprocess.run(['abidw', '--no-corpus-path', '--no-comp-dir-path', '--no-show-locs',
                         '--no-elf-needed', '--type-id-style', 'hash', '--out-file', output,
                         library], check=True)
+        # The name of the temporary folder would change with each description.
+        described = pathlib.Path(output)
+        described.write_text(described.read_text(encoding='utf-8').replace(f'{folder}/', ''),
+                             encoding='utf-8')
 
 
 def main():
