@@ -19,6 +19,8 @@ from bench_tools import BENCH, read_schema
 SCHEMA = sys.argv.pop(1)
 INTERRUPTED = 128
 FOREVER = '600' # seconds; longer than any test
+# If the tests run under nohup, programs would inherit that this signal is ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def start(*args, **options):

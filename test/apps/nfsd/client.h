@@ -77,6 +77,7 @@ struct client {
 	uint32_t uid, gid; /* user and group of the calls; both are 1000 at first */
 	bool is_anonymous; /* calls use AUTH_NONE */
 	bool sends_inline; /* calls use no chunks, so that their data are inside the message */
+	bool is_patient;   /* client_call() tries again after NFS3ERR_JUKEBOX, as NFS clients do */
 
 	/* Arguments and results of the latest call. */
 	union client_args args;

@@ -104,6 +104,7 @@ static int setup_hung(void **state)
 	start(args);
 	c->uid = c->gid = 0;
 	client_join(&other, c);
+	other.is_patient = true;
 	vol = &c->roots[1];
 	look_up_files();
 	assert_int_equal(client_create(&other, vol, "plain", &plain), NFS3_OK);
@@ -417,6 +418,7 @@ static void change__that_hangs_is_answered_at_its_end(void **state)
 	client_begin(c, NFS3_SETATTR);
 	wait_withheld(1);
 	/* A call that began after the change is answered before it. */
+	other.is_patient = false;
 	assert_int_equal(client_read(&other, &files[5], 0, 4096), NFS3ERR_JUKEBOX);
 	weir_engine_poll(c->engine, 0, 0);
 	assert_int_equal(c->done, 0);
@@ -560,39 +562,26 @@ static void stop__after_all_came_back(void **state)
 	fuse_release();
 }
 
+#define TEST(name, setup) cmocka_unit_test_setup_teardown(name, setup, teardown_hung)
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(read__that_hangs_is_to_be_tried_again, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(reads__that_hang_leave_threads_to_others,
-						setup_hung, teardown_hung),
-		cmocka_unit_test_setup_teardown(attributes__that_hang_hold_no_other, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(threads__that_hang_are_few, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(write__that_hangs_is_to_be_tried_again, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(write__in_a_message_is_to_be_tried_again,
-						setup_hung, teardown_hung),
-		cmocka_unit_test_setup_teardown(writes__that_hang_hold_no_other_file, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(writes__of_one_file_are_few, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(write__whose_sync_hangs_is_to_be_tried_again,
-						setup_hung, teardown_hung),
-		cmocka_unit_test_setup_teardown(commit__that_hangs_is_to_be_tried_again, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(change__that_hangs_is_answered_at_its_end,
-						setup_hung, teardown_hung),
-		cmocka_unit_test_setup_teardown(mount__that_hangs_holds_no_other, setup_hung,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_what_hangs, setup_said,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(stop__does_not_wait_for_mount, setup_said,
-						teardown_hung),
-		cmocka_unit_test_setup_teardown(stop__after_all_came_back, setup_hung,
-						teardown_hung),
+		TEST(read__that_hangs_is_to_be_tried_again, setup_hung),
+		TEST(reads__that_hang_leave_threads_to_others, setup_hung),
+		TEST(attributes__that_hang_hold_no_other, setup_hung),
+		TEST(threads__that_hang_are_few, setup_hung),
+		TEST(write__that_hangs_is_to_be_tried_again, setup_hung),
+		TEST(write__in_a_message_is_to_be_tried_again, setup_hung),
+		TEST(writes__that_hang_hold_no_other_file, setup_hung),
+		TEST(writes__of_one_file_are_few, setup_hung),
+		TEST(write__whose_sync_hangs_is_to_be_tried_again, setup_hung),
+		TEST(commit__that_hangs_is_to_be_tried_again, setup_hung),
+		TEST(change__that_hangs_is_answered_at_its_end, setup_hung),
+		TEST(mount__that_hangs_holds_no_other, setup_hung),
+		TEST(stop__does_not_wait_for_what_hangs, setup_said),
+		TEST(stop__does_not_wait_for_mount, setup_said),
+		TEST(stop__after_all_came_back, setup_hung),
 	};
 
 	client_main(argc, argv);

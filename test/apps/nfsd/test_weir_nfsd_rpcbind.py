@@ -17,6 +17,8 @@ SERVER, = map(os.path.abspath, sys.argv[1:2])
 del sys.argv[1:2]
 MOUNT, NFS3, RPCBIND = 100005, 100003, 100000
 SET, UNSET, DUMP = 1, 2, 4
+# If the tests run under nohup, programs would inherit that this signal is ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def free_port():

@@ -23,6 +23,8 @@ PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 KILL_PROCESS, ERRNO = 0x80000000, 0x00050000
 SYS_LISTEN, SYS_IO_URING_SETUP = 50 if os.uname().machine == 'x86_64' else 201, 425
 START, USAGE, LOST = 1, 2, 3
+# If the tests run under nohup, programs would inherit that this signal is ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def processes_with(argument):

@@ -394,10 +394,14 @@ static void receives__that_are_not_there_keep_no_poll_busy(void **state)
  */
 static void receives__that_do_not_come_in_time_end_the_connection(void **state)
 {
+	struct raw *overrun;
+
 	(void)state;
 	end_close(&b);
 	end_open(&b, "rnr_retry=1", RAWS);
-	pair_overrun(1);
+	overrun = pair();
+	pair();
+	assert_int_equal(ring_put_one(&overrun->tx, overrun->region, 64), 1);
 	END_WAIT(&b, NULL, dev()->stalls.n == 1);
 	END_WAIT(&b, NULL, ((struct shm_qp *)qps[0])->state == QP_ERROR);
 	assert_int_equal(((struct shm_qp *)qps[1])->state, QP_READY);

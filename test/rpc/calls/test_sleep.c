@@ -227,12 +227,12 @@ static void sleep__ends_for_the_time_out_of_a_call(void **state)
 	outcome_init(&outcome, &pair);
 	params = pair_params(PAIR_LATER, &outcome);
 	params.timeout_ns = 30000000;
+	since_ns = pair.now_ns;
 	call = weir_call_begin(pair.conn, &params);
 	assert_non_null(call);
 	weir_xdr_put_u32(weir_call_args(call), 0);
 	assert_int_equal(weir_call_submit(call), 0);
 	pair_pass(&pair);
-	since_ns = pair.now_ns;
 	sleep_until(&outcome.done, 1);
 	took_ns = pair.now_ns - since_ns;
 	assert_int_equal(outcome.status, -ETIMEDOUT);
