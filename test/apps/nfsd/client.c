@@ -10,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -113,16 +112,17 @@ static void read_handles(struct client *c, uint32_t n)
 	fclose(out);
 }
 
-/* Writes a profile with two lcores, which share their CPUs with other threads. Returns its path. */
-static const char *two_lcores(void)
+/* Writes the profile of the servers, whose threads share their CPUs with other tests and therefore
+ * sleep while they have no work. Returns its path. */
+static const char *write_profile(void)
 {
 	static char path[80];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/two.ini", client_dir);
+	snprintf(path, sizeof(path), "%s/profile.ini", client_dir);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	fputs("[engine]\nlcores = 0,1\nidle = yield\n", file);
+	fprintf(file, "[engine]\nidle = event\n%s", client_has_two ? "lcores = 0,1\n" : "");
 	fclose(file);
 	return path;
 }
@@ -156,9 +156,9 @@ void client_start_server(struct client *c, const char *const *args)
 		if (strcmp(*args, "--exports") == 0)
 			nexports += sections_of(args[1]);
 	}
-	if (client_has_two && !has_profile) {
+	if (!has_profile) {
 		argv[n++] = "--profile";
-		argv[n++] = two_lcores();
+		argv[n++] = write_profile();
 	}
 	assert_int_equal(pipe(fds), 0);
 	c->server = fork();
@@ -204,13 +204,20 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 		c->closed++;
 }
 
+/* Polls the engine, and sleeps if there is no work. */
+static void poll_once(struct client *c)
+{
+	uint64_t now = now_ns();
+
+	weir_engine_idle(c->engine, weir_engine_poll(c->engine, 0, now), now);
+}
+
 static void wait_for(struct client *c, const int *flag)
 {
 	uint64_t end = now_ns() + WAIT_NS;
 
 	while (!*flag && now_ns() < end)
-		if (weir_engine_poll(c->engine, 0, now_ns()) == 0)
-			sched_yield();
+		poll_once(c);
 	assert_true(*flag);
 }
 
@@ -271,6 +278,7 @@ void client_join(struct client *c, const struct client *first)
 	c->uid = first->uid;
 	c->gid = first->gid;
 	weir_profile_defaults(&profile);
+	profile.idle = WEIR_IDLE_EVENT;
 	memcpy(c->addr, first->addr, sizeof(c->addr));
 	open_client(c, &profile);
 }
@@ -285,6 +293,7 @@ void client_start(struct client *c, const char *const *args)
 	memset(c, 0, sizeof(*c));
 	c->uid = c->gid = 1000;
 	weir_profile_defaults(&profile);
+	profile.idle = WEIR_IDLE_EVENT;
 	if (others_addr) {
 		snprintf(profile.driver, sizeof(profile.driver), "verbs");
 		snprintf(c->addr, sizeof(c->addr), "%s", others_addr);
@@ -487,8 +496,7 @@ void client_end(struct client *c, int n)
 	uint64_t end = now_ns() + WAIT_NS;
 
 	while (c->done < n && now_ns() < end)
-		if (weir_engine_poll(c->engine, 0, now_ns()) == 0)
-			sched_yield();
+		poll_once(c);
 	assert_int_equal(c->done, n);
 	c->done = 0;
 }
