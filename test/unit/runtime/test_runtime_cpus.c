@@ -28,6 +28,36 @@ struct seen {
 
 static struct seen seen[2];
 
+/* The kernel's report that a CPU is offline is replaced by one of the test, because most machines on
+ * which tests run cannot switch a CPU off. */
+static char offline_path[64]; /* "": no report is replaced */
+
+FILE *__real_fopen(const char *path, const char *mode);
+FILE *__real_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+
+static FILE *open_report(const char *path)
+{
+	static char report[] = "0\n";
+
+	return strcmp(path, offline_path) == 0 ? fmemopen(report, strlen(report), "r") : NULL;
+}
+
+FILE *__wrap_fopen(const char *path, const char *mode)
+{
+	FILE *file = open_report(path);
+
+	return file ? file : __real_fopen(path, mode);
+}
+
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	FILE *file = open_report(path);
+
+	return file ? file : __real_fopen64(path, mode);
+}
+
 static int on_init(struct weir_runtime *runtime, uint32_t thread, void *arg)
 {
 	(void)runtime;
@@ -193,21 +223,45 @@ static void cpus__that_are_too_many(void **state)
 	expect_refused("0-64", sysconf(_SC_NPROCESSORS_CONF) > 64 ? -E2BIG : -ENODEV, "name ");
 }
 
-/* A CPU that exists, and that the thread may not use, such as one that is offline. */
-static void cpus__that_are_not_allowed(void **state)
+/* Lets this thread use only the first CPU, and names both to a runtime, which refuses the second
+ * one. */
+static void expect_second_refused(const char *reason)
 {
 	cpu_set_t one;
-	char list[16];
+	char list[32];
+
+	CPU_ZERO(&one);
+	CPU_SET(cpus[0], &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
+	expect_refused(list, -ENODEV, reason);
+	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+}
+
+static void cpus__that_are_not_allowed(void **state)
+{
+	(void)state;
+	if (ncpus < 2)
+		skip();
+	expect_second_refused("this process may not use CPU ");
+}
+
+/* The kernel takes a CPU that is offline from the CPUs that a thread may use, and reports it. */
+static void cpus__that_are_offline(void **state)
+{
+	char reason[200];
 
 	(void)state;
 	if (ncpus < 2)
 		skip();
-	CPU_ZERO(&one);
-	CPU_SET(cpus[0], &one);
-	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
-	snprintf(list, sizeof(list), "%u", cpus[1]);
-	expect_refused(list, -ENODEV, "this process may not use CPU ");
-	assert_int_equal(sched_setaffinity(0, sizeof(allowed), &allowed), 0);
+	snprintf(offline_path, sizeof(offline_path), "/sys/devices/system/cpu/cpu%u/online",
+		 cpus[1]);
+	snprintf(reason, sizeof(reason),
+		 "CPU %u is offline; name some of %u, or any, or as root: echo 1 > "
+		 "/sys/devices/system/cpu/cpu%u/online",
+		 cpus[1], cpus[0], cpus[1]);
+	expect_second_refused(reason);
+	offline_path[0] = '\0';
 }
 
 int main(void)
@@ -220,6 +274,7 @@ int main(void)
 		cmocka_unit_test(cpus__that_are_named_twice),
 		cmocka_unit_test(cpus__that_are_too_many),
 		cmocka_unit_test(cpus__that_are_not_allowed),
+		cmocka_unit_test(cpus__that_are_offline),
 	};
 
 	if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
