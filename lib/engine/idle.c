@@ -74,23 +74,25 @@ static struct timespec of_ns(uint64_t ns)
 				 .tv_nsec = (long)(ns % 1000000000u)};
 }
 
-/* Sleeps until there is work or a deadline. */
-static void sleep_until_work(struct weir_engine *engine, uint64_t now_ns)
+/* Sleeps until there is work, a deadline of the engine, or the time 'until_ns'. */
+static void sleep_until_work(struct weir_engine *engine, uint64_t now_ns, uint64_t until_ns)
 {
 	struct pollfd pfd = {.fd = weir_engine_fd(engine), .events = POLLIN};
-	uint64_t timeout_ns = NAP_NS;
+	uint64_t timeout_ns = NAP_NS, left_ns = until_ns - now_ns;
 	struct timespec timeout;
 	int rc = pfd.fd < 0 ? -EOPNOTSUPP : weir_engine_arm(engine, now_ns, &timeout_ns);
 
 	if (rc != 0 && rc != -EOPNOTSUPP)
 		return;
-	timeout = of_ns(timeout_ns < SLEEP_NS ? timeout_ns : SLEEP_NS);
+	if (left_ns > SLEEP_NS)
+		left_ns = SLEEP_NS;
+	timeout = of_ns(timeout_ns < left_ns ? timeout_ns : left_ns);
 	(void)ppoll(&pfd, rc == 0 ? 1 : 0, &timeout, NULL);
 	if (rc == 0)
 		weir_engine_disarm(engine);
 }
 
-static void adapt(struct weir_engine *engine, uint64_t now_ns)
+static void adapt(struct weir_engine *engine, uint64_t now_ns, uint64_t until_ns)
 {
 	uint64_t idle_ns = now_ns - engine->idle_since_ns;
 
@@ -98,14 +100,12 @@ static void adapt(struct weir_engine *engine, uint64_t now_ns)
 		return;
 	if (idle_ns < PAUSE_NS)
 		short_pause();
-	else
-		sleep_until_work(engine, now_ns);
+	else if (now_ns < until_ns)
+		sleep_until_work(engine, now_ns, until_ns);
 }
 
-void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns)
+static void be_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns, uint64_t until_ns)
 {
-	if (OTHER_THREAD(engine))
-		return;
 	if (work > 0) {
 		engine->nidle = 0;
 		return;
@@ -117,10 +117,11 @@ void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns
 	}
 	switch (engine->idle_policy) {
 	case WEIR_IDLE_ADAPTIVE:
-		adapt(engine, now_ns);
+		adapt(engine, now_ns, until_ns);
 		break;
 	case WEIR_IDLE_EVENT:
-		sleep_until_work(engine, now_ns);
+		if (now_ns < until_ns)
+			sleep_until_work(engine, now_ns, until_ns);
 		break;
 	case WEIR_IDLE_YIELD:
 		if (engine->nidle % YIELD_POLLS == 0)
@@ -130,4 +131,17 @@ void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns
 	case WEIR_IDLE_SPIN:
 		break;
 	}
+}
+
+void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns)
+{
+	if (!OTHER_THREAD(engine))
+		be_idle(engine, work, now_ns, UINT64_MAX);
+}
+
+void weir_engine_idle_until(struct weir_engine *engine, uint32_t work, uint64_t now_ns,
+			    uint64_t until_ns)
+{
+	if (!OTHER_THREAD(engine))
+		be_idle(engine, work, now_ns, until_ns);
 }

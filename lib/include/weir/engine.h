@@ -46,8 +46,8 @@
  * Callbacks. weir calls functions of the application inside weir_engine_poll() and
  * weir_engine_destroy(), and some of them also inside functions that send, such as
  * weir_request_reply(). Unless its description says otherwise, a callback may call all functions
- * of weir except four on its own engine: weir_engine_poll() and weir_engine_destroy(), which fail
- * with errno EDEADLK, weir_engine_arm() and weir_engine_idle().
+ * of weir except five on its own engine: weir_engine_poll() and weir_engine_destroy(), which fail
+ * with errno EDEADLK, weir_engine_arm(), weir_engine_idle() and weir_engine_idle_until().
  *
  * fork(2). An engine belongs to the process that created it. In a child process:
  *   - Functions on the engine, and on its connections, listeners, calls and requests, fail with
@@ -228,6 +228,23 @@ WEIR_API void weir_engine_disarm(struct weir_engine *engine);
  * @param now_ns the time in ns that was passed to weir_engine_poll()
  */
 WEIR_API void weir_engine_idle(struct weir_engine *engine, uint32_t work, uint64_t now_ns);
+
+/**
+ * Does the same as weir_engine_idle(), except that a sleep ends at a time of the caller.
+ *
+ * A program uses it if it has deadlines of its own, such as the time of its next call. The kernel
+ * may end a sleep later by its timer slack, which is 50 us by default; see PR_SET_TIMERSLACK in
+ * prctl(2). Do not call the function in a callback. Thread: the owner.
+ *
+ * @param engine the engine
+ * @param work see weir_engine_idle()
+ * @param now_ns see weir_engine_idle()
+ * @param until_ns the time in ns, by the same clock, at which a sleep ends at the latest. If it is
+ * not after now_ns, the function does not sleep. UINT64_MAX: the function does what
+ * weir_engine_idle() does.
+ */
+WEIR_API void weir_engine_idle_until(struct weir_engine *engine, uint32_t work, uint64_t now_ns,
+				     uint64_t until_ns);
 
 /**
  * Registers a region with the engine's device, so that calls and replies can name it.

@@ -119,12 +119,42 @@ static void idle__yield_polls(void **state)
 	assert_true(run_policy(set_yield) > POLLS_MAX);
 }
 
+/* Returns the time in ns that the idle client takes if it may sleep for 'sleep_ns'. Returns the
+ * shortest of several times, because this thread may wait for a CPU. */
+static uint64_t shortest_sleep(uint64_t sleep_ns)
+{
+	uint64_t shortest = UINT64_MAX;
+
+	for (uint32_t i = 0; i < 10; i++) {
+		uint64_t begin = now_ns(), took;
+
+		while (weir_engine_poll(pair.client, 0, begin) > 0)
+			begin = now_ns();
+		weir_engine_idle_until(pair.client, 0, begin, begin + sleep_ns);
+		took = now_ns() - begin;
+		if (took < shortest)
+			shortest = took;
+	}
+	return shortest;
+}
+
+/* An engine without deadlines would sleep for 100 ms. */
+static void idle__until_a_time_of_the_caller(void **state)
+{
+	(void)state;
+	pair_start(&pair, set_event);
+	assert_true(shortest_sleep(0) < 10000000);
+	assert_in_range(shortest_sleep(20000000), 15000000, 60000000);
+	pair_stop(&pair);
+}
+
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle__event_sleeps),
 		cmocka_unit_test(idle__adaptive_sleeps),
 		cmocka_unit_test(idle__yield_polls),
+		cmocka_unit_test(idle__until_a_time_of_the_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

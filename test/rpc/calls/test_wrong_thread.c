@@ -78,6 +78,7 @@ static void try_engines(void)
 	ERROR(weir_engine_arm(pair.client, pair.now_ns, &timeout_ns));
 	NO_RESULT(weir_engine_disarm(pair.client));
 	NO_RESULT(weir_engine_idle(pair.client, 0, pair.now_ns));
+	NO_RESULT(weir_engine_idle_until(pair.client, 0, pair.now_ns, pair.now_ns + 1));
 	NO_RESULT(weir_engine_disown(pair.client));
 	ERROR(weir_engine_add_region(pair.client, pair.client_region));
 	NO_RESULT(weir_engine_remove_region(pair.client, pair.client_region));
