@@ -39,41 +39,12 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 		client->result.first_error = error;
 }
 
-int client_init(struct client *client)
+/* Allocates the memory of the connections and their slots. Returns 0 or -ENOMEM. */
+static int make_links(struct client *client, uint32_t stride)
 {
 	const struct bench_options *options = client->options;
-	uint32_t stride = (bench_largest_bytes(options) + SLOT_ALIGN) / SLOT_ALIGN * SLOT_ALIGN;
-	struct weir_region_options region = {
-		.struct_bytes = sizeof(region),
-		.len_bytes = (size_t)bench_load_slots(options, client->nactive) * stride,
-		.page_bytes = options->profile.page_bytes,
-		.numa_node = -1,
-	};
-	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 	uint32_t nslots = 0;
-	int rc;
 
-	/* The results are added up even after a failure, so they must be initialized first. */
-	histogram_init(&client->result.rtt);
-	series_init(&client->result.series);
-	rc = weir_engine_create(&options->profile, &client->engine);
-	if (rc != 0) {
-		fprintf(stderr, "weir-bench: can't create an engine for the requester: %s\n",
-			strerror(-rc));
-		return rc;
-	}
-	rc = weir_region_create(&region, &client->region);
-	if (rc == 0)
-		rc = weir_engine_add_region(client->engine, client->region);
-	if (rc != 0) {
-		fprintf(stderr,
-			"weir-bench: can't allocate %zu bytes for data: %s. Lower --size, --depth "
-			"or --connections\n",
-			region.len_bytes, strerror(-rc));
-		return rc;
-	}
-	weir_region_info(client->region, &info);
-	client->region_base = info.base;
 	client->links = calloc(client->nlinks, sizeof(client->links[0]));
 	if (!client->links)
 		return -ENOMEM;
@@ -94,17 +65,53 @@ int client_init(struct client *client)
 				.data = client->region_base + (size_t)nslots++ * stride,
 			};
 	}
-	client->nblocks =
-		options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
 	client->ngone = client->nlinks;
 	return pace_init(&client->pace, options, nslots,
 			 (double)client->nactive / bench_active(options),
 			 (double)client->number / client->nclients);
 }
 
+int client_init(struct client *client)
+{
+	const struct bench_options *options = client->options;
+	uint32_t stride = (bench_largest_bytes(options) + SLOT_ALIGN) / SLOT_ALIGN * SLOT_ALIGN;
+	struct weir_region_options region = {
+		.struct_bytes = sizeof(region),
+		.len_bytes = (size_t)bench_load_slots(options, client->nactive) * stride,
+		.page_bytes = options->profile.page_bytes,
+		.numa_node = -1,
+	};
+	struct weir_region_info info = {.struct_bytes = sizeof(info)};
+	int rc;
+
+	/* The results are added up even after a failure, so they must be initialized first. */
+	histogram_init(&client->result.rtt);
+	series_init(&client->result.series);
+	rc = weir_region_create(&region, &client->region);
+	if (rc == 0)
+		rc = weir_engine_add_region(client->engine, client->region);
+	if (rc != 0) {
+		fprintf(stderr,
+			"weir-bench: can't allocate %zu bytes for data: %s. Lower --size, --depth "
+			"or --connections\n",
+			region.len_bytes, strerror(-rc));
+		return rc;
+	}
+	weir_region_info(client->region, &info);
+	client->region_base = info.base;
+	client->nblocks =
+		options->read_bytes ? options->working_set_bytes / options->read_bytes : 0;
+	rc = make_links(client, stride);
+	if (rc != 0)
+		fprintf(stderr,
+			"weir-bench: no memory for %u connections: lower --depth or "
+			"--connections\n",
+			client->nlinks);
+	return rc;
+}
+
 void client_fini(struct client *client)
 {
-	weir_engine_destroy(client->engine);
 	weir_region_destroy(client->region);
 	for (uint32_t i = 0; client->links && i < client->nlinks; i++)
 		free(client->links[i].slots);
@@ -112,9 +119,19 @@ void client_fini(struct client *client)
 	pace_fini(&client->pace);
 }
 
-static uint32_t poll_once(struct client *client)
+/*
+ * Polls while no load runs. A thread that would spin gives up its core here, because the helper
+ * threads of weir, which establish connections, might need it.
+ */
+static void poll_once(struct client *client)
 {
-	return weir_engine_poll(client->engine, 0, bench_clock_ns(&client->clock));
+	uint64_t now_ns = bench_clock_ns(&client->clock);
+	uint32_t work = weir_engine_poll(client->engine, 0, now_ns);
+
+	if (client->idles)
+		weir_engine_idle(client->engine, work, now_ns);
+	else if (work == 0)
+		sched_yield();
 }
 
 /*
@@ -131,8 +148,7 @@ static void poll_until_connecting(struct client *client, uint32_t few)
 {
 	while (client->nlinks - client->ngone - client->nopen > few &&
 	       !bench_interrupted(client->shared))
-		if (poll_once(client) == 0)
-			sched_yield();
+		poll_once(client);
 }
 
 static int start_connecting(struct client *client)
@@ -232,6 +248,5 @@ void client_disconnect(struct client *client)
 			weir_conn_shutdown(client->links[i].conn);
 	while (client->ngone < client->nlinks &&
 	       bench_clock_ns(&client->clock) - begin < 1000000000ull)
-		if (poll_once(client) == 0)
-			sched_yield();
+		poll_once(client);
 }

@@ -10,7 +10,6 @@
  * previous one, or at a certain time.
  */
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include <weir/call.h>
@@ -60,23 +59,23 @@ struct client {
 	uint32_t nopen;	    /* connections that are open */
 	uint32_t ngone;	    /* connections that have ended or were not begun */
 	uint32_t in_flight; /* calls in flight */
-	uint32_t lcore;
 	uint32_t random;
 	uint32_t nblocks; /* number of blocks of a READ's size in the working set */
 	uint32_t block;	  /* with sequential access: number of the next block */
 	bool is_measuring;
 	bool is_stopping;
+	bool idles; /* a thread without work may yield or sleep */
 	uint64_t calls_left; /* with --calls: calls that this client still has to start */
 	uint64_t completed;  /* calls that have ended, whether they are measured or not */
 	struct pace pace;
 	struct bench_clock clock;
 	struct bench_result result;
 	int rc;
-	pthread_t thread;
 };
 
 /*
- * client.c: everything that precedes and follows the load. client_init() and client_connect()
+ * client.c: everything that precedes and follows the load. The caller of client_init() has set
+ * client->engine, and destroys the engine before client_fini(). client_init() and client_connect()
  * return 0, or -errno after they have printed the reason.
  */
 int client_init(struct client *client);

@@ -8,7 +8,6 @@
 #include "interrupt.h"
 #include "poll_timer.h"
 #include "steady.h"
-#include "worker.h"
 
 #define STEADY_INTERVAL_NS 100000000u
 #define PROGRESS_NS	   500000000u
@@ -19,7 +18,7 @@
 /* The poll loop, and the state that it checks between polls. */
 struct loop {
 	struct client *client;
-	struct bench_idle idle;
+	bool idles; /* a thread without work does more than to poll again: see weir_engine_idle() */
 	struct bench_poll_timer timer;
 	uint64_t series_from;  /* client->completed at the beginning of the present interval of the
 				  series */
@@ -90,6 +89,23 @@ static inline bool is_over(const struct client *client)
 	return client->is_stopping || client->ngone > 0 || bench_interrupted(client->shared);
 }
 
+/*
+ * Does what the profile's 'idle' says, after a poll at the time 'now_ticks'. A sleep ends when the
+ * next call is due, and at the time 'until_ticks'.
+ */
+static void idle(struct loop *loop, uint64_t now_ticks, uint64_t until_ticks)
+{
+	struct client *client = loop->client;
+	uint64_t due_ticks = pace_next(&client->pace), until_ns = UINT64_MAX;
+
+	if (due_ticks < until_ticks)
+		until_ticks = due_ticks;
+	if (until_ticks != UINT64_MAX)
+		until_ns = bench_clock_at(&client->clock, until_ticks);
+	weir_engine_idle_until(client->engine, loop->timer.work,
+			       bench_clock_at(&client->clock, now_ticks), until_ns);
+}
+
 /* Polls until the time 'until_ticks', or until the load must end early. */
 static void run_until(struct loop *loop, uint64_t until_ticks)
 {
@@ -105,7 +121,8 @@ static void run_until(struct loop *loop, uint64_t until_ticks)
 			loop->timer.work += pace_start_due(&client->pace, now);
 		loop->timer.work +=
 			weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->timer.work);
+		if (unlikely(loop->idles))
+			idle(loop, now, until_ticks);
 		if (loop->shows_progress && now >= loop->progress_ticks)
 			progress(loop, now);
 	}
@@ -121,7 +138,8 @@ static void run_out(struct loop *loop)
 	while (client->in_flight > 0 && now < until) {
 		loop->timer.work =
 			weir_engine_poll(client->engine, 0, bench_clock_at(&client->clock, now));
-		bench_idle(&loop->idle, loop->timer.work);
+		if (unlikely(loop->idles))
+			idle(loop, now, until);
 		now = begin_round(loop);
 	}
 	/*
@@ -261,8 +279,8 @@ void client_load(struct client *client, bool shows_progress)
 	struct loop loop = {
 		.client = client, .series_ticks = UINT64_MAX, .shows_progress = shows_progress};
 
-	bench_idle_init(&loop.idle, options);
-	bench_poll_timer_init(&loop.timer, loop.idle.yields || client->pace.is_waiting);
+	loop.idles = client->idles;
+	bench_poll_timer_init(&loop.timer, loop.idles || client->pace.is_waiting);
 	if (options->calls_max == 0) {
 		pace_restart(&client->pace, rte_rdtsc());
 		start_slots(client);

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "lcores.h"
 #include "report.h"
 #include "sides.h"
 #include "std_io.h"
-#include "worker.h"
 
 enum exit_status {
 	EXIT_OK = 0,
@@ -157,7 +157,7 @@ int main(int argc, char **argv)
 		return std_io_finish("weir-bench") == 0 ? EXIT_OK : EXIT_LOAD;
 	if (rc != 0)
 		return EXIT_USAGE;
-	if (bench_worker_check(&options) != 0 || bench_memory_check(&options) != 0)
+	if (bench_lcores_check(&options) != 0 || bench_memory_check(&options) != 0)
 		return EXIT_LOAD;
 	if (options.side == SIDE_RESPONDER)
 		return sides_listen(&options) == 0 ? EXIT_OK : EXIT_LOAD;

@@ -16,7 +16,7 @@
  *                   carry out each run
  *   shared.h        the memory in which both sides exchange information beside their RPCs
  *   interrupt.[ch]  signals that end the bench
- *   worker.[ch]     pins the threads that poll engines, and lets them idle
+ *   lcores.[ch]     assigns the cores to the sides, whose threads are those of weir's runtime
  *   requester.[ch]  the requester's side: starts its clients, and sums their results
  *   client.[ch]     one engine of that side: its memory and its connections
  *   load.c          the load of a client: the warm-up, the measured time, and the end of calls in

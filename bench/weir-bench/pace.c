@@ -94,6 +94,14 @@ uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks)
 				  : start_thinkers(pace, now_ticks);
 }
 
+uint64_t pace_next(const struct pace *pace)
+{
+	if (pace->head == pace->tail)
+		return UINT64_MAX;
+	return pace->is_open_loop ? pace->due_ticks
+				  : pace->idle[pace->head & pace->mask]->due_ticks;
+}
+
 uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks)
 {
 	uint64_t due;

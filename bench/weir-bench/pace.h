@@ -56,6 +56,9 @@ void pace_put(struct pace *pace, struct load_slot *slot);
 /* Starts the calls that are due by 'now_ticks'. Returns the number of these calls. */
 uint32_t pace_start_due(struct pace *pace, uint64_t now_ticks);
 
+/* Returns the time at which the next call of an idle slot starts, or UINT64_MAX if none waits. */
+uint64_t pace_next(const struct pace *pace);
+
 /* Returns the number of arrivals that were due before 'end_ticks' and that no slot has taken. */
 uint64_t pace_untaken(const struct pace *pace, uint64_t end_ticks);
 

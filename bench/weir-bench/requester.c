@@ -6,51 +6,42 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client.h"
-#include "worker.h"
+#include <weir/runtime.h>
 
-static void *run(void *arg)
+#include "client.h"
+#include "lcores.h"
+
+static int requester_init(struct weir_runtime *runtime, uint32_t thread, void *arg)
 {
-	struct client *client = arg;
+	struct client *client = &((struct client *)arg)[thread];
+
+	client->engine = weir_runtime_engine(runtime, thread);
+	client->rc = client_init(client);
+	return client->rc;
+}
+
+static void run(struct weir_runtime *runtime, uint32_t thread, void *arg)
+{
+	struct client *client = &((struct client *)arg)[thread];
 	bool shows_progress =
 		!client->options->quiet && isatty(STDERR_FILENO) && client->number == 0;
 
-	client->rc = bench_worker_start(client->lcore);
-	if (client->rc != 0) {
-		atomic_fetch_add(client->nsteady, 1);
-		return NULL;
-	}
+	(void)runtime;
 	bench_clock_init(&client->clock);
 	client->rc = client_connect(client);
-	if (client->rc == 0) {
-		client->result.connected = true;
-		if (client->options->side == SIDE_REQUESTER && !client->options->quiet &&
-		    client->number == 0)
-			fprintf(stderr, "weir-bench: connected to '%s'\n", client->shared->addr);
-		client_load(client, shows_progress);
-		if (shows_progress)
-			fprintf(stderr, "\r%70s\r", "");
-		client_disconnect(client);
-	} else {
-		atomic_fetch_add(client->nsteady,
-				 /*
-				  * other clients must not wait for this client, so it counts as
-				  * settled
-				  */
-				 1);
+	if (client->rc != 0) {
+		/* Other clients must not wait for this client, so it counts as settled. */
+		atomic_fetch_add(client->nsteady, 1);
+		return;
 	}
-	bench_worker_stop();
-	return NULL;
-}
-
-static int client_start(struct client *client)
-{
-	int rc = -pthread_create(&client->thread, NULL, run, client);
-
-	if (rc != 0)
-		fprintf(stderr, "weir-bench: can't create a thread for the requester: %s\n",
-			strerror(-rc));
-	return rc;
+	client->result.connected = true;
+	if (client->options->side == SIDE_REQUESTER && !client->options->quiet &&
+	    client->number == 0)
+		fprintf(stderr, "weir-bench: connected to '%s'\n", client->shared->addr);
+	client_load(client, shows_progress);
+	if (shows_progress)
+		fprintf(stderr, "\r%70s\r", "");
+	client_disconnect(client);
 }
 
 static void add_connections(struct bench_result *sum, const struct client *client)
@@ -98,16 +89,58 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	sum->exposure = r->exposure;
 }
 
-int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
-			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result)
+static void assign_load(struct client *clients, uint32_t n, const struct bench_options *options)
 {
-	uint32_t n = nlcores ? nlcores : 1, active = bench_active(options), ready = 0, started = 0;
-	_Atomic uint32_t nsteady = 0;
-	struct client *clients;
-	int rc = 0;
+	uint32_t active = bench_active(options);
 
-	if (n > active)
-		n = active;
+	for (uint32_t i = 0; i < n; i++) {
+		struct client *client = &clients[i];
+
+		client->number = i;
+		client->random = i + 1;
+		client->nlinks = options->connections / n + (i < options->connections % n);
+		client->nactive = active / n + (i < active % n);
+		client->calls_left = options->calls_max / n + (i < options->calls_max % n);
+	}
+}
+
+/*
+ * Starts the runtime, whose threads initialize the clients. Returns 0, or -errno after the reason
+ * was printed.
+ */
+static int requester_create_runtime(const struct weir_profile *profile, struct client *clients,
+			  struct weir_runtime **runtime)
+{
+	char error[512];
+	const struct weir_runtime_options options = {
+		.struct_bytes = sizeof(options),
+		.name = "bench-req",
+		.init = requester_init,
+		.run = run,
+		.arg = clients,
+		.err = error,
+		.err_bytes = sizeof(error),
+	};
+	int rc = weir_runtime_create(profile, &options, runtime);
+	bool is_printed = false;
+
+	for (uint32_t i = 0; i < clients->nclients; i++)
+		is_printed |= clients[i].rc != 0;
+	if (rc != 0 && !is_printed)
+		fprintf(stderr, "weir-bench: the requester can't start: %s\n", error);
+	return rc;
+}
+
+int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
+			struct bench_result *result)
+{
+	_Atomic uint32_t nsteady = 0;
+	struct weir_runtime *runtime = NULL;
+	struct weir_profile profile;
+	struct client *clients;
+	uint32_t n = bench_lcores_profile(options, false, bench_active(options), &profile);
+	int rc;
+
 	clients = calloc(n, sizeof(clients[0]));
 	if (!clients)
 		return -ENOMEM;
@@ -115,37 +148,27 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 	result->least_calls = UINT64_MAX;
 	histogram_init(&result->rtt);
 	series_init(&result->series);
-	for (; ready < n && rc == 0; ready++) {
-		struct client *client = &clients[ready];
-
-		client->options = options;
-		client->shared = shared;
-		client->lcore = nlcores ? lcores[ready] : UINT32_MAX;
-		client->nlinks = options->connections / n + (ready < options->connections % n);
-		client->nactive = active / n + (ready < active % n);
-		client->nsteady = &nsteady;
-		client->nclients = n;
-		client->number = ready;
-		client->random = ready + 1;
-		client->calls_left = options->calls_max / n + (ready < options->calls_max % n);
-		rc = client_init(client);
+	for (uint32_t i = 0; i < n; i++) {
+		clients[i].options = options;
+		clients[i].shared = shared;
+		clients[i].nsteady = &nsteady;
+		clients[i].nclients = n;
+		clients[i].idles = profile.idle != WEIR_IDLE_SPIN;
 	}
+	assign_load(clients, n, options);
+	rc = requester_create_runtime(&profile, clients, &runtime);
 	if (rc == 0) {
-		for (; started + 1 < n && rc == 0; started += rc == 0)
-			rc = client_start(&clients[started + 1]);
-		if (rc == 0)
-			run(&clients[0]);
-		else /* the other clients must not wait for clients that do not run */
-			atomic_fetch_add(&nsteady, n - started);
+		weir_runtime_start(runtime);
+		weir_runtime_wait(runtime);
+		weir_runtime_stop(runtime, 0);
 	}
-	for (uint32_t i = 0; i < started; i++)
-		pthread_join(clients[i + 1].thread, NULL);
-	for (uint32_t i = 0; i < ready; i++) {
-		if (rc == 0)
-			rc = clients[i].rc;
+	for (uint32_t i = 0; i < n && runtime; i++) {
+		rc = rc ? rc : clients[i].rc;
 		add_result(result, &clients[i]);
-		client_fini(&clients[i]);
 	}
+	weir_runtime_destroy(runtime);
+	for (uint32_t i = 0; i < n; i++)
+		client_fini(&clients[i]);
 	if (result->least_calls == UINT64_MAX)
 		result->least_calls = 0; /* no connection was established */
 	free(clients);

@@ -41,11 +41,10 @@ struct bench_result {
 };
 
 /*
- * Runs the load of one run on 'nlcores' cores, or on one thread that is not pinned if 'nlcores' is
- * 0. Returns 0, or a negative errno after it has printed the reason on standard error. *result is
- * filled in either case.
+ * Runs the load of one run, on the threads of a runtime. Returns 0, or a negative errno after it has
+ * printed the reason on standard error. *result is filled in either case.
  */
 int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
-			const uint32_t *lcores, uint32_t nlcores, struct bench_result *result);
+			struct bench_result *result);
 
 #endif

@@ -2,16 +2,18 @@
 /* Runs the responder's side: the bench's program behind a listener, with one engine per core. */
 #include "responder.h"
 
-#include <weir/request.h>
+#include <weir/runtime.h>
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "compiler.h"
+#include "lcores.h"
 #include "poll_timer.h"
 #include "program.h"
-#include "worker.h"
 
 _Static_assert(BENCH_SIZE_MAX == BENCH_DATA_MAX, "program.x has the limit of the options");
 
@@ -29,12 +31,20 @@ struct server {
 				      are answered */
 	uint8_t *cache_base;
 	uint64_t cache_bytes;
-	uint32_t lcore;
 	int rc;
-	pthread_t thread;
 	struct bench_counts at_warm; /* counters at the end of the warm-up */
 	struct bench_cpu cpu;	     /* counted from the end of the warm-up */
 	bool was_warm;		     /* the warm-up has ended */
+};
+
+struct bench_responder {
+	const struct bench_options *options;
+	struct bench_shared *shared;
+	struct weir_profile profile;
+	struct weir_runtime *runtime;
+	struct bench_v1_server dispatcher;
+	uint32_t nservers;
+	struct server servers[BENCH_LCORES_MAX]; /* one for each thread */
 };
 
 static struct server *server_of(struct weir_request *req, struct server *servers)
@@ -117,13 +127,8 @@ static int server_init(struct server *server, struct server *first)
 {
 	struct weir_region_options options = {.struct_bytes = sizeof(options), .numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
-	int rc = weir_engine_create(&server->options->profile, &server->engine);
+	int rc = 0;
 
-	if (rc != 0) {
-		fprintf(stderr, "weir-bench: can't create an engine for the responder: %s\n",
-			strerror(-rc));
-		return rc;
-	}
 	/*
 	 * A separate requester is allowed to read up to the largest size that this responder was
 	 * started with.
@@ -155,80 +160,60 @@ static int server_init(struct server *server, struct server *first)
 	return 0;
 }
 
-static void serve_polls(struct server *server, const struct bench_clock *clock,
-			struct bench_idle *idle)
+static int responder_init(struct weir_runtime *runtime, uint32_t thread, void *arg)
 {
+	struct bench_responder *responder = arg;
+	struct server *server = &responder->servers[thread];
+
+	server->options = responder->options;
+	server->shared = responder->shared;
+	server->engine = weir_runtime_engine(runtime, thread);
+	server->rc = server_init(server, responder->servers);
+	return server->rc;
+}
+
+static void serve(struct weir_runtime *runtime, uint32_t thread, void *arg)
+{
+	struct bench_responder *responder = arg;
+	struct server *server = &responder->servers[thread];
 	struct bench_shared *shared = server->shared;
+	bool idles = responder->profile.idle != WEIR_IDLE_SPIN;
 	uint64_t warm = rte_rdtsc(), instructions = 0;
 	int counter = bench_cpu_open();
+	struct weir_engine *engine = server->engine;
 	struct bench_poll_timer timer;
+	struct bench_clock clock;
+	bool was_warm = false;
 
-	bench_poll_timer_init(&timer, idle->yields);
-	bench_poll_timer_resume(&timer, warm);
+	(void)runtime;
+	bench_clock_init(&clock);
+	bench_poll_timer_init(&timer, idles);
+	bench_poll_timer_resume(&timer, rte_rdtsc());
 	while (!atomic_load_explicit(&shared->stop, memory_order_relaxed)) {
+		uint64_t now_ns;
+
 		if (bench_poll_timer_look(&timer))
 			bench_poll_timer_at(&timer, rte_rdtsc());
-		timer.work =
-			weir_engine_poll(server->engine, 0, bench_clock_at(clock, timer.now_ticks));
-		bench_idle(idle, timer.work);
-		if (!server->was_warm &&
-		    atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
-			bench_counts_read(server->engine, &server->at_warm);
-			server->was_warm = true;
+		if (!was_warm && atomic_load_explicit(&shared->warm, memory_order_relaxed)) {
+			bench_counts_read(engine, &server->at_warm);
+			was_warm = true;
 			warm = rte_rdtsc();
 			bench_poll_timer_resume(&timer, warm);
 			timer.busy_ticks = 0;
 			instructions = bench_cpu_read(counter);
 		}
+		now_ns = bench_clock_at(&clock, timer.now_ticks);
+		timer.work = weir_engine_poll(engine, 0, now_ns);
+		if (unlikely(idles))
+			weir_engine_idle(engine, timer.work, now_ns);
 	}
+	server->was_warm = was_warm;
 	server->cpu.busy_ticks = timer.busy_ticks;
 	server->cpu.total_ticks = rte_rdtsc() - warm;
 	server->cpu.instructions = bench_cpu_read(counter) - instructions;
 	server->cpu.threads = 1;
 	server->cpu.counted = counter >= 0;
 	bench_cpu_close(counter);
-}
-
-/*
- * Handles the failure of a thread to start. Connections are distributed over all threads, so all
- * threads must end if one of them does not serve. If this run also has the requester, the requester
- * sees 'failed' and ends all threads. Otherwise this function does.
- */
-static void server_failed(struct server *server)
-{
-	server->shared->failed++;
-	if (server->options->side == SIDE_RESPONDER)
-		server->shared->stop = 1;
-}
-
-static void *serve(void *arg)
-{
-	struct server *server = arg;
-	struct bench_clock clock;
-	struct bench_idle idle;
-
-	server->rc = bench_worker_start(server->lcore);
-	if (server->rc != 0) {
-		server_failed(server);
-		return NULL;
-	}
-	bench_idle_init(&idle, server->options);
-	bench_clock_init(&clock);
-	serve_polls(server, &clock, &idle);
-	bench_worker_stop();
-	return NULL;
-}
-
-static int server_start(struct server *server)
-{
-	int rc = -pthread_create(&server->thread, NULL, serve, server);
-
-	if (rc != 0) {
-		fprintf(stderr, "weir-bench: can't create a thread for the responder: %s\n",
-			strerror(-rc));
-		server_failed(server);
-	}
-	return rc;
 }
 
 static void on_lost(struct weir_listener *listener, int error, void *arg)
@@ -245,82 +230,118 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 		first->shared->stop = 1;
 }
 
-static int listen_on(struct server *servers, uint32_t n, struct bench_v1_server *dispatcher,
-		     struct weir_listener **listener)
+/* Starts the runtime, whose threads prepare their engines. */
+static int responder_create_runtime(struct bench_responder *responder)
 {
-	struct weir_program program = bench_v1_program(dispatcher);
-	struct weir_engine *engines[BENCH_LCORES_MAX];
-	struct weir_listen_options options = {.struct_bytes = sizeof(options),
-					      .programs = &program,
-					      .nprograms = 1,
-					      .engines = engines,
-					      .nengines = n,
-					      .on_lost = on_lost,
-					      .arg = servers};
-	int rc;
+	char error[512];
+	const struct weir_runtime_options options = {
+		.struct_bytes = sizeof(options),
+		.name = "bench-resp",
+		.init = responder_init,
+		.run = serve,
+		.arg = responder,
+		.err = error,
+		.err_bytes = sizeof(error),
+	};
+	int rc = weir_runtime_create(&responder->profile, &options, &responder->runtime);
+	bool is_printed = false;
 
-	for (uint32_t i = 0; i < n; i++)
-		engines[i] = servers[i].engine;
-	rc = weir_listen(servers[0].engine, servers[0].shared->addr, &options, listener);
+	for (uint32_t i = 0; i < responder->nservers; i++)
+		is_printed |= responder->servers[i].rc != 0;
+	if (rc != 0 && !is_printed)
+		fprintf(stderr, "weir-bench: the responder can't start: %s\n", error);
+	return rc;
+}
+
+static int start_listening(struct bench_responder *responder)
+{
+	struct weir_program program = bench_v1_program(&responder->dispatcher);
+	const struct weir_listen_options options = {.struct_bytes = sizeof(options),
+						    .programs = &program,
+						    .nprograms = 1,
+						    .on_lost = on_lost,
+						    .arg = responder->servers};
+	int rc = weir_runtime_listen(responder->runtime, responder->shared->addr, &options);
+
 	if (rc != 0)
-		fprintf(stderr, "weir-bench: can't listen on '%s': %s\n", servers[0].shared->addr,
+		fprintf(stderr, "weir-bench: can't listen on '%s': %s\n", responder->shared->addr,
 			strerror(-rc));
 	return rc;
 }
 
-int bench_responder_run(const struct bench_options *options, struct bench_shared *shared,
-			const uint32_t *lcores, uint32_t nlcores)
+/* Releases everything. The threads have ended, if there were any. */
+static void release(struct bench_responder *responder)
 {
-	uint32_t n = nlcores ? nlcores : 1, started = 0;
-	struct server servers[BENCH_LCORES_MAX] = {0};
-	struct bench_v1_server dispatcher = {.handlers = &handlers, .arg = servers};
-	struct weir_listener *listener = NULL;
-	int rc = 0;
+	struct weir_region *cache = responder->servers[0].cache;
 
-	for (uint32_t i = 0; i < n && rc == 0; i++) {
-		servers[i].options = options;
-		servers[i].shared = shared;
-		servers[i].lcore = nlcores ? lcores[i] : UINT32_MAX;
-		rc = server_init(&servers[i], &servers[0]);
-	}
-	if (rc == 0)
-		rc = listen_on(servers, n, &dispatcher, &listener);
-	if (rc == 0) {
-		shared->responders_ready = n;
-		if (options->side == SIDE_RESPONDER && !options->quiet)
-			fprintf(stderr,
-				"weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
-				shared->addr, options->profile.driver);
-		for (; started + 1 < n && rc == 0; started += rc == 0)
-			rc = server_start(&servers[started + 1]);
-		serve(&servers[0]);
-		rc = rc ? rc : servers[0].rc;
-	} else {
+	for (uint32_t i = responder->nservers; i-- > 0 && responder->runtime;)
+		weir_engine_remove_region(responder->servers[i].engine, cache);
+	weir_runtime_destroy(responder->runtime);
+	weir_region_destroy(cache);
+	free(responder);
+}
+
+int bench_responder_start(const struct bench_options *options, struct bench_shared *shared,
+			  struct bench_responder **out)
+{
+	struct bench_responder *responder = calloc(1, sizeof(*responder));
+	int rc = -ENOMEM;
+
+	if (!responder) {
+		fprintf(stderr, "weir-bench: no memory for the responder\n");
 		shared->failed++;
+		return rc;
 	}
-	for (uint32_t i = 0; i < started; i++) {
-		pthread_join(servers[i + 1].thread, NULL);
-		rc = rc ? rc : servers[i + 1].rc;
+	responder->options = options;
+	responder->shared = shared;
+	responder->dispatcher.handlers = &handlers;
+	responder->dispatcher.arg = responder->servers;
+	responder->nservers =
+		bench_lcores_profile(options, true, BENCH_LCORES_MAX, &responder->profile);
+	rc = responder_create_runtime(responder);
+	if (rc == 0)
+		rc = start_listening(responder);
+	if (rc != 0) {
+		release(responder);
+		shared->failed++;
+		return rc;
 	}
-	for (uint32_t i = 0; i < n; i++) {
+	shared->responders_ready = responder->nservers;
+	if (options->side == SIDE_RESPONDER && !options->quiet)
+		fprintf(stderr, "weir-bench: responder on '%s' (driver %s); end it with Ctrl-C\n",
+			shared->addr, options->profile.driver);
+	weir_runtime_start(responder->runtime);
+	*out = responder;
+	return 0;
+}
+
+int bench_responder_finish(struct bench_responder *responder)
+{
+	struct bench_shared *shared = responder->shared;
+	int rc;
+
+	weir_runtime_wait(responder->runtime);
+	weir_runtime_stop(responder->runtime, 0);
+	for (uint32_t i = 0; i < responder->nservers; i++) {
+		const struct server *server = &responder->servers[i];
 		struct bench_counts now;
 
-		if (!servers[i].engine)
+		if (!server->was_warm)
 			continue;
-		bench_counts_read(servers[i].engine, &now);
-		if (servers[i].was_warm) {
-			bench_counts_add_difference(&shared->responder.stats, &now,
-						    &servers[i].at_warm);
-			bench_cpu_add(&shared->responder.cpu, &servers[i].cpu);
-			shared->responder.valid = 1;
-		}
+		bench_counts_read(server->engine, &now);
+		bench_counts_add_difference(&shared->responder.stats, &now, &server->at_warm);
+		bench_cpu_add(&shared->responder.cpu, &server->cpu);
+		shared->responder.valid = 1;
 	}
-	weir_listener_close(listener);
-	for (uint32_t i = n; i-- > 0;)
-		if (servers[i].engine && servers[i].cache)
-			weir_engine_remove_region(servers[i].engine, servers[i].cache);
-	for (uint32_t i = n; i-- > 0;)
-		weir_engine_destroy(servers[i].engine);
-	weir_region_destroy(servers[0].cache);
+	rc = responder->servers[0].rc; /* on_lost() sets it */
+	release(responder);
 	return rc;
+}
+
+int bench_responder_run(const struct bench_options *options, struct bench_shared *shared)
+{
+	struct bench_responder *responder;
+	int rc = bench_responder_start(options, shared, &responder);
+
+	return rc == 0 ? bench_responder_finish(responder) : rc;
 }

@@ -3,7 +3,6 @@
 #include "sides.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,26 +16,6 @@
 
 #define READY_MS 30000
 #define END_MS	 10000
-
-/*
- * Assigns the first half of the lcores to the requester and the second half to the responder. If
- * there is only one lcore, both sides use it.
- */
-static void split_lcores(const struct bench_options *options, const uint32_t **requester,
-			 uint32_t *nrequester, const uint32_t **responder, uint32_t *nresponder)
-{
-	uint32_t n = options->nlcores;
-
-	*requester = options->lcores;
-	*responder = options->lcores;
-	*nrequester = n;
-	*nresponder = n;
-	if (options->side != SIDE_BOTH || n < 2)
-		return;
-	*nrequester = n / 2;
-	*responder = options->lcores + n / 2;
-	*nresponder = n - n / 2;
-}
 
 static struct bench_shared *share(const struct bench_options *options)
 {
@@ -64,16 +43,13 @@ static int answer_runs(const struct sides *sides, uint32_t nruns)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < nruns && rc == 0; i++) {
-		const uint32_t *rq_lcores, *rs_lcores;
 		struct bench_options point;
-		uint32_t nrq, nrs;
 
 		while (shared->runs_begun <= i)
 			usleep(1000);
 		bench_options_point(sides->options, i % bench_options_points(sides->options),
 				    &point);
-		split_lcores(&point, &rq_lcores, &nrq, &rs_lcores, &nrs);
-		rc = bench_responder_run(&point, shared, rs_lcores, nrs);
+		rc = bench_responder_run(&point, shared);
 		shared->runs_answered = i + 1;
 	}
 	return rc;
@@ -148,14 +124,12 @@ static int wait_answered(struct sides *sides, uint32_t number)
 
 static int wait_ready(struct sides *sides)
 {
-	bool is_process = sides->child > 0;
-
 	for (int ms = 0; ms < READY_MS; ms++) {
 		if (sides->shared->responders_ready)
 			return 0;
 		if (bench_interrupted(sides->shared))
 			return -EINTR;
-		if (sides->shared->failed || (is_process && child_is_gone(sides)))
+		if (sides->shared->failed || child_is_gone(sides))
 			return -ECHILD;
 		usleep(1000);
 	}
@@ -163,57 +137,29 @@ static int wait_ready(struct sides *sides)
 	return -ETIMEDOUT;
 }
 
-struct responder_thread {
-	const struct bench_options *options;
-	struct bench_shared *shared;
-	const uint32_t *lcores;
-	uint32_t nlcores;
-};
-
-static void *responder_thread(void *arg)
-{
-	struct responder_thread *t = arg;
-
-	bench_responder_run(t->options, t->shared, t->lcores, t->nlcores);
-	return NULL;
-}
-
 static int run_threads(struct sides *sides, const struct bench_options *point,
 		       struct bench_result *result)
 {
-	struct responder_thread t = {.options = point, .shared = sides->shared};
-	const uint32_t *lcores;
-	uint32_t nlcores;
-	pthread_t thread;
-	int rc;
+	struct bench_responder *responder;
+	int rc = bench_responder_start(point, sides->shared, &responder), end;
 
-	split_lcores(point, &lcores, &nlcores, &t.lcores, &t.nlcores);
-	rc = -pthread_create(&thread, NULL, responder_thread, &t);
-	if (rc != 0) {
-		fprintf(stderr, "weir-bench: can't create a thread for the responder: %s\n",
-			strerror(-rc));
+	if (rc != 0)
 		return rc;
-	}
-	rc = wait_ready(sides);
-	if (rc == 0)
-		rc = bench_requester_run(point, sides->shared, lcores, nlcores, result);
+	rc = bench_requester_run(point, sides->shared, result);
 	sides->shared->stop = 1;
-	pthread_join(thread, NULL);
-	return rc == 0 && sides->shared->failed ? -ECANCELED : rc;
+	end = bench_responder_finish(responder);
+	return rc == 0 ? end : rc;
 }
 
 static int run_processes(struct sides *sides, uint32_t number, const struct bench_options *point,
 			 struct bench_result *result)
 {
-	const uint32_t *rq_lcores, *rs_lcores;
-	uint32_t nrq, nrs;
 	int rc, end;
 
-	split_lcores(point, &rq_lcores, &nrq, &rs_lcores, &nrs);
 	sides->shared->runs_begun = number + 1;
 	rc = wait_ready(sides);
 	if (rc == 0)
-		rc = bench_requester_run(point, sides->shared, rq_lcores, nrq, result);
+		rc = bench_requester_run(point, sides->shared, result);
 	sides->shared->stop = 1;
 	end = wait_answered(sides, number);
 	return rc == 0 ? end : rc;
@@ -232,7 +178,7 @@ int sides_run(struct sides *sides, uint32_t number, const struct bench_options *
 	shared->verify_failures = 0;
 	memset(&shared->responder, 0, sizeof(shared->responder));
 	if (point->side == SIDE_REQUESTER)
-		return bench_requester_run(point, shared, point->lcores, point->nlcores, result);
+		return bench_requester_run(point, shared, result);
 	if (point->use_threads)
 		return run_threads(sides, point, result);
 	return run_processes(sides, number, point, result);
@@ -260,5 +206,5 @@ int sides_listen(const struct bench_options *options)
 		return -ENOMEM;
 	bench_interrupt_catch(shared, true);
 	bench_options_point(options, 0, &point);
-	return bench_responder_run(&point, shared, point.lcores, point.nlcores);
+	return bench_responder_run(&point, shared);
 }
