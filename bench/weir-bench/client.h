@@ -64,7 +64,7 @@ struct client {
 	uint32_t block;	  /* with sequential access: number of the next block */
 	bool is_measuring;
 	bool is_stopping;
-	bool idles; /* a thread without work may yield or sleep */
+	bool idles;	     /* a thread without work may yield or sleep */
 	uint64_t calls_left; /* with --calls: calls that this client still has to start */
 	uint64_t completed;  /* calls that have ended, whether they are measured or not */
 	struct pace pace;

@@ -109,7 +109,7 @@ static void assign_load(struct client *clients, uint32_t n, const struct bench_o
  * was printed.
  */
 static int requester_create_runtime(const struct weir_profile *profile, struct client *clients,
-			  struct weir_runtime **runtime)
+				    struct weir_runtime **runtime)
 {
 	char error[512];
 	const struct weir_runtime_options options = {

@@ -41,8 +41,8 @@ struct bench_result {
 };
 
 /*
- * Runs the load of one run, on the threads of a runtime. Returns 0, or a negative errno after it has
- * printed the reason on standard error. *result is filled in either case.
+ * Runs the load of one run, on the threads of a runtime. Returns 0, or a negative errno after it
+ * has printed the reason on standard error. *result is filled in either case.
  */
 int bench_requester_run(const struct bench_options *options, struct bench_shared *shared,
 			struct bench_result *result);

@@ -23,7 +23,7 @@ def profile(idle):
 
 
 def threads_of(pid):
-    """Returns what the kernel tells about each thread of a process, by the thread's name."""
+    """Returns what the kernel reports about each thread of a process, by the thread's name."""
     threads = {}
     for task in os.listdir(f'/proc/{pid}/task'):
         with open(f'/proc/{pid}/task/{task}/status', encoding='utf-8') as file:

@@ -53,7 +53,8 @@ static void open_loop__calls_start_when_they_are_due(void **state)
 	assert_int_equal(pace_next(&pace), 1050);
 	assert_int_equal(pace_start_due(&pace, 1049), 0);
 	assert_int_equal(pace_start_due(&pace, 1160), 2);
-	/* A call that finds no idle slot starts when one becomes idle, and not at a certain time. */
+	/* A call that finds no idle slot starts when one becomes idle, and not at a certain time.
+	 */
 	assert_true(pace_next(&pace) == UINT64_MAX);
 	assert_ptr_equal(started[0].slot, &slots[0]);
 	/*

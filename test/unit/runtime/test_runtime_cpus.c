@@ -28,8 +28,8 @@ struct seen {
 
 static struct seen seen[2];
 
-/* The kernel's report that a CPU is offline is replaced by one of the test, because most machines on
- * which tests run cannot switch a CPU off. */
+/* The kernel's report that a CPU is offline is replaced by one of the test, because most machines
+ * on which tests run cannot switch a CPU off. */
 static char offline_path[64]; /* "": no report is replaced */
 
 FILE *__real_fopen(const char *path, const char *mode);
