@@ -133,9 +133,17 @@ struct weir_conn {
 				   by conn_share_tick() */
 	bool got_message;	/* a requester: a reply arrived since the connection opened; a
 				   responder: a call arrived since the latest tick */
-	bool remote_invalidation;    /* both sides agreed that a reply may invalidate a key */
-	bool via_protocol;	     /* its messages must not use the fast path: protocol.h */
-	bool reconnects;	     /* the connection is established again when it is lost */
+	bool remote_invalidation; /* both sides agreed that a reply may invalidate a key */
+	bool via_protocol;	  /* its messages must not use the fast path: protocol.h */
+	bool reconnects;	  /* the connection is established again when it is lost */
+	/* Lengths of the messages since the creation, with their transport headers. They are in a
+	 * line to which each message writes. */
+	uint64_t bytes_sent;	 /* messages that were sent or queued */
+	uint64_t bytes_received; /* messages that arrived */
+
+	/* lengths of the chunks since the creation: struct weir_conn_info */
+	uint64_t rdma_bytes_sent;
+	uint64_t rdma_bytes_received;
 	struct engine_srq_list held; /* if receives are shared: the ep.blockers.nrecv_held receives
 					whose messages the connection has not returned */
 
@@ -218,7 +226,8 @@ struct weir_conn {
 };
 
 _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
-		       offsetof(struct weir_conn, extra_bytes) <= FABRIC_RECEIVER_LINES_AT + 128,
+		       offsetof(struct weir_conn, rdma_bytes_sent) <=
+			       FABRIC_RECEIVER_LINES_AT + 128,
 	       "what a message takes is where drivers look for it");
 
 /* Returns whether the fast path can carry out a Send at once. All of these conditions must be met:
@@ -320,12 +329,13 @@ static inline uint32_t conn_held_max(const struct weir_conn *conn)
 	return conn->share.size + ENGINE_RECV_RESERVE;
 }
 
-/* Begins a delivery, and marks 'buf' as the buffer that the device is delivering. Until the
+/* Begins the delivery of a message of 'len' bytes in 'buf', and marks the buffer. Until the
  * delivery ends, the message is not in the list of held messages and nrecv_held does not count it,
  * because most messages are completely processed when the delivery ends. */
-static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf)
+static inline void conn_deliver_begin(struct weir_conn *conn, struct mem_buf *buf, uint32_t len)
 {
 	conn->active_since_tick = true;
+	conn->bytes_received += len;
 	conn->srq->delivering = buf;
 }
 
@@ -470,21 +480,30 @@ static inline bool conn_send_direct(struct weir_conn *conn, const uint8_t *data,
 	if (!conn_can_send_direct(conn))
 		return conn_send_slow(conn, data, bytes);
 	engine_srq_top_up(conn->srq);
-	return conn->ops->send_direct(conn->qp, data, bytes);
+	if (!conn->ops->send_direct(conn->qp, data, bytes))
+		return false;
+	conn->bytes_sent += bytes;
+	return true;
 }
 
 static inline bool conn_write_direct(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
 				     uint64_t raddr)
 {
-	return conn->ops->write_direct && conn_can_send(conn) &&
-	       conn->ops->write_direct(conn->qp, sge, rkey, raddr);
+	if (!conn->ops->write_direct || !conn_can_send(conn) ||
+	    !conn->ops->write_direct(conn->qp, sge, rkey, raddr))
+		return false;
+	conn->rdma_bytes_sent += sge.len;
+	return true;
 }
 
 static inline bool conn_read_direct(struct weir_conn *conn, struct fabric_sge sge, uint32_t rkey,
 				    uint64_t raddr)
 {
-	return conn->ops->read_direct && conn_can_send(conn) &&
-	       conn->ops->read_direct(conn->qp, sge, rkey, raddr);
+	if (!conn->ops->read_direct || !conn_can_send(conn) ||
+	    !conn->ops->read_direct(conn->qp, sge, rkey, raddr))
+		return false;
+	conn->rdma_bytes_received += sge.len;
+	return true;
 }
 
 /* Copies a message that has more gather elements than the device allows into one buffer, so that

@@ -53,6 +53,10 @@ uint32_t weir_engine_conns(const struct weir_engine *engine, struct weir_conn_in
 			.version = conn->vers,
 			.send_inline_bytes = conn->send_inline,
 			.recv_inline_bytes = conn->recv_inline,
+			.message_bytes_sent = conn->bytes_sent,
+			.message_bytes_received = conn->bytes_received,
+			.rdma_bytes_sent = conn->rdma_bytes_sent,
+			.rdma_bytes_received = conn->rdma_bytes_received,
 			.age_ns = conn->was_open ? engine->now_ns - conn->opened_ns : 0,
 		};
 

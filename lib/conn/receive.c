@@ -88,7 +88,7 @@ out_of_line bool conn_deliver(struct fabric_receiver *receiver, uint64_t wr_id, 
 		conn_share_exceeded(conn);
 		return false;
 	}
-	conn_deliver_begin(conn, buf);
+	conn_deliver_begin(conn, buf, len);
 	if (unlikely(conn->state <= CONN_NEGOTIATING))
 		conn_on_early(conn, buf, len, 0);
 	else
@@ -112,6 +112,7 @@ void conn_on_wc(struct engine_endpoint *ep, const struct fabric_wc *wc)
 		conn_share_exceeded(conn);
 		return;
 	}
+	conn->bytes_received += wc->byte_len;
 	if (unlikely(conn->state <= CONN_NEGOTIATING))
 		conn_on_early(conn, (struct mem_buf *)(uintptr_t)wc->wr_id, wc->byte_len,
 			      wc->inv_rkey);

@@ -62,6 +62,7 @@ void conn_send(struct weir_conn *conn, const struct fabric_sge *sges, uint32_t n
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND, sges, nsges, tx);
 
+	conn->bytes_sent += bytes;
 	if (bytes <= conn->max_inline) {
 		wr->flags = FABRIC_INLINE;
 		conn->alone |= (uint64_t)is_alone << (conn->ep.blockers.nbatched - 1);
@@ -73,6 +74,7 @@ void conn_send_inv(struct weir_conn *conn, const struct fabric_sge *sges, uint32
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_SEND_INV, sges, nsges, tx);
 
+	conn->bytes_sent += bytes;
 	wr->rkey = rkey;
 	if (bytes <= conn->max_inline)
 		wr->flags = FABRIC_INLINE;
@@ -110,6 +112,7 @@ void conn_write(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t r
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_WRITE, sge, 1, tx);
 
+	conn->rdma_bytes_sent += sge->len;
 	wr->rkey = rkey;
 	wr->raddr = raddr;
 }
@@ -119,6 +122,7 @@ void conn_read(struct weir_conn *conn, const struct fabric_sge *sge, uint32_t rk
 {
 	struct fabric_wr *wr = batch_add(conn, FABRIC_READ, sge, 1, tx);
 
+	conn->rdma_bytes_received += sge->len;
 	wr->rkey = rkey;
 	wr->raddr = raddr;
 }
@@ -236,7 +240,10 @@ bool conn_send_slow(struct weir_conn *conn, const uint8_t *data, uint32_t bytes)
 	if (conn->ep.blockers.nbatched > 0 || !conn->ops->send_direct || !conn_can_send(conn))
 		return false;
 	conn_top_up(conn);
-	return conn->ops->send_direct(conn->qp, data, bytes);
+	if (!conn->ops->send_direct(conn->qp, data, bytes))
+		return false;
+	conn->bytes_sent += bytes;
+	return true;
 }
 
 void conn_on_flush(struct engine_endpoint *ep)

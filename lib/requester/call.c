@@ -21,6 +21,7 @@
 
 #include <errno.h>
 
+#include "call_chunks.h"
 #include "call_read_reply.h"
 #include "call_shape.h"
 #include "forked.h"
@@ -89,6 +90,7 @@ static inline void mark_sent(struct weir_call *call)
 
 	credit_take(&req->credits);
 	credit_take_more(&req->credits, call->more);
+	call->conn->rdma_bytes_sent += call_read_bytes(call);
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
 	call_engine(call)->stats.calls_sent++;
@@ -119,6 +121,7 @@ static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 	if (!conn_send_direct(conn, call->header, bytes))
 		return false;
 	credit_take(&req->credits);
+	conn->rdma_bytes_sent += call_read_bytes(call);
 	call->state = CALL_SENT;
 	call->is_send_done = true;
 	conn->ep.engine->stats.calls_sent++;

@@ -50,9 +50,18 @@ static inline bool may_submit_direct(const struct weir_call *call, const struct 
  * weir_call_submit() returns. */
 static out_of_line int submit_after_all(struct weir_call *call)
 {
-	struct engine_counters *stats = &call->conn->ep.engine->stats;
-	struct requester *req = requester_of(call->conn);
+	struct weir_conn *conn = call->conn;
+	struct engine_counters *stats = &conn->ep.engine->stats;
+	struct requester *req = requester_of(conn);
+	enum shape shape = SHAPE_INLINE;
 
+	if (call->nitems != 0)
+		shape = SHAPE_ONE_READ;
+	else if (call->nresults != 0)
+		shape = SHAPE_ONE_WRITE;
+	conn->bytes_sent -= call_message_bytes(call, shape_header_bytes(shape));
+	if (shape == SHAPE_ONE_READ)
+		conn->rdma_bytes_sent -= call->pieces[1].len;
 	stats->write_chunks -= call->expected_reply == EXPECTED_REPLY_ONE_WRITE;
 	stats->read_chunks -= call->nitems;
 	stats->calls_sent--;
@@ -82,6 +91,9 @@ static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *con
 	req->ncalls++;
 	credit_take(&req->credits);
 	call_note_shape(call, engine, shape, CALL_SENT, true);
+	conn->bytes_sent += bytes;
+	if (shape == SHAPE_ONE_READ)
+		conn->rdma_bytes_sent += call->pieces[1].len;
 	if (likely(conn->ops->send_direct(conn->qp, msg, bytes)))
 		return 0;
 	return submit_after_all(call);
@@ -121,9 +133,10 @@ int weir_call_submit(struct weir_call *call)
 
 /* Ends a call by its reply, if the message is a reply of 'shape' to a call that expects this reply
  * (enum expected_reply). Returns false, and has done nothing, if it is not. The message must have
- * at least shape_reply_bytes(SHAPE_INLINE) bytes. */
+ * at least shape_reply_bytes(SHAPE_INLINE) bytes. 'is_counted' says whether the connection has
+ * counted the bytes of the message. */
 static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req, const uint8_t *msg,
-				  uint32_t len, enum shape shape)
+				  uint32_t len, enum shape shape, bool is_counted)
 {
 	bool has_chunk = shape == SHAPE_ONE_WRITE;
 	struct call_view *view = &req->pool->view;
@@ -146,7 +159,10 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 		if (!call_is_one_offered(call, &seg))
 			return false;
 		view->item_bytes = seg.length;
+		conn->rdma_bytes_received += seg.length;
 	}
+	if (!is_counted)
+		conn->bytes_received += len;
 	conn->active_since_tick = conn->got_message = true;
 	if (!credit_reply(&req->credits, wire_get_u32(msg + 8)))
 		conn->ep.engine->stats.zero_grants++;
@@ -166,8 +182,8 @@ static inline bool take_any_shape(struct weir_conn *conn, const uint8_t *msg, ui
 
 	if (len < shape_reply_bytes(SHAPE_INLINE))
 		return false;
-	return shape_has_chunk(msg) ? take_shape(conn, req, msg, len, SHAPE_ONE_WRITE)
-				    : take_shape(conn, req, msg, len, SHAPE_INLINE);
+	return shape_has_chunk(msg) ? take_shape(conn, req, msg, len, SHAPE_ONE_WRITE, true)
+				    : take_shape(conn, req, msg, len, SHAPE_INLINE, true);
 }
 
 void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
@@ -185,14 +201,14 @@ void requester_on_message(struct weir_conn *conn, struct mem_buf *buf, uint32_t 
 static out_of_line bool deliver_inline(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 				       const uint8_t *msg)
 {
-	return take_shape(conn, requester_of(conn), msg, len, SHAPE_INLINE) ||
+	return take_shape(conn, requester_of(conn), msg, len, SHAPE_INLINE, false) ||
 	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 }
 
 static out_of_line bool deliver_one_write(struct weir_conn *conn, struct mem_buf *buf, uint32_t len,
 					  const uint8_t *msg)
 {
-	return take_shape(conn, requester_of(conn), msg, len, SHAPE_ONE_WRITE) ||
+	return take_shape(conn, requester_of(conn), msg, len, SHAPE_ONE_WRITE, false) ||
 	       conn_deliver(&conn->ep.receiver, (uintptr_t)buf, len);
 }
 

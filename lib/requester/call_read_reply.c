@@ -170,6 +170,9 @@ bool call_read_reply(struct weir_call *call, const struct rdma1_header *hdr, con
 		     uint32_t len, struct call_content *content, struct weir_result *result)
 {
 	if (find_content(call, hdr, msg, len, content)) {
+		if (hdr->proc != RDMA1_ERROR)
+			call->conn->rdma_bytes_received +=
+				hdr->write_bytes; /* with a Reply chunk */
 		set_result(call, hdr, content, result);
 		return true;
 	}

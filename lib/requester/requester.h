@@ -15,6 +15,7 @@
  *   call_begin.c          functions by which the program describes a call
  *   call_encode.c         chooses which data go by chunks (lib/proto/reduce_call.c), and writes
  *                         the transport header
+ *   call_chunks.h         the bytes of a call's Read chunks
  *   call_header.c         memory for the transport header, and the exposures that it lists
  *   call_send.c           gathers the message, and queues the binds of windows and the Send
  *   call_read_reply.[ch]  checks a reply against what the call offered, and reads its result; the

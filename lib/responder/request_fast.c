@@ -74,11 +74,12 @@ static inline uint32_t fast_reply_grant(const struct weir_request *req, struct r
 }
 
 /* Queues the Send of a reply that the driver cannot send at the moment. The receive was given back,
- * and the item was written. */
+ * the item was written, and the reply was counted as sent. */
 static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, bool has_chunk)
 {
 	request_note_shape(req, header_bytes, has_chunk);
 	req->credit = wire_get_u32(req->header + 8);
+	req->responder->conn->bytes_sent -= request_message_bytes(req, header_bytes);
 	credit_share_waits(&req->responder->conn->share);
 	request_close_piece(req);
 	request_send(req);
@@ -86,13 +87,16 @@ static out_of_line void queue(struct weir_request *req, uint32_t header_bytes, b
 
 /* Writes the item of the reply to its Write chunk, and returns true. If the driver cannot do that
  * at the moment, the function does nothing and returns false. */
-static inline bool write_item(const struct weir_request *req, const struct weir_conn *conn,
+static inline bool write_item(const struct weir_request *req, struct weir_conn *conn,
 			      const struct rdma1_segment *seg)
 {
 	const struct piece *item = &req->pieces[1];
 	const struct fabric_sge sge = {item->base, item->len, item->lkey};
 
-	return conn->ops->write_direct(conn->qp, sge, seg->handle, seg->offset);
+	if (!conn->ops->write_direct(conn->qp, sge, seg->handle, seg->offset))
+		return false;
+	conn->rdma_bytes_sent += item->len;
+	return true;
 }
 
 /*
@@ -132,6 +136,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 		engine_srq_top_up(conn->srq);
 	}
 	req->msg = NULL;
+	conn->bytes_sent += bytes;
 	conn->ep.engine->stats.write_chunks += shape == SHAPE_ONE_WRITE;
 	conn->ep.engine->stats.replies_sent++;
 	if (likely(conn->ops->send_direct(conn->qp, header, bytes)))
@@ -330,7 +335,7 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 		return conn_deliver(receiver, wr_id, len);
 	if (unlikely(!req))
 		return conn_deliver(receiver, wr_id, len);
-	conn_deliver_begin(conn, buf);
+	conn_deliver_begin(conn, buf, len);
 	pool->free = req->next_free;
 	pool->delivered = req;
 	responder->nbusy++;

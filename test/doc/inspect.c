@@ -31,6 +31,10 @@ static void print_engine(const struct weir_engine *engine, FILE *file)
 		fprintf(file, "%s: %s, version %u, %u of %u credits, %" PRIu64 " calls\n",
 			conns[i].peer, weir_conn_state_name(conns[i].state), conns[i].version,
 			conns[i].credits_used, conns[i].credits_granted, conns[i].calls);
+	for (uint32_t i = 0; i < nconns && i < 64; i++)
+		fprintf(file, "%s: %" PRIu64 " bytes sent, %" PRIu64 " bytes received\n",
+			conns[i].peer, conns[i].message_bytes_sent + conns[i].rdma_bytes_sent,
+			conns[i].message_bytes_received + conns[i].rdma_bytes_received);
 	for (uint32_t i = 0; i < ncalls && i < 256; i++)
 		fprintf(file, "call 0x%08x: procedure %u, %s for %" PRIu64 " ms, waits for %s\n",
 			calls[i].xid, calls[i].proc, weir_call_state_name(calls[i].state),

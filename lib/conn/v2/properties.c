@@ -56,6 +56,7 @@ static bool send(struct weir_conn *conn, struct conn_control *control,
 	}
 	conn_top_up(conn);
 	control->is_busy = true;
+	conn->bytes_sent += sge.len;
 	conn->sq[conn->sq_posted++ % conn->sq_size] = &control->tx;
 	conn->sq_signalled = conn->sq_posted;
 	if (conn->ops->post_send(conn->qp, &wr, 1) == 1)

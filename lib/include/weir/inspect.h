@@ -57,6 +57,19 @@ struct weir_conn_info {
 	uint64_t calls;
 	uint64_t age_ns; /**< time since it was opened most recently; 0: it was never open */
 	char peer[WEIR_PEER_ADDRESS_BYTES]; /**< the address of the peer */
+	/** Bytes of messages since the connection was created, with their transport headers. */
+	uint64_t message_bytes_sent;
+	uint64_t message_bytes_received; /**< like message_bytes_sent */
+	/**
+	 * Bytes in chunks since the connection was created. Requester: those of the Read chunks in
+	 * the calls that it sent. Responder: those that it wrote to Write chunks and Reply chunks.
+	 */
+	uint64_t rdma_bytes_sent;
+	/**
+	 * Bytes in chunks since the connection was created. Requester: those of the Write chunks
+	 * and Reply chunks that replies returned. Responder: those that it read from Read chunks.
+	 */
+	uint64_t rdma_bytes_received;
 };
 
 /** The states of a call at the requester. A later version can add states. */

@@ -75,6 +75,19 @@ static uint32_t count_placed(const struct rtr_header *rtr)
 	return n;
 }
 
+/* Returns the number of bytes that the responder wrote to memory of the call. */
+static uint64_t count_written(const struct rtr_header *rtr)
+{
+	struct rtr_item item;
+	struct rtr_iter it;
+	uint64_t bytes = 0;
+
+	rtr_items_begin(rtr, &it);
+	while (rtr_items_next(&it, &item))
+		bytes += item.type == RTR_EXRW ? item.length : 0;
+	return bytes;
+}
+
 /* Lists the parts of the RPC reply, with the results that arrived in targets at their positions.
  * Returns the number of parts, or one of these errors:
  *
@@ -148,6 +161,7 @@ static bool read_results(struct weir_call *call, const struct rtr_header *rtr,
 			    call->reply_join->size_bytes - joined);
 	if (n >= 0 && rpc_reply_decode(in, &content->reply) == 0 &&
 	    content->reply.xid == call->xid) {
+		call->conn->rdma_bytes_received += count_written(rtr);
 		result->status = 0;
 		result->reply = &content->reply;
 		result->results = in;
