@@ -12,6 +12,7 @@
 
 #include "compiler.h"
 #include "forked.h"
+#include "latency.h"
 #include "owner.h"
 #include "seeded_bugs.h"
 #include "sized.h"
@@ -55,8 +56,9 @@ void conn_negotiating(struct weir_conn *conn)
 void conn_opened(struct weir_conn *conn)
 {
 	conn->state = conn->drains ? CONN_DRAINING : CONN_OPEN;
-	conn->ep.blockers.no_direct_send = !(conn->ops->send_direct && conn->srq &&
-					     !conn->via_protocol && !conn->remote_invalidation);
+	conn->ep.blockers.no_direct_send =
+		!(conn->ops->send_direct && conn->srq && !conn->via_protocol &&
+		  !conn->remote_invalidation && !engine_measures_stages(conn->ep.engine));
 	conn->deadline_ns = 0;
 	conn->counted = true;
 	conn->got_message = false;

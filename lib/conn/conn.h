@@ -243,6 +243,7 @@ _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
  * - Receives are shared.
  * - The driver has send_direct.
  * - Remote invalidation is not in use.
+ * - The engine does not measure stages, because only the general path has time stamps.
  *
  * no_direct_send is true again when the connection is lost or ends. */
 static inline bool conn_can_send_direct(const struct weir_conn *conn)

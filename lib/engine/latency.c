@@ -3,6 +3,7 @@
 #include "latency.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "alloc.h"
 #include "forked.h"
@@ -10,16 +11,29 @@
 #include "owner.h"
 #include "sized.h"
 
+/* the size of latency.stages */
+#define STAGES_BYTES (2 * sizeof(struct weir_histogram[WEIR_LATENCY_PROCEDURES][LATENCY_STAGES]))
+
 int engine_latency_create(struct weir_engine *engine)
 {
 	if (engine->profile.latency == WEIR_LATENCY_OFF)
 		return 0;
 	engine->latency = mem_reserve(sizeof(*engine->latency));
-	return engine->latency ? 0 : -ENOMEM;
+	if (!engine->latency)
+		return -ENOMEM;
+	if (engine->profile.latency != WEIR_LATENCY_STAGES)
+		return 0;
+	engine->latency->stages = mem_reserve(STAGES_BYTES);
+	if (engine->latency->stages)
+		return 0;
+	engine_latency_destroy(engine);
+	return -ENOMEM;
 }
 
 void engine_latency_destroy(struct weir_engine *engine)
 {
+	if (engine->latency)
+		mem_unreserve(engine->latency->stages, STAGES_BYTES);
 	mem_unreserve(engine->latency, sizeof(*engine->latency));
 	engine->latency = NULL;
 }
@@ -36,22 +50,28 @@ static void log_left_out(struct latency_side *side, const char *what)
 }
 
 /* Appends a procedure. There must be room. */
-static struct latency_procedure *latency_append(struct latency_side *side, uint32_t prog,
-						uint32_t vers_low, uint32_t vers_high,
-						uint32_t proc)
+static struct latency_procedure *latency_append(struct latency *latency, enum weir_side which,
+						uint32_t prog, uint32_t vers_low,
+						uint32_t vers_high, uint32_t proc)
 {
-	struct latency_procedure *at = &side->procedures[side->n++];
+	struct latency_side *side = &latency->sides[which];
+	struct latency_procedure *at = &side->procedures[side->n];
 
 	at->prog = prog;
 	at->vers_low = vers_low;
 	at->vers_high = vers_high;
 	at->proc = proc;
 	at->times.min = UINT64_MAX; /* as by histogram_init(); all else is zero */
+	if (latency->stages)
+		at->stages = latency->stages[which][side->n];
+	for (uint32_t i = 0; at->stages && i < LATENCY_STAGES; i++)
+		at->stages[i].min = UINT64_MAX;
+	side->n++;
 	return at;
 }
 
-out_of_line struct weir_histogram *engine_latency_find(struct weir_engine *engine, uint32_t prog,
-						       uint32_t vers, uint32_t proc)
+out_of_line struct latency_procedure *engine_latency_find(struct weir_engine *engine, uint32_t prog,
+							  uint32_t vers, uint32_t proc)
 {
 	struct latency *latency = engine->latency;
 	struct latency_side *side = &latency->sides[WEIR_REQUESTER];
@@ -62,14 +82,14 @@ out_of_line struct weir_histogram *engine_latency_find(struct weir_engine *engin
 			&side->procedures[latency->slots[hash % LATENCY_SLOTS] - 1];
 
 		if (likely(at->proc == proc && at->prog == prog && at->vers_low == vers))
-			return &at->times;
+			return at;
 	}
 	if (side->n == WEIR_LATENCY_PROCEDURES) {
 		log_left_out(side, "are called");
 		return NULL;
 	}
 	latency->slots[hash % LATENCY_SLOTS] = (uint16_t)(side->n + 1);
-	return &latency_append(side, prog, vers, vers, proc)->times;
+	return latency_append(latency, WEIR_REQUESTER, prog, vers, vers, proc);
 }
 
 struct latency_procedure *engine_latency_program(struct weir_engine *engine, uint32_t prog,
@@ -97,7 +117,7 @@ struct latency_procedure *engine_latency_program(struct weir_engine *engine, uin
 	}
 	first = side->n;
 	for (uint32_t proc = 0; proc < nprocs; proc++)
-		latency_append(side, prog, vers_low, vers_high, proc);
+		latency_append(engine->latency, WEIR_RESPONDER, prog, vers_low, vers_high, proc);
 	return &side->procedures[first];
 }
 
@@ -129,4 +149,52 @@ uint32_t weir_engine_procedures(const struct weir_engine *engine,
 		}
 	}
 	return found;
+}
+
+/* The stages of each side, and their names. */
+static const struct {
+	enum weir_side side;
+	enum weir_stage first; /* the first stage of the side */
+	const char *name;
+} stage_list[] = {
+	[WEIR_STAGE_QUEUED] = {WEIR_REQUESTER, WEIR_STAGE_QUEUED, "queued"},
+	[WEIR_STAGE_SENT] = {WEIR_REQUESTER, WEIR_STAGE_QUEUED, "sent"},
+	[WEIR_STAGE_PULLED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "pulled"},
+	[WEIR_STAGE_HANDLED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "handled"},
+	[WEIR_STAGE_PUSHED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "pushed"},
+	[WEIR_STAGE_REPLIED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "replied"},
+};
+
+#define NSTAGES (sizeof(stage_list) / sizeof(stage_list[0]))
+
+const struct weir_histogram *weir_engine_stage(const struct weir_engine *engine,
+					       const struct weir_procedure_latency *procedure,
+					       enum weir_stage stage)
+{
+	const struct latency_side *side;
+
+	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
+		return NULL;
+	if (!engine_measures_stages(engine) || (uint32_t)stage >= NSTAGES ||
+	    stage_list[stage].side != procedure->side)
+		return NULL;
+	side = &engine->latency->sides[procedure->side];
+	for (uint32_t i = 0; i < side->n; i++)
+		if (&side->procedures[i].times == procedure->histogram)
+			return &side->procedures[i].stages[stage - stage_list[stage].first];
+	return NULL;
+}
+
+const char *weir_stage_name(enum weir_stage stage)
+{
+	return (uint32_t)stage < NSTAGES ? stage_list[stage].name : "unknown";
+}
+
+void engine_stage_text(const struct weir_engine *engine, char text[ENGINE_STAGE_TEXT_BYTES],
+		       enum weir_stage stage, uint64_t age_ns)
+{
+	text[0] = '\0';
+	if (engine_measures_stages(engine))
+		snprintf(text, ENGINE_STAGE_TEXT_BYTES, "; in stage '%s' for %llu ms",
+			 weir_stage_name(stage), (unsigned long long)age_ns / 1000000);
 }

@@ -11,12 +11,18 @@
 
 #include <weir/latency.h>
 
+#include "compiler.h"
 #include "engine.h"
 #include "histogram.h"
+
+#define LATENCY_STAGES 4u /* the most stages of a side */
 
 /* A procedure and its times. Those of one program at a responder are contiguous. */
 struct latency_procedure {
 	uint32_t prog, vers_low, vers_high, proc;
+	/* the times in the stages of its side: LATENCY_STAGES histograms, in the order of enum
+	 * weir_stage; NULL: they are not measured */
+	struct weir_histogram *stages;
 	struct weir_histogram times;
 };
 
@@ -34,18 +40,33 @@ struct latency {
 	 * 'procedures' plus 1; 0: the slot is free. */
 	uint16_t slots[LATENCY_SLOTS];
 	struct latency_side sides[2]; /* by enum weir_side */
+	/* by side, procedure and stage; NULL: stages are not measured */
+	struct weir_histogram (*stages)[WEIR_LATENCY_PROCEDURES][LATENCY_STAGES];
 };
 
 _Static_assert((LATENCY_SLOTS & (LATENCY_SLOTS - 1)) == 0, "a mask selects a slot");
+
+/* Returns whether the engine measures the stages of calls and requests. */
+static inline bool engine_measures_stages(const struct weir_engine *engine)
+{
+	return unlikely(engine->latency != NULL) && engine->latency->stages;
+}
 
 /* Allocates engine->latency if the profile asks for it. Returns 0 or -ENOMEM. */
 int engine_latency_create(struct weir_engine *engine);
 void engine_latency_destroy(struct weir_engine *engine);
 
-/* Returns the histogram for a call of the requester, and adds it if it is not there yet. Returns
+/* Returns the procedure of a call of the requester, and adds it if it is not there yet. Returns
  * NULL if too many procedures were called before. The engine must measure times. */
-out_of_line struct weir_histogram *engine_latency_find(struct weir_engine *engine, uint32_t prog,
-						       uint32_t vers, uint32_t proc);
+out_of_line struct latency_procedure *engine_latency_find(struct weir_engine *engine, uint32_t prog,
+							  uint32_t vers, uint32_t proc);
+
+#define ENGINE_STAGE_TEXT_BYTES 64u
+
+/* Writes the part of a log line that says how long a call or request has been in its present stage.
+ * Writes an empty text if stages are not measured. */
+void engine_stage_text(const struct weir_engine *engine, char text[ENGINE_STAGE_TEXT_BYTES],
+		       enum weir_stage stage, uint64_t age_ns);
 
 /* Returns the procedures of a responder's program, as an array by the number of the procedure.
  * Adds them if they are not there yet. Returns NULL if the engine measures nothing, or there are

@@ -21,6 +21,7 @@ static const struct profile_choice idles[] = {
 static const struct profile_choice latencies[] = {
 	{"off", WEIR_LATENCY_OFF},
 	{"calls", WEIR_LATENCY_CALLS},
+	{"stages", WEIR_LATENCY_STAGES},
 	{NULL, 0},
 };
 
@@ -124,7 +125,8 @@ const struct profile_key profile_keys[] = {
 	{"engine", "latency", PROFILE_CHOICE, FIELD(latency), .choices = latencies,
 	 .initial = "off", .example = "calls",
 	 .help = "which times are measured. calls: a histogram for each procedure, of calls and of "
-		 "requests"},
+		 "requests. stages: also one for each of their stages. Each call then takes a "
+		 "slower path"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
 	 .help = "largest page size to use. If there are too few hugepages, weir uses ordinary "

@@ -24,6 +24,7 @@
 #include "call_chunks.h"
 #include "call_read_reply.h"
 #include "call_shape.h"
+#include "call_stages.h"
 #include "forked.h"
 #include "seeded_bugs.h"
 
@@ -91,6 +92,7 @@ static inline void mark_sent(struct weir_call *call)
 	credit_take(&req->credits);
 	credit_take_more(&req->credits, call->more);
 	call->conn->rdma_bytes_sent += call_read_bytes(call);
+	call_stage_sent(call);
 	call->state = CALL_SENT;
 	call->expected_reply = EXPECTED_REPLY_ANY;
 	call_engine(call)->stats.calls_sent++;
@@ -121,7 +123,9 @@ static inline bool transmit_shape(struct weir_conn *conn, struct requester *req,
 	if (!conn_send_direct(conn, call->header, bytes))
 		return false;
 	credit_take(&req->credits);
-	conn->rdma_bytes_sent += call_read_bytes(call);
+	if (unlikely(call->plan.reduced != 0))
+		conn->rdma_bytes_sent += call_read_bytes(call);
+	call_stage_sent(call);
 	call->state = CALL_SENT;
 	call->is_send_done = true;
 	conn->ep.engine->stats.calls_sent++;
@@ -280,6 +284,7 @@ int call_submit_any(struct weir_call *call)
 			return rc;
 	}
 	call_set_deadline(call, conn->ep.engine);
+	call_stage_submitted(call, conn->ep.engine);
 	req->nactive++;
 	req->ncalls++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&
@@ -402,6 +407,7 @@ static void requeue_refused(struct weir_call *call)
 	call->is_send_done = false;
 	call->sends_app_memory = false;
 	call_drop_header(call);
+	call_stage_requeued(call);
 	call->state = CALL_QUEUED;
 	TAILQ_INSERT_HEAD(&req->queue, call, queue);
 	requester_pump(call->conn);

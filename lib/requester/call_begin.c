@@ -169,14 +169,14 @@ static int read_params(const struct weir_call_params *params, struct weir_call_p
 	return rc;
 }
 
-/* Sets the histogram of a call, and returns the call. The engine must measure times. The program is
+/* Sets the procedure of a call, and returns the call. The engine must measure times. The program is
  * read from the RPC header, so that weir_call_begin() need not keep the parameters until here. */
-static out_of_line struct weir_call *set_histogram(struct weir_call *call)
+static out_of_line struct weir_call *set_procedure(struct weir_call *call)
 {
 	const uint8_t *header = call->out.start;
 
-	call->times = engine_latency_find(call_engine(call), wire_get_u32(header + 12),
-					  wire_get_u32(header + 16), call->proc);
+	call->procedure = engine_latency_find(call_engine(call), wire_get_u32(header + 12),
+					      wire_get_u32(header + 16), call->proc);
 	return call;
 }
 
@@ -231,7 +231,7 @@ static hot_inline struct weir_call *begin(struct weir_conn *conn,
 		errno = EINVAL;
 		return NULL;
 	}
-	return likely(!engine->latency) ? call : set_histogram(call);
+	return likely(!engine->latency) ? call : set_procedure(call);
 }
 
 /* Does weir_call_begin() for parameters or bindings that have not the size that this version of

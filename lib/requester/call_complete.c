@@ -7,6 +7,16 @@
 
 #include "seeded_bugs.h"
 
+out_of_line void call_note_stages(const struct weir_call *call)
+{
+	uint64_t took_ns = call_engine(call)->now_ns - (call->deadline_ns - call->timeout_ns);
+
+	if (!call->procedure || call->deadline_ns == 0)
+		return;
+	histogram_add(&call->procedure->stages[WEIR_STAGE_QUEUED], call->queued_ns);
+	histogram_add(&call->procedure->stages[WEIR_STAGE_SENT], took_ns - call->queued_ns);
+}
+
 /* Completes a call that holds more than its slot and 'args', or whose Send is not done. */
 static void complete_any(struct weir_call *call, const struct weir_result *result)
 {
@@ -37,7 +47,7 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 
 	engine->stats.calls_failed += result->status != 0;
 	if (result->status == 0)
-		call_note_time(call, engine);
+		call_note_times(call, engine);
 	if (call->is_send_done && !call->has_extra)
 		call_complete_reusable(engine, req, call, result);
 	else

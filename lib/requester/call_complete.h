@@ -13,8 +13,21 @@
  * get its reply. It is not measured, because the time of its submission is not known any more. */
 static inline void call_note_time(const struct weir_call *call, const struct weir_engine *engine)
 {
-	if (call->times && call->deadline_ns != 0)
-		histogram_add(call->times, engine->now_ns - (call->deadline_ns - call->timeout_ns));
+	if (call->procedure && call->deadline_ns != 0)
+		histogram_add(&call->procedure->times,
+			      engine->now_ns - (call->deadline_ns - call->timeout_ns));
+}
+
+/* Adds the times in the stages of a call to the histograms of its procedure, if the call is
+ * measured. The engine must measure stages. */
+out_of_line void call_note_stages(const struct weir_call *call);
+
+/* Does call_note_time(), and call_note_stages() if the engine measures stages. */
+static inline void call_note_times(const struct weir_call *call, const struct weir_engine *engine)
+{
+	call_note_time(call, engine);
+	if (engine_measures_stages(engine))
+		call_note_stages(call);
 }
 
 /* Completes a call that 'done' may reuse by weir_call_reuse(): calls 'done', and then frees the

@@ -169,7 +169,10 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	view->result.nitems = has_chunk;
 	rpc_view_plain_reply(msg + shape_header_bytes(shape), msg + len, xid, &view->in,
 			     &view->reply);
-	call_note_time(call, conn->ep.engine);
+	if (is_counted) /* not delivered; only such messages end calls whose stages are measured */
+		call_note_times(call, conn->ep.engine);
+	else
+		call_note_time(call, conn->ep.engine);
 	call_complete_reusable(conn->ep.engine, req, call, &view->result);
 	requester_go_on(req);
 	return true;
@@ -297,7 +300,7 @@ static struct weir_call *begin_copy(const struct weir_call *call, struct weir_co
 	copy->arg = call->arg;
 	copy->ulb = call->ulb;
 	copy->proc = call->proc;
-	copy->times = call->times;
+	copy->procedure = call->procedure;
 	copy->reply_max_bytes = call->reply_max_bytes;
 	begin_anew(copy, copy->xid);
 	return copy;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "call_stages.h"
 #include "forked.h"
 #include "owner.h"
 #include "sized.h"
@@ -97,24 +98,29 @@ void call_describe(struct weir_call *call, struct weir_call_info *info)
 		.bytes = has_header ? (uint32_t)weir_xdr_out_len(&call->out) : 0,
 		.retransmits = call->retransmits,
 		.age_ns = call_age_ns(call),
+		.stage_ns = call_stage_age_ns(call),
 	};
 }
 
 static void report(struct weir_call *call)
 {
 	const struct requester *req = requester_of(call->conn);
+	char stage[ENGINE_STAGE_TEXT_BYTES];
 	struct weir_call_info info;
 
 	call_describe(call, &info);
+	engine_stage_text(call_engine(call), stage,
+			  call->state == CALL_QUEUED ? WEIR_STAGE_QUEUED : WEIR_STAGE_SENT,
+			  info.stage_ns);
 	call->stuck_xid = call->xid;
 	engine_log_stuck(call_engine(call), WEIR_LOG_REQUESTER,
 			 "call 0x%08x to %s has not ended for %llu ms: program %u version %u "
 			 "procedure %u, %u bytes, %s, waits for %s; %u retransmissions; %u of %u "
-			 "credits in use, %u calls active",
+			 "credits in use, %u calls active%s",
 			 info.xid, call->conn->peer, (unsigned long long)info.age_ns / 1000000,
 			 info.prog, info.vers, info.proc, info.bytes,
 			 weir_call_state_name(info.state), info.waits_for, info.retransmits,
-			 req->credits.in_flight, req->credits.granted, req->nactive);
+			 req->credits.in_flight, req->credits.granted, req->nactive, stage);
 }
 
 void requester_report_stuck(struct weir_conn *conn)

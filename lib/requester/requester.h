@@ -15,7 +15,6 @@
  *   call_begin.c          functions by which the program describes a call
  *   call_encode.c         chooses which data go by chunks (lib/proto/reduce_call.c), and writes
  *                         the transport header
- *   call_chunks.h         the bytes of a call's Read chunks
  *   call_header.c         memory for the transport header, and the exposures that it lists
  *   call_send.c           gathers the message, and queues the binds of windows and the Send
  *   call_read_reply.[ch]  checks a reply against what the call offered, and reads its result; the
@@ -28,6 +27,7 @@
  *   call_revoke.c         invalidates these keys
  *   call_pool.[ch]        slots and buffers of calls
  *   call_inspect.[ch]     describes calls for the application
+ *   call_chunks.h, call_stages.h  the bytes in Read chunks, and the time in each stage
  *   credits_wanted.c      the number of receives for replies, if receives are shared
  *   connect.c             creates and frees a requester
  *   version1.c            the operations of connections that speak version 1
@@ -194,8 +194,8 @@ struct weir_call {
 	uint32_t header_bytes; /* length of the transport header */
 	uint32_t nvalid;       /* number of window_bindings whose is_valid is set */
 	uint8_t *header;       /* the transport header */
-	struct weir_call *next_free;  /* FREE: the next call in the list of the pool */
-	struct weir_histogram *times; /* for the time of the call; NULL: it is not measured */
+	struct weir_call *next_free;	     /* FREE: the next call in the list of the pool */
+	struct latency_procedure *procedure; /* NULL: the call is not measured */
 	struct reduce_call_plan plan;
 
 	struct window_binding *window_bindings; /* nwindow_bindings entries are in use; NULL if
@@ -205,6 +205,8 @@ struct weir_call {
 
 	uint32_t stuck_xid; /* XID of the latest call in this object that was reported as stuck */
 	uint64_t needs_header_ns; /* if needs_header: time at which it was set */
+	uint64_t stage_ns;	  /* beginning of the present stage: call_stages.h */
+	uint64_t queued_ns;	  /* total time in the stage QUEUED that has ended */
 	bool is_refused; /* the responder refused the call. SENT: it will be sent again by the base
 			    protocol when the device has completed its Sends. REVOKING: no reply
 			    will arrive */

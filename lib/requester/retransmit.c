@@ -19,6 +19,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "call_stages.h"
 #include "compiler.h"
 #include "owner.h"
 #include "seeded_bugs.h"
@@ -75,6 +76,7 @@ void call_requeue(struct weir_call *call)
 	call->sends_app_memory = false;
 	call->retransmits++; /* no overflow: the maximum of 'resends' is smaller */
 	note_stale(call);
+	call_stage_requeued(call);
 	insert_after_older(req, call);
 }
 

@@ -14,7 +14,7 @@
 
 #include <errno.h>
 
-#include "compiler.h"
+#include "request_stages.h"
 
 static void act(struct weir_request *req, enum request_next next);
 
@@ -230,7 +230,7 @@ static out_of_line void dispatch_if_new(struct weir_request *req)
  * next call cannot use the template. */
 static hot_inline void dispatch(struct weir_request *req, uintptr_t shape)
 {
-	req->state = REQUEST_HANDLING;
+	request_begin_handling(req);
 	if (unlikely(req->program->non_idempotent != NULL)) {
 		dispatch_if_new(req);
 		return;
@@ -459,8 +459,8 @@ void request_receive(struct weir_request *req, struct weir_conn *conn, struct me
 	req->msg = buf;
 	req->msg_bytes = len;
 	req->template.shape = 0;
-	/* the previous request of the object might have set these */
-	req->template.procedures = NULL;
+	req->template.procedures = NULL; /* an earlier request of the object might have set it */
+	request_stage_arrived(req);
 	req->flags = (struct request_flags){0};
 	next = conn->protocol->receive_call(req);
 	if (likely(next == REQUEST_SHAPED)) {

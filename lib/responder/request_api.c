@@ -7,6 +7,7 @@
 
 #include "forked.h"
 #include "owner.h"
+#include "request_stages.h"
 
 int weir_request_retry_when_buffers(struct weir_request *req)
 {
@@ -67,6 +68,7 @@ void weir_request_reply_error(struct weir_request *req, enum weir_rpc_accept_sta
 {
 	if (OTHER_THREAD(responder_engine(req->responder)))
 		return;
+	request_stage_begin(req, WEIR_STAGE_PUSHED);
 	request_put_accept_stat(req, stat);
 	request_send_error(req);
 }
@@ -75,6 +77,7 @@ void weir_request_reply_denied(struct weir_request *req, enum weir_rpc_auth_stat
 {
 	if (OTHER_THREAD(responder_engine(req->responder)))
 		return;
+	request_stage_begin(req, WEIR_STAGE_PUSHED);
 	request_put_denied(req, stat);
 	request_send_error(req);
 }

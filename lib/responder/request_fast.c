@@ -15,6 +15,7 @@
 
 #include "compiler.h"
 #include "owner.h"
+#include "request_stages.h"
 
 /* ---- replies ---- */
 
@@ -190,14 +191,16 @@ static inline bool can_reply_direct(const struct weir_request *req, const struct
  * weir_request_reply(), so that the most common replies do not pay for its stack frame. */
 static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
-	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn))
+	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn)) {
+		request_stage_begin(req, WEIR_STAGE_PUSHED);
 		request_reply(req, conn);
-	else if (req->nitems > 0)
+	} else if (req->nitems > 0) {
 		reply_one_write(req, conn);
-	else if (request_has_no_chunks(req))
+	} else if (request_has_no_chunks(req)) {
 		reply_inline(req, conn);
-	else
+	} else {
 		request_reply(req, conn);
+	}
 }
 
 void weir_request_reply(struct weir_request *req)

@@ -6,6 +6,7 @@
 
 #include "forked.h"
 #include "owner.h"
+#include "request_stages.h"
 #include "sized.h"
 
 static enum weir_request_state public_state(const struct weir_request *req)
@@ -71,22 +72,26 @@ void request_describe(struct weir_request *req, struct weir_request_info *info)
 		.proc = is_complete ? req->rpc.proc : 0,
 		.bytes = req->msg_bytes,
 		.age_ns = req->responder->engine->now_ns - req->since_ns,
+		.stage_ns = request_stage_age_ns(req),
 	};
 }
 
 static void report(struct weir_request *req)
 {
 	const struct responder *responder = req->responder;
+	char stage[ENGINE_STAGE_TEXT_BYTES];
 	struct weir_request_info info;
 
 	request_describe(req, &info);
+	engine_stage_text(responder->engine, stage, req->stage, info.stage_ns);
 	req->stuck_ns = req->since_ns;
 	engine_log_stuck(responder->engine, WEIR_LOG_RESPONDER,
 			 "request 0x%08x from %s is not answered for %llu ms: program %u version "
-			 "%u procedure %u, %u bytes, %s, waits for %s; %u requests active",
+			 "%u procedure %u, %u bytes, %s, waits for %s; %u requests active%s",
 			 info.xid, responder->conn->peer, (unsigned long long)info.age_ns / 1000000,
 			 info.prog, info.vers, info.proc, info.bytes,
-			 weir_request_state_name(info.state), info.waits_for, responder->nbusy);
+			 weir_request_state_name(info.state), info.waits_for, responder->nbusy,
+			 stage);
 }
 
 void responder_report_stuck(const struct responder *responder)

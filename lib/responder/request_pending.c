@@ -7,7 +7,7 @@
  * the peer has received some of the replies. A connection without pending replies always continues,
  * whatever the count of its peer is.
  */
-#include "request.h"
+#include "request_stages.h"
 
 /* Returns how many more replies are allowed to be pending on the engine. The limit leaves a request
  * object for each receive, and some send buffers. */
@@ -53,6 +53,9 @@ void request_end_pending(struct weir_request *req)
 {
 	struct responder *responder = req->responder;
 
+	/* If the connection has failed, it is not known when the Send was complete. */
+	if (responder->conn && conn_can_send(responder->conn))
+		request_note_sent(req);
 	req->is_pending = false;
 	responder->engine->npending--;
 	request_count(responder, ENGINE_QUOTA_REPLIES, -1);

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "compiler.h"
+#include "request_stages.h"
 #include "reserve.h"
 #include "wire.h"
 
@@ -264,7 +265,7 @@ enum request_next request_transmit(struct weir_request *req)
 					 : send_reply(req, false);
 
 	if (likely(next == REQUEST_GO_ON))
-		request_note_time(req, false);
+		request_note_posted(req);
 	return next;
 }
 
@@ -338,7 +339,8 @@ enum request_next request_lay_out(struct weir_request *req, struct weir_conn *co
 	if (likely(has_shape)) {
 		req->responder->engine->stats.replies_sent++;
 		if (likely(send_shape(req, conn))) {
-			request_note_time(req, false);
+			request_note_posted(req);
+			request_note_sent(req);
 			return REQUEST_END;
 		}
 	}

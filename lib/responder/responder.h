@@ -12,6 +12,7 @@
  *   responder_events.c    the events of a connection, apart from messages
  *   request.c             the state machine of a request
  *   request_inspect.[ch]  describes requests for the application
+ *   request_stages.[ch]   the time in each stage of a request
  *   request_fast.c        the same in one pass, for calls and replies that have a shape
  *                         (request_shape.h)
  *   request_recv.c        the check of a received message
@@ -243,6 +244,10 @@ struct weir_request {
 	LIST_ENTRY(weir_request) outstanding;
 	/* time of the poll in which it became a member of 'outstanding' */
 	uint64_t since_ns;
+	/* if stages are measured (request_stages.h): the present one, and the times at which it and
+	 * those before it began, from WEIR_STAGE_PULLED on */
+	enum weir_stage stage;
+	uint64_t stage_begin_ns[LATENCY_STAGES];
 	uint64_t stuck_ns; /* value of 'since_ns' when it was reported as stuck; 0: never */
 	struct conn_waiter tx_waiter;
 	struct engine_waiter buf_waiter;

@@ -110,6 +110,11 @@ struct weir_call_info {
 	uint32_t retransmits;	    /**< connections that were lost while it was in flight */
 	/** Time since its submission. 0: not submitted, or cancelled. Revoking: its time-out. */
 	uint64_t age_ns;
+	/**
+	 * Time in its present stage (enum weir_stage): queued, or sent, replied and revoking. 0:
+	 * other states, or the profile's 'latency' is not 'stages'.
+	 */
+	uint64_t stage_ns;
 };
 
 /** A request at the responder. */
@@ -126,6 +131,8 @@ struct weir_request_info {
 	uint32_t vers;	 /**< the version of the program */
 	uint32_t proc;	 /**< the number of the procedure */
 	uint64_t age_ns; /**< time since its arrival */
+	/** Time in its present stage (enum weir_stage). 0: 'latency' is not 'stages'. */
+	uint64_t stage_ns;
 };
 
 /**

@@ -10,6 +10,8 @@
  * - calls: one histogram per procedure. At the requester, it has the times from the submission of a
  *   call to 'done', for calls that ended with status 0 and were not cancelled. At the responder, it
  *   has the times from the arrival of a request until its reply was posted.
+ * - stages: in addition, the time that each of these calls and requests spent in each of its stages
+ *   (enum weir_stage). Calls and requests then take a general code path, which is slower.
  *
  * An engine measures with the times that the application passes to weir_engine_poll(), and does not
  * read a clock. All events of one poll have the time of its start. Therefore a time can be wrong by
@@ -38,6 +40,25 @@ struct weir_engine;
 /** The maximum number of procedures that an engine measures on each side. */
 #define WEIR_LATENCY_PROCEDURES 128u
 
+/**
+ * The stages of a call or request. Each measured call or request adds a time to the histogram of
+ * each stage of its side. The time is 0 if the stage did not apply. The times in QUEUED and SENT
+ * together are that of the call. The times in PULLED, HANDLED and PUSHED together are that of the
+ * request. A later version can add stages.
+ */
+enum weir_stage {
+	/** Requester: submitted, and waits for a credit, a buffer or the connection. */
+	WEIR_STAGE_QUEUED = 0,
+	WEIR_STAGE_SENT = 1, /**< requester: sent, until 'done' */
+	/** Responder: arrived; its further transmissions and its chunks are being read. */
+	WEIR_STAGE_PULLED = 2,
+	WEIR_STAGE_HANDLED = 3, /**< responder: the program has it, until it replies */
+	/** Responder: the reply waits for a buffer or for room in the send queue. */
+	WEIR_STAGE_PUSHED = 4,
+	/** Responder: the Writes and the Send of the reply are posted, until they are complete. */
+	WEIR_STAGE_REPLIED = 5,
+};
+
 /** The times of a procedure. */
 struct weir_procedure_latency {
 	size_t struct_bytes; /**< set by the application; see weir_engine_procedures() */
@@ -63,6 +84,27 @@ struct weir_procedure_latency {
  */
 WEIR_API uint32_t weir_engine_procedures(const struct weir_engine *engine,
 					 struct weir_procedure_latency *infos, uint32_t n);
+
+/**
+ * Returns the times that calls or requests of a procedure spent in a stage.
+ *
+ * @param engine the engine
+ * @param procedure an element that weir_engine_procedures() filled in for this engine
+ * @param stage a stage of the side of the procedure
+ * @return the histogram, in ns; NULL if the profile's 'latency' is not 'stages', the procedure has
+ * no such stage, or in a child of fork(2), with errno ECHILD
+ */
+WEIR_API const struct weir_histogram *
+weir_engine_stage(const struct weir_engine *engine, const struct weir_procedure_latency *procedure,
+		  enum weir_stage stage);
+
+/**
+ * Returns the name of a stage. Thread: any.
+ *
+ * @param stage the stage
+ * @return a constant such as "queued"; "unknown" for other values
+ */
+WEIR_API const char *weir_stage_name(enum weir_stage stage);
 
 WEIR_END_DECLS
 

@@ -29,8 +29,9 @@ enum weir_idle {
 
 /** The times that an engine measures (weir/latency.h). */
 enum weir_latency {
-	WEIR_LATENCY_OFF,   /**< nothing */
-	WEIR_LATENCY_CALLS, /**< the times of calls and requests, per procedure */
+	WEIR_LATENCY_OFF,    /**< nothing */
+	WEIR_LATENCY_CALLS,  /**< the times of calls and requests, per procedure */
+	WEIR_LATENCY_STAGES, /**< also the times in each of their stages, on a slower path */
 };
 
 /**

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef REQUEST_STAGES_H
+#define REQUEST_STAGES_H
+
+/*
+ * The stages of a request (weir/latency.h), if the engine measures them. The stage REPLIED ends
+ * with the completion of the Send. Each of the others ends when the next one begins, and takes no
+ * time if it does not apply.
+ *
+ * All requests take the general path if stages are measured (conn_opened()). Therefore the fast
+ * path has no time stamps.
+ */
+
+#include "request.h"
+
+/* Begins the first stage of a request whose message is processed. */
+static inline void request_stage_arrived(struct weir_request *req)
+{
+	if (likely(!engine_measures_stages(req->responder->engine)))
+		return;
+	req->stage = WEIR_STAGE_PULLED;
+	req->stage_begin_ns[0] = req->responder->engine->now_ns;
+}
+
+/* Begins a stage, unless it has begun already. Stages that were left out begin with it. */
+static inline void request_stage_begin(struct weir_request *req, enum weir_stage stage)
+{
+	if (unlikely(engine_measures_stages(req->responder->engine)))
+		while (req->stage < stage)
+			req->stage_begin_ns[++req->stage - WEIR_STAGE_PULLED] =
+				req->responder->engine->now_ns;
+}
+
+/* Makes a request HANDLING, which the program is about to get. */
+static inline void request_begin_handling(struct weir_request *req)
+{
+	req->state = REQUEST_HANDLING;
+	request_stage_begin(req, WEIR_STAGE_HANDLED);
+}
+
+/* Returns the time since the beginning of the present stage; 0 if stages are not measured. */
+static inline uint64_t request_stage_age_ns(const struct weir_request *req)
+{
+	const struct weir_engine *engine = req->responder->engine;
+
+	return engine_measures_stages(engine)
+		       ? engine->now_ns - req->stage_begin_ns[req->stage - WEIR_STAGE_PULLED]
+		       : 0;
+}
+
+/* Begins the stage REPLIED of a request, and adds the times in the stages before it to the
+ * histograms of its procedure, if the request is measured. The engine must measure stages. */
+out_of_line void request_note_stages(struct weir_request *req);
+
+/* Does request_note_time() for a reply of the general path, and request_note_stages() if the engine
+ * measures stages. */
+static inline void request_note_posted(struct weir_request *req)
+{
+	request_note_time(req, false);
+	if (engine_measures_stages(req->responder->engine))
+		request_note_stages(req);
+}
+
+/* Adds the time of the stage REPLIED to the histogram of the procedure, if the request is measured.
+ * The Send of the reply must be complete. */
+static inline void request_note_sent(const struct weir_request *req)
+{
+	const struct latency_procedure *procedures = req->template.procedures;
+	struct weir_histogram *stages =
+		unlikely(procedures) ? procedures[req->rpc.proc].stages : NULL;
+
+	if (unlikely(stages) && req->stage == WEIR_STAGE_REPLIED)
+		histogram_add(&stages[WEIR_STAGE_REPLIED - WEIR_STAGE_PULLED],
+			      request_stage_age_ns(req));
+}
+
+#endif
