@@ -259,6 +259,7 @@ static void measure(struct loop *loop)
 		r->late = client->pace.late;
 	bench_counts_read(client->engine, &after);
 	bench_counts_add_difference(&r->stats, &after, &before);
+	bench_stages_add_engine(&r->stages, client->engine);
 	r->exposure = weir_engine_exposure(client->engine);
 }
 

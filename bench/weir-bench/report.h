@@ -35,6 +35,11 @@ json_t *bench_report_json(const struct bench_results *results);
 int bench_report_csv(FILE *file, const struct bench_results *results);
 int bench_report_html(FILE *file, const json_t *root);
 
+/* stages.c: the times in the stages, as lines of the table and as an object by the name of the
+ * stage. The caller frees the object. */
+void bench_stages_print(const struct bench_point *point);
+json_t *bench_stages_json(const struct bench_point *point);
+
 const char *bench_mode_name(const struct bench_options *options);
 const char *bench_exposure_name(enum weir_exposure exposure);
 

@@ -165,6 +165,8 @@ static void add_point(json_t *root, const struct bench_point *point)
 	json_object_set_new(root, "bytes_per_s", json_real(medians.values[METRIC_BANDWIDTH]));
 	json_object_set_new(root, "rtt_ns", bench_figures_rtt_json(&medians));
 	json_object_set_new(root, "rtt_histogram", histogram_json(&sum->rtt));
+	if (point->options.profile.latency == WEIR_LATENCY_STAGES)
+		json_object_set_new(root, "stages", bench_stages_json(point));
 	json_object_set_new(root, "calls_of_a_connection",
 			    json_pack("{s:I, s:I, s:I}", "least", (json_int_t)sum->least_calls,
 				      "most", (json_int_t)sum->most_calls, "idle",

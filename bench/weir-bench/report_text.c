@@ -149,6 +149,7 @@ static void print_point(const struct bench_point *point)
 	print_pace(point);
 	print_steady(point);
 	print_counters(point);
+	bench_stages_print(point);
 	print_thresholds(point, false);
 }
 

@@ -76,6 +76,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	if (sum->first_error == 0 && r->errors > 0)
 		sum->first_error = r->first_error;
 	histogram_merge(&sum->rtt, &r->rtt);
+	bench_stages_merge(&sum->stages, &r->stages);
 	series_merge(&sum->series, &r->series);
 	bench_cpu_add(&sum->cpu, &r->cpu);
 	sum->late += r->late;

@@ -25,6 +25,7 @@ struct bench_result {
 	uint64_t untaken; /* late arrivals that were not sent by the end; 'calls' does not include
 			     them */
 	struct weir_histogram rtt;
+	struct bench_stages stages; /* from the start of the run */
 	struct series series;
 	struct bench_cpu cpu;
 	bool is_steady;	    /* with --steady: the rate became steady in time */

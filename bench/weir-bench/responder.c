@@ -331,6 +331,7 @@ int bench_responder_finish(struct bench_responder *responder)
 		bench_counts_read(server->engine, &now);
 		bench_counts_add_difference(&shared->responder.stats, &now, &server->at_warm);
 		bench_cpu_add(&shared->responder.cpu, &server->cpu);
+		bench_stages_add_engine(&shared->responder.stages, server->engine);
 		shared->responder.valid = 1;
 	}
 	rc = responder->servers[0].rc; /* on_lost() sets it */

@@ -87,6 +87,8 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		sum->first_error = r->first_error;
 	sum->exposure = r->exposure;
 	histogram_merge(&sum->rtt, &r->rtt);
+	bench_stages_merge(&sum->stages, &r->stages);
+	bench_stages_merge(&point->responder.stages, &shared->responder.stages);
 	bench_cpu_add(&sum->cpu, &r->cpu);
 	bench_counts_add_difference(&sum->stats, &r->stats, &none);
 	bench_counts_add_difference(&point->responder.stats, &shared->responder.stats, &none);

@@ -14,12 +14,14 @@
 
 #include "counters.h"
 #include "cpu.h"
+#include "stages.h"
 
 /* The sums of the counters of one side's engines, counted from the end of the warm-up. */
 struct bench_counters {
 	struct bench_counts stats;
 	struct bench_cpu cpu;
-	uint64_t valid; /* the sums were made */
+	struct bench_stages stages; /* from the start of the run */
+	uint64_t valid;		    /* the sums were made */
 };
 
 struct bench_shared {

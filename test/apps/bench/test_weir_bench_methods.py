@@ -43,6 +43,27 @@ class Schema(Case):
             self.assertIn('instructions not available', text)
 
 
+class Stages(Case):
+    def test_the_times_of_the_stages_are_reported_if_they_are_measured(self):
+        with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
+            profile.write('[engine]\nlatency = stages\n')
+            profile.flush()
+            load = ('--workload', 'read', '--profile', profile.name)
+            for mode in ([], ['--threads']):
+                result = self.measure(*load, *mode, *QUICK)
+                stages = result['stages']
+                self.assertEqual(set(stages), {'queued', 'sent', 'pulled', 'handled', 'pushed',
+                                               'replied'})
+                for name, times in stages.items():
+                    self.assertGreater(times['count'], 0, name)
+                    self.assertLessEqual(times['p50'], times['p99'], name)
+                self.assertGreaterEqual(stages['sent']['count'], result['calls'])
+                self.assertGreater(stages['sent']['p50'], 0)
+            self.assertRegex(run(*load, *QUICK).stdout, r'stage +queued +mean \d+ ns')
+        self.assertNotIn('stages', self.measure(*QUICK))
+        self.assertNotIn('stage ', run(*QUICK).stdout)
+
+
 class ClosedLoop(Case):
     def test_a_time_in_which_no_call_ends_is_said(self):
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
