@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests the numbers of bytes in the descriptions of connections. What one side has sent, the other
- * side has received. Each test makes its calls one by one and all at once, so that some of them are
- * sent at once and others wait for a credit.
+ * Tests the numbers of bytes in the descriptions of connections. One side has received all that the
+ * other side has sent. Each test makes its calls one by one and all at once, so that some of them
+ * are sent at once and others wait for a credit.
  */
 #include "pair_main.h"
 
