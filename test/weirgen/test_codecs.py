@@ -40,7 +40,7 @@ class Codecs(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def generate(self, path):
-        run(WEIRGEN, '-o', self.folder, path)
+        run(WEIRGEN, '--messages', '-o', self.folder, path)
         return sorted(self.folder.glob(path.stem + '_*.c'))
 
     def test_code_compiles_without_warnings(self):

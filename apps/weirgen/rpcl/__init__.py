@@ -11,6 +11,7 @@ names.py     the C names of types and functions
 types.py     writes C types
 codec.py     writes encoders and decoders
 rpc.py       writes bindings, dispatchers and client stubs
+messages.py  writes dispatchers for other transports than weir
 text.py      lines of C
 output.py    puts the files together
 """

@@ -31,6 +31,9 @@ def options_of(arguments):
                         help='a folder for #include of the preprocessor; implies --cpp')
     parser.add_argument('-l', '--licence', metavar='ID', default='BSD-3-Clause',
                         help='the SPDX identifier in the files; the default is BSD-3-Clause')
+    parser.add_argument('-m', '--messages', action='store_true',
+                        help='also make NAME_msg.h and NAME_msg.c, which serve the programs over '
+                        'another transport than weir, such as TCP')
     parser.add_argument('-V', '--version', action='version', version='weirgen ' + VERSION)
     options = parser.parse_args(arguments)
     if not STEM.fullmatch(pathlib.Path(options.file).stem):
@@ -53,7 +56,7 @@ def main(arguments):
         definitions = parse.parse(text)
         path = pathlib.Path(options.file)
         files = output.Output(path.name, path.stem, check.check(definitions), text.passed,
-                              options.licence).files()
+                              options.licence, options.messages).files()
         options.output_dir.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
             (options.output_dir / name).write_text(content, encoding='utf-8')

@@ -4,6 +4,7 @@
 from rpcl import codec, types
 from rpcl.bounds import Bounds
 from rpcl.codec import is_fixed_size
+from rpcl.messages import MessageWriter
 from rpcl.model import InputError
 from rpcl.rpc import RpcWriter
 from rpcl.text import Text
@@ -12,14 +13,16 @@ from rpcl.text import Text
 class Output:
     """The files for one specification: {name: text}."""
 
-    def __init__(self, source_name, stem, spec, passed, licence):
+    def __init__(self, source_name, stem, spec, passed, licence, has_messages=False):
         self.source_name = source_name
         self.stem = stem
         self.spec = spec
         self.passed = passed
         self.licence = licence
         self.bounds = Bounds(spec)
+        self.has_messages = has_messages
         self.rpc = RpcWriter(spec, self.bounds)
+        self.messages = MessageWriter(spec, self.bounds, self.rpc.versions)
         self.check_names()
 
     def files(self):
@@ -28,6 +31,9 @@ class Output:
         if self.spec.programs:
             files['%s_rpc.h' % self.stem] = self.rpc_header()
             files['%s_rpc.c' % self.stem] = self.rpc_source()
+            if self.has_messages:
+                files['%s_msg.h' % self.stem] = self.message_header()
+                files['%s_msg.c' % self.stem] = self.message_source()
         return {name: str(text) for name, text in files.items()}
 
     def begin(self, what):
@@ -41,7 +47,7 @@ class Output:
         text = self.begin(what)
         guard = '%s_%s_H' % (self.stem.upper().replace('-', '_').replace('.', '_'), suffix)
         text.add('#ifndef ' + guard, '#define ' + guard, '',
-                 *['#include ' + name for name in includes], '')
+                 *['#include ' + name if name else '' for name in includes], '')
         return text
 
     def types_header(self):
@@ -86,7 +92,6 @@ class Output:
     def rpc_header(self):
         text = self.header('RPC', 'programs', ['<weir/call.h>', '<weir/request.h>', '',
                                                '"%s_xdr.h"' % self.stem])
-        text.lines = [line if line != '#include ' else '' for line in text.lines]
         text.add('WEIR_BEGIN_DECLS', '')
         self.rpc.write_header(text)
         text.add('', 'WEIR_END_DECLS', '', '#endif')
@@ -96,6 +101,20 @@ class Output:
         text = self.begin('programs')
         text.add('#include "%s_rpc.h"' % self.stem, '')
         self.rpc.write_source(text)
+        return text
+
+    def message_header(self):
+        text = self.header('MSG', 'dispatchers of programs, for other transports than weir',
+                           ['<weir/rpc.h>', '', '"%s_xdr.h"' % self.stem])
+        text.add('WEIR_BEGIN_DECLS', '')
+        self.messages.write_header(text)
+        text.add('', 'WEIR_END_DECLS', '', '#endif')
+        return text
+
+    def message_source(self):
+        text = self.begin('dispatchers of programs, for other transports than weir')
+        text.add('#include "%s_msg.h"' % self.stem, '', '#include "%s_rpc.h"' % self.stem)
+        self.messages.write_source(text)
         return text
 
     # ---- names ----
@@ -117,7 +136,8 @@ class Output:
                 yield kind.name.upper() + suffix, kind.position
         for _, version, stubs in self.rpc.versions:
             for suffix in ('_ulb', '_proc_name', '_handlers', '_server', '_program', '_dispatch',
-                           '_procs', '_non_idempotent'):
+                           '_procs', '_non_idempotent') + (('_calls', '_serve')
+                                                           if self.has_messages else ()):
                 yield version.name.lower() + suffix, version.position
             for stub in stubs:
                 for suffix in ('_reply', '_begin', '_reuse', '_results'):
