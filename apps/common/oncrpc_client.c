@@ -13,6 +13,27 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#define WORD_BYTES 4u
+
+bool_t oncrpc_bytes(XDR *xdrs, struct oncrpc_bytes *bytes)
+{
+	char word[WORD_BYTES];
+
+	if (xdrs->x_op == XDR_ENCODE)
+		return xdr_opaque(xdrs, bytes->data, bytes->len_bytes);
+	if (xdrs->x_op == XDR_FREE)
+		return TRUE;
+	/* A stream of libtirpc does not say how long a record is, but each read behind its end
+	 * fails. */
+	for (bytes->len_bytes = 0; xdr_opaque(xdrs, word, WORD_BYTES);) {
+		if (bytes->max_bytes - bytes->len_bytes < WORD_BYTES)
+			return FALSE;
+		memcpy((char *)bytes->data + bytes->len_bytes, word, WORD_BYTES);
+		bytes->len_bytes += WORD_BYTES;
+	}
+	return TRUE;
+}
+
 /*
  * Waits until a connect that is in progress ends. Returns 0 if the socket is connected, -ETIMEDOUT,
  * or the -errno of the connect.

@@ -21,6 +21,20 @@ struct oncrpc_client {
 				   allowed to change it */
 };
 
+/* Arguments or results as bytes of XDR, which code of weirgen encodes and decodes. */
+struct oncrpc_bytes {
+	void *data;
+	uint32_t len_bytes; /* length of the arguments, or of the results after a call; 4 divides
+			       it */
+	uint32_t max_bytes; /* size of the memory for results */
+};
+
+/*
+ * The filter of arguments or results that are bytes of XDR, for oncrpc_client_call(). It fails if
+ * results are larger than their memory.
+ */
+bool_t oncrpc_bytes(XDR *xdrs, struct oncrpc_bytes *bytes);
+
 /*
  * Connects to version 'vers' of the program 'prog' at host:port. The wait for each address of
  * 'host' is limited to 'timeout_ms', and so is the wait for each reply later. With 'use_reserved',

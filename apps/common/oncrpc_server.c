@@ -24,42 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "oncrpc_void.h"
+#include "oncrpc_server_call.h"
 #include "tcp_listen.h"
 
-#define LAST_FRAGMENT	 0x80000000u
-#define MARK_BYTES	 4u
 #define NO_DESCRIPTOR_MS 50
 #define OTHER_FDS	 2u  /* descriptors for poll() other than connections */
 #define ACCEPTS_MAX	 16u /* accepts of one poll, which must serve existing connections, too */
-
-struct conn {
-	int fd;
-	bool is_ended;	   /* the peer has closed its sending side */
-	uint64_t since_ms; /* time of the connect, the latest complete call or the latest reply by
-			      oncrpc_server_reply() */
-	uint64_t order; /* order of this connection's connect or latest complete call among those of
-			   all connections */
-	uint64_t later; /* id of a call whose handler has set 'is_later' and that is not answered
-			   yet; 0: none */
-	uint32_t xid;	/* XID of the call 'later' */
-	struct oncrpc_server_peer peer;
-	uint32_t have;
-	uint8_t in[ONCRPC_SERVER_CALL_MAX];
-	uint8_t *out; /* unsent part of a reply, or NULL if everything is sent */
-	uint32_t out_bytes, out_sent;
-};
-
-struct oncrpc_server {
-	struct oncrpc_server_program program;
-	int fd;
-	int wake_fd; /* an eventfd */
-	uint32_t port;
-	uint64_t norders, calls;
-	uint32_t n;
-	struct conn *conns[ONCRPC_SERVER_CONNS_MAX];
-	char reply[MARK_BYTES + ONCRPC_SERVER_REPLY_MAX];
-};
 
 static uint64_t now_ms(void)
 {
@@ -74,13 +44,6 @@ static uint64_t now_ms(void)
 static uint32_t mark_at(const uint8_t *in)
 {
 	return (uint32_t)in[0] << 24 | (uint32_t)in[1] << 16 | (uint32_t)in[2] << 8 | in[3];
-}
-
-static void set_mark(char *out, uint32_t bytes)
-{
-	uint32_t mark = htonl(LAST_FRAGMENT | bytes);
-
-	memcpy(out, &mark, sizeof(mark));
 }
 
 /* Returns the length in bytes of the first record with its marks, 0 if the record is not complete,
@@ -117,110 +80,6 @@ static uint32_t join_fragments(struct conn *conn, uint32_t bytes)
 		to += n;
 	}
 	return to;
-}
-
-/* ---- calls ---- */
-
-static void reject_version(struct rpc_msg *reply)
-{
-	reply->rm_reply.rp_stat = MSG_DENIED;
-	reply->rjcted_rply.rj_stat = RPC_MISMATCH;
-	reply->rjcted_rply.rj_vers.low = RPC_MSG_VERSION;
-	reply->rjcted_rply.rj_vers.high = RPC_MSG_VERSION;
-}
-
-static void reject_auth(struct rpc_msg *reply, enum auth_stat why)
-{
-	reply->rm_reply.rp_stat = MSG_DENIED;
-	reply->rjcted_rply.rj_stat = AUTH_ERROR;
-	reply->rjcted_rply.rj_why = why;
-}
-
-/* Checks a credential. Returns AUTH_OK, or the error for the reply (RFC 5531 section 9). */
-static enum auth_stat check_auth(const struct weir_rpc_auth *auth)
-{
-	struct weir_rpc_auth_sys sys;
-
-	if (auth->flavor == AUTH_SYS)
-		return weir_rpc_auth_sys_decode(auth, &sys) == 0 ? AUTH_OK : AUTH_BADCRED;
-	return auth->flavor == AUTH_NONE ? AUTH_OK : AUTH_REJECTEDCRED;
-}
-
-static void accept_reply(struct rpc_msg *reply)
-{
-	reply->rm_reply.rp_stat = MSG_ACCEPTED;
-	reply->acpted_rply.ar_verf = _null_auth;
-}
-
-static void set_results(struct rpc_msg *reply, const struct oncrpc_server_results *results)
-{
-	reply->acpted_rply.ar_stat = SUCCESS;
-	reply->acpted_rply.ar_results.proc = results->filter;
-	reply->acpted_rply.ar_results.where = results->results;
-}
-
-static enum accept_stat handle(struct oncrpc_server *tcp, struct conn *conn, uint32_t proc,
-			       const struct weir_rpc_auth *auth, XDR *args,
-			       struct oncrpc_server_results *results)
-{
-	const struct oncrpc_server_call call = {++tcp->calls, proc, args, &conn->peer, auth};
-	enum accept_stat stat = tcp->program.handle(tcp->program.arg, &call, results);
-
-	if (stat == SUCCESS && results->is_later)
-		conn->later = call.id;
-	return stat;
-}
-
-/* Handles a call whose header is decoded. 'args' is at the start of the arguments. Fills *reply. */
-static void accept_call(struct oncrpc_server *tcp, struct conn *conn, const struct call_body *call,
-			const struct weir_rpc_auth *auth, XDR *args, struct rpc_msg *reply)
-{
-	struct oncrpc_server_results results = {(xdrproc_t)oncrpc_void, NULL, false};
-
-	accept_reply(reply);
-	if (call->cb_prog != tcp->program.prog) {
-		reply->acpted_rply.ar_stat = PROG_UNAVAIL;
-	} else if (call->cb_vers != tcp->program.vers) {
-		reply->acpted_rply.ar_stat = PROG_MISMATCH;
-		reply->acpted_rply.ar_vers.low = tcp->program.vers;
-		reply->acpted_rply.ar_vers.high = tcp->program.vers;
-	} else {
-		reply->acpted_rply.ar_stat =
-			handle(tcp, conn, (uint32_t)call->cb_proc, auth, args, &results);
-	}
-	/* ar_results and ar_vers are members of one union, so only a success is allowed to set
-	 * ar_results. */
-	if (reply->acpted_rply.ar_stat == SUCCESS)
-		set_results(reply, &results);
-}
-
-/* Handles the call of a record. Fills *reply. If the answer is given later, fills only the XID of
- * *reply. Returns false if the record is not a call. */
-static bool answer(struct oncrpc_server *tcp, struct conn *conn, XDR *args, struct rpc_msg *reply)
-{
-	char cred[MAX_AUTH_BYTES], verf[MAX_AUTH_BYTES];
-	struct rpc_msg msg = {.rm_direction = REPLY, .rm_call.cb_rpcvers = RPC_MSG_VERSION};
-	struct weir_rpc_auth auth;
-	enum auth_stat why;
-
-	msg.rm_call.cb_cred.oa_base = cred;
-	msg.rm_call.cb_verf.oa_base = verf;
-	if (!xdr_callmsg(args, &msg) &&
-	    (msg.rm_direction != CALL || msg.rm_call.cb_rpcvers == RPC_MSG_VERSION))
-		return false;
-	*reply = (struct rpc_msg){.rm_xid = msg.rm_xid, .rm_direction = REPLY};
-	if (msg.rm_call.cb_rpcvers != RPC_MSG_VERSION) {
-		reject_version(reply);
-		return true;
-	}
-	auth = (struct weir_rpc_auth){(uint32_t)msg.rm_call.cb_cred.oa_flavor,
-				      msg.rm_call.cb_cred.oa_length, (const uint8_t *)cred};
-	why = check_auth(&auth);
-	if (why != AUTH_OK)
-		reject_auth(reply, why);
-	else
-		accept_call(tcp, conn, &msg.rm_call, &auth, args, reply);
-	return true;
 }
 
 /* ---- connections ---- */
@@ -288,34 +147,21 @@ static bool receive(struct conn *conn)
 	return true;
 }
 
-/* Encodes a reply to tcp->reply, after a record mark. Returns the length of the reply without its
- * mark, in bytes, or 0 if the reply is too long. */
-static uint32_t encode(struct oncrpc_server *tcp, struct rpc_msg *reply)
-{
-	uint32_t bytes;
-	XDR xdrs;
-
-	xdrmem_create(&xdrs, tcp->reply + MARK_BYTES, ONCRPC_SERVER_REPLY_MAX, XDR_ENCODE);
-	bytes = xdr_replymsg(&xdrs, reply) ? xdr_getpos(&xdrs) : 0;
-	xdr_destroy(&xdrs);
-	set_mark(tcp->reply, bytes);
-	return bytes;
-}
-
 /* Answers the first record of the input, which is 'bytes' long. Returns false if the connection
  * must be closed. */
 static bool serve_record(struct oncrpc_server *tcp, struct conn *conn, uint32_t bytes)
 {
-	uint32_t len = join_fragments(conn, bytes), reply_bytes = 0;
+	uint32_t reply_bytes = 0;
 	struct rpc_msg reply;
 	XDR args;
 	bool is_good;
 
-	xdrmem_create(&args, (char *)conn->in, len, XDR_DECODE);
-	is_good = answer(tcp, conn, &args, &reply);
+	conn->record_bytes = join_fragments(conn, bytes);
+	xdrmem_create(&args, (char *)conn->in, conn->record_bytes, XDR_DECODE);
+	is_good = oncrpc_answer(tcp, conn, &args, &reply);
 	xdr_destroy(&args);
 	if (is_good && !conn->later)
-		reply_bytes = encode(tcp, &reply);
+		reply_bytes = oncrpc_encode(tcp, &reply);
 	if (!is_good || (!conn->later && reply_bytes == 0))
 		return false;
 	conn->have -= bytes;
@@ -523,20 +369,21 @@ static uint32_t find_later(const struct oncrpc_server *tcp, uint64_t id)
 	return i;
 }
 
-bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id,
-			 const struct oncrpc_server_results *results)
+struct weir_xdr_out *oncrpc_server_begin_reply(struct oncrpc_server *tcp, uint64_t id)
+{
+	if (find_later(tcp, id) == tcp->n)
+		return NULL;
+	oncrpc_begin_results(tcp);
+	return &tcp->results;
+}
+
+bool oncrpc_server_end_reply(struct oncrpc_server *tcp, uint64_t id, bool is_encoded)
 {
 	uint32_t i = find_later(tcp, id), bytes;
-	struct rpc_msg reply = {.rm_direction = REPLY};
-	struct conn *conn;
+	struct conn *conn = tcp->conns[i];
+	struct rpc_msg reply = oncrpc_success(conn->xid);
 
-	if (i == tcp->n)
-		return false;
-	conn = tcp->conns[i];
-	reply.rm_xid = conn->xid;
-	accept_reply(&reply);
-	set_results(&reply, results);
-	bytes = encode(tcp, &reply);
+	bytes = is_encoded ? oncrpc_encode(tcp, &reply) : 0;
 	conn->later = 0;
 	conn->since_ms = now_ms();
 	if (bytes > 0 && send_reply(conn, tcp->reply, MARK_BYTES + bytes))

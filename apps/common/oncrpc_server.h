@@ -5,8 +5,9 @@
 /*
  * A responder for ONC RPC over TCP (RFC 5531), for one version of one program. No peer can block
  * this responder. A server of libtirpc would wait up to 35 s for the rest of a record and serve
- * nobody else meanwhile. Only the XDR functions are those of libtirpc. All functions of one
- * responder must be called by one thread, except where a comment says otherwise.
+ * nobody else meanwhile. libtirpc decodes and encodes the headers of messages, and the functions of
+ * weirgen the arguments and results. All functions of one responder must be called by one thread,
+ * except where a comment says otherwise.
  */
 
 #include <netdb.h>
@@ -34,17 +35,6 @@
 	4096u /* maximum bytes of a call with its record marks; a call of MNT has at most 1,872 */
 #define ONCRPC_SERVER_REPLY_MAX (128u << 10) /* bytes of a reply; DUMP needs up to 83,000 */
 
-/*
- * The answer of a handler. 'filter' is the XDR filter that encodes 'results'. The responder calls
- * it before it handles the next call.
- */
-struct oncrpc_server_results {
-	xdrproc_t filter;
-	void *results;
-	bool is_later; /* the call is answered later by oncrpc_server_reply(), and the members above
-			  are ignored */
-};
-
 /* The peer that calls. 'host' is its numeric address. 'port' is in host byte order. */
 struct oncrpc_server_peer {
 	char host[NI_MAXHOST];
@@ -54,7 +44,8 @@ struct oncrpc_server_peer {
 struct oncrpc_server_call {
 	uint64_t id; /* unique among the calls of this responder, and never 0 */
 	uint32_t proc;
-	XDR *args; /* stream from which the handler decodes the arguments */
+	struct weir_xdr_in *args;     /* stream from which the handler decodes the arguments */
+	struct weir_xdr_out *results; /* stream to which the handler encodes the results */
 	const struct oncrpc_server_peer *peer;
 	const struct weir_rpc_auth *auth; /* AUTH_NONE or a well-formed AUTH_SYS */
 };
@@ -67,14 +58,16 @@ struct oncrpc_server_program {
 	 */
 	bool (*may_connect)(void *arg, const struct oncrpc_server_peer *peer);
 	/*
-	 * Handles a call. Returns SUCCESS with *results set, or an RPC error: PROC_UNAVAIL,
-	 * GARBAGE_ARGS or SYSTEM_ERR.
+	 * Handles a call. Returns WEIR_RPC_SUCCESS with the results encoded, or an RPC error:
+	 * WEIR_RPC_PROC_UNAVAIL, WEIR_RPC_GARBAGE_ARGS or WEIR_RPC_SYSTEM_ERR. If the handler sets
+	 * *is_later and returns WEIR_RPC_SUCCESS, the functions oncrpc_server_begin_reply() and
+	 * oncrpc_server_end_reply() answer the call later.
 	 */
-	enum accept_stat (*handle)(void *arg, const struct oncrpc_server_call *call,
-				   struct oncrpc_server_results *results);
+	enum weir_rpc_accept_stat (*handle)(void *arg, const struct oncrpc_server_call *call,
+					    bool *is_later);
 	/*
-	 * Reports that a connection ended before oncrpc_server_reply() answered its call 'id'. The
-	 * pointer is allowed to be NULL.
+	 * Reports that a connection ended before its call 'id' was answered. The pointer is allowed
+	 * to be NULL.
 	 */
 	void (*dropped)(void *arg, uint64_t id);
 	void *arg; /* passed to the functions above */
@@ -96,13 +89,18 @@ uint32_t oncrpc_server_port(const struct oncrpc_server *tcp);
  */
 void oncrpc_server_poll(struct oncrpc_server *tcp, int timeout_ms);
 /*
- * Answers the call 'id', whose handler set 'is_later'. Until then, the connection of the call
- * serves no other call, and ONCRPC_SERVER_QUIET_MS runs from the arrival of that call. Returns true
- * if the call was answered. Returns false if the connection has ended, or ends now because the
- * reply cannot be encoded or sent.
+ * Begins the answer to the call 'id', whose handler set *is_later. Until the answer, the connection
+ * of the call serves no other call, and ONCRPC_SERVER_QUIET_MS runs from the arrival of that call.
+ * Returns the stream to which the caller encodes the results before it calls another function of
+ * the responder, or NULL if the connection has ended.
  */
-bool oncrpc_server_reply(struct oncrpc_server *tcp, uint64_t id,
-			 const struct oncrpc_server_results *results);
+struct weir_xdr_out *oncrpc_server_begin_reply(struct oncrpc_server *tcp, uint64_t id);
+/*
+ * Sends the answer to the call 'id' after oncrpc_server_begin_reply(). 'is_encoded' is false if the
+ * results could not be encoded. Returns true if the call was answered. Otherwise the connection is
+ * closed.
+ */
+bool oncrpc_server_end_reply(struct oncrpc_server *tcp, uint64_t id, bool is_encoded);
 /*
  * Makes a running or the next oncrpc_server_poll() return. Any thread is allowed to call this
  * function.

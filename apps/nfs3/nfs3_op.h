@@ -12,7 +12,8 @@
  *   nfs3_op.h         the arguments and the results of any procedure
  *   nfs3_list.[ch]    READDIR and READDIRPLUS with the same types
  *   nfs3_names.[ch]   names of procedures, and texts and errnos of statuses
- *   mount3.[ch]       MOUNT version 3
+ *   mount3.x          MOUNT version 3, from which weirgen makes its code, too
+ *   mount3_text.[ch]  strings of MOUNT
  *   handle_text.[ch]  reads a file handle that a user gives to a program
  */
 

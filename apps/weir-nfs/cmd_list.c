@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "dir.h"
 #include "histogram.h"
+#include "mount3_text.h"
 #include "terminal.h"
 
 static const char *type_text(enum nfs3_ftype type)
@@ -276,8 +277,8 @@ int cmd_ping(const struct nfs_options *options)
 int cmd_exports(const struct nfs_options *options)
 {
 	struct mount_options mount = options->mount;
-	static struct mount3_export_res res;
-	char why[ONCRPC_CLIENT_TEXT], text[MOUNT3_PATH_MAX + 1];
+	static struct mount_exports res;
+	char why[ONCRPC_CLIENT_TEXT], path[MOUNT3_PATH_MAX + 1], text[MOUNT3_PATH_MAX + 1];
 	int rc = mount_find_port(&mount, &mount.port, why);
 
 	if (rc == 0)
@@ -286,8 +287,10 @@ int cmd_exports(const struct nfs_options *options)
 		fprintf(stderr, "weir-nfs: MOUNT at %s: %s\n", mount.host, why);
 		return EXIT_TRANSPORT;
 	}
-	for (uint32_t i = 0; i < res.n; i++) {
-		terminal_text(res.exports[i].path, text, sizeof(text));
+	for (const struct mount3_export *export = res.first; export; export = export->next) {
+		/* mount_exports() has checked that this succeeds. */
+		(void)mount3_text(&export->path, path, sizeof(path));
+		terminal_text(path, text, sizeof(text));
 		puts(text);
 	}
 	return EXIT_OK;

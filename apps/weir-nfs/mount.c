@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mount3_text.h"
 #include "nfs3_names.h"
-#include "oncrpc_void.h"
 #include "rpcbind_query.h"
 
 int mount_find_port(const struct mount_options *options, uint16_t *port,
@@ -16,24 +16,52 @@ int mount_find_port(const struct mount_options *options, uint16_t *port,
 	*port = options->port;
 	if (*port != 0)
 		return 0;
-	return rpcbind_getaddr(options->host, options->rpcbind_port, MOUNT3_PROGRAM, MOUNT3_VERSION,
+	return rpcbind_getaddr(options->host, options->rpcbind_port, MOUNT3_PROGRAM, MOUNT3_V3,
 			       options->timeout_ms, port, why);
 }
 
+/* Encodes the argument of MNT or UMNT. Returns 0 or -EINVAL. */
+static int encode_path(const char *path, uint8_t message[MOUNT3_MNT_3_ARGS_MAX_BYTES],
+		       uint32_t *len_bytes)
+{
+	const mount3_path text = mount3_string(path);
+	struct weir_xdr_out out;
+
+	weir_xdr_out_init(&out, message, MOUNT3_MNT_3_ARGS_MAX_BYTES);
+	if (mount3_path_put(&out, &text) != 0)
+		return -EINVAL;
+	*len_bytes = (uint32_t)weir_xdr_out_len(&out);
+	return 0;
+}
+
+static int malformed(const char *what, char why[ONCRPC_CLIENT_TEXT])
+{
+	snprintf(why, ONCRPC_CLIENT_TEXT, "the answer has %s", what);
+	return -EPROTO;
+}
+
 /*
- * Makes one call of MOUNT on its own connection. Returns 0 with 'res' set, or -errno with an error
- * message in 'why'.
+ * Makes one call of MOUNT on its own connection. 'path' is its argument, or NULL. Returns 0 with
+ * *results set, or -errno with an error message in 'why'.
  */
-static int call(const struct mount_options *options, uint32_t proc, xdrproc_t put, void *args,
-		xdrproc_t get, void *res, char why[ONCRPC_CLIENT_TEXT])
+static int call(const struct mount_options *options, uint32_t proc, const char *path,
+		struct oncrpc_bytes *results, char why[ONCRPC_CLIENT_TEXT])
 {
 	char name[] = "weir-nfs";
 	gid_t gids[WEIR_RPC_GIDS_MAX];
+	uint8_t message[MOUNT3_MNT_3_ARGS_MAX_BYTES];
+	struct oncrpc_bytes args = {.data = message};
 	struct oncrpc_client rpc;
 	AUTH *auth;
-	int rc = oncrpc_client_open(&rpc, options->host, options->port, MOUNT3_PROGRAM,
-				    MOUNT3_VERSION, options->timeout_ms, true, why);
+	int rc;
 
+	if (path && encode_path(path, message, &args.len_bytes) != 0) {
+		snprintf(why, ONCRPC_CLIENT_TEXT, "the path has more than %u bytes",
+			 MOUNT3_PATH_MAX);
+		return -ENAMETOOLONG;
+	}
+	rc = oncrpc_client_open(&rpc, options->host, options->port, MOUNT3_PROGRAM, MOUNT3_V3,
+				options->timeout_ms, true, why);
 	if (rc != 0)
 		return rc;
 	memcpy(gids, options->gids, sizeof(gids));
@@ -43,7 +71,8 @@ static int call(const struct mount_options *options, uint32_t proc, xdrproc_t pu
 			auth_destroy(rpc.client->cl_auth);
 		rpc.client->cl_auth = auth;
 	}
-	rc = oncrpc_client_call(&rpc, proc, put, args, get, res, why);
+	rc = oncrpc_client_call(&rpc, proc, (xdrproc_t)oncrpc_bytes, &args, (xdrproc_t)oncrpc_bytes,
+				results, why);
 	oncrpc_client_close(&rpc);
 	return rc;
 }
@@ -51,39 +80,47 @@ static int call(const struct mount_options *options, uint32_t proc, xdrproc_t pu
 int mount_mnt(const struct mount_options *options, const char *path, struct mount3_mnt_res *res,
 	      char why[ONCRPC_CLIENT_TEXT])
 {
-	struct mount3_path arg;
-	int rc;
+	uint8_t message[MOUNT3_MNT_3_RESULTS_MAX_BYTES];
+	struct oncrpc_bytes results = {.data = message, .max_bytes = sizeof(message)};
+	struct weir_xdr_in in;
+	int rc = call(options, MOUNT3_MNT, path, &results, why);
 
-	memset(res, 0, sizeof(*res));
-	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	rc = call(options, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, &arg,
-		  (xdrproc_t)mount3_xdr_mnt_res, res, why);
 	if (rc != 0)
 		return rc;
-	if (!nfs3_status_is_known(res->status) ||
-	    (res->status == MOUNT3_OK && res->fh.len_bytes == 0)) {
-		snprintf(why, ONCRPC_CLIENT_TEXT, "the answer has an invalid status or handle");
-		return -EPROTO;
-	}
+	weir_xdr_in_init(&in, message, results.len_bytes);
+	if (mount3_mnt_res_get(&in, res) != 0 ||
+	    (res->status == MOUNT3_OK && res->fh.len_bytes == 0))
+		return malformed("an invalid status or handle", why);
 	return 0;
 }
 
 void mount_umnt(const struct mount_options *options, const char *path)
 {
+	struct oncrpc_bytes none = {0};
 	char why[ONCRPC_CLIENT_TEXT];
-	struct mount3_path arg;
 
-	snprintf(arg.path, sizeof(arg.path), "%s", path);
-	(void)call(options, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, &arg, (xdrproc_t)oncrpc_void,
-		   NULL, why);
+	(void)call(options, MOUNT3_UMNT, path, &none, why);
 }
 
-int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
+int mount_exports(const struct mount_options *options, struct mount_exports *res,
 		  char why[ONCRPC_CLIENT_TEXT])
 {
-	memset(res, 0, sizeof(*res));
-	return call(options, MOUNT3_EXPORT, (xdrproc_t)oncrpc_void, NULL,
-		    (xdrproc_t)mount3_xdr_export_res, res, why);
+	struct oncrpc_bytes results = {.data = res->message, .max_bytes = sizeof(res->message)};
+	char path[MOUNT3_PATH_MAX + 1];
+	struct weir_xdr_arena arena;
+	struct weir_xdr_in in;
+	int rc = call(options, MOUNT3_EXPORT, NULL, &results, why);
+
+	if (rc != 0)
+		return rc;
+	weir_xdr_in_init(&in, res->message, results.len_bytes);
+	weir_xdr_arena_init(&arena, res->arena, sizeof(res->arena));
+	if (mount3_exports_get(&in, &arena, &res->first) != 0)
+		return malformed("an invalid or too long list", why);
+	for (const struct mount3_export *export = res->first; export; export = export->next)
+		if (!mount3_text(&export->path, path, sizeof(path)))
+			return malformed("a path with a NUL character", why);
+	return 0;
 }
 
 const char *mount_status_text(uint32_t status)

@@ -11,7 +11,7 @@
 
 #include <weir/rpc.h>
 
-#include "mount3.h"
+#include "mount3_rpc.h"
 #include "oncrpc_client.h"
 
 struct mount_options {
@@ -47,8 +47,15 @@ int mount_mnt(const struct mount_options *options, const char *path, struct moun
  */
 void mount_umnt(const struct mount_options *options, const char *path);
 
+/* A server's exports, and the memory in which they are. */
+struct mount_exports {
+	mount3_exports first; /* NULL: there are none */
+	uint64_t arena[MOUNT3_EXPORTS_ARENA_BYTES / sizeof(uint64_t)];
+	uint8_t message[MOUNT3_EXPORT_3_RESULTS_MAX_BYTES];
+};
+
 /* Lists the server's exports. Returns 0 with *res set, or -errno with an error message in 'why'. */
-int mount_exports(const struct mount_options *options, struct mount3_export_res *res,
+int mount_exports(const struct mount_options *options, struct mount_exports *res,
 		  char why[ONCRPC_CLIENT_TEXT]);
 
 /* Returns the text of a mount3_status for messages. */

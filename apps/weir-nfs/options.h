@@ -7,6 +7,7 @@
 #include <weir/engine.h>
 
 #include "mount.h"
+#include "nfs3_xdr.h"
 #include "uaddr.h"
 
 #define NFS_DEPTH_MAX  1024u

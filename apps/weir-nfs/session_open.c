@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -164,12 +165,13 @@ static int find_root(struct session *session)
 	if (res.status != MOUNT3_OK)
 		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
 	/* If the answer lists no flavor, it does not say which flavors the server accepts. */
-	for (uint32_t i = 0; i < res.nflavors; i++)
-		allows |= res.flavors[i] == AUTH_SYS;
-	if (!allows && res.nflavors > 0 && !o->quiet)
+	for (uint32_t i = 0; i < res.flavors.len; i++)
+		allows |= res.flavors.items[i] == AUTH_SYS;
+	if (!allows && res.flavors.len > 0 && !o->quiet)
 		fprintf(stderr,
 			"weir-nfs: the export does not list AUTH_SYS, but weir-nfs tries it\n");
-	session->root = res.fh;
+	session->root.len_bytes = res.fh.len_bytes;
+	memcpy(session->root.data, res.fh.data, res.fh.len_bytes);
 	session->mount_port = mount.port;
 	if (o->verbose)
 		fprintf(stderr, "weir-nfs: MOUNT at TCP port %u of %s\n", mount.port, mount.host);

@@ -10,13 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mount3.h"
+#include "mount3_msg.h"
+#include "mount3_rpc.h"
+#include "mount3_text.h"
 #include "oncrpc_server.h"
 #include "server.h"
 #include "server_clock.h"
 #include "walkers.h"
 
 #define POLL_MS 200
+
+#define REPLY_HEADER_MAX 64u /* maximum bytes of the header of a reply */
+
+_Static_assert(MOUNT3_DUMP_3_RESULTS_MAX_BYTES + REPLY_HEADER_MAX <= ONCRPC_SERVER_REPLY_MAX,
+	       "DUMP needs a larger buffer");
+/* A reply of EXPORT has no groups, so that an entry is two booleans and a path. */
+_Static_assert(MOUNT3_LIST_MAX *(8u + MOUNT3_PATH_MAX_BYTES) + 4u + REPLY_HEADER_MAX <=
+		       ONCRPC_SERVER_REPLY_MAX,
+	       "EXPORT needs a larger buffer");
+
+_Static_assert(EXPORTS_MAX <= MOUNT3_LIST_MAX, "EXPORT lists all exports");
+
+/* A mount that a client has made. */
+struct mounted {
+	char host[MOUNT3_NAME_MAX + 1];
+	char path[MOUNT3_PATH_MAX + 1];
+};
 
 struct mountd {
 	pthread_t thread;
@@ -25,66 +44,78 @@ struct mountd {
 	struct oncrpc_server *tcp;
 	struct walkers *walkers;
 	struct server *server;
-	bool is_local;			      /* NFS is served over shm, and so only to this host */
-	struct client client;		      /* the client of the call that is being handled */
-	struct mount3_dump_res mounts, shown; /* all mounts that clients have made, and the part of
-						 them that a reply of DUMP contains */
+	bool is_local; /* NFS is served over shm, and so only to this host */
+	const struct oncrpc_server_call *call; /* the call that is being handled */
+	bool is_later;			       /* that call is answered later */
+	struct client client;		       /* the client of that call */
+	struct mounted mounts[MOUNT3_LIST_MAX];
+	uint32_t nmounts;
+	/* The results of a call, from its handler until they are encoded. */
 	struct mount3_mnt_res mnt;
-	struct mount3_export_res exports;
+	struct mount3_mount shown[MOUNT3_LIST_MAX];
+	mount3_mounts first_shown;
+	struct mount3_export exports[MOUNT3_LIST_MAX];
+	mount3_exports first_export;
 };
 
-static struct mount3_mount *find_mount(struct mount3_dump_res *mounts, const char *host,
-				       const char *path)
+static bool has_mount(const struct mountd *mountd, const char *host, const char *path)
 {
-	for (uint32_t i = 0; i < mounts->n; i++)
-		if (strcmp(mounts->mounts[i].host, host) == 0 &&
-		    strcmp(mounts->mounts[i].path, path) == 0)
-			return &mounts->mounts[i];
-	return NULL;
+	for (uint32_t i = 0; i < mountd->nmounts; i++)
+		if (strcmp(mountd->mounts[i].host, host) == 0 &&
+		    strcmp(mountd->mounts[i].path, path) == 0)
+			return true;
+	return false;
 }
 
 /*
  * Adds a mount to the list, which only informs users (DUMP). If the list is full, the oldest entry
  * is removed.
  */
-static void note_mount(struct mount3_dump_res *mounts, const char *host, const char *path)
+static void note_mount(struct mountd *mountd, const char *host, const char *path)
 {
-	struct mount3_mount *mount;
+	struct mounted *mounts = mountd->mounts, *mount;
 
-	if (find_mount(mounts, host, path))
+	if (has_mount(mountd, host, path))
 		return;
-	if (mounts->n == MOUNT3_LIST_MAX)
-		memmove(&mounts->mounts[0], &mounts->mounts[1], --mounts->n * sizeof(*mount));
-	mount = &mounts->mounts[mounts->n++];
+	if (mountd->nmounts == MOUNT3_LIST_MAX)
+		memmove(&mounts[0], &mounts[1], --mountd->nmounts * sizeof(*mounts));
+	mount = &mounts[mountd->nmounts++];
 	snprintf(mount->host, sizeof(mount->host), "%s", host);
 	snprintf(mount->path, sizeof(mount->path), "%s", path);
 }
 
 /* Removes the mount of 'path' by the host 'host', or all mounts by that host if 'path' is NULL. */
-static void forget_mounts(struct mount3_dump_res *mounts, const char *host, const char *path)
+static void forget_mounts(struct mountd *mountd, const char *host, const char *path)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < mounts->n; i++) {
-		struct mount3_mount *mount = &mounts->mounts[i];
+	for (uint32_t i = 0; i < mountd->nmounts; i++) {
+		struct mounted *mount = &mountd->mounts[i];
 
 		if (strcmp(mount->host, host) != 0 || (path && strcmp(mount->path, path) != 0))
-			mounts->mounts[n++] = *mount;
+			mountd->mounts[n++] = *mount;
 	}
-	mounts->n = n;
+	mountd->nmounts = n;
 }
 
-/* Removes slashes from the end of a path. */
-static void mountd_trim(struct mount3_path *path)
+/*
+ * Copies the path of a call to 'path' without the slashes at its end. Returns false if the path has
+ * a NUL character inside.
+ */
+static bool get_path(const mount3_path *arg, char path[MOUNT3_PATH_MAX + 1])
 {
-	size_t n = strlen(path->path);
+	size_t n;
 
-	while (n > 1 && path->path[n - 1] == '/')
-		path->path[--n] = '\0';
+	if (!mount3_text(arg, path, MOUNT3_PATH_MAX + 1))
+		return false;
+	n = strlen(path);
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+	return true;
 }
 
 /* Converts a status of NFS to one of MOUNT. Statuses that both have are equal in number. */
-static uint32_t status_of(enum nfs3_status status)
+static enum mount3_status status_of(enum nfs3_status status)
 {
 	switch (status) {
 	case NFS3_OK:
@@ -93,7 +124,7 @@ static uint32_t status_of(enum nfs3_status status)
 	case NFS3ERR_ACCES:
 	case NFS3ERR_NOTDIR:
 	case NFS3ERR_NAMETOOLONG:
-		return status;
+		return (enum mount3_status)status;
 	default:
 		return MOUNT3ERR_SERVERFAULT;
 	}
@@ -113,26 +144,25 @@ static const struct weir_rpc_auth *believed(const struct mountd *mountd,
 	return mountd->is_local && !mountd->client.is_privileged ? &anonymous : auth;
 }
 
-/* Sets *results to the results of MNT. *fh is only used if the status is NFS3_OK. */
-static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh,
-		    struct oncrpc_server_results *results)
+/* Sets mountd->mnt to the results of MNT. *fh is only used if the status is NFS3_OK. */
+static void set_mnt(struct mountd *mountd, enum nfs3_status status, const struct nfs3_fh *fh)
 {
 	struct mount3_mnt_res *res = &mountd->mnt;
 
-	*res = (struct mount3_mnt_res){.nflavors = 2, .flavors = {AUTH_SYS, AUTH_NONE}};
-	res->status = status_of(status);
-	if (status == NFS3_OK)
-		res->fh = *fh;
-	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_mnt_res, res, false};
+	*res = (struct mount3_mnt_res){.status = status_of(status),
+				       .flavors = {2, {AUTH_SYS, AUTH_NONE}}};
+	if (status != NFS3_OK)
+		return;
+	res->fh.len_bytes = fh->len_bytes;
+	memcpy(res->fh.data, fh->data, fh->len_bytes);
 }
 
 /* Passes the call to a walker. Returns false if there is no memory for that. */
-static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *call,
-			struct walkers_call *walk)
+static bool have_walked(struct mountd *mountd, struct walkers_call *walk)
 {
-	walk->id = call->id;
+	walk->id = mountd->call->id;
 	walk->client = client_key(&mountd->client);
-	memcpy(walk->host, call->peer->host, sizeof(walk->host));
+	memcpy(walk->host, mountd->call->peer->host, sizeof(walk->host));
 	return walkers_add(mountd->walkers, walk) == 0;
 }
 
@@ -140,32 +170,33 @@ static bool have_walked(struct mountd *mountd, const struct oncrpc_server_call *
  * Answers MNT. The handle of an export's root is known. For any other directory a walker is needed,
  * because the walk can reach a file system that does not answer.
  */
-static enum accept_stat do_mnt(struct mountd *mountd, const struct oncrpc_server_call *call,
-			       struct oncrpc_server_results *results)
+static enum weir_rpc_accept_stat do_mnt(void *arg, const mount3_path *args,
+					const struct mount3_mnt_res **results)
 {
+	struct mountd *mountd = arg;
 	struct server *server = mountd->server;
+	char path[MOUNT3_PATH_MAX + 1];
 	struct walkers_call walk;
-	struct mount3_path path;
 	enum nfs3_status status;
 	struct nfs3_fh fh;
 
-	if (!mount3_xdr_path(call->args, &path))
-		return GARBAGE_ARGS;
-	mountd_trim(&path);
-	status = walk_begin(&walk.walk, server, &mountd->client, believed(mountd, call->auth),
-			    path.path);
+	if (!get_path(args, path))
+		return WEIR_RPC_GARBAGE_ARGS;
+	status = walk_begin(&walk.walk, server, &mountd->client,
+			    believed(mountd, mountd->call->auth), path);
 	if (status == NFS3_OK && !walk_is_to_root(&walk.walk)) {
-		results->is_later = have_walked(mountd, call, &walk);
-		if (results->is_later)
-			return SUCCESS;
+		mountd->is_later = have_walked(mountd, &walk);
+		if (mountd->is_later)
+			return WEIR_RPC_SUCCESS;
 		status = NFS3ERR_SERVERFAULT;
 	}
 	if (status == NFS3_OK) {
 		server_root(server, walk.walk.export, &fh);
-		note_mount(&mountd->mounts, call->peer->host, path.path);
+		note_mount(mountd, mountd->call->peer->host, path);
 	}
-	set_mnt(mountd, status, &fh, results);
-	return SUCCESS;
+	set_mnt(mountd, status, &fh);
+	*results = &mountd->mnt;
+	return WEIR_RPC_SUCCESS;
 }
 
 /* These functions are the callbacks of walkers.h and of oncrpc_server.h. */
@@ -173,11 +204,15 @@ static void on_walked(void *arg, const struct walkers_call *call, enum nfs3_stat
 		      const struct nfs3_fh *fh)
 {
 	struct mountd *mountd = arg;
-	struct oncrpc_server_results results;
+	struct weir_xdr_out *out = oncrpc_server_begin_reply(mountd->tcp, call->id);
+	bool is_encoded;
 
-	set_mnt(mountd, status, fh, &results);
-	if (oncrpc_server_reply(mountd->tcp, call->id, &results) && status == NFS3_OK)
-		note_mount(&mountd->mounts, call->host, call->walk.path);
+	if (!out)
+		return;
+	set_mnt(mountd, status, fh);
+	is_encoded = mount3_mnt_res_put(out, &mountd->mnt) == 0;
+	if (oncrpc_server_end_reply(mountd->tcp, call->id, is_encoded) && status == NFS3_OK)
+		note_mount(mountd, call->host, call->walk.path);
 }
 
 static void on_walker(void *arg)
@@ -190,41 +225,66 @@ static void on_dropped(void *arg, uint64_t id)
 	walkers_drop(((struct mountd *)arg)->walkers, id);
 }
 
-static enum accept_stat do_umnt(struct mountd *mountd, XDR *args, const char *host)
+static enum weir_rpc_accept_stat do_umnt(void *arg, const mount3_path *args)
 {
-	struct mount3_path path;
+	struct mountd *mountd = arg;
+	char path[MOUNT3_PATH_MAX + 1];
 
-	if (!mount3_xdr_path(args, &path))
-		return GARBAGE_ARGS;
-	mountd_trim(&path);
-	forget_mounts(&mountd->mounts, host, path.path);
-	return SUCCESS;
+	if (!get_path(args, path))
+		return WEIR_RPC_GARBAGE_ARGS;
+	forget_mounts(mountd, mountd->call->peer->host, path);
+	return WEIR_RPC_SUCCESS;
 }
 
-/* Sets *results to those mounts of the list that the client could make itself. */
-static void do_dump(struct mountd *mountd, struct oncrpc_server_results *results)
+static enum weir_rpc_accept_stat do_umntall(void *arg)
 {
-	const struct mount3_dump_res *all = &mountd->mounts;
-	struct mount3_dump_res *res = &mountd->shown;
+	struct mountd *mountd = arg;
 
-	res->n = 0;
-	for (uint32_t i = 0; i < all->n; i++)
-		if (walk_may_mount(mountd->server, &mountd->client, all->mounts[i].path))
-			res->mounts[res->n++] = all->mounts[i];
-	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_dump_res, res, false};
+	forget_mounts(mountd, mountd->call->peer->host, NULL);
+	return WEIR_RPC_SUCCESS;
 }
 
-static void do_export(struct mountd *mountd, struct oncrpc_server_results *results)
+/* Returns those mounts of the list that the client could make itself. */
+static enum weir_rpc_accept_stat do_dump(void *arg, mount3_mounts const **results)
 {
+	struct mountd *mountd = arg;
+	mount3_mounts *link = &mountd->first_shown;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < mountd->nmounts; i++) {
+		const struct mounted *mount = &mountd->mounts[i];
+
+		if (!walk_may_mount(mountd->server, &mountd->client, mount->path))
+			continue;
+		*link = &mountd->shown[n++];
+		(*link)->host = mount3_string(mount->host);
+		(*link)->path = mount3_string(mount->path);
+		link = &(*link)->next;
+	}
+	*link = NULL;
+	*results = &mountd->first_shown;
+	return WEIR_RPC_SUCCESS;
+}
+
+/* Returns the exports that the client may mount. Their lists of groups are empty. */
+static enum weir_rpc_accept_stat do_export(void *arg, mount3_exports const **results)
+{
+	struct mountd *mountd = arg;
 	const struct exports *exports = &mountd->server->exports;
-	struct mount3_export_res *res = &mountd->exports;
+	mount3_exports *link = &mountd->first_export;
+	uint32_t n = 0;
 
-	res->n = 0;
-	for (uint32_t i = 0; i < exports->n; i++)
-		if (mountd->client.rules[i])
-			snprintf(res->exports[res->n++].path, sizeof(res->exports[0].path), "%s",
-				 exports->all[i].name);
-	*results = (struct oncrpc_server_results){(xdrproc_t)mount3_xdr_export_res, res, false};
+	for (uint32_t i = 0; i < exports->n; i++) {
+		if (!mountd->client.rules[i])
+			continue;
+		*link = &mountd->exports[n++];
+		(*link)->path = mount3_string(exports->all[i].name);
+		(*link)->groups = NULL;
+		link = &(*link)->next;
+	}
+	*link = NULL;
+	*results = &mountd->first_export;
+	return WEIR_RPC_SUCCESS;
 }
 
 static bool mountd_may_connect(void *arg, const struct oncrpc_server_peer *peer)
@@ -236,34 +296,28 @@ static bool mountd_may_connect(void *arg, const struct oncrpc_server_peer *peer)
 	return client_may_connect(&client, &mountd->server->exports);
 }
 
-static enum accept_stat mountd_handle(void *arg, const struct oncrpc_server_call *call,
-				      struct oncrpc_server_results *results)
+static enum weir_rpc_accept_stat mountd_handle(void *arg, const struct oncrpc_server_call *call,
+					       bool *is_later)
 {
+	/* The generated code answers NULL. */
+	static const struct mount3_v3_calls handlers = {
+		.mount3_mnt = do_mnt,
+		.mount3_dump = do_dump,
+		.mount3_umnt = do_umnt,
+		.mount3_umntall = do_umntall,
+		.mount3_export = do_export,
+	};
 	struct mountd *mountd = arg;
-	const char *host = call->peer->host;
+	enum weir_rpc_accept_stat stat;
 
-	client_of_tcp(&mountd->client, host, call->peer->port, mountd->is_local,
+	client_of_tcp(&mountd->client, call->peer->host, call->peer->port, mountd->is_local,
 		      &mountd->server->exports);
-
-	switch (call->proc) {
-	case MOUNT3_NULL:
-		return SUCCESS;
-	case MOUNT3_MNT:
-		return do_mnt(mountd, call, results);
-	case MOUNT3_DUMP:
-		do_dump(mountd, results);
-		return SUCCESS;
-	case MOUNT3_UMNT:
-		return do_umnt(mountd, call->args, host);
-	case MOUNT3_UMNTALL:
-		forget_mounts(&mountd->mounts, host, NULL);
-		return SUCCESS;
-	case MOUNT3_EXPORT:
-		do_export(mountd, results);
-		return SUCCESS;
-	default:
-		return PROC_UNAVAIL;
-	}
+	mountd->call = call;
+	mountd->is_later = false;
+	stat = mount3_v3_serve(&handlers, mountd, call->proc, call->args, call->results);
+	mountd->call = NULL;
+	*is_later = mountd->is_later;
+	return stat;
 }
 
 static void *mountd_run(void *arg)
@@ -283,7 +337,7 @@ int mountd_open(struct server *server, const char *host, uint32_t port, bool is_
 {
 	struct mountd *m = calloc(1, sizeof(*m));
 	const struct oncrpc_server_program program = {
-		MOUNT3_PROGRAM, MOUNT3_VERSION, mountd_may_connect, mountd_handle, on_dropped, m};
+		MOUNT3_PROGRAM, MOUNT3_V3, mountd_may_connect, mountd_handle, on_dropped, m};
 	const struct walkers_user user = {on_walked, on_walker, m};
 	int rc = -ENOMEM;
 

@@ -12,7 +12,7 @@
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>
 
-#include "mount3.h"
+#include "mount3_rpc.h"
 #include "nfs3_rpc.h"
 #include "oncrpc_client.h"
 #include "oncrpc_void.h"

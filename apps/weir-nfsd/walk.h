@@ -8,7 +8,7 @@
  */
 
 #include "cred.h"
-#include "mount3.h"
+#include "mount3_xdr.h"
 #include "server.h"
 
 struct walk {

@@ -9,6 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <weir/rpc.h>
+
 #define LAST_FRAGMENT 0x80000000u
 #define HEAD_WORDS    6u /* words of an accepted reply before its results */
 
@@ -38,8 +40,7 @@ uint32_t mount_begin(int fd, uint32_t proc, const char *path)
 	 * The words are the record mark; then XID, CALL, RPC version 2, program, version and
 	 * procedure; AUTH_NONE as credential and as verifier; and the length of the path.
 	 */
-	uint32_t words[12] = {0, ++xid, 0, 2,  MOUNT3_PROGRAM, MOUNT3_VERSION, proc, 0,
-			      0, 0,	0, len};
+	uint32_t words[12] = {0, ++xid, 0, 2, MOUNT3_PROGRAM, MOUNT3_V3, proc, 0, 0, 0, 0, len};
 
 	if (path)
 		bytes += 4 + (len + 3) / 4 * 4;
@@ -87,8 +88,34 @@ uint32_t mount_call(int fd, uint32_t proc, const char *path)
 
 	mount_end(fd, &reply);
 	assert_int_equal(reply.xid, xid);
-	assert_int_equal(reply.accept_stat, SUCCESS);
+	assert_int_equal(reply.accept_stat, WEIR_RPC_SUCCESS);
 	return reply.n > 0 ? reply.words[0] : 0;
+}
+
+void mount_decode(struct mount_reply *reply, struct weir_xdr_in *in)
+{
+	for (uint32_t i = 0; i < reply->n; i++)
+		reply->words[i] = htonl(reply->words[i]);
+	weir_xdr_in_init(in, reply->words, reply->n * 4);
+}
+
+enum mount3_status mount_mnt(int fd, const char *path, struct nfs3_fh *fh)
+{
+	struct mount3_mnt_res res;
+	struct mount_reply reply;
+	struct weir_xdr_in in;
+
+	mount_begin(fd, MOUNT3_MNT, path);
+	mount_end(fd, &reply);
+	assert_int_equal(reply.accept_stat, WEIR_RPC_SUCCESS);
+	mount_decode(&reply, &in);
+	assert_int_equal(mount3_mnt_res_get(&in, &res), 0);
+	assert_int_equal(weir_xdr_remaining(&in), 0);
+	if (res.status != MOUNT3_OK || !fh)
+		return res.status;
+	*fh = (struct nfs3_fh){.len_bytes = res.fh.len_bytes};
+	memcpy(fh->data, res.fh.data, res.fh.len_bytes);
+	return res.status;
 }
 
 bool mount_is_closed(int fd)

@@ -16,7 +16,8 @@
 
 #include <stdbool.h>
 
-#include "mount3.h"
+#include "mount3_rpc.h"
+#include "nfs3_xdr.h"
 
 /* An RPC reply. The results are words in host byte order. */
 struct mount_reply {
@@ -37,6 +38,13 @@ void mount_end(int fd, struct mount_reply *reply);
  * status.
  */
 uint32_t mount_call(int fd, uint32_t proc, const char *path);
+/* Begins to decode the results of a reply with the functions of mount3_xdr.h. */
+void mount_decode(struct mount_reply *reply, struct weir_xdr_in *in);
+/*
+ * Calls MNT. Returns the status. If it is MOUNT3_OK and 'fh' is not NULL, *fh is the handle, and
+ * the bytes behind the handle are 0.
+ */
+enum mount3_status mount_mnt(int fd, const char *path, struct nfs3_fh *fh);
 /*
  * Waits until the server has closed the connection or has sent something. Returns true if the
  * server has closed the connection.

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "fixture.h"
-#include "mount3.h"
+#include "mount_client.h"
 
 static char base[96];
 static bool is_private;	    /* the server can create a mount of its own */
@@ -221,25 +221,16 @@ static void readdirplus__tells_what_is_beneath_a_mount(void **state)
 	}
 }
 
-static uint32_t mount_of(const char *name, struct nfs3_fh *fh)
+static enum mount3_status mount_of(const char *name, struct nfs3_fh *fh)
 {
-	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(mount_port)};
-	const struct timeval wait = {.tv_sec = 20};
-	static struct mount3_mnt_res res;
-	struct mount3_path path;
-	CLIENT *clnt;
-	int fd = -1;
+	int fd = mount_connect(1, mount_port);
+	enum mount3_status status;
+	char path[128];
 
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	clnt = clnttcp_create(&addr, MOUNT3_PROGRAM, MOUNT3_VERSION, &fd, 0, 0);
-	assert_non_null(clnt);
-	snprintf(path.path, sizeof(path.path), "/vol/%s", name);
-	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
-			 RPC_SUCCESS);
-	clnt_destroy(clnt);
-	*fh = res.fh;
-	return res.status;
+	snprintf(path, sizeof(path), "/vol/%s", name);
+	status = mount_mnt(fd, path, fh);
+	close(fd);
+	return status;
 }
 
 static void mount__finds_what_is_beneath_a_mount(void **state)
@@ -248,7 +239,7 @@ static void mount__finds_what_is_beneath_a_mount(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++) {
-		uint32_t status = mount_of(mounted[i], &fh);
+		enum mount3_status status = mount_of(mounted[i], &fh);
 
 		assert_int_equal(status, is_private ? MOUNT3_OK : MOUNT3ERR_ACCES);
 		if (status == MOUNT3_OK)

@@ -3,17 +3,15 @@
  * Tests of the server except for operations on files: handles, rights of callers, rules of exports,
  * the duplicate request cache, MOUNT, and restarts.
  */
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fixture.h"
-#include "mount3.h"
-#include "oncrpc_void.h"
+#include "mount3_text.h"
+#include "mount_client.h"
 
 /* ---- handles ---- */
 
@@ -244,82 +242,89 @@ static void exports__read_only(void **state)
 
 /* ---- MOUNT ---- */
 
-static CLIENT *mount_client(uint16_t port)
+/* Expects DUMP to list the one path, or none if 'path' is NULL. */
+static void expect_dump(int fd, const char *path)
 {
-	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
-	CLIENT *clnt;
-	int fd = -1;
+	uint64_t memory[MOUNT3_MOUNTS_ARENA_BYTES / sizeof(uint64_t)];
+	char text[MOUNT3_PATH_MAX + 1];
+	struct mount_reply reply;
+	struct weir_xdr_arena arena;
+	struct weir_xdr_in in;
+	mount3_mounts mounts;
 
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	clnt = clnttcp_create(&addr, MOUNT3_PROGRAM, MOUNT3_VERSION, &fd, 0, 0);
-	assert_non_null(clnt);
-	return clnt;
+	mount_begin(fd, MOUNT3_DUMP, NULL);
+	mount_end(fd, &reply);
+	mount_decode(&reply, &in);
+	weir_xdr_arena_init(&arena, memory, sizeof(memory));
+	assert_int_equal(mount3_mounts_get(&in, &arena, &mounts), 0);
+	assert_int_equal(mounts != NULL, path != NULL);
+	if (!mounts)
+		return;
+	assert_true(mount3_text(&mounts->path, text, sizeof(text)));
+	assert_string_equal(text, path);
+	assert_true(mount3_text(&mounts->host, text, sizeof(text)));
+	assert_string_equal(text, "127.0.0.1");
+	assert_null(mounts->next);
+}
+
+/* Expects EXPORT to list the one path, without groups. */
+static void expect_export(int fd, const char *path)
+{
+	static uint64_t memory[MOUNT3_EXPORTS_ARENA_BYTES / sizeof(uint64_t)];
+	char text[MOUNT3_PATH_MAX + 1];
+	struct mount_reply reply;
+	struct weir_xdr_arena arena;
+	struct weir_xdr_in in;
+	mount3_exports exports;
+
+	mount_begin(fd, MOUNT3_EXPORT, NULL);
+	mount_end(fd, &reply);
+	mount_decode(&reply, &in);
+	weir_xdr_arena_init(&arena, memory, sizeof(memory));
+	assert_int_equal(mount3_exports_get(&in, &arena, &exports), 0);
+	assert_non_null(exports);
+	assert_true(mount3_text(&exports->path, text, sizeof(text)));
+	assert_string_equal(text, path);
+	assert_null(exports->groups);
+	assert_null(exports->next);
+}
+
+static uint32_t refusal_of(int fd, uint32_t proc, const char *path)
+{
+	struct mount_reply reply;
+
+	mount_begin(fd, proc, path);
+	mount_end(fd, &reply);
+	return reply.accept_stat;
 }
 
 static void mount__gives_the_roots_handle(void **state)
 {
-	static struct mount3_export_res exports;
-	static struct mount3_dump_res dump;
-	const struct timeval wait = {.tv_sec = 20};
-	struct mount3_path path = {"/vol/"};
-	struct mount3_mnt_res res;
 	char port[16];
 	const char *args[] = {"--export", "vol=ram:8m", "--mount-port", port, "--no-rpcbind", NULL};
 	uint16_t number = (uint16_t)(20000 + getpid() % 20000);
-	CLIENT *clnt;
+	struct nfs3_fh fh;
+	int fd;
 
 	(void)state;
 	snprintf(port, sizeof(port), "%u", number);
 	start(args);
-	clnt = mount_client(number);
-	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(res.status, MOUNT3_OK);
-	assert_int_equal(res.fh.len_bytes, root.len_bytes);
-	assert_memory_equal(res.fh.data, root.data, root.len_bytes);
-	assert_true(res.nflavors >= 1);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)oncrpc_void, NULL,
-				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(dump.n, 1);
-	assert_string_equal(dump.mounts[0].path, "/vol");
-	assert_int_equal(clnt_call(clnt, MOUNT3_EXPORT, (xdrproc_t)oncrpc_void, NULL,
-				   (xdrproc_t)mount3_xdr_export_res, (char *)&exports, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(exports.n, 1);
-	assert_string_equal(exports.exports[0].path, "/vol");
-	assert_int_equal(clnt_call(clnt, MOUNT3_UMNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)oncrpc_void, NULL, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(clnt_call(clnt, MOUNT3_DUMP, (xdrproc_t)oncrpc_void, NULL,
-				   (xdrproc_t)mount3_xdr_dump_res, (char *)&dump, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(dump.n, 0);
-	snprintf(path.path, sizeof(path.path), "/vol/../etc");
-	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
-			 RPC_SUCCESS);
-	assert_int_equal(res.status, MOUNT3ERR_NOENT);
-	assert_int_equal(clnt_call(clnt, 9, (xdrproc_t)oncrpc_void, NULL, (xdrproc_t)oncrpc_void,
-				   NULL, wait),
-			 RPC_PROCUNAVAIL);
-	clnt_destroy(clnt);
-}
-
-static uint32_t mount_of(CLIENT *clnt, const char *text, struct nfs3_fh *fh)
-{
-	const struct timeval wait = {.tv_sec = 20};
-	static struct mount3_mnt_res res;
-	struct mount3_path path;
-
-	snprintf(path.path, sizeof(path.path), "%s", text);
-	assert_int_equal(clnt_call(clnt, MOUNT3_MNT, (xdrproc_t)mount3_xdr_path, (char *)&path,
-				   (xdrproc_t)mount3_xdr_mnt_res, (char *)&res, wait),
-			 RPC_SUCCESS);
-	if (res.status == MOUNT3_OK && fh)
-		*fh = res.fh;
-	return res.status;
+	fd = mount_connect(1, number);
+	assert_int_equal(mount_call(fd, MOUNT3_NULL, NULL), 0);
+	assert_int_equal(mount_mnt(fd, "/vol/", &fh), MOUNT3_OK);
+	assert_memory_equal(&fh, &root, 4 + root.len_bytes);
+	expect_dump(fd, "/vol");
+	expect_export(fd, "/vol");
+	mount_call(fd, MOUNT3_UMNT, "/vol/");
+	expect_dump(fd, NULL);
+	assert_int_equal(mount_mnt(fd, "/vol", NULL), MOUNT3_OK);
+	mount_call(fd, MOUNT3_UMNTALL, NULL);
+	expect_dump(fd, NULL);
+	assert_int_equal(mount_mnt(fd, "/vol/../etc", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(refusal_of(fd, 9, NULL), WEIR_RPC_PROC_UNAVAIL);
+	/* The argument is missing. */
+	assert_int_equal(refusal_of(fd, MOUNT3_MNT, NULL), WEIR_RPC_GARBAGE_ARGS);
+	close(fd);
 }
 
 static void mount__of_directories_below_an_export(void **state)
@@ -330,7 +335,7 @@ static void mount__of_directories_below_an_export(void **state)
 			      "--no-rpcbind", NULL};
 	uint16_t number = (uint16_t)(20000 + getpid() % 20000);
 	struct nfs3_fh a, b, fh;
-	CLIENT *clnt;
+	int fd;
 
 	(void)state;
 	client_export(vol, sizeof(vol));
@@ -341,38 +346,38 @@ static void mount__of_directories_below_an_export(void **state)
 	assert_int_equal(client_mkdir(c, &root, "deep", NULL), NFS3_OK);
 	assert_int_equal(client_create(c, &a, "file", NULL), NFS3_OK);
 	assert_int_equal(client_symlink(c, &root, "link", "a", 1), NFS3_OK);
-	clnt = mount_client(number);
-	assert_int_equal(mount_of(clnt, "/vol/a", &fh), MOUNT3_OK);
+	fd = mount_connect(1, number);
+	assert_int_equal(mount_mnt(fd, "/vol/a", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &a, 4 + a.len_bytes);
-	assert_int_equal(mount_of(clnt, "/vol//a/b//", &fh), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "/vol//a/b//", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &b, 4 + b.len_bytes);
 	assert_int_equal(client_getattr(c, &fh, NULL), NFS3_OK);
 	/* If several exports match a path, the one with the longest name is used. */
-	assert_int_equal(mount_of(clnt, "/vol/deep/er", &fh), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "/vol/deep/er", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
-	assert_int_equal(mount_of(clnt, "/vol/deep", &fh), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "/vol/deep", &fh), MOUNT3_OK);
 	/* The path has the form of the command line, without a slash at the start. */
-	assert_int_equal(mount_of(clnt, "vol/deep/er", &fh), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "vol/deep/er", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &c->roots[1], 4 + fh.len_bytes);
-	assert_int_equal(mount_of(clnt, "vol/a", &fh), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "vol/a", &fh), MOUNT3_OK);
 	assert_memory_equal(&fh, &a, 4 + a.len_bytes);
-	assert_int_equal(mount_of(clnt, "vola", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "ol", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/vol/deep/ero", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/vola", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/vol/a/no", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/vol/a/file", NULL), MOUNT3ERR_NOTDIR);
-	assert_int_equal(mount_of(clnt, "/vol/a/file/x", NULL), MOUNT3ERR_NOTDIR);
-	assert_int_not_equal(mount_of(clnt, "/vol/link", NULL), MOUNT3_OK);
-	assert_int_equal(mount_of(clnt, "/vol/a/..", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/vol/./a", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "/", NULL), MOUNT3ERR_NOENT);
-	assert_int_equal(mount_of(clnt, "", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "vola", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "ol", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/vol/deep/ero", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/vola", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/vol/a/no", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/vol/a/file", NULL), MOUNT3ERR_NOTDIR);
+	assert_int_equal(mount_mnt(fd, "/vol/a/file/x", NULL), MOUNT3ERR_NOTDIR);
+	assert_int_not_equal(mount_mnt(fd, "/vol/link", NULL), MOUNT3_OK);
+	assert_int_equal(mount_mnt(fd, "/vol/a/..", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/vol/./a", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "/", NULL), MOUNT3ERR_NOENT);
+	assert_int_equal(mount_mnt(fd, "", NULL), MOUNT3ERR_NOENT);
 	memset(name, 'n', sizeof(name));
 	memcpy(name, "/vol/", 5);
 	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(mount_of(clnt, name, NULL), MOUNT3ERR_NAMETOOLONG);
-	clnt_destroy(clnt);
+	assert_int_equal(mount_mnt(fd, name, NULL), MOUNT3ERR_NAMETOOLONG);
+	close(fd);
 }
 
 /* ---- restarts ---- */

@@ -215,7 +215,7 @@ static uint32_t end(int fd)
 	struct mount_reply reply;
 
 	mount_end(fd, &reply);
-	assert_int_equal(reply.accept_stat, SUCCESS);
+	assert_int_equal(reply.accept_stat, WEIR_RPC_SUCCESS);
 	return reply.words[0];
 }
 
