@@ -17,8 +17,7 @@
  *   uaddr.[ch]            IP addresses in the forms of users and of rpcbind
  *   tcp_listen.[ch]       creates sockets that listen for TCP connections
  *   oncrpc_client.[ch]    a requester for ONC RPC over TCP
- *   oncrpc_server.[ch]    a responder for ONC RPC over TCP
- *   oncrpc_server_call.[ch] its handling of one call
+ *   oncrpc_server*.[ch]   a responder for ONC RPC over TCP
  *   oncrpc_void.h         the XDR filter of empty arguments or results
  */
 

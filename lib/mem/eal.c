@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +180,19 @@ static int check_descriptors(void)
 	return rc;
 }
 
+/* Blocks the signals that the application handles. The threads that EAL creates inherit this. A
+ * signal that an instruction of a thread causes must not be blocked. */
+static void block_signals(sigset_t *before)
+{
+	static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t set;
+
+	sigfillset(&set);
+	for (size_t i = 0; i < RTE_DIM(own); i++)
+		sigdelset(&set, own[i]);
+	(void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
 /* Starts EAL. Returns 0, -ENOENT if EAL would find no CPU, -E2BIG if the list of lcores is too
  * long, or another -errno. */
 static int eal_start(const struct mem_eal_options *options)
@@ -191,6 +205,7 @@ static int eal_start(const struct mem_eal_options *options)
 	uint32_t memory_mb = options && options->memory_mb ? options->memory_mb : MEMORY_MB;
 	char *argv[RTE_DIM(fixed) + 4];
 	struct descriptors before = {NULL, 0, 0};
+	sigset_t mask;
 	int argc = 0;
 	int rc = 0;
 
@@ -217,10 +232,12 @@ static int eal_start(const struct mem_eal_options *options)
 	argv[argc++] = lcores;
 	argv[argc] = NULL;
 	each_descriptor(note_descriptor, &before);
+	block_signals(&mask);
 	if (rte_eal_init(argc, argv) < 0) {
 		rc = rte_errno ? -rte_errno : -EIO;
 		LOG(MEMORY, ERROR, "EAL did not start: %s", rte_strerror(-rc));
 	}
+	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	each_descriptor(close_on_exec, &before);
 	free(before.fds);
 	return rc;
