@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Programs run with an earlier and with a later version of the library, in which structures have
 fewer or more members. The later version is made by appending a member to each structure that can
-grow. Arguments: the folder of the build, the shared library, and the C compiler."""
+grow. The earlier one is the first release, whose headers are in headers-1. Arguments: the folder of
+the build, the shared library, and the C compiler."""
 
 import json
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,6 +22,8 @@ BUILD, LIBRARY, *CC = sys.argv[1:]
 BUILD = pathlib.Path(BUILD)
 LIBRARY = BUILD / LIBRARY
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+FIRST = SOURCE / 'test/abi/headers-1'
+FUNCTION = re.compile(r'^WEIR_API\s[^;(]*?\b(weir_\w+)\(', re.M)
 # Only the layout of structures matters, so that code is not optimized.
 PLAIN = ['-O0', '-g0', '-fno-lto', '-U_FORTIFY_SOURCE', '-Wno-error']
 
@@ -87,11 +91,11 @@ class Growth(unittest.TestCase):
         run([*CC, *objects, *link_arguments(), '-fno-lto', '-o', folder / LIBRARY.name], cwd=BUILD)
         return folder
 
-    def run_program(self, headers, library, *options):
-        """Builds the program with the headers, and runs it with the library of the folder."""
+    def run_program(self, headers, library, *options, source=SOURCE / 'test/abi/program.c'):
+        """Builds a program with the headers, and runs it with the library of the folder."""
         program = self.root / 'program'
         run([*CC, '-std=gnu11', '-g', '-Wall', '-Wextra', '-Werror', *options, '-I', headers,
-             SOURCE / 'test/abi/program.c', LIBRARY, '-o', program])
+             source, LIBRARY, '-o', program])
         soname = '.'.join(LIBRARY.name.split('.')[:3])
         if not (library / soname).exists():
             (library / soname).symlink_to(LIBRARY.name)
@@ -108,6 +112,24 @@ class Growth(unittest.TestCase):
 
     def test_a_program_with_later_headers_runs_with_this_library(self):
         self.assertIn('all is well', self.run_program(self.later, LIBRARY.parent, '-DGROWN'))
+
+    def test_a_program_with_the_first_headers_runs_with_this_library(self):
+        self.assertIn('all is well', self.run_program(FIRST, LIBRARY.parent))
+
+    def test_this_library_has_the_functions_of_the_first_headers(self):
+        names = sorted({name for path in FIRST.glob('weir/*.h')
+                        for name in FUNCTION.findall(path.read_text(encoding='utf-8'))})
+        self.assertGreater(len(names), 100)
+        source = self.root / 'functions.c'
+        source.write_text('#include <stdio.h>\n#include <weir/weir.h>\n'
+                          'static void (*const functions[])(void) = {\n' +
+                          ''.join('\t(void (*)(void))%s,\n' % name for name in names) +
+                          '};\nint main(void)\n{\n'
+                          '\tfor (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)'
+                          '\n\t\tif (!functions[i])\n\t\t\treturn 1;\n'
+                          '\treturn puts("all are there") < 0;\n}\n', encoding='utf-8')
+        self.assertIn('all are there', self.run_program(
+            FIRST, LIBRARY.parent, '-Wno-cast-function-type', '-Wno-address', source=source))
 
 
 if __name__ == '__main__':
