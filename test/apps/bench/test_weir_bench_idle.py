@@ -72,16 +72,16 @@ class Threads(Case):
                 self.assertEqual(process.wait(timeout=30), 0)
 
     def test_calls_start_in_time(self):
-        """Without other work, a thread would sleep for 100 ms."""
+        """Without other work, a thread would sleep for 100 ms: ten calls would start in a second,
+        and half of the calls that are due would wait for 50 ms or more."""
         for idle in POLICIES:
             with self.subTest(idle=idle), profile(idle) as file:
                 common = ['--lcores', 'any', '--quiet', '--profile', file.name, '--time', '1']
                 point = self.measure('--think', '5ms', *common)['points'][0]
-                self.assertGreater(point['calls'], 40)
+                self.assertGreater(point['calls'], 20)
                 point = self.measure('--rate', '40', *common)['points'][0]
                 self.assertEqual(point['calls'], 40)
-                self.assertLess(point['rtt_ns']['p50'], 25000000)
-                self.assertLess(point['seconds'], 1.05)
+                self.assertLess(point['rtt_ns']['p50'], 40000000)
 
 
 if __name__ == '__main__':
