@@ -126,7 +126,8 @@ int main(void)
 	print_engine(requester, file);
 	fclose(file);
 	check(strstr(text, ": open, version 1, 1 of ") != NULL, text);
-	check(strstr(text, " credits, 1 calls\ncall 0x") != NULL, text);
+	check(strstr(text, " credits, 1 calls\n") != NULL, text);
+	check(strstr(text, ": 68 bytes sent, 0 bytes received\ncall 0x") != NULL, text);
 	check(strstr(text, ": procedure 0, sent for ") != NULL, text);
 	check(strstr(text, " ms, waits for the reply\n") != NULL, text);
 	weir_request_reply_error(held, WEIR_RPC_SYSTEM_ERR);

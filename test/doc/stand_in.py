@@ -277,6 +277,7 @@ def simulation(name, args):
 def stalls(name, args):
     args = shortened(name, args)
     args = args if '--kinds' in args else [*args, '--kinds', 'null']
+    args = with_value(args, '--floor', '0') # on a busy machine, a short measurement says nothing
     run(str(SETUP.source / name), *with_value(args, '--build', str(SETUP.build)))
 
 
