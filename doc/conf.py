@@ -16,9 +16,9 @@ release = re.search(r"^  version: '([^']+)'", (ROOT / 'meson.build').read_text(e
                     re.M).group(1)
 version = release
 
-# tables.py describes keys and counters, and manual.py is for manual pages. breathe reads what
-# Doxygen has written about the public headers.
-extensions = ['sphinx.ext.graphviz', 'tables', 'manual', 'diagrams', 'breaks']
+# tables.py describes keys and counters, headers.py has the texts at the top of public headers, and
+# manual.py is for manual pages. breathe reads what Doxygen has written about the public headers.
+extensions = ['sphinx.ext.graphviz', 'tables', 'manual', 'diagrams', 'breaks', 'headers']
 if 'WEIR_API_XML' in os.environ:
     extensions += ['breathe', 'sphinxcontrib.spelling']
 breathe_projects = {'weir': os.environ.get('WEIR_API_XML')}

@@ -54,8 +54,8 @@
  *     -ECHILD. Functions that return a pointer or a count set errno to ECHILD. Functions that
  *     return nothing do nothing. weir_conn_is_open() returns false. weir_engine_counters() returns
  *     the counts at the time of the fork. weir_call_reuse(), weir_call_args() and the functions
- * that describe a call or results can still work on the child's copy, but weir_call_submit() fails.
- *     No callback runs. The first such use logs one line.
+ *     that describe a call or results can still work on the child's copy, but weir_call_submit()
+ *     fails. No callback runs. The first such use logs one line.
  *   - weir_engine_destroy() releases the child's copy of the engine's memory. It reports nothing to
  *     peers. It does not free connections and calls, which end with the process.
  *   - fork() closes the child's copies of sockets. A child therefore does not hide the end of its
