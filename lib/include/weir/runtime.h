@@ -170,7 +170,8 @@ WEIR_API int weir_runtime_find(const struct weir_runtime *runtime,
  *
  * weir_listen_options.engines says how connections are distributed. If it is NULL, it stands for
  * the engines of all threads. weir_runtime_stop() closes the listener, and the application must not
- * close it. Thread: the owner of the engine of thread 0.
+ * close it. It does not close listeners of weir_listen(). Thread: the owner of the engine of thread
+ * 0.
  *
  * @param runtime the runtime
  * @param addr address in the driver's form; see weir_connect()
