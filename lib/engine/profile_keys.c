@@ -125,8 +125,9 @@ const struct profile_key profile_keys[] = {
 	{"engine", "latency", PROFILE_CHOICE, FIELD(latency), .choices = latencies,
 	 .initial = "off", .example = "calls",
 	 .help = "which times are measured. calls: a histogram for each procedure, of calls and of "
-		 "requests. stages: also one for each of their stages. Each call then takes a "
-		 "slower path"},
+		 "requests. A request that is answered in the poll in which it arrives counts as 0 "
+		 "ns. stages: also one for each of their stages. Each call then takes a slower "
+		 "path"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
 	 .help = "largest page size to use. If there are too few hugepages, weir uses ordinary "

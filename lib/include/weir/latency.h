@@ -16,7 +16,9 @@
  * An engine measures with the times that the application passes to weir_engine_poll(), and does not
  * read a clock. All events of one poll have the time of its start. Therefore a time can be wrong by
  * the duration of a poll, and a request that is answered in the poll in which it arrived takes 0
- * ns.
+ * ns. Thus the time in which a handler runs is measured only if the reply comes in a later poll.
+ * Only the stage REPLIED includes it for other handlers, because it ends in a later poll. An
+ * application that wants more reads a clock itself, and calls weir_histogram_add().
  *
  * The memory of all histograms is reserved when the engine is created. A side of an engine has at
  * most WEIR_LATENCY_PROCEDURES histograms. A responder gets them for the procedures of its
