@@ -60,6 +60,7 @@ static void on_read(struct weir_request *req, const struct block_range *args, vo
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 }
 
+/* [place_write] */
 /* Chooses where weir pulls the data of a WRITE to: the blocks themselves. If the connection ends
  * meanwhile, it is not known which of the blocks were written, as with a disk. */
 static int place_write(struct weir_request *req, uint32_t item, uint32_t len_bytes,
@@ -76,6 +77,7 @@ static int place_write(struct weir_request *req, uint32_t item, uint32_t len_byt
 	sink->data = find(shard, first, len_bytes / BLOCK_BYTES);
 	return sink->data ? 0 : -EINVAL;
 }
+/* [end] */
 
 static void on_write(struct weir_request *req, const struct block_write_args *args, void *arg)
 {

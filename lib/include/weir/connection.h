@@ -102,8 +102,9 @@ struct weir_connect_options {
  * profile's connect_timeout_ms.
  *
  * @param engine the engine that will own the connection
- * @param addr address in the driver's form: for shm a name, or a path that starts with '/'; for
- * verbs an address and port. At most 107 bytes.
+ * @param addr address in the driver's form: for shm a name of at most 101 bytes in the abstract
+ * namespace of sockets, or a path that starts with '/'; for verbs an address and port. At most 107
+ * bytes.
  * @param options may be NULL; copied
  * @param[out] conn the connection; set if the function returns 0
  * @retval 0 the attempt has started

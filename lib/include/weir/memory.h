@@ -21,8 +21,8 @@ enum weir_region_flags {
 	/** Use ordinary pages. Do not try hugepages, not even transparent ones. */
 	WEIR_REGION_NO_HUGE = 1,
 	/**
-	 * Never expose the region to a peer. Use it for receive buffers and for data that are
-	 * checked in place.
+	 * Never expose the region to a peer. Use it for receive buffers, for data that are checked
+	 * in place, and at a responder for results and for memory of weir_program.arg_sink.
 	 */
 	WEIR_REGION_PRIVATE = 2,
 	/**

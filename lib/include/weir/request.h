@@ -174,7 +174,8 @@ struct weir_listen_options {
  * @param options copied, except weir_program.non_idempotent and weir_program.ulb
  * @param[out] listener the listener; set if the function returns 0
  * @retval 0 success
- * @retval -EADDRINUSE another listener uses the address
+ * @retval -EADDRINUSE another listener uses the address. Over shm, nothing is logged: the caller
+ * prints the address.
  * @retval -EINVAL addr or options is NULL; there are no programs, more than 8 programs or more than
  * 64 engines; the struct_bytes of the options, a program or its binding is too small; or the
  * programs differ in struct_bytes
