@@ -39,18 +39,18 @@ struct path_lock {
 
 socklen_t shm_address(const char *addr, struct sockaddr_un *sun)
 {
+	bool is_path = addr[0] == '/';
+	char *at = sun->sun_path + (is_path ? 0 : 1); /* an abstract name begins with a NUL */
+	size_t room = sizeof(sun->sun_path) - (is_path ? 0 : 1);
 	int n;
 
 	*sun = (struct sockaddr_un){.sun_family = AF_UNIX};
 	if (addr[0] == '\0')
 		return 0;
-	if (addr[0] == '/')
-		n = snprintf(sun->sun_path, sizeof(sun->sun_path), "%s", addr) + 1;
-	else
-		n = snprintf(sun->sun_path + 1, sizeof(sun->sun_path) - 1, "weir/%s", addr) + 1;
-	if (n < 0 || (size_t)n > sizeof(sun->sun_path))
+	n = snprintf(at, room, "%s%s", is_path ? "" : "weir/", addr);
+	if (n < 0 || (size_t)n >= room)
 		return 0;
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
 }
 
 /*

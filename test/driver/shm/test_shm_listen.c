@@ -19,7 +19,8 @@
 
 #include "eal.h"
 
-#define ROUNDS 300u
+#define ROUNDS	       300u
+#define NAME_MAX_BYTES 101u /* the longest name of a socket that is not a path */
 
 static struct end a, b;
 static char folder[32], path[64], lock[80];
@@ -303,6 +304,27 @@ static void accept__on_a_device_that_is_full(void **state)
 	end_close(&full);
 }
 
+/* Checks the longest names, and that of names which differ in their last byte, each has its own
+ * listener. A longer name is refused, and not shortened. */
+static void listen__at_the_longest_names(void **state)
+{
+	char name[NAME_MAX_BYTES + 2], other[NAME_MAX_BYTES + 1];
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[NAME_MAX_BYTES + 1] = '\0';
+	memcpy(other, name, sizeof(other));
+	other[NAME_MAX_BYTES - 1] = 'b';
+	other[NAME_MAX_BYTES] = '\0';
+	assert_int_equal(a.ops->listen(a.dev, name, 8, &a, &a.listener), -EINVAL);
+	name[NAME_MAX_BYTES] = '\0';
+	end_listen(&a, name);
+	end_listen(&b, other);
+	a.qp = end_connect(&a, other, &a);
+	b.qp = end_accept(&b, &a, &b);
+	end_event(&a, &b, FABRIC_CM_ESTABLISHED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -316,6 +338,7 @@ int main(void)
 		TEST(unlisten__leaves_the_file_of_the_next),
 		TEST(listen__leaves_one_that_is_about_to),
 		TEST(listen__one_of_two_at_a_time_gets_a_file_that_was_left),
+		TEST(listen__at_the_longest_names),
 		TEST(connect__more_than_there_may_be),
 		TEST(accept__on_a_device_that_is_full),
 	};
