@@ -16,6 +16,10 @@
 #define STUCK_MS   200u
 #define ITEM_BYTES 20000u
 #define INFOS	   (2 * WEIR_LATENCY_PROCEDURES)
+#define QUEUE_WRS  64u	 /* work requests in the send queue of a device with short queues */
+#define READS	   48u	 /* replies of READ that need more work requests than that */
+#define READ_BYTES 4096u /* bytes of the result of each */
+#define ROUNDS	   4u
 
 static struct pair pair;
 static struct sim_options wires;
@@ -44,10 +48,24 @@ static void measure_calls(struct weir_profile *profile)
 	profile->latency = WEIR_LATENCY_CALLS;
 }
 
-static void start(void (*change)(struct weir_profile *profile))
+static void measure_reconnecting(struct weir_profile *profile)
 {
-	sim_options_init(&wires);
-	wires.wire = (struct sim_latency){MS, 3 * MS};
+	measure_stages(profile);
+	profile->reconnect = WEIR_RECONNECT_ON;
+	profile->reconnect_delay_ms = 5;
+	profile->reconnect_delay_max_ms = 5;
+}
+
+static void measure_many_credits(struct weir_profile *profile)
+{
+	measure_stages(profile);
+	profile->credits = READS;
+	profile->recv_buffers = profile->send_buffers = 4 * READS;
+	profile->connections = 2; /* if receives are shared, one connection gets many of them */
+}
+
+static void connect_pair(void (*change)(struct weir_profile *profile))
+{
 	pair_wires = &wires;
 	pair_start(&pair, change);
 	pair_wires = NULL;
@@ -56,10 +74,35 @@ static void start(void (*change)(struct weir_profile *profile))
 	assert_int_equal(weir_log_set(keep_line, NULL, WEIR_LOG_WARNING), 0);
 }
 
+static void start(void (*change)(struct weir_profile *profile))
+{
+	sim_options_init(&wires);
+	wires.wire = (struct sim_latency){MS, 3 * MS};
+	connect_pair(change);
+}
+
 static int setup(void **state)
 {
 	(void)state;
 	start(measure_stages);
+	return 0;
+}
+
+static int setup_reconnecting(void **state)
+{
+	(void)state;
+	start(measure_reconnecting);
+	return 0;
+}
+
+/* Sends that are posted at the same time also arrive at the same time. */
+static int setup_short_queues(void **state)
+{
+	(void)state;
+	sim_options_init(&wires);
+	wires.wire = (struct sim_latency){MS, MS};
+	wires.attr.max_send_wr = QUEUE_WRS;
+	connect_pair(measure_many_credits);
 	return 0;
 }
 
@@ -174,6 +217,46 @@ static void call__is_queued_until_the_credit_returns(void **state)
 	assert_true(second.end_ns > first.end_ns);
 }
 
+static struct weir_call_info only_call(void)
+{
+	struct weir_call_info info = {.struct_bytes = sizeof(info)};
+
+	assert_int_equal(weir_engine_calls(pair.client, &info, 1), 1);
+	return info;
+}
+
+/* A connection that is reset while its call waits for the reply. The call is queued until the
+ * connection is open again. */
+static void call__is_queued_again_when_its_connection_is_lost(void **state)
+{
+	uint64_t begin_ns = weir_engine_now(pair.client), lost_ns, sent_ns;
+	struct timed timed;
+
+	(void)state;
+	submit(PAIR_LATER, &timed);
+	pair_until_later(&pair, 1);
+	pass_ms(10);
+	weir_conn_reset(pair.conn);
+	while (only_call().state != WEIR_CALL_QUEUED)
+		pair_poll(&pair);
+	lost_ns = weir_engine_now(pair.client);
+	assert_int_equal(only_call().stage_ns, 0);
+	while (only_call().state == WEIR_CALL_QUEUED) {
+		assert_int_equal(only_call().stage_ns, weir_engine_now(pair.client) - lost_ns);
+		pair_poll(&pair);
+	}
+	sent_ns = weir_engine_now(pair.client);
+	assert_int_equal(only_call().stage_ns, 0);
+	while (timed.outcome.done == 0) {
+		pass_ms(1);
+		pair_release_later(&pair);
+	}
+	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_QUEUED), sent_ns - lost_ns);
+	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_SENT),
+			 lost_ns - begin_ns + (timed.end_ns - sent_ns));
+	assert_in_range(sent_ns - lost_ns, MS, 60000ull * MS);
+}
+
 static void request__is_handled_until_the_program_replies(void **state)
 {
 	uint64_t arrived_ns, replied_ns;
@@ -235,6 +318,49 @@ static void request__is_pulled_until_its_chunks_have_arrived(void **state)
 	assert_int_equal(only(pair.server, PAIR_WRITE, WEIR_STAGE_HANDLED), 0);
 	assert_int_equal(only(pair.server, PAIR_WRITE, WEIR_STAGE_PUSHED), 0);
 	assert_in_range(handled_ns - arrived_ns, 2 * MS, 60000ull * MS);
+}
+
+/* Makes calls that all arrive before the responder is polled. */
+static void read_all(struct timed timed[READS])
+{
+	for (uint32_t i = 0; i < READS; i++) {
+		struct weir_call *call = begin(PAIR_READ, &timed[i]);
+
+		weir_xdr_put_u32(weir_call_args(call), READ_BYTES);
+		assert_int_equal(weir_call_result_item(call, pair.client_region,
+						       pair.client_mem + i * READ_BYTES,
+						       READ_BYTES),
+				 0);
+		assert_int_equal(weir_call_submit(call), 0);
+	}
+	weir_engine_poll(pair.client, 0, pair.now_ns + 1);
+	sim_run_until(pair.world, pair.now_ns + 2 * MS);
+	pair_pass(&pair);
+	while (weir_engine_poll(pair.server, 0, pair.now_ns + 1) > 0)
+		;
+	for (uint32_t i = 0; i < READS; i++)
+		pair_until(&pair, &timed[i].outcome.done, 1);
+	pair_settle(&pair);
+}
+
+/* Replies that need more work requests than the send queue has room for. The last ones wait until
+ * Sends of the first ones are complete, which takes at most a round trip. */
+static void request__is_pushed_while_the_send_queue_is_full(void **state)
+{
+	static struct timed timed[READS];
+	const struct weir_histogram *times;
+
+	(void)state;
+	/* The first calls bring credits for all others. */
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		read_all(timed);
+	times = stage(pair.server, PAIR_READ, WEIR_STAGE_PUSHED);
+	assert_non_null(times);
+	assert_int_equal(weir_histogram_count(times), ROUNDS * READS);
+	assert_int_equal(weir_histogram_min(times), 0);
+	/* Shared receives can be too few for so many calls at once. */
+	assert_in_range(weir_histogram_max(times), pair_shared ? 0 : 1, 3 * MS);
+	assert_int_equal(weir_histogram_sum(stage(pair.server, PAIR_READ, WEIR_STAGE_HANDLED)), 0);
 }
 
 /* The Writes of the results, and the Send after them, are complete after a round trip. */
@@ -377,8 +503,12 @@ static int run(void)
 {
 	const struct CMUnitTest tests[] = {
 		STAGES_TEST(call__is_queued_until_the_credit_returns),
+		cmocka_unit_test_setup_teardown(call__is_queued_again_when_its_connection_is_lost,
+						setup_reconnecting, teardown),
 		STAGES_TEST(request__is_handled_until_the_program_replies),
 		STAGES_TEST(request__is_pulled_until_its_chunks_have_arrived),
+		cmocka_unit_test_setup_teardown(request__is_pushed_while_the_send_queue_is_full,
+						setup_short_queues, teardown),
 		STAGES_TEST(request__is_replied_until_its_send_is_complete),
 		STAGES_TEST(stages__add_up),
 		STAGES_TEST(descriptions__say_how_long_the_stage_has_lasted),
