@@ -104,12 +104,20 @@ static int setup_hung(void **state)
 	start(args);
 	c->uid = c->gid = 0;
 	client_join(&other, c);
-	other.is_patient = true;
+	other.is_patient = true; /* during the set-up, on a busy machine */
 	vol = &c->roots[1];
 	look_up_files();
 	assert_int_equal(client_create(&other, vol, "plain", &plain), NFS3_OK);
 	assert_int_equal(client_write(&other, &plain, 0, 4096, NFS3_FILE_SYNC), NFS3_OK);
 	return 0;
+}
+
+/* Lets calls of one kind hang. From here on, each answer to the other client counts:
+ * NFS3ERR_JUKEBOX would mean that its call has waited for a call that hangs. */
+static void withhold(uint32_t opcode)
+{
+	other.is_patient = false;
+	fuse_withhold(opcode);
 }
 
 static int teardown_hung(void **state)
@@ -184,7 +192,7 @@ static void read__that_hangs_is_to_be_tried_again(void **state)
 {
 	(void)state;
 	need_fuse();
-	fuse_withhold(FUSE_READ);
+	withhold(FUSE_READ);
 	begin_read(&files[1]);
 	wait_withheld(1);
 	others_go_on();
@@ -199,7 +207,7 @@ static void reads__that_hang_leave_threads_to_others(void **state)
 {
 	(void)state;
 	need_fuse();
-	fuse_withhold(FUSE_READ);
+	withhold(FUSE_READ);
 	for (uint32_t i = 0; i < READS; i++)
 		begin_read(&files[i]);
 	/* Without the limit that the server sets, the number of threads depends on the number of
@@ -216,7 +224,7 @@ static void attributes__that_hang_hold_no_other(void **state)
 	need_fuse();
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(client_read(c, &files[i], 0, 4096), NFS3_OK);
-	fuse_withhold(FUSE_GETATTR);
+	withhold(FUSE_GETATTR);
 	/* The polling thread uses attributes that another thread read recently. When they are too
 	 * old, it must not read them itself. */
 	for (uint32_t i = 0; i < 4; i++)
@@ -238,7 +246,7 @@ static void threads__that_hang_are_few(void **state)
 {
 	(void)state;
 	need_fuse();
-	fuse_withhold(FUSE_GETATTR);
+	withhold(FUSE_GETATTR);
 	for (uint32_t i = 0; i < THREADS; i++)
 		begin_call(NFS3_GETATTR, &files[i]);
 	wait_withheld(4);
@@ -265,7 +273,7 @@ static void write_hangs(uint32_t opcode, bool is_inline)
 
 	need_fuse();
 	c->sends_inline = is_inline;
-	fuse_withhold(opcode);
+	withhold(opcode);
 	set_file(&files[2]);
 	c->args.write.count = 1024;
 	c->args.write.stable = NFS3_FILE_SYNC;
@@ -320,7 +328,7 @@ static void writes__that_hang_hold_no_other_file(void **state)
 		assert_int_equal(client_create(&other, vol, name, &fhs[i]), NFS3_OK);
 		assert_int_equal(client_write(&other, &fhs[i], 0, 1024, NFS3_UNSTABLE), NFS3_OK);
 	}
-	fuse_withhold(FUSE_WRITE);
+	withhold(FUSE_WRITE);
 	for (uint32_t i = 0; i < QUEUED; i++)
 		begin_write(&files[i]);
 	wait_withheld(QUEUED);
@@ -365,7 +373,7 @@ static void writes__of_one_file_are_few(void **state)
 	(void)state;
 	need_fuse();
 	before = count_kernel_threads();
-	fuse_withhold(FUSE_WRITE);
+	withhold(FUSE_WRITE);
 	for (uint32_t i = 0; i < QUEUED; i++)
 		begin_write(&files[2]);
 	wait_withheld(1);
@@ -394,7 +402,7 @@ static void commit__that_hangs_is_to_be_tried_again(void **state)
 	(void)state;
 	need_fuse();
 	assert_int_equal(client_write(c, &files[3], 0, 4096, NFS3_UNSTABLE), NFS3_OK);
-	fuse_withhold(FUSE_FSYNC);
+	withhold(FUSE_FSYNC);
 	begin_call(NFS3_COMMIT, &files[3]);
 	wait_withheld(1);
 	others_go_on();
@@ -410,15 +418,14 @@ static void change__that_hangs_is_answered_at_its_end(void **state)
 {
 	(void)state;
 	need_fuse();
-	fuse_withhold(FUSE_SETATTR);
-	fuse_withhold(FUSE_READ);
+	withhold(FUSE_SETATTR);
+	withhold(FUSE_READ);
 	set_file(&files[4]);
 	c->args.setattr.attr.set_mode = true;
 	c->args.setattr.attr.mode = 0600;
 	client_begin(c, NFS3_SETATTR);
 	wait_withheld(1);
 	/* A call that began after the change is answered before it. */
-	other.is_patient = false;
 	assert_int_equal(client_read(&other, &files[5], 0, 4096), NFS3ERR_JUKEBOX);
 	weir_engine_poll(c->engine, 0, 0);
 	assert_int_equal(c->done, 0);
@@ -471,8 +478,8 @@ static void stop__does_not_wait_for_what_hangs(void **state)
 	(void)state;
 	need_fuse();
 	snprintf(path, sizeof(path), "%s/said", client_dir);
-	fuse_withhold(FUSE_READ);
-	fuse_withhold(FUSE_GETATTR);
+	withhold(FUSE_READ);
+	withhold(FUSE_GETATTR);
 	begin_read(&files[6]);
 	wait_withheld(1);
 	kill(c->server, SIGTERM);
@@ -510,7 +517,7 @@ static void mount__that_hangs_holds_no_other(void **state)
 	(void)state;
 	need_fuse();
 	assert_int_equal(client_mkdir(&other, vol, "below", &below), NFS3_OK);
-	fuse_withhold(FUSE_LOOKUP);
+	withhold(FUSE_LOOKUP);
 	hung = begin_mnt();
 	for (uint32_t i = 0; i < 2; i++) {
 		fds[i] = join_mount(1 + i);
@@ -538,7 +545,7 @@ static void stop__does_not_wait_for_mount(void **state)
 	(void)state;
 	need_fuse();
 	snprintf(path, sizeof(path), "%s/said", client_dir);
-	fuse_withhold(FUSE_LOOKUP);
+	withhold(FUSE_LOOKUP);
 	fd = begin_mnt();
 	kill(c->server, SIGTERM);
 	assert_true(wait_for_text(path, "MOUNT looks for a directory of export /hangs"));
@@ -555,7 +562,7 @@ static void stop__after_all_came_back(void **state)
 {
 	(void)state;
 	need_fuse();
-	fuse_withhold(FUSE_READ);
+	withhold(FUSE_READ);
 	begin_read(&files[7]);
 	begin_call(NFS3_READLINK, &files[7]);
 	client_end(c, 2);
