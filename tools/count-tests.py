@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Sum meson's test logs. Prints what failed, with the end of what it printed, and what passed only
-when it was run alone (see tools/run-tests), then as the last line 'N passed, N failed, N skipped'.
+when it was run alone (see tools/run-tests) or at a second attempt of its own. The last line is
+'N passed, N failed, N skipped'.
 
 A log is a file of JSON objects, one a line, with 'name' and 'result' (meson-logs/testlog.json). The
 exit status is 1 when a test failed, when nothing ran, or when a log is missing or empty: a run that
@@ -12,6 +13,7 @@ import sys
 
 PASSED = {'OK', 'EXPECTEDFAIL'}
 SKIPPED = {'SKIP'}
+UNSTEADY = 'unsteady: ' # begins a line of a test that passed after a second attempt of its own
 LINES = 25 # of a failed test's output that are printed again; the whole is in its log
 
 
@@ -40,6 +42,9 @@ def main():
                 print_end(output)
             if result in PASSED:
                 passed += 1
+                for line in output.splitlines():
+                    if line.startswith(UNSTEADY):
+                        print('%s%s (%s): %s' % (UNSTEADY, name, path, line[len(UNSTEADY):]))
             elif result in SKIPPED:
                 skipped += 1
             else:

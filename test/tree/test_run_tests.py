@@ -50,6 +50,11 @@ class RunTests(unittest.TestCase):
         self.assertIn('two', lines[0])
         self.assertIn('first try of two', '\n'.join(lines))
 
+    def test_second_attempt_of_its_own_is_named(self):
+        status, count, lines = self.run_and_count({'one': 'echo "unsteady: attempt 1 of 2"'})
+        self.assertEqual((status, count, lines[-1]), (0, 0, '1 passed, 0 failed, 0 skipped'))
+        self.assertRegex(lines[0], r'^unsteady: .*one.*: attempt 1 of 2$')
+
     def test_second_run_fails(self):
         status, count, lines = self.run_and_count({'one': 'exit 0', 'two': 'exit 1',
                                                    'three': SECOND})
