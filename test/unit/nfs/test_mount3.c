@@ -147,11 +147,12 @@ static void lists__without_end_are_refused(void **state)
 	mount3_exports exports;
 
 	(void)state;
-	/* Each entry is the words 1, "" (for DUMP: 1, "", ""). */
+	/* An entry is encoded as the number 1 and its texts, which are empty here. */
 	repeat((const uint32_t[]){1, 0, 0}, 3);
 	assert_int_equal(get_mounts(&mounts, sizeof(wire)), -EBADMSG);
 	assert_int_equal(get_exports(&exports, sizeof(wire)), -EBADMSG);
-	/* One export has an endless list of groups: 1, "", then 1, "" repeated. */
+	/* The message has one export, whose list of groups never ends: each group has an empty name
+	 * and is followed by another one. */
 	repeat((const uint32_t[]){1, 0}, 2);
 	assert_int_equal(get_exports(&exports, sizeof(wire)), -EBADMSG);
 }
