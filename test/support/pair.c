@@ -302,6 +302,12 @@ void pair_until(struct pair *pair, const int *flag, int value)
 	assert_true(*flag >= value);
 }
 
+void pair_pass_ms(struct pair *pair, uint64_t ms)
+{
+	for (uint64_t until = pair->now_ns + ms * 1000000u; pair->now_ns < until;)
+		pair_poll(pair);
+}
+
 void pair_until_later(struct pair *pair, uint32_t n)
 {
 	for (uint32_t i = 0; pair->nlater < n && pair_wait(pair, i); i++)

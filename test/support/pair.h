@@ -215,6 +215,8 @@ void pair_pass(struct pair *pair); /* lets time pass, without a poll */
 bool pair_wait(struct pair *pair, uint32_t polls);
 /* Polls until *flag is at least 'value'. Fails the test if that takes too long. */
 void pair_until(struct pair *pair, const int *flag, int value);
+/* Polls until 'ms' milliseconds have passed by the clock of the engines. */
+void pair_pass_ms(struct pair *pair, uint64_t ms);
 /* Polls until 'n' requests wait for pair_release_later(). Fails the test if that takes too long. */
 void pair_until_later(struct pair *pair, uint32_t n);
 /*

@@ -90,12 +90,6 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void pass_ms(uint64_t ms)
-{
-	for (uint64_t until = pair.now_ns + ms * MS; pair.now_ns < until;)
-		pair_poll(&pair);
-}
-
 /* Submits 'n' calls that the program holds, as far as credits allow. Returns how many it holds. */
 static uint32_t hold(uint32_t n)
 {
@@ -147,7 +141,7 @@ static void connection__is_described_on_both_sides(void **state)
 	struct outcome outcome;
 
 	(void)state;
-	pass_ms(5);
+	pair_pass_ms(&pair, 5);
 	for (uint32_t i = 0; i < 5; i++)
 		pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
 	pair_settle(&pair);
@@ -184,7 +178,7 @@ static void calls__are_counted(void **state)
 		hold(CALLS);
 		release(CALLS);
 		pair_call(&pair, PAIR_NULL, NULL, 0, &outcome);
-		pass_ms(2);
+		pair_pass_ms(&pair, 2);
 	}
 	assert_int_equal(weir_engine_conns(pair.client, conns, INFOS), 1);
 	assert_int_equal(conns[0].calls, FIRST + 3 * (CALLS + 1));
@@ -198,7 +192,7 @@ static void calls__are_described_on_both_sides(void **state)
 
 	(void)state;
 	held = hold(CALLS);
-	pass_ms(20);
+	pair_pass_ms(&pair, 20);
 	n = list_calls();
 	assert_int_equal(n, CALLS);
 	for (uint32_t i = 0; i < n; i++) {
@@ -366,7 +360,7 @@ static void stuck_call__is_reported_once_on_each_side(void **state)
 			assert_int_equal(nlines, 2 * (round - 1));
 			pair_poll(&pair);
 		}
-		pass_ms(100);
+		pair_pass_ms(&pair, 100);
 		assert_int_equal(pair_stats(pair.client).stuck_calls, round);
 		assert_int_equal(pair_stats(pair.server).stuck_calls, round);
 		assert_int_equal(lines_of(WEIR_LOG_REQUESTER, procedure), round);
@@ -375,7 +369,7 @@ static void stuck_call__is_reported_once_on_each_side(void **state)
 		assert_int_equal(lines_of(WEIR_LOG_RESPONDER,
 					  "handling, waits for the reply of the program"),
 				 round);
-		pass_ms(3 * STUCK_MS);
+		pair_pass_ms(&pair, 3 * STUCK_MS);
 		assert_int_equal(nlines, 2 * round);
 		release(1);
 	}
@@ -389,7 +383,7 @@ static void stuck_calls__are_limited_in_rate(void **state)
 
 	(void)state;
 	held = hold(CALLS);
-	pass_ms(STUCK_MS + 50);
+	pair_pass_ms(&pair, STUCK_MS + 50);
 	assert_int_equal(pair_stats(pair.client).stuck_calls, CALLS);
 	assert_int_equal(pair_stats(pair.server).stuck_calls, held);
 	assert_int_equal(lines_of(WEIR_LOG_REQUESTER, "call 0x"), 5);
@@ -402,7 +396,7 @@ static void stuck_calls__are_not_reported_if_that_is_off(void **state)
 {
 	(void)state;
 	hold(1);
-	pass_ms(2 * STUCK_MS);
+	pair_pass_ms(&pair, 2 * STUCK_MS);
 	assert_int_equal(nlines, 0);
 	assert_int_equal(pair_stats(pair.client).stuck_calls, 0);
 	release(1);

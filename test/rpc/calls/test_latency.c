@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests the histograms of calls and requests: which of them are measured, and that the times are
  * exact by the clock that the engines get. */
-#include "pair_main.h"
+#include "timed.h"
 
 #include <errno.h>
 #include <string.h>
@@ -77,43 +77,6 @@ static uint64_t count(const struct weir_engine *engine, uint32_t proc)
 	return histogram ? weir_histogram_count(histogram) : 0;
 }
 
-/* A call, and the time at which it ended. */
-struct timed {
-	struct outcome outcome;
-	uint64_t end_ns;
-};
-
-static void timed_done(struct weir_call *call, const struct weir_result *result, void *arg)
-{
-	struct timed *timed = arg;
-
-	timed->end_ns = weir_engine_now(pair.client);
-	pair_done(call, result, &timed->outcome);
-}
-
-static struct weir_call *submit(uint32_t proc, struct timed *timed)
-{
-	struct weir_call_params params;
-	struct weir_call *call;
-
-	outcome_init(&timed->outcome, &pair);
-	params = pair_params(proc, &timed->outcome);
-	params.done = timed_done;
-	params.arg = timed;
-	call = weir_call_begin(pair.conn, &params);
-	assert_non_null(call);
-	if (proc == PAIR_LATER)
-		weir_xdr_put_u32(weir_call_args(call), 1);
-	assert_int_equal(weir_call_submit(call), 0);
-	return call;
-}
-
-static void pass_ms(uint64_t ms)
-{
-	for (uint64_t until = pair.now_ns + ms * MS; pair.now_ns < until;)
-		pair_poll(&pair);
-}
-
 static void calls__times_are_those_of_the_polls(void **state)
 {
 	uint64_t sum = 0, most = 0, least = UINT64_MAX;
@@ -123,8 +86,8 @@ static void calls__times_are_those_of_the_polls(void **state)
 		uint64_t begin_ns = weir_engine_now(pair.client), took_ns;
 		struct timed timed;
 
-		submit(PAIR_NULL, &timed);
-		pass_ms(i % 3);
+		timed_submit(&pair, PAIR_NULL, &timed);
+		pair_pass_ms(&pair, i % 3);
 		pair_until(&pair, &timed.outcome.done, 1);
 		assert_int_equal(timed.outcome.status, 0);
 		took_ns = timed.end_ns - begin_ns;
@@ -148,7 +111,7 @@ static void calls__cancelled_ones_are_not_measured(void **state)
 		struct weir_call *call;
 		struct timed timed;
 
-		call = submit(PAIR_LATER, &timed);
+		call = timed_submit(&pair, PAIR_LATER, &timed);
 		pair_until_later(&pair, 1);
 		pair_release_later(&pair);
 		for (uint32_t polls = 0; polls < i % 20; polls++)
@@ -168,9 +131,9 @@ static void requests__answered_in_their_poll_take_no_time(void **state)
 	for (uint32_t i = 0; i < 20; i++) {
 		struct timed timed;
 
-		submit(PAIR_NULL, &timed);
+		timed_submit(&pair, PAIR_NULL, &timed);
 		pair_until(&pair, &timed.outcome.done, 1);
-		pass_ms(1);
+		pair_pass_ms(&pair, 1);
 	}
 	assert_int_equal(count(pair.server, PAIR_NULL), 20);
 	assert_int_equal(weir_histogram_max(times(pair.server, PAIR_NULL)), 0);
@@ -186,10 +149,10 @@ static void requests__held_ones_take_until_their_reply(void **state)
 		struct timed timed;
 		uint64_t since_ns;
 
-		submit(PAIR_LATER, &timed);
+		timed_submit(&pair, PAIR_LATER, &timed);
 		pair_until_later(&pair, 1);
 		since_ns = weir_engine_now(pair.server);
-		pass_ms(i);
+		pair_pass_ms(&pair, i);
 		assert_int_equal(count(pair.server, PAIR_LATER), i - 1);
 		sum += weir_engine_now(pair.server) - since_ns;
 		pair_release_later(&pair);
@@ -206,7 +169,7 @@ static void calls__only_those_with_a_reply_are_measured(void **state)
 	struct weir_call *call;
 
 	(void)state;
-	call = submit(PAIR_LATER, &timed);
+	call = timed_submit(&pair, PAIR_LATER, &timed);
 	pair_until_later(&pair, 1);
 	weir_call_cancel(call);
 	pair_until(&pair, &timed.outcome.done, 1);
@@ -223,7 +186,7 @@ static void requests__errors_of_the_program_are_measured(void **state)
 	struct timed timed;
 
 	(void)state;
-	submit(PAIR_FAIL, &timed);
+	timed_submit(&pair, PAIR_FAIL, &timed);
 	pair_until(&pair, &timed.outcome.done, 1);
 	pair_settle(&pair);
 	assert_int_equal(count(pair.server, PAIR_FAIL), 1);
@@ -236,7 +199,7 @@ static void procedures__are_listed_by_side(void **state)
 
 	(void)state;
 	assert_int_equal(list(pair.client), 0);
-	submit(PAIR_NULL, &timed);
+	timed_submit(&pair, PAIR_NULL, &timed);
 	pair_until(&pair, &timed.outcome.done, 1);
 	assert_int_equal(list(pair.client), 1);
 	assert_int_equal(infos[0].side, WEIR_REQUESTER);
@@ -272,23 +235,23 @@ static void procedures__have_a_limit_which_no_peer_reaches(void **state)
 	(void)state;
 	nlines = 0;
 	assert_int_equal(weir_log_set(count_line, NULL, WEIR_LOG_WARNING), 0);
-	submit(PAIR_NULL, &timed);
+	timed_submit(&pair, PAIR_NULL, &timed);
 	pair_until(&pair, &timed.outcome.done, 1);
 	for (uint32_t proc = PAIR_NPROCS; proc < FEW_PROCS; proc++) {
-		submit(proc, &timed);
+		timed_submit(&pair, proc, &timed);
 		pair_until(&pair, &timed.outcome.done, 1);
 	}
 	assert_int_equal(list(pair.client), FEW_PROCS - PAIR_NPROCS + 1);
 	assert_int_equal(nlines, 0);
 	for (uint32_t proc = FEW_PROCS; proc < MANY_PROCS; proc++) {
-		submit(proc, &timed);
+		timed_submit(&pair, proc, &timed);
 		pair_until(&pair, &timed.outcome.done, 1);
 	}
 	assert_int_equal(list(pair.client), WEIR_LATENCY_PROCEDURES);
 	assert_int_equal(nlines, 1);
 	assert_int_equal(list(pair.server), PAIR_NPROCS);
 	for (uint32_t i = 0; i < 3; i++) {
-		submit(PAIR_NULL, &timed);
+		timed_submit(&pair, PAIR_NULL, &timed);
 		pair_until(&pair, &timed.outcome.done, 1);
 	}
 	assert_int_equal(count(pair.client, PAIR_NULL), 4);
@@ -304,7 +267,7 @@ static void procedures__are_not_measured_by_default(void **state)
 	(void)state;
 	weir_profile_defaults(&profile);
 	assert_int_equal(profile.latency, WEIR_LATENCY_OFF);
-	submit(PAIR_NULL, &timed);
+	timed_submit(&pair, PAIR_NULL, &timed);
 	pair_until(&pair, &timed.outcome.done, 1);
 	assert_int_equal(list(pair.client), 0);
 	assert_int_equal(list(pair.server), 0);

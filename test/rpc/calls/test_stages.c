@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests the times in the stages of calls and requests, which are exact by the clock that the
  * engines get. All tests run over sim, so that time is virtual, and RDMA operations take time. */
-#include "pair_main.h"
+#include "timed.h"
 
 #include <errno.h>
 #include <string.h>
@@ -146,49 +146,6 @@ static uint64_t only(const struct weir_engine *engine, uint32_t proc, enum weir_
 	return weir_histogram_sum(times);
 }
 
-/* A call, and the time at which it ended. */
-struct timed {
-	struct outcome outcome;
-	uint64_t end_ns;
-};
-
-static void timed_done(struct weir_call *call, const struct weir_result *result, void *arg)
-{
-	struct timed *timed = arg;
-
-	timed->end_ns = weir_engine_now(pair.client);
-	pair_done(call, result, &timed->outcome);
-}
-
-static struct weir_call *begin(uint32_t proc, struct timed *timed)
-{
-	struct weir_call_params params;
-	struct weir_call *call;
-
-	outcome_init(&timed->outcome, &pair);
-	params = pair_params(proc, &timed->outcome);
-	params.done = timed_done;
-	params.arg = timed;
-	call = weir_call_begin(pair.conn, &params);
-	assert_non_null(call);
-	return call;
-}
-
-static void submit(uint32_t proc, struct timed *timed)
-{
-	struct weir_call *call = begin(proc, timed);
-
-	if (proc == PAIR_LATER)
-		weir_xdr_put_u32(weir_call_args(call), 1);
-	assert_int_equal(weir_call_submit(call), 0);
-}
-
-static void pass_ms(uint64_t ms)
-{
-	for (uint64_t until = pair.now_ns + ms * MS; pair.now_ns < until;)
-		pair_poll(&pair);
-}
-
 static uint64_t server_now(void)
 {
 	return weir_engine_now(pair.server);
@@ -202,10 +159,10 @@ static void call__is_queued_until_the_credit_returns(void **state)
 	struct timed first, second;
 
 	(void)state;
-	submit(PAIR_LATER, &first);
-	submit(PAIR_NULL, &second);
+	timed_submit(&pair, PAIR_LATER, &first);
+	timed_submit(&pair, PAIR_NULL, &second);
 	pair_until_later(&pair, 1);
-	pass_ms(20);
+	pair_pass_ms(&pair, 20);
 	pair_release_later(&pair);
 	pair_until(&pair, &second.outcome.done, 1);
 	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_QUEUED), 0);
@@ -233,9 +190,9 @@ static void call__is_queued_again_when_its_connection_is_lost(void **state)
 	struct timed timed;
 
 	(void)state;
-	submit(PAIR_LATER, &timed);
+	timed_submit(&pair, PAIR_LATER, &timed);
 	pair_until_later(&pair, 1);
-	pass_ms(10);
+	pair_pass_ms(&pair, 10);
 	weir_conn_reset(pair.conn);
 	while (only_call().state != WEIR_CALL_QUEUED)
 		pair_poll(&pair);
@@ -248,7 +205,7 @@ static void call__is_queued_again_when_its_connection_is_lost(void **state)
 	sent_ns = weir_engine_now(pair.client);
 	assert_int_equal(only_call().stage_ns, 0);
 	while (timed.outcome.done == 0) {
-		pass_ms(1);
+		pair_pass_ms(&pair, 1);
 		pair_release_later(&pair);
 	}
 	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_QUEUED), sent_ns - lost_ns);
@@ -263,10 +220,10 @@ static void request__is_handled_until_the_program_replies(void **state)
 	struct timed timed;
 
 	(void)state;
-	submit(PAIR_LATER, &timed);
+	timed_submit(&pair, PAIR_LATER, &timed);
 	pair_until_later(&pair, 1);
 	arrived_ns = server_now();
-	pass_ms(7);
+	pair_pass_ms(&pair, 7);
 	replied_ns = server_now();
 	pair_release_later(&pair);
 	pair_until(&pair, &timed.outcome.done, 1);
@@ -295,7 +252,7 @@ static void request__is_pulled_until_its_chunks_have_arrived(void **state)
 	struct timed timed;
 
 	(void)state;
-	call = begin(PAIR_WRITE, &timed);
+	call = timed_begin(&pair, PAIR_WRITE, &timed);
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, ITEM_BYTES),
 			 0);
@@ -324,7 +281,7 @@ static void request__is_pulled_until_its_chunks_have_arrived(void **state)
 static void read_all(struct timed timed[READS])
 {
 	for (uint32_t i = 0; i < READS; i++) {
-		struct weir_call *call = begin(PAIR_READ, &timed[i]);
+		struct weir_call *call = timed_begin(&pair, PAIR_READ, &timed[i]);
 
 		weir_xdr_put_u32(weir_call_args(call), READ_BYTES);
 		assert_int_equal(weir_call_result_item(call, pair.client_region,
@@ -372,7 +329,7 @@ static void request__is_replied_until_its_send_is_complete(void **state)
 	uint64_t replied_ns;
 
 	(void)state;
-	call = begin(PAIR_READ, &timed);
+	call = timed_begin(&pair, PAIR_READ, &timed);
 	weir_xdr_put_u32(weir_call_args(call), ITEM_BYTES);
 	assert_int_equal(
 		weir_call_result_item(call, pair.client_region, pair.client_mem, ITEM_BYTES), 0);
@@ -405,12 +362,12 @@ static void stages__add_up(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < 10; i++)
-		submit(i % 2 ? PAIR_LATER : PAIR_NULL, &timed[i]);
+		timed_submit(&pair, i % 2 ? PAIR_LATER : PAIR_NULL, &timed[i]);
 	for (uint32_t i = 0; i < 10; i++)
 		while (timed[i].outcome.done == 0) {
 			if (pair.nlater > 0)
 				pair_release_later(&pair);
-			pass_ms(1);
+			pair_pass_ms(&pair, 1);
 		}
 	pair_settle(&pair);
 	for (uint32_t side = 0; side < 2; side++) {
@@ -442,11 +399,11 @@ static void descriptions__say_how_long_the_stage_has_lasted(void **state)
 	char part[64];
 
 	(void)state;
-	submit(PAIR_LATER, &first);
-	submit(PAIR_NULL, &second);
+	timed_submit(&pair, PAIR_LATER, &first);
+	timed_submit(&pair, PAIR_NULL, &second);
 	pair_until_later(&pair, 1);
 	arrived_ns = server_now();
-	pass_ms(STUCK_MS + 100);
+	pair_pass_ms(&pair, STUCK_MS + 100);
 	assert_int_equal(weir_engine_calls(pair.client, calls, 2), 2);
 	for (uint32_t i = 0; i < 2; i++)
 		assert_int_equal(calls[i].stage_ns, weir_engine_now(pair.client) - begin_ns);
@@ -465,7 +422,7 @@ static void stages__have_names_and_a_side(void **state)
 	struct timed timed;
 
 	(void)state;
-	submit(PAIR_NULL, &timed);
+	timed_submit(&pair, PAIR_NULL, &timed);
 	pair_until(&pair, &timed.outcome.done, 1);
 	assert_null(stage(pair.client, PAIR_NULL, WEIR_STAGE_PULLED));
 	assert_null(stage(pair.server, PAIR_NULL, WEIR_STAGE_SENT));
@@ -484,9 +441,9 @@ static void stages__are_not_measured_with_calls(void **state)
 	struct timed timed;
 
 	(void)state;
-	submit(PAIR_LATER, &timed);
+	timed_submit(&pair, PAIR_LATER, &timed);
 	pair_until_later(&pair, 1);
-	pass_ms(STUCK_MS + 100);
+	pair_pass_ms(&pair, STUCK_MS + 100);
 	assert_int_equal(requests(&info), 1);
 	assert_int_equal(info.stage_ns, 0);
 	assert_non_null(strstr(line_of[0], "waits for the reply"));
