@@ -315,17 +315,23 @@ void pair_until_later(struct pair *pair, uint32_t n)
 	assert_true(pair->nlater >= n);
 }
 
-struct weir_request *pair_hold(struct pair *pair, struct outcome *outcome)
+void pair_submit(struct pair *pair, struct weir_conn *conn, uint32_t proc, uint32_t word,
+		 struct outcome *outcome)
 {
 	struct weir_call_params params;
 	struct weir_call *call;
 
 	outcome_init(outcome, pair);
-	params = pair_params(PAIR_LATER, outcome);
-	call = weir_call_begin(pair->conn, &params);
+	params = pair_params(proc, outcome);
+	call = weir_call_begin(conn, &params);
 	assert_non_null(call);
-	weir_xdr_put_u32(weir_call_args(call), PAIR_HELD_WORD);
+	weir_xdr_put_u32(weir_call_args(call), word);
 	assert_int_equal(weir_call_submit(call), 0);
+}
+
+struct weir_request *pair_hold(struct pair *pair, struct outcome *outcome)
+{
+	pair_submit(pair, pair->conn, PAIR_LATER, PAIR_HELD_WORD, outcome);
 	pair_until_later(pair, 1);
 	return pair->later[0];
 }

@@ -219,6 +219,9 @@ void pair_until(struct pair *pair, const int *flag, int value);
 void pair_pass_ms(struct pair *pair, uint64_t ms);
 /* Polls until 'n' requests wait for pair_release_later(). Fails the test if that takes too long. */
 void pair_until_later(struct pair *pair, uint32_t n);
+/* Submits a call of the procedure with the argument 'word' on a connection of the client. */
+void pair_submit(struct pair *pair, struct weir_conn *conn, uint32_t proc, uint32_t word,
+		 struct outcome *outcome);
 /*
  * Makes a call whose request the server's program holds until pair_release_later(). Returns the
  * request. '*outcome' is that of the call.

@@ -204,8 +204,7 @@ static void on_event(struct weir_conn *conn, enum weir_conn_event event, int err
 		c->closed++;
 }
 
-/* Polls the engine, and sleeps if there is no work. */
-static void poll_once(struct client *c)
+void client_poll(struct client *c)
 {
 	uint64_t now = now_ns();
 
@@ -217,7 +216,7 @@ static void wait_for(struct client *c, const int *flag)
 	uint64_t end = now_ns() + WAIT_NS;
 
 	while (!*flag && now_ns() < end)
-		poll_once(c);
+		client_poll(c);
 	assert_true(*flag);
 }
 
@@ -496,7 +495,7 @@ void client_end(struct client *c, int n)
 	uint64_t end = now_ns() + WAIT_NS;
 
 	while (c->done < n && now_ns() < end)
-		poll_once(c);
+		client_poll(c);
 	assert_int_equal(c->done, n);
 	c->done = 0;
 }

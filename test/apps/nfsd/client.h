@@ -143,6 +143,8 @@ void client_join(struct client *c, const struct client *first);
  * stores other results in c->res.
  */
 enum nfs3_status client_call(struct client *c, uint32_t proc);
+/* Polls the engine, and sleeps for a while if there is no work. */
+void client_poll(struct client *c);
 /*
  * client_begin() begins a call and does not wait. client_end() waits until the n calls that were
  * begun have ended. The data and results of these calls overwrite each other.

@@ -40,15 +40,7 @@ static int teardown(void **state)
 
 static void submit_to(struct weir_conn *conn, uint32_t proc, uint32_t i)
 {
-	struct weir_call_params params;
-	struct weir_call *call;
-
-	outcome_init(&outcomes[i], &pair);
-	params = pair_params(proc, &outcomes[i]);
-	call = weir_call_begin(conn, &params);
-	assert_non_null(call);
-	weir_xdr_put_u32(weir_call_args(call), i);
-	assert_int_equal(weir_call_submit(call), 0);
+	pair_submit(&pair, conn, proc, i, &outcomes[i]);
 }
 
 /* Checks that request objects of other connections are not looked at, however many there are. */
