@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The parts of doc/guide-threads.rst, as one program. The page includes what is between the
- * comments in brackets. The program serves until a requester has connected. It ends with 0 if the
- * requester then sees that the responder ended the connection in order.
+ * comments in brackets. The program serves until it has answered a requester's call. It ends with 0
+ * if the requester then sees that the responder ended the connection in order.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -147,14 +147,26 @@ destroy_regions:
 }
 /* [end] */
 
+static void on_done(struct weir_call *call, const struct weir_result *result, void *arg)
+{
+	raise(SIGTERM);
+}
+
+/* Makes a call when the connection opens. Its reply shows that the responder's side is open. */
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
+	const struct weir_call_params params = {
+		.struct_bytes = sizeof(params), .prog = PROG, .vers = 1, .done = on_done};
+	struct weir_call *call;
 	int *closed_with = arg;
 
-	if (event == WEIR_CONN_CLOSED)
+	if (event == WEIR_CONN_CLOSED) {
 		*closed_with = error;
-	else
-		raise(SIGTERM);
+		return;
+	}
+	call = weir_call_begin(conn, &params);
+	if (!call || weir_call_submit(call) != 0)
+		exit(EXIT_FAILURE);
 }
 
 static uint64_t now_ns(void)
