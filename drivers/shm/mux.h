@@ -58,7 +58,12 @@ struct shm_qp;
 struct shm_mux {
 	struct ring_reader rx;
 	_Alignas(64) struct ring_writer tx;
-	struct shm_qp **qps; /* by slot; MUX_SLOTS elements */
+	/* 'asleep' of the peer's key table, as the first of 'senders' has mapped it. Each
+	 * connection maps the table for itself. If each message read the mapping of its own
+	 * connection, many connections in turn would need more pages than the TLB has entries. */
+	const _Atomic uint32_t *peer_asleep;
+	struct shm_qp **qps;	     /* by slot; MUX_SLOTS elements */
+	LIST_HEAD(, shm_qp) senders; /* queue pairs that send by the mux */
 	uint32_t nqps;
 	uint32_t free_from; /* no slot below this one is free */
 	uint32_t start;	    /* lap (ring.h) in which the mux began */
@@ -127,6 +132,8 @@ bool mux_take_slot(struct shm_dev *dev, struct shm_qp *qp, struct shm_mux_set *o
 void mux_set_slot(struct shm_dev *dev, struct shm_qp *qp, const struct mux_slot *slot);
 /* Returns the queue pair that a tag names, or NULL if this queue pair has ended. */
 struct shm_qp *mux_find(const struct shm_mux *mux, uint64_t tag);
+/* Makes a queue pair send by its mux. */
+void mux_begin_sending(struct shm_qp *qp);
 /* Removes a queue pair that ends from its slot and from its mux set, if it has them. The mux set
  * ends with its last queue pair. */
 void mux_leave(struct shm_dev *dev, struct shm_qp *qp);

@@ -197,6 +197,28 @@ static void mux_enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uin
 	qp->is_switching = true;
 }
 
+static void find_asleep(struct shm_mux *mux)
+{
+	const struct shm_qp *first = LIST_FIRST(&mux->senders);
+
+	mux->peer_asleep = first ? first->peer_asleep : NULL;
+}
+
+void mux_begin_sending(struct shm_qp *qp)
+{
+	qp->tx_in_mux = true;
+	LIST_INSERT_HEAD(&qp->mux->senders, qp, sender);
+	find_asleep(qp->mux);
+}
+
+static void end_sending(struct shm_qp *qp)
+{
+	if (!qp->tx_in_mux)
+		return;
+	LIST_REMOVE(qp, sender);
+	find_asleep(qp->mux);
+}
+
 /* Removes a queue pair from its mux. When a mux has no queue pair left, an accepting device frees
  * the mux, and begins the next one at another lap. A connecting device keeps the mux, because the
  * acceptor may still use it, and both sides must agree on the positions in the rings. */
@@ -211,6 +233,7 @@ static void leave_mux(struct shm_dev *dev, struct shm_qp *qp)
 	for (at = &mux->qps[slot]; *at != qp; at = &(*at)->older)
 		;
 	*at = qp->older;
+	end_sending(qp);
 	if (slot < mux->free_from)
 		mux->free_from = slot;
 	qp->mux = NULL;

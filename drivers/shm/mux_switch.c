@@ -33,7 +33,7 @@ bool shm_mux_step(struct shm_qp *qp)
 		rc = mux_put_control(qp, MUX_SWITCH);
 		if (rc != 1)
 			return rc == 0;
-		qp->tx_in_mux = true;
+		mux_begin_sending(qp);
 		shm_qp_update_limits(qp);
 	}
 	qp->is_switching = !(qp->tx_in_mux && qp->rx_in_mux);

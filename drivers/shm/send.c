@@ -68,7 +68,7 @@ static hot_inline bool send_small(struct shm_qp *qp, bool by_mux, uint32_t n, co
 {
 	ring_write_small(by_mux ? &qp->mux->tx : &qp->tx, by_mux, qp->mux_tag, data, len, n);
 	qp->fabric.dev->stats.sends_direct++;
-	shm_wake_peer(qp);
+	shm_wake_peer(qp, by_mux ? qp->mux->peer_asleep : qp->peer_asleep);
 	/* A cold queue pair comes here only if it sends by a mux (shm_qp_update_limits()). */
 	if (by_mux && unlikely(!qp->is_hot && qp->done_head != qp->done_tail))
 		return sent_when_cold(qp);

@@ -183,6 +183,7 @@ struct shm_qp {
 	struct shm_own_key *own_keys; /* keys of its own domain, by region index; NULL: none */
 	LIST_ENTRY(shm_qp) owner;     /* entry in shm_dev.own */
 	bool exposes;		      /* its peer is allowed to map regions of this device */
+	LIST_ENTRY(shm_qp) sender;    /* entry in shm_mux.senders, if tx_in_mux is set */
 	TAILQ_ENTRY(shm_qp) entry;
 };
 
@@ -250,17 +251,22 @@ static inline void shm_qp_update_limits(struct shm_qp *qp)
 }
 
 /* wake.c */
+/* Returns where a queue pair reads whether its peer sleeps. */
+static inline const _Atomic uint32_t *shm_peer_asleep(const struct shm_qp *qp)
+{
+	return qp->tx_in_mux ? qp->mux->peer_asleep : qp->peer_asleep;
+}
 /* Sends WAKE to a peer whose engine's thread sleeps, unless it was sent for this sleep already. */
 void shm_wake_sleeper(struct shm_qp *qp);
 
 /* Is called after a message was written to a ring. Wakes the thread of the peer's engine if it
- * sleeps. While it does not sleep, this costs a load and a branch. The load must be after the
- * store of the message. The peer makes the barrier for that, when it is armed (wake.c), so that
- * only the compiler must keep the order here. */
-static inline void shm_wake_peer(struct shm_qp *qp)
+ * sleeps. 'peer_asleep' is shm_peer_asleep(). While the thread does not sleep, this costs a load
+ * and a branch. The load must be after the store of the message. The peer makes the barrier for
+ * that, when it is armed (wake.c), so that only the compiler must keep the order here. */
+static inline void shm_wake_peer(struct shm_qp *qp, const _Atomic uint32_t *peer_asleep)
 {
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(qp->peer_asleep, memory_order_relaxed) != 0))
+	if (unlikely(atomic_load_explicit(peer_asleep, memory_order_relaxed) != 0))
 		shm_wake_sleeper(qp);
 }
 

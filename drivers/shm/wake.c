@@ -34,7 +34,7 @@
 out_of_line void shm_wake_sleeper(struct shm_qp *qp)
 {
 	const struct shm_msg msg = {.magic = SHM_MAGIC, .version = SHM_VERSION, .type = SHM_WAKE};
-	uint32_t asleep = atomic_load(qp->peer_asleep);
+	uint32_t asleep = atomic_load(shm_peer_asleep(qp));
 
 	if (asleep == 0 || asleep == qp->woken || !qp->sock)
 		return;
@@ -50,7 +50,7 @@ void shm_wake_peer_any(struct shm_qp *qp)
 {
 	if (unlikely(qp->makes_barriers))
 		fence(memory_order_seq_cst);
-	shm_wake_peer(qp);
+	shm_wake_peer(qp, shm_peer_asleep(qp));
 }
 
 int shm_wake_attach(struct fabric_dev *fdev, struct fabric_waker *waker)

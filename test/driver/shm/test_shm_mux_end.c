@@ -183,6 +183,38 @@ static void mux__is_with_a_process_that_is_known(void **state)
 	b.nevents = 0;
 }
 
+/*
+ * Checks that all connections of a mux read at the same address whether the peer sleeps. If each of
+ * them read its own mapping, a thousand connections in turn would need a thousand entries of the
+ * TLB. The address belongs to a connection that still exists, whichever of them ends.
+ */
+static void sleep__of_the_peer_is_read_at_one_place(void **state)
+{
+	uint32_t first = 1, last = 8;
+
+	(void)state;
+	connect_many(last + 1);
+	for (uint32_t i = first; i <= last; i++)
+		END_WAIT(&a, &b, is_in_mux(i));
+	assert_ptr_equal(shm_peer_asleep(qp_of(0, 0)), qp_of(0, 0)->peer_asleep);
+	while (first <= last) {
+		const _Atomic uint32_t *place = qp_of(0, first)->mux->peer_asleep;
+		uint32_t nowners = 0, ends;
+
+		for (uint32_t i = first; i <= last; i++) {
+			assert_ptr_equal(shm_peer_asleep(qp_of(0, i)), place);
+			nowners += qp_of(0, i)->peer_asleep == place;
+		}
+		assert_int_equal(nowners, 1);
+		atomic_store(dev_of(&b)->keys.asleep, first);
+		assert_int_equal(atomic_load(place), first);
+		atomic_store(dev_of(&b)->keys.asleep, 0);
+		ends = (first + last) % 2 == 0 ? first++ : last--;
+		a.ops->qp_destroy(qps[0][ends]);
+		qps[0][ends] = NULL;
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, many_setup, many_teardown)
 
 int main(void)
@@ -191,6 +223,7 @@ int main(void)
 		TEST(end__waits_for_no_receive_of_others),
 		TEST(rnr__end_is_told),
 		TEST(rnr__is_over_at_the_end),
+		TEST(sleep__of_the_peer_is_read_at_one_place),
 		TEST(mux__is_taken_by_who_accepts),
 		TEST(mux__is_with_a_process_that_is_known),
 	};
