@@ -224,15 +224,6 @@ static out_of_line enum resend when_to_send(struct weir_call *call)
 	return RESEND_OTHER;
 }
 
-/* Writes the number of wanted credits into the header of a queued call. The header can have been
- * written long before. If it requested the number of that time, the grant would not grow with the
- * demand. In each version of the header, the credits are the third word. */
-static inline void renew_credits(struct weir_call *call, const struct requester *req)
-{
-	if (likely(call->more == 0))
-		wire_put_u32(call->header + 8, req->credits.wanted);
-}
-
 void requester_pump(struct weir_conn *conn)
 {
 	struct requester *req = requester_of(conn);
@@ -248,7 +239,7 @@ void requester_pump(struct weir_conn *conn)
 			if (when == RESEND_LATER)
 				break;
 		}
-		renew_credits(call, req);
+		call_renew_credits(call, req);
 		if (!call->is_contiguous || !transmit_shape(conn, req, call)) {
 			if (!conn_tx_reserve(conn, 1 + call->more + call->nwindow_bindings,
 					     call_sges_max(call)))

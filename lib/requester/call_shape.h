@@ -142,4 +142,13 @@ static inline void call_set_deadline(struct weir_call *call, const struct weir_e
 	call->deadline_ns = engine->now_ns + call->timeout_ns;
 }
 
+/* Writes the number of wanted credits into the header of a queued call. The header can have been
+ * written long before. If it requested the number of that time, the grant would not grow with the
+ * demand. In each version of the header, the credits are the third word. */
+static inline void call_renew_credits(struct weir_call *call, const struct requester *req)
+{
+	if (likely(call->more == 0))
+		wire_put_u32(call->header + 8, req->credits.wanted);
+}
+
 #endif

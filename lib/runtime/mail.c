@@ -2,6 +2,9 @@
 /* Passes messages between the threads of a runtime, through the mailboxes of their engines. */
 #include "runtime.h"
 
+#include "log.h"
+#include "owner.h"
+
 static bool try_to_post(struct weir_runtime_mail *mail)
 {
 	/* After a message without 'posted' was posted, its memory can be gone. */
@@ -37,6 +40,15 @@ void weir_runtime_send(struct weir_runtime *runtime, uint32_t from, uint32_t to,
 {
 	struct runtime_thread *sender = &runtime->threads[from];
 
+	if (from >= runtime->nthreads || to >= runtime->nthreads) {
+		LOG(ENGINE, ERROR,
+		    "weir_runtime_send() from thread %u to %u drops its message: the runtime has "
+		    "%u threads",
+		    from, to, runtime->nthreads);
+		return;
+	}
+	if (OTHER_THREAD(sender->engine))
+		return;
 	mail->to = runtime->threads[to].engine;
 	mail->next = NULL;
 	if (sender->first_mail)

@@ -6,6 +6,7 @@
 
 #include "alloc.h"
 #include "helper.h"
+#include "log.h"
 #include "runtime.h"
 
 #define DRAIN_LOOK_NS 500000 /* interval between two looks at the threads while they drain */
@@ -111,11 +112,32 @@ static void post_close(struct weir_runtime *runtime)
 		look_later();
 }
 
+/* Returns whether one of the runtime's threads calls, which would have to wait for its own end. */
+static bool is_own_thread(const struct weir_runtime *runtime, const char *function)
+{
+	for (uint32_t i = 0; i < runtime->nthreads; i++) {
+		const struct runtime_thread *thread = &runtime->threads[i];
+
+		if (!thread->has_thread || !pthread_equal(thread->id, pthread_self()))
+			continue;
+		LOG(ENGINE, ERROR,
+		    "%s() was called on thread %u of the runtime, which would wait for its own "
+		    "end: call weir_runtime_quit() there, and this function after "
+		    "weir_runtime_wait()",
+		    function, i);
+		errno = EDEADLK;
+		return true;
+	}
+	return false;
+}
+
 int weir_runtime_stop(struct weir_runtime *runtime, uint32_t drain_ms)
 {
 	bool was_running = runtime_phase(runtime) == RUNTIME_RUNNING;
 	int rc = 0;
 
+	if (is_own_thread(runtime, __func__))
+		return -EDEADLK;
 	if (runtime->is_stopped)
 		return 0;
 	runtime->is_stopped = true;
@@ -146,7 +168,7 @@ uint32_t weir_runtime_poll(struct weir_runtime *runtime)
 
 void weir_runtime_destroy(struct weir_runtime *runtime)
 {
-	if (!runtime)
+	if (!runtime || is_own_thread(runtime, __func__))
 		return;
 	(void)weir_runtime_stop(runtime, 0);
 	for (uint32_t i = runtime->nthreads; i-- > 0;)

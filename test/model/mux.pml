@@ -16,7 +16,7 @@
 #define OWN_STORE 1		/* drivers/shm/ring_cells.h: ring_write_small: release */
 #define MUX_STORE 2		/* drivers/shm/ring.c: put_whole: release */
 #define OWN_LOAD 3		/* drivers/shm/ring.h: ring_header: acquire */
-#define MUX_LOAD 4		/* drivers/shm/ring.h: ring_header: acquire */
+#define MUX_LOAD 4		/* drivers/shm/ring.h: ring_header: acquire, again */
 #define DRAIN 5			/* drivers/shm/recv.c: recv_control: shm_recv_ring */
 #define REACHES_END 255
 

@@ -372,6 +372,10 @@ WEIR_API void weir_request_operation(struct weir_request *req, uint32_t args_off
  * A request has one such function, also if it has several items. A later call replaces it. A
  * handler that sets another one therefore has to do in it what arg_sink's function does.
  *
+ * A reply that fails does not call the function, and leaves it set. A handler that weir will call
+ * again (weir_request_retry_when_buffers()) will set its function again. Before it returns, it
+ * therefore releases what it has taken for 'fn', and sets the function that was set before.
+ *
  * @param req the request
  * @param fn the function; NULL: none
  * @param arg passed to fn

@@ -10,7 +10,8 @@
  * Each CPU of the profile's 'lcores' has one thread, which is pinned to the CPU. If 'lcores' is ""
  * or "any", the threads are not pinned. A thread creates its engine after it was pinned, so the
  * memory of the engine is on the NUMA node of its CPU. A thread whose poll found no work does what
- * the profile's 'idle' says. The life of a runtime:
+ * the profile's 'idle' says. By default a pinned thread polls again at once, and uses its CPU in
+ * full. The life of a runtime:
  *
  *   weir_runtime_create()   starts the threads. Each runs 'init', and then waits.
  *   weir_runtime_listen()   accepts connections, and distributes them over the threads
@@ -118,7 +119,9 @@ WEIR_API int weir_runtime_create(const struct weir_profile *profile,
 				 struct weir_runtime **runtime);
 
 /**
- * Stops a runtime that is not stopped yet, without waiting for calls, and destroys it.
+ * Stops a runtime that is not stopped yet, without waiting for calls, and destroys it. Thread: any
+ * but those of the runtime. On one of these, the function changes nothing, logs this, and sets errno
+ * to EDEADLK.
  *
  * @param runtime the runtime; NULL is allowed
  */
@@ -177,7 +180,7 @@ WEIR_API int weir_runtime_find(const struct weir_runtime *runtime,
  * @param addr address in the driver's form; see weir_connect()
  * @param options see weir_listen()
  * @retval 0 success
- * @retval -ENOSPC the runtime already has 16 listeners
+ * @retval -ENOSPC the runtime already has WEIR_RUNTIME_THREADS_MAX listeners
  * @retval -ECANCELED the runtime is stopping
  * @retval other an error of weir_listen()
  */
@@ -224,11 +227,13 @@ WEIR_API bool weir_runtime_is_stopping(const struct weir_runtime *runtime);
  *
  * The engines continue to exist, with their connections, and belong to the calling thread. If the
  * threads were not started, or the options have 'run', step 2 is left out, and step 1 comes last.
+ * Thread: any but those of the runtime.
  *
  * @param runtime the runtime
  * @param drain_ms time limit of step 2, in ms; 0: step 2 is left out
  * @retval 0 success, or the threads were stopped before
  * @retval -ETIMEDOUT the threads have ended, and one was still busy
+ * @retval -EDEADLK a thread of the runtime calls; nothing has changed
  */
 WEIR_API int weir_runtime_stop(struct weir_runtime *runtime, uint32_t drain_ms);
 
@@ -245,8 +250,10 @@ WEIR_API uint32_t weir_runtime_poll(struct weir_runtime *runtime);
  * Runs mail->fn on another thread.
  *
  * The function never fails: while the mailbox of the receiver is full, the message waits at the
- * sender. Messages of one sender arrive in order at each receiver. Threads that do not belong to
- * the runtime use weir_engine_post() instead. Thread: the owner of the engine of 'from'.
+ * sender, and so do the sender's later messages to all receivers. Messages of one sender arrive in
+ * order at each receiver. Threads that do not belong to the runtime use weir_engine_post() instead.
+ * If a thread does not exist, the message is dropped, and this is logged. Thread: the owner of the
+ * engine of 'from'.
  *
  * @param runtime the runtime
  * @param from index of the sending thread, from 0

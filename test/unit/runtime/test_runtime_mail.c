@@ -174,6 +174,53 @@ static void mail__arrives_without_threads(void **state)
 		assert_int_equal(received[i], MAILS);
 }
 
+static void run_never(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	(void)arg;
+	fail();
+}
+
+/* A message from or to a thread that does not exist is dropped. */
+static void mail__without_a_thread_is_dropped(void **state)
+{
+	static struct weir_runtime_mail mail = {.fn = run_never};
+
+	(void)state;
+	weir_runtime_send(runtime, 0, THREADS, &mail);
+	weir_runtime_send(runtime, THREADS, 0, &mail);
+	weir_runtime_send(runtime, UINT32_MAX, UINT32_MAX, &mail);
+	while (weir_runtime_poll(runtime) > 0)
+		;
+}
+
+static int stop_result, destroy_error;
+
+/* Runs on a thread of the runtime, which can't wait for its own end. */
+static void stop_here(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	(void)arg;
+	stop_result = weir_runtime_stop(runtime, 60000);
+	errno = 0;
+	weir_runtime_destroy(runtime);
+	destroy_error = errno;
+	weir_runtime_quit(runtime);
+}
+
+static void stop__by_its_own_thread_is_refused(void **state)
+{
+	(void)state;
+	stop_result = destroy_error = 0;
+	assert_int_equal(weir_runtime_start(runtime), 0);
+	assert_int_equal(weir_engine_post(weir_runtime_engine(runtime, 1), stop_here, NULL), 0);
+	weir_runtime_wait(runtime);
+	assert_int_equal(stop_result, -EDEADLK);
+	assert_int_equal(destroy_error, EDEADLK);
+	assert_false(weir_runtime_is_stopping(runtime));
+	assert_int_equal(weir_runtime_stop(runtime, 10000), 0);
+}
+
 static void pass_on(struct weir_engine *engine, void *arg)
 {
 	uint32_t here = (uint32_t)weir_runtime_find(runtime, engine);
@@ -233,6 +280,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mail__arrives_in_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(mail__arrives_before_the_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(mail__arrives_without_threads, setup, teardown),
+		cmocka_unit_test_setup_teardown(mail__without_a_thread_is_dropped, setup, teardown),
+		cmocka_unit_test_setup_teardown(stop__by_its_own_thread_is_refused, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(mail__wakes, setup, teardown),
 		cmocka_unit_test_setup_teardown(watch__wakes, setup, teardown),
 	};
