@@ -4,6 +4,7 @@
 found. Arguments: the symbol map, and the C compiler."""
 
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -18,9 +19,13 @@ import grow
 SYMBOLS, *CC = sys.argv[1:]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = SOURCE / 'lib/include'
+FIRST = SOURCE / 'test/abi/headers-1'
 STORED = SOURCE / 'test/abi/libweir.so.1.abi'
 UPDATE = shlex.join(['python3', 'test/abi/describe.py', 'lib/include', 'lib/link/weir.map',
                      str(STORED.relative_to(SOURCE)), *CC])
+
+# Macros that a new version changes.
+VERSION = re.compile(r'WEIR_VERSION(_(MAJOR|MINOR|PATCH|STRING))?$')
 
 # Bits of abidiff's status. Other bits say that the descriptions differ.
 ERROR, USAGE = 1, 2
@@ -61,6 +66,29 @@ class Comparison:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         assert not done.returncode & (ERROR | USAGE), done.stdout
         return done.returncode, done.stdout
+
+
+def macros_of(headers):
+    """Returns the definitions of the macros of the headers that must not change, by name."""
+    done = subprocess.run([*CC, '-dM', '-E', '-I', headers, '-include', 'weir/weir.h', '-x', 'c',
+                           '/dev/null'], check=True, text=True, stdout=subprocess.PIPE)
+    macros = dict(re.findall(r'^#define (WEIR_\w+(?:\([^)]*\))?) (.+)$', done.stdout, re.M))
+    return {name: text for name, text in macros.items() if not VERSION.match(name)}
+
+
+class Macros(unittest.TestCase):
+    def test_keep_the_values_of_the_first_release(self):
+        first, present = macros_of(FIRST), macros_of(HEADERS)
+        self.assertGreater(len(first), 20)
+        self.assertEqual(first, {name: present.get(name) for name in first},
+                         'Programs contain the values of the headers that they were built with.')
+
+    def test_change_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            headers = pathlib.Path(folder, 'include')
+            shutil.copytree(HEADERS, headers)
+            grow.edit(headers, r'^#define WEIR_PAGES_THP 1u$', '#define WEIR_PAGES_THP 2u')
+            self.assertNotEqual(macros_of(headers), macros_of(HEADERS))
 
 
 class Abi(unittest.TestCase):
