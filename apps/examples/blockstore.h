@@ -6,9 +6,9 @@
 
 #include <stdint.h>
 
-#include <weir/profile.h>
+#include <weir/weir.h>
 
-#define SHARDS_MAX 32u
+#define SHARDS_MAX WEIR_RUNTIME_THREADS_MAX
 #define BLOCKS_MAX 16777216u
 
 struct options {
@@ -19,8 +19,8 @@ struct options {
 	struct weir_profile profile;
 };
 
-/* Serves a shard until the program gets a signal. Ends the program after an error. */
-void blockstore_serve(const struct options *options, uint32_t index);
+/* Serves all shards until the program gets a signal. Ends the program after an error. */
+void blockstore_serve(const struct options *options);
 
 /* Writes, reads, discards and verifies blocks of all shards. Ends the program after an error. */
 void blockstore_client(const struct options *options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The responder of the block store: a shard, which has an engine and a part of the blocks. */
+/* The responder of the block store. Each thread of a runtime has a shard: an engine and blocks. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -15,6 +15,9 @@ struct shard {
 	uint8_t *base;
 	uint64_t writes, copied; /* calls of WRITE, and those whose data had to be copied */
 };
+
+static struct weir_runtime *runtime;
+static struct shard shards[SHARDS_MAX]; /* by thread; only this thread uses the shard */
 
 /* Returns the first byte of a range of blocks, or NULL if the shard does not have all of them. */
 static uint8_t *find(const struct shard *shard, uint64_t first, uint64_t count)
@@ -118,49 +121,79 @@ static void on_discard(struct weir_request *req, const struct block_range *args,
 		weir_request_reply_error(req, WEIR_RPC_SYSTEM_ERR);
 }
 
-/* Allocates the blocks of a shard, on the NUMA node of the calling thread. */
-static void allocate(struct shard *shard, struct weir_engine *engine)
+/* Allocates the blocks of a shard, on its thread and on the NUMA node of its core. */
+static int init(struct weir_runtime *of, uint32_t thread, void *arg)
 {
-	const struct weir_region_options options = {.struct_bytes = sizeof(options),
-						    .len_bytes = shard->blocks * BLOCK_BYTES,
-						    .flags = WEIR_REGION_PRIVATE,
-						    .numa_node = -1};
+	struct shard *shard = &shards[thread];
+	const struct options *options = arg;
+	const struct weir_region_options how = {.struct_bytes = sizeof(how),
+						.len_bytes = options->blocks * BLOCK_BYTES,
+						.flags = WEIR_REGION_PRIVATE,
+						.numa_node = -1};
 	struct weir_region_info info = {.struct_bytes = sizeof(info)};
 
-	example_check(weir_region_create(&options, &shard->region), "the blocks of a shard");
-	example_check(weir_engine_add_region(engine, shard->region), "weir_engine_add_region");
+	example_check(weir_region_create(&how, &shard->region), "the blocks of a shard");
 	weir_region_info(shard->region, &info);
 	shard->base = info.base;
+	shard->blocks = options->blocks;
+	return weir_engine_add_region(weir_runtime_engine(of, thread), shard->region);
 }
 
-void blockstore_serve(const struct options *options, uint32_t index)
+/* Listens for each shard, with its own engine only. */
+static void listen_for_shards(const char *name)
 {
 	static const struct block_v1_handlers handlers = {on_null,  on_info,  on_read,
 							  on_write, on_flush, on_discard};
-	struct shard shard = {.blocks = options->blocks};
-	struct block_v1_server server = {&handlers, &shard};
-	struct weir_program program = block_v1_program(&server);
-	const struct weir_listen_options how = {
-		.struct_bytes = sizeof(how), .programs = &program, .nprograms = 1};
-	struct weir_listener *listener;
-	struct weir_engine *engine;
-	char name[100];
+	static struct block_v1_server servers[SHARDS_MAX];
 
-	program.arg_sink = place_write;
-	snprintf(name, sizeof(name), "%s.%u", options->listen, index);
-	example_check(weir_engine_create(&options->profile, &engine), "weir_engine_create");
-	allocate(&shard, engine);
-	example_check(weir_listen(engine, name, &how, &listener), name);
-	printf("listening at %s\n", name);
-	fflush(stdout);
-	while (!atomic_load(&example_ends)) {
-		uint64_t now_ns = example_now_ns();
+	for (uint32_t i = 0; i < weir_runtime_threads(runtime); i++) {
+		struct weir_engine *engine = weir_runtime_engine(runtime, i);
+		struct weir_program program;
+		const struct weir_listen_options how = {.struct_bytes = sizeof(how),
+							.programs = &program,
+							.nprograms = 1,
+							.engines = &engine,
+							.nengines = 1};
+		char addr[100];
 
-		weir_engine_idle(engine, weir_engine_poll(engine, 0, now_ns), now_ns);
+		servers[i] = (struct block_v1_server){&handlers, &shards[i]};
+		program = block_v1_program(&servers[i]);
+		program.arg_sink = place_write;
+		snprintf(addr, sizeof(addr), "%s.%u", name, i);
+		example_check(weir_runtime_listen(runtime, addr, &how), addr);
+		printf("listening at %s\n", addr);
 	}
-	printf("%s: %" PRIu64 " writes, %" PRIu64 " of them copied\n", name, shard.writes,
-	       shard.copied);
-	weir_listener_close(listener);
-	weir_engine_destroy(engine);
-	weir_region_destroy(shard.region);
+	fflush(stdout);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	weir_runtime_quit(runtime);
+}
+
+void blockstore_serve(const struct options *options)
+{
+	char why[512] = "";
+	struct weir_runtime_options how = {.struct_bytes = sizeof(how),
+					   .name = "blocks",
+					   .nthreads = options->shards,
+					   .init = init,
+					   .arg = (void *)options,
+					   .err = why,
+					   .err_bytes = sizeof(why)};
+
+	example_check(weir_runtime_create(&options->profile, &how, &runtime), why);
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	listen_for_shards(options->listen);
+	example_check(weir_runtime_start(runtime), "weir_runtime_start");
+	weir_runtime_wait(runtime);
+	weir_runtime_stop(runtime, 1000);
+	for (uint32_t i = 0; i < weir_runtime_threads(runtime); i++)
+		printf("%s.%u: %" PRIu64 " writes, %" PRIu64 " of them copied\n", options->listen,
+		       i, shards[i].writes, shards[i].copied);
+	weir_runtime_destroy(runtime);
+	for (uint32_t i = 0; i < SHARDS_MAX; i++)
+		weir_region_destroy(shards[i].region);
 }
