@@ -20,7 +20,7 @@ struct options {
 };
 
 /* Serves all shards until the program gets a signal. Ends the program after an error. */
-void blockstore_serve(const struct options *options);
+void blockstore_serve(struct options *options);
 
 /* Writes, reads, discards and verifies blocks of all shards. Ends the program after an error. */
 void blockstore_client(const struct options *options);

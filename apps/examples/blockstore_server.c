@@ -172,14 +172,14 @@ static void on_signal(int number)
 	weir_runtime_quit(runtime);
 }
 
-void blockstore_serve(const struct options *options)
+void blockstore_serve(struct options *options)
 {
 	char why[512] = "";
 	struct weir_runtime_options how = {.struct_bytes = sizeof(how),
 					   .name = "blocks",
 					   .nthreads = options->shards,
 					   .init = init,
-					   .arg = (void *)options,
+					   .arg = options,
 					   .err = why,
 					   .err_bytes = sizeof(why)};
 
