@@ -194,7 +194,7 @@ static void mail__without_a_thread_is_dropped(void **state)
 		;
 }
 
-static int stop_result, destroy_error;
+static _Atomic int stop_result, destroy_error;
 
 /* Runs on a thread of the runtime, which can't wait for its own end. */
 static void stop_here(struct weir_engine *engine, void *arg)
