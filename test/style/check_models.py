@@ -11,8 +11,8 @@ import tree
 
 FOLDER = 'test/model'
 # ' *   FILE: FUNCTION(), FUNCTION()' in the first comment of a model, and
-# '#define NAME NUMBER /* FILE: FUNCTION: OPERATION */'. With ', again' after the operation, it is the
-# one of an earlier line, which the function does at several places of the model.
+# '#define NAME NUMBER /* FILE: FUNCTION: OPERATION */'. With ', again' after the operation, it is
+# the one of an earlier line, which the function does at several places of the model.
 CODE = re.compile(r'^ \*   (\S+\.[ch]): (\w+\(\)(?:, \w+\(\))*)$', re.M)
 VARIANT = re.compile(r'^#define \w+ \d+\s*/\* (\S+\.[ch]): (\w+): (\w+)(?!, again)\b', re.M)
 ORDERS = ('acquire', 'release', 'acq_rel', 'seq_cst')
