@@ -38,7 +38,7 @@ uint32_t runtime_mail_flush(struct runtime_thread *thread)
 void weir_runtime_send(struct weir_runtime *runtime, uint32_t from, uint32_t to,
 		       struct weir_runtime_mail *mail)
 {
-	struct runtime_thread *sender = &runtime->threads[from];
+	struct runtime_thread *sender;
 
 	if (from >= runtime->nthreads || to >= runtime->nthreads) {
 		LOG(ENGINE, ERROR,
@@ -47,6 +47,7 @@ void weir_runtime_send(struct weir_runtime *runtime, uint32_t from, uint32_t to,
 		    from, to, runtime->nthreads);
 		return;
 	}
+	sender = &runtime->threads[from];
 	if (OTHER_THREAD(sender->engine))
 		return;
 	mail->to = runtime->threads[to].engine;

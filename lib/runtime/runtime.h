@@ -59,6 +59,7 @@ struct weir_runtime {
 	bool is_pinned; /* the CPUs in 'pinned' are reserved */
 	cpu_set_t pinned;
 	bool is_stopped;
+	bool is_polling; /* weir_runtime_poll() runs; belongs to the owner of the engines */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	_Atomic uint32_t phase; /* enum runtime_phase; changes under the lock */
@@ -83,10 +84,11 @@ uint64_t runtime_now_ns(void);
 /* thread.c. runtime_thread_create() starts a thread, and waits until its start has ended. It
  * returns 0, or -errno with the reason in thread->why. runtime_thread_join() waits for the end of a
  * thread, if there is one. runtime_thread_poll() polls the engine of a thread once, and returns the
- * amount of work done. */
+ * amount of work done. runtime_is_own_thread() returns whether a thread of the runtime calls. */
 int runtime_thread_create(struct runtime_thread *thread);
 void runtime_thread_join(struct runtime_thread *thread);
 uint32_t runtime_thread_poll(struct runtime_thread *thread, uint64_t now_ns);
+bool runtime_is_own_thread(const struct weir_runtime *runtime);
 
 /* mail.c: sends messages that wait. Returns how many were sent, and at least 1 if some still wait.
  */

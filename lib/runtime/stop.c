@@ -112,23 +112,16 @@ static void post_close(struct weir_runtime *runtime)
 		look_later();
 }
 
-/* Returns whether one of the runtime's threads calls, which would have to wait for its own end. */
-static bool is_own_thread(const struct weir_runtime *runtime, const char *function)
+/* Logs that 'function' can't be called where it is. Returns -EDEADLK. */
+static int refuse_deadlock(const char *function)
 {
-	for (uint32_t i = 0; i < runtime->nthreads; i++) {
-		const struct runtime_thread *thread = &runtime->threads[i];
-
-		if (!thread->has_thread || !pthread_equal(thread->id, pthread_self()))
-			continue;
-		LOG(ENGINE, ERROR,
-		    "%s() was called on thread %u of the runtime, which would wait for its own "
-		    "end: call weir_runtime_quit() there, and this function after "
-		    "weir_runtime_wait()",
-		    function, i);
-		errno = EDEADLK;
-		return true;
-	}
-	return false;
+	LOG(ENGINE, ERROR,
+	    "%s() was called on a thread of the runtime or in weir_runtime_poll(), which it would "
+	    "have to wait for: call weir_runtime_quit() there, and this function after "
+	    "weir_runtime_wait()",
+	    function);
+	errno = EDEADLK;
+	return -EDEADLK;
 }
 
 int weir_runtime_stop(struct weir_runtime *runtime, uint32_t drain_ms)
@@ -136,8 +129,8 @@ int weir_runtime_stop(struct weir_runtime *runtime, uint32_t drain_ms)
 	bool was_running = runtime_phase(runtime) == RUNTIME_RUNNING;
 	int rc = 0;
 
-	if (is_own_thread(runtime, __func__))
-		return -EDEADLK;
+	if (runtime_is_own_thread(runtime))
+		return refuse_deadlock(__func__);
 	if (runtime->is_stopped)
 		return 0;
 	runtime->is_stopped = true;
@@ -161,15 +154,23 @@ uint32_t weir_runtime_poll(struct weir_runtime *runtime)
 	uint32_t work = 0;
 	bool runs = runtime_phase(runtime) != RUNTIME_PARKED && !runtime->is_stopped;
 
-	for (uint32_t i = 0; !runs && i < runtime->nthreads; i++)
+	if (runs)
+		return 0;
+	runtime->is_polling = true;
+	for (uint32_t i = 0; i < runtime->nthreads; i++)
 		work += runtime_thread_poll(&runtime->threads[i], now_ns);
+	runtime->is_polling = false;
 	return work;
 }
 
 void weir_runtime_destroy(struct weir_runtime *runtime)
 {
-	if (!runtime || is_own_thread(runtime, __func__))
+	if (!runtime)
 		return;
+	if (runtime_is_own_thread(runtime) || runtime->is_polling) {
+		(void)refuse_deadlock(__func__);
+		return;
+	}
 	(void)weir_runtime_stop(runtime, 0);
 	for (uint32_t i = runtime->nthreads; i-- > 0;)
 		weir_engine_destroy(runtime->threads[i].engine);

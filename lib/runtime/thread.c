@@ -181,12 +181,21 @@ static void call_run(struct runtime_thread *thread)
 		weir_runtime_quit(runtime);
 }
 
+/* the runtime of the calling thread */
+static _Thread_local const struct weir_runtime *own_runtime;
+
+bool runtime_is_own_thread(const struct weir_runtime *runtime)
+{
+	return own_runtime == runtime;
+}
+
 static void *run_thread(void *arg)
 {
 	struct runtime_thread *thread = arg;
 	struct weir_runtime *runtime = thread->runtime;
 	bool is_known;
 
+	own_runtime = runtime;
 	block_signals();
 	set_name(thread);
 	is_known = make_known();

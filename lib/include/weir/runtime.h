@@ -120,8 +120,8 @@ WEIR_API int weir_runtime_create(const struct weir_profile *profile,
 
 /**
  * Stops a runtime that is not stopped yet, without waiting for calls, and destroys it. Thread: any
- * but those of the runtime. On one of these, the function changes nothing, logs this, and sets
- * errno to EDEADLK.
+ * but those of the runtime. On one of these, and in a callback of weir_runtime_poll(), the function
+ * changes nothing, logs this, and sets errno to EDEADLK.
  *
  * @param runtime the runtime; NULL is allowed
  */

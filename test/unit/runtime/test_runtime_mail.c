@@ -208,6 +208,26 @@ static void stop_here(struct weir_engine *engine, void *arg)
 	weir_runtime_quit(runtime);
 }
 
+static void destroy_here(struct weir_engine *engine, void *arg)
+{
+	(void)engine;
+	(void)arg;
+	errno = 0;
+	weir_runtime_destroy(runtime);
+	destroy_error = errno;
+}
+
+static void destroy__in_a_poll_is_refused(void **state)
+{
+	(void)state;
+	destroy_error = 0;
+	assert_int_equal(weir_engine_post(weir_runtime_engine(runtime, 0), destroy_here, NULL), 0);
+	while (weir_runtime_poll(runtime) > 0)
+		;
+	assert_int_equal(destroy_error, EDEADLK);
+	assert_int_equal(weir_runtime_threads(runtime), THREADS);
+}
+
 static void stop__by_its_own_thread_is_refused(void **state)
 {
 	(void)state;
@@ -281,6 +301,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(mail__arrives_before_the_stop, setup, teardown),
 		cmocka_unit_test_setup_teardown(mail__arrives_without_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(mail__without_a_thread_is_dropped, setup, teardown),
+		cmocka_unit_test_setup_teardown(destroy__in_a_poll_is_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(stop__by_its_own_thread_is_refused, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(mail__wakes, setup, teardown),

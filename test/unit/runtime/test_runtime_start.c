@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -278,6 +279,59 @@ static void start__never(void **state)
 	weir_runtime_destroy(NULL);
 }
 
+static int stop_in_init(struct weir_runtime *runtime, uint32_t thread, void *arg)
+{
+	(void)thread;
+	return weir_runtime_stop(runtime, 1000) == -EDEADLK ? *(const int *)arg : 0;
+}
+
+/* The threads of a runtime can't stop it, even before the function that creates it has returned. */
+static void start__is_not_stopped_by_its_threads(void **state)
+{
+	struct weir_profile profile = profile_of("any");
+	int refused = -EXDEV;
+	struct weir_runtime_options options = {.struct_bytes = sizeof(options),
+					       .nthreads = THREADS,
+					       .init = stop_in_init,
+					       .arg = &refused};
+	struct weir_runtime *runtime = NULL;
+
+	(void)state;
+	assert_int_equal(weir_runtime_create(&profile, &options, &runtime), -EXDEV);
+	expect_undone();
+}
+
+static void handle_nothing(struct weir_request *req, void *arg)
+{
+	(void)req;
+	(void)arg;
+}
+
+/* A service with shards has a listener for each thread. */
+static void start__with_a_listener_for_each_thread(void **state)
+{
+	struct weir_program program = {.struct_bytes = sizeof(program),
+				       .prog = 1,
+				       .vers_low = 1,
+				       .vers_high = 1,
+				       .nprocs = 1,
+				       .handle = handle_nothing};
+	const struct weir_listen_options listen = {
+		.struct_bytes = sizeof(listen), .programs = &program, .nprograms = 1};
+	struct weir_runtime *runtime = NULL;
+	char addr[64];
+
+	(void)state;
+	assert_int_equal(create("any", &runtime), 0);
+	for (uint32_t i = 0; i <= WEIR_RUNTIME_THREADS_MAX; i++) {
+		snprintf(addr, sizeof(addr), "runtime-start-%d-%u", (int)getpid(), i);
+		assert_int_equal(weir_runtime_listen(runtime, addr, &listen),
+				 i < WEIR_RUNTIME_THREADS_MAX ? 0 : -ENOSPC);
+	}
+	weir_runtime_destroy(runtime);
+	expect_undone();
+}
+
 static void start__refuses_options(void **state)
 {
 	struct weir_profile profile = profile_of("any");
@@ -311,6 +365,8 @@ int main(void)
 		cmocka_unit_test_setup(start__without_a_pin, setup),
 		cmocka_unit_test_setup(start__works_unregistered, setup),
 		cmocka_unit_test_setup(start__never, setup),
+		cmocka_unit_test_setup(start__is_not_stopped_by_its_threads, setup),
+		cmocka_unit_test_setup(start__with_a_listener_for_each_thread, setup),
 		cmocka_unit_test_setup(start__refuses_options, setup),
 	};
 
