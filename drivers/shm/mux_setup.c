@@ -197,7 +197,8 @@ static void mux_enter(struct shm_qp *qp, struct shm_mux *mux, uint32_t slot, uin
 	qp->is_switching = true;
 }
 
-static void find_asleep(struct shm_mux *mux)
+/* Chooses at which of the mappings the mux reads whether the peer sleeps. */
+static void choose_asleep(struct shm_mux *mux)
 {
 	const struct shm_qp *first = LIST_FIRST(&mux->senders);
 
@@ -208,7 +209,7 @@ void mux_begin_sending(struct shm_qp *qp)
 {
 	qp->tx_in_mux = true;
 	LIST_INSERT_HEAD(&qp->mux->senders, qp, sender);
-	find_asleep(qp->mux);
+	choose_asleep(qp->mux);
 }
 
 static void end_sending(struct shm_qp *qp)
@@ -216,7 +217,7 @@ static void end_sending(struct shm_qp *qp)
 	if (!qp->tx_in_mux)
 		return;
 	LIST_REMOVE(qp, sender);
-	find_asleep(qp->mux);
+	choose_asleep(qp->mux);
 }
 
 /* Removes a queue pair from its mux. When a mux has no queue pair left, an accepting device frees

@@ -256,6 +256,7 @@ static inline const _Atomic uint32_t *shm_peer_asleep(const struct shm_qp *qp)
 {
 	return qp->tx_in_mux ? qp->mux->peer_asleep : qp->peer_asleep;
 }
+
 /* Sends WAKE to a peer whose engine's thread sleeps, unless it was sent for this sleep already. */
 void shm_wake_sleeper(struct shm_qp *qp);
 
