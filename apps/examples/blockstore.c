@@ -9,6 +9,7 @@
  * the blocks to the memory of the requester, and pulls the data of a WRITE from there into the
  * blocks.
  */
+#include <errno.h>
 #include <getopt.h>
 
 #include "blockstore.h"
@@ -48,6 +49,7 @@ static struct options parse(int argc, char **argv)
 		{"blocks", required_argument, NULL, 'b'}, {"rounds", required_argument, NULL, 'r'},
 		{"help", no_argument, NULL, 'h'},	  {NULL, 0, NULL, 0}};
 	struct options options = {.shards = 1, .blocks = 16384, .rounds = 1000};
+	const char *lcores = "";
 	int c;
 
 	weir_profile_defaults(&options.profile);
@@ -60,8 +62,7 @@ static struct options parse(int argc, char **argv)
 		else if (c == 's')
 			options.shards = number(optarg, SHARDS_MAX);
 		else if (c == 'p')
-			snprintf(options.profile.lcores, sizeof(options.profile.lcores), "%s",
-				 optarg);
+			lcores = optarg;
 		else if (c == 'b')
 			options.blocks = number(optarg, BLOCKS_MAX);
 		else if (c == 'r')
@@ -75,6 +76,12 @@ static struct options parse(int argc, char **argv)
 		fputs("blockstore: give either --listen or --connect; see --help\n", stderr);
 		exit(2);
 	}
+	if (*lcores && (options.connect || options.shards > 1)) {
+		fputs("blockstore: --lcores is for --listen, and without --shards\n", stderr);
+		exit(2);
+	}
+	example_check(strlen(lcores) < sizeof(options.profile.lcores) ? 0 : -E2BIG, "--lcores");
+	snprintf(options.profile.lcores, sizeof(options.profile.lcores), "%s", lcores);
 	return options;
 }
 

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -139,10 +140,12 @@ static int listen_at(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct stat status;
 
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	/* Removes the socket that a process left when it was killed. */
-	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED)
+	/* Removes the socket that a process left when it was killed, and no other file. */
+	if (lstat(path, &status) == 0 && S_ISSOCK(status.st_mode) &&
+	    connect(fd, (struct sockaddr *)&address, sizeof(address)) != 0 && errno == ECONNREFUSED)
 		unlink(path);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    listen(fd, 8) != 0)

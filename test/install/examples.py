@@ -187,6 +187,22 @@ class Scenarios:
         self.greets(server)
         self.assertFalse(path.exists())
 
+    def test_metrics_after_a_kill(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, 'metrics.sock')
+            with socket.socket(socket.AF_UNIX) as left:
+                left.bind(str(path)) # as a process that was killed leaves it
+            self.exports_metrics(path)
+
+    def test_metrics_keeps_other_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, 'precious')
+            path.write_text('precious', encoding='ascii')
+            status, text = self.run_example('metrics', self.name, path)
+            self.assertEqual((status, text.splitlines()[-1]),
+                             (1, f'{path}: Address already in use'), text)
+            self.assertEqual(path.read_text(encoding='ascii'), 'precious')
+
     def test_blockstore(self):
         shards = 2
         options = ('--shards', shards, '--blocks', 64)
