@@ -196,9 +196,10 @@ class Page:
             yield f'{{ {self.scratch.inside(command)}\n}} >{out} 2>&1 || true'
 
     def ini(self, block):
-        """Checks a profile with weir-bench. Other files have no command that could check them."""
+        """Checks a profile with weir-bench. Other files have no command that could check them. The
+        profile can include those of the folder config."""
         if not re.search('ExecStart|backend', block.text):
-            path = self.scratch.folder / f'profile-{block.line}'
+            path = self.scratch.tree / f'config/profile-{block.line}'
             path.write_text(block.text, encoding='utf-8')
             yield f'export WEIR_DOC_AT={block.at}'
             yield f'weir-bench --profile {path} --calls 1'

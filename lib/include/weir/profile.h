@@ -278,7 +278,8 @@ static inline void weir_profile_defaults(struct weir_profile *profile)
 }
 
 /**
- * Loads a file into a profile. Keys that the file does not name get their defaults.
+ * Loads a file into a profile, with the files that it includes. Keys that no file names get their
+ * defaults.
  *
  * @param path a regular file
  * @param[in,out] profile a profile that weir_profile_defaults() has set; unchanged if the function
@@ -287,8 +288,9 @@ static inline void weir_profile_defaults(struct weir_profile *profile)
  * wrong, which values are allowed, and an example
  * @param err_bytes size of err; 400 bytes suffice
  * @retval 0 success
- * @retval -EINVAL the content of the file is not valid, or struct_bytes of the profile is too small
- * @retval other a negative errno: the file cannot be read
+ * @retval -EINVAL the content of a file is not valid, or struct_bytes of the profile is too small
+ * @retval -ENOMEM there is no memory for the names of the files
+ * @retval other a negative errno: a file cannot be read
  */
 WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
 			       size_t err_bytes);

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef PROFILE_FILE_H
+#define PROFILE_FILE_H
+
+/* Reads files with a profile, and the files that they include. */
+
+#include <weir/profile.h>
+
+#include "compiler.h"
+#include "profile_keys.h"
+
+/* An include in the first file has depth 1. */
+#define PROFILE_DEPTH_MAX 8u
+/* Bounds the files that are read in total, because each can include several others. */
+#define PROFILE_FILES_MAX 32u
+
+/* The place of a line: its file, and its number from 1. The number 0 stands for no line. */
+struct profile_place {
+	const char *path;
+	uint32_t line;
+};
+
+/* The state of loading or checking one profile. */
+struct profile_load {
+	/* the first file; NULL: the program has set the profile without a file */
+	const char *path;
+	char *err;
+	size_t err_bytes;
+	struct weir_profile profile; /* the values that have been read */
+	/* the line that sets each key; the path is NULL if no line does */
+	struct profile_place places[PROFILE_KEYS_MAX];
+	/* the paths of the included files, which 'places' refers to */
+	char *paths[PROFILE_FILES_MAX];
+	uint32_t npaths;
+};
+
+/* Writes "path:line: " and the message to load->err. If place.line is 0, writes no line number. If
+ * place.path is NULL, writes the message only. Returns -EINVAL, which the caller returns. */
+printf_like(3, 4) int profile_fail(const struct profile_load *load, struct profile_place place,
+				   const char *format, ...);
+
+/* Writes an error about the value of a key, with the reason 'why' and the allowed values. Returns
+ * -EINVAL. */
+int profile_fail_value(const struct profile_load *load, struct profile_place place,
+		       const struct profile_key *key, const char *why);
+
+/* Reads the file load->path and the files that it includes into load->profile, which holds the
+ * defaults. Each value is in the range of its key. Returns 0, -EINVAL after an error in a file, or
+ * another -errno if a file cannot be read. load->err describes each error. */
+int profile_file_load(struct profile_load *load);
+
+/* Frees what profile_file_load() has allocated. It may have failed. */
+void profile_file_free(struct profile_load *load);
+
+#endif
