@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *option_place;
+
+void option_set_place(const char *place)
+{
+	option_place = place;
+}
+
 int option_bad(const char *option, const char *value, const char *expected)
 {
 	fprintf(stderr, "%s: ", program_invocation_short_name);
+	if (option_place)
+		fprintf(stderr, "%s: ", option_place);
 	if (option)
 		fprintf(stderr, value ? "--%s " : "--%s: ", option);
 	if (value)

@@ -14,6 +14,10 @@
  * 'value' is NULL, the message has no such part. Returns -1. */
 int option_bad(const char *option, const char *value, const char *expected);
 
+/* Sets a place, such as "my.ini:7", that option_bad() prints before the option. NULL: none. The
+ * string must stay valid until the next call. */
+void option_set_place(const char *place);
+
 /*
  * Parses a number from 'low' to 'high', with an optional suffix k, m or g, which multiplies by
  * 1024, 1024^2 or 1024^3.

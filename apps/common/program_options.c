@@ -27,24 +27,14 @@ int option_driver_options(const char *value, struct weir_profile *profile)
 	return 0;
 }
 
-static int say(const char *error)
-{
-	fprintf(stderr, "%s: %s\n", program_invocation_short_name, error);
-	return -1;
-}
-
-int option_profile(const char *path, struct weir_profile *profile)
-{
-	char error[512];
-
-	return weir_profile_load(path, profile, error, sizeof(error)) == 0 ? 0 : say(error);
-}
-
 int option_check_profile(const struct weir_profile *profile)
 {
 	char error[512];
 
-	return weir_profile_check(profile, error, sizeof(error)) == 0 ? 0 : say(error);
+	if (weir_profile_check(profile, error, sizeof(error)) == 0)
+		return 0;
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, error);
+	return -1;
 }
 
 int option_address(const char *option, const char *value)

@@ -10,6 +10,7 @@
  * The files of this folder:
  *
  *   program_options.[ch]  the options of every program that uses a profile
+ *   program_args.[ch]     joins options of a profile's section with those of the command line
  *   number.[ch]           numbers on a command line
  *   std_io.h              standard input, output and error of a program
  *   connect_hint.[ch]     a hint for the user about a refused connection
@@ -54,9 +55,6 @@ enum program_option {
 /* These two functions write the value of --driver or --driver-options to a profile. */
 int option_driver(const char *value, struct weir_profile *profile);
 int option_driver_options(const char *value, struct weir_profile *profile);
-
-/* Loads the file 'path', which --profile names, to a profile. */
-int option_profile(const char *path, struct weir_profile *profile);
 
 /* Checks a profile. The caller has applied all options to it. */
 int option_check_profile(const struct weir_profile *profile);

@@ -11,6 +11,7 @@
 
 #include "handle_text.h"
 #include "number.h"
+#include "program_args.h"
 #include "program_options.h"
 
 /*
@@ -85,15 +86,20 @@ static const struct option long_options[] = {
 	{NULL, 0, NULL, 0},
 };
 
-static void help(const struct command *commands, uint32_t ncommands)
+/* the commands, for help() */
+static const struct command *all_commands;
+static uint32_t nall_commands;
+
+static void help(void)
 {
 	puts("Usage: weir-nfs --server ADDR --export NAME [options] COMMAND [arguments]\n"
 	     "Use files of an NFSv3 server over RPC-over-RDMA version 1, without mounting "
 	     "anything.\n"
 	     "\n"
 	     "Commands:");
-	for (uint32_t i = 0; i < ncommands; i++)
-		printf("  %-8s %-32s %s\n", commands[i].name, commands[i].usage, commands[i].help);
+	for (uint32_t i = 0; i < nall_commands; i++)
+		printf("  %-8s %-32s %s\n", all_commands[i].name, all_commands[i].usage,
+		       all_commands[i].help);
 	puts("\n"
 	     "Where:\n"
 	     "  --server ADDR[:PORT]   host or address, [V6]:PORT; with the driver shm the "
@@ -299,13 +305,13 @@ static int apply(int opt, const char *value, struct nfs_options *o)
 	}
 }
 
-static int check_command(const struct command *commands, uint32_t ncommands, struct nfs_options *o)
+static int check_command(struct nfs_options *o)
 {
 	if (o->nargs == 0)
 		return mistake("no command was given", "");
-	for (uint32_t i = 0; i < ncommands; i++)
-		if (strcmp(commands[i].name, o->args[0]) == 0)
-			o->command = &commands[i];
+	for (uint32_t i = 0; i < nall_commands; i++)
+		if (strcmp(all_commands[i].name, o->args[0]) == 0)
+			o->command = &all_commands[i];
 	if (!o->command)
 		return mistake("no such command: ", o->args[0]);
 	o->args++;
@@ -315,7 +321,7 @@ static int check_command(const struct command *commands, uint32_t ncommands, str
 			o->command->usage);
 		return -1;
 	}
-	if (o->flags & ~o->command->flags)
+	if (o->flags & ~o->section_flags & ~o->command->flags)
 		return mistake("an option is not valid for the command ", o->command->name);
 	return 0;
 }
@@ -434,35 +440,6 @@ static int size_buffers(struct nfs_options *o, bool has_profile)
 }
 
 /*
- * Loads the profile, which --profile can name at any position of the command line, before other
- * options are applied. Returns 0, 1 if help or the version was printed, or -1 after an error.
- */
-static int first_pass(int argc, char **argv, const struct command *commands, uint32_t ncommands,
-		      struct nfs_options *o, bool *has_profile)
-{
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1) {
-		if (opt == '?')
-			return -1; /* getopt has printed the reason */
-		if (opt == OPT_HELP) {
-			help(commands, ncommands);
-			return 1;
-		}
-		if (opt == OPT_VERSION) {
-			puts("weir-nfs " WEIR_VERSION);
-			return 1;
-		}
-		if (opt != OPT_PROFILE)
-			continue;
-		*has_profile = true;
-		if (option_profile(optarg, &o->profile) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-/*
  * Gets the supplementary groups of this process, if the calls are made as the user of this process.
  */
 static void find_groups(struct mount_options *mount)
@@ -476,11 +453,36 @@ static void find_groups(struct mount_options *mount)
 	}
 }
 
+static const struct program program = {
+	.name = "weir-nfs",
+	.version = WEIR_VERSION,
+	.short_options = "lUrpsLqvh",
+	.long_options = long_options,
+	/* A profile must not turn each 'rm' into 'rm -r'. */
+	.command_only = "recursive",
+	.help = help,
+};
+
+/* Applies the options of the profile's section and of the command line. Returns 0 or -1. */
+static int apply_all(struct nfs_options *o)
+{
+	int opt;
+
+	while ((opt = program_args_next()) != -1) {
+		if (apply(opt, optarg, o) != 0)
+			return -1;
+		if (program_args_is_from_section())
+			o->section_flags = o->flags;
+	}
+	o->args = program_args_rest(&o->nargs);
+	return 0;
+}
+
 int nfs_options_parse(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *o)
 {
-	bool has_profile = false;
-	int opt, rc;
+	bool has_profile;
+	int rc;
 
 	*o = (struct nfs_options){
 		.uid = geteuid(),
@@ -494,17 +496,12 @@ int nfs_options_parse(int argc, char **argv, const struct command *commands, uin
 			  .seconds = 5,
 			  .warmup_seconds = 1},
 	};
-	weir_profile_defaults(&o->profile);
-	rc = first_pass(argc, argv, commands, ncommands, o, &has_profile);
+	all_commands = commands;
+	nall_commands = ncommands;
+	rc = program_args_read(&program, argc, argv, &o->profile, &has_profile);
 	if (rc != 0)
 		return rc;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "lUrpsLqvh", long_options, NULL)) != -1)
-		if (apply(opt, optarg, o) != 0)
-			return -1;
-	o->args = argv + optind;
-	o->nargs = argc - optind;
-	if (check_command(commands, ncommands, o) != 0 || check_server(o) != 0 ||
+	if (apply_all(o) != 0 || check_command(o) != 0 || check_server(o) != 0 ||
 	    size_buffers(o, has_profile) != 0)
 		return -1;
 	o->mount.uid = o->uid;

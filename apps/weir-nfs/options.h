@@ -73,7 +73,8 @@ struct nfs_options {
 	bool verbose;
 	bool is_pinned;
 	uint32_t lcore;
-	uint32_t flags; /* bits of enum command_flag for the options that were given */
+	uint32_t flags;		/* bits of enum command_flag for the options that were given */
+	uint32_t section_flags; /* those of the profile's section, which a command can ignore */
 	struct bench_load bench;
 	const struct command *command;
 	char **args;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "number.h"
+#include "program_args.h"
 #include "program_options.h"
 #include "rpcbind.h"
 
@@ -144,52 +145,35 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 	}
 }
 
-/*
- * Loads the profile. This precedes the other options, because they override the profile. Returns 0
- * or -1.
- */
-static int load_profile(int argc, char **argv, struct options *options)
-{
-	int opt;
-
-	weir_profile_defaults(&options->profile);
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?')
-			return -1;
-		if (opt == OPT_PROFILE && option_profile(optarg, &options->profile) != 0)
-			return -1;
-	}
-	return 0;
-}
+static const struct program program = {
+	.name = "weir-nfsd",
+	.version = WEIR_VERSION,
+	.short_options = "",
+	.long_options = long_options,
+	.repeatable = "export",
+	.help = help,
+};
 
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports)
 {
-	bool wants_mount = false;
-	int opt;
+	bool wants_mount = false, has_profile;
+	int opt, rc, nrest;
+	char **rest;
 
 	*options = (struct options){.state = "/var/lib/weir-nfsd",
 				    .rpcbind = RPCBIND_SOCKET,
 				    .has_mount = true,
 				    .has_rpcbind = true,
 				    .has_sandbox = SANDBOX_USUAL};
-	if (load_profile(argc, argv, options) != 0)
-		return -1;
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == OPT_HELP) {
-			help();
-			return 1;
-		}
-		if (opt == OPT_VERSION) {
-			puts("weir-nfsd " WEIR_VERSION);
-			return 1;
-		}
+	rc = program_args_read(&program, argc, argv, &options->profile, &has_profile);
+	if (rc != 0)
+		return rc;
+	while ((opt = program_args_next()) != -1)
 		if (options_apply(opt, optarg, options, exports, &wants_mount) != 0)
 			return -1;
-	}
-	if (optind < argc)
-		return option_bad("listen", argv[optind], "unexpected argument");
+	rest = program_args_rest(&nrest);
+	if (nrest > 0)
+		return option_bad("listen", rest[0], "unexpected argument");
 	if (!options->listen) {
 		fprintf(stderr, "weir-nfsd: --listen is missing. See --help\n");
 		return -1;

@@ -11,6 +11,7 @@
 #include "help.h"
 #include "number.h"
 #include "output.h"
+#include "program_args.h"
 #include "program_options.h"
 
 enum {
@@ -377,39 +378,36 @@ static int check_together(const struct bench_options *o)
 	return 0;
 }
 
+static const struct program program = {
+	.name = "weir-bench",
+	.version = WEIR_VERSION,
+	.short_options = "",
+	.long_options = long_options,
+	.repeatable = "threshold",
+	.help = bench_help,
+};
+
 /*
- * Loads the profile first, which --profile can name at any position of the command line. Then
- * applies the options that override it. Returns the same as bench_options_parse().
+ * Loads the profile, and applies the options that override it. Returns the same as
+ * bench_options_parse().
  */
 static int parse_all(int argc, char **argv, struct bench_options *o, const char **lcores)
 {
-	int opt;
+	int rc = program_args_read(&program, argc, argv, &o->profile, &o->has_profile);
+	int opt, nrest;
+	char **rest;
 
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (opt == '?') {
-			fputs("weir-bench: --help lists the options\n", stderr);
-			return -1; /* getopt has printed the reason */
-		}
-		if (opt == OPT_HELP) {
-			bench_help();
-			return 1;
-		}
-		if (opt == OPT_VERSION) {
-			puts("weir-bench " WEIR_VERSION);
-			return 1;
-		}
-		if (opt == OPT_PROFILE && option_profile(optarg, &o->profile) != 0)
-			return -1;
-		o->has_profile |= opt == OPT_PROFILE;
+	if (rc != 0)
+		return rc;
+	while ((opt = program_args_next()) != -1) {
 		if (opt == OPT_LCORES)
 			*lcores = optarg;
-	}
-	if (optind < argc)
-		return option_bad(NULL, argv[optind], "an argument that is not an option");
-	optind = 1;
-	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		if (apply(opt, optarg, o) != 0)
 			return -1;
+	}
+	rest = program_args_rest(&nrest);
+	if (nrest > 0)
+		return option_bad(NULL, rest[0], "an argument that is not an option");
 	if (!bench_driver_is_for_load(o->profile.driver)) /* the driver can come from the profile,
 							     so it is checked here */
 		return option_bad("profile", o->profile.driver,
@@ -440,7 +438,6 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		.steady_seconds = 10,
 		.repeat = 1,
 	};
-	weir_profile_defaults(&o->profile);
 	rc = parse_all(argc, argv, o, &lcores);
 	if (rc != 0)
 		return rc;

@@ -4,9 +4,11 @@
 #include <weir/profile.h>
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "alloc.h"
 #include "engine.h"
 #include "profile_file.h"
 #include "profile_keys.h"
@@ -71,21 +73,87 @@ static int check_size(const struct profile_load *load, const struct weir_profile
 	return rc == -EINVAL ? profile_fail(load, place, "%s", why) : 0;
 }
 
-int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
+/* The parameters of weir_profile_load_app() that concern the program. */
+struct app {
+	const char *name;
+	const char *(*set)(void *arg, const char *key, const char *value, const char *where);
+	void *arg;
+};
+
+/* Prepares 'load' for the keys of the program's own section. Returns 0 or -ENOMEM. */
+static int begin_app(struct profile_load *load, const struct app *app)
 {
-	struct profile_load load = {.path = path, .err = err, .err_bytes = err_bytes};
-	int rc = check_size(&load, profile);
+	struct profile_place place = {.path = load->path};
+
+	load->entries = mem_zalloc(PROFILE_ENTRIES_MAX * sizeof(load->entries[0]));
+	if (!load->entries) {
+		profile_fail(load, place, "no memory for its keys");
+		return -ENOMEM;
+	}
+	/* If the name is too long, no section can have it. */
+	if (strlen(app->name) < sizeof(load->app) - strlen(PROFILE_APP))
+		snprintf(load->app, sizeof(load->app), PROFILE_APP "%s", app->name);
+	return 0;
+}
+
+/* Gives the program the keys of its own section. Returns 0, or -EINVAL after an error. */
+static int give_entries(const struct profile_load *load, const struct app *app)
+{
+	char where[PATH_MAX + 16];
+
+	for (uint32_t i = 0; i < load->nentries; i++) {
+		const struct profile_entry *entry = &load->entries[i];
+		const char *why;
+
+		snprintf(where, sizeof(where), "%s:%u", entry->place.path, entry->place.line);
+		why = app->set(app->arg, entry->key, entry->value, where);
+		if (why)
+			return profile_fail(load, entry->place, "[%s] %s: %s", load->app,
+					    entry->key, why);
+	}
+	return 0;
+}
+
+/* Loads a profile, and the keys of the program's own section unless 'app' is NULL. */
+static int load_profile(struct profile_load *load, const struct app *app,
+			struct weir_profile *profile)
+{
+	int rc = check_size(load, profile);
 
 	if (rc != 0)
 		return rc;
-	weir_profile_defaults(&load.profile);
-	rc = profile_file_load(&load);
+	weir_profile_defaults(&load->profile);
+	if (app)
+		rc = begin_app(load, app);
 	if (rc == 0)
-		rc = check_together(&load);
+		rc = profile_file_load(load);
 	if (rc == 0)
-		sized_fill(profile, &load.profile, sizeof(load.profile));
-	profile_file_free(&load);
+		rc = check_together(load);
+	if (rc == 0 && app)
+		rc = give_entries(load, app);
+	if (rc == 0)
+		sized_fill(profile, &load->profile, sizeof(load->profile));
+	profile_file_free(load);
+	mem_free(load->entries);
 	return rc;
+}
+
+int weir_profile_load(const char *path, struct weir_profile *profile, char *err, size_t err_bytes)
+{
+	struct profile_load load = {.path = path, .err = err, .err_bytes = err_bytes};
+
+	return load_profile(&load, NULL, profile);
+}
+
+int weir_profile_load_app(const char *path, const char *app,
+			  const char *(*set)(void *arg, const char *key, const char *value,
+					     const char *where),
+			  void *arg, struct weir_profile *profile, char *err, size_t err_bytes)
+{
+	struct profile_load load = {.path = path, .err = err, .err_bytes = err_bytes};
+	const struct app program = {.name = app, .set = set, .arg = arg};
+
+	return load_profile(&load, &program, profile);
 }
 
 int profile_read(const struct weir_profile *theirs, struct weir_profile *own, char *err,

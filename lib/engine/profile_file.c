@@ -3,7 +3,8 @@
  * Reads files with a profile. rte_cfgfile reads the values. But rte_cfgfile skips lines that it
  * does not understand, has no line numbers, and uses the first of two equal keys. Therefore this
  * code first scans a file for sections and keys, strictly and line by line. Values are then read
- * only for the keys that the scan found.
+ * only for the keys that the scan found. Keys of a program's own section can repeat, so their
+ * values are those of the scan.
  *
  * Includes stand before the first section. The scan therefore reads an included file before any
  * key of the including file, and later values simply replace earlier ones.
@@ -38,7 +39,11 @@ struct source {
 	char section[CFG_NAME_LEN];	  /* the current section of the scan; "": none yet */
 	uint32_t lines[PROFILE_KEYS_MAX]; /* number of the line that sets each key; 0: none */
 	bool seen[PROFILE_KEYS_MAX];	  /* the section of this key has begun */
+	bool has_app;			  /* the program's own section has begun */
 };
+
+_Static_assert(PROFILE_NAME_BYTES == CFG_NAME_LEN && PROFILE_VALUE_BYTES == CFG_VALUE_LEN,
+	       "sizes of rte_cfgfile");
 
 int profile_fail(const struct profile_load *load, struct profile_place place, const char *format,
 		 ...)
@@ -106,6 +111,41 @@ static char *strip(char *text)
 	return text;
 }
 
+static int fail_twice(const struct source *source, const char *section)
+{
+	return profile_fail(source->load, source->place,
+			    "[%s]: this section exists twice; put its keys into the first one",
+			    section);
+}
+
+static bool is_app(const char *section)
+{
+	return strncmp(section, PROFILE_APP, strlen(PROFILE_APP)) == 0;
+}
+
+/* Checks the name of a program's section. Returns 0, or -EINVAL after an error if the name is not
+ * valid, or it is that of this program and its section has begun before. */
+static int scan_app_section(struct source *source, const char *name)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.+";
+	const char *program = name + strlen(PROFILE_APP);
+
+	if (program[0] == '\0' || program[strspn(program, allowed)] != '\0' ||
+	    strlen(name) >= CFG_NAME_LEN)
+		return profile_fail(source->load, source->place,
+				    "[%.63s]: no valid name of a program follows '" PROFILE_APP
+				    "'; example: [" PROFILE_APP "weir-bench]",
+				    name);
+	if (strcmp(name, source->load->app) == 0) {
+		if (source->has_app)
+			return fail_twice(source, name);
+		source->has_app = true;
+	}
+	snprintf(source->section, sizeof(source->section), "%s", name);
+	return 0;
+}
+
 /* Processes a line that begins a section. Returns 0, or -EINVAL after an error if the line is
  * malformed, or the section is unknown or has begun before. */
 static int scan_section(struct source *source, char *text)
@@ -120,21 +160,59 @@ static int scan_section(struct source *source, char *text)
 				    "a section is [name] on a line of its own; example: [engine]");
 	*end = '\0';
 	name = strip(text + 1);
+	if (is_app(name))
+		return scan_app_section(source, name);
 	for (uint32_t i = 0; i < profile_nkeys; i++) {
 		if (strcmp(profile_keys[i].section, name) != 0)
 			continue;
 		if (source->seen[i])
-			return profile_fail(
-				source->load, source->place,
-				"[%s]: this section exists twice; put its keys into the first one",
-				name);
+			return fail_twice(source, name);
 		source->seen[i] = is_known = true;
 	}
 	if (!is_known)
 		return profile_fail(source->load, source->place,
-				    "[%.63s]: no such section; known: %s", name,
-				    list_known(NULL, known, sizeof(known)));
+				    "[%.63s]: no such section; known: %s, " PROFILE_APP "NAME",
+				    name, list_known(NULL, known, sizeof(known)));
 	snprintf(source->section, sizeof(source->section), "%s", name);
+	return 0;
+}
+
+/* Removes the entries of this key that other files have set. */
+static void drop_entries(struct profile_load *load, const char *key, const char *path)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < load->nentries; i++)
+		if (load->entries[i].place.path == path || strcmp(load->entries[i].key, key) != 0)
+			load->entries[kept++] = load->entries[i];
+	load->nentries = kept;
+}
+
+/* Processes a line that sets a key in a program's own section. Keys of other programs are ignored.
+ * Returns 0, or -EINVAL after an error if the line is malformed or there are too many keys. */
+static int scan_app_key(struct source *source, const char *name, const char *value)
+{
+	struct profile_load *load = source->load;
+	struct profile_entry *entry;
+
+	if (name[0] == '\0' || strlen(name) >= CFG_NAME_LEN)
+		return profile_fail(load, source->place,
+				    "[%s] %.63s: a name has 1 to %d characters", source->section,
+				    name, CFG_NAME_LEN - 1);
+	if (strlen(value) >= CFG_VALUE_LEN)
+		return profile_fail(load, source->place,
+				    "[%s] %s: the value is longer than %d characters; shorten it",
+				    source->section, name, CFG_VALUE_LEN - 1);
+	if (strcmp(source->section, load->app) != 0)
+		return 0;
+	drop_entries(load, name, source->place.path);
+	if (load->nentries == PROFILE_ENTRIES_MAX)
+		return profile_fail(load, source->place, "[%s] %s: more than %u keys; remove some",
+				    source->section, name, PROFILE_ENTRIES_MAX);
+	entry = &load->entries[load->nentries++];
+	entry->place = source->place;
+	snprintf(entry->key, sizeof(entry->key), "%s", name);
+	snprintf(entry->value, sizeof(entry->value), "%s", value);
 	return 0;
 }
 
@@ -209,6 +287,8 @@ static int scan_key(struct source *source, char *text)
 	*equals = '\0';
 	name = strip(text);
 	value = strip(equals + 1);
+	if (is_app(source->section))
+		return scan_app_key(source, name, value);
 	if (strcmp(name, "include") == 0)
 		return scan_include(source, value);
 	if (source->section[0] == '\0')

@@ -20,6 +20,19 @@ struct profile_place {
 	uint32_t line;
 };
 
+/* Bounds the keys of a program's own section, in all files together. */
+#define PROFILE_ENTRIES_MAX 64u
+#define PROFILE_APP	    "app:" /* begins the name of a program's own section */
+#define PROFILE_NAME_BYTES  64u	   /* size of a name, CFG_NAME_LEN of rte_cfgfile */
+#define PROFILE_VALUE_BYTES 256u   /* size of a value, CFG_VALUE_LEN of rte_cfgfile */
+
+/* A key of the program's own section, which only the program understands. */
+struct profile_entry {
+	struct profile_place place;
+	char key[PROFILE_NAME_BYTES];
+	char value[PROFILE_VALUE_BYTES];
+};
+
 /* The state of loading or checking one profile. */
 struct profile_load {
 	/* the first file; NULL: the program has set the profile without a file */
@@ -32,6 +45,11 @@ struct profile_load {
 	/* the paths of the included files, which 'places' refers to */
 	char *paths[PROFILE_FILES_MAX];
 	uint32_t npaths;
+	/* the program's own section, such as "app:weir-bench"; "": none */
+	char app[PROFILE_NAME_BYTES];
+	/* the keys of this section; room for PROFILE_ENTRIES_MAX, or NULL if 'app' is "" */
+	struct profile_entry *entries;
+	uint32_t nentries;
 };
 
 /* Writes "path:line: " and the message to load->err. If place.line is 0, writes no line number. If

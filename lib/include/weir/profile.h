@@ -4,7 +4,8 @@
 
 /*
  * Profiles. A profile contains all settings of an engine, which are usually the same for all
- * engines of a machine. It can be loaded from an INI file. The folder config/ has examples.
+ * engines of a machine. It can be loaded from an INI file. The folder config/ has examples. The
+ * file can also have a section for each program, with keys of the program's own.
  *
  * Start with the defaults. Load a file over them, or set members directly. Then pass the profile to
  * weir_engine_create(). weir_profile_key_help() lists each key with its meaning, range and default.
@@ -294,6 +295,36 @@ static inline void weir_profile_defaults(struct weir_profile *profile)
  */
 WEIR_API int weir_profile_load(const char *path, struct weir_profile *profile, char *err,
 			       size_t err_bytes);
+
+/**
+ * Loads a file like weir_profile_load(), and gives the program the keys of its own section
+ * [app:NAME].
+ *
+ * weir ignores the sections of other programs. It calls 'set' only after it has found all else in
+ * the files to be valid.
+ *
+ * @param path a regular file
+ * @param app the name of the program, which is the NAME of its section
+ * @param set is called for each key of the section, in the order of the files. A key of a file
+ * replaces the same key of the files that it includes. The function returns NULL, or what is wrong
+ * with the key and how to correct it, as a text that is valid until its next call. 'where' is the
+ * file and the line, as "FILE:LINE". The strings are valid during the call.
+ * @param arg argument of 'set'
+ * @param[in,out] profile a profile that weir_profile_defaults() has set; unchanged if the function
+ * fails
+ * @param[out] err after an error: one line like that of weir_profile_load()
+ * @param err_bytes size of err; 400 bytes suffice
+ * @retval 0 success
+ * @retval -EINVAL the content of a file is not valid, 'set' has refused a key, or struct_bytes of
+ * the profile is too small
+ * @retval -ENOMEM there is no memory for the keys of the section or the names of the files
+ * @retval other a negative errno: a file cannot be read
+ */
+WEIR_API int weir_profile_load_app(const char *path, const char *app,
+				   const char *(*set)(void *arg, const char *key, const char *value,
+						      const char *where),
+				   void *arg, struct weir_profile *profile, char *err,
+				   size_t err_bytes);
 
 /**
  * Checks a profile: the range of each key, the driver and its options, and the combination of keys.

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Joins the options of a profile's section [app:NAME] with those of the command line. */
+#include "program_args.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+
+/* weir_profile_load_app() does not return more keys. */
+#define KEYS_MAX 64u
+
+/* A key of the section. */
+struct section_key {
+	const struct option *option;
+	char *text;  /* the option for getopt_long(), such as "--depth=8" */
+	char *where; /* "FILE:LINE" */
+	bool is_set; /* false for an option without an argument whose value is "no" */
+};
+
+static struct {
+	const struct program *program;
+	uint32_t nkeys;
+	struct section_key keys[KEYS_MAX];
+	uint32_t nplaces; /* the keys that are in 'argv', in the order of 'argv' */
+	const char *places[KEYS_MAX];
+	int *given; /* values of the options on the command line */
+	uint32_t ngiven;
+	int argc; /* the keys of the section, and then the command line */
+	char **argv;
+	uint32_t nreturned; /* by program_args_next() */
+	char why[200];
+} args;
+
+static void drop_keys(void)
+{
+	for (uint32_t i = 0; i < args.nkeys; i++) {
+		free(args.keys[i].text);
+		free(args.keys[i].where);
+	}
+	args.nkeys = 0;
+}
+
+static void args_begin(const struct program *program)
+{
+	drop_keys();
+	free(args.given);
+	free(args.argv);
+	memset(&args, 0, sizeof(args));
+	args.program = program;
+	option_set_place(NULL);
+}
+
+static int no_memory(void)
+{
+	fprintf(stderr, "%s: no memory for the options\n", args.program->name);
+	return -1;
+}
+
+static const struct option *find_option(const char *name)
+{
+	for (const struct option *o = args.program->long_options; o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return o;
+	return NULL;
+}
+
+static bool is_common(int value)
+{
+	return value == OPT_HELP || (value >= OPT_DRIVER && value < OPT_OWN);
+}
+
+static bool is_named(const char *name, const char *other)
+{
+	return other && strcmp(name, other) == 0;
+}
+
+/* Returns NULL if the section can have the key, or the reason why it cannot. */
+static const char *refuse_key(const char *key, const struct option *option)
+{
+	const struct program *program = args.program;
+
+	if (!option) {
+		snprintf(args.why, sizeof(args.why),
+			 "%s has no such option; '%s --help' lists the options", program->name,
+			 program->name);
+		return args.why;
+	}
+	if (option->val == OPT_DRIVER || option->val == OPT_DRIVER_OPTIONS)
+		return "set driver and driver_options in section [engine] instead";
+	if (is_common(option->val) || is_named(key, program->command_only))
+		return "this option is only for the command line; remove the key";
+	if (is_named(key, program->repeatable))
+		return NULL;
+	for (uint32_t i = 0; i < args.nkeys; i++)
+		if (args.keys[i].option == option)
+			return "the section sets this key twice; remove one";
+	return NULL;
+}
+
+/* Takes one key of the section. weir_profile_load_app() describes the parameters and the result. */
+static const char *take_key(void *arg, const char *key, const char *value, const char *where)
+{
+	const struct option *option = find_option(key);
+	const char *why = refuse_key(key, option);
+	struct section_key *entry = &args.keys[args.nkeys];
+	bool has_value;
+
+	(void)arg;
+	if (why)
+		return why;
+	has_value = option->has_arg != no_argument;
+	if (!has_value && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return "allowed: yes or no";
+	if (args.nkeys == KEYS_MAX)
+		return "too many keys; remove some";
+	entry->option = option;
+	entry->is_set = has_value || strcmp(value, "yes") == 0;
+	entry->where = strdup(where);
+	if (asprintf(&entry->text, "--%s%s%s", key, has_value ? "=" : "", has_value ? value : "") <
+	    0)
+		entry->text = NULL;
+	args.nkeys++; /* args_begin() frees what was allocated */
+	return entry->where && entry->text ? NULL : "no memory";
+}
+
+static int load_profile(const char *path, struct weir_profile *profile)
+{
+	char error[512];
+
+	drop_keys();
+	if (weir_profile_load_app(path, args.program->name, take_key, NULL, profile, error,
+				  sizeof(error)) == 0)
+		return 0;
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name, error);
+	return -1;
+}
+
+static bool is_given(int value)
+{
+	for (uint32_t i = 0; i < args.ngiven; i++)
+		if (args.given[i] == value)
+			return true;
+	return false;
+}
+
+/* Makes the arguments for program_args_next(). Returns 0 or -1. */
+static int args_join(int argc, char **argv)
+{
+	args.argv = calloc(args.nkeys + (size_t)argc + 2, sizeof(args.argv[0]));
+	if (!args.argv)
+		return no_memory();
+	args.argv[args.argc++] = argc > 0 ? argv[0] : NULL;
+	for (uint32_t i = 0; i < args.nkeys; i++) {
+		const struct section_key *key = &args.keys[i];
+
+		if (!key->is_set || is_given(key->option->val))
+			continue;
+		args.argv[args.argc++] = key->text;
+		args.places[args.nplaces++] = key->where;
+	}
+	for (int i = 1; i < argc; i++)
+		args.argv[args.argc++] = argv[i];
+	optind = 0; /* getopt_long() begins with another array */
+	return 0;
+}
+
+int program_args_read(const struct program *program, int argc, char **argv,
+		      struct weir_profile *profile, bool *has_profile)
+{
+	int opt;
+
+	args_begin(program);
+	weir_profile_defaults(profile);
+	*has_profile = false;
+	/* An argument can contain several short options. */
+	for (int i = 1; i < argc; i++)
+		args.ngiven += (uint32_t)strlen(argv[i]) + 1;
+	args.given = calloc(args.ngiven + 1, sizeof(args.given[0]));
+	if (!args.given)
+		return no_memory();
+	args.ngiven = 0;
+	optind = 0;
+	while ((opt = getopt_long(argc, argv, program->short_options, program->long_options,
+				  NULL)) != -1) {
+		switch (opt) {
+		case '?': /* getopt_long() has printed the reason */
+			fprintf(stderr, "%s: --help lists the options\n", program->name);
+			return -1;
+		case OPT_HELP:
+			program->help();
+			return 1;
+		case OPT_VERSION:
+			printf("%s %s\n", program->name, program->version);
+			return 1;
+		case OPT_PROFILE:
+			*has_profile = true;
+			if (load_profile(optarg, profile) != 0)
+				return -1;
+			break;
+		default:
+			args.given[args.ngiven++] = opt;
+		}
+	}
+	return args_join(argc, argv);
+}
+
+int program_args_next(void)
+{
+	int opt = getopt_long(args.argc, args.argv, args.program->short_options,
+			      args.program->long_options, NULL);
+
+	args.nreturned++;
+	option_set_place(program_args_is_from_section() ? args.places[args.nreturned - 1] : NULL);
+	return opt;
+}
+
+bool program_args_is_from_section(void)
+{
+	return args.nreturned <= args.nplaces;
+}
+
+char **program_args_rest(int *n)
+{
+	*n = args.argc - optind;
+	return args.argv + optind;
+}
