@@ -2,6 +2,7 @@
 /* Joins the options of a profile's section [app:NAME] with those of the command line. */
 #include "program_args.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,12 +14,21 @@
 /* weir_profile_load_app() does not return more keys. */
 #define KEYS_MAX 64u
 
+#define VALUE_MAX 255u /* longest value in a profile */
+
 /* A key of the section. */
 struct section_key {
 	const struct option *option;
-	char *text;  /* the option for getopt_long(), such as "--depth=8" */
-	char *where; /* "FILE:LINE" */
-	bool is_set; /* false for an option without an argument whose value is "no" */
+	char *text;	   /* the option for getopt_long(), such as "--depth=8" */
+	const char *value; /* the value in 'text'; NULL: the option has no argument */
+	char *where;	   /* "FILE:LINE" */
+	bool is_set;	   /* false for an option without an argument whose value is "no" */
+};
+
+/* An option of the command line. */
+struct given {
+	int value;	      /* the value that getopt_long() returns for it */
+	const char *argument; /* NULL: none */
 };
 
 static struct {
@@ -27,8 +37,9 @@ static struct {
 	struct section_key keys[KEYS_MAX];
 	uint32_t nplaces; /* the keys that are in 'argv', in the order of 'argv' */
 	const char *places[KEYS_MAX];
-	int *given; /* values of the options on the command line */
+	struct given *given;
 	uint32_t ngiven;
+	bool shows_profile;
 	int argc; /* the keys of the section, and then the command line */
 	char **argv;
 	uint32_t nreturned; /* by program_args_next() */
@@ -106,7 +117,7 @@ static const char *take_key(void *arg, const char *key, const char *value, const
 {
 	const struct option *option = find_option(key);
 	const char *why = refuse_key(key, option);
-	struct section_key *entry = &args.keys[args.nkeys];
+	struct section_key *entry;
 	bool has_value;
 
 	(void)arg;
@@ -117,12 +128,15 @@ static const char *take_key(void *arg, const char *key, const char *value, const
 		return "allowed: yes or no";
 	if (args.nkeys == KEYS_MAX)
 		return "too many keys; remove some";
-	entry->option = option;
+	entry = &args.keys[args.nkeys];
+	*entry = (struct section_key){.option = option};
 	entry->is_set = has_value || strcmp(value, "yes") == 0;
 	entry->where = strdup(where);
 	if (asprintf(&entry->text, "--%s%s%s", key, has_value ? "=" : "", has_value ? value : "") <
 	    0)
 		entry->text = NULL;
+	if (entry->text && has_value)
+		entry->value = strchr(entry->text, '=') + 1;
 	args.nkeys++; /* args_begin() frees what was allocated */
 	return entry->where && entry->text ? NULL : "no memory";
 }
@@ -142,7 +156,7 @@ static int load_profile(const char *path, struct weir_profile *profile)
 static bool is_given(int value)
 {
 	for (uint32_t i = 0; i < args.ngiven; i++)
-		if (args.given[i] == value)
+		if (args.given[i].value == value)
 			return true;
 	return false;
 }
@@ -201,8 +215,11 @@ int program_args_read(const struct program *program, int argc, char **argv,
 			if (load_profile(optarg, profile) != 0)
 				return -1;
 			break;
+		case OPT_SHOW_PROFILE:
+			args.shows_profile = true;
+			break;
 		default:
-			args.given[args.ngiven++] = opt;
+			args.given[args.ngiven++] = (struct given){opt, optarg};
 		}
 	}
 	return args_join(argc, argv);
@@ -221,6 +238,83 @@ int program_args_next(void)
 bool program_args_is_from_section(void)
 {
 	return args.nreturned <= args.nplaces;
+}
+
+bool program_args_shows_profile(void)
+{
+	return args.shows_profile;
+}
+
+/* Returns whether a line of a profile can have the text as its value. */
+static bool is_value(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (iscntrl((unsigned char)text[i]) || text[i] == '#' || text[i] == '\\')
+			return false;
+	return len <= VALUE_MAX && (len == 0 || (!isspace((unsigned char)text[0]) &&
+						 !isspace((unsigned char)text[len - 1])));
+}
+
+/* Returns the name of the option with this value, or NULL if the section can't have it. */
+static const char *section_name(int value)
+{
+	if (is_common(value))
+		return NULL;
+	for (const struct option *o = args.program->long_options; o->name; o++)
+		if (o->val == value)
+			return is_named(o->name, args.program->command_only) ? NULL : o->name;
+	return NULL;
+}
+
+/* Returns whether a later option of the command line replaces this one. */
+static bool is_replaced(uint32_t index, const char *name)
+{
+	for (uint32_t i = index + 1; i < args.ngiven; i++)
+		if (args.given[i].value == args.given[index].value)
+			return !is_named(name, args.program->repeatable);
+	return false;
+}
+
+static void print_key(const char *name, const char *value)
+{
+	if (!value)
+		printf("%s = yes\n", name);
+	else if (value[0] == '\0')
+		printf("%s =\n", name);
+	else
+		printf("%s = %s\n", name, value);
+}
+
+int program_args_show(const struct weir_profile *profile)
+{
+	char text[8192];
+	int len = weir_profile_format(profile, text, sizeof(text));
+
+	if (len < 0 || (size_t)len >= sizeof(text)) /* the profile is valid, and 'text' is large */
+		return option_bad("show-profile", NULL, "the profile is not valid");
+	for (uint32_t i = 0; i < args.ngiven; i++) {
+		const char *name = section_name(args.given[i].value);
+
+		if (name && args.given[i].argument && !is_value(args.given[i].argument))
+			return option_bad(name, args.given[i].argument,
+					  "a profile can't have this value, because it is longer "
+					  "than 255 characters, has a blank at an end, or contains "
+					  "'#', a backslash or a control character");
+	}
+	printf("# The profile in effect, by %s %s --show-profile.\n%s\n[app:%s]\n",
+	       args.program->name, args.program->version, text, args.program->name);
+	for (uint32_t i = 0; i < args.nkeys; i++)
+		if (args.keys[i].is_set && !is_given(args.keys[i].option->val))
+			print_key(args.keys[i].option->name, args.keys[i].value);
+	for (uint32_t i = 0; i < args.ngiven; i++) {
+		const char *name = section_name(args.given[i].value);
+
+		if (name && !is_replaced(i, name))
+			print_key(name, args.given[i].argument);
+	}
+	return 1;
 }
 
 char **program_args_rest(int *n)

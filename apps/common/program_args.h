@@ -43,6 +43,16 @@ int program_args_next(void);
 /* Returns whether the option that program_args_next() has returned is from the section. */
 bool program_args_is_from_section(void);
 
+/* Returns whether --show-profile was given. */
+bool program_args_shows_profile(void);
+
+/*
+ * Prints 'profile', which is valid, and the section [app:NAME] with all options of the section and
+ * the command line. A file with this text is a profile with the same effect. Returns 1, or -1 after
+ * it has printed an error on standard error.
+ */
+int program_args_show(const struct weir_profile *profile);
+
 /*
  * Returns the arguments that are no options, after program_args_next() has returned -1. Sets *n to
  * their number.

@@ -3,9 +3,9 @@
 #define PROGRAM_OPTIONS_H
 
 /*
- * The options of every program that uses a profile: --driver, --driver-options, --profile, --help
- * and --version. Functions that return an int return 0, or -1 after they have printed the error on
- * standard error.
+ * The options of every program that uses a profile: --driver, --driver-options, --profile,
+ * --show-profile, --help and --version. Functions that return an int return 0, or -1 after they
+ * have printed the error on standard error.
  *
  * The files of this folder:
  *
@@ -35,6 +35,7 @@ enum program_option {
 	OPT_DRIVER = 256,
 	OPT_DRIVER_OPTIONS,
 	OPT_PROFILE,
+	OPT_SHOW_PROFILE,
 	OPT_VERSION,
 	OPT_OWN,
 };
@@ -44,6 +45,7 @@ enum program_option {
 	PROGRAM_OPTION("driver", required_argument, OPT_DRIVER),                                   \
 		PROGRAM_OPTION("driver-options", required_argument, OPT_DRIVER_OPTIONS),           \
 		PROGRAM_OPTION("profile", required_argument, OPT_PROFILE),                         \
+		PROGRAM_OPTION("show-profile", no_argument, OPT_SHOW_PROFILE),                     \
 		PROGRAM_OPTION("help", no_argument, OPT_HELP),                                     \
 		PROGRAM_OPTION("version", no_argument, OPT_VERSION)
 #define PROGRAM_OPTION(name, has_arg, value)                                                       \

@@ -122,6 +122,8 @@ static void help(void)
 	     "  --driver NAME          a driver of the list below; default: the profile's, or shm\n"
 	     "  --driver-options S     key=value,...\n"
 	     "  --profile FILE         an INI file, such as those in config/\n"
+	     "  --show-profile         print the profile in effect, as a file for --profile, and "
+	     "end\n"
 	     "  --lcore N              core to pin to; default: none\n"
 	     "  --timeout SECONDS      wait for an answer before a retry; default: the profile's, "
 	     "or 60\n"
@@ -501,8 +503,11 @@ int nfs_options_parse(int argc, char **argv, const struct command *commands, uin
 	rc = program_args_read(&program, argc, argv, &o->profile, &has_profile);
 	if (rc != 0)
 		return rc;
-	if (apply_all(o) != 0 || check_command(o) != 0 || check_server(o) != 0 ||
-	    size_buffers(o, has_profile) != 0)
+	if (apply_all(o) != 0)
+		return -1;
+	if (program_args_shows_profile())
+		return size_buffers(o, has_profile) == 0 ? program_args_show(&o->profile) : -1;
+	if (check_command(o) != 0 || check_server(o) != 0 || size_buffers(o, has_profile) != 0)
 		return -1;
 	o->mount.uid = o->uid;
 	o->mount.gid = o->gid;

@@ -96,8 +96,8 @@ struct command {
 
 /*
  * Parses argv to *options. Options override the profile that --profile names, and the profile
- * overrides the defaults. Returns 0; 1 if help or the version was printed; or -1 after it has
- * printed an error on standard error.
+ * overrides the defaults. Returns 0; 1 if help, the version or the profile was printed; or -1 after
+ * it has printed an error on standard error.
  */
 int nfs_options_parse(int argc, char **argv, const struct command *commands, uint32_t ncommands,
 		      struct nfs_options *options);

@@ -67,6 +67,9 @@ static void help(void)
 	     "  --rpcbind PATH            rpcbind's local socket; default " RPCBIND_SOCKET "\n"
 	     "  --profile FILE            an INI file, such as those in config/; other options "
 	     "override it\n"
+	     "  --show-profile            print the profile in effect, as a file for --profile, "
+	     "and "
+	     "end\n"
 	     "  --driver NAME             a driver of the list below; default: the profile's, or "
 	     "shm\n"
 	     "  --driver-options S        key=value,...\n"
@@ -174,6 +177,10 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	rest = program_args_rest(&nrest);
 	if (nrest > 0)
 		return option_bad("listen", rest[0], "unexpected argument");
+	if (program_args_shows_profile())
+		return option_check_profile(&options->profile) == 0
+			       ? program_args_show(&options->profile)
+			       : -1;
 	if (!options->listen) {
 		fprintf(stderr, "weir-nfsd: --listen is missing. See --help\n");
 		return -1;

@@ -22,7 +22,8 @@ struct options {
 
 /*
  * Parses the command line to *options, and adds the exports to *exports. Returns 0; 1 after it has
- * printed the help or the version; or -1 after it has printed an error on standard error.
+ * printed the help, the version or the profile; or -1 after it has printed an error on standard
+ * error.
  */
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports);
 

@@ -71,6 +71,7 @@ static const char *const lines[] = {
 	"responder; 'any'",
 	"                     does not pin; default: the profile's, or 0,1 if there are two",
 	"  --profile FILE     an INI file, such as those in config/; other options override it",
+	"  --show-profile     print the profile in effect, as a file for --profile, and end",
 	"  --driver NAME      a driver of the list below; default: the profile's, or shm",
 	"  --driver-options S key=value,...",
 	"  --inline BYTES     inline threshold, 1024 to 65536",

@@ -56,6 +56,14 @@ int bench_lcores_check(const struct bench_options *options)
 	return 0;
 }
 
+void bench_lcores_list(const struct bench_options *options, char *text, size_t bytes)
+{
+	if (options->nlcores == 0)
+		snprintf(text, bytes, "any");
+	else
+		write_list(options->lcores, options->nlcores, text, bytes);
+}
+
 static enum weir_idle choose_idle(const struct bench_options *options)
 {
 	cpu_set_t set;

@@ -24,4 +24,7 @@ int bench_lcores_check(const struct bench_options *options);
 uint32_t bench_lcores_profile(const struct bench_options *options, bool is_responder,
 			      uint32_t nthreads_max, struct weir_profile *profile);
 
+/* Writes the list of cores in the form of the profile's key 'lcores'. */
+void bench_lcores_list(const struct bench_options *options, char *text, size_t bytes);
+
 #endif

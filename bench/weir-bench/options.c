@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "help.h"
+#include "lcores.h"
 #include "number.h"
 #include "output.h"
 #include "program_args.h"
@@ -424,6 +425,26 @@ static void default_range(struct bench_range *range, uint64_t value)
 		*range = (struct bench_range){.n = 1, .values = {value}};
 }
 
+/*
+ * Prints the profile of the first combination, with the cores of --lcores or of the default.
+ * 'lcores' is the list that was given, or NULL. Returns the same as bench_options_parse().
+ */
+static int show_profile(const struct bench_options *o, const char *lcores)
+{
+	struct bench_options point;
+	struct weir_profile *profile = &point.profile;
+	size_t bytes = sizeof(profile->lcores);
+
+	bench_options_point(o, 0, &point);
+	if (lcores && strlen(lcores) >= bytes)
+		return option_bad("lcores", lcores, "a profile can have up to 127 characters");
+	if (lcores)
+		snprintf(profile->lcores, bytes, "%s", lcores);
+	else
+		bench_lcores_list(o, profile->lcores, bytes);
+	return program_args_show(profile);
+}
+
 int bench_options_parse(int argc, char **argv, struct bench_options *o)
 {
 	const char *lcores = NULL;
@@ -465,5 +486,5 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		if (option_check_profile(&point.profile) != 0)
 			return -1;
 	}
-	return 0;
+	return program_args_shows_profile() ? show_profile(o, lcores) : 0;
 }

@@ -118,8 +118,8 @@ struct bench_options {
 
 /*
  * Parses argv to *options. Options override the profile that --profile names, and the profile
- * overrides the defaults. Returns 0; 1 if help or the version was printed; or -1 after it has
- * printed the usage error on standard error.
+ * overrides the defaults. Returns 0; 1 if help, the version or the profile was printed; or -1 after
+ * it has printed the usage error on standard error.
  */
 int bench_options_parse(int argc, char **argv, struct bench_options *options);
 

@@ -187,6 +187,31 @@ int weir_profile_check(const struct weir_profile *profile, char *err, size_t err
 	return profile_read(profile, &own, err, err_bytes);
 }
 
+int weir_profile_format(const struct weir_profile *profile, char *text, size_t text_bytes)
+{
+	const char *section = NULL;
+	struct weir_profile own;
+	size_t used = 0;
+	int rc = profile_read(profile, &own, NULL, 0);
+
+	if (rc != 0)
+		return rc;
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		const struct profile_key *key = &profile_keys[i];
+		size_t left = used < text_bytes ? text_bytes - used : 0;
+		char value[PROFILE_VALUE_BYTES], begin[PROFILE_NAME_BYTES] = "";
+
+		if (!section || strcmp(section, key->section) != 0)
+			snprintf(begin, sizeof(begin), "%s[%s]\n", section ? "\n" : "",
+				 key->section);
+		section = key->section;
+		profile_key_format(key, &own, value, sizeof(value));
+		used += (size_t)snprintf(left ? text + used : NULL, left, "%s%s =%s%s\n", begin,
+					 key->name, value[0] ? " " : "", value);
+	}
+	return (int)used;
+}
+
 int weir_profile_init(struct weir_profile *profile, size_t struct_bytes)
 {
 	struct weir_profile own;

@@ -2,6 +2,7 @@
 /* The table of a profile's keys. profile_values.c parses and describes the values of the keys. */
 #include "profile_keys.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "engine.h"
@@ -87,10 +88,15 @@ static bool is_name(const char *text)
 	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
 }
 
-static bool is_any(const char *text)
+/* Returns whether a line of a file can have the text as its value. */
+static bool is_value(const char *text)
 {
-	(void)text;
-	return true;
+	size_t len = strlen(text);
+
+	for (size_t i = 0; i < len; i++)
+		if (iscntrl((unsigned char)text[i]) || text[i] == '#' || text[i] == '\\')
+			return false;
+	return len == 0 || (text[0] != ' ' && text[len - 1] != ' ');
 }
 
 #define FIELD(name)                                                                                \
@@ -111,7 +117,7 @@ const struct profile_key profile_keys[] = {
 	{"engine", "driver", PROFILE_TEXT, FIELD(driver), .is_valid = is_name,
 	 .allowed = "the name of a driver, in lower case", .initial = "shm",
 	 .help = "how messages and data are transferred. weir-bench --help lists the drivers"},
-	{"engine", "driver_options", PROFILE_TEXT, FIELD(driver_options), .is_valid = is_any,
+	{"engine", "driver_options", PROFILE_TEXT, FIELD(driver_options), .is_valid = is_value,
 	 .allowed = "key=value,... or empty", .initial = "", .example = "rnr_retry=7",
 	 .help = "options of the driver"},
 	{"engine", "poll_budget", PROFILE_NUMBER, FIELD(poll_budget), .min = 1, .max = 4096,

@@ -74,6 +74,10 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 					   const struct fabric_ops *ops, char *why,
 					   size_t why_bytes);
 
+/* Writes the key's value in *profile to 'text', in the syntax of the file. The value is valid. */
+void profile_key_format(const struct profile_key *key, const struct weir_profile *profile,
+			char *text, size_t bytes);
+
 /* Writes a description of the key's allowed values to 'text', such as "1 to 1024 calls" or "auto,
  * spin, yield or sleep". */
 void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes);

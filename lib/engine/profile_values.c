@@ -206,6 +206,31 @@ bool profile_key_check(const struct profile_key *key, const struct weir_profile 
 	return false;
 }
 
+void profile_key_format(const struct profile_key *key, const struct weir_profile *profile,
+			char *text, size_t bytes)
+{
+	text[0] = '\0';
+	switch (key->type) {
+	case PROFILE_NUMBER:
+		append(text, bytes, "%" PRIu64, field_get(key, profile));
+		break;
+	case PROFILE_BYTES:
+		append_bytes(text, bytes, field_get(key, profile));
+		break;
+	case PROFILE_CHOICE:
+		for (const struct profile_choice *c = key->choices; c->word; c++) {
+			if (c->value == field_get(key, profile)) {
+				append(text, bytes, "%s", c->word);
+				break;
+			}
+		}
+		break;
+	case PROFILE_TEXT:
+		append(text, bytes, "%s", (const char *)profile + key->offset);
+		break;
+	}
+}
+
 int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes)
 {
 	char allowed[128];

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests the sections of programs in profiles: options of the programs that a profile sets.
-Arguments: weir-bench, weir-nfsd and weir-nfs."""
+"""Tests the sections of programs in profiles: options of the programs that a profile sets. Tests
+--show-profile. Arguments: weir-bench, weir-nfsd, weir-nfs, and shipped profiles."""
 import json
 import os
 import subprocess
@@ -9,8 +9,8 @@ import sys
 import tempfile
 import unittest
 
-BENCH, NFSD, NFS = sys.argv[1:4]
-del sys.argv[1:4]
+BENCH, NFSD, NFS, *SHIPPED = sys.argv[1:]
+del sys.argv[1:]
 QUICK = ['--quiet', '--lcores', 'any', '--calls', '10', '--json', '-']
 
 
@@ -97,6 +97,80 @@ class Nfs(Case):
                      '--server', 'x', '--export', 'e', '--depth', '8', 'ls', '/')
         self.refuses(5, 'only for the command line', section + 'recursive = yes\n', NFS, 'rm', 'a')
         self.refuses(5, '--retries', section + 'retries = many\n', NFS, 'ls', '/')
+
+
+class Show(Case):
+    def show(self, profile, program, *args, status=0):
+        done = self.run_with(profile, program, '--show-profile', *args)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def shows_again(self, profile, program, *args):
+        """Returns what is printed, after checking that it is a profile with the same effect."""
+        shown = self.show(profile, program, *args)
+        self.assertEqual(self.show(shown, program), shown)
+        # Each effect is in the profile, so the same options change nothing.
+        self.assertEqual(self.show(shown, program, *args), shown)
+        return shown
+
+    def test_what_is_printed_has_the_same_effect(self):
+        changed = '[connection]\ncredits = 100\n[engine]\nlcores = any\n[limits]\nread_bytes = 3g\n'
+        for program in (BENCH, NFSD, NFS):
+            for profile in ('', changed):
+                with self.subTest(program=program, profile=profile):
+                    shown = self.shows_again(profile, program)
+                    self.assertIn('--show-profile', shown.splitlines()[0])
+                    self.assertIn('\n[app:%s]\n' % os.path.basename(program), shown)
+                    if profile:
+                        for line in profile.splitlines():
+                            self.assertIn('\n%s\n' % line, shown)
+
+    def test_without_a_profile(self):
+        for program in (BENCH, NFSD, NFS):
+            done = subprocess.run([program, '--show-profile'], text=True, timeout=60, check=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+            self.assertEqual(self.shows_again(done.stdout, program), done.stdout)
+
+    def test_shipped_profiles(self):
+        self.assertNotEqual(SHIPPED, [])
+        for path in SHIPPED:
+            for program in (BENCH, NFSD, NFS):
+                with self.subTest(program=program, profile=path):
+                    self.shows_again('include = %s\n' % os.path.abspath(path), program)
+
+    def test_options_become_keys(self):
+        shown = self.shows_again('[app:weir-bench]\ndepth = 4\nsize = 8\nverify = no\n'
+                                 'threshold = p50<2s\nin-turn = yes\n',
+                                 BENCH, '--size', '1k', '--time', '1', '--time', '2', '--verify',
+                                 '--threshold', 'p50<1s', '--threshold', 'p99<1s')
+        self.assertEqual(shown[shown.index('[app:'):],
+                         '[app:weir-bench]\ndepth = 4\nin-turn = yes\nsize = 1k\ntime = 2\n'
+                         'verify = yes\nthreshold = p50<1s\nthreshold = p99<1s\n')
+
+    def test_options_of_the_profile_change_it(self):
+        shown = self.shows_again('', BENCH, '--driver', 'shm', '--inline', '8k', '--depth', '300',
+                                 '--lcores', 'any')
+        for line in ('inline_bytes = 8k', 'credits = 300', 'lcores = any', 'driver = shm'):
+            self.assertIn('\n%s\n' % line, shown)
+        self.assertNotIn('\ndriver-options', shown)
+        shown = self.shows_again('', NFS, '--retries', '3', '-q', '-r', '--depth=9')
+        self.assertIn('\nresends = 3\n', shown)
+        self.assertIn('[app:weir-nfs]\nretries = 3\nquiet = yes\ndepth = 9\n', shown)
+        self.assertNotIn('recursive', shown)
+
+    def test_includes_are_resolved(self):
+        base = os.path.join(os.path.dirname(self.path), 'base.ini')
+        with open(base, 'w', encoding='utf-8') as file:
+            file.write('[connection]\ncredits = 77\n[app:weir-nfsd]\nlisten = x\n')
+        shown = self.shows_again('include = base.ini\n', NFSD, '--no-mount')
+        self.assertIn('\ncredits = 77\n', shown)
+        self.assertIn('[app:weir-nfsd]\nlisten = x\nno-mount = yes\n', shown)
+        self.assertNotIn('include', shown)
+
+    def test_an_error_prints_no_profile(self):
+        self.assertIn('credits', self.show('[connection]\ncredits = 0\n', BENCH, status=2))
+        self.assertIn("'a#b'", self.show('', BENCH, '--json', 'a#b', status=2))
+        self.assertIn("' a'", self.show('', BENCH, '--listen', ' a', status=2))
 
 
 if __name__ == '__main__':

@@ -342,6 +342,19 @@ WEIR_API int weir_profile_load_app(const char *path, const char *app,
 WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes);
 
 /**
+ * Writes a profile as a text that weir_profile_load() can load from a file. Each key has a line.
+ *
+ * @param profile a profile that weir_profile_check() finds valid
+ * @param[out] text the text, with a NUL at its end
+ * @param text_bytes size of text; 8192 bytes suffice
+ * @retval length the length of the whole text without the NUL. The text is truncated if the length
+ * is not less than text_bytes.
+ * @retval -EINVAL the profile is not valid, or struct_bytes of the profile is too small
+ * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know
+ */
+WEIR_API int weir_profile_format(const struct weir_profile *profile, char *text, size_t text_bytes);
+
+/**
  * Parses a list of CPUs such as "0,1" or "0-3,6".
  *
  * @param list the list, as in the key 'lcores'

@@ -397,6 +397,92 @@ static void lcores__lists(void **state)
 	assert_int_equal(weir_profile_lcores("0x1", cpus, 4), -EINVAL);
 }
 
+/*
+ * Checks that a profile is the same after it was written and loaded. In 'profile', each key has a
+ * value other than its default, as far as the keys allow that together.
+ */
+static void format__can_be_loaded(void **state)
+{
+	struct weir_profile profile, again;
+	char text[8192], short_text[100], why[192];
+	int len;
+
+	(void)state;
+	weir_profile_defaults(&profile);
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		const struct profile_key *key = &profile_keys[i];
+		struct weir_profile before = profile;
+		char value[300];
+
+		/* the first choice that is not the default; the number after the default */
+		if (key->type == PROFILE_CHOICE)
+			snprintf(value, sizeof(value), "%s",
+				 strcmp(key->choices[0].word, key->initial) == 0
+					 ? key->choices[1].word
+					 : key->choices[0].word);
+		else if (key->type == PROFILE_TEXT)
+			snprintf(value, sizeof(value), "%s",
+				 strcmp(key->name, "driver") == 0 ? "sim"
+				 : key->example			  ? key->example
+								  : key->initial);
+		else
+			snprintf(value, sizeof(value), "%" PRIu64,
+				 key->min == 0 ? key->step : key->min + key->step);
+		assert_true(profile_key_set(key, value, &profile, why, sizeof(why)));
+		if (weir_profile_check(&profile, err, sizeof(err)) != 0)
+			profile = before;
+	}
+	assert_string_equal(profile.driver, "sim");
+	len = weir_profile_format(&profile, text, sizeof(text));
+	assert_true(len > 1000 && (size_t)len < sizeof(text));
+	assert_int_equal(strlen(text), len);
+	for (uint32_t i = 0; i < profile_nkeys; i++)
+		assert_non_null(strstr(text, profile_keys[i].name));
+	assert_int_equal(load(text, &again), 0);
+	assert_memory_equal(&profile, &again, sizeof(profile));
+	assert_int_equal(weir_profile_format(&profile, short_text, sizeof(short_text)), len);
+	assert_int_equal(strlen(short_text), sizeof(short_text) - 1);
+	assert_memory_equal(short_text, text, sizeof(short_text) - 1);
+	assert_int_equal(weir_profile_format(&profile, NULL, 0), len);
+}
+
+/* Checks that the longest values of all keys fit into the size that the header promises. */
+static void format__longest(void **state)
+{
+	size_t bytes = 1;
+
+	(void)state;
+	for (uint32_t i = 0; i < profile_nkeys; i++) {
+		const struct profile_key *key = &profile_keys[i];
+
+		/* a section with its two newlines and brackets, " = ", and a number or a word */
+		bytes += strlen(key->section) + 4 + strlen(key->name) + 4 +
+			 (key->type == PROFILE_TEXT ? key->size : 20);
+	}
+	assert_true(bytes <= 8192);
+}
+
+static void format__refuses(void **state)
+{
+	static const char *const bad[] = {"a#b", "a\\b", "a\nb", " a", "a ", "a\x7f"};
+	struct weir_profile profile;
+	char text[8192];
+
+	(void)state;
+	weir_profile_defaults(&profile);
+	profile.credits = 0;
+	assert_int_equal(weir_profile_format(&profile, text, sizeof(text)), -EINVAL);
+	profile.struct_bytes = 3;
+	assert_int_equal(weir_profile_format(&profile, text, sizeof(text)), -EINVAL);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		weir_profile_defaults(&profile);
+		snprintf(profile.driver_options, sizeof(profile.driver_options), "%s", bad[i]);
+		assert_int_equal(weir_profile_format(&profile, text, sizeof(text)), -EINVAL);
+		assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), -EINVAL);
+		assert_non_null(strstr(err, "is not valid"));
+	}
+}
+
 static void key_help__lists_each_key_once(void **state)
 {
 	char line[400];
@@ -425,6 +511,9 @@ int main(void)
 		cmocka_unit_test(load__a_fifo),
 		cmocka_unit_test(load__a_short_error_buffer),
 		cmocka_unit_test(check__fields_set_by_hand),
+		cmocka_unit_test(format__can_be_loaded),
+		cmocka_unit_test(format__longest),
+		cmocka_unit_test(format__refuses),
 		cmocka_unit_test(lcores__lists),
 		cmocka_unit_test(key_help__lists_each_key_once),
 	};
