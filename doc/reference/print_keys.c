@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Prints the table of a profile's keys for doc/configuration.rst. tools/build-doc compiles and runs
- * this program. Each line has five fields, with tabs between them: section, key, default, allowed
- * values, effect.
+ * this program. Each line has seven fields, with tabs between them: section, key, default, allowed
+ * values, unit, effect on memory, effect.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ int main(void)
 		const struct profile_key *key = &profile_keys[i];
 
 		profile_key_allowed(key, allowed, sizeof(allowed));
-		printf("%s\t%s\t%s\t%s\t%s\n", key->section, key->name, key->initial, allowed,
+		printf("%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key->section, key->name, key->initial,
+		       allowed, profile_key_unit(key), key->memory ? key->memory : "",
 		       key->help ? key->help : "");
 	}
 	return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -31,7 +31,8 @@ def read_keys():
     """The fields of each key, by section."""
     sections = {}
     for line in lines_of('keys'):
-        fields = dict(zip(('section', 'name', 'default', 'allowed', 'help'), line.split('\t')))
+        fields = dict(zip(('section', 'name', 'default', 'allowed', 'unit', 'memory',
+                           'help'), line.split('\t')))
         sections.setdefault(fields['section'], []).append(fields)
     return sections
 
@@ -129,15 +130,19 @@ class Keys(Table):
     def text(self, keys):
         names = compound_names()
         for key in keys:
-            if not key.get('help'):
+            if not all(key.get(field) for field in ('allowed', 'unit', 'memory', 'help')):
                 self.missing(key['name'])
                 continue
             values = re.findall(r'\w+', key['allowed']) + ['0', '64k']
             yield '.. key:: %s = %s' % (key['name'], key['default'])
             yield ''
-            yield '   Allowed: %s.' % allowed(key['allowed'])
+            yield '   Unit: %s. Allowed: %s. Default: %s.' % (
+                key['unit'], allowed(key['allowed']),
+                '``%s``' % key['default'] if key['default'] else 'empty')
             yield ''
             yield '   ' + marked(sentence(key['help']), names, key['name'], values)
+            yield ''
+            yield '   Effect on memory: ' + marked(key['memory'] + '.', names, key['name'], values)
             yield ''
 
 

@@ -39,6 +39,7 @@ struct profile_key {
 	const char *initial;		    /* the default value, in the syntax of the file */
 	/* an example of a value; NULL: the default value is the example */
 	const char *example;
+	const char *memory; /* effect on the memory of an engine, or "none" */
 	const char *help;
 	/* offset and size in bytes of the key's field in struct weir_profile */
 	size_t offset, size;
@@ -77,6 +78,9 @@ const struct profile_key *profile_conflict(const struct weir_profile *profile,
 /* Writes the key's value in *profile to 'text', in the syntax of the file. The value is valid. */
 void profile_key_format(const struct profile_key *key, const struct weir_profile *profile,
 			char *text, size_t bytes);
+
+/* Returns the unit of the key's value, or "none" if it has no unit. */
+const char *profile_key_unit(const struct profile_key *key);
 
 /* Writes a description of the key's allowed values to 'text', such as "1 to 1024 calls" or "auto,
  * spin, yield or sleep". */

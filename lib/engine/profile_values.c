@@ -67,6 +67,20 @@ void profile_key_allowed(const struct profile_key *key, char *text, size_t bytes
 	}
 }
 
+const char *profile_key_unit(const struct profile_key *key)
+{
+	switch (key->type) {
+	case PROFILE_NUMBER:
+		return key->unit;
+	case PROFILE_BYTES:
+		return "bytes";
+	case PROFILE_CHOICE:
+	case PROFILE_TEXT:
+		break;
+	}
+	return "none";
+}
+
 static uint64_t field_get(const struct profile_key *key, const struct weir_profile *profile)
 {
 	const char *field = (const char *)profile + key->offset;
@@ -240,7 +254,7 @@ int weir_profile_key_help(uint32_t index, char *line, size_t line_bytes)
 		return -ENOENT;
 	key = &profile_keys[index];
 	profile_key_allowed(key, allowed, sizeof(allowed));
-	snprintf(line, line_bytes, "[%s] %s = %s (%s): %s", key->section, key->name, key->initial,
-		 allowed, key->help);
+	snprintf(line, line_bytes, "[%s] %s = %s (%s): %s. Memory: %s", key->section, key->name,
+		 key->initial, allowed, key->help, key->memory);
 	return 0;
 }

@@ -385,7 +385,7 @@ WEIR_API int weir_profile_lcores(const char *list, uint32_t *cpus, uint32_t max)
 WEIR_API int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes);
 
 /**
- * Describes a key in one line: "[section] key = default (allowed): meaning".
+ * Describes a key in one line: "[section] key = default (allowed): meaning. Memory: effect".
  *
  * @param index index of the key, from 0
  * @param[out] line the text

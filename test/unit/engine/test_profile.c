@@ -84,6 +84,9 @@ static void table__each_key(void **state)
 		assert_true(profile_key_set(key, key->initial, &profile, why, sizeof(why)));
 		if (key->example)
 			assert_true(profile_key_set(key, key->example, &profile, why, sizeof(why)));
+		assert_true(key->help && key->help[0] != '\0');
+		assert_true(key->memory && key->memory[0] != '\0');
+		assert_true(profile_key_unit(key)[0] != '\0');
 		if (key->type == PROFILE_TEXT)
 			continue;
 		assert_false(profile_key_set(key, "", &profile, why, sizeof(why)));
@@ -485,12 +488,13 @@ static void format__refuses(void **state)
 
 static void key_help__lists_each_key_once(void **state)
 {
-	char line[400];
+	char line[800];
 	uint32_t n = 0;
 
 	(void)state;
 	while (weir_profile_key_help(n, line, sizeof(line)) == 0) {
 		assert_non_null(strstr(line, profile_keys[n].name));
+		assert_non_null(strstr(line, profile_keys[n].memory));
 		assert_true(strlen(line) < sizeof(line) - 1);
 		n++;
 	}
