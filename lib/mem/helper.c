@@ -15,7 +15,7 @@
 
 /* A running helper thread. */
 struct helper {
-	void *(*fn)(void *);
+	void *(*fn)(void *); /* NULL: the thread is one of EAL's */
 	void *arg;
 	pid_t tid;
 	cpu_set_t allowed; /* the CPUs that the thread is allowed to use if none is reserved */
@@ -135,7 +135,7 @@ int helper_create(pthread_t *thread, const char *name, void *(*fn)(void *), void
  * names. */
 static bool is_eal_helper(const char *name)
 {
-	static const char *const names[] = {"eal-intr-thread", "rte_mp_handle", "telemetry-v2",
+	static const char *const names[] = {"eal-intr-thread", "rte_mp_handle", "telemetry-v",
 					    "dpdk-intr",       "dpdk-mp-msg",	"dpdk-telemet"};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -154,22 +154,45 @@ static bool is_known(pid_t tid)
 	return false;
 }
 
-/* Adds a thread of this process to the list if it is a helper thread of EAL. These threads exist
- * until the process ends. */
-static void adopt_if_eals(pid_t tid)
+/* Returns whether a thread of this process exists and is a helper thread of EAL. */
+static bool is_eal_thread(pid_t tid)
 {
-	struct helper *helper;
 	char path[64], name[32] = "";
 	FILE *file;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", (int)tid);
 	file = fopen(path, "re");
 	if (!file)
-		return;
+		return false;
 	if (!fgets(name, sizeof(name), file))
 		name[0] = '\0';
 	fclose(file);
-	if (!is_eal_helper(name) || is_known(tid))
+	return is_eal_helper(name);
+}
+
+/* Removes the helper threads of EAL that have ended: telemetry has one for each client. The kernel
+ * gives their numbers to other threads, also to those of other processes. */
+static void forget_ended(void)
+{
+	struct helper *helper = TAILQ_FIRST(&helpers);
+
+	while (helper) {
+		struct helper *next = TAILQ_NEXT(helper, entry);
+
+		if (!helper->fn && !is_eal_thread(helper->tid)) {
+			TAILQ_REMOVE(&helpers, helper, entry);
+			free(helper);
+		}
+		helper = next;
+	}
+}
+
+/* Adds a thread of this process to the list if it is a helper thread of EAL. */
+static void adopt_if_eals(pid_t tid)
+{
+	struct helper *helper;
+
+	if (!is_eal_thread(tid) || is_known(tid))
 		return;
 	helper = calloc(1, sizeof(*helper));
 	if (!helper)
@@ -200,6 +223,7 @@ static void change(const cpu_set_t *pinned, int by)
 	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
 		if (CPU_ISSET(cpu, pinned) && (by > 0 || reserved[cpu] > 0))
 			reserved[cpu] += (uint32_t)by;
+	forget_ended();
 	adopt_eals();
 	TAILQ_FOREACH(helper, &helpers, entry)
 	place(helper);
