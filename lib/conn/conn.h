@@ -223,6 +223,7 @@ struct weir_conn {
 	struct weir_peer identity;
 	struct engine_peer *peer_account; /* never NULL */
 	struct engine_peer_member member; /* in peer_account, until the connection ends */
+	uint64_t id;			  /* no other connection of this process ever has it */
 };
 
 _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
@@ -261,6 +262,12 @@ static inline void conn_set_role(struct weir_conn *conn, const struct conn_role 
 /* Returns the connection of an engine that was created after 'after', or the first one if 'after'
  * is NULL. Returns NULL if there is none. */
 struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct weir_conn *after);
+
+/* Returns the connection of an engine that has an ID, or NULL. */
+struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id);
+
+/* Describes a connection (weir/inspect.h). */
+void conn_describe(struct weir_conn *conn, struct weir_conn_info *info);
 
 /* Creates the object of a connection. Unless receives are shared, takes receives from the pool: for
  * the credits, engine_recvs() of them, and 'nreply_recvs' more. The connection takes its own

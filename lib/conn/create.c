@@ -4,6 +4,7 @@
 #include "conn.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "alloc.h"
@@ -44,6 +45,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 		struct weir_conn **out)
 {
 	const struct fabric_dev_attr *dev = &engine->dev->attr;
+	static _Atomic uint64_t last_id;
 	struct credit_group *receives;
 	struct weir_conn *conn;
 	int rc;
@@ -59,6 +61,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	conn = mem_zalloc(sizeof(*conn));
 	if (!conn)
 		return -ENOMEM;
+	conn->id = atomic_fetch_add(&last_id, 1) + 1;
 	conn->ep.blockers.no_direct_send = true;
 	engine->nconnections++;
 	conn->peer_account = account;

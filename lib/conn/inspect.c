@@ -18,6 +18,16 @@ struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct 
 	return (struct weir_conn *)ep;
 }
 
+struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id)
+{
+	struct weir_conn *conn = NULL;
+
+	do {
+		conn = conn_of_engine(engine, conn);
+	} while (conn && conn->id != id);
+	return conn;
+}
+
 static enum weir_conn_state state_of(const struct weir_conn *conn)
 {
 	switch (conn->state) {
@@ -36,6 +46,27 @@ static enum weir_conn_state state_of(const struct weir_conn *conn)
 	}
 }
 
+void conn_describe(struct weir_conn *conn, struct weir_conn_info *info)
+{
+	*info = (struct weir_conn_info){
+		.conn = conn,
+		.side = conn->role->side,
+		.state = state_of(conn),
+		.version = conn->vers,
+		.send_inline_bytes = conn->send_inline,
+		.recv_inline_bytes = conn->recv_inline,
+		.message_bytes_sent = conn->bytes_sent,
+		.message_bytes_received = conn->bytes_received,
+		.rdma_bytes_sent = conn->rdma_bytes_sent,
+		.rdma_bytes_received = conn->rdma_bytes_received,
+		.age_ns = conn->was_open ? conn->ep.engine->now_ns - conn->opened_ns : 0,
+		.id = conn->id,
+	};
+	snprintf(info->peer, sizeof(info->peer), "%s", conn->peer);
+	if (conn->role_data)
+		conn->role->describe(conn, info);
+}
+
 uint32_t weir_engine_conns(const struct weir_engine *engine, struct weir_conn_info *infos,
 			   uint32_t n)
 {
@@ -46,23 +77,9 @@ uint32_t weir_engine_conns(const struct weir_engine *engine, struct weir_conn_in
 	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
 	while ((conn = conn_of_engine(engine, conn))) {
-		struct weir_conn_info own = {
-			.conn = conn,
-			.side = conn->role->side,
-			.state = state_of(conn),
-			.version = conn->vers,
-			.send_inline_bytes = conn->send_inline,
-			.recv_inline_bytes = conn->recv_inline,
-			.message_bytes_sent = conn->bytes_sent,
-			.message_bytes_received = conn->bytes_received,
-			.rdma_bytes_sent = conn->rdma_bytes_sent,
-			.rdma_bytes_received = conn->rdma_bytes_received,
-			.age_ns = conn->was_open ? engine->now_ns - conn->opened_ns : 0,
-		};
+		struct weir_conn_info own;
 
-		snprintf(own.peer, sizeof(own.peer), "%s", conn->peer);
-		if (conn->role_data)
-			conn->role->describe(conn, &own);
+		conn_describe(conn, &own);
 		if (i < n)
 			sized_fill_element(infos, bytes, i, &own, sizeof(own));
 		i++;

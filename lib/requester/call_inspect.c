@@ -138,31 +138,37 @@ void requester_report_stuck(struct weir_conn *conn)
 	}
 }
 
+uint32_t calls_describe(const struct weir_conn *conn, struct weir_call_info *infos, uint32_t n,
+			uint32_t found)
+{
+	const size_t bytes = n > 0 ? infos->struct_bytes : 0;
+	const struct requester *req = conn->role_data;
+
+	if (!req || conn->role->side != WEIR_REQUESTER)
+		return found;
+	for (uint32_t i = 0; i < req->nslots; i++) {
+		struct weir_call_info own;
+
+		if (req->slots[i].call == &call_free_sentinel)
+			continue;
+		call_describe(req->slots[i].call, &own);
+		if (found < n)
+			sized_fill_element(infos, bytes, found, &own, sizeof(own));
+		found++;
+	}
+	return found;
+}
+
 uint32_t weir_engine_calls(const struct weir_engine *engine, struct weir_call_info *infos,
 			   uint32_t n)
 {
-	const size_t bytes = n > 0 ? infos->struct_bytes : 0;
 	const struct weir_conn *conn = NULL;
 	uint32_t found = 0;
 
 	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return 0;
-	while ((conn = conn_of_engine(engine, conn))) {
-		const struct requester *req = conn->role_data;
-
-		if (!req || conn->role->side != WEIR_REQUESTER)
-			continue;
-		for (uint32_t i = 0; i < req->nslots; i++) {
-			struct weir_call_info own;
-
-			if (req->slots[i].call == &call_free_sentinel)
-				continue;
-			call_describe(req->slots[i].call, &own);
-			if (found < n)
-				sized_fill_element(infos, bytes, found, &own, sizeof(own));
-			found++;
-		}
-	}
+	while ((conn = conn_of_engine(engine, conn)))
+		found = calls_describe(conn, infos, n, found);
 	return found;
 }
 

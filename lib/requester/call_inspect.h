@@ -10,6 +10,12 @@
 
 void call_describe(struct weir_call *call, struct weir_call_info *info);
 
+/* Fills in an array as weir_engine_calls() does, with the calls of one connection. 'found' calls
+ * were found before. Returns their new number. The connection may be one of a responder, which has
+ * no calls. */
+uint32_t calls_describe(const struct weir_conn *conn, struct weir_call_info *infos, uint32_t n,
+			uint32_t found);
+
 /* Returns the time since the submission of a call. The result is 0 if the call was not submitted or
  * was cancelled, and the time-out of the call while its keys are being revoked. */
 uint64_t call_age_ns(const struct weir_call *call);

@@ -131,6 +131,16 @@ static void describe_all(const struct responder *responder, struct filling *fill
 	}
 }
 
+uint32_t requests_describe(const struct weir_conn *conn, struct weir_request_info *infos,
+			   uint32_t n)
+{
+	struct filling filling = {.infos = infos, .bytes = n > 0 ? infos->struct_bytes : 0, .n = n};
+
+	if (conn->role_data && conn->role->side == WEIR_RESPONDER)
+		describe_all(responder_of(conn), &filling);
+	return filling.found;
+}
+
 uint32_t weir_engine_requests(const struct weir_engine *engine, struct weir_request_info *infos,
 			      uint32_t n)
 {

@@ -70,6 +70,8 @@ struct weir_conn_info {
 	 * and Reply chunks that replies returned. Responder: those that it read from Read chunks.
 	 */
 	uint64_t rdma_bytes_received;
+	/** The ID, by which telemetry names the connection. No other one of the process has it. */
+	uint64_t id;
 };
 
 /** The states of a call at the requester. A later version can add states. */
