@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "exposure.h"
 #include "forked.h"
+#include "inquiry.h"
 #include "latency.h"
 #include "limit.h"
 #include "log.h"
@@ -252,14 +253,18 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		.max_regions = ENGINE_REGIONS_MAX + 7,
 		.numa_node = -1,
 	};
+	const struct mem_eal_options eal = {
+		.has_telemetry = profile->telemetry == WEIR_TELEMETRY_ON,
+	};
 	const struct fabric_ops *ops;
 	int rc;
 
 	/* not NULL, because profile_read() has found the driver */
 	ops = fabric_driver_find(profile->driver);
-	rc = mem_eal_start(NULL);
+	rc = mem_eal_start(&eal);
 	if (rc != 0)
 		return rc;
+	telemetry_register();
 	engine = mem_zalloc(sizeof(*engine));
 	if (!engine)
 		return -ENOMEM;
@@ -326,6 +331,7 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		weir_engine_destroy(engine);
 		return rc;
 	}
+	inquiry_join(engine);
 	*out = engine;
 	return 0;
 }
@@ -393,6 +399,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	}
 	engine->in_poll = true; /* because callbacks run in this function, too */
 	engine->is_ending = true;
+	inquiry_leave(engine);
 	/* Runs the functions in the mailbox, because a connection that another engine passes to
 	 * this one must end, too. The number of rounds is limited, because each function can post
 	 * another one. */
@@ -425,6 +432,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	mem_pool_destroy(engine->reserve_pool, &engine->registrar);
 	mem_pool_destroy(engine->send_pool, &engine->registrar);
 	mailbox_destroy(engine);
+	inquiry_end(engine);
 	engine_peers_destroy(engine);
 	/*
 	 * If the process forks while the device stops, the child must abandon the device. Therefore

@@ -11,6 +11,7 @@
  *   counter_list.h       the list of counters: engine_counters.h has them as a structure, and
  *                        counter_table.c as the table of weir/metrics.h
  *   mailbox.[ch]         calls from other threads
+ *   inquiry.[ch]         questions of other threads about engines, for lib/telemetry
  *   sleep.[ch]           descriptors by which a thread waits for an engine
  *   idle.c               what a thread does when a poll finds no work
  *   wait_queue.[ch]      waiters for buffers or for a peer, their round-robin order, and how

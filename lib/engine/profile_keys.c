@@ -26,6 +26,13 @@ static const struct profile_choice latencies[] = {
 	{NULL, 0},
 };
 
+static const struct profile_choice telemetries[] = {
+	{"auto", WEIR_TELEMETRY_AUTO},
+	{"off", WEIR_TELEMETRY_OFF},
+	{"on", WEIR_TELEMETRY_ON},
+	{NULL, 0},
+};
+
 static const struct profile_choice pages[] = {
 	{"auto", 0}, {"thp", WEIR_PAGES_THP}, {"4k", 4 * KIB}, {"2m", 2 * MIB}, {"1g", GIB},
 	{NULL, 0},
@@ -136,6 +143,11 @@ const struct profile_key profile_keys[] = {
 		 "requests. A request that is answered in the poll in which it arrives counts as 0 "
 		 "ns. stages: also one for each of their stages. Each call then takes a slower "
 		 "path"},
+	{"engine", "telemetry", PROFILE_CHOICE, FIELD(telemetry), .choices = telemetries,
+	 .initial = "auto", .example = "on",
+	 .help = "whether the commands of rte_telemetry describe the engine. auto: if the "
+		 "application has started EAL with telemetry, or another engine has on. on: also "
+		 "has weir start EAL with telemetry, if it starts EAL for this engine. off: never"},
 
 	{"memory", "pages", PROFILE_CHOICE, FIELD(page_bytes), .choices = pages, .initial = "auto",
 	 .memory = "rounds the size of each pool up to a multiple of the page size",

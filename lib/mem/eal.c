@@ -22,6 +22,7 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 
+#include "eal_telemetry.h"
 #include "log.h"
 
 /* of EAL, as address space; the kernel allocates a page when it is first touched */
@@ -137,7 +138,7 @@ static void close_on_exec(int fd, struct descriptors *before)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	n = readlink(path, target, sizeof(target) - 1);
 	target[n > 0 ? n : 0] = '\0';
-	if (is_eals(target) && !was_open(fd, before))
+	if ((is_eals(target) || eal_telemetry_owns(fd)) && !was_open(fd, before))
 		(void)fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
 }
 
@@ -193,21 +194,55 @@ static void block_signals(sigset_t *before)
 	(void)pthread_sigmask(SIG_BLOCK, &set, before);
 }
 
+static bool lacks_telemetry; /* weir has started EAL, and not asked for telemetry */
+
+/* Returns the descriptor that eal_telemetry_prepare() returned, or a negative number if EAL must
+ * be started without telemetry. */
+static int prepare_telemetry(const struct mem_eal_options *options)
+{
+	char why[EAL_TELEMETRY_WHY_BYTES];
+	int fd;
+
+	if (!options || !options->has_telemetry)
+		return -1;
+	fd = eal_telemetry_prepare(why);
+	if (fd < 0)
+		LOG(MEMORY, WARNING, "telemetry = on: there is no socket of telemetry. %s", why);
+	return fd;
+}
+
+/* Logs once that an engine asks for telemetry too late. */
+static void warn_late_telemetry(void)
+{
+	static bool done;
+
+	if (!done)
+		LOG(MEMORY, WARNING,
+		    "telemetry = on: there is no socket of telemetry, because EAL was started "
+		    "without it: set the key for the first engine of the process, too");
+	done = true;
+}
+
 /* Starts EAL. Returns 0, -ENOENT if EAL would find no CPU, -E2BIG if the list of lcores is too
  * long, or another -errno. */
 static int eal_start(const struct mem_eal_options *options)
 {
 	/* EAL permutes its arguments and might keep pointers to them. Therefore the arguments are
 	 * writable and are never freed. */
-	static char fixed[][32] = {"weir",     "--no-huge",	 "--no-shconf",
-				   "--no-pci", "--no-telemetry", "--log-level=lib.*:warning"};
+	static char name[] = "weir";
+	static char fixed[][32] = {"--no-huge", "--no-shconf", "--no-pci",
+				   "--log-level=lib.*:warning"};
+	/* The first of several levels for a library that is loaded later is the one that applies.
+	 * At level 'warning', telemetry would say that it does not create a second socket. */
+	static char telemetry[][32] = {"--no-telemetry", "--log-level=lib.telemetry:error"};
 	static char memory[16], lcores_option[] = "--lcores", lcores[LCORES_BYTES];
 	uint32_t memory_mb = options && options->memory_mb ? options->memory_mb : MEMORY_MB;
-	char *argv[RTE_DIM(fixed) + 4];
+	char *argv[RTE_DIM(fixed) + 6];
 	struct descriptors before = {NULL, 0, 0};
 	sigset_t mask;
 	int argc = 0;
 	int rc = 0;
+	int telemetry_fd;
 
 	snprintf(memory, sizeof(memory), "-m%u", memory_mb);
 	if (!finds_cpus()) {
@@ -225,6 +260,10 @@ static int eal_start(const struct mem_eal_options *options)
 		rc = check_descriptors();
 	if (rc != 0)
 		return rc;
+	telemetry_fd = prepare_telemetry(options);
+	lacks_telemetry = !options || !options->has_telemetry;
+	argv[argc++] = name;
+	argv[argc++] = telemetry[telemetry_fd < 0 ? 0 : 1];
 	for (size_t i = 0; i < RTE_DIM(fixed); i++)
 		argv[argc++] = fixed[i];
 	argv[argc++] = memory;
@@ -240,6 +279,8 @@ static int eal_start(const struct mem_eal_options *options)
 	(void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	each_descriptor(close_on_exec, &before);
 	free(before.fds);
+	if (telemetry_fd >= 0)
+		close(telemetry_fd);
 	return rc;
 }
 
@@ -256,6 +297,8 @@ int mem_eal_start(const struct mem_eal_options *options)
 		if (rte_lcore_count() == 0)
 			result = eal_start(options);
 		done = true;
+	} else if (options && options->has_telemetry && lacks_telemetry) {
+		warn_late_telemetry();
 	}
 	pthread_mutex_unlock(&lock);
 	return result;

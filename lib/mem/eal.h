@@ -8,6 +8,7 @@
  * descriptors of buffers and the rings do come from EAL. They take a few MiB.
  */
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct mem_eal_options {
@@ -17,6 +18,9 @@ struct mem_eal_options {
 	 * the calling thread is the first of these threads. */
 	const char *lcores;
 	uint32_t memory_mb; /* memory of EAL in MiB; 0: as much as weir needs */
+	/* EAL creates the socket of rte_telemetry, which takes another thread. If it cannot be
+	 * created, EAL starts without it, and the log says why. */
+	bool has_telemetry;
 };
 
 /* Starts EAL if the process has not started it. A later call does nothing, and returns the result

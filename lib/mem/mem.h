@@ -15,6 +15,7 @@
  *   maps.[ch]      checks how the memory that a program passes is mapped
  *   resize.[ch]    sets the length of a memfd
  *   eal.[ch]       uses DPDK's environment, or starts it
+ *   eal_telemetry.[ch]  prepares the socket of rte_telemetry
  *   alloc.[ch]     counted allocations from the heap
  *   limit.[ch]     names the limit of the process that caused an error
  *   log.[ch]       the log of the library and its drivers

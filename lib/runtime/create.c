@@ -109,6 +109,9 @@ static struct weir_runtime *allocate(const struct weir_runtime_options *options)
 /* Starts the threads. Returns 0, or -errno with the reason in 'why'. */
 static int start_threads(struct weir_runtime *runtime, char *why)
 {
+	const struct mem_eal_options eal = {
+		.has_telemetry = runtime->profile.telemetry == WEIR_TELEMETRY_ON,
+	};
 	int rc;
 
 	runtime->quit_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -118,7 +121,7 @@ static int start_threads(struct weir_runtime *runtime, char *why)
 		return rc;
 	}
 	/* This thread becomes the main lcore of EAL, unless EAL runs already. */
-	rc = mem_eal_start(NULL);
+	rc = mem_eal_start(&eal);
 	if (rc != 0) {
 		snprintf(why, WHY_BYTES, "EAL can't start: %s", strerror(-rc));
 		mem_explain_limit(rc);

@@ -23,7 +23,7 @@ COMPILERS = {
     'clang++': ['clang++', '-x', 'c++', '-std=c++20', *WARN, '-Wno-missing-field-initializers'],
 }
 DPDK = {'librte_cfgfile.so', 'librte_mempool.so', 'librte_ring.so', 'librte_eal.so',
-        'librte_kvargs.so'}
+        'librte_kvargs.so', 'librte_telemetry.so'}
 STATIC_NEEDS = DPDK | {'libnuma.so', 'libsodium.so', 'libibverbs.so', 'librdmacm.so'}
 SYSTEM = {'libc.so', 'libm.so', 'libstdc++.so', 'libgcc_s.so', 'ld-linux-x86-64.so',
           'ld-linux-aarch64.so'}

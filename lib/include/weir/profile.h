@@ -35,6 +35,15 @@ enum weir_latency {
 	WEIR_LATENCY_STAGES, /**< also the times in each of their stages, on a slower path */
 };
 
+/** The engines that the commands of rte_telemetry describe. */
+enum weir_telemetry {
+	/** This one, if the process has a socket of rte_telemetry for another reason. */
+	WEIR_TELEMETRY_AUTO,
+	WEIR_TELEMETRY_OFF, /**< not this one */
+	/** This one. If weir starts EAL for this engine, EAL creates the socket. */
+	WEIR_TELEMETRY_ON,
+};
+
 /**
  * The exposure policy: the memory of this side that peers can access, and when (RFC 8166 section
  * 8.1).
@@ -253,6 +262,9 @@ struct weir_profile {
 	enum weir_protection protection; /**< the connections on which keys are valid */
 	uint32_t remote_invalidation;	 /**< 1: replies may invalidate keys (RFC 8797); 0: not */
 	uint32_t windows; /**< memory windows per engine; a call needs one for each segment */
+
+	/* [engine] */
+	uint64_t telemetry; /**< whether rte_telemetry describes the engine: enum weir_telemetry */
 };
 
 /**

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The command /weir/histogram. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/latency.h>
+
+#include "histogram.h"
+#include "latency.h"
+#include "telemetry.h"
+
+#define LISTED	   400u /* entries of the list, of at most 40 bytes each */
+#define NAME_BYTES 64u
+
+/* The procedures that an engine measures. */
+struct procedures_inquiry {
+	struct inquiry inquiry;
+	uint32_t n;
+	struct weir_procedure_latency procedures[2 * WEIR_LATENCY_PROCEDURES];
+};
+
+/* The times of a procedure. Those of each stage follow those of the whole. */
+struct times_inquiry {
+	struct inquiry inquiry;
+	struct weir_procedure_latency wanted; /* the question */
+	bool is_found, has_stages;
+	struct weir_histogram times;
+	struct weir_histogram stages[LATENCY_STAGES];
+};
+
+static void answer_procedures(struct weir_engine *engine, struct inquiry *inquiry)
+{
+	struct procedures_inquiry *mine = (struct procedures_inquiry *)inquiry;
+
+	mine->procedures[0].struct_bytes = sizeof(mine->procedures[0]);
+	mine->n = weir_engine_procedures(engine, mine->procedures, 2 * WEIR_LATENCY_PROCEDURES);
+}
+
+static bool is_same(const struct weir_procedure_latency *a, const struct weir_procedure_latency *b)
+{
+	return a->side == b->side && a->prog == b->prog && a->vers_low == b->vers_low &&
+	       a->vers_high == b->vers_high && a->proc == b->proc;
+}
+
+/* Writes the name of a procedure, such as "requester/100003/3/1" or "responder/100005/1-3/0". */
+static void name_procedure(const struct weir_procedure_latency *procedure, char name[NAME_BYTES])
+{
+	const char *side = procedure->side == WEIR_REQUESTER ? "requester" : "responder";
+
+	if (procedure->vers_low == procedure->vers_high)
+		snprintf(name, NAME_BYTES, "%s/%u/%u/%u", side, procedure->prog,
+			 procedure->vers_low, procedure->proc);
+	else
+		snprintf(name, NAME_BYTES, "%s/%u/%u-%u/%u", side, procedure->prog,
+			 procedure->vers_low, procedure->vers_high, procedure->proc);
+}
+
+/* Parses a name that name_procedure() could have written. Returns whether it is one. */
+static bool parse_procedure(const char *name, struct weir_procedure_latency *procedure)
+{
+	char side[16], again[NAME_BYTES];
+
+	*procedure = (struct weir_procedure_latency){.side = WEIR_RESPONDER};
+	if (sscanf(name, "%15[a-z]/%u/%u-%u/%u", side, &procedure->prog, &procedure->vers_low,
+		   &procedure->vers_high, &procedure->proc) != 5) {
+		if (sscanf(name, "%15[a-z]/%u/%u/%u", side, &procedure->prog, &procedure->vers_low,
+			   &procedure->proc) != 4)
+			return false;
+		procedure->vers_high = procedure->vers_low;
+	}
+	if (strcmp(side, "requester") == 0)
+		procedure->side = WEIR_REQUESTER;
+	name_procedure(procedure, again);
+	return strcmp(name, again) == 0;
+}
+
+/* Returns whether an engine before engine 'i' measures the procedure as well. */
+static bool is_listed(const struct telemetry_ask *ask, uint32_t i,
+		      const struct weir_procedure_latency *procedure)
+{
+	while (i-- > 0) {
+		const struct procedures_inquiry *answer = telemetry_answer(ask, i);
+
+		for (uint32_t p = 0; answer && p < answer->n; p++)
+			if (is_same(&answer->procedures[p], procedure))
+				return true;
+	}
+	return false;
+}
+
+static int list_procedures(struct rte_tel_data *reply)
+{
+	struct telemetry_ask ask;
+	uint32_t left = LISTED;
+
+	rte_tel_data_start_array(reply, RTE_TEL_STRING_VAL);
+	telemetry_ask_begin(&ask, 0, sizeof(struct procedures_inquiry), answer_procedures);
+	if (!telemetry_ask(&ask, reply))
+		ask.n = 0;
+	for (uint32_t i = 0; i < ask.n; i++) {
+		const struct procedures_inquiry *answer = telemetry_answer(&ask, i);
+
+		for (uint32_t p = 0; answer && p < answer->n && left > 0; p++) {
+			char name[NAME_BYTES];
+
+			if (is_listed(&ask, i, &answer->procedures[p]))
+				continue;
+			name_procedure(&answer->procedures[p], name);
+			(void)rte_tel_data_add_array_string(reply, name);
+			left--;
+		}
+	}
+	telemetry_ask_end(&ask);
+	return 0;
+}
+
+static void answer_times(struct weir_engine *engine, struct inquiry *inquiry)
+{
+	struct times_inquiry *mine = (struct times_inquiry *)inquiry;
+	const struct latency *latency = engine->latency;
+	const struct latency_side *side;
+
+	if (!latency)
+		return;
+	side = &latency->sides[mine->wanted.side];
+	for (uint32_t i = 0; i < side->n; i++) {
+		const struct latency_procedure *at = &side->procedures[i];
+
+		if (at->prog != mine->wanted.prog || at->vers_low != mine->wanted.vers_low ||
+		    at->vers_high != mine->wanted.vers_high || at->proc != mine->wanted.proc)
+			continue;
+		mine->is_found = true;
+		mine->times = at->times;
+		mine->has_stages = at->stages != NULL;
+		if (at->stages)
+			memcpy(mine->stages, at->stages, sizeof(mine->stages));
+		return;
+	}
+}
+
+static void show_times(const struct weir_histogram *times, struct rte_tel_data *dict)
+{
+	static const struct {
+		const char *name;
+		double fraction;
+	} quantiles[] = {
+		{"p50_ns", 0.5},
+		{"p90_ns", 0.9},
+		{"p99_ns", 0.99},
+		{"p99_9_ns", 0.999},
+	};
+
+	telemetry_add_number(dict, "count", histogram_count(times));
+	telemetry_add_number(dict, "min_ns", histogram_min(times));
+	telemetry_add_number(dict, "mean_ns", (uint64_t)histogram_mean(times));
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(quantiles[0]); i++)
+		telemetry_add_number(dict, quantiles[i].name,
+				     histogram_quantile(times, quantiles[i].fraction));
+	telemetry_add_number(dict, "max_ns", times->max);
+}
+
+/* Adds the times of all engines to those of the first one that has them. Returns these, or NULL. */
+static struct times_inquiry *merge_times(const struct telemetry_ask *ask)
+{
+	struct times_inquiry *sum = NULL;
+
+	for (uint32_t i = 0; i < ask->n; i++) {
+		struct times_inquiry *answer = telemetry_answer(ask, i);
+
+		if (!answer || !answer->is_found)
+			continue;
+		if (!sum) {
+			sum = answer;
+			continue;
+		}
+		histogram_merge(&sum->times, &answer->times);
+		for (uint32_t s = 0; answer->has_stages && s < LATENCY_STAGES; s++) {
+			if (sum->has_stages)
+				histogram_merge(&sum->stages[s], &answer->stages[s]);
+			else
+				sum->stages[s] = answer->stages[s];
+		}
+		sum->has_stages |= answer->has_stages;
+	}
+	return sum;
+}
+
+static void show_all_times(const struct times_inquiry *sum, struct rte_tel_data *reply)
+{
+	enum weir_stage first =
+		sum->wanted.side == WEIR_REQUESTER ? WEIR_STAGE_QUEUED : WEIR_STAGE_PULLED;
+	uint32_t n = sum->wanted.side == WEIR_REQUESTER ? 2 : 4;
+
+	show_times(&sum->times, reply);
+	for (uint32_t s = 0; sum->has_stages && s < n; s++) {
+		struct rte_tel_data *stage = telemetry_dict();
+
+		if (!stage)
+			return;
+		show_times(&sum->stages[s], stage);
+		telemetry_add_dict(reply, weir_stage_name((enum weir_stage)(first + s)), stage);
+	}
+}
+
+int telemetry_histogram(const char *command, const char *params, struct rte_tel_data *reply)
+{
+	struct weir_procedure_latency wanted;
+	const struct times_inquiry *sum;
+	struct telemetry_ask ask;
+
+	(void)command;
+	if (!telemetry_has(params))
+		return list_procedures(reply);
+	if (!parse_procedure(params, &wanted))
+		return telemetry_error(reply, "'%.40s' is not of the form SIDE/PROG/VERS/PROC",
+				       params);
+	telemetry_ask_begin(&ask, 0, sizeof(*sum), answer_times);
+	for (uint32_t i = 0; i < ask.n; i++)
+		((struct times_inquiry *)ask.entries[i].inquiry)->wanted = wanted;
+	rte_tel_data_start_dict(reply);
+	if (telemetry_ask(&ask, reply)) {
+		sum = merge_times(&ask);
+		if (sum) {
+			telemetry_add_number(reply, "engines_not_polled", telemetry_silent(&ask));
+			show_all_times(sum, reply);
+		} else {
+			(void)telemetry_error(reply,
+					      "no engine that answered measures this procedure; "
+					      "%u did not answer",
+					      telemetry_silent(&ask));
+		}
+	}
+	telemetry_ask_end(&ask);
+	return 0;
+}
