@@ -13,6 +13,8 @@ struct caller *caller_of(const struct weir_request *req, const struct exports *e
 	struct caller *caller = conn ? weir_conn_user(conn) : NULL;
 	struct weir_peer peer = {.struct_bytes = sizeof(peer)};
 
+	if (caller)
+		client_update(&caller->client, exports);
 	if (caller || !conn || weir_conn_peer(conn, &peer) != 0)
 		return caller;
 	caller = calloc(1, sizeof(*caller));

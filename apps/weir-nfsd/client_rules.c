@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,12 @@
  * after the first connection.
  */
 static uint32_t host_ports = PRIVILEGED_PORTS;
+
+/*
+ * Guards the rules, the lists of clients and 'is_withdrawn' of exports. Pollers take the lock for a
+ * new connection, and for the first call of a connection after a change.
+ */
+static pthread_mutex_t rules_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void client_rules_read_ports(const char *path)
 {
@@ -145,14 +152,52 @@ static bool is_privileged(const struct client *client, uint64_t port)
 	return port < host_ports || (!client->is_local && !is_of_this_host(&client->addr));
 }
 
+_Static_assert(EXPORTS_MAX <= 32, "client.usable has a bit for each export");
+
 static void set_rules(struct client *client, const struct exports *exports)
 {
+	client->usable = 0;
+	pthread_mutex_lock(&rules_lock);
+	client->generation = exports->generation;
 	for (uint32_t i = 0; i < exports->n; i++) {
-		const struct export_rules *rules = find_rules(client, &exports->all[i]);
+		const struct export *export = &exports->all[i];
+		const struct export_rules *rules =
+			export->is_withdrawn ? NULL : find_rules(client, export);
 
-		client->rules[i] =
-			rules && rules->needs_secure_port && !client->is_privileged ? NULL : rules;
+		if (!rules || (rules->needs_secure_port && !client->is_privileged))
+			continue;
+		client->rules[i] = *rules;
+		client->usable |= 1u << i;
 	}
+	pthread_mutex_unlock(&rules_lock);
+}
+
+void client_update(struct client *client, const struct exports *exports)
+{
+	if (client->generation != exports->generation)
+		set_rules(client, exports);
+}
+
+void client_rules_replace(struct exports *served, struct exports *fresh)
+{
+	pthread_mutex_lock(&rules_lock);
+	for (uint32_t i = 0; i < served->n; i++) {
+		struct export *old = &served->all[i];
+		struct export *new = export_by_id(fresh, old->id);
+		struct export_client *clients = old->clients;
+		uint32_t nclients = old->nclients;
+
+		old->is_withdrawn = !new;
+		if (!new)
+			continue;
+		old->rules = new->rules;
+		old->clients = new->clients;
+		old->nclients = new->nclients;
+		new->clients = clients;
+		new->nclients = nclients;
+	}
+	served->generation++;
+	pthread_mutex_unlock(&rules_lock);
 }
 
 /*
@@ -224,14 +269,14 @@ bool client_key_equal(const struct client_key *a, const struct client_key *b)
 
 bool client_may_connect(const struct client *client, const struct exports *exports)
 {
-	for (uint32_t i = 0; i < exports->n; i++)
-		if (client->rules[i])
-			return true;
-	return false;
+	(void)exports;
+	return client->usable != 0;
 }
 
 const struct export_rules *client_rules(const struct client *client, const struct exports *exports,
 					const struct export *export)
 {
-	return client->rules[export - exports->all];
+	uint32_t i = (uint32_t)(export - exports->all);
+
+	return client->usable & 1u << i ? &client->rules[i] : NULL;
 }

@@ -36,11 +36,10 @@ struct client {
 	uint32_t groups[WEIR_PEER_GROUPS_MAX]; /* the user's supplementary groups, if 'has_uid' */
 	bool is_privileged; /* over TCP or a network: only root can use the client's port; over shm:
 			       its user is root */
-	/*
-	 * the rules for the client, in the order of the exports; NULL if the client may not mount
-	 * the export
-	 */
-	const struct export_rules *rules[EXPORTS_MAX];
+	uint32_t usable;    /* bit i: the client may mount the export i */
+	uint32_t generation;			/* exports.generation of the rules */
+	struct export_rules rules[EXPORTS_MAX]; /* for the client, in the order of the exports;
+						   valid for 'usable' exports */
 };
 
 #define CLIENT_RULES_PORTS_PATH "/proc/sys/net/ipv4/ip_unprivileged_port_start"
@@ -56,7 +55,8 @@ void client_rules_read_ports(const char *path);
 
 /*
  * Fills in *client, including its rules. 'peer' is what a connection's driver has reported of its
- * peer. The exports must exist for as long as the client, and must not change.
+ * peer. Any thread may call this function, client_of_tcp() and client_update(), while another one
+ * calls client_rules_replace().
  */
 void client_of_peer(struct client *client, const struct weir_peer *peer,
 		    const struct exports *exports);
@@ -68,6 +68,16 @@ void client_of_peer(struct client *client, const struct weir_peer *peer,
  */
 void client_of_tcp(struct client *client, const char *host, uint32_t port, bool is_local,
 		   const struct exports *exports);
+
+/* Finds the rules of a client again, if they were replaced since they were found. */
+void client_update(struct client *client, const struct exports *exports);
+
+/*
+ * Replaces the rules of the exports 'served' by those of the exports 'fresh' that have the same
+ * ids. Exports that 'fresh' does not have are withdrawn: nobody may use them. 'fresh' gets the old
+ * lists of clients, and exports_free() then releases them.
+ */
+void client_rules_replace(struct exports *served, struct exports *fresh);
 
 /* Returns the key of a client that client_of_peer() or client_of_tcp() has filled in. */
 struct client_key client_key(const struct client *client);

@@ -8,6 +8,7 @@
  */
 
 #include <netinet/in.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -88,10 +89,17 @@ struct export
 	struct export_client *clients; /* the entries in the order in which the list gives them */
 	struct fs *fs;		       /* the state of the back end while the export is open */
 	struct poller *owner; /* poller of the export; only its thread calls the back end */
+	/* a reload did not find the export in the files, and nobody may use it */
+	atomic_bool is_withdrawn;
 };
 
+/*
+ * The exports are made at the start. While the server runs, client_rules_replace() changes their
+ * rules, their lists of clients and 'is_withdrawn', and nothing else of them changes.
+ */
 struct exports {
 	uint32_t n;
+	_Atomic uint32_t generation; /* number of changes of the rules */
 	struct export all[EXPORTS_MAX];
 };
 

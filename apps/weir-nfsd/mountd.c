@@ -275,7 +275,7 @@ static enum weir_rpc_accept_stat do_export(void *arg, mount3_exports const **res
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < exports->n; i++) {
-		if (!mountd->client.rules[i])
+		if (!client_rules(&mountd->client, exports, &exports->all[i]))
 			continue;
 		*link = &mountd->exports[n++];
 		(*link)->path = mount3_string(exports->all[i].name);

@@ -4,9 +4,9 @@
 
 /*
  * Serves MOUNT version 3 over TCP (oncrpc_server.h). MOUNT runs in a thread of its own that never
- * waits for a file system. This thread uses only the names and roots of the exports, which do not
- * change. Clients can mount exports, and directories below exports. Other threads walk to those
- * directories (walkers.h).
+ * waits for a file system. Of the exports, this thread uses only the names and roots, which do not
+ * change, and the rules (client_rules.h). Clients can mount exports, and directories below exports.
+ * Other threads walk to those directories (walkers.h).
  */
 
 #include <stdbool.h>

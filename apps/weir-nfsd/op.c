@@ -32,7 +32,7 @@ static struct op *begin(struct poller *home, struct caller *caller, struct weir_
 	op->req = req;
 	op->proc = weir_request_header(req)->proc;
 	op->export = NULL;
-	op->rules = NULL;
+	op->is_read_only = false;
 	op->data = NULL;
 	op->data_bytes = 0;
 	return op;
@@ -73,12 +73,19 @@ void op_conn_event(struct weir_conn *conn, enum weir_conn_event event, int error
 
 /*
  * Finds the rules by which the client may use the export. A handle alone gives no access. If the
- * client may not mount the export, returns NFS3ERR_STALE, as the kernel's server does.
+ * client may not mount the export, returns NFS3ERR_STALE, as the kernel's server does, and leaves
+ * *rules as it is.
  */
-static enum nfs3_status check_rules(struct op *op, const struct client *client)
+static enum nfs3_status check_rules(struct op *op, const struct client *client,
+				    const struct export_rules **rules)
 {
-	op->rules = client_rules(client, &op->server->exports, op->export);
-	return op->rules ? NFS3_OK : NFS3ERR_STALE;
+	const struct export_rules *own = client_rules(client, &op->server->exports, op->export);
+
+	if (!own)
+		return NFS3ERR_STALE;
+	op->is_read_only = own->is_read_only;
+	*rules = own;
+	return NFS3_OK;
 }
 
 static enum nfs3_status check_handles(struct op *op)
@@ -150,6 +157,12 @@ static void op_refuse(struct weir_request *req)
 
 void op_handle(struct weir_request *req, void *arg)
 {
+	/*
+	 * An export's rules determine how a credential is interpreted. If there are no rules for
+	 * the client, these are enough to refuse a malformed credential.
+	 */
+	static const struct export_rules no_rules = {.squashes_root = true};
+	const struct export_rules *rules = &no_rules;
 	struct server *server = arg;
 	const struct client *client;
 	enum weir_rpc_auth_stat auth;
@@ -185,19 +198,14 @@ void op_handle(struct weir_request *req, void *arg)
 	client = &caller->client;
 	status = server->is_stopping ? NFS3ERR_JUKEBOX : check_handles(op);
 	if (status == NFS3_OK)
-		status = check_rules(op, client);
-	/*
-	 * An export's rules determine how a credential is interpreted. If there are no rules for
-	 * the client, those of the first export are enough to refuse a malformed credential.
-	 */
-	auth = cred_of(&weir_request_header(req)->cred, client,
-		       op->rules ? op->rules : &server->exports.all[0].rules, &op->cred);
+		status = check_rules(op, client, &rules);
+	auth = cred_of(&weir_request_header(req)->cred, client, rules, &op->cred);
 	if (auth != WEIR_RPC_AUTH_OK) {
 		weir_request_reply_denied(req, auth);
 		op_free(op);
 		return;
 	}
-	if (status == NFS3_OK && op_procs[op->proc].changes && op->rules->is_read_only)
+	if (status == NFS3_OK && op_procs[op->proc].changes && op->is_read_only)
 		status = NFS3ERR_ROFS;
 	if (status == NFS3_OK && (op_procs[op->proc].has_name || op->proc == NFS3_LINK))
 		status = name_check_op(op);

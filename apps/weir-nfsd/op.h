@@ -53,7 +53,7 @@ struct op {
 	/* the caller's connection and client (holds.h), to which the op's parts of pools are
 	 * charged; copied so that any thread can read them */
 	struct holder holder;
-	const struct export_rules *rules; /* rules by which the caller may use the export */
+	bool is_read_only; /* by the rules, the caller may only read the export */
 	struct cred cred;
 	union nfs3_op_args args;
 	struct handle_id id; /* the file of the first handle in the arguments */

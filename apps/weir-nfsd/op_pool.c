@@ -64,7 +64,7 @@ struct op *op_replace(struct op *op)
 	other->export = op->export;
 	other->caller = op->caller;
 	other->holder = op->holder;
-	other->rules = op->rules;
+	other->is_read_only = op->is_read_only;
 	other->cred = op->cred;
 	other->data = NULL;
 	other->data_bytes = 0;

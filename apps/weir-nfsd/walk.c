@@ -20,8 +20,8 @@ struct posted {
 /*
  * Returns the export whose name equals 'path' or is a prefix of 'path' that ends before a slash. If
  * there are several such exports, returns the one with the longest name. Returns NULL if there is
- * none. *rest is the part of the path below the export. The slash at the start of 'path' can be
- * missing, as in the definition of an export.
+ * none. An export that was withdrawn does not count. *rest is the part of the path below the
+ * export. The slash at the start of 'path' can be missing, as in the definition of an export.
  */
 static struct export *export_above(struct exports *exports, const char *path, const char **rest)
 {
@@ -32,8 +32,8 @@ static struct export *export_above(struct exports *exports, const char *path, co
 		const char *name = exports->all[i].name + (path[0] != '/');
 		size_t len = strlen(name);
 
-		if (len > longest && strncmp(path, name, len) == 0 &&
-		    (path[len] == '\0' || path[len] == '/')) {
+		if (len > longest && !exports->all[i].is_withdrawn &&
+		    strncmp(path, name, len) == 0 && (path[len] == '\0' || path[len] == '/')) {
 			best = &exports->all[i];
 			longest = len;
 		}

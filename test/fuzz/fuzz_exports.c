@@ -92,6 +92,13 @@ static void check_client(const struct export_client *client)
 	REQUIRE(client->rules.anon_uid != UINT32_MAX && client->rules.anon_gid != UINT32_MAX);
 }
 
+static bool is_same_rules(const struct export_rules *a, const struct export_rules *b)
+{
+	return a->is_read_only == b->is_read_only && a->squashes_root == b->squashes_root &&
+	       a->squashes_all == b->squashes_all && a->needs_secure_port == b->needs_secure_port &&
+	       a->anon_uid == b->anon_uid && a->anon_gid == b->anon_gid;
+}
+
 /*
  * Checks that a peer that no entry names has no access. The peers are one of a network, one of this
  * host, and one of which nothing is known.
@@ -117,7 +124,8 @@ static void check_access(const struct exports *exports)
 			const struct export_rules *rules = client_rules(&client, exports, export);
 
 			is_any |= rules != NULL;
-			REQUIRE(!rules || (rules == &export->rules) == (export->nclients == 0));
+			REQUIRE(!rules || export->nclients > 0 ||
+				is_same_rules(rules, &export->rules));
 			REQUIRE(!rules || !rules->needs_secure_port || client.is_privileged);
 			REQUIRE(rules || export->nclients > 0 || export->rules.needs_secure_port);
 		}
@@ -205,13 +213,6 @@ static void write_export(FILE *file, const struct export *export)
 	for (uint32_t i = 0; i < export->nclients; i++)
 		write_client(file, &export->clients[i]);
 	fputc('\n', file);
-}
-
-static bool is_same_rules(const struct export_rules *a, const struct export_rules *b)
-{
-	return a->is_read_only == b->is_read_only && a->squashes_root == b->squashes_root &&
-	       a->squashes_all == b->squashes_all && a->needs_secure_port == b->needs_secure_port &&
-	       a->anon_uid == b->anon_uid && a->anon_gid == b->anon_gid;
 }
 
 static bool is_same_client(const struct export_client *a, const struct export_client *b)

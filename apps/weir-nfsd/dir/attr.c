@@ -240,8 +240,8 @@ enum nfs3_status dir_access(struct dir_fs *fs, struct op *op)
 		dir_reset_creds();
 		op->res.access.attr.is_set = true;
 		dir_fattr(fs, &st, &op->res.access.attr.attr);
-		op->res.access.access = op->args.access.access &
-					cred_access(&rights, is_dir, op->rules->is_read_only);
+		op->res.access.access =
+			op->args.access.access & cred_access(&rights, is_dir, op->is_read_only);
 	}
 	close(fd);
 	return dir_status(rc);

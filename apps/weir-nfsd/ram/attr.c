@@ -158,7 +158,7 @@ enum nfs3_status ram_access(struct ram_fs *fs, struct op *op)
 	};
 	ram_post(inode, &op->res.access.attr);
 	op->res.access.access =
-		op->args.access.access & cred_access(&rights, is_dir, op->rules->is_read_only);
+		op->args.access.access & cred_access(&rights, is_dir, op->is_read_only);
 	return NFS3_OK;
 }
 

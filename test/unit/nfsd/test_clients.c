@@ -46,7 +46,7 @@ static const struct export_rules *at(const char *address)
 
 	snprintf(peer.address, sizeof(peer.address), "%s", address);
 	client_of_peer(&client, &peer, &exports);
-	return client.rules[0];
+	return client_rules(&client, &exports, &exports.all[0]);
 }
 
 /* Returns the rules for a peer over shm, or NULL if it cannot use the export. */
@@ -57,7 +57,14 @@ static const struct export_rules *user(uint32_t uid)
 		.address = "process 1", .has_credentials = true, .uid = uid, .gid = uid, .pid = 1};
 
 	client_of_peer(&client, &peer, &exports);
-	return client.rules[0];
+	return client_rules(&client, &exports, &exports.all[0]);
+}
+
+/* Returns the rules of an export for a client over TCP, or NULL if it cannot use the export. */
+static const struct export_rules *by_tcp(struct client *client, const char *host, bool is_local)
+{
+	client_of_tcp(client, host, 50000, is_local, &exports);
+	return client_rules(client, &exports, &exports.all[0]);
 }
 
 static void clients__without_a_list_are_all(void **state)
@@ -66,10 +73,11 @@ static void clients__without_a_list_are_all(void **state)
 
 	(void)state;
 	assert_int_equal(exports_complete(&exports), 0);
-	assert_ptr_equal(at("192.0.2.1:40000"), &export->rules);
-	assert_ptr_equal(at("[2001:db8::1]:40000"), &export->rules);
-	assert_ptr_equal(user(1000), &export->rules);
-	assert_ptr_equal(at("what no driver says"), &export->rules);
+	export->rules.anon_uid = 4711;
+	assert_int_equal(at("192.0.2.1:40000")->anon_uid, 4711);
+	assert_int_equal(at("[2001:db8::1]:40000")->anon_uid, 4711);
+	assert_int_equal(user(1000)->anon_uid, 4711);
+	assert_int_equal(at("what no driver says")->anon_uid, 4711);
 }
 
 static void clients__not_in_the_list_have_none(void **state)
@@ -277,15 +285,11 @@ static void clients__by_tcp(void **state)
 	(void)state;
 	make("127.0.0.1(ro) local uid:0");
 	assert_int_equal(exports_complete(&exports), 0);
-	client_of_tcp(&client, "127.0.0.1", 50000, true, &exports);
-	assert_true(client.rules[0]->is_read_only);
-	client_of_tcp(&client, "127.0.0.2", 50000, true, &exports);
-	assert_false(client.rules[0]->is_read_only);
-	client_of_tcp(&client, "127.0.0.2", 50000, false, &exports);
-	assert_null(client.rules[0]);
+	assert_true(by_tcp(&client, "127.0.0.1", true)->is_read_only);
+	assert_false(by_tcp(&client, "127.0.0.2", true)->is_read_only);
+	assert_null(by_tcp(&client, "127.0.0.2", false));
 	assert_false(client_may_connect(&client, &exports));
-	client_of_tcp(&client, "::ffff:127.0.0.1", 50000, false, &exports);
-	assert_non_null(client.rules[0]);
+	assert_non_null(by_tcp(&client, "::ffff:127.0.0.1", false));
 	assert_true(client_may_connect(&client, &exports));
 }
 
