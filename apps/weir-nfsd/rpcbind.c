@@ -12,6 +12,7 @@
 #include <rpc/rpc.h>
 #include <rpc/rpcb_prot.h>
 
+#include "export.h"
 #include "mount3_rpc.h"
 #include "nfs3_rpc.h"
 #include "oncrpc_client.h"
@@ -75,8 +76,19 @@ void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
 		add_families(rpcbind, MOUNT3_PROGRAM, "tcp", "tcp6", host, (uint16_t)mount_port);
 }
 
+/* Returns true if a shell takes the text as it is. */
+static bool is_plain(const char *text)
+{
+	static const char letters[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+,@%";
+
+	return text[strspn(text, letters)] == '\0';
+}
+
 void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)
 {
+	bool has_export = rpcbind->export && is_plain(rpcbind->export);
+
 	if (rpcbind->nfs_port == 0)
 		snprintf(text, size, "weir-nfs --mount-port %u", rpcbind->mount_port);
 	else if (rpcbind->mount_port == 0)
@@ -86,9 +98,9 @@ void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size)
 		snprintf(text, size,
 			 "mount -t nfs -o "
 			 "vers=3,proto=rdma,port=%u,nolock,mountproto=tcp%s,mountport=%u "
-			 "%s:/EXPORT DIRECTORY",
+			 "%s:%s DIRECTORY",
 			 rpcbind->nfs_port, rpcbind->host[0] == '[' ? "6" : "", rpcbind->mount_port,
-			 rpcbind->host);
+			 rpcbind->host, has_export ? rpcbind->export : "/EXPORT");
 }
 
 static bool open_session(struct session *session, const char *path)
@@ -203,7 +215,7 @@ void rpcbind_register(struct rpcbind *rpcbind)
 	struct session session;
 	rpcblist *list = NULL;
 	bool is_good = true;
-	char advice[256];
+	char advice[256 + EXPORT_NAME_BYTES];
 
 	if (rpcbind->n == 0)
 		return;

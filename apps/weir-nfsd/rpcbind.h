@@ -26,6 +26,7 @@ struct rpcbind_entry {
 
 struct rpcbind {
 	const char *path;
+	const char *export; /* an export's name for the advice, or NULL */
 	char host[48]; /* host of the NFS listener as a client writes the host; empty if NFS has no
 			  network address */
 	uint32_t nfs_port;   /* 0 if 'host' is empty */
@@ -38,13 +39,13 @@ struct rpcbind {
  * Determines the entries to register. 'path' is rpcbind's local socket and must stay valid.
  * 'listen' is the ADDR[:PORT] of the NFS listener, or NULL if other hosts cannot use it.
  * 'mount_host' is the numeric address that MOUNT listens on. 'mount_port' is 0 if MOUNT is not
- * served.
+ * served. 'export' is NULL afterwards; the caller can set it.
  */
 void rpcbind_init(struct rpcbind *rpcbind, const char *path, const char *listen,
 		  const char *mount_host, uint32_t mount_port);
 /*
  * Writes the options or the command with which a client connects without rpcbind. They name the
- * ports of NFS and MOUNT.
+ * ports of NFS and MOUNT, and the export if its name needs no quotes in a shell.
  */
 void rpcbind_advice(const struct rpcbind *rpcbind, char *text, size_t size);
 /*

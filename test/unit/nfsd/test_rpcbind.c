@@ -131,6 +131,35 @@ static void rpcbind_advice__names_both_ports(void **state)
 	}
 }
 
+/* The command names the export if it can be typed as it is. */
+static void rpcbind_advice__names_the_export(void **state)
+{
+	static const struct {
+		const char *export, *end;
+	} cases[] = {
+		{"/scratch", " 192.0.2.1:/scratch DIRECTORY"},
+		{"/a/b_c-1.2", " 192.0.2.1:/a/b_c-1.2 DIRECTORY"},
+		{"/two words", " 192.0.2.1:/EXPORT DIRECTORY"},
+		{"/a;reboot", " 192.0.2.1:/EXPORT DIRECTORY"},
+		{"/$HOME", " 192.0.2.1:/EXPORT DIRECTORY"},
+		{"/\303\244", " 192.0.2.1:/EXPORT DIRECTORY"},
+	};
+	struct rpcbind rpcbind;
+	char advice[256], *end;
+
+	(void)state;
+	rpcbind_init(&rpcbind, "", "192.0.2.1", "192.0.2.1", 33329);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		rpcbind.export = cases[i].export;
+		rpcbind_advice(&rpcbind, advice, sizeof(advice));
+		end = strstr(advice, " 192.0.2.1:");
+		assert_non_null(end);
+		assert_string_equal(end, cases[i].end);
+		assert_non_null(strstr(advice, "port=20049,"));
+		assert_non_null(strstr(advice, "mountport=33329 "));
+	}
+}
+
 static void address_split_numeric__what_is_none(void **state)
 {
 	static const char *const texts[] = {
@@ -289,6 +318,7 @@ int main(void)
 		cmocka_unit_test(rpcbind_init__mount_alone_and_nothing),
 		cmocka_unit_test(rpcbind_init__mount_is_where_it_listens),
 		cmocka_unit_test(rpcbind_advice__names_both_ports),
+		cmocka_unit_test(rpcbind_advice__names_the_export),
 		cmocka_unit_test(address_split_numeric__what_is_none),
 		cmocka_unit_test(uaddr_answers__not_with_other_text),
 		cmocka_unit_test(rpcbind_register__anothers_address_steers_no_terminal),
