@@ -19,33 +19,52 @@
 #include "rpcbind.h"
 #include "sandbox.h"
 #include "server.h"
+#include "service.h"
 #include "std_io.h"
 #include "uaddr.h"
 
 enum exit_status { EXIT_OK = 0, EXIT_START = 1, EXIT_USAGE = 2, EXIT_LOST = 3, EXIT_HUNG = 4 };
 
 static atomic_bool stop;
-static struct server server = {.stop = &stop};
+static struct server server = {.stop = &stop, .wake_fd = -1};
+static struct service service = {.server = &server, .notify = {.fd = -1}};
 
+/* Ends the server. The second signal does not wait for anything, wherever the main thread is. */
 static void on_signal(int signo)
 {
+	static const char text[] = "weir-nfsd: a second signal ends the server at once. Calls that "
+				   "were under way get no reply\n";
+	static atomic_bool is_second;
+
 	(void)signo;
+	if (atomic_exchange(&is_second, true)) {
+		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+		_exit(EXIT_HUNG);
+	}
 	server_quit(&server);
 }
 
+static void on_hangup(int signo)
+{
+	(void)signo;
+	service_hang_up(&service);
+}
+
 /*
- * Catches the signals that end the server. SIGHUP stays ignored if the process was started with
- * SIGHUP ignored, as by nohup.
+ * Catches the signals that end the server, and the one that reloads the exports. SIGHUP stays
+ * ignored if the process was started with SIGHUP ignored, as by nohup.
  */
 static void catch_signals(void)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
-	struct sigaction action = {.sa_handler = on_signal}, before;
+	static const int ends[] = {SIGINT, SIGTERM, SIGXCPU};
+	const struct sigaction end = {.sa_handler = on_signal};
+	const struct sigaction hangup = {.sa_handler = on_hangup};
+	struct sigaction before;
 
 	for (uint32_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
-		if (ends[i] != SIGHUP || sigaction(SIGHUP, NULL, &before) != 0 ||
-		    before.sa_handler != SIG_IGN)
-			sigaction(ends[i], &action, NULL);
+		sigaction(ends[i], &end, NULL);
+	if (sigaction(SIGHUP, NULL, &before) != 0 || before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &hangup, NULL);
 	/*
 	 * std_io_start() ignores SIGPIPE and SIGXFSZ. A write beyond RLIMIT_FSIZE is therefore
 	 * answered NFS3ERR_FBIG. SIGUSR1 and SIGUSR2 are ignored because programs that rotate logs
@@ -111,10 +130,13 @@ static int serve(const struct options *options, int fd)
 	struct mountd *mountd = NULL;
 	struct rpcbind rpcbind;
 	bool is_drained;
-	int rc = 0;
+	int rc, status;
 
 	client_rules_read_ports(CLIENT_RULES_PORTS_PATH);
-	if (options->has_mount)
+	rc = server_make_wake(&server);
+	if (rc == 0)
+		rc = service_open(&service, options);
+	if (rc == 0 && options->has_mount)
 		rc = mountd_open(&server, mount_host(options), options->mount_port,
 				 strcmp(options->profile.driver, "verbs") != 0, &mountd);
 	if (rc == 0)
@@ -129,6 +151,7 @@ static int serve(const struct options *options, int fd)
 
 		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL,
 			     mount_host(options), mountd_port(mountd));
+		rpcbind.export = server.exports.all[0].name;
 		if (options->has_rpcbind)
 			rpcbind_register(&rpcbind);
 		if (options->has_sandbox)
@@ -141,7 +164,9 @@ static int serve(const struct options *options, int fd)
 			 */
 			if (fd >= 0 && !stop && background_ready(fd) != 0)
 				stop = 1;
-			server_run(&server);
+			server_begin(&server);
+			service_run(&service);
+			server_halt(&server);
 		}
 		rpcbind_withdraw(&rpcbind);
 	}
@@ -150,10 +175,17 @@ static int serve(const struct options *options, int fd)
 		fflush(NULL);
 		_exit(EXIT_HUNG);
 	}
-	server_stop(&server);
+	status = server.is_lost ? EXIT_LOST : EXIT_OK;
 	if (rc != 0)
-		return EXIT_START;
-	return server.is_lost ? EXIT_LOST : EXIT_OK;
+		status = EXIT_START;
+	/* The thread can wait for a name server, and uses the exports. */
+	if (service_is_reloading(&service)) {
+		fflush(NULL);
+		_exit(status);
+	}
+	server_stop(&server);
+	service_close(&service);
+	return status;
 }
 
 int main(int argc, char **argv)

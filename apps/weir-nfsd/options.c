@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "number.h"
 #include "program_args.h"
@@ -82,9 +83,15 @@ static void help(void)
 	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS is not "
 	     "registered with\n"
 	     "rpcbind.\n"
+	     "SIGTERM ends the server when its calls have ended, and a second one at once. SIGHUP "
+	     "reads the\n"
+	     "exports again.\n"
+	     "\n"
 	     "Exit status: 0; 1: the server could not start; 2: usage; 3: the device was removed; "
-	     "4: a file\n"
-	     "system did not answer when the server ended.\n"
+	     "4: calls\n"
+	     "were under way when the server ended, because a file system did not answer or a "
+	     "second signal\n"
+	     "came.\n"
 	     "\n"
 	     "Drivers:");
 	option_print_drivers();
@@ -103,6 +110,17 @@ static int parse_port(const char *text, uint32_t *port)
 	return 0;
 }
 
+/* Notes an option that adds exports, so that they can be read again. Returns 0 or -1. */
+static int add_source(struct options *o, bool is_file, const char *text)
+{
+	if (o->nsources == EXPORT_SOURCES_MAX)
+		return option_bad(is_file ? "exports" : "export", text,
+				  "expected at most 64 options of this kind");
+	o->sources[o->nsources].is_file = is_file;
+	o->sources[o->nsources++].text = text;
+	return 0;
+}
+
 static int options_apply(int opt, const char *value, struct options *o, struct exports *exports,
 			 bool *wants_mount)
 {
@@ -115,9 +133,9 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 		o->listen = value;
 		return option_address("listen", value);
 	case OPT_EXPORT:
-		return export_add(exports, value);
+		return export_add(exports, value) != 0 ? -1 : add_source(o, false, value);
 	case OPT_EXPORTS:
-		return export_file_load(exports, value);
+		return export_file_load(exports, value) != 0 ? -1 : add_source(o, true, value);
 	case OPT_MOUNT_PORT:
 		*wants_mount = true;
 		return parse_port(value, &o->mount_port);
@@ -171,6 +189,9 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	rc = program_args_read(&program, argc, argv, &options->profile, &has_profile);
 	if (rc != 0)
 		return rc;
+	/* If the directory has no name, only absolute paths can be read again. */
+	if (!getcwd(options->folder, sizeof(options->folder)))
+		options->folder[0] = '\0';
 	while ((opt = program_args_next()) != -1)
 		if (options_apply(opt, optarg, options, exports, &wants_mount) != 0)
 			return -1;
@@ -196,4 +217,31 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	if (strcmp(options->profile.driver, "shm") == 0 && !wants_mount)
 		options->has_mount = false;
 	return 0;
+}
+
+static int load_file_again(const struct options *options, const char *path, struct exports *exports)
+{
+	char full[2 * PATH_MAX];
+
+	if (path[0] == '/')
+		return export_file_load(exports, path);
+	snprintf(full, sizeof(full), "%s/%s", options->folder, path);
+	return export_file_load(exports, full);
+}
+
+int options_load_exports(const struct options *options, struct exports *exports)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < options->nsources; i++) {
+		const char *text = options->sources[i].text;
+
+		rc = options->sources[i].is_file ? load_file_again(options, text, exports)
+						 : export_add(exports, text);
+	}
+	if (rc == 0 && exports->n == 0) {
+		fprintf(stderr, "weir-nfsd: the files of --exports have no export\n");
+		rc = -1;
+	}
+	return rc;
 }

@@ -4,9 +4,14 @@
 
 /* Parses the command line of weir-nfsd. */
 
+#include <limits.h>
+
 #include <weir/profile.h>
 
 #include "export.h"
+
+/* Options that add exports: each --export adds one, and each --exports at least one or none. */
+#define EXPORT_SOURCES_MAX (2 * EXPORTS_MAX)
 
 struct options {
 	struct weir_profile profile;
@@ -18,6 +23,13 @@ struct options {
 	bool has_rpcbind;
 	bool has_sandbox;
 	bool is_foreground;
+	/* The options --export and --exports, from which the exports are read again. */
+	struct {
+		bool is_file;
+		const char *text; /* the option's value */
+	} sources[EXPORT_SOURCES_MAX];
+	uint32_t nsources;
+	char folder[PATH_MAX]; /* the current directory, to which relative paths refer */
 };
 
 /*
@@ -26,5 +38,11 @@ struct options {
  * error.
  */
 int options_parse(int argc, char **argv, struct options *options, struct exports *exports);
+
+/*
+ * Adds the exports of the command line and its files to *exports again. Returns 0, or -1 after it
+ * has printed an error on standard error.
+ */
+int options_load_exports(const struct options *options, struct exports *exports);
 
 #endif

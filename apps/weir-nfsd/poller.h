@@ -27,10 +27,11 @@ struct poller {
 	struct weir_engine *engine;
 	uint32_t index; /* of the thread in the runtime */
 	struct op_list free_ops;
-	struct holds op_holds; /* ops in use, by connection and client */
-	uint32_t nops_used;    /* number of ops in use */
-	uint32_t naway;	       /* ops of this home that are with owners which are other pollers */
-	uint32_t nreleases;    /* messages that release memory and have not been sent yet */
+	struct holds op_holds;	 /* ops in use, by connection and client */
+	uint32_t nops_used;	 /* number of ops in use */
+	uint32_t naway;		 /* ops of this home that are with owners which are other pollers */
+	uint32_t nreleases;	 /* messages that release memory and have not been sent yet */
+	_Atomic uint64_t npolls; /* number of polls, which the watchdog reads */
 };
 
 typedef void (*poller_mail_fn)(struct weir_engine *engine, void *arg);

@@ -4,8 +4,13 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <weir/inspect.h>
 
 #include "server_clock.h"
 
@@ -99,7 +104,7 @@ static void on_lost(struct weir_listener *listener, int error, void *arg)
 
 /*
  * Decides on the connection of a client. Returns 0, or -EACCES if the client may mount no export.
- * Any thread is allowed to call this function, because the exports do not change.
+ * Any thread is allowed to call this function.
  */
 static int may_connect(const struct weir_peer *peer, void *arg)
 {
@@ -148,8 +153,13 @@ static uint32_t on_poll(struct weir_runtime *runtime, uint32_t thread, uint64_t 
 {
 	struct server *server = arg;
 
+	struct poller *poller = &server->pollers[thread];
+	uint64_t npolls = atomic_load_explicit(&poller->npolls, memory_order_relaxed);
+
 	(void)runtime;
-	return poller_poll(&server->pollers[thread], now_ns);
+	/* Only this thread writes the number, so the increment need not be atomic. */
+	atomic_store_explicit(&poller->npolls, npolls + 1, memory_order_relaxed);
+	return poller_poll(poller, now_ns);
 }
 
 /*
@@ -212,10 +222,9 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
 	return rc;
 }
 
-void server_poll(struct server *server)
+uint32_t server_poll(struct server *server)
 {
-	if (server->runtime)
-		weir_runtime_poll(server->runtime);
+	return server->runtime ? weir_runtime_poll(server->runtime) : 0;
 }
 
 static bool is_busy(const struct server *server)
@@ -229,6 +238,18 @@ static bool is_busy(const struct server *server)
 		if (export->ops->is_busy && export->ops->is_busy(export->fs))
 			return true;
 	}
+	return false;
+}
+
+/*
+ * Returns true if a request has not been answered, or its reply is not sent yet. Its client would
+ * have to call again, so the server waits for it, but only for a limited time.
+ */
+static bool has_requests(const struct server *server)
+{
+	for (uint32_t i = 0; i < server->npollers; i++)
+		if (weir_engine_requests(server->pollers[i].engine, NULL, 0) > 0)
+			return true;
 	return false;
 }
 
@@ -258,12 +279,14 @@ static bool drain(struct server *server)
 {
 	uint64_t end_ns = server_now_ns() + SERVER_DRAIN_S * 1000000000ull;
 
-	while (is_busy(server)) {
-		if (server_now_ns() >= end_ns) {
-			log_hanging(server);
-			return false;
-		}
-		server_poll(server);
+	/* A poll without work shows that all messages that had arrived were processed. */
+	while (server_poll(server) > 0 || is_busy(server) || has_requests(server)) {
+		if (server_now_ns() < end_ns)
+			continue;
+		if (!is_busy(server))
+			break; /* clients go on to call, or do not receive their replies */
+		log_hanging(server);
+		return false;
 	}
 	for (uint32_t i = 0; i < server->exports.n; i++)
 		if (server->exports.all[i].ops->stop)
@@ -288,7 +311,6 @@ void server_stop(struct server *server)
 {
 	struct weir_runtime *runtime = server->runtime;
 
-	/* A handler of a signal must not use the runtime any more. */
 	server->runtime = NULL;
 	/* Connections must end before the exports, because replies use the exports' memory. */
 	weir_runtime_destroy(runtime);
@@ -300,22 +322,51 @@ void server_stop(struct server *server)
 	exports_free(&server->exports);
 }
 
-void server_quit(struct server *server)
+int server_make_wake(struct server *server)
 {
-	struct weir_runtime *runtime;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), error = errno;
 
-	atomic_store(server->stop, true);
-	runtime = server->runtime;
-	if (runtime)
-		weir_runtime_quit(runtime);
+	if (fd < 0) {
+		fprintf(stderr, "weir-nfsd: eventfd: %s\n", strerror(error));
+		return -error;
+	}
+	server->wake_fd = fd;
+	return 0;
 }
 
-void server_run(struct server *server)
+void server_wait(struct server *server, int wait_ms)
+{
+	struct pollfd pfd = {.fd = server->wake_fd, .events = POLLIN};
+	uint64_t count;
+
+	if (poll(&pfd, 1, wait_ms) > 0)
+		(void)!read(server->wake_fd, &count, sizeof(count));
+}
+
+void server_wake(struct server *server)
+{
+	uint64_t one = 1;
+	int error = errno;
+
+	/* write(2) fails only if the counter is full. Then the descriptor is readable already. */
+	if (server->wake_fd >= 0)
+		(void)!write(server->wake_fd, &one, sizeof(one));
+	errno = error;
+}
+
+void server_quit(struct server *server)
+{
+	atomic_store(server->stop, true);
+	server_wake(server);
+}
+
+void server_begin(struct server *server)
 {
 	(void)weir_runtime_start(server->runtime);
-	/* A server_quit() before the runtime existed has not reached the runtime. */
-	if (!*server->stop)
-		weir_runtime_wait(server->runtime);
+}
+
+void server_halt(struct server *server)
+{
 	(void)weir_runtime_stop(server->runtime, 0);
 	server->is_single = true;
 }

@@ -7,6 +7,9 @@
  *
  *   main.c, options.[ch]    start, command line
  *   background.[ch]         the start in the background
+ *   service.[ch]            what the main thread does while the server runs
+ *   notify.[ch], watchdog.[ch]  messages to the service manager, and when it hears of the server
+ *   reload.[ch]             reads the exports again
  *   server.c                starts and stops what the pollers own
  *   poller.[ch]             what each thread of weir's runtime owns, and messages between threads
  *   memory.[ch], region.[ch], block_pool.[ch]  memory, its registration, and blocks of it
@@ -41,9 +44,9 @@
 struct server {
 	struct weir_profile profile;
 	uint32_t npollers;
-	struct poller pollers[POLLERS_MAX];   /* the poller at index 0 listens */
-	struct weir_runtime *_Atomic runtime; /* NULL before it exists; a handler of a signal reads
-						 it */
+	struct poller pollers[POLLERS_MAX]; /* the poller at index 0 listens */
+	struct weir_runtime *runtime;	    /* NULL before it exists */
+	_Atomic int wake_fd; /* an eventfd, which ends server_wait(); -1 before it exists */
 	struct exports exports;
 	struct handle_key key;
 	uint8_t write_verf[NFS3_VERF_BYTES]; /* differs between starts, because data written
@@ -78,24 +81,39 @@ int server_start(struct server *server, const struct weir_profile *profile, cons
  */
 #define SERVER_DRAIN_S 10u
 /*
- * Accepts no more calls, and waits until the calls under way have ended. Returns true if they have
- * ended. If the file system of an export does not answer, prints a message and returns false. The
- * process must then end at once, by _exit().
+ * Answers calls that still arrive with NFS3ERR_JUKEBOX, and waits until the calls under way have
+ * ended and their replies were sent. Returns true if they have ended. If the file system of an
+ * export does not answer, prints a message and returns false. The process must then end at once, by
+ * _exit().
  */
 bool server_drain(struct server *server);
 /* Releases everything. server_drain() must have returned true before. */
 void server_stop(struct server *server);
 /*
- * Runs the pollers, each on its thread of the runtime, until server_quit() is called.
+ * Lets the pollers run, each on its thread of the runtime. server_halt() ends that: no client can
+ * connect any more, and the threads end.
  */
-void server_run(struct server *server);
+void server_begin(struct server *server);
+void server_halt(struct server *server);
 /*
- * Sets *server->stop, and ends server_run(), also one that begins later. Any thread and any handler
- * of a signal may call this function. The server itself calls it when the device is removed.
+ * Makes the descriptor with which server_wake() ends server_wait(), also one that begins later.
+ * Returns 0, or -errno after it has printed the reason on standard error.
+ */
+int server_make_wake(struct server *server);
+/* Waits for server_wake(), or for 'wait_ms' milliseconds unless this is -1. */
+void server_wait(struct server *server, int wait_ms);
+/* Any thread and any handler of a signal may call this function. */
+void server_wake(struct server *server);
+/*
+ * Sets *server->stop, and wakes the main thread. Any thread and any handler of a signal may call
+ * this function. The server itself calls it when the device is removed.
  */
 void server_quit(struct server *server);
-/* Polls all pollers once. Must not be called while server_run() runs. */
-void server_poll(struct server *server);
+/*
+ * Polls all pollers once, and returns the amount of work done. Must not be called between
+ * server_begin() and server_halt().
+ */
+uint32_t server_poll(struct server *server);
 /* Makes the handle of the root of an export. */
 void server_root(struct server *server, const struct export *export, struct nfs3_fh *fh);
 

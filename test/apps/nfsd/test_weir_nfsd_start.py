@@ -168,7 +168,7 @@ class Signals(unittest.TestCase):
             self.assertFalse(os.path.exists(path))
 
     def test_each_that_ends_the_server_ends_it_in_order(self):
-        for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGXCPU):
+        for signo in (signal.SIGINT, signal.SIGTERM, signal.SIGXCPU):
             with self.subTest(signo=signo):
                 self.ends_in_order(signo)
 
@@ -178,14 +178,6 @@ class Signals(unittest.TestCase):
         self.addCleanup(server.kill)
         for signo in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGUSR1, signal.SIGUSR2):
             server.process.send_signal(signo)
-        server.stop()
-
-    def test_nohup_is_respected(self):
-        server = Server(SERVER, '--driver', 'shm', '--listen', unique('nohup'), '--export',
-                        'a=ram:4m', '--foreground', ready='export /a handle ',
-                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        self.addCleanup(server.kill)
-        server.process.send_signal(signal.SIGHUP)
         server.stop()
 
 
