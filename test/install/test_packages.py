@@ -69,6 +69,9 @@ man -w weir-bench weir-nfs weir-decode weir-nfsd weir-profile
 # The service is valid, and is not enabled.
 if command -v systemd-analyze; then systemd-analyze verify --man=no weir-nfsd.service; fi
 test ! -e /etc/systemd/system/multi-user.target.wants/weir-nfsd.service
+grep -q '^ExecStart=/usr/bin/weir-nfsd ' /lib/systemd/system/weir-nfsd.service
+if command -v systemd-sysusers; then getent passwd weir-nfsd; fi
+test -e /usr/lib/tmpfiles.d/weir-nfsd.conf
 
 dpkg --purge weir-nfsd weir-tools libweir-dev libweir1
 test ! -e /usr/include/weir
