@@ -71,7 +71,7 @@ int option_u64(const char *option, const char *text, uint64_t low, uint64_t high
 
 int option_u32(const char *option, const char *text, uint32_t low, uint32_t high, uint32_t *value)
 {
-	uint64_t wide;
+	uint64_t wide = 0;
 
 	if (option_u64(option, text, low, high, &wide) != 0)
 		return -1;
