@@ -166,7 +166,7 @@ static void reload__that_fails_changes_nothing(void **state)
 /* Reads the first line of a file of a thread of the server. */
 static void read_of_thread(const char *thread, const char *name, char *text, int bytes)
 {
-	char file_path[128];
+	char file_path[320];
 	FILE *file;
 
 	snprintf(file_path, sizeof(file_path), "/proc/%d/task/%s/%s", (int)c->server, thread, name);
