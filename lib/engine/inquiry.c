@@ -106,7 +106,7 @@ static void answer_posted(struct weir_engine *engine, void *arg)
 }
 
 /* Returns the place of an engine, or NULL if there is no such engine. 'lock' must be held. */
-static struct place *place_of(uint64_t engine_id)
+static struct place *inquiry_place(uint64_t engine_id)
 {
 	for (uint32_t i = 0; i < MEM_SLOTS_MAX; i++)
 		if (places[i].engine && places[i].id == engine_id)
@@ -156,7 +156,7 @@ static struct place *pass(struct inquiry *inquiry)
 
 	/* The engine is not destroyed while the lock is held, because it leaves first. */
 	pthread_mutex_lock(&lock);
-	place = place_of(inquiry->engine_id);
+	place = inquiry_place(inquiry->engine_id);
 	if (place) {
 		atomic_store(&place->waiting, inquiry);
 		/* If the mailbox is full, the engine is not polled, and the inquiry ends by the

@@ -4,11 +4,16 @@
 
 /* A folder with files for a test, which is made before the test and removed after it. */
 
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <cmocka.h>
 
 static char files_root[40];
 
