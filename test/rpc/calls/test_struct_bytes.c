@@ -40,10 +40,13 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* The sizes that no version has, for a structure of 'bytes'. */
-static size_t wrong_size(size_t bytes, uint32_t which)
+/* The size of the profile in the first version, which had no later members. */
+#define PROFILE_FIRST offsetof(struct weir_profile, telemetry)
+
+/* The sizes that no version has, for a structure that had 'first' bytes in its first version. */
+static size_t wrong_size(size_t first, uint32_t which)
 {
-	const size_t sizes[] = {0, 8, bytes - 1, SIZE_MAX};
+	const size_t sizes[] = {0, 8, first - 1, SIZE_MAX};
 
 	return sizes[which];
 }
@@ -51,15 +54,16 @@ static size_t wrong_size(size_t bytes, uint32_t which)
 
 /*
  * Tries a structure with each size. 'try_it' passes the structure to a function of weir, and
- * returns 0 or the negative errno of the function. 'bytes' is the size of the known part.
+ * returns 0 or the negative errno of the function. 'bytes' is the size of the known part, and
+ * 'first' its size in the first version.
  */
-static void try_sizes(void *structure, size_t bytes, int (*try_it)(void *structure))
+static void try_sizes(void *structure, size_t first, size_t bytes, int (*try_it)(void *structure))
 {
 	uint8_t *extra = (uint8_t *)structure + bytes;
 	size_t size;
 
 	for (uint32_t i = 0; i < WRONG_SIZES; i++) {
-		size = wrong_size(bytes, i);
+		size = wrong_size(first, i);
 		memcpy(structure, &size, sizeof(size));
 		assert_int_equal(try_it(structure), -EINVAL);
 	}
@@ -95,7 +99,7 @@ static void struct_bytes__region_options(void **state)
 	newer = {.known = {.len_bytes = 4096, .flags = WEIR_REGION_NO_HUGE, .numa_node = -1}};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_region);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_region);
 }
 
 static int try_check(void *structure)
@@ -114,7 +118,7 @@ static void struct_bytes__profile_check(void **state)
 
 	(void)state;
 	weir_profile_defaults(&newer.known);
-	try_sizes(&newer, sizeof(newer.known), try_check);
+	try_sizes(&newer, PROFILE_FIRST, sizeof(newer.known), try_check);
 }
 
 static int try_engine(void *structure)
@@ -134,7 +138,7 @@ static void struct_bytes__engine_create(void **state)
 	NEWER(weir_profile) newer = {.known = pair.profile};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_engine);
+	try_sizes(&newer, PROFILE_FIRST, sizeof(newer.known), try_engine);
 }
 
 /* A profile gets its defaults whatever size it has, and nothing is written after its end. */
@@ -147,7 +151,7 @@ static void struct_bytes__profile_init(void **state)
 	weir_profile_defaults(&defaults);
 	assert_int_equal(defaults.struct_bytes, sizeof(defaults));
 	memset(&newer, 0x5a, sizeof(newer));
-	assert_int_equal(weir_profile_init(&newer.known, sizeof(newer.known) - 1), -EINVAL);
+	assert_int_equal(weir_profile_init(&newer.known, PROFILE_FIRST - 1), -EINVAL);
 	assert_int_equal(weir_profile_init(&newer.known, 0), -EINVAL);
 	assert_int_equal(((const uint8_t *)&newer)[0], 0x5a);
 	assert_int_equal(weir_profile_init(&newer.known, sizeof(newer.known)), 0);
@@ -168,7 +172,7 @@ static void struct_bytes__profile_load(void **state)
 	(void)state;
 	memset(&newer, 0x5a, sizeof(newer));
 	for (uint32_t i = 0; i < WRONG_SIZES; i++) {
-		newer.known.struct_bytes = wrong_size(sizeof(newer.known), i);
+		newer.known.struct_bytes = wrong_size(PROFILE_FIRST, i);
 		assert_int_equal(weir_profile_load("/nonexistent", &newer.known, err, sizeof(err)),
 				 -EINVAL);
 		assert_non_null(strstr(err, "weir_profile.struct_bytes is "));
@@ -202,7 +206,7 @@ static void struct_bytes__connect_options(void **state)
 	NEWER(weir_connect_options) newer = {.known = {.on_event = on_event}};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_connect);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_connect);
 }
 
 static void handle(struct weir_request *req, void *arg)
@@ -239,7 +243,7 @@ static void struct_bytes__listen_options(void **state)
 	NEWER(weir_listen_options) newer = {.known = {.programs = &program, .nprograms = 1}};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_listen);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_listen);
 }
 
 static int try_program(void *structure)
@@ -255,7 +259,7 @@ static void struct_bytes__program(void **state)
 	NEWER(weir_program) newer = {.known = program};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_program);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_program);
 }
 
 /* The programs of an array are as far apart as the first one says, and all say the same. */
@@ -316,8 +320,8 @@ static void struct_bytes__binding(void **state)
 	NEWER(weir_ulb) newer = {.known = {.name = "test", .prog = PAIR_PROG}};
 
 	(void)state;
-	try_sizes(&newer, sizeof(newer.known), try_binding_of_program);
-	try_sizes(&newer, sizeof(newer.known), try_binding_of_call);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_binding_of_program);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_binding_of_call);
 }
 
 static void struct_bytes__call_params(void **state)
@@ -328,7 +332,7 @@ static void struct_bytes__call_params(void **state)
 	(void)state;
 	outcome_init(&outcome, &pair);
 	newer.known = pair_params(PAIR_NULL, &outcome);
-	try_sizes(&newer, sizeof(newer.known), try_begin);
+	try_sizes(&newer, sizeof(newer.known), sizeof(newer.known), try_begin);
 }
 
 /* Calls with parameters of a program with newer headers do what they say. */
