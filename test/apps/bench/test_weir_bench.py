@@ -49,7 +49,8 @@ class Load(unittest.TestCase):
             for many in (('--depth', '1024'), ('--depth', '64', '--connections', '31')):
                 with self.subTest(many=many):
                     measure(self, '--workload', 'list', '--size', '8k', '--profile', profile.name,
-                            '--protocol', 'v2', '--extension', 'continuation', *many)
+                            '--protocol', 'v2', '--extension', 'continuation', '--calls', '4096',
+                            *many)
 
     def test_steady_state_does_no_work_twice(self):
         protocols = ('v1', 'v2') if VERSION2 else ('v1',)
