@@ -9,6 +9,9 @@
  * rounds. The clock is always read after a round that found work. The time of such a round is the
  * time since the previous reading, minus the time of the idle rounds in between. The time of these
  * idle rounds is estimated from the shortest time that idle rounds have taken.
+ *
+ * The longest time between two clock readings shows how long the thread could not poll. It includes
+ * up to BENCH_POLL_TIMER_IDLE idle rounds.
  */
 
 #include <stdbool.h>
@@ -19,6 +22,7 @@
 struct bench_poll_timer {
 	uint64_t now_ticks;   /* value of the time stamp counter at the latest clock reading */
 	uint64_t busy_ticks;  /* ticks in rounds that found work */
+	uint64_t gap_ticks;   /* longest time between two clock readings */
 	uint64_t group_ticks; /* shortest time of BENCH_POLL_TIMER_IDLE idle rounds; 0: not known
 				 yet */
 	uint32_t work;	 /* work of the round that is about to end; the loop sets this member */
@@ -60,6 +64,8 @@ static inline void bench_poll_timer_at(struct bench_poll_timer *timer, uint64_t 
 	 */
 	uint64_t idle = timer->group_ticks * timer->idle / BENCH_POLL_TIMER_IDLE;
 
+	if (since > timer->gap_ticks)
+		timer->gap_ticks = since;
 	if (timer->work > 0)
 		timer->busy_ticks += since > idle ? since - idle : 0;
 	else if (timer->group_ticks == 0 || since < timer->group_ticks)

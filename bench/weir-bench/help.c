@@ -15,6 +15,9 @@ static const char *const lines[] = {
 	"--connect both sides run here, as two processes that share memory.",
 	"",
 	"Load:",
+	"  --overview         one table of small, 4 KiB and 1 MiB calls, in about 20 s; the other "
+	"options of this",
+	"                     group do not apply, except --connections and --verify",
 	"  --workload NAME    null (size bytes of arguments, no results), echo (size bytes in both "
 	"directions, in",
 	"                     the messages), read or write (size bytes placed directly), mixed, "

@@ -226,14 +226,17 @@ static void measure(struct loop *loop)
 	int counter = bench_cpu_open();
 	struct bench_counts before;
 	struct bench_counts after;
+	struct disturbance_begin undisturbed;
 	uint64_t begin, end, until, instructions;
 
 	bench_counts_read(client->engine, &before);
+	disturbance_begin(&undisturbed);
 	client->is_measuring = true;
 	instructions = bench_cpu_read(counter);
 	begin = rte_rdtsc();
 	until = options->calls_max ? UINT64_MAX : begin + ticks_of(options->seconds);
 	loop->timer.busy_ticks = 0;
+	loop->timer.gap_ticks = 0;
 	loop->series_from = client->completed;
 	loop->series_ticks = begin + bench_ns_to_ticks(r->series.interval_ns);
 	pace_restart(&client->pace, begin);
@@ -253,6 +256,9 @@ static void measure(struct loop *loop)
 	bench_cpu_close(counter);
 	loop->series_ticks = UINT64_MAX;
 	r->seconds = seconds_of(end - begin);
+	r->disturbance = disturbance_end(&undisturbed, r->seconds,
+					 bench_ticks_to_ns(&client->clock, loop->timer.gap_ticks),
+					 loop->idles);
 	if (!options->calls_max)
 		count_untaken(client, end < until ? end : until);
 	else

@@ -12,6 +12,7 @@
 #include "lcores.h"
 #include "number.h"
 #include "output.h"
+#include "overview.h"
 #include "program_args.h"
 #include "program_options.h"
 
@@ -19,6 +20,7 @@ enum {
 	OPT_LISTEN = OPT_OWN,
 	OPT_CONNECT,
 	OPT_THREADS,
+	OPT_OVERVIEW,
 	OPT_WORKLOAD,
 	OPT_RATIO,
 	OPT_SIZE,
@@ -58,6 +60,7 @@ static const struct option long_options[] = {
 	{"listen", required_argument, NULL, OPT_LISTEN},
 	{"connect", required_argument, NULL, OPT_CONNECT},
 	{"threads", no_argument, NULL, OPT_THREADS},
+	{"overview", no_argument, NULL, OPT_OVERVIEW},
 	{"workload", required_argument, NULL, OPT_WORKLOAD},
 	{"ratio", required_argument, NULL, OPT_RATIO},
 	{"size", required_argument, NULL, OPT_SIZE},
@@ -99,6 +102,11 @@ static const char *const workloads[] = {
 };
 
 #define NWORKLOADS (sizeof(workloads) / sizeof(workloads[0]))
+
+const char *bench_load_name(const struct bench_options *options)
+{
+	return options->is_overview ? "overview" : bench_workload_name(options->workload);
+}
 
 const char *bench_workload_name(enum bench_workload workload)
 {
@@ -256,7 +264,11 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_THREADS:
 		o->use_threads = true;
 		return 0;
+	case OPT_OVERVIEW:
+		o->is_overview = true;
+		return 0;
 	case OPT_WORKLOAD:
+		o->has_workload = true;
 		return parse_workload(value, &o->workload);
 	case OPT_RATIO:
 		return option_u32("ratio", value, 0, 100, &o->read_percent);
@@ -346,9 +358,34 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	}
 }
 
+/* Checks that no option excludes --overview. Returns 0 or -1. */
+static int check_overview(const struct bench_options *o)
+{
+	const char *option = o->has_workload	     ? "workload"
+			     : o->sweep.sizes.n > 0  ? "size"
+			     : o->sweep.depths.n > 0 ? "depth"
+			     : o->sweep.rates.n > 0  ? "rate"
+			     : o->think_ns > 0	     ? "think"
+			     : o->calls_max > 0	     ? "calls"
+						     : NULL;
+
+	if (option)
+		return option_bad(option, NULL,
+				  "--overview has loads of its own: leave out one of the two");
+	if (o->side == SIDE_RESPONDER)
+		return option_bad("overview", NULL,
+				  "it is for the requester: start the responder with --listen, "
+				  "--size 1m and --depth 32");
+	if (o->sweep.connections.n > 1)
+		return option_bad("connections", NULL, "--overview takes one number");
+	return 0;
+}
+
 /* Checks that no options exclude each other. Returns 0 or -1. */
 static int check_together(const struct bench_options *o)
 {
+	if (o->is_overview && check_overview(o) != 0)
+		return -1;
 	if (o->use_threads && o->side != SIDE_BOTH)
 		return option_bad(
 			"threads", NULL,
@@ -454,8 +491,8 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		.workload = WORKLOAD_NULL,
 		.read_percent = 70,
 		.working_set_bytes = 32768,
-		.seconds = 5,
-		.warmup_seconds = 1,
+		.seconds = -1,
+		.warmup_seconds = -1,
 		.steady_seconds = 10,
 		.repeat = 1,
 	};
@@ -468,6 +505,10 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 		default_lcores(o);
 	if (check_together(o) != 0)
 		return -1;
+	if (o->seconds < 0)
+		o->seconds = o->is_overview ? OVERVIEW_SECONDS : 5;
+	if (o->warmup_seconds < 0)
+		o->warmup_seconds = o->is_overview ? OVERVIEW_WARMUP_SECONDS : 1;
 	default_range(&o->sweep.sizes, o->workload == WORKLOAD_NULL ? 64 : 4096);
 	default_range(&o->sweep.depths, 1);
 	default_range(&o->sweep.connections, 1);

@@ -10,6 +10,7 @@
  *   options.[ch]    parses the options
  *   help.[ch]       the text of --help
  *   sweep.c         counts the combinations of a sweep, and makes the options of each
+ *   overview.[ch]   the combinations of --overview
  *   buffers.c       adapts the profile's numbers and sizes of buffers to a load
  *   memory.c        checks that the memory for a load is available
  *   sides.[ch]      starts the requester's and the responder's side in this program, and has them
@@ -29,6 +30,9 @@
  *   results.[ch]    the results of all runs, and their medians
  *   report.[ch]     has the reports written that the options ask for
  *   report_text.c   figures for users
+ *   report_overview.c  the table of --overview
+ *   machine.[ch]    describes the machine, and what would make it faster
+ *   log.[ch]        the log lines of both sides, each once
  *   report_json.c   figures for programs
  *   report_csv.c    figures for a spreadsheet
  *   report_html.c   a page for a browser: report.html with the figures; embed.py converts
@@ -76,12 +80,14 @@ struct bench_sweep {
 
 /* The options as given, or those of one combination, which bench_options_point() has made. */
 struct bench_options {
+	bool is_overview; /* --overview: the combinations are those of overview.c */
 	struct bench_sweep sweep;
 	bool has_profile; /* 'profile' was loaded from a file */
 	struct weir_profile profile;
 	enum bench_side side;
 	const char *addr; /* address of the responder; NULL: weir-bench chooses one */
 	bool use_threads; /* both sides are threads of one process */
+	bool has_workload;
 	enum bench_workload workload;
 	uint32_t read_percent; /* for the workload mixed: part of READs */
 	uint32_t size_bytes;
@@ -169,5 +175,7 @@ static inline uint32_t bench_load_slots(const struct bench_options *options, uin
 const char *bench_protocol_name(enum weir_protocol protocol);
 const char *bench_extension_name(enum weir_extension extension);
 const char *bench_workload_name(enum bench_workload workload);
+/* Returns the name of the workload of all combinations, or "overview". */
+const char *bench_load_name(const struct bench_options *options);
 
 #endif

@@ -35,6 +35,9 @@ json_t *bench_report_json(const struct bench_results *results);
 int bench_report_csv(FILE *file, const struct bench_results *results);
 int bench_report_html(FILE *file, const json_t *root);
 
+/* report_overview.c: prints the table of --overview, which has at most 80 columns. */
+void bench_overview_print(const struct bench_results *results);
+
 /* stages.c: the times in the stages, as lines of the table and as an object by the name of the
  * stage. The caller frees the object. */
 void bench_stages_print(const struct bench_point *point);

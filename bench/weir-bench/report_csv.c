@@ -11,6 +11,7 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 	const struct bench_options *options = &point->options;
 	const struct bench_run *run = &point->runs[number];
 	const double *values = point->figures[number].values;
+	char why[128];
 
 	fprintf(file, "%s,%s,%s,%u,%u,%u,%u,%u,%u,%u,%llu,%llu,%u,%.6f,%llu,%.1f,%.0f",
 		bench_workload_name(options->workload), options->profile.driver,
@@ -21,8 +22,10 @@ static void write_run(FILE *file, const struct bench_point *point, uint32_t numb
 		values[METRIC_RATE], values[METRIC_BANDWIDTH]);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%.0f", values[m]);
-	fprintf(file, ",%llu,%llu,%llu,%u\n", (ull)run->late, (ull)run->untaken, (ull)run->errors,
-		(unsigned)run->is_cut_short);
+	fprintf(file, ",%llu,%llu,%llu,%u,%.6f,%llu,%llu,%u\n", (ull)run->late, (ull)run->untaken,
+		(ull)run->errors, (unsigned)run->is_cut_short, run->disturbance.steal_ratio,
+		(ull)run->disturbance.switches, (ull)run->disturbance.gap_ns,
+		(unsigned)disturbance_is_low(&run->disturbance, why, sizeof(why)));
 }
 
 int bench_report_csv(FILE *file, const struct bench_results *results)
@@ -32,7 +35,9 @@ int bench_report_csv(FILE *file, const struct bench_results *results)
 	      file);
 	for (uint32_t m = METRIC_MIN; m < METRICS; m++)
 		fprintf(file, ",%s_ns", bench_metric_name((enum bench_metric)m));
-	fputs(",late,untaken,errors,interrupted\n", file);
+	fputs(",late,untaken,errors,interrupted,steal_ratio,context_switches,longest_gap_ns,"
+	      "reliable\n",
+	      file);
 	for (uint32_t i = 0; i < results->npoints; i++)
 		for (uint32_t n = 0; n < results->points[i].nruns; n++)
 			write_run(file, &results->points[i], n);

@@ -78,6 +78,26 @@ static json_t *histogram_json(const struct weir_histogram *hist)
 	return array;
 }
 
+/* The figures of threads that yield or sleep are null, because they mean nothing. */
+static json_t *disturbance_json(const struct disturbance *d)
+{
+	char why[128];
+	bool is_low = disturbance_is_low(d, why, sizeof(why));
+	json_t *object = json_object();
+
+	json_object_set_new(object, "steal_ratio", json_real(d->steal_ratio));
+	json_object_set_new(object, "context_switches",
+			    d->has_pollers ? json_integer((json_int_t)d->switches) : json_null());
+	json_object_set_new(object, "context_switches_per_s",
+			    d->has_pollers ? json_real(d->switches_per_s) : json_null());
+	json_object_set_new(object, "longest_gap_ns",
+			    d->has_pollers ? json_integer((json_int_t)d->gap_ns) : json_null());
+	json_object_set_new(object, "reliable", json_boolean(is_low));
+	if (!is_low)
+		json_object_set_new(object, "why", json_string(why));
+	return object;
+}
+
 static json_t *run_json(const struct bench_point *point, uint32_t number)
 {
 	const struct bench_run *run = &point->runs[number];
@@ -86,6 +106,7 @@ static json_t *run_json(const struct bench_point *point, uint32_t number)
 
 	json_object_set_new(object, "seconds", json_real(run->seconds));
 	json_object_set_new(object, "interrupted", json_boolean(run->is_cut_short));
+	json_object_set_new(object, "disturbance", disturbance_json(&run->disturbance));
 	set_u64(object, "calls", run->calls);
 	json_object_set_new(object, "rpc_per_s",
 			    json_real(point->figures[number].values[METRIC_RATE]));
@@ -158,7 +179,11 @@ static void add_point(json_t *root, const struct bench_point *point)
 	const struct bench_result *sum = &point->sum;
 	json_t *runs = json_array();
 
+	if (point->options.is_overview)
+		json_object_set_new(root, "workload",
+				    json_string(bench_workload_name(point->options.workload)));
 	add_options(root, &point->options);
+	json_object_set_new(root, "disturbance", disturbance_json(&point->disturbance));
 	json_object_set_new(root, "seconds", json_real(sum->seconds));
 	set_u64(root, "calls", sum->calls);
 	json_object_set_new(root, "rpc_per_s", json_real(medians.values[METRIC_RATE]));
@@ -197,7 +222,7 @@ json_t *bench_report_json(const struct bench_results *results)
 			    json_string(bench_protocol_name(options->profile.protocol)));
 	json_object_set_new(root, "extension",
 			    json_string(bench_extension_name(options->profile.extension)));
-	json_object_set_new(root, "workload", json_string(bench_workload_name(options->workload)));
+	json_object_set_new(root, "workload", json_string(bench_load_name(options)));
 	json_object_set_new(root, "mode", json_string(bench_mode_name(options)));
 	json_object_set_new(root, "verify", json_boolean(options->verify));
 	json_object_set_new(root, "interrupted", json_boolean(bench_results_interrupted(results)));

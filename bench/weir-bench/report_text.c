@@ -99,6 +99,22 @@ static uint64_t both_sides(const struct bench_point *point, const char *name)
 	return bench_count(&point->sum.stats, name) + bench_count(&point->responder.stats, name);
 }
 
+static void print_disturbance(const struct bench_point *point)
+{
+	const struct disturbance *d = &point->disturbance;
+	char why[128];
+
+	printf("  disturbed    %.1f %% of the time stolen", 100 * d->steal_ratio);
+	if (d->has_pollers)
+		printf(", %llu involuntary context switches, longest gap between polls %.3f ms",
+		       (ull)d->switches, (double)d->gap_ns / 1e6);
+	printf("\n");
+	if (!disturbance_is_low(d, why, sizeof(why)))
+		printf("  UNRELIABLE   %s: end other programs, or use other CPUs, and measure "
+		       "again\n",
+		       why);
+}
+
 static void print_counters(const struct bench_point *point)
 {
 	const struct bench_counts *rq = &point->sum.stats, *rs = &point->responder.stats;
@@ -148,6 +164,7 @@ static void print_point(const struct bench_point *point)
 	}
 	print_pace(point);
 	print_steady(point);
+	print_disturbance(point);
 	print_counters(point);
 	bench_stages_print(point);
 	print_thresholds(point, false);
@@ -159,6 +176,7 @@ static void print_row(const struct bench_point *point)
 	struct bench_figures medians = bench_point_medians(point);
 	struct bench_spread rates = bench_figures_spread(point->figures, point->nruns, METRIC_RATE);
 	uint32_t nunsteady = 0;
+	char why[128];
 
 	printf("%9u %6u %6u %10llu %12.0f", bench_largest_bytes(options), options->depth,
 	       options->connections, (ull)options->rate, medians.values[METRIC_RATE]);
@@ -170,7 +188,8 @@ static void print_row(const struct bench_point *point)
 	for (uint32_t i = 0; i < point->nruns; i++)
 		nunsteady += options->steady_percent > 0 && options->calls_max == 0 &&
 			     !point->runs[i].is_steady;
-	printf("%s\n", nunsteady > 0 ? "  NOT STEADY" : "");
+	printf("%s%s\n", nunsteady > 0 ? "  NOT STEADY" : "",
+	       disturbance_is_low(&point->disturbance, why, sizeof(why)) ? "" : "  UNRELIABLE");
 }
 
 static void print_table(const struct bench_results *results)
@@ -213,7 +232,9 @@ static void print_interrupted(const struct bench_results *results)
 int bench_report_text(const struct bench_results *results)
 {
 	print_interrupted(results);
-	if (results->npoints == 1)
+	if (results->options->is_overview)
+		bench_overview_print(results);
+	else if (results->npoints == 1)
 		print_point(&results->points[0]);
 	else
 		print_table(results);

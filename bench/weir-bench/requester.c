@@ -79,6 +79,7 @@ static void add_result(struct bench_result *sum, const struct client *client)
 	bench_stages_merge(&sum->stages, &r->stages);
 	series_merge(&sum->series, &r->series);
 	bench_cpu_add(&sum->cpu, &r->cpu);
+	disturbance_add(&sum->disturbance, &r->disturbance);
 	sum->late += r->late;
 	sum->untaken += r->untaken;
 	sum->is_steady = (client->number == 0 || sum->is_steady) && r->is_steady;

@@ -28,6 +28,7 @@ struct bench_result {
 	struct bench_stages stages; /* from the start of the run */
 	struct series series;
 	struct bench_cpu cpu;
+	struct disturbance disturbance;
 	bool is_steady;	    /* with --steady: the rate became steady in time */
 	double rate_spread; /* with --steady: spread of the latest rates, of the client with the
 				 largest spread */

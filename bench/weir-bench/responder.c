@@ -32,9 +32,10 @@ struct server {
 	uint8_t *cache_base;
 	uint64_t cache_bytes;
 	int rc;
-	struct bench_counts at_warm; /* counters at the end of the warm-up */
-	struct bench_cpu cpu;	     /* counted from the end of the warm-up */
-	bool was_warm;		     /* the warm-up has ended */
+	struct bench_counts at_warm;	/* counters at the end of the warm-up */
+	struct bench_cpu cpu;		/* counted from the end of the warm-up */
+	struct disturbance disturbance; /* from the start of the thread; its gap: as 'cpu' */
+	bool was_warm;			/* the warm-up has ended */
 };
 
 struct bench_responder {
@@ -178,14 +179,18 @@ static void serve(struct weir_runtime *runtime, uint32_t thread, void *arg)
 	struct server *server = &responder->servers[thread];
 	struct bench_shared *shared = server->shared;
 	bool idles = responder->profile.idle != WEIR_IDLE_SPIN;
-	uint64_t warm = rte_rdtsc(), instructions = 0;
+	uint64_t warm = rte_rdtsc(), begin, instructions = 0;
 	int counter = bench_cpu_open();
 	struct weir_engine *engine = server->engine;
 	struct bench_poll_timer timer;
+	struct disturbance_begin undisturbed;
 	struct bench_clock clock;
 	bool was_warm = false;
 
 	(void)runtime;
+	/* Not at the end of the warm-up: to read the files would delay the first measured calls. */
+	disturbance_begin(&undisturbed);
+	begin = rte_rdtsc();
 	bench_clock_init(&clock);
 	bench_poll_timer_init(&timer, idles);
 	bench_poll_timer_resume(&timer, rte_rdtsc());
@@ -200,6 +205,7 @@ static void serve(struct weir_runtime *runtime, uint32_t thread, void *arg)
 			warm = rte_rdtsc();
 			bench_poll_timer_resume(&timer, warm);
 			timer.busy_ticks = 0;
+			timer.gap_ticks = 0;
 			instructions = bench_cpu_read(counter);
 		}
 		now_ns = bench_clock_at(&clock, timer.now_ticks);
@@ -212,6 +218,9 @@ static void serve(struct weir_runtime *runtime, uint32_t thread, void *arg)
 	server->cpu.total_ticks = rte_rdtsc() - warm;
 	server->cpu.instructions = bench_cpu_read(counter) - instructions;
 	server->cpu.threads = 1;
+	server->disturbance = disturbance_end(
+		&undisturbed, (double)(rte_rdtsc() - begin) / (double)rte_get_tsc_hz(),
+		bench_ticks_to_ns(&clock, timer.gap_ticks), idles);
 	server->cpu.counted = counter >= 0;
 	bench_cpu_close(counter);
 }
@@ -331,6 +340,7 @@ int bench_responder_finish(struct bench_responder *responder)
 		bench_counts_read(server->engine, &now);
 		bench_counts_add_difference(&shared->responder.stats, &now, &server->at_warm);
 		bench_cpu_add(&shared->responder.cpu, &server->cpu);
+		disturbance_add(&shared->responder.disturbance, &server->disturbance);
 		bench_stages_add_engine(&shared->responder.stages, server->engine);
 		shared->responder.valid = 1;
 	}

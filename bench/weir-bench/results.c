@@ -55,9 +55,12 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 {
 	const struct bench_counts none = {0};
 	struct bench_result *sum = &point->sum;
+	struct disturbance disturbance = r->disturbance;
 
 	bench_figures_of((double)r->calls, (double)r->bytes, r->seconds, &r->rtt,
 			 &point->figures[point->nruns]);
+	disturbance_add(&disturbance, &shared->responder.disturbance);
+	disturbance_add(&point->disturbance, &disturbance);
 	point->runs[point->nruns++] = (struct bench_run){
 		.seconds = r->seconds,
 		.calls = r->calls,
@@ -68,6 +71,7 @@ void bench_point_add(struct bench_point *point, const struct bench_result *r,
 		.is_cut_short = r->is_cut_short,
 		.rate_spread = r->rate_spread,
 		.steady_after_seconds = r->steady_after_seconds,
+		.disturbance = disturbance,
 		.series = r->series,
 	};
 	sum->seconds += r->seconds;

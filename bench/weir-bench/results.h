@@ -17,6 +17,7 @@ struct bench_run {
 	bool is_cut_short; /* a signal ended this run, so its figures are only for a part of the
 			      measured time */
 	double rate_spread, steady_after_seconds;
+	struct disturbance disturbance; /* of both sides, as far as they run in this program */
 	struct series series;
 };
 
@@ -29,6 +30,7 @@ struct bench_point {
 	/* sums over all runs; 'verify_failures' includes those of both sides */
 	struct bench_result sum;
 	struct bench_counters responder;
+	struct disturbance disturbance; /* of all runs, on both sides */
 };
 
 struct bench_results {

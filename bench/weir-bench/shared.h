@@ -14,12 +14,16 @@
 
 #include "counters.h"
 #include "cpu.h"
+#include "disturbance.h"
 #include "stages.h"
+
+#define BENCH_LOG_LINES 32u
 
 /* The sums of the counters of one side's engines, counted from the end of the warm-up. */
 struct bench_counters {
 	struct bench_counts stats;
 	struct bench_cpu cpu;
+	struct disturbance disturbance;
 	struct bench_stages stages; /* from the start of the run */
 	uint64_t valid;		    /* the sums were made */
 };
@@ -36,6 +40,8 @@ struct bench_shared {
 	_Atomic uint32_t stop;		   /* the measured time is over */
 	_Atomic uint32_t verify_failures;  /* wrong data that the responder found */
 	struct bench_counters responder;   /* counters of the responder's side */
+	/* bench_log: marks of the lines that were printed; 0: free */
+	_Atomic uint64_t printed[BENCH_LOG_LINES];
 	pid_t child; /* the responder's process, a child of this one; 0 if there is none */
 	char addr[108];
 };

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "interrupt.h"
+#include "log.h"
 #include "responder.h"
 
 #define READY_MS 30000
@@ -61,6 +62,7 @@ int sides_start(struct sides *sides, const struct bench_options *options, uint32
 	if (!sides->shared)
 		return -ENOMEM;
 	bench_interrupt_catch(sides->shared, false);
+	bench_log_start(sides->shared);
 	if (options->side != SIDE_BOTH || options->use_threads)
 		return 0;
 	sides->child = fork();
@@ -194,6 +196,7 @@ void sides_end(struct sides *sides)
 		kill(sides->child, SIGKILL);
 		waitpid(sides->child, NULL, 0);
 	}
+	bench_log_end();
 	munmap(sides->shared, sizeof(*sides->shared));
 }
 

@@ -109,5 +109,6 @@ def outlines(shown, printed):
 
 
 def in_shape(text):
-    """Returns the text with each number replaced."""
+    """Returns the text with each number replaced, and without the marks of disturbed runs."""
+    text = re.sub(r' !$', '', text, flags=re.M)
     return re.sub(r'\d+(\.\d+)?', 'N', text)

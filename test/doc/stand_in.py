@@ -215,7 +215,7 @@ def quickstart(name, args):
     help_text = read(real(name), 'help')
     need(args and re.search(rf'^  {re.escape(args[0])}\b', help_text, re.M), f'{name} {args}')
     if args[0] == 'bench':
-        measurement('weir-bench', args[1:])
+        measurement('weir-bench', args[1:] or ['--overview'])
 
 
 def file_server(_name, args):
