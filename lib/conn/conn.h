@@ -86,6 +86,8 @@ struct conn_role {
 	 * fabric_receiver.deliver returns. This is conn_deliver(), or a faster function of the
 	 * role. */
 	bool (*deliver)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
+	/* Does the same if the engine measures times. NULL: 'deliver' does not read the clock. */
+	bool (*deliver_timed)(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 	/* Checks the deadlines of the role. Is called at a tick, from the first opening of the
 	 * connection until it is lost or ends. */
 	void (*on_tick)(struct weir_conn *conn, uint64_t now_ns);
@@ -249,14 +251,16 @@ _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
  * no_direct_send is true again when the connection is lost or ends. */
 static inline bool conn_can_send_direct(const struct weir_conn *conn)
 {
-	return conn->ep.blockers.sending == 0;
+	return (conn->ep.blockers.sending & ~ENGINE_TIMED) == 0;
 }
 
 /* Assigns another role to the connection. */
 static inline void conn_set_role(struct weir_conn *conn, const struct conn_role *role)
 {
 	conn->role = role;
-	conn->ep.receiver.deliver = role->deliver;
+	conn->ep.receiver.deliver = conn->ep.blockers.is_timed && role->deliver_timed
+					    ? role->deliver_timed
+					    : role->deliver;
 }
 
 /* Returns the connection of an engine that was created after 'after', or the first one if 'after'

@@ -63,6 +63,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 		return -ENOMEM;
 	conn->id = atomic_fetch_add(&last_id, 1) + 1;
 	conn->ep.blockers.no_direct_send = true;
+	conn->ep.blockers.is_timed = engine->latency != NULL;
 	engine->nconnections++;
 	conn->peer_account = account;
 	account->refs++;

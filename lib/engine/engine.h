@@ -27,6 +27,7 @@
  *   profile*.c           the profile: its keys and defaults are in profile_keys.c
  *   version_needs.[ch]   the needs of the protocol versions that a profile allows
  *   latency.[ch]         histograms of the times of calls and requests
+ *   latency_clock.c      the clock with which they are measured
  *   lcores.c             lists of CPUs
  *   forked.[ch]          engines in a child process
  *   owner.[ch]           checks that the owner's thread calls
@@ -98,7 +99,10 @@ struct engine_blockers {
 					 * 'ticking'. */
 					bool is_idle;
 					/* Messages cannot be sent by send_direct() at present. */
-					bool no_direct_send;
+					bool no_direct_send : 1;
+					/* The engine measures times. This excludes only the fast
+					 * path of a submission, which reads no clock. */
+					bool is_timed : 1;
 					/* The requester has sent a probe call. */
 					bool has_probe;
 					/* work requests that are queued, and that must be posted
@@ -111,6 +115,9 @@ struct engine_blockers {
 		};
 	};
 };
+
+/* the value of 'sending' if no member is set except 'is_timed' */
+#define ENGINE_TIMED (((struct engine_blockers){.is_timed = true}).sending)
 
 /* An object that the engine serves: a connection, a listener or the SRQ. An endpoint is the first
  * member of the structure of its owner. The engine calls the functions, which are never NULL. The

@@ -21,6 +21,7 @@ int engine_latency_create(struct weir_engine *engine)
 	engine->latency = mem_reserve(sizeof(*engine->latency));
 	if (!engine->latency)
 		return -ENOMEM;
+	engine_clock_start(engine->latency);
 	if (engine->profile.latency != WEIR_LATENCY_STAGES)
 		return 0;
 	engine->latency->stages = mem_reserve(STAGES_BYTES);

@@ -36,6 +36,13 @@ struct latency_side {
 #define LATENCY_SLOTS (2u * WEIR_LATENCY_PROCEDURES)
 
 struct latency {
+	/* the clock of weir_engine_set_clock(), and the latest time that it returned */
+	uint64_t (*clock)(void *arg);
+	void *clock_arg;
+	uint64_t now_ns;
+	/* for the default clock: 2^32 times the length in ns of a cycle of the processor's counter
+	 */
+	uint64_t cycle_ns;
 	/* A hash table of the requester's procedures, with linear probing: the index in
 	 * 'procedures' plus 1; 0: the slot is free. */
 	uint16_t slots[LATENCY_SLOTS];
@@ -51,6 +58,12 @@ static inline bool engine_measures_stages(const struct weir_engine *engine)
 {
 	return unlikely(engine->latency != NULL) && engine->latency->stages;
 }
+
+/* latency_clock.c. engine_clock_start() sets the default clock. engine_clock_ns() returns the time
+ * by the clock with which the engine measures. It never goes back. The engine must measure times.
+ */
+void engine_clock_start(struct latency *latency);
+out_of_line uint64_t engine_clock_ns(const struct weir_engine *engine);
 
 /* Allocates engine->latency if the profile asks for it. Returns 0 or -ENOMEM. */
 int engine_latency_create(struct weir_engine *engine);

@@ -140,9 +140,8 @@ const struct profile_key profile_keys[] = {
 	 .initial = "off", .example = "calls",
 	 .memory = "calls and stages: each histogram takes memory from its first use on",
 	 .help = "which times are measured. calls: a histogram for each procedure, of calls and of "
-		 "requests. A request that is answered in the poll in which it arrives counts as 0 "
-		 "ns. stages: also one for each of their stages. Each call then takes a slower "
-		 "path"},
+		 "requests. stages: also one for each of their stages. Each call then takes a "
+		 "slower path"},
 	{"engine", "telemetry", PROFILE_CHOICE, FIELD(telemetry), .choices = telemetries,
 	 .initial = "auto", .example = "on",
 	 .memory = "none; while a command is answered, up to 16 KiB for the answer",

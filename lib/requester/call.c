@@ -285,7 +285,7 @@ int call_submit_any(struct weir_call *call)
 			return rc;
 	}
 	call_set_deadline(call, conn->ep.engine);
-	call_stage_submitted(call, conn->ep.engine);
+	call_stage_submitted(call);
 	req->nactive++;
 	req->ncalls++;
 	may_send = TAILQ_EMPTY(&req->queue) && credit_available(&req->credits) > 0 &&

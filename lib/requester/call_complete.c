@@ -7,14 +7,24 @@
 
 #include "seeded_bugs.h"
 
-out_of_line void call_note_stages(const struct weir_call *call)
+out_of_line void call_note_sent(struct weir_call *call)
 {
-	uint64_t took_ns = call_engine(call)->now_ns - (call->deadline_ns - call->timeout_ns);
+	uint64_t now_ns = engine_clock_ns(call_engine(call));
 
-	if (!call->procedure || call->deadline_ns == 0)
+	call->times.queued_ns += now_ns - call->times.stage_ns;
+	call->times.stage_ns = now_ns;
+}
+
+out_of_line void call_add_times(const struct weir_call *call)
+{
+	uint64_t took_ns = engine_clock_ns(call_engine(call)) - call->times.begin_ns;
+	struct weir_histogram *stages = call->procedure->stages;
+
+	histogram_add(&call->procedure->times, took_ns);
+	if (!stages)
 		return;
-	histogram_add(&call->procedure->stages[WEIR_STAGE_QUEUED], call->queued_ns);
-	histogram_add(&call->procedure->stages[WEIR_STAGE_SENT], took_ns - call->queued_ns);
+	histogram_add(&stages[WEIR_STAGE_QUEUED], call->times.queued_ns);
+	histogram_add(&stages[WEIR_STAGE_SENT], took_ns - call->times.queued_ns);
 }
 
 /* Completes a call that holds more than its slot and 'args', or whose Send is not done. */
@@ -47,7 +57,7 @@ void call_complete(struct weir_call *call, const struct weir_result *result)
 
 	engine->stats.calls_failed += result->status != 0;
 	if (result->status == 0)
-		call_note_times(call, engine);
+		call_note_times(call);
 	if (call->is_send_done && !call->has_extra)
 		call_complete_reusable(engine, req, call, result);
 	else

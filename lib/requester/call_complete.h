@@ -8,26 +8,20 @@
 #include "call_pool.h"
 #include "compiler.h"
 
-/* Adds the time from the submission of a call until now to the histogram of its procedure, if the
- * call is measured. The reply must have arrived. A cancelled call, whose deadline is 0, can still
- * get its reply. It is not measured, because the time of its submission is not known any more. */
-static inline void call_note_time(const struct weir_call *call, const struct weir_engine *engine)
+/* Ends the stage QUEUED of a measured call that is sent, and begins the stage SENT. The engine must
+ * measure stages. */
+out_of_line void call_note_sent(struct weir_call *call);
+
+/* Adds the time from the submission of a measured call until now to the histogram of its procedure.
+ * If the engine measures stages, also adds the times in them. */
+out_of_line void call_add_times(const struct weir_call *call);
+
+/* Does call_add_times(), if the call is measured. The reply must have arrived. A cancelled call
+ * can still get its reply. It is not measured. Its deadline is 0. */
+static inline void call_note_times(const struct weir_call *call)
 {
 	if (call->procedure && call->deadline_ns != 0)
-		histogram_add(&call->procedure->times,
-			      engine->now_ns - (call->deadline_ns - call->timeout_ns));
-}
-
-/* Adds the times in the stages of a call to the histograms of its procedure, if the call is
- * measured. The engine must measure stages. */
-out_of_line void call_note_stages(const struct weir_call *call);
-
-/* Does call_note_time(), and call_note_stages() if the engine measures stages. */
-static inline void call_note_times(const struct weir_call *call, const struct weir_engine *engine)
-{
-	call_note_time(call, engine);
-	if (engine_measures_stages(engine))
-		call_note_stages(call);
+		call_add_times(call);
 }
 
 /* Completes a call that 'done' may reuse by weir_call_reuse(): calls 'done', and then frees the

@@ -11,6 +11,7 @@
  * - No other call is queued.
  * - There is a credit.
  * - There are not so many free receives that they must be posted first.
+ * - The engine does not measure times, because only the general path reads the clock.
  *
  * Reply. The fast path handles a reply that is accepted, and has no chunks or the Write chunk that
  * the call offered. call.c handles all other messages.
@@ -40,9 +41,9 @@
 static inline bool may_submit_direct(const struct weir_call *call, const struct weir_conn *conn,
 				     const struct requester *req)
 {
-	return call->state == CALL_BUILDING && !call->out.failed && conn_can_send_direct(conn) &&
-	       conn->srq->nfree <= conn->srq->slack && TAILQ_EMPTY(&req->queue) &&
-	       req->credits.granted > req->credits.in_flight;
+	return call->state == CALL_BUILDING && !call->out.failed &&
+	       conn->ep.blockers.sending == 0 && conn->srq->nfree <= conn->srq->slack &&
+	       TAILQ_EMPTY(&req->queue) && req->credits.granted > req->credits.in_flight;
 }
 
 /* Submits a call by the general path, because the driver could not send it at once. First undoes
@@ -131,6 +132,14 @@ int weir_call_submit(struct weir_call *call)
 	return submit_shape(call, conn, req, SHAPE_INLINE);
 }
 
+/* Does call_complete_reusable() for a call that is measured. It is out of line, so that the fast
+ * path has to keep no value over the reading of the clock. */
+static out_of_line void complete_timed(struct requester *req, struct weir_call *call)
+{
+	call_note_times(call);
+	call_complete_reusable(call_engine(call), req, call, &req->pool->view.result);
+}
+
 /* Ends a call by its reply, if the message is a reply of 'shape' to a call that expects this reply
  * (enum expected_reply). Returns false, and has done nothing, if it is not. The message must have
  * at least shape_reply_bytes(SHAPE_INLINE) bytes. 'is_counted' says whether the connection has
@@ -169,11 +178,10 @@ static hot_inline bool take_shape(struct weir_conn *conn, struct requester *req,
 	view->result.nitems = has_chunk;
 	rpc_view_plain_reply(msg + shape_header_bytes(shape), msg + len, xid, &view->in,
 			     &view->reply);
-	if (is_counted) /* not delivered; only such messages end calls whose stages are measured */
-		call_note_times(call, conn->ep.engine);
+	if (unlikely(call->procedure != NULL))
+		complete_timed(req, call);
 	else
-		call_note_time(call, conn->ep.engine);
-	call_complete_reusable(conn->ep.engine, req, call, &view->result);
+		call_complete_reusable(conn->ep.engine, req, call, &view->result);
 	requester_go_on(req);
 	return true;
 }

@@ -11,38 +11,35 @@
  * Calls without a procedure, which are not measured, have no time stamps. The check for it is the
  * cheapest one.
  *
- * All submissions take the general path if stages are measured (conn_opened()). Therefore the fast
- * path has no time stamps.
+ * All submissions take the general path if the engine measures times (may_submit_direct()).
+ * Therefore the fast path has no time stamps.
  */
 
+#include "call_complete.h"
 #include "compiler.h"
 #include "requester.h"
 
-/* Begins the stage QUEUED of a call that is submitted. */
-static inline void call_stage_submitted(struct weir_call *call, const struct weir_engine *engine)
+/* Begins the time and the stage QUEUED of a call that is submitted, if the call is measured. */
+static inline void call_stage_submitted(struct weir_call *call)
 {
 	if (likely(!call->procedure))
 		return;
-	call->queued_ns = 0;
-	call->stage_ns = engine->now_ns;
+	call->times.queued_ns = 0;
+	call->times.begin_ns = call->times.stage_ns = engine_clock_ns(call_engine(call));
 }
 
 /* Begins the stage SENT. */
 static inline void call_stage_sent(struct weir_call *call)
 {
-	uint64_t now_ns;
-
-	if (likely(!call->procedure))
-		return;
-	now_ns = call_engine(call)->now_ns;
-	call->queued_ns += now_ns - call->stage_ns;
-	call->stage_ns = now_ns;
+	if (unlikely(call->procedure != NULL) && engine_measures_stages(call_engine(call)))
+		call_note_sent(call);
 }
 
 /* Begins the stage QUEUED of a call that was sent. */
 static inline void call_stage_requeued(struct weir_call *call)
 {
-	call->stage_ns = call_engine(call)->now_ns;
+	if (unlikely(call->procedure != NULL) && engine_measures_stages(call_engine(call)))
+		call->times.stage_ns = engine_clock_ns(call_engine(call));
 }
 
 /* Returns the time since the beginning of the present stage. Returns 0 if stages are not measured,
@@ -54,7 +51,7 @@ static inline uint64_t call_stage_age_ns(const struct weir_call *call)
 			   call->state == CALL_REPLIED || call->state == CALL_REVOKING;
 
 	return is_in_stage && call->procedure && engine_measures_stages(engine)
-		       ? engine->now_ns - call->stage_ns
+		       ? engine_clock_ns(engine) - call->times.stage_ns
 		       : 0;
 }
 

@@ -27,7 +27,8 @@
  *   call_revoke.c         invalidates these keys
  *   call_pool.[ch]        slots and buffers of calls
  *   call_inspect.[ch]     describes calls for the application
- *   call_chunks.h, call_stages.h  the bytes in Read chunks, and the time in each stage
+ *   call_chunks.h         the bytes in Read chunks
+ *   call_stages.h, call_times.h  the time in each stage
  *   credits_wanted.c      the number of receives for replies, if receives are shared
  *   connect.c             creates and frees a requester
  *   version1.c            the operations of connections that speak version 1
@@ -78,6 +79,7 @@
 
 #include <weir/call.h>
 
+#include "call_times.h"
 #include "compiler.h"
 #include "conn.h"
 #include "credit.h"
@@ -205,8 +207,7 @@ struct weir_call {
 
 	uint32_t stuck_xid; /* XID of the latest call in this object that was reported as stuck */
 	uint64_t needs_header_ns; /* if needs_header: time at which it was set */
-	uint64_t stage_ns;	  /* beginning of the present stage: call_stages.h */
-	uint64_t queued_ns;	  /* total time in the stage QUEUED that has ended */
+	struct call_times times;
 	bool is_refused; /* the responder refused the call. SENT: it will be sent again by the base
 			    protocol when the device has completed its Sends. REVOKING: no reply
 			    will arrive */
@@ -327,12 +328,10 @@ struct requester {
 	uint64_t calls_before;	/* the submitted calls that ncalls_seen includes */
 	uint64_t next_stuck_ns; /* time of the next check for stuck calls */
 	uint32_t ncalls_seen;	/* value of 'ncalls' at the latest tick */
-	uint32_t probe_xid; /* XID of the probe call, while 'has_probe' of the connection's blockers
-			       is set */
-	uint32_t credits_max; /* maximum of credits.wanted; if receives are shared, credits.wanted
-				 follows the connection's share */
-	uint32_t reply_recvs; /* number of receives that calls may reserve for the transmissions of
-				 their replies */
+	uint32_t probe_xid;	/* of the probe call, while 'has_probe' of the blockers is set */
+	uint32_t credits_max;	/* maximum of credits.wanted; if receives are shared, credits.wanted
+				   follows the connection's share */
+	uint32_t reply_recvs;	/* receives that calls may reserve for parts of their replies */
 	uint32_t reply_reserved; /* number of these receives that calls have reserved */
 	uint32_t in_flight_peak; /* the most calls that a tick has found in flight since the latest
 				    check of the share (requester_share_tick()) */

@@ -232,6 +232,7 @@ void request_end_pending(struct weir_request *req);
 /* request_fast.c: processes a message that the device delivers, as the receiver's 'deliver'
  * (fabric.h) */
 bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
+bool responder_deliver_timed(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len);
 /* Returns a number that identifies the shape (shape.h) and the program table of a call. The number
  * is unique, because the addresses of two tables differ by more than the number of shapes. */
 static inline uintptr_t request_shape(const struct program_table *programs, enum shape shape)
@@ -536,20 +537,16 @@ static inline void request_begin_time(struct weir_request *req)
 			responder->procedures[req->program - responder->programs->programs];
 }
 
-/* Adds the time from the arrival of a request until now to the histogram of its procedure, if the
- * request is measured. The reply must have been posted. A request that is in no list arrived in
- * this poll. If 'is_new' is true, it is known to be in no list. */
-static inline void request_note_time(const struct weir_request *req, bool is_new)
-{
-	struct latency_procedure *procedures = req->template.procedures;
-	uint64_t since_ns;
+/* Adds the time from the arrival of a measured request until now to the histogram of its procedure.
+ * If the engine measures stages, begins the stage REPLIED, and adds the times in the stages before
+ * it. */
+out_of_line void request_add_times(struct weir_request *req);
 
-	if (likely(!procedures))
-		return;
-	since_ns = is_new || !req->outstanding.le_prev
-			   ? 0
-			   : req->responder->engine->now_ns - req->since_ns;
-	histogram_add(&procedures[req->rpc.proc].times, since_ns);
+/* Does request_add_times(), if the request is measured. The reply must have been posted. */
+static inline void request_note_time(struct weir_request *req)
+{
+	if (unlikely(req->template.procedures != NULL))
+		request_add_times(req);
 }
 
 /* Gives a buffer back to its pool, if there is one, and sets the pointer to NULL. */

@@ -43,10 +43,13 @@ static inline bool grant_unchanged(const struct weir_request *req,
  * are constants in each use, so that the compiler removes the code for the other cases. */
 static inline void release(struct weir_request *req, bool is_short, bool grant_unchanged)
 {
-	struct responder *responder = req->responder;
-	struct request_pool *pool = responder->pool;
+	struct responder *responder;
+	struct request_pool *pool;
 
-	request_note_time(req, grant_unchanged);
+	/* This is first, so that no other value has to be kept over it. */
+	request_note_time(req);
+	responder = req->responder;
+	pool = responder->pool;
 	if (!grant_unchanged && unlikely(!TAILQ_EMPTY(&pool->waiting))) {
 		request_release(req);
 		return;
@@ -187,13 +190,22 @@ static inline bool can_reply_direct(const struct weir_request *req, const struct
 	return conn_can_send_direct(conn) && req->reply && !req->out.failed;
 }
 
+/* Sends a reply by the general path, if stages are measured. */
+static out_of_line void reply_with_stage(struct weir_request *req, struct weir_conn *conn)
+{
+	request_begin_stage(req, WEIR_STAGE_PUSHED);
+	request_reply(req, conn);
+}
+
 /* Sends a reply that is not of the most common kind. This function is separate from
  * weir_request_reply(), so that the most common replies do not pay for its stack frame. */
 static out_of_line void fast_reply_other(struct weir_request *req, struct weir_conn *conn)
 {
 	if (!req->flags.can_reply_fast || !can_reply_direct(req, conn)) {
-		request_stage_begin(req, WEIR_STAGE_PUSHED);
-		request_reply(req, conn);
+		if (unlikely(engine_measures_stages(req->responder->engine)))
+			reply_with_stage(req, conn);
+		else
+			request_reply(req, conn);
 	} else if (req->nitems > 0) {
 		reply_one_write(req, conn);
 	} else if (request_has_no_chunks(req)) {
@@ -348,4 +360,14 @@ bool responder_deliver(struct fabric_receiver *receiver, uint64_t wr_id, uint32_
 	if (!receive_repeat(req, responder, conn, buf->data, len))
 		receive_first(req);
 	return likely(!conn->srq->delivering) ? true : hold_delivered(conn);
+}
+
+bool responder_deliver_timed(struct fabric_receiver *receiver, uint64_t wr_id, uint32_t len)
+{
+	const struct responder *responder = responder_of((struct weir_conn *)receiver);
+
+	/* The request that gets the message, unless the message takes the general path. */
+	if (responder->pool->free)
+		responder->pool->free->stage_begin_ns[0] = engine_clock_ns(responder->engine);
+	return responder_deliver(receiver, wr_id, len);
 }

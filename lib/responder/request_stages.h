@@ -8,27 +8,30 @@
  * time if it does not apply.
  *
  * All requests take the general path if stages are measured (conn_opened()). Therefore the fast
- * path has no time stamps.
+ * path has only the time stamps of the arrival and of the reply, which are needed for the time of
+ * the request.
  */
 
 #include "request.h"
 
-/* Begins the first stage of a request whose message is processed. */
+/* Begins the time and the first stage of a request whose message is processed. */
 static inline void request_stage_arrived(struct weir_request *req)
 {
-	if (likely(!engine_measures_stages(req->responder->engine)))
+	if (likely(!req->responder->engine->latency))
 		return;
 	req->stage = WEIR_STAGE_PULLED;
-	req->stage_begin_ns[0] = req->responder->engine->now_ns;
+	req->stage_begin_ns[0] = engine_clock_ns(req->responder->engine);
 }
 
-/* Begins a stage, unless it has begun already. Stages that were left out begin with it. */
+/* Begins a stage, unless it has begun already. Stages that were left out begin with it. The engine
+ * must measure stages. */
+out_of_line void request_begin_stage(struct weir_request *req, enum weir_stage stage);
+
+/* Does request_begin_stage(), if the engine measures stages. */
 static inline void request_stage_begin(struct weir_request *req, enum weir_stage stage)
 {
 	if (unlikely(engine_measures_stages(req->responder->engine)))
-		while (req->stage < stage)
-			req->stage_begin_ns[++req->stage - WEIR_STAGE_PULLED] =
-				req->responder->engine->now_ns;
+		request_begin_stage(req, stage);
 }
 
 /* Makes a request HANDLING, which the program is about to get. */
@@ -44,21 +47,17 @@ static inline uint64_t request_stage_age_ns(const struct weir_request *req)
 	const struct weir_engine *engine = req->responder->engine;
 
 	return engine_measures_stages(engine)
-		       ? engine->now_ns - req->stage_begin_ns[req->stage - WEIR_STAGE_PULLED]
+		       ? engine_clock_ns(engine) -
+				 req->stage_begin_ns[req->stage - WEIR_STAGE_PULLED]
 		       : 0;
 }
 
-/* Begins the stage REPLIED of a request, and adds the times in the stages before it to the
- * histograms of its procedure, if the request is measured. The engine must measure stages. */
-out_of_line void request_note_stages(struct weir_request *req);
-
-/* Does request_note_time() for a reply of the general path, and request_note_stages() if the engine
- * measures stages. */
+/* Does request_note_time() for a reply of the general path. Also begins the stage REPLIED of a
+ * request that is not measured, if the engine measures stages. */
 static inline void request_note_posted(struct weir_request *req)
 {
-	request_note_time(req, false);
-	if (engine_measures_stages(req->responder->engine))
-		request_note_stages(req);
+	request_note_time(req);
+	request_stage_begin(req, WEIR_STAGE_REPLIED);
 }
 
 /* Adds the time of the stage REPLIED to the histogram of the procedure, if the request is measured.

@@ -244,8 +244,9 @@ struct weir_request {
 	LIST_ENTRY(weir_request) outstanding;
 	/* time of the poll in which it became a member of 'outstanding' */
 	uint64_t since_ns;
-	/* if stages are measured (request_stages.h): the present one, and the times at which it and
-	 * those before it began, from WEIR_STAGE_PULLED on */
+	/* if the engine measures times (request_stages.h): the present stage, and the times at
+	 * which it and those before it began, from WEIR_STAGE_PULLED on. If it does not measure
+	 * stages, only the first of these times is set: the arrival. */
 	enum weir_stage stage;
 	uint64_t stage_begin_ns[LATENCY_STAGES];
 	uint64_t stuck_ns; /* value of 'since_ns' when it was reported as stuck; 0: never */

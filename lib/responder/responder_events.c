@@ -233,6 +233,7 @@ const struct conn_role responder_role = {
 	.on_open = on_open,
 	.on_message = responder_on_message,
 	.deliver = responder_deliver,
+	.deliver_timed = responder_deliver_timed,
 	.on_tick = responder_on_tick,
 	.next_tick = responder_next_tick,
 	.on_idle = on_idle,

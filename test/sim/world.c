@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <weir/latency.h>
+
 #include "fault.h"
 
 #define SIDE_BYTES (WSIM_SLOTS * WSIM_SLOT_BYTES + WSIM_PLACED * WSIM_ITEMS * 8192u)
@@ -251,6 +253,8 @@ int wsim_side_create(struct wsim_run *run, uint32_t index)
 		 "over=sim,world=%u,seed=%u", sim_world_id(run->world),
 		 (unsigned)(wsim_random(run) >> 33));
 	rc = weir_engine_create(&profile, &side->engine);
+	if (rc == 0)
+		rc = weir_engine_set_clock(side->engine, NULL, NULL);
 	if (rc != 0)
 		return rc;
 	side->is_dead = false;

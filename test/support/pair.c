@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <weir/latency.h>
+
 #include "apart.h"
 #include "pair_memory.h"
 #include "pair_program.h"
@@ -113,6 +115,7 @@ void pair_server_start(struct pair *pair)
 
 	profile.protocol = pair_server_protocol;
 	assert_int_equal(weir_engine_create(&profile, &pair->server), 0);
+	assert_int_equal(weir_engine_set_clock(pair->server, NULL, NULL), 0);
 	pair->server_mem = pair_memory_make(pair->server, true, &pair->server_region);
 	assert_int_equal(weir_listen(pair->server, pair->addr, &listen, &pair->listener), 0);
 }
@@ -197,6 +200,7 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 	choose_buffers(pair);
 	pair_new_addr(pair->addr, sizeof(pair->addr));
 	assert_int_equal(weir_engine_create(&pair->profile, &pair->client), 0);
+	assert_int_equal(weir_engine_set_clock(pair->client, NULL, NULL), 0);
 	pair->client_mem = pair_memory_make(pair->client, false, &pair->client_region);
 	if (apart_is_on())
 		apart_server_start(pair);

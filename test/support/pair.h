@@ -88,7 +88,8 @@ struct pair {
 	int server_opened, server_closed, server_close_error;
 	struct weir_conn *server_conn;
 	uint32_t handled;
-	uint32_t cred_flavor; /* flavor of the credential of the latest call */
+	void (*on_handle)(struct pair *pair); /* called when a handler begins; can be NULL */
+	uint32_t cred_flavor;		      /* flavor of the credential of the latest call */
 	/*
 	 * the handler of FAIL reports that the call had no effect, so that its reply need not be
 	 * kept

@@ -187,6 +187,8 @@ void pair_handle(struct weir_request *req, void *arg)
 	struct weir_xdr_out *out;
 
 	pair->handled++;
+	if (pair->on_handle)
+		pair->on_handle(pair);
 	pair->cred_flavor = weir_request_header(req)->cred.flavor;
 	switch (weir_request_header(req)->proc) {
 	case PAIR_NULL:

@@ -13,12 +13,13 @@
  * - stages: in addition, the time that each of these calls and requests spent in each of its stages
  *   (enum weir_stage). Calls and requests then take a general code path, which is slower.
  *
- * An engine measures with the times that the application passes to weir_engine_poll(), and does not
- * read a clock. All events of one poll have the time of its start. Therefore a time can be wrong by
- * the duration of a poll, and a request that is answered in the poll in which it arrived takes 0
- * ns. Thus the time in which a handler runs is measured only if the reply comes in a later poll.
- * Only the stage REPLIED includes it for other handlers, because it ends in a later poll. An
- * application that wants more reads a clock itself, and calls weir_histogram_add().
+ * An engine that measures reads a clock when a time begins and when it ends: at the submission of a
+ * call and before 'done', when the engine finds the message of a request, and when its reply was
+ * posted. If it measures stages, it also reads the clock at each change of the stage. Therefore the
+ * time of a request includes that of its handler, also if the handler replies at once. An engine
+ * finds a message only when it is polled, so that times do not include the wait of a message for
+ * the poll. weir_engine_set_clock() sets another clock. An engine that measures nothing reads no
+ * clock.
  *
  * The memory of all histograms is reserved when the engine is created. A side of an engine has at
  * most WEIR_LATENCY_PROCEDURES histograms. A responder gets them for the procedures of its
@@ -44,9 +45,9 @@ struct weir_engine;
 
 /**
  * The stages of a call or request. Each measured call or request adds a time to the histogram of
- * each stage of its side. The time is 0 if the stage did not apply. The times in QUEUED and SENT
- * together are that of the call. The times in PULLED, HANDLED and PUSHED together are that of the
- * request. A later version can add stages.
+ * each stage of its side. The time is short if the stage did not apply. The times in QUEUED and
+ * SENT together are that of the call. The times in PULLED, HANDLED and PUSHED together are that of
+ * the request. A later version can add stages.
  */
 enum weir_stage {
 	/** Requester: submitted, and waits for a credit, a buffer or the connection. */
@@ -99,6 +100,27 @@ WEIR_API uint32_t weir_engine_procedures(const struct weir_engine *engine,
 WEIR_API const struct weir_histogram *
 weir_engine_stage(const struct weir_engine *engine, const struct weir_procedure_latency *procedure,
 		  enum weir_stage stage);
+
+/**
+ * Sets the clock with which an engine measures the times of this header.
+ *
+ * By default this is the time stamp counter of the processor; or CLOCK_MONOTONIC, if the counter
+ * has no constant rate. An application that passes other times to weir_engine_poll(), for example
+ * those of a simulation, can set their clock, so that the results do not depend on real time.
+ *
+ * The function is called by the thread that owns the engine, inside functions of weir. It must not
+ * call functions on the engine.
+ *
+ * @param engine the engine
+ * @param clock returns the time in ns, which never goes back; NULL: each event has the now_ns of
+ * the latest weir_engine_poll()
+ * @param arg passed to clock
+ * @retval 0 success; if the profile's 'latency' is 'off', the clock is never called
+ * @retval -EBUSY the engine was polled before
+ * @retval -ECHILD the process is a child of fork(2)
+ */
+WEIR_API int weir_engine_set_clock(struct weir_engine *engine, uint64_t (*clock)(void *arg),
+				   void *arg);
 
 /**
  * Returns the name of a stage. Thread: any.

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <weir/inspect.h>
+#include <weir/latency.h>
 
 #include "engine.h"
 #include "pair_main.h"
@@ -149,6 +150,7 @@ static void try_each(void)
 	expect(weir_region_create(&options, &region) == 0, "weir_region_create");
 	expect(weir_engine_add_region(pair.client, region) == -ECHILD, "weir_engine_add_region");
 	weir_region_destroy(region);
+	expect(weir_engine_set_clock(pair.client, NULL, NULL) == -ECHILD, "weir_engine_set_clock");
 	errno = 0;
 	expect(!weir_request_results(pair.later[0], 4) && errno == ECHILD, "weir_request_results");
 	expect(weir_request_retry_when_buffers(pair.later[0]) == -ECHILD,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests the histograms of calls and requests: which of them are measured, and that the times are
- * exact by the clock that the engines get. */
+ * exact if the clock of an engine is the time of its polls (test_clock.c tests other clocks). */
 #include "timed.h"
 
 #include <errno.h>
@@ -125,7 +125,7 @@ static void calls__cancelled_ones_are_not_measured(void **state)
 	assert_int_equal(count(pair.client, PAIR_LATER), 0);
 }
 
-static void requests__answered_in_their_poll_take_no_time(void **state)
+static void requests__answered_in_their_poll_take_no_time_of_polls(void **state)
 {
 	(void)state;
 	for (uint32_t i = 0; i < 20; i++) {
@@ -280,7 +280,7 @@ static int run(void)
 	const struct CMUnitTest tests[] = {
 		LATENCY_TEST(calls__times_are_those_of_the_polls),
 		LATENCY_TEST(calls__cancelled_ones_are_not_measured),
-		LATENCY_TEST(requests__answered_in_their_poll_take_no_time),
+		LATENCY_TEST(requests__answered_in_their_poll_take_no_time_of_polls),
 		LATENCY_TEST(requests__held_ones_take_until_their_reply),
 		LATENCY_TEST(calls__only_those_with_a_reply_are_measured),
 		LATENCY_TEST(requests__errors_of_the_program_are_measured),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests the times in the stages of calls and requests, which are exact by the clock that the
- * engines get. All tests run over sim, so that time is virtual, and RDMA operations take time. */
+/* Tests the times in the stages of calls and requests, which are exact because the clock of each
+ * engine is the time of its polls. All tests run over sim, so that time is virtual, and RDMA
+ * operations take time. */
 #include "timed.h"
 
 #include <errno.h>

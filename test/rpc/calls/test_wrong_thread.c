@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include <weir/inspect.h>
+#include <weir/latency.h>
 #include <weir/log.h>
 #include <weir/metrics.h>
 
@@ -74,6 +75,7 @@ static void try_engines(void)
 
 	NOTHING(weir_engine_poll(pair.client, 0, pair.now_ns + 1));
 	NOTHING(weir_engine_now(pair.client));
+	ERROR(weir_engine_set_clock(pair.client, NULL, NULL));
 	ERROR(weir_engine_fd(pair.client));
 	ERROR(weir_engine_arm(pair.client, pair.now_ns, &timeout_ns));
 	NO_RESULT(weir_engine_disarm(pair.client));
