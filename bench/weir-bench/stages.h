@@ -10,7 +10,7 @@
 #include "histogram.h"
 
 struct bench_stages {
-	struct weir_histogram times[WEIR_STAGE_REPLIED + 1]; /* by enum weir_stage */
+	struct weir_histogram times[WEIR_STAGE_CREDIT + 1]; /* by enum weir_stage */
 };
 
 /* Adds the times of an engine. */

@@ -155,34 +155,42 @@ uint32_t weir_engine_procedures(const struct weir_engine *engine,
 /* The stages of each side, and their names. */
 static const struct {
 	enum weir_side side;
-	enum weir_stage first; /* the first stage of the side */
+	int index; /* of the histogram in the stages of a procedure */
 	const char *name;
 } stage_list[] = {
-	[WEIR_STAGE_QUEUED] = {WEIR_REQUESTER, WEIR_STAGE_QUEUED, "queued"},
-	[WEIR_STAGE_SENT] = {WEIR_REQUESTER, WEIR_STAGE_QUEUED, "sent"},
-	[WEIR_STAGE_PULLED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "pulled"},
-	[WEIR_STAGE_HANDLED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "handled"},
-	[WEIR_STAGE_PUSHED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "pushed"},
-	[WEIR_STAGE_REPLIED] = {WEIR_RESPONDER, WEIR_STAGE_PULLED, "replied"},
+	[WEIR_STAGE_QUEUED] = {WEIR_REQUESTER, LATENCY_QUEUED, "queued"},
+	[WEIR_STAGE_SENT] = {WEIR_REQUESTER, LATENCY_SENT, "sent"},
+	[WEIR_STAGE_PULLED] = {WEIR_RESPONDER, 0, "pulled"},
+	[WEIR_STAGE_HANDLED] = {WEIR_RESPONDER, 1, "handled"},
+	[WEIR_STAGE_PUSHED] = {WEIR_RESPONDER, 2, "pushed"},
+	[WEIR_STAGE_REPLIED] = {WEIR_RESPONDER, 3, "replied"},
+	[WEIR_STAGE_CREDIT] = {WEIR_REQUESTER, LATENCY_CREDIT, "credit"},
 };
 
 #define NSTAGES (sizeof(stage_list) / sizeof(stage_list[0]))
+
+int engine_stage_index(enum weir_side side, enum weir_stage stage)
+{
+	if ((uint32_t)stage >= NSTAGES || stage_list[stage].side != side)
+		return -1;
+	return stage_list[stage].index;
+}
 
 const struct weir_histogram *weir_engine_stage(const struct weir_engine *engine,
 					       const struct weir_procedure_latency *procedure,
 					       enum weir_stage stage)
 {
 	const struct latency_side *side;
+	int index = engine_stage_index(procedure->side, stage);
 
 	if (OTHER_THREAD(engine) || engine_fork_refuses(engine))
 		return NULL;
-	if (!engine_measures_stages(engine) || (uint32_t)stage >= NSTAGES ||
-	    stage_list[stage].side != procedure->side)
+	if (!engine_measures_stages(engine) || index < 0)
 		return NULL;
 	side = &engine->latency->sides[procedure->side];
 	for (uint32_t i = 0; i < side->n; i++)
 		if (&side->procedures[i].times == procedure->histogram)
-			return &side->procedures[i].stages[stage - stage_list[stage].first];
+			return &side->procedures[i].stages[index];
 	return NULL;
 }
 

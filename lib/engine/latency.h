@@ -17,11 +17,15 @@
 
 #define LATENCY_STAGES 4u /* the most stages of a side */
 
+/* The histograms of the stages of a requester. Those of a responder are in the order of enum
+ * weir_stage. */
+enum latency_requester_stage { LATENCY_QUEUED, LATENCY_SENT, LATENCY_CREDIT };
+
 /* A procedure and its times. Those of one program at a responder are contiguous. */
 struct latency_procedure {
 	uint32_t prog, vers_low, vers_high, proc;
-	/* the times in the stages of its side: LATENCY_STAGES histograms, in the order of enum
-	 * weir_stage; NULL: they are not measured */
+	/* the times in the stages of its side: LATENCY_STAGES histograms, by
+	 * engine_stage_index(); NULL: they are not measured */
 	struct weir_histogram *stages;
 	struct weir_histogram times;
 };
@@ -73,6 +77,10 @@ void engine_latency_destroy(struct weir_engine *engine);
  * NULL if too many procedures were called before. The engine must measure times. */
 out_of_line struct latency_procedure *engine_latency_find(struct weir_engine *engine, uint32_t prog,
 							  uint32_t vers, uint32_t proc);
+
+/* Returns the index of the histogram of a stage in the stages of a procedure of 'side', or -1 if
+ * the side does not have this stage. */
+int engine_stage_index(enum weir_side side, enum weir_stage stage);
 
 #define ENGINE_STAGE_TEXT_BYTES 64u
 

@@ -256,6 +256,7 @@ void requester_pump(struct weir_conn *conn)
 		if (unlikely(call->retransmits > 0))
 			call_note_resent(call);
 	}
+	requester_note_queue(conn);
 }
 
 out_of_line void requester_send_more(struct weir_conn *conn)
@@ -311,6 +312,7 @@ int call_submit_any(struct weir_call *call)
 	call->state = CALL_QUEUED;
 	conn->ep.engine->stats.calls_queued++;
 	TAILQ_INSERT_TAIL(&req->queue, call, queue);
+	requester_note_queue(conn);
 	if (!conn_can_send(conn))
 		call_drop_header(call); /* a reconnect can take long */
 	return 0;

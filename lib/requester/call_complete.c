@@ -7,14 +7,6 @@
 
 #include "seeded_bugs.h"
 
-out_of_line void call_note_sent(struct weir_call *call)
-{
-	uint64_t now_ns = engine_clock_ns(call_engine(call));
-
-	call->times.queued_ns += now_ns - call->times.stage_ns;
-	call->times.stage_ns = now_ns;
-}
-
 out_of_line void call_add_times(const struct weir_call *call)
 {
 	uint64_t took_ns = engine_clock_ns(call_engine(call)) - call->times.begin_ns;
@@ -23,8 +15,10 @@ out_of_line void call_add_times(const struct weir_call *call)
 	histogram_add(&call->procedure->times, took_ns);
 	if (!stages)
 		return;
-	histogram_add(&stages[WEIR_STAGE_QUEUED], call->times.queued_ns);
-	histogram_add(&stages[WEIR_STAGE_SENT], took_ns - call->times.queued_ns);
+	histogram_add(&stages[LATENCY_QUEUED], call->times.queued_ns);
+	histogram_add(&stages[LATENCY_CREDIT], call->times.credit_ns);
+	histogram_add(&stages[LATENCY_SENT],
+		      took_ns - call->times.queued_ns - call->times.credit_ns);
 }
 
 /* Completes a call that holds more than its slot and 'args', or whose Send is not done. */

@@ -8,10 +8,6 @@
 #include "call_pool.h"
 #include "compiler.h"
 
-/* Ends the stage QUEUED of a measured call that is sent, and begins the stage SENT. The engine must
- * measure stages. */
-out_of_line void call_note_sent(struct weir_call *call);
-
 /* Adds the time from the submission of a measured call until now to the histogram of its procedure.
  * If the engine measures stages, also adds the times in them. */
 out_of_line void call_add_times(const struct weir_call *call);

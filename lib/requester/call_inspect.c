@@ -109,9 +109,7 @@ static void report(struct weir_call *call)
 	struct weir_call_info info;
 
 	call_describe(call, &info);
-	engine_stage_text(call_engine(call), stage,
-			  call->state == CALL_QUEUED ? WEIR_STAGE_QUEUED : WEIR_STAGE_SENT,
-			  info.stage_ns);
+	engine_stage_text(call_engine(call), stage, call_stage(call), info.stage_ns);
 	call->stuck_xid = call->xid;
 	engine_log_stuck(call_engine(call), WEIR_LOG_REQUESTER,
 			 "call 0x%08x to %s has not ended for %llu ms: program %u version %u "

@@ -28,7 +28,7 @@
  *   call_pool.[ch]        slots and buffers of calls
  *   call_inspect.[ch]     describes calls for the application
  *   call_chunks.h         the bytes in Read chunks
- *   call_stages.h, call_times.h  the time in each stage
+ *   call_stages.[ch], call_times.h, credit_wait.c  the time in each stage
  *   credits_wanted.c      the number of receives for replies, if receives are shared
  *   connect.c             creates and frees a requester
  *   version1.c            the operations of connections that speak version 1
@@ -338,6 +338,7 @@ struct requester {
 	struct engine_wait_queue wait_queue; /* of buf_waiter, which waits for a buffer to send the
 						first queued call */
 	struct engine_waiter buf_waiter;
+	struct credit_wait credit_wait;
 };
 
 _Static_assert(offsetof(struct requester, conn) == 64, "a line");

@@ -2,6 +2,7 @@
 /* Passes the events of a connection, and cancellations by the program, to the calls of the
  * connection. call.c decides what happens to each call. */
 #include "call_inspect.h"
+#include "call_stages.h"
 #include "requester.h"
 
 #include <errno.h>
@@ -91,6 +92,7 @@ void requester_on_suspend(struct weir_conn *conn, int error)
 {
 	struct requester *req = requester_of(conn);
 
+	requester_note_queue(conn); /* calls do not wait for a credit while it is lost */
 	engine_wait_cancel(conn->ep.engine, &req->buf_waiter);
 	conn->protocol->on_suspend(conn);
 	for (uint32_t i = 0; i < req->nslots; i++)

@@ -188,18 +188,22 @@ static struct times_inquiry *merge_times(const struct telemetry_ask *ask)
 
 static void show_all_times(const struct times_inquiry *sum, struct rte_tel_data *reply)
 {
-	enum weir_stage first =
-		sum->wanted.side == WEIR_REQUESTER ? WEIR_STAGE_QUEUED : WEIR_STAGE_PULLED;
-	uint32_t n = sum->wanted.side == WEIR_REQUESTER ? 2 : 4;
+	/* the order in which a call or request passes its stages */
+	static const enum weir_stage order[] = {
+		WEIR_STAGE_QUEUED,  WEIR_STAGE_CREDIT, WEIR_STAGE_SENT,	  WEIR_STAGE_PULLED,
+		WEIR_STAGE_HANDLED, WEIR_STAGE_PUSHED, WEIR_STAGE_REPLIED};
 
 	show_times(&sum->times, reply);
-	for (uint32_t s = 0; sum->has_stages && s < n; s++) {
-		struct rte_tel_data *stage = telemetry_dict();
+	for (size_t s = 0; sum->has_stages && s < sizeof(order) / sizeof(order[0]); s++) {
+		int index = engine_stage_index(sum->wanted.side, order[s]);
+		struct rte_tel_data *stage = index < 0 ? NULL : telemetry_dict();
 
+		if (index < 0)
+			continue;
 		if (!stage)
 			return;
-		show_times(&sum->stages[s], stage);
-		telemetry_add_dict(reply, weir_stage_name((enum weir_stage)(first + s)), stage);
+		show_times(&sum->stages[index], stage);
+		telemetry_add_dict(reply, weir_stage_name(order[s]), stage);
 	}
 }
 

@@ -113,8 +113,8 @@ struct weir_call_info {
 	/** Time since its submission. 0: not submitted, or cancelled. Revoking: its time-out. */
 	uint64_t age_ns;
 	/**
-	 * Time in its present stage (enum weir_stage): queued, or sent, replied and revoking. 0:
-	 * other states, or the profile's 'latency' is not 'stages'.
+	 * Time in its present stage (enum weir_stage): queued, credit, or sent, replied and
+	 * revoking. 0: other states, or the profile's 'latency' is not 'stages'.
 	 */
 	uint64_t stage_ns;
 };

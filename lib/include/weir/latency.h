@@ -45,12 +45,12 @@ struct weir_engine;
 
 /**
  * The stages of a call or request. Each measured call or request adds a time to the histogram of
- * each stage of its side. The time is short if the stage did not apply. The times in QUEUED and
- * SENT together are that of the call. The times in PULLED, HANDLED and PUSHED together are that of
- * the request. A later version can add stages.
+ * each stage of its side. The time is short if the stage did not apply. The times in QUEUED, CREDIT
+ * and SENT together are that of the call. The times in PULLED, HANDLED and PUSHED together are that
+ * of the request. A later version can add stages.
  */
 enum weir_stage {
-	/** Requester: submitted, and waits for a credit, a buffer or the connection. */
+	/** Requester: submitted, and waits for a buffer, the send queue or the connection. */
 	WEIR_STAGE_QUEUED = 0,
 	WEIR_STAGE_SENT = 1, /**< requester: sent, until 'done' */
 	/** Responder: arrived; its further transmissions and its chunks are being read. */
@@ -60,6 +60,11 @@ enum weir_stage {
 	WEIR_STAGE_PUSHED = 4,
 	/** Responder: the Writes and the Send of the reply are posted, until they are complete. */
 	WEIR_STAGE_REPLIED = 5,
+	/**
+	 * Requester: submitted, and the connection has too few credits (RFC 8166 section 3.3) for
+	 * the first call of its queue. Between QUEUED and SENT.
+	 */
+	WEIR_STAGE_CREDIT = 6,
 };
 
 /** The times of a procedure. */

@@ -52,8 +52,8 @@ class Stages(Case):
             for mode in ([], ['--threads']):
                 result = self.measure(*load, *mode, *QUICK)
                 stages = result['stages']
-                self.assertEqual(set(stages), {'queued', 'sent', 'pulled', 'handled', 'pushed',
-                                               'replied'})
+                self.assertEqual(set(stages), {'queued', 'credit', 'sent', 'pulled', 'handled',
+                                               'pushed', 'replied'})
                 for name, times in stages.items():
                     self.assertGreater(times['count'], 0, name)
                     self.assertLessEqual(times['p50'], times['p99'], name)

@@ -206,8 +206,9 @@ static void clock__stages_are_exact(void **state)
 	(void)state;
 	make_calls(PAIR_NULL);
 	make_calls_with_chunks();
-	for (enum weir_stage stage = WEIR_STAGE_QUEUED; stage <= WEIR_STAGE_SENT; stage++)
-		expect_stage(pair.client, PAIR_NULL, stage, stage == WEIR_STAGE_SENT ? WAIT_NS : 0);
+	expect_stage(pair.client, PAIR_NULL, WEIR_STAGE_QUEUED, 0);
+	expect_stage(pair.client, PAIR_NULL, WEIR_STAGE_CREDIT, 0);
+	expect_stage(pair.client, PAIR_NULL, WEIR_STAGE_SENT, WAIT_NS);
 	for (enum weir_stage stage = WEIR_STAGE_PULLED; stage <= WEIR_STAGE_PUSHED; stage++) {
 		uint64_t ns = stage == WEIR_STAGE_HANDLED ? HANDLER_NS : 0;
 

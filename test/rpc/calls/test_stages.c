@@ -153,8 +153,8 @@ static uint64_t server_now(void)
 }
 
 /* The first call takes the only credit of a new connection (RFC 8166 section 3.3.3). The second one
- * is queued until the reply to the first one brings more. */
-static void call__is_queued_until_the_credit_returns(void **state)
+ * waits for a credit until the reply to the first one brings more. */
+static void call__waits_for_a_credit_until_one_returns(void **state)
 {
 	uint64_t begin_ns = weir_engine_now(pair.client);
 	struct timed first, second;
@@ -168,7 +168,9 @@ static void call__is_queued_until_the_credit_returns(void **state)
 	pair_until(&pair, &second.outcome.done, 1);
 	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_QUEUED), 0);
 	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_SENT), first.end_ns - begin_ns);
-	assert_int_equal(only(pair.client, PAIR_NULL, WEIR_STAGE_QUEUED), first.end_ns - begin_ns);
+	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_CREDIT), 0);
+	assert_int_equal(only(pair.client, PAIR_NULL, WEIR_STAGE_QUEUED), 0);
+	assert_int_equal(only(pair.client, PAIR_NULL, WEIR_STAGE_CREDIT), first.end_ns - begin_ns);
 	assert_int_equal(only(pair.client, PAIR_NULL, WEIR_STAGE_SENT),
 			 second.end_ns - first.end_ns);
 	assert_in_range(first.end_ns - begin_ns, 22 * MS, 60000ull * MS);
@@ -213,6 +215,36 @@ static void call__is_queued_again_when_its_connection_is_lost(void **state)
 	assert_int_equal(only(pair.client, PAIR_LATER, WEIR_STAGE_SENT),
 			 lost_ns - begin_ns + (timed.end_ns - sent_ns));
 	assert_in_range(sent_ns - lost_ns, MS, 60000ull * MS);
+}
+
+/* A call that waits for a credit until its connection is reset, and then for the connection. */
+static void call__waits_for_a_credit_and_then_for_the_connection(void **state)
+{
+	uint64_t begin_ns = weir_engine_now(pair.client), lost_ns;
+	struct timed first, second;
+	uint64_t queued_ns, credit_ns, took_ns;
+
+	(void)state;
+	timed_submit(&pair, PAIR_LATER, &first);
+	timed_submit(&pair, PAIR_NULL, &second);
+	pair_until_later(&pair, 1);
+	pair_pass_ms(&pair, 10);
+	weir_conn_reset(pair.conn);
+	while (pair.lost == 0)
+		pair_poll(&pair);
+	lost_ns = weir_engine_now(pair.client);
+	while (second.outcome.done == 0) {
+		pair_pass_ms(&pair, 1);
+		pair_release_later(&pair);
+	}
+	queued_ns = only(pair.client, PAIR_NULL, WEIR_STAGE_QUEUED);
+	credit_ns = only(pair.client, PAIR_NULL, WEIR_STAGE_CREDIT);
+	took_ns = second.end_ns - begin_ns;
+	assert_int_equal(queued_ns + credit_ns + only(pair.client, PAIR_NULL, WEIR_STAGE_SENT),
+			 took_ns);
+	assert_in_range(queued_ns, MS, took_ns);
+	assert_in_range(credit_ns, lost_ns - begin_ns, took_ns - queued_ns);
+	assert_in_range(lost_ns - begin_ns, 10 * MS, 60000ull * MS);
 }
 
 static void request__is_handled_until_the_program_replies(void **state)
@@ -356,7 +388,7 @@ static void request__is_replied_until_its_send_is_complete(void **state)
 static void stages__add_up(void **state)
 {
 	static const enum weir_stage stages[2][3] = {
-		{WEIR_STAGE_QUEUED, WEIR_STAGE_SENT, WEIR_STAGE_SENT},
+		{WEIR_STAGE_QUEUED, WEIR_STAGE_CREDIT, WEIR_STAGE_SENT},
 		{WEIR_STAGE_PULLED, WEIR_STAGE_HANDLED, WEIR_STAGE_PUSHED},
 	};
 	struct timed timed[10];
@@ -375,7 +407,7 @@ static void stages__add_up(void **state)
 		const struct weir_engine *engine = side == 0 ? pair.client : pair.server;
 		uint64_t sum = 0;
 
-		for (uint32_t i = 0; i < (side == 0 ? 2 : 3); i++) {
+		for (uint32_t i = 0; i < 3; i++) {
 			const struct weir_histogram *times =
 				stage(engine, PAIR_LATER, stages[side][i]);
 
@@ -410,7 +442,7 @@ static void descriptions__say_how_long_the_stage_has_lasted(void **state)
 		assert_int_equal(calls[i].stage_ns, weir_engine_now(pair.client) - begin_ns);
 	assert_int_equal(requests(&info), 1);
 	assert_int_equal(info.stage_ns, server_now() - arrived_ns);
-	snprintf(part, sizeof(part), "in stage 'queued' for %u", STUCK_MS / 10);
+	snprintf(part, sizeof(part), "in stage 'credit' for %u", STUCK_MS / 10);
 	assert_non_null(strstr(line_of[0], part));
 	snprintf(part, sizeof(part), "in stage 'handled' for %u", STUCK_MS / 10);
 	assert_non_null(strstr(line_of[1], part));
@@ -427,13 +459,15 @@ static void stages__have_names_and_a_side(void **state)
 	pair_until(&pair, &timed.outcome.done, 1);
 	assert_null(stage(pair.client, PAIR_NULL, WEIR_STAGE_PULLED));
 	assert_null(stage(pair.server, PAIR_NULL, WEIR_STAGE_SENT));
-	assert_null(stage(pair.client, PAIR_NULL, (enum weir_stage)6));
+	assert_null(stage(pair.server, PAIR_NULL, WEIR_STAGE_CREDIT));
+	assert_null(stage(pair.client, PAIR_NULL, (enum weir_stage)7));
 	assert_non_null(stage(pair.server, PAIR_NULL, WEIR_STAGE_REPLIED));
 	infos[0].histogram = NULL;
 	assert_null(weir_engine_stage(pair.server, &infos[0], WEIR_STAGE_PULLED));
 	assert_string_equal(weir_stage_name(WEIR_STAGE_QUEUED), "queued");
 	assert_string_equal(weir_stage_name(WEIR_STAGE_REPLIED), "replied");
-	assert_string_equal(weir_stage_name((enum weir_stage)6), "unknown");
+	assert_string_equal(weir_stage_name(WEIR_STAGE_CREDIT), "credit");
+	assert_string_equal(weir_stage_name((enum weir_stage)7), "unknown");
 }
 
 static void stages__are_not_measured_with_calls(void **state)
@@ -460,9 +494,12 @@ static void stages__are_not_measured_with_calls(void **state)
 static int run(void)
 {
 	const struct CMUnitTest tests[] = {
-		STAGES_TEST(call__is_queued_until_the_credit_returns),
+		STAGES_TEST(call__waits_for_a_credit_until_one_returns),
 		cmocka_unit_test_setup_teardown(call__is_queued_again_when_its_connection_is_lost,
 						setup_reconnecting, teardown),
+		cmocka_unit_test_setup_teardown(
+			call__waits_for_a_credit_and_then_for_the_connection, setup_reconnecting,
+			teardown),
 		STAGES_TEST(request__is_handled_until_the_program_replies),
 		STAGES_TEST(request__is_pulled_until_its_chunks_have_arrived),
 		cmocka_unit_test_setup_teardown(request__is_pushed_while_the_send_queue_is_full,

@@ -249,6 +249,9 @@ static void histogram__of_each_procedure(void **state)
 		assert_int_equal(
 			number(json_object_get(value, is_requester ? "sent" : "handled"), "count"),
 			i <= 1 ? 1 : 0);
+		assert_int_equal(json_object_get(value, "credit") != NULL, is_requester);
+		if (is_requester)
+			assert_int_equal(number(json_object_get(value, "credit"), "count"), 1);
 		json_decref(value);
 	}
 	json_decref(all);
