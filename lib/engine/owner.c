@@ -39,8 +39,7 @@ static void create_key(void)
 	has_key = pthread_key_create(&key, note_end) == 0;
 }
 
-/* Returns the calling thread as an owner, or NULL if there is no memory. */
-static const struct engine_owner *find_self(void)
+const struct engine_owner *engine_owner_self(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct engine_owner *owner = self;
@@ -66,18 +65,37 @@ void engine_own(struct weir_engine *engine)
 	const struct engine_owner *owner = atomic_load(&engine->owner);
 
 	if (!owner || (owner != self && atomic_load(&owner->has_ended)))
-		atomic_store(&engine->owner, find_self());
+		atomic_store(&engine->owner, engine_owner_self());
+}
+
+/* Returns whether another line about a wrong thread may be logged. */
+static bool may_log(void)
+{
+	static _Atomic uint32_t nlines;
+
+	return atomic_fetch_add(&nlines, 1) < LINES_MAX;
 }
 
 static cold_code void log_wrong_thread(const char *function, const struct engine_owner *owner)
 {
-	static _Atomic uint32_t nlines;
-
-	if (atomic_fetch_add(&nlines, 1) < LINES_MAX)
+	if (may_log())
 		LOG(ENGINE, ERROR,
 		    "%s() was called on thread %d, but thread %d owns the engine: call it there, "
 		    "for instance in a function that weir_engine_post() runs",
 		    function, (int)gettid(), (int)owner->thread);
+}
+
+bool engine_creator_is_other(const struct engine_owner *creator, const char *function)
+{
+	if (!creator || creator == self || atomic_load(&creator->has_ended))
+		return false;
+	if (may_log())
+		LOG(ENGINE, ERROR,
+		    "%s() was called on thread %d, but thread %d created the runtime: call it "
+		    "there",
+		    function, (int)gettid(), (int)creator->thread);
+	errno = EPERM;
+	return true;
 }
 
 bool engine_is_called_wrongly(const struct weir_engine *engine, const char *function)

@@ -22,12 +22,22 @@ void engine_own(struct weir_engine *engine);
  * to EPERM. 'engine' can be NULL: a request whose engine was destroyed belongs to no thread. */
 bool engine_is_called_wrongly(const struct weir_engine *engine, const char *function);
 
+/* The same for a thread other than the one for which engine_owner_self() returned 'creator', while
+ * that thread exists. engine_owner_self() returns the calling thread; NULL: there is no memory, and
+ * each thread is allowed. */
+const struct engine_owner *engine_owner_self(void);
+bool engine_creator_is_other(const struct engine_owner *creator, const char *function);
+
 #ifdef WEIR_THREAD_CHECKS
 #define OWN(engine)	     engine_own(engine)
 #define OTHER_THREAD(engine) engine_is_called_wrongly(engine, __func__)
+#define CREATOR()	     engine_owner_self()
+#define OTHER_CREATOR(of)    engine_creator_is_other((of)->creator, __func__)
 #else
 #define OWN(engine)	     ((void)0)
 #define OTHER_THREAD(engine) false
+#define CREATOR()	     NULL
+#define OTHER_CREATOR(of)    false
 #endif
 
 #endif

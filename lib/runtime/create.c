@@ -10,6 +10,7 @@
 #include "helper.h"
 #include "limit.h"
 #include "log.h"
+#include "owner.h"
 #include "profile_keys.h"
 #include "runtime.h"
 #include "sized_why.h"
@@ -101,6 +102,7 @@ static struct weir_runtime *allocate(const struct weir_runtime_options *options)
 	runtime->options.name = runtime->name;
 	runtime->options.err = NULL;
 	runtime->quit_fd = -1;
+	runtime->creator = CREATOR();
 	pthread_mutex_init(&runtime->lock, NULL);
 	pthread_cond_init(&runtime->changed, NULL);
 	return runtime;

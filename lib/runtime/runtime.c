@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "helper.h"
+#include "owner.h"
 #include "responder.h"
 
 uint32_t weir_runtime_threads(const struct weir_runtime *runtime)
@@ -57,6 +58,8 @@ int weir_runtime_listen(struct weir_runtime *runtime, const char *addr,
 	struct weir_listen_options own;
 	int rc;
 
+	if (OTHER_THREAD(runtime->threads[0].engine))
+		return -EPERM;
 	if (weir_runtime_is_stopping(runtime))
 		return -ECANCELED;
 	if (runtime->nlisteners == RUNTIME_LISTENERS_MAX)
@@ -74,6 +77,8 @@ void weir_runtime_wait(struct weir_runtime *runtime)
 {
 	struct pollfd pfd = {.fd = runtime->quit_fd, .events = POLLIN};
 
+	if (OTHER_CREATOR(runtime))
+		return;
 	while (poll(&pfd, 1, -1) <= 0)
 		;
 }
@@ -97,6 +102,8 @@ int weir_runtime_watch(struct weir_runtime *runtime, uint32_t thread, int fd)
 {
 	if (thread >= runtime->nthreads)
 		return -EINVAL;
+	if (OTHER_THREAD(runtime->threads[thread].engine))
+		return -EPERM;
 	return engine_watch(runtime->threads[thread].engine, fd);
 }
 

@@ -60,6 +60,7 @@ struct weir_runtime {
 	cpu_set_t pinned;
 	bool is_stopped;
 	bool is_polling; /* weir_runtime_poll() runs; belongs to the owner of the engines */
+	const struct engine_owner *creator; /* NULL: threads are not checked (owner.h) */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	_Atomic uint32_t phase; /* enum runtime_phase; changes under the lock */

@@ -7,6 +7,7 @@
 #include "alloc.h"
 #include "helper.h"
 #include "log.h"
+#include "owner.h"
 #include "runtime.h"
 
 #define DRAIN_LOOK_NS 500000 /* interval between two looks at the threads while they drain */
@@ -31,6 +32,8 @@ void runtime_set_phase(struct weir_runtime *runtime, enum runtime_phase phase)
 
 int weir_runtime_start(struct weir_runtime *runtime)
 {
+	if (OTHER_CREATOR(runtime))
+		return -EPERM;
 	if (runtime->is_stopped || runtime_phase(runtime) != RUNTIME_PARKED)
 		return -EALREADY;
 	for (uint32_t i = 0; i < runtime->nthreads; i++)
@@ -156,6 +159,9 @@ uint32_t weir_runtime_poll(struct weir_runtime *runtime)
 
 	if (runs)
 		return 0;
+	for (uint32_t i = 0; i < runtime->nthreads; i++)
+		if (OTHER_THREAD(runtime->threads[i].engine))
+			return 0;
 	runtime->is_polling = true;
 	for (uint32_t i = 0; i < runtime->nthreads; i++)
 		work += runtime_thread_poll(&runtime->threads[i], now_ns);

@@ -33,7 +33,9 @@
  * runtime with pinned threads exists, they run on the other CPUs that they are allowed to use, if
  * there are any. weir_runtime_keep_off() does the same for a thread of the application.
  *
- * Thread of all functions: the one that created the runtime, unless a description says otherwise.
+ * Thread of all functions: the one that created the runtime, unless a description says otherwise. A
+ * build with checks of threads (weir/engine.h) refuses calls from other threads: the functions
+ * change nothing, set errno to EPERM, log this, and return -EPERM, 0 or nothing.
  */
 
 #include <weir/engine.h>
@@ -238,8 +240,9 @@ WEIR_API bool weir_runtime_is_stopping(const struct weir_runtime *runtime);
 WEIR_API int weir_runtime_stop(struct weir_runtime *runtime, uint32_t drain_ms);
 
 /**
- * Polls all engines once on the calling thread, which must own them: before weir_runtime_start() or
- * after weir_runtime_stop(). Also sends messages that wait, and calls 'poll'.
+ * Polls all engines once on the calling thread: before weir_runtime_start() or after
+ * weir_runtime_stop(). Also sends messages that wait, and calls 'poll'. Thread: the owner of all
+ * engines.
  *
  * @param runtime the runtime
  * @return the amount of work done; 0 if the threads run
