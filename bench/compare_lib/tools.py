@@ -31,6 +31,7 @@ class Hangs(RuntimeError):
     """A program did not end. There is no second try, because it would take as long again."""
 
 
+LATENCIES = ('off', 'calls', 'stages') # values of the profile's key 'latency'
 PATIENCE = 120 # seconds to wait for the end of a program, in addition to its measured time
 
 
@@ -110,12 +111,17 @@ def wait_for_line(process, text):
 
 
 class Tools:
-    def __init__(self, build, cores, seconds):
+    def __init__(self, build, cores, seconds, latency=None):
+        """'latency' is the profile's setting of that name for all runs of weir, or None for the
+        default."""
         self.build = build
         self.cores = cores.split(',')
         self.time = seconds
         self.port = 13337 + os.getpid() % 1000
         self.counters = [] # counters of each run of weir-bench
+        self.latency = latency
+        self.is_latency_known = True
+        self.profile = None # file with the setting
         self.state = None # state in which the cores must be for all runs, or None for any state
 
     def path(self, *parts):
@@ -123,6 +129,39 @@ class Tools:
 
     def is_built(self):
         return os.access(self.path('weir-bench', 'weir-bench'), os.X_OK)
+
+    def latency_lines(self):
+        """Returns the lines of a profile that set 'latency'."""
+        return f'[engine]\nlatency = {self.latency}\n' if self.latency else ''
+
+    def settings(self):
+        """Returns the options of weir-bench that set 'latency'."""
+        if not self.latency:
+            return []
+        if not self.profile:
+            self.profile = tempfile.NamedTemporaryFile('w', suffix='.ini')
+            self.profile.write(self.latency_lines())
+            self.profile.flush()
+        return ['--profile', self.profile.name]
+
+    def drop_latency_if_unknown(self):
+        """Drops the setting of 'latency' if weir-bench of the build is of a version that does not
+        know it."""
+        if not self.latency:
+            return
+        try:
+            run([self.path('weir-bench', 'weir-bench'), '--lcores', 'any', '--warmup', '0',
+                 '--time', '0.01', '--quiet', '--json', '/dev/null', *self.settings()])
+        except RuntimeError as error:
+            if not re.search(r'\[engine\] latency:', str(error)):
+                raise
+            self.latency, self.is_latency_known = None, False
+
+    def says_latency(self):
+        """Returns which times the engines of weir measured."""
+        if not self.is_latency_known:
+            return 'weir measured no times, because this version does not know the setting latency'
+        return f'weir ran with latency = {self.latency or "off, the default"}'
 
     def json_of(self, *argv, seconds=0):
         return json.loads(run([*argv], timeout=PATIENCE + seconds))
@@ -132,7 +171,8 @@ class Tools:
         result = self.json_of(self.path('weir-bench', 'weir-bench'), '--workload', workload,
                               '--size', str(size), '--depth', str(depth), '--time',
                               str(self.time * share), '--warmup', '0.3', '--quiet', '--json', '-',
-                              '--lcores', ','.join(self.cores), *more, seconds=self.time * share)
+                              '--lcores', ','.join(self.cores), *self.settings(), *more,
+                              seconds=self.time * share)
         if result['errors'] or result['verify_failures']:
             raise RuntimeError(f'{result["errors"]} errors in {workload}')
         self.counters.append(result['counters'])
@@ -221,6 +261,9 @@ class Tools:
 
     def instructions(self, workload, size, depth, *more, calls=5000):
         """Returns the number of instructions of one RPC, for both sides together."""
+        # The option was once without a value, which means 'calls'.
+        more = [*more, *{'calls': ['--latency'], 'stages': ['--latency=stages']}.get(
+            self.latency, [])]
         with tempfile.TemporaryDirectory() as folder:
             said = run(['valgrind', '--log-fd=1', '--tool=callgrind', '--collect-atstart=no',
                         '--toggle-collect=measure', f'--callgrind-out-file={folder}/out',
@@ -234,7 +277,7 @@ class Tools:
         addr = f'weir-compare-{os.getpid()}'
         with tempfile.NamedTemporaryFile('w', suffix='.ini') as profile:
             # With small pages the kernel counts each page that was touched.
-            profile.write('[memory]\npages = 4k\n')
+            profile.write('[memory]\npages = 4k\n' + self.latency_lines())
             profile.flush()
             common = [self.path('weir-bench', 'weir-bench'), '--profile', profile.name,
                       '--connections', str(connections), '--active', '1']
@@ -266,14 +309,16 @@ class Tools:
         second under load. A number is None if strace failed."""
         addr = f'weir-compare-{os.getpid()}'
         tool = self.path('weir-bench', 'weir-bench')
-        server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet'])
+        server = subprocess.Popen([tool, '--listen', addr, '--lcores', self.cores[1], '--quiet',
+                                   *self.settings()])
         client = None
         total = {}
         try:
             time.sleep(1)
             client = subprocess.Popen([tool, '--connect', addr, '--lcores', self.cores[0],
                                        '--workload', 'mixed', '--depth', '32', '--time', '6',
-                                       '--warmup', '1', '--quiet', '--json', '/dev/null'],
+                                       '--warmup', '1', '--quiet', '--json', '/dev/null',
+                                       *self.settings()],
                                       stdout=subprocess.DEVNULL)
             time.sleep(2.5)
             for name, process in (('requester', client), ('responder', server)):

@@ -54,9 +54,9 @@ struct micro {
 	bool is_closed;
 	bool own_receives;
 	bool is_version2;
-	bool measures;	/* the engines measure the times of calls (latency = calls) */
-	bool begins;	/* uses weir_call_begin() for each call, not weir_call_reuse() */
-	bool has_slept; /* both engines have been armed before the calls (--slept) */
+	enum weir_latency latency; /* times that the engines measure (--latency) */
+	bool begins;		   /* uses weir_call_begin() for each call, not weir_call_reuse() */
+	bool has_slept;		   /* both engines have been armed before the calls (--slept) */
 	struct bench_clock clock;
 	uint64_t ahead_ns; /* the time that the engines get is ahead of the clock by this many ns */
 };
@@ -241,8 +241,7 @@ static void set_up(struct micro *micro, struct weir_listener **listener)
 	weir_profile_defaults(&profile);
 	if (micro->own_receives)
 		profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
-	if (micro->measures)
-		profile.latency = WEIR_LATENCY_CALLS;
+	profile.latency = micro->latency;
 	if (micro->is_version2)
 		profile.protocol = WEIR_PROTOCOL_V2;
 	if (profile.connections < micro->nconns)
@@ -344,8 +343,9 @@ static void usage(FILE *to)
 	fputs("usage: weir-micro-rpc [--workload null|read|write] [--size BYTES] [--depth N] "
 	      "[--calls N]\n"
 	      "                      [--credits N] [--own-receives] [--version2] [--begin]\n"
-	      "                      [--slept] [--latency] [--also null|read|write:BYTES ...]\n"
-	      "                      [--connections N [--in-turn]]\n"
+	      "                      [--slept] [--latency[=off|calls|stages]]\n"
+	      "                      [--also null|read|write:BYTES ...] [--connections N "
+	      "[--in-turn]]\n"
 	      "\n"
 	      "--credits: credits of a connection, 1 to 64 (default). With fewer than --depth, "
 	      "calls wait for them.\n"
@@ -353,7 +353,7 @@ static void usage(FILE *to)
 	      "--version2: connections use version 2 of the protocol.\n"
 	      "--connections: number of open connections. Calls use the first one, or with "
 	      "--in-turn all in turn.\n"
-	      "--latency: measures the times of calls and requests (latency = calls).\n"
+	      "--latency: the profile's latency; without a value, calls.\n"
 	      "--begin: starts each call with weir_call_begin() instead of weir_call_reuse().\n"
 	      "--also: measures another workload afterwards, with the same connections.\n"
 	      "--slept: both engines are armed for a sleep once before the calls.\n"
@@ -391,6 +391,25 @@ static uint32_t workload(const char *name)
 	exit(2);
 }
 
+/* Returns the setting of a name, which is NULL if the option has no value. */
+static enum weir_latency latency(const char *name)
+{
+	static const char *const names[] = {
+		[WEIR_LATENCY_OFF] = "off",
+		[WEIR_LATENCY_CALLS] = "calls",
+		[WEIR_LATENCY_STAGES] = "stages",
+	};
+
+	for (int i = 0; name && i <= WEIR_LATENCY_STAGES; i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum weir_latency)i;
+	if (name) {
+		usage(stderr);
+		exit(2);
+	}
+	return WEIR_LATENCY_CALLS;
+}
+
 /* Parses WORKLOAD:SIZE. */
 static struct load other_load(char *text)
 {
@@ -418,7 +437,7 @@ int main(int argc, char **argv)
 					      {"in-turn", no_argument, NULL, 't'},
 					      {"begin", no_argument, NULL, 'b'},
 					      {"slept", no_argument, NULL, 'e'},
-					      {"latency", no_argument, NULL, 'l'},
+					      {"latency", optional_argument, NULL, 'l'},
 					      {"help", no_argument, NULL, 'h'},
 					      {0}};
 	struct micro micro = {.depth = 1, .credits = 64, .nconns = 1};
@@ -470,7 +489,7 @@ int main(int argc, char **argv)
 			micro.has_slept = true;
 			break;
 		case 'l':
-			micro.measures = true;
+			micro.latency = latency(optarg);
 			break;
 		case 'h':
 			usage(stdout);

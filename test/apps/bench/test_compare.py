@@ -14,8 +14,8 @@ import tempfile
 import time
 import unittest
 
-COMPARE, TIRPC, SPSC = sys.argv[1:4]
-del sys.argv[1:4]
+COMPARE, TIRPC, SPSC, BENCH, MICRO = sys.argv[1:6]
+del sys.argv[1:6]
 sys.path.insert(0, os.path.join(os.path.dirname(COMPARE), 'compare_lib'))
 sys.dont_write_bytecode = True
 
@@ -264,6 +264,106 @@ class OneState(unittest.TestCase):
         self.assertEqual((faked.memcpy(4096), faked.pings - before, faked.runs), (1, 2, 2))
 
 
+class Latency(unittest.TestCase):
+    """The setting 'latency' reaches each run of weir, if the version knows it."""
+    # Programs that write their arguments, and the profile that they name, to a file.
+    SAYS = """#!/bin/sh
+folder=$(dirname "$0")
+while [ $# -gt 0 ]; do
+    echo "$1" >>"$folder/said"
+    if [ "$1" = --profile ]; then
+        cat "$2" >>"$folder/said"
+    fi
+    shift
+done
+"""
+    UNKNOWN = ("echo 'weir-bench: /x.ini:2: [engine] latency: no such key; known: idle' >&2\n"
+               'exit 2\n')
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.folder = scratch.name
+        os.makedirs(os.path.join(self.folder, 'bench', 'weir-bench'))
+
+    def bench(self, latency, text=''):
+        """Returns the Tools of a build whose weir-bench says its arguments and then does what
+        'text' says."""
+        path = os.path.join(self.folder, 'bench', 'weir-bench', 'weir-bench')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(self.SAYS + text)
+            os.fchmod(file.fileno(), 0o700)
+        return tools.Tools(self.folder, '0,1', 1, latency)
+
+    def said(self):
+        path = os.path.join(self.folder, 'bench', 'weir-bench', 'said')
+        with open(path, encoding='ascii') as file:
+            text = file.read()
+        os.unlink(path)
+        return text
+
+    def test_each_run_of_weir_has_it(self):
+        figures = json.dumps({'errors': 0, 'verify_failures': 0, 'counters': {}})
+        for latency in tools.LATENCIES:
+            made = self.bench(latency, f"echo '{figures}'\n")
+            made.drop_latency_if_unknown()
+            self.assertIn(f'[engine]\nlatency = {latency}\n', self.said())
+            made.weir('null', 64, 1)
+            self.assertIn(f'--profile\n[engine]\nlatency = {latency}\n', self.said())
+            self.assertEqual(made.says_latency(), f'weir ran with latency = {latency}')
+            with self.assertRaisesRegex(RuntimeError, 'ended without'):
+                made.memory_of(2)
+            self.assertIn(f'pages = 4k\n[engine]\nlatency = {latency}\n', self.said())
+        made = self.bench('calls', 'exit 1\n')
+        with self.assertRaisesRegex(RuntimeError, 'exit 1'):
+            made.system_calls()
+        self.assertEqual(self.said().count('latency = calls'), 2)
+
+    def test_runs_without_it_have_no_profile(self):
+        made = self.bench(None, """echo '{"errors": 0, "verify_failures": 0, "counters": {}}'""")
+        made.drop_latency_if_unknown()
+        made.weir('null', 64, 1)
+        self.assertNotIn('--profile', self.said())
+        self.assertEqual(made.says_latency(), 'weir ran with latency = off, the default')
+
+    def test_a_version_that_does_not_know_it_runs_without_it(self):
+        made = self.bench('calls', self.UNKNOWN)
+        made.drop_latency_if_unknown()
+        self.assertIn('latency = calls', self.said())
+        self.assertEqual((made.settings(), made.latency_lines()), ([], ''))
+        self.assertIn('does not know the setting latency', made.says_latency())
+
+    def test_another_error_is_not_taken_for_that(self):
+        made = self.bench('calls', 'echo no memory >&2\nexit 1\n')
+        with self.assertRaisesRegex(RuntimeError, 'no memory'):
+            made.drop_latency_if_unknown()
+
+    def test_programs_of_this_version_know_it(self):
+        build = os.path.dirname(os.path.dirname(os.path.dirname(BENCH)))
+        for latency in tools.LATENCIES:
+            made = tools.Tools(build, '0,1', 1, latency)
+            made.drop_latency_if_unknown()
+            self.assertEqual(made.latency, latency)
+            text = tools.run([BENCH, '--lcores', 'any', '--warmup', '0', '--calls', '100',
+                              '--quiet', '--json', '-', *made.settings()])
+            self.assertEqual('stages' in json.loads(text), latency == 'stages')
+
+    def test_instructions_are_counted_with_it(self):
+        asked, real = [], tools.run
+        tools.run = lambda argv, **_more: asked.append(argv) or 'Collected : 10'
+        try:
+            for latency in (None, *tools.LATENCIES):
+                tools.Tools('build', '0,1', 1, latency).instructions('null', 64, 1, '--begin')
+        finally:
+            tools.run = real
+        words = [[word for word in argv if word.startswith('--latency')] for argv in asked]
+        self.assertEqual(words, [[], [], ['--latency'], ['--latency=stages']])
+        for option in ([], ['--latency=off'], *words):
+            tools.run([MICRO, '--calls', '10', *option])
+        with self.assertRaisesRegex(RuntimeError, 'exit 2'):
+            tools.run([MICRO, '--calls', '10', '--latency=sometimes'])
+
+
 class Peers(unittest.TestCase):
     def run_peer(self, *args):
         done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -319,7 +419,8 @@ class Peers(unittest.TestCase):
 
     def test_mistakes_in_options_are_said_before_anything_runs(self):
         for args in (['--rounds', '0'], ['--rounds', '-1'], ['--time', '0'], ['--time', 'nan'],
-                     ['--cores', '0,1,2'], ['--cores', 'a,b']):
+                     ['--cores', '0,1,2'], ['--cores', 'a,b'], ['--latency', 'on'],
+                     ['--latency', '']):
             done = subprocess.run([sys.executable, COMPARE, *args, '--build', '/no/such'],
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual((done.returncode, done.stdout), (2, ''), args)
