@@ -52,6 +52,10 @@ class Filler:
     def weir(self):
         return self.flavor == 'weir'
 
+    def name_of(self, named):
+        """Returns the name of a member in C. rpcgen takes all names as they are."""
+        return named.c_name if self.weir() else named.name
+
     def type_of(self, kind):
         """Returns the C type of a reference or a definition."""
         target = kind.target if isinstance(kind, model.Ref) else kind
@@ -157,7 +161,7 @@ class Filler:
                 kind.name, names.pointer_to(c_type, 'v')))
         self.lines += ['{', '\t(void)depth;']
         if isinstance(kind, model.Enum):
-            values = list(kind.numbers)
+            values = [kind.c_name_of(value) if self.weir() else value for value in kind.numbers]
             self.add('static const int values[] = {%s};' % ', '.join(values))
             self.add('*v = (%s)values[below(r, %d)];' % (c_type, len(values)))
         elif isinstance(kind, model.Typedef):
@@ -177,7 +181,7 @@ class Filler:
         """Fills in a member. The place of its structure is 'prefix'. 'union' is the place of the
         union of the arms in rpcgen's structure, or empty."""
         if not (self.weir() and member.is_flat):
-            self.fill(member.type, prefix + ('' if self.weir() else union) + member.name,
+            self.fill(member.type, prefix + ('' if self.weir() else union) + self.name_of(member),
                       member.name)
             return
         kind = model.final(member.type)
@@ -209,7 +213,7 @@ class Filler:
         if kind.default and other is not None:
             choices.append((other, kind.default))
         self.add('switch (below(r, %d)) {' % len(choices))
-        discriminant = prefix + kind.discriminant.name
+        discriminant = prefix + self.name_of(kind.discriminant)
         for number, (value, arm) in enumerate(choices):
             self.add('case %d:' % number)
             self.depth += 1
@@ -258,7 +262,7 @@ def weir_functions(spec, bounds):
             '\tweir_xdr_out_init(&out, to, size);',
             '\tif (%s_put(&out, &v) != 0)' % kind.name, '\t\treturn 0;',
             '\tif (weir_xdr_out_len(&out) != %s)' % (
-                '%s_MAX_BYTES' % kind.name.upper() if fixed else '%s_bytes(&v)' % kind.name),
+                '%s_MAX_BYTES' % kind.macro if fixed else '%s_bytes(&v)' % kind.name),
             '\t\tabort();', '\treturn weir_xdr_out_len(&out);', '}', '',
             'static size_t recode_%s(const uint8_t *from, uint32_t bytes, uint8_t *to, size_t size)'
             % kind.name, '{', '\tstatic %s v;' % c_type, '\tstruct weir_xdr_in in;',

@@ -22,7 +22,7 @@ CXX_WARNINGS = ['-pedantic', '-Wall', '-Wextra', '-Werror', '-Wconversion']
 
 sys.path[:0] = [str(WEIRGEN.parent), str(HERE)]
 import filler # pylint: disable=wrong-import-position
-from rpcl import bounds, check, parse, source # pylint: disable=wrong-import-position
+from rpcl import check, output, parse, source # pylint: disable=wrong-import-position
 
 
 def run(*command, cwd=None):
@@ -86,9 +86,10 @@ class Codecs(unittest.TestCase):
         run('rpcgen', '-h', '-o', path.stem + '.h', path.name, cwd=self.folder)
         run('rpcgen', '-c', '-o', path.stem + '_tirpc.c', path.name, cwd=self.folder)
         spec = check.check(parse.parse(source.read(path)))
+        made = output.Output(path.name, path.stem, spec, [], 'none') # which chooses the names in C
         (self.folder / 'weir_values.c').write_text(
             '#include "%s_xdr.h"\n' % path.stem + filler.Filler(spec, 'weir').write() +
-            filler.weir_functions(spec, bounds.Bounds(spec)), encoding='utf-8')
+            filler.weir_functions(spec, made.bounds), encoding='utf-8')
         (self.folder / 'tirpc_values.c').write_text(
             '#include "%s.h"\n#define CALL(filter, ...) ((bool_t(*)(XDR *, ...))filter)'
             '(__VA_ARGS__)\n' % path.stem + filler.Filler(spec, 'tirpc').write() +

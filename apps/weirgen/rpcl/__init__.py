@@ -7,7 +7,10 @@ parse.py     turns the text into definitions, by grammar.lark
 model.py     the definitions and types of the RPC language
 check.py     finds what a type name or a constant refers to, and errors
 bounds.py    computes sizes and counts of items
-names.py     the C names of types and functions
+names.py     how types are called in C
+reserved.py  names that C, C++ and the generated code need
+weir_names.py  the names of weir, which the build lists
+c_names.py   chooses the names of definitions in C
 types.py     writes C types
 codec.py     writes encoders and decoders
 rpc.py       writes bindings, dispatchers and client stubs

@@ -25,7 +25,8 @@ class Bound:
     c_size: int = 0
     c_align: int = 1
     needs_memory: bool = False # of an arena, to decode
-    # Allocations from an arena: (count, C type) of each, and how often it occurs. Or None.
+    # Allocations from an arena: (count, key of the type) of each, and how often it occurs. Or
+    # None.
     memory: dict = dataclasses.field(default_factory=dict)
     why: tuple = None
     is_checked: bool = False # an encoder can find the value invalid
@@ -198,7 +199,7 @@ class Bounds:
 
 
 def own_memory(count, element):
-    return None if count is None else {(count, names.type_of(element)): 1}
+    return None if count is None else {(count, names.type_key(element)): 1}
 
 
 def join(left, right):

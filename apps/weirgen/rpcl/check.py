@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finds what each name refers to, names the types that have none, and reports errors."""
 
+import collections
 import copy
 
 from rpcl import model, names
-from rpcl.model import InputError
+from rpcl.model import DISCRIMINANT, InputError
 
 U32_MAX = 0xffffffff
 I32_MIN, I32_MAX = -0x80000000, 0x7fffffff
@@ -21,29 +22,36 @@ class Specification:
         self.types = [] # Enum, Struct, Union and Typedef, each after the types that it contains
         self.programs = []
         self.values = {} # number of each constant and enumerator
-        self.named = {} # position of each name
+        self.value_names = {} # their names in C, which c_names.py sets
+        self.named = {} # position of each name of a constant, a type or a program
 
 
 class Checker:
     def __init__(self):
         self.spec = Specification()
         self.by_name = {}
+        self.generated = set() # names of types that have none in the file
 
     # ---- names ----
 
-    def check_c_name(self, name, position):
-        if name in names.RESERVED:
-            raise InputError(position, "'%s' is a reserved word of C or C++" % name)
-
-    def declare(self, name, position, is_macro=False):
-        """Enters a name into the scope of the file (RFC 4506 section 6.4, note 3)."""
-        self.check_c_name(name, position)
-        if is_macro and name in names.LOCAL:
-            raise InputError(position, "the generated code uses the name '%s': choose another one "
-                             'for a constant, a program, a version or a procedure' % name)
+    def declare(self, name, position, section='RFC 4506 section 6.4'):
+        """Enters a name into the scope of the file: those of constants, types and programs must
+        differ."""
         if name in self.spec.named:
-            raise InputError(position, "'%s' is already defined in line %d" % (
-                name, self.spec.named[name][0]))
+            line = self.spec.named[name][0]
+            if name in self.generated:
+                raise InputError(position, "'%s' is what the type without a name in line %d is "
+                                 'called: give that type a name' % (name, line))
+            raise InputError(position, "'%s' is already defined in line %d (%s)" % (
+                name, line, section))
+        self.spec.named[name] = position
+
+    def declare_generated(self, name, position):
+        """Enters the name of a type that has none in the file."""
+        if name in self.spec.named:
+            raise InputError(position, "this type would be called '%s', which line %d already "
+                             'defines: give the type a name' % (name, self.spec.named[name][0]))
+        self.generated.add(name)
         self.spec.named[name] = position
 
     def declare_all(self, definitions):
@@ -51,14 +59,14 @@ class Checker:
             raise InputError(definitions[DEFINITIONS_MAX].position,
                              'more than %d definitions' % DEFINITIONS_MAX)
         for definition in definitions:
-            is_macro = isinstance(definition, (model.Const, model.Program))
-            self.declare(definition.name, definition.position, is_macro)
+            if isinstance(definition, model.Program):
+                self.declare(definition.name, definition.position, 'RFC 5531 section 12.3')
+            else:
+                self.declare(definition.name, definition.position)
             if isinstance(definition, model.Const):
                 self.add_const(definition)
             elif isinstance(definition, model.Program):
                 self.spec.programs.append(definition)
-                for version in definition.versions:
-                    self.declare(version.name, version.position, True)
             else:
                 self.add_type(definition)
 
@@ -82,7 +90,7 @@ class Checker:
         if not isinstance(kind, (model.Enum, model.Struct, model.Union)):
             return
         kind.name = '%s_%s' % (prefix, member.name)
-        self.declare(kind.name, kind.position)
+        self.declare_generated(kind.name, kind.position)
         self.add_type(kind)
         setattr(holder, attribute, model.Ref(kind.name, kind.position, target=kind))
 
@@ -155,10 +163,9 @@ class Checker:
     def check_type(self, kind):
         used = {}
         for member in members_of(kind):
-            self.check_c_name(member.name, member.position)
             if member.name in used:
-                raise InputError(member.position, "the member '%s' is already in line %d" % (
-                    member.name, used[member.name]))
+                raise InputError(member.position, "the member '%s' is already in line %d (RFC 4506 "
+                                 'section 6.4)' % (member.name, used[member.name]))
             used[member.name] = member.position[0]
             self.resolve(member.type)
         if isinstance(kind, model.Union):
@@ -210,8 +217,7 @@ class Checker:
             allowed = {'int': range(I32_MIN, I32_MAX + 1), 'bool': range(2),
                        'unsigned int': range(U32_MAX + 1)}[kind.kind]
         else:
-            raise InputError(union.discriminant.position, 'the discriminant of a union must be an '
-                             'int, an unsigned int, an enum or a bool')
+            raise InputError(union.discriminant.position, DISCRIMINANT)
         used = {}
         for values, _ in union.cases:
             for value in values:
@@ -219,11 +225,11 @@ class Checker:
                     value.number = {'TRUE': 1, 'FALSE': 0}.get(value.text)
                 number = self.number(value, I32_MIN, U32_MAX, 'the value of a case')
                 if number not in allowed:
-                    raise InputError(value.position, "'%s' is not a value of the discriminant"
-                                     % value.text)
+                    raise InputError(value.position, "'%s' is not a value of the discriminant "
+                                     '(RFC 4506 section 6.4)' % value.text)
                 if number in used:
-                    raise InputError(value.position, "the value '%s' is already in line %d" % (
-                        value.text, used[number]))
+                    raise InputError(value.position, "the value '%s' is already in line %d (RFC "
+                                     '4506 section 6.4)' % (value.text, used[number]))
                 used[number] = value.position[0]
 
     # ---- order ----
@@ -275,92 +281,72 @@ class Checker:
                     stack.pop()
         self.spec.types = order
 
-    # ---- flat members ----
-
-    def check_flat(self):
-        """Checks that no two members of a structure or union have the same name in C, where a flat
-        member stands for the members of its type. Arms of a union that has a flat arm can share a
-        member."""
-        found = {} # of each definition: name -> (C type, line)
-        for kind in self.spec.types:
-            used = found[kind] = {}
-            first = getattr(kind, 'discriminant', None)
-            shares = isinstance(kind, model.Union) and kind.has_flat_arm
-            for member in members_of(kind):
-                own = {member.name: (c_type_of(kind, member), member.position[0])}
-                if member.is_flat:
-                    own = self.flat_target(kind, member, found)
-                for name, (c_type, line) in own.items():
-                    before = used.setdefault(name, (c_type, line, member))
-                    if before[2] is member:
-                        continue
-                    if not shares or before[2] is first or before[0] != c_type:
-                        raise InputError(member.position, "the member '%s' of '%s' is already in "
-                                         'line %d' % (name, member.name, before[1])
-                                         if member.is_flat else "the member '%s' is already in "
-                                         'line %d' % (name, before[1]))
-
-    @staticmethod
-    def flat_target(kind, member, found):
-        """Returns the members for which a flat member stands."""
-        position = member.notes['flat'][0]
-        target = model.final(member.type)
-        if not isinstance(target, (model.Struct, model.Union)) or getattr(target, 'tail', None):
-            raise InputError(position, "'flat' is for structures and unions that are not entries "
-                             'of lists')
-        if isinstance(kind, model.Typedef):
-            raise InputError(position, "'flat' is for members of structures and arms of unions")
-        return {name: entry[:2] for name, entry in found[target].items()}
-
     # ---- programs ----
 
     def check_programs(self):
         numbers = {}
         for program in self.spec.programs:
             number = self.number(program.value, 0, U32_MAX, 'a program number')
-            self.check_unique(numbers, number, program, 'program')
-            self.spec.values[program.name] = number
-            versions = {}
+            scope = Scope('version', 'this program')
             for version in program.versions:
-                number = self.number(version.value, 0, U32_MAX, 'a version number')
-                self.check_unique(versions, number, version, 'version')
-                self.spec.values[version.name] = number
-        procedures = {}
+                self.number(version.value, 0, U32_MAX, 'a version number')
+                scope.enter(version)
+                other = numbers.setdefault((number, version.value.number), program)
+                if other is not program:
+                    raise InputError(program.value.position, "the program '%s' also has this number "
+                                     'and a version %d' % (other.name, version.value.number))
+                procedures = Scope('procedure', 'this version')
+                for procedure in version.procedures:
+                    self.number(procedure.value, 0, PROCEDURE_MAX, 'a procedure number')
+                    procedures.enter(procedure)
+        self.name_versions()
+        self.name_procedures()
         for program in self.spec.programs:
             for version in program.versions:
-                self.check_procedures(version, procedures)
+                for procedure in version.procedures:
+                    self.check_signature(procedure)
+
+    def name_versions(self):
+        """Chooses the names of functions of versions: the version's name in lower case. If another
+        version has this name, the program's name precedes it. If that does not suffice, it is not
+        in lower case."""
+        entries = [(program, version) for program in self.spec.programs
+                   for version in program.versions]
+        wanted = []
+        for program, version in entries:
+            full = '%s_%s' % (program.name, version.name)
+            wanted.append([version.name.lower(), full.lower(), full])
+        for (_, version), name in zip(entries, choose(wanted)):
+            version.prefix = name
+
+    def name_procedures(self):
+        """Chooses the names of functions of procedures in the same way, with the version's number
+        at the end, and the names of their handlers."""
+        entries = [(program, version, procedure) for program in self.spec.programs
+                   for version in program.versions for procedure in version.procedures]
+        wanted = []
+        for program, version, procedure in entries:
+            short = '%s_%d' % (procedure.name, version.value.number)
+            full = '%s_%s' % (program.name, short)
+            wanted.append([short.lower(), full.lower(), full])
+        for (_, _, procedure), name, names_of_it in zip(entries, choose(wanted), wanted):
+            procedure.stem = name
+            procedure.macro = name if name == names_of_it[2] else name.upper()
+        for program in self.spec.programs:
+            for version in program.versions:
+                self.name_handlers(version)
 
     @staticmethod
-    def check_unique(numbers, number, definition, what):
-        if number in numbers:
-            raise InputError(definition.value.position, 'the %s number %d is that of %s' % (
-                what, number, numbers[number]))
-        numbers[number] = definition.name
+    def name_handlers(version):
+        """Chooses the members of the handlers' structure: the procedure's name in lower case, or as
+        it is if procedures differ only in case."""
+        wanted = [[procedure.name.lower(), procedure.name] for procedure in version.procedures]
+        for procedure, name in zip(version.procedures, choose(wanted)):
+            procedure.handler = name
 
-    def check_procedures(self, version, known):
-        numbers, used = {}, set()
-        for procedure in version.procedures:
-            number = self.number(procedure.value, 0, PROCEDURE_MAX, 'a procedure number')
-            self.check_unique(numbers, number, procedure, 'procedure')
-            if procedure.name in used:
-                raise InputError(procedure.position, "the procedure '%s' is already in this version"
-                                 % procedure.name)
-            used.add(procedure.name)
-            if procedure.name not in known:
-                self.declare(procedure.name, procedure.position, True)
-                self.check_c_name(procedure.name.lower(), procedure.position)
-                if procedure.name == procedure.name.lower():
-                    raise InputError(procedure.position, "the name of a procedure needs an upper "
-                                     "case letter: '%s' is that of its handler" % procedure.name)
-            elif known[procedure.name] != number:
-                raise InputError(procedure.value.position, "the procedure '%s' has the number %d "
-                                 'in another version' % (procedure.name, known[procedure.name]))
-            known[procedure.name] = number
-            self.check_signature(version, procedure)
-
-    def check_signature(self, version, procedure):
+    def check_signature(self, procedure):
         """Turns the arguments and the result of a procedure into one Ref or Base each, or None."""
-        stem = '%s_%d' % (procedure.name.lower(), version.value.number)
+        stem = procedure.stem
         members = [model.Member('arg%d' % number, kind, procedure.position)
                    for number, kind in enumerate(procedure.args, 1)]
         if len(members) > 1:
@@ -375,6 +361,43 @@ class Checker:
         for _, value in procedure.notes.values():
             if value:
                 self.number(value, 0, I32_MAX, 'a limit')
+
+
+class Scope:
+    """The names and numbers of the versions of a program, or of the procedures of a version."""
+
+    def __init__(self, what, where):
+        self.what = what
+        self.where = where
+        self.lines = {}
+        self.numbers = {}
+
+    def enter(self, definition):
+        number = definition.value.number
+        if definition.name in self.lines:
+            raise InputError(definition.position, "the %s '%s' is already in %s, in line %d (RFC "
+                             '5531 section 12.3)' % (self.what, definition.name, self.where,
+                                                     self.lines[definition.name]))
+        if number in self.numbers:
+            raise InputError(definition.value.position, 'the %s number %d is that of %s (RFC 5531 '
+                             'section 12.3)' % (self.what, number, self.numbers[number]))
+        self.lines[definition.name] = definition.position[0]
+        self.numbers[number] = definition.name
+
+
+def choose(wanted):
+    """Returns one name for each list of names, in order. It is the first name of the list that no
+    other list has at the same time. If all are taken, it is the last one."""
+    at = [0] * len(wanted)
+    while True:
+        chosen = [names_of_it[level] for names_of_it, level in zip(wanted, at)]
+        often = collections.Counter(chosen)
+        again = [number for number, name in enumerate(chosen)
+                 if often[name] > 1 and at[number] + 1 < len(wanted[number])]
+        if not again:
+            return chosen
+        for number in again:
+            at[number] += 1
 
 
 def members_of(kind):
@@ -417,8 +440,44 @@ def check(definitions):
             checker.apply_notes(member)
     checker.find_tails()
     checker.sort()
-    checker.check_flat()
+    check_flat(spec)
     return spec
+
+
+def check_flat(spec):
+    """Checks that no two members of a structure or union have the same name in C, where a flat
+    member stands for the members of its type. Arms of a union that has a flat arm can share a
+    member."""
+    found = {} # of each definition: name -> (C type, line)
+    for kind in spec.types:
+        used = found[kind] = {}
+        first = getattr(kind, 'discriminant', None)
+        shares = isinstance(kind, model.Union) and kind.has_flat_arm
+        for member in members_of(kind):
+            own = {member.c_name: (c_type_of(kind, member), member.position[0])}
+            if member.is_flat:
+                own = flat_target(kind, member, found)
+            for name, (c_type, line) in own.items():
+                before = used.setdefault(name, (c_type, line, member))
+                if before[2] is member:
+                    continue
+                if not shares or before[2] is first or before[0] != c_type:
+                    raise InputError(member.position, "the member '%s' of '%s' is already in "
+                                     'line %d' % (name, member.name, before[1])
+                                     if member.is_flat else "the member '%s' is already in "
+                                     'line %d' % (name, before[1]))
+
+
+def flat_target(kind, member, found):
+    """Returns the members for which a flat member stands."""
+    position = member.notes['flat'][0]
+    target = model.final(member.type)
+    if not isinstance(target, (model.Struct, model.Union)) or getattr(target, 'tail', None):
+        raise InputError(position, "'flat' is for structures and unions that are not entries "
+                         'of lists')
+    if isinstance(kind, model.Typedef):
+        raise InputError(position, "'flat' is for members of structures and arms of unions")
+    return {name: entry[:2] for name, entry in found[target].items()}
 
 
 def check_aliases(spec):

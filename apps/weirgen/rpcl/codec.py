@@ -100,7 +100,7 @@ class Writer:
     def end(self):
         body = '\n'.join(self.text.lines[self.first_line:])
         used = ['\t' + line for name, line in self.declarations
-                if re.search(r'(?<![>.\w])%s\b' % name, body)]
+                if re.search(r'(?<![>.\w])(?<!struct )(?<!enum )%s\b' % name, body)]
         if used:
             self.text.lines[self.first_line:self.first_line] = used + ['']
         self.text.depth -= 1
@@ -115,7 +115,7 @@ class Writer:
     def write_member(self, member, place):
         """Writes the code for a member, or an arm, of the structure at a place."""
         if not member.is_flat:
-            self.write(member.type, place.dot(member.name))
+            self.write(member.type, place.dot(member.c_name))
             return
         kind = model.final(member.type)
         if isinstance(kind, model.Union):
@@ -140,7 +140,7 @@ class Writer:
         self.flush()
 
     def write_union(self, kind, place):
-        discriminant = place.dot(kind.discriminant.name)
+        discriminant = place.dot(kind.discriminant.c_name)
         self.write(kind.discriminant.type, discriminant)
         self.flush()
         is_bool = getattr(model.final(kind.discriminant.type), 'kind', '') == 'bool'
@@ -162,9 +162,8 @@ class Writer:
             self.text.depth -= 1
         self.text.add('}')
 
-    @staticmethod
-    def label(value):
-        return value.text if value.text[0].isalpha() or value.text[0] == '_' else \
+    def label(self, value):
+        return self.spec.value_names[value.text] if value.text[0].isalpha() else \
             str(value.number) if value.number < 0x80000000 else literal(value.number)
 
     def no_arm(self):
@@ -266,9 +265,9 @@ class Getter(Writer):
         seen = set()
         for name, number in kind.numbers.items():
             if number not in seen:
-                self.text.add('case %s:' % name)
+                self.text.add('case %s:' % kind.c_name_of(name))
             seen.add(number)
-        self.text.add('\t*%s = (enum %s)(int32_t)value;' % (place.text, kind.name),
+        self.text.add('\t*%s = (enum %s)(int32_t)value;' % (place.text, kind.c_name),
                       '\treturn 0;', 'default:', '\treturn -EBADMSG;', '}')
 
     def write_function(self, name, is_static=False):
@@ -293,7 +292,7 @@ class Getter(Writer):
         """Writes the functions of an entry of a list: for its members, for the entry after a bool,
         and for the list that begins with the entry. There is no recursion."""
         kind, text = self.kind, self.text
-        next_name = 'v->' + kind.tail.name
+        next_name = 'v->' + kind.tail.c_name
         text.blank()
         text.comment('Decodes the members of an entry, except the pointer to the next entry.')
         text.call('static int %s_members(' % name, parameters(self), ')')
@@ -329,7 +328,7 @@ class Getter(Writer):
         text.call('int %s_get_next(' % kind.name, parameters(self) + ['bool *is_present'], ')')
         text.add('{')
         text.depth += 1
-        text.add('v->%s = NULL;' % kind.tail.name)
+        text.add('v->%s = NULL;' % kind.tail.c_name)
         self.check('weir_xdr_get_bool(in, is_present) != 0',
                    '(*is_present && %s_members(in, arena, v) != 0)' % name)
         self.flush()
@@ -342,7 +341,7 @@ def parameters(writer):
     """Returns the parameters of a decoder."""
     first = 'struct weir_xdr_in *in'
     if writer.results:
-        first = 'struct results *results'
+        first = 'struct weir_results *results'
     arena = ['struct weir_xdr_arena *arena'] if writer.needs_memory else []
     return [first] + arena + [pointer_parameter(writer.kind)]
 
@@ -390,7 +389,7 @@ class Putter(Writer):
         words = []
         for member in kind.members:
             part = self.words_of(member.type,
-                                 place if member.is_flat else place.dot(member.name))
+                                 place if member.is_flat else place.dot(member.c_name))
             if part is None or len(words) + len(part) > WORDS_MAX:
                 return None
             words += part
@@ -512,13 +511,13 @@ class Putter(Writer):
         text.add('{')
         text.depth += 1
         limit = model.final(kind.tail.type).limit
-        text.add('for (uint32_t count = 1; v; v = v->%s, count++) {' % kind.tail.name
-                 if limit else 'for (; v; v = v->%s) {' % kind.tail.name)
+        text.add('for (uint32_t count = 1; v; v = v->%s, count++) {' % kind.tail.c_name
+                 if limit else 'for (; v; v = v->%s) {' % kind.tail.c_name)
         text.depth += 1
         if limit:
             self.check('count > %s' % literal(limit.number))
         self.check('%s_members(%s, v) != 0' % (name, first),
-                   'weir_xdr_put_bool(out, v->%s != NULL) != 0' % kind.tail.name)
+                   'weir_xdr_put_bool(out, v->%s != NULL) != 0' % kind.tail.c_name)
         self.flush()
         text.depth -= 1
         text.add('}', 'return 0;')
@@ -610,7 +609,7 @@ class Sizer(Writer):
         text.depth += 1
         text.add('size_t bytes = 0;', '')
         if getattr(kind, 'tail', None):
-            text.add('for (; v; v = v->%s) {' % kind.tail.name)
+            text.add('for (; v; v = v->%s) {' % kind.tail.c_name)
             text.depth += 1
             self.fixed += 4
             self.write_members(kind, Place('v', True))

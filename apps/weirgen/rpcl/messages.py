@@ -3,6 +3,7 @@
 
 from rpcl import names
 from rpcl.codec import Getter, Place, Putter
+from rpcl.rpc import handlers_of
 from rpcl.types import function_type
 
 HANDLERS = '''\
@@ -31,9 +32,10 @@ class MessageWriter:
         self.versions = versions
 
     @staticmethod
-    def handler_parameters(stub):
-        results = [text.replace('*results', '**results') for text in stub.results_parameter()]
-        return ['void *call'] + stub.args_parameter() + results
+    def handler_parameters(stub, avoided):
+        results = [text.replace('*results', '**results')
+                   for text in stub.results_parameter(avoided=avoided)]
+        return ['void *call'] + stub.args_parameter(avoided=avoided) + results
 
     @staticmethod
     def needs_memory(stubs):
@@ -56,15 +58,15 @@ class MessageWriter:
 
     def write_header(self, text):
         for _, version, stubs in self.versions:
-            prefix = version.name.lower()
+            prefix = version.prefix
             needs_memory = self.needs_memory(stubs)
             text.blank()
             text.comment(HANDLERS, True)
             text.add('struct %s_calls {' % prefix)
             text.depth += 1
             for stub in stubs:
-                text.call('enum weir_rpc_accept_stat (*%s)(' % stub.procedure.name.lower(),
-                          self.handler_parameters(stub), ');')
+                text.call('enum weir_rpc_accept_stat (*%s)(' % stub.procedure.handler,
+                          self.handler_parameters(stub, handlers_of(stubs)), ');')
             text.depth -= 1
             text.add('};', '')
             text.comment(DISPATCHER % ((ARENA, ', or the arena is too small') if needs_memory
@@ -75,7 +77,7 @@ class MessageWriter:
 
     def write_source(self, text):
         for _, version, stubs in self.versions:
-            prefix = version.name.lower()
+            prefix = version.prefix
             for stub in stubs:
                 self.write_procedure(text, prefix, stub)
             text.blank()
@@ -90,14 +92,14 @@ class MessageWriter:
             for stub in stubs:
                 arguments = [part.rsplit(' ', 1)[1].lstrip('*')
                              for part in self.parameters(stub, prefix)]
-                text.add('case %s:' % stub.procedure.name,
+                text.add('case %s:' % stub.procedure.c_name,
                          '\treturn serve_%s(%s);' % (stub.stem, ', '.join(arguments)))
             text.add('default:', '\treturn WEIR_RPC_PROC_UNAVAIL;', '}')
             text.depth -= 1
             text.add('}')
 
     def write_procedure(self, text, prefix, stub):
-        handler = 'handlers->%s' % stub.procedure.name.lower()
+        handler = 'handlers->%s' % stub.procedure.handler
         is_null = not stub.args and not stub.results and stub.procedure.value.number == 0
         arguments = ['call'] + (['&args'] if stub.args else []) + \
             (['&results'] if stub.results else [])

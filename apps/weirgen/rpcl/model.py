@@ -3,6 +3,9 @@
 
 import dataclasses
 
+DISCRIMINANT = ('the discriminant of a union must be an int, an unsigned int, an enum or a bool '
+                '(RFC 4506 section 6.4)')
+
 
 class InputError(Exception):
     """An error in the input. The position is a (line, column) of the text, both from 1."""
@@ -11,6 +14,15 @@ class InputError(Exception):
         super().__init__(message)
         self.position = position
         self.message = message
+
+
+class Named:
+    """A definition or a member, whose name in C can be another one."""
+    renamed = None
+
+    @property
+    def c_name(self):
+        return self.renamed or self.name
 
 
 @dataclasses.dataclass(eq=False)
@@ -65,12 +77,17 @@ class Optional:
 
 
 @dataclasses.dataclass(eq=False)
-class Member:
+class Member(Named):
     """A declaration: a member, an arm or the subject of a typedef. 'type' is None for void."""
     name: str
     type: object
     position: tuple
     notes: dict = dataclasses.field(default_factory=dict)
+    part_renamed = None
+
+    def part_name(self, parent):
+        """Returns the name of the structure of the length and the elements in C."""
+        return self.part_renamed or '%s_%s' % (parent.name, self.name)
 
     @property
     def is_flat(self):
@@ -78,16 +95,29 @@ class Member:
         return 'flat' in self.notes
 
 
+class Type(Named):
+    """A definition of a type. Its functions have its name in the .x file."""
+    has_own_case = False # also in macros
+
+    @property
+    def macro(self):
+        return self.name if self.has_own_case else self.name.upper()
+
+
 @dataclasses.dataclass(eq=False)
-class Enum:
+class Enum(Type):
     name: str
     values: list # (name, Value or None, position)
     position: tuple
     numbers: dict = dataclasses.field(default_factory=dict)
+    renamed_values: dict = dataclasses.field(default_factory=dict) # with another name in C
+
+    def c_name_of(self, value):
+        return self.renamed_values.get(value, value)
 
 
 @dataclasses.dataclass(eq=False)
-class Struct:
+class Struct(Type):
     name: str
     members: list
     position: tuple
@@ -95,7 +125,7 @@ class Struct:
 
 
 @dataclasses.dataclass(eq=False)
-class Union:
+class Union(Type):
     name: str
     discriminant: Member
     cases: list # ([Value], Member)
@@ -112,39 +142,43 @@ class Union:
 
 
 @dataclasses.dataclass(eq=False)
-class Typedef:
+class Typedef(Type):
     name: str
     member: Member
     position: tuple
 
 
 @dataclasses.dataclass(eq=False)
-class Const:
+class Const(Named):
     name: str
     value: Value
     position: tuple
 
 
 @dataclasses.dataclass(eq=False)
-class Procedure:
+class Procedure(Named):
     name: str
     result: object # None for void
     args: list
     value: Value
     position: tuple
     notes: dict = dataclasses.field(default_factory=dict)
+    stem: str = None # of the names of functions
+    macro: str = None # of the names of macros
+    handler: str = None # the member of the handlers
 
 
 @dataclasses.dataclass(eq=False)
-class Version:
+class Version(Named):
     name: str
     procedures: list
     value: Value
     position: tuple
+    prefix: str = None # of the names of functions
 
 
 @dataclasses.dataclass(eq=False)
-class Program:
+class Program(Named):
     name: str
     versions: list
     value: Value

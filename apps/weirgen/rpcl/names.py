@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The names of C: which are reserved, and how types and functions are called."""
+"""How the types of a specification are called in C."""
 
 from rpcl import model
 
@@ -19,27 +19,6 @@ KNOWN = {
     'u_int32_t': 'unsigned int', 'u_int64_t': 'unsigned hyper', 'u_int': 'unsigned int',
     'u_long': 'unsigned int', 'bool_t': 'bool',
 }
-RESERVED = frozenset('''
-alignas alignof and and_eq asm atomic_cancel atomic_commit atomic_noexcept auto bitand bitor bool
-break case catch char char8_t char16_t char32_t class compl concept const consteval constexpr
-constinit const_cast continue co_await co_return co_yield decltype default delete do double
-dynamic_cast else enum explicit export extern false float for friend goto if inline int long mutable
-namespace new noexcept not not_eq nullptr operator or or_eq private protected public reflexpr
-register reinterpret_cast requires restrict return short signed sizeof static static_assert
-static_cast struct switch synchronized template this thread_local throw true try typedef typeid
-typename union unsigned using virtual void volatile wchar_t while xor xor_eq
-int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t size_t NULL errno unix linux
-TRUE FALSE
-'''.split())
-
-# Names of parameters, variables and members in generated code, which a macro would replace.
-LOCAL = frozenset('''
-accept_stat all arena arg args bytes call cast codec complete conn count data decoder end errno
-handle handlers i in is_exhausted is_present item items j k l len len_bytes max_bytes memory
-memory_bytes name nitems non_idempotent nprocs nrooms out p params proc procs prog program rc region
-reply reply_stat req result results room rooms server status stub ulb v value vers vers_high
-vers_low weir
-'''.split())
 
 
 def tagged(kind):
@@ -57,15 +36,37 @@ def is_wrapped(typedef):
         kind.size or kind.is_inline)
 
 
-def type_of(kind):
-    """Returns the C type of a base type, of a definition or of a reference to it."""
+def type_of(kind, avoided=()):
+    """Returns the C type of a base type, of a definition or of a reference to it. A typedef name
+    in 'avoided' is replaced by its type: in C++, a member of a class cannot have the name of a
+    typedef that the class uses."""
     if isinstance(kind, model.Base):
         return BASE[kind.kind][0]
     target = kind.target if isinstance(kind, model.Ref) else kind
     if isinstance(target, model.Base):
         return BASE[target.kind][0]
     keyword = tagged(target)
-    return '%s %s' % (keyword, target.name) if keyword else target.name
+    if keyword is None and target.c_name in avoided:
+        inner = target.member.type
+        if isinstance(inner, model.Optional):
+            return pointer_to(type_of(inner.element, avoided), '')
+        return part_type(inner, avoided)
+    return '%s %s' % (keyword, target.c_name) if keyword else target.c_name
+
+
+def part_type(kind, avoided=()):
+    """Returns the C type of opaque data that are not in the structure, or of a name."""
+    if not isinstance(kind, model.Opaque):
+        return type_of(kind, avoided)
+    return 'struct weir_xdr_' + ('item' if kind.is_item else
+                                 'string' if kind.is_string else 'opaque')
+
+
+def type_key(kind):
+    """Returns a value that is equal for references to the same C type: its definition, or its
+    name."""
+    target = kind.target if isinstance(kind, model.Ref) else kind
+    return BASE[target.kind][0] if isinstance(target, model.Base) else target
 
 
 def is_scalar(kind):

@@ -3,9 +3,8 @@
 
 from rpcl import codec, types
 from rpcl.bounds import Bounds
-from rpcl.codec import is_fixed_size
+from rpcl.c_names import Chooser
 from rpcl.messages import MessageWriter
-from rpcl.model import InputError
 from rpcl.rpc import RpcWriter
 from rpcl.text import Text
 
@@ -23,7 +22,9 @@ class Output:
         self.has_messages = has_messages
         self.rpc = RpcWriter(spec, self.bounds)
         self.messages = MessageWriter(spec, self.bounds, self.rpc.versions)
-        self.check_names()
+        chooser = Chooser(spec, self.bounds, self.rpc.versions, has_messages)
+        chooser.choose()
+        self.known = chooser.members.union(chooser.used, chooser.fixed)
 
     def files(self):
         files = {'%s_xdr.h' % self.stem: self.types_header(),
@@ -46,6 +47,8 @@ class Output:
     def header(self, suffix, what, includes):
         text = self.begin(what)
         guard = '%s_%s_H' % (self.stem.upper().replace('-', '_').replace('.', '_'), suffix)
+        while guard in self.known:
+            guard += '_'
         text.add('#ifndef ' + guard, '#define ' + guard, '',
                  *['#include ' + name if name else '' for name in includes], '')
         return text
@@ -113,43 +116,7 @@ class Output:
 
     def message_source(self):
         text = self.begin('dispatchers of programs, for other transports than weir')
-        text.add('#include "%s_msg.h"' % self.stem, '', '#include "%s_rpc.h"' % self.stem)
+        # All headers of weir come before the constants, which are macros.
+        text.add('#include "%s_rpc.h"' % self.stem, '#include "%s_msg.h"' % self.stem)
         self.messages.write_source(text)
         return text
-
-    # ---- names ----
-
-    def generated_names(self):
-        """Returns (name, position) of the names in C that are not in the .x file."""
-        for kind in self.spec.types:
-            for member in types.members_with_parts(kind):
-                yield '%s_%s' % (kind.name, member.name), member.position
-            if not types.has_functions(kind):
-                continue
-            bound = self.bounds.known[kind]
-            suffixes = ['_get', '_put'] + ([] if is_fixed_size(bound) else ['_bytes'])
-            if getattr(kind, 'tail', None):
-                suffixes += ['_get_next', '_put_next']
-            for suffix in suffixes:
-                yield kind.name + suffix, kind.position
-            for suffix in ('_MAX_BYTES', '_ARENA_BYTES'):
-                yield kind.name.upper() + suffix, kind.position
-        for _, version, stubs in self.rpc.versions:
-            for suffix in ('_ulb', '_proc_name', '_handlers', '_server', '_program', '_dispatch',
-                           '_procs', '_non_idempotent') + (('_calls', '_serve')
-                                                           if self.has_messages else ()):
-                yield version.name.lower() + suffix, version.position
-            for stub in stubs:
-                for suffix in ('_reply', '_begin', '_reuse', '_results'):
-                    yield stub.stem + suffix, stub.procedure.position
-                for suffix in ('_ARGS_MAX_BYTES', '_RESULTS_MAX_BYTES'):
-                    yield stub.macro + suffix, stub.procedure.position
-
-    def check_names(self):
-        """Reports names of C that would be defined twice."""
-        used = dict(self.spec.named)
-        for name, position in self.generated_names():
-            if name in used:
-                raise InputError(position, "the generated name '%s' is already that of line %d" % (
-                    name, used[name][0]))
-            used[name] = position

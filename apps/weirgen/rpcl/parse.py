@@ -8,7 +8,7 @@ import re
 import lark
 
 from rpcl import model
-from rpcl.model import InputError
+from rpcl.model import DISCRIMINANT, InputError
 
 DEPTH_MAX = 16 # levels of types without names, one within the other
 WORD = re.compile(r'[^\s,]+|,') # of an annotation
@@ -21,6 +21,12 @@ TERMINALS = {'NAME': 'a name', 'NUMBER': 'a number', 'ANNOTATION': 'an annotatio
              'LESSTHAN': "'<'", 'MORETHAN': "'>'", 'EQUAL': "'='", 'COLON': "':'", 'STAR': "'*'"}
 TYPE_TERMINALS = {'UNSIGNED', 'INT', 'HYPER', 'LONG', 'FLOAT', 'DOUBLE', 'QUADRUPLE', 'BOOL',
                   'SHORT', 'CHAR', 'ENUM', 'STRUCT', 'UNION', 'NAME'}
+KEYWORDS = {
+    'RFC 4506 section 6.4': '''bool case const default double quadruple enum float hyper int opaque
+        string struct switch typedef union unsigned void'''.split(),
+    'RFC 5531 section 12.3': ['program', 'version'],
+    'as in rpcgen': ['char', 'long', 'short'],
+}
 UNSUPPORTED = {
     'quadruple': 'C has no such type',
     'short': "RFC 4506 has no such type; write 'int'",
@@ -118,6 +124,8 @@ class Builder(lark.Transformer):
         return list(members)
 
     def union_body(self, discriminant, *arms):
+        if discriminant.type is None:
+            raise InputError(discriminant.position, DISCRIMINANT)
         arms = [arm for arm in arms if arm is not None]
         default = arms.pop() if isinstance(arms[-1], model.Member) else None
         return discriminant, arms, default
@@ -238,6 +246,11 @@ def syntax_error(error, source):
                               'unexpected end of the file: expected %s' % expected)
         if token.type == 'ANNOTATION':
             return InputError(at(token), 'an annotation must precede a declaration or a procedure')
+        for source_of_it, words in KEYWORDS.items():
+            if token in words and 'a name' in expected and 'a type' not in expected and \
+                    "'int'" not in expected: # after 'unsigned'
+                return InputError(at(token), "'%s' is a keyword, which cannot be a name (%s)" % (
+                    token, source_of_it))
         return InputError(at(token), "unexpected '%s': expected %s" % (token, expected))
     return None
 

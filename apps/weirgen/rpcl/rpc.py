@@ -37,7 +37,7 @@ result, or one of these:
 - -EPROTO: the responder rejected the call; result->reply says why.
 - -EBADMSG: the results are malformed.
 - -ENOMEM: the arena is too small.'''
-RESULTS = '''struct results {
+RESULTS = '''struct weir_results {
 	const struct weir_call *call;
 	const struct weir_result *result;
 	struct weir_xdr_in *in;
@@ -45,7 +45,8 @@ RESULTS = '''struct results {
 };'''
 HELPERS = {
     'get_result_item': ('Decodes an item, which can be in the memory that the call offered.', '''\
-static int get_result_item(struct results *results, struct weir_xdr_item *value, uint32_t max_bytes)
+static int get_result_item(struct weir_results *results, struct weir_xdr_item *value,
+			   uint32_t max_bytes)
 {
 	value->region = NULL;
 	return weir_result_opaque(results->call, results->result, results->nitems++, &value->data,
@@ -110,7 +111,8 @@ class Stub:
         self.program = program
         self.version = version
         self.procedure = procedure
-        self.stem = '%s_%d' % (procedure.name.lower(), version.value.number)
+        self.stem = procedure.stem
+        self.macro = procedure.macro
         self.args = procedure.args
         self.results = procedure.result
         self.args_bound = bounds.of(self.args, None) if self.args else Bound()
@@ -136,28 +138,29 @@ class Stub:
                                  what, self.procedure.name, place, which))
         return bound.high
 
-    @property
-    def macro(self):
-        return self.stem.upper()
-
-    def pointer(self, kind, name, is_const):
-        c_type = names.type_of(kind)
+    def pointer(self, kind, name, is_const, avoided=()):
+        c_type = names.type_of(kind, avoided)
         if not is_const:
             return [names.pointer_to(c_type, name)]
         if c_type.endswith('*') or isinstance(model.final(kind), model.Optional):
             return ['%s const *%s' % (c_type, name)]
         return ['const ' + names.pointer_to(c_type, name)]
 
-    def args_parameter(self, is_const=True):
-        return self.pointer(self.args, 'args', is_const) if self.args else []
+    def args_parameter(self, is_const=True, avoided=()):
+        return self.pointer(self.args, 'args', is_const, avoided) if self.args else []
 
-    def results_parameter(self, is_const=True):
-        return self.pointer(self.results, 'results', is_const) if self.results else []
+    def results_parameter(self, is_const=True, avoided=()):
+        return self.pointer(self.results, 'results', is_const, avoided) if self.results else []
 
     def call_parameters(self):
         rooms = ['const struct weir_xdr_room *rooms', 'uint32_t nrooms'] \
             if self.results_bound.items else []
         return self.args_parameter() + rooms
+
+
+def handlers_of(stubs):
+    """Returns the members of the structure of the handlers."""
+    return {stub.procedure.handler for stub in stubs}
 
 
 def stubs_of(spec, bounds):
@@ -183,13 +186,13 @@ class RpcWriter:
                                        (version, version.value.number)] + [
                                            (stub.procedure, stub.procedure.value.number)
                                            for stub in stubs]:
-                if definition.name not in written:
-                    text.add('#define %s %s' % (definition.name, literal(number)))
-                written.add(definition.name)
+                if definition.c_name not in written:
+                    text.add('#define %s %s' % (definition.c_name, literal(number)))
+                written.add(definition.c_name)
             self.declare_version(text, version, stubs)
 
     def declare_version(self, text, version, stubs):
-        prefix = version.name.lower()
+        prefix = version.prefix
         text.blank()
         text.comment('Sizes of arguments and results in bytes of XDR, without the data of items.')
         for stub in stubs:
@@ -226,8 +229,8 @@ class RpcWriter:
         text.add('struct %s_handlers {' % prefix)
         text.depth += 1
         for stub in stubs:
-            text.call('void (*%s)(' % stub.procedure.name.lower(),
-                      ['struct weir_request *req'] + stub.args_parameter() + ['void *arg'], ');')
+            text.call('void (*%s)(' % stub.procedure.handler, ['struct weir_request *req'] +
+                      stub.args_parameter(avoided=handlers_of(stubs)) + ['void *arg'], ');')
         text.depth -= 1
         text.add('};', '')
         text.comment('A responder. It must exist as long as the listener and its connections.',
@@ -332,18 +335,18 @@ class RpcWriter:
         text.add(*['\t.%s = %s,' % member for member in members], '};')
 
     def write_tables(self, text, program, version, stubs):
-        prefix = version.name.lower()
+        prefix = version.prefix
         eligible = [stub for stub in stubs if stub.args_bound.items or stub.results_bound.items]
         text.blank()
         if eligible:
             text.add('static const struct weir_ulb_proc %s_procs[] = {' % prefix)
             for stub in eligible:
                 text.add('\t{.proc = %s, .arg_items_max = %d, .result_items_max = %d},' % (
-                    stub.procedure.name, stub.args_bound.items, stub.results_bound.items))
+                    stub.procedure.c_name, stub.args_bound.items, stub.results_bound.items))
             text.add('};', '')
         self.initialise(text, 'const struct weir_ulb %s_ulb =' % prefix, 'weir_ulb', [
             ('name', '"%s version %d"' % (program.name, version.value.number)),
-            ('prog', program.name), ('vers_low', version.name), ('vers_high', version.name)] +
+            ('prog', program.c_name), ('vers_low', version.c_name), ('vers_high', version.c_name)] +
             ([('procs', prefix + '_procs'),
               ('nprocs', 'sizeof(%s_procs) / sizeof(%s_procs[0])' % (prefix, prefix))]
              if eligible else []))
@@ -351,15 +354,15 @@ class RpcWriter:
         if kept:
             text.blank()
             text.add('const bool %s_non_idempotent[%d] = {' % (prefix, nprocs(stubs)))
-            text.add(*['\t[%s] = true,' % stub.procedure.name for stub in kept], '};')
+            text.add(*['\t[%s] = true,' % stub.procedure.c_name for stub in kept], '};')
         text.blank()
         text.add('const char *%s_proc_name(uint32_t proc)' % prefix, '{', '\tswitch (proc) {')
         for stub in stubs:
-            text.add('\tcase %s:' % stub.procedure.name, '\t\treturn "%s";' % stub.procedure.name)
+            text.add('\tcase %s:' % stub.procedure.c_name, '\t\treturn "%s";' % stub.procedure.name)
         text.add('\tdefault:', '\t\treturn "?";', '\t}', '}')
 
     def write_server(self, text, version, stubs):
-        prefix = version.name.lower()
+        prefix = version.prefix
         for stub in stubs:
             self.write_reply(text, stub)
             self.write_handle(text, prefix, stub)
@@ -368,14 +371,14 @@ class RpcWriter:
                  '\tstruct %s_server *server = (struct %s_server *)arg;' % (prefix, prefix), '',
                  '\tswitch (weir_request_header(req)->proc) {')
         for stub in stubs:
-            text.add('\tcase %s:' % stub.procedure.name,
+            text.add('\tcase %s:' % stub.procedure.c_name,
                      '\t\thandle_%s(req, server);' % stub.stem, '\t\tbreak;')
         text.add('\tdefault:', '\t\tweir_request_reply_error(req, WEIR_RPC_PROC_UNAVAIL);', '\t}',
                  '}', '')
         text.add('struct weir_program %s_program(struct %s_server *server)' % (prefix, prefix), '{')
         text.depth += 1
-        members = [('prog', stubs[0].program.name), ('vers_low', version.name),
-                   ('vers_high', version.name), ('nprocs', literal(nprocs(stubs))),
+        members = [('prog', stubs[0].program.c_name), ('vers_low', version.c_name),
+                   ('vers_high', version.c_name), ('nprocs', literal(nprocs(stubs))),
                    ('ulb', '&%s_ulb' % prefix), ('handle', '%s_dispatch' % prefix),
                    ('arg', 'server')]
         if any('non_idempotent' in stub.procedure.notes for stub in stubs):
@@ -386,7 +389,7 @@ class RpcWriter:
         text.add('}')
 
     def write_handle(self, text, prefix, stub):
-        handler = 'server->handlers->%s' % stub.procedure.name.lower()
+        handler = 'server->handlers->%s' % stub.procedure.handler
         text.blank()
         text.add('static void handle_%s(struct weir_request *req, struct %s_server *server)' % (
             stub.stem, prefix), '{')
@@ -495,13 +498,13 @@ class RpcWriter:
         if not is_usual:
             text.add('if (bytes > %s) {' % (size if not stub.args_bound.items else 'UINT32_MAX'),
                      '\terrno = EINVAL;', '\treturn NULL;', '}')
-        text.add('all.prog = %s;' % stub.program.name, 'all.vers = %s;' % stub.version.name,
-                 'all.proc = %s;' % stub.procedure.name,
+        text.add('all.prog = %s;' % stub.program.c_name, 'all.vers = %s;' % stub.version.c_name,
+                 'all.proc = %s;' % stub.procedure.c_name,
                  'all.args_max_bytes = %s;' % (size if is_usual else '(uint32_t)bytes'))
         limit = stub.macro + '_RESULTS_MAX_BYTES'
         text.condition('if', ['all.results_max_bytes == 0', 'all.results_max_bytes > ' + limit])
         text.add('\tall.results_max_bytes = %s;' % limit,
-                 'all.ulb = &%s_ulb;' % stub.version.name.lower(),
+                 'all.ulb = &%s_ulb;' % stub.version.prefix,
                  'call = weir_call_begin(conn, &all);',
                  'return call ? fill_%s(%s) : NULL;' % (stub.stem, ', '.join(arguments)))
         text.depth -= 1
@@ -540,7 +543,7 @@ class RpcWriter:
         text.add('{')
         text.depth += 1
         if stub.results_bound.items:
-            text.add('struct results decoder = {call, result, result->results, 0};')
+            text.add('struct weir_results decoder = {call, result, result->results, 0};')
         text.add('int rc = status_of(result);', '')
         if stub.results:
             getter = Getter(text, self.spec, self.bounds, stub.results,
