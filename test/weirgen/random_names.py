@@ -9,11 +9,11 @@ from rpcl import reserved
 # Names that depend on each other: functions and macros of types, versions and procedures.
 RELATED = '''
 s S s_get s_put s_bytes s_a s_a_ s_get_next S_MAX_BYTES s_MAX_BYTES S_ARENA_BYTES t T t_a a A b B
-class_ in_ NULL_ errno_ index_ v_ READ READ_ read read_ Read READ_1 read_1 read_1_reply P_READ p_read
-read_1_arguments read_1_arg1 read_1_result read_1_ARGS_MAX_BYTES READ_1_ARGS_MAX_BYTES handle_read_1
-fill_read_1 serve_read_1 s_put_call s_get_result s_get_members P Q p q V V1 v v1 P_V Q_V P_V_READ
-v_ulb v1_handlers V1_program DELETE NEW NULL index memcpy weir_call WEIR_RPC_SUCCESS weir_xdr_get_u32
-items len data arg1 arg2 IN_XDR_H status_of complete results
+class_ in_ NULL_ errno_ index_ v_ READ READ_ read read_ Read READ_1 read_1 read_1_reply P_READ
+p_read read_1_arguments read_1_arg1 read_1_result read_1_ARGS_MAX_BYTES READ_1_ARGS_MAX_BYTES
+handle_read_1 fill_read_1 serve_read_1 s_put_call s_get_result s_get_members P Q p q V V1 v v1 P_V
+Q_V P_V_READ v_ulb v1_handlers V1_program DELETE NEW NULL index memcpy weir_call WEIR_RPC_SUCCESS
+weir_xdr_get_u32 items len data arg1 arg2 IN_XDR_H status_of complete results
 '''.split()
 POOL = RELATED + sorted(
     (reserved.XDR_LOCAL | reserved.RPC_LOCAL | reserved.MEMBERS) - {'program'}) + [

@@ -17,7 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 sys.path[:0] = [str(WEIRGEN.parent), str(HERE)]
 import random_names # pylint: disable=wrong-import-position
-from rpcl import check, output, parse, reserved, source, weir_names # pylint: disable=wrong-import-position
+# pylint: disable-next=wrong-import-position
+from rpcl import check, output, parse, reserved, source, weir_names
 from rpcl.model import InputError # pylint: disable=wrong-import-position
 
 C = [[name, '-std=' + standard] for name in ('gcc', 'clang') if shutil.which(name)
@@ -79,7 +80,8 @@ class Names(unittest.TestCase):
 
     def test_versions_and_procedures_of_programs_can_have_equal_names(self):
         files = self.compile('''
-program A { version V1 { void NULL(void) = 0; int READ(int) = 1; int ONLY(int, int) = 2; } = 1; } = 1;
+program A { version V1 { void NULL(void) = 0; int READ(int) = 1; int ONLY(int, int) = 2; } = 1;
+} = 1;
 program B { version V1 { void NULL(void) = 0; int READ(hyper, int) = 2; } = 1;
             version V2 { void NULL(void) = 0; int WRITE(int) = 7; } = 2; } = 2;
 ''', C[:1] + CXX[:1])
@@ -195,8 +197,8 @@ program P { version V { read READ(read) = 1; read WRITE(word) = 2; } = 1; } = 1;
         self.assertIn('const int32_t *args', files['in_rpc.h'])
 
     def words(self):
-        found = reserved.WORDS | reserved.MACROS | reserved.TYPES | reserved.DECLARED | reserved.XDR_LOCAL | \
-            reserved.RPC_LOCAL | reserved.MEMBERS | set('''
+        found = reserved.WORDS | reserved.MACROS | reserved.TYPES | reserved.DECLARED | \
+            reserved.XDR_LOCAL | reserved.RPC_LOCAL | reserved.MEMBERS | set('''
                 INT32_MAX UINT_LEAST8_MAX SIZE_MAX PRIu64 SCNxMAX DBL_MAX FLT_DIG weir_call
                 WEIR_RPC_SUCCESS WEIR_XDR_UNIT weir_call_begin'''.split())
         # A version 'weir' would have the table weir_ulb, which is a structure of weir.

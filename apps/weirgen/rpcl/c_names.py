@@ -118,8 +118,8 @@ class Chooser:
     # ---- members ----
 
     def choose_members(self):
-        """Chooses the names of members and of handlers. A macro cannot have them, either. In C++, an
-        arm cannot have the name of its union, which is a structure with an anonymous union."""
+        """Chooses the names of members and of handlers. A macro cannot have them, either. In C++,
+        an arm cannot have the name of its union, which is a structure with an anonymous union."""
         for kind in self.spec.types:
             if not isinstance(kind, model.Typedef):
                 self.add_members(kind)
@@ -158,8 +158,8 @@ class Chooser:
     def check_arms(union):
         for arm in union.arms():
             if arm.type is not None and arm.c_name == union.c_name:
-                raise InputError(union.position, "'%s' has the name '%s' in C, which is that of the "
-                                 'arm in line %d: choose another one' % (
+                raise InputError(union.position, "'%s' has the name '%s' in C, which is that of "
+                                 'the arm in line %d: choose another one' % (
                                      union.name, union.c_name, arm.position[0]))
 
     # ---- names that are chosen ----

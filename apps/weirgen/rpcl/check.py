@@ -293,8 +293,9 @@ class Checker:
                 scope.enter(version)
                 other = numbers.setdefault((number, version.value.number), program)
                 if other is not program:
-                    raise InputError(program.value.position, "the program '%s' also has this number "
-                                     'and a version %d' % (other.name, version.value.number))
+                    raise InputError(program.value.position, "the program '%s' also has this "
+                                     'number and a version %d' % (other.name,
+                                                                  version.value.number))
                 procedures = Scope('procedure', 'this version')
                 for procedure in version.procedures:
                     self.number(procedure.value, 0, PROCEDURE_MAX, 'a procedure number')

@@ -49,7 +49,8 @@ def write_type(text, kind):
     if isinstance(kind, model.Enum):
         text.add('enum %s {' % kind.c_name)
         for name, number in kind.numbers.items():
-            text.add('\t%s = %s,' % (kind.c_name_of(name), number if number > -0x80000000 else '-2147483647 - 1'))
+            text.add('\t%s = %s,' % (kind.c_name_of(name), number if number > -0x80000000
+                                     else '-2147483647 - 1'))
         text.add('};')
     elif isinstance(kind, model.Typedef):
         write_typedef(text, kind)
