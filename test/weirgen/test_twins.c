@@ -37,10 +37,9 @@ static void on_left_delete(struct weir_request *req, const struct twin_args *arg
 	assert_int_equal(delete_1_reply(req, &results), 0);
 }
 
-static void on_right_read(struct weir_request *req, const struct twin_right_read_1_arguments *args,
-			  void *arg)
+static void on_right_read(struct weir_request *req, const struct twin_args *args, void *arg)
 {
-	word results = args->arg1 - args->arg2;
+	word results = args->class_ - args->word;
 
 	(void)arg;
 	assert_int_equal(twin_right_read_1_reply(req, &results), 0);
@@ -135,7 +134,7 @@ static void programs__each_has_its_procedures(void **state)
 	struct ended second = {.decode = twin_right_read_1_results};
 	struct ended third = {.decode = read_2_results};
 	struct weir_call_params params = params_of(&first);
-	struct twin_right_read_1_arguments both = {.arg1 = 5, .arg2 = 7};
+	struct twin_args both = {.class_ = 5, .word = 7};
 
 	(void)state;
 	assert_int_equal(finish(twin_left_read_1_begin(conn, &params, &number), &first), 41);
