@@ -12,6 +12,7 @@
  *   wire.h             big-endian words at any alignment
  *   copy_small.h       copies of a few bytes
  *   log_rate.h         a limit on log lines that a peer can cause
+ *   probe.h            static probes for tracers
  *   sized.[ch]         public structures that grow: copies of the members that a program knows
  *   terminal.[ch]      text of a peer, made safe to print
  *   seeded_bugs.[ch]   bugs that weir-sim must find

@@ -17,6 +17,7 @@
  * second step instead of the other steps.
  */
 #include "conn.h"
+#include "probe.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ void conn_on_reap(struct engine_endpoint *ep)
 		conn_suspend(conn);
 		return;
 	}
+	PROBE2(conn_closed, conn->id, conn->error);
 	conn->role->on_lost(conn, conn->error);
 	if (conn->on_event)
 		conn->on_event(conn, WEIR_CONN_CLOSED, conn->error, conn->arg);

@@ -14,6 +14,7 @@
 #include "forked.h"
 #include "latency.h"
 #include "owner.h"
+#include "probe.h"
 #include "seeded_bugs.h"
 #include "sized.h"
 
@@ -65,6 +66,7 @@ void conn_opened(struct weir_conn *conn)
 	conn->is_up = true;
 	conn->opened_ns = conn->ep.engine->now_ns;
 	conn->ep.engine->stats.connections_opened++;
+	PROBE3(conn_opened, conn->id, conn->role->side, conn->vers);
 	conn->protocol->on_open(conn);
 	conn->ep.engine->stats.reconnects += conn->was_open;
 	conn->was_open = true;

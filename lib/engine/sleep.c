@@ -18,6 +18,7 @@
 #include "forked.h"
 #include "mailbox.h"
 #include "owner.h"
+#include "probe.h"
 
 #define REPORTS_MAX 16 /* reports that weir_engine_disarm() fetches; others wake once more */
 
@@ -107,6 +108,7 @@ int weir_engine_arm(struct weir_engine *engine, uint64_t now_ns, uint64_t *timeo
 		*timeout_ns = driver_ns;
 	if (rc == 0 && *timeout_ns > 0) {
 		engine->has_slept = true;
+		PROBE2(engine_sleeps, engine, *timeout_ns);
 		return 0;
 	}
 	weir_engine_disarm(engine);

@@ -27,6 +27,7 @@ static void complete_any(struct weir_call *call, const struct weir_result *resul
 	struct requester *req = requester_of(call->conn);
 
 	call->conn->ep.engine->stats.calls_completed++;
+	PROBE4(call_done, call->conn->id, call->xid, call->proc, result->status);
 	req->nactive--;
 	call->state = CALL_COMPLETING;
 	/* The buffers are released before 'done', because a call that begins in 'done' might need
@@ -90,6 +91,7 @@ void call_give_up(struct weir_call *call)
 	requester_of(call->conn)->nactive--;
 	stats->calls_completed++;
 	stats->calls_failed++;
+	PROBE4(call_done, call->conn->id, call->xid, call->proc, result.status);
 	if (call->is_refused) { /* the responder does not have the call and will not reply */
 		credit_lost(&requester_of(call->conn)->credits, 1 + call->more);
 		call->state = CALL_COMPLETING;

@@ -7,6 +7,7 @@
 
 #include "call_pool.h"
 #include "compiler.h"
+#include "probe.h"
 
 /* Adds the time from the submission of a measured call until now to the histogram of its procedure.
  * If the engine measures stages, also adds the times in them. */
@@ -29,6 +30,7 @@ static hot_inline void call_complete_reusable(struct weir_engine *engine, struct
 					      const struct weir_result *result)
 {
 	engine->stats.calls_completed++;
+	PROBE4(call_done, call->conn->id, call->xid, call->proc, result->status);
 	req->nactive--;
 	call->state = CALL_COMPLETING_REUSABLE;
 	req->pool->ending = call;

@@ -35,6 +35,7 @@
 #include "call_shape.h"
 #include "compiler.h"
 #include "owner.h"
+#include "probe.h"
 #include "wire.h"
 
 /* Returns whether the call can be submitted by the fast path. */
@@ -87,6 +88,7 @@ static hot_inline int submit_shape(struct weir_call *call, struct weir_conn *con
 	if (unlikely(!call_encode_shape(call, conn, shape, 0)))
 		return call_submit_any(call);
 	call_set_deadline(call, engine);
+	PROBE3(call_sent, conn->id, call->xid, call->proc);
 	engine->stats.calls_sent++;
 	req->nactive++;
 	req->ncalls++;

@@ -7,6 +7,7 @@
 #include "call_stages.h"
 #include "forked.h"
 #include "owner.h"
+#include "probe.h"
 #include "sized.h"
 #include "wire.h"
 
@@ -111,6 +112,7 @@ static void report(struct weir_call *call)
 	call_describe(call, &info);
 	engine_stage_text(call_engine(call), stage, call_stage(call), info.stage_ns);
 	call->stuck_xid = call->xid;
+	PROBE3(call_stuck, call->conn->id, call->xid, info.age_ns);
 	engine_log_stuck(call_engine(call), WEIR_LOG_REQUESTER,
 			 "call 0x%08x to %s has not ended for %llu ms: program %u version %u "
 			 "procedure %u, %u bytes, %s, waits for %s; %u retransmissions; %u of %u "

@@ -22,6 +22,7 @@
  */
 
 #include "compiler.h"
+#include "probe.h"
 #include "requester.h"
 
 /* credit_wait.c: sets whether the connection has too few credits for its queued calls, if the
@@ -53,6 +54,7 @@ static inline void call_stage_submitted(struct weir_call *call)
 /* Begins the stage SENT. */
 static inline void call_stage_sent(struct weir_call *call)
 {
+	PROBE3(call_sent, call->conn->id, call->xid, call->proc);
 	if (unlikely(call->procedure != NULL) && engine_measures_stages(call_engine(call)))
 		call_end_queued(call);
 }

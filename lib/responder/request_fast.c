@@ -15,6 +15,7 @@
 
 #include "compiler.h"
 #include "owner.h"
+#include "probe.h"
 #include "request_stages.h"
 
 /* ---- replies ---- */
@@ -143,6 +144,7 @@ static hot_inline void reply_shape(struct weir_request *req, struct weir_conn *c
 	conn->bytes_sent += bytes;
 	conn->ep.engine->stats.write_chunks += shape == SHAPE_ONE_WRITE;
 	conn->ep.engine->stats.replies_sent++;
+	PROBE3(request_replied, conn->id, req->hdr.xid, req->rpc.proc);
 	if (likely(conn->ops->send_direct(conn->qp, header, bytes)))
 		release(req, is_short, grant_unchanged);
 	else
@@ -280,6 +282,7 @@ static hot_inline bool receive_shape(struct weir_request *req, struct weir_conn 
 		return false;
 	if (accept_call_of_shape(req, conn, msg, len, shape)) {
 		req->state = REQUEST_HANDLING;
+		PROBE3(request_begun, conn->id, req->hdr.xid, req->rpc.proc);
 		program->handle(req, program->arg);
 	}
 	return true;

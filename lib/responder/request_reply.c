@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "compiler.h"
+#include "probe.h"
 #include "request_stages.h"
 #include "reserve.h"
 #include "wire.h"
@@ -324,6 +325,7 @@ enum request_next request_plan(struct weir_request *req)
 	stats->long_replies += req->is_long;
 	stats->write_chunks += (uint32_t)__builtin_popcount(req->reduced);
 	stats->replies_sent++;
+	PROBE3(request_replied, req->responder->conn->id, req->hdr.xid, req->rpc.proc);
 	return REQUEST_TRANSMIT;
 }
 
@@ -338,6 +340,7 @@ enum request_next request_lay_out(struct weir_request *req, struct weir_conn *co
 
 	if (likely(has_shape)) {
 		req->responder->engine->stats.replies_sent++;
+		PROBE3(request_replied, conn->id, req->hdr.xid, req->rpc.proc);
 		if (likely(send_shape(req, conn))) {
 			request_note_posted(req);
 			request_note_sent(req);

@@ -12,6 +12,7 @@
  * the request.
  */
 
+#include "probe.h"
 #include "request.h"
 
 /* Begins the time and the first stage of a request whose message is processed. */
@@ -38,6 +39,7 @@ static inline void request_stage_begin(struct weir_request *req, enum weir_stage
 static inline void request_begin_handling(struct weir_request *req)
 {
 	req->state = REQUEST_HANDLING;
+	PROBE3(request_begun, req->responder->conn->id, req->hdr.xid, req->rpc.proc);
 	request_stage_begin(req, WEIR_STAGE_HANDLED);
 }
 
