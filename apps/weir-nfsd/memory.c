@@ -7,16 +7,9 @@
 
 #include "dir/dir.h"
 #include "memory_room.h"
+#include "needs.h"
 #include "options.h"
 #include "server.h"
-
-/* Returns the bytes of all buffers of one engine. Each poller has an engine. */
-static uint64_t engine_bytes(const struct weir_profile *p)
-{
-	return (uint64_t)p->long_buffers * p->long_buffer_bytes +
-	       (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
-	       ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes;
-}
 
 int memory_check(const struct options *options, const struct exports *exports)
 {
@@ -24,6 +17,7 @@ int memory_check(const struct options *options, const struct exports *exports)
 	int npollers = weir_profile_lcores(options->profile.lcores, cpus, POLLERS_MAX);
 	uint64_t ram = 0, others;
 	struct memory_room room;
+	struct needs needs; /* of one engine; each poller has an engine */
 	uint32_t ndirs = 0;
 
 	for (uint32_t i = 0; i < exports->n; i++) {
@@ -32,7 +26,8 @@ int memory_check(const struct options *options, const struct exports *exports)
 		else
 			ram += exports->all[i].size_bytes;
 	}
-	others = (uint64_t)(npollers > 1 ? npollers : 1) * engine_bytes(&options->profile) +
+	needs_compute(&options->profile, NULL, &needs);
+	others = (uint64_t)(npollers > 1 ? npollers : 1) * needs.bytes +
 		 (uint64_t)ndirs * DIR_MEMORY;
 	memory_room("", &room);
 	if (ram + others <= room.bytes)

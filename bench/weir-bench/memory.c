@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "memory_room.h"
+#include "needs.h"
 #include "options.h"
 
 /*
@@ -29,15 +30,13 @@ static uint64_t data_bytes(const struct bench_options *o)
  */
 static uint64_t needed_bytes(const struct bench_options *o)
 {
-	const struct weir_profile *p = &o->profile;
 	uint64_t engines = o->nlcores > 0 ? o->nlcores : 1;
+	struct needs needs; /* of one engine */
 
 	if (o->side == SIDE_BOTH && engines < 2)
 		engines = 2;
-	return data_bytes(o) +
-	       engines * ((uint64_t)p->long_buffers * p->long_buffer_bytes +
-			  (uint64_t)p->bulk_buffers * p->bulk_buffer_bytes +
-			  ((uint64_t)p->send_buffers + p->recv_buffers) * p->inline_bytes);
+	needs_compute(&o->profile, NULL, &needs);
+	return data_bytes(o) + engines * needs.bytes;
 }
 
 int bench_memory_check(const struct bench_options *options)

@@ -45,6 +45,7 @@
 #include "shared_recv.h"
 
 #define CONN_MSG_SGES 16u /* limit on the gather elements of a work request */
+#define CONN_SQ_MIN   64u /* fewest entries of the send queue of a connection */
 
 _Static_assert(CONN_BATCH <= 64, "weir_conn.alone has a bit for each");
 
@@ -272,6 +273,13 @@ struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id);
 
 /* Describes a connection (weir/inspect.h). */
 void conn_describe(struct weir_conn *conn, struct weir_conn_info *info);
+
+/* Returns how many entries the send queue of a connection has, unless the device has fewer. A
+ * request can need several RDMA Reads and Writes. If the send queue is full, the request waits. */
+static inline uint32_t conn_sq_wanted(uint32_t credits)
+{
+	return credits * 4 > CONN_SQ_MIN ? credits * 4 : CONN_SQ_MIN;
+}
 
 /* Creates the object of a connection. Unless receives are shared, takes receives from the pool: for
  * the credits, engine_recvs() of them, and 'nreply_recvs' more. The connection takes its own

@@ -10,11 +10,6 @@
 #include "alloc.h"
 #include "log.h"
 
-/* Entries in the send queue per credit, and the minimum for a connection. A request can need
- * several RDMA Reads and Writes. If the send queue is full, the request waits. */
-#define SQ_PER_CREDIT 4u
-#define SQ_MIN	      64u
-
 /* Takes 'count' receives of the connection from the pool of the engine. Returns 0, -ENOMEM or
  * -ENOBUFS. After an error, the connection keeps the receives that were taken. */
 static int take_receives(struct weir_conn *conn, uint32_t count)
@@ -52,7 +47,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 
 	if (engine->nconnections >= engine->profile.connections)
 		return -EBUSY;
-	if (dev->max_send_wr < SQ_MIN) {
+	if (dev->max_send_wr < CONN_SQ_MIN) {
 		LOG(CONNECTION, ERROR,
 		    "driver %s: a send queue of %u work requests is too short for a reply",
 		    engine->ops->name, dev->max_send_wr);
@@ -91,7 +86,7 @@ int conn_create(struct weir_engine *engine, struct engine_peer *account, uint32_
 	receives = account->key.kind == ENGINE_PEER_OURS ? NULL : &account->receives;
 	if (engine->srq && credit_share_join(&engine->srq->credits, &conn->share, receives))
 		conn->srq = engine->srq;
-	conn->sq_size = credits * SQ_PER_CREDIT > SQ_MIN ? credits * SQ_PER_CREDIT : SQ_MIN;
+	conn->sq_size = conn_sq_wanted(credits);
 	if (conn->sq_size > dev->max_send_wr)
 		conn->sq_size = dev->max_send_wr;
 	conn->max_sge = dev->max_sge < CONN_MSG_SGES ? dev->max_sge : CONN_MSG_SGES;

@@ -20,9 +20,9 @@
 #include "mailbox.h"
 #include "owner.h"
 #include "peer.h"
+#include "pools.h"
 #include "profile_keys.h"
 #include "regions.h"
-#include "reserve.h"
 #include "shared_recv.h"
 
 /* log lines about weir_engine_destroy() in callbacks, per process */
@@ -57,112 +57,6 @@ static void slot_put(uint32_t slot)
 	atomic_fetch_and(&slots_used, ~(1ull << slot));
 }
 
-/*
- * Creates a pool of 'count' buffers of buf_bytes, whose name contains 'what'. The byte at offset
- * 'align_at' of each buffer is aligned to 'align'. If 'align' is 0, each buffer is aligned to a
- * cache line. Returns 0 and sets *pool, or returns -errno after a log line.
- */
-static int pool_create_aligned(struct weir_engine *engine, const char *what, uint32_t count,
-			       uint64_t buf_bytes, uint32_t align, uint32_t align_at,
-			       bool is_private, struct mem_pool **pool)
-{
-	static _Atomic uint32_t serial;
-	char name[24];
-	struct mem_pool_options options = {
-		.name = name,
-		.count = count,
-		.buf_bytes = (uint32_t)buf_bytes,
-		.align = align,
-		.align_at = align_at,
-		.is_private = is_private,
-		.region_flags = engine->dev->attr.maps_files ? 0 : WEIR_REGION_UNSHARED,
-		.page_bytes = engine->profile.page_bytes,
-		.numa_node = -1,
-	};
-	int rc;
-
-	snprintf(name, sizeof(name), "weir_%s_%u", what, atomic_fetch_add(&serial, 1));
-	rc = mem_pool_create(&options, &engine->registrar, pool);
-	if (rc != 0)
-		LOG(ENGINE, ERROR,
-		    "no memory for %u %s buffers of %u bytes (%s): lower the counts in the "
-		    "profile's [memory]",
-		    count, what, options.buf_bytes, strerror(-rc));
-	return rc;
-}
-
-static int pool_create(struct weir_engine *engine, const char *what, uint32_t count,
-		       uint64_t buf_bytes, bool is_private, struct mem_pool **pool)
-{
-	return pool_create_aligned(engine, what, count, buf_bytes, 0, 0, is_private, pool);
-}
-
-/* Creates the pool of receives. If Sends can place data, the first target of each receive is
- * aligned. Returns 0 or -errno. */
-static int recv_pool_create(struct weir_engine *engine)
-{
-	const struct weir_profile *p = &engine->profile;
-	bool has_targets = engine_places(p, &engine->dev->attr);
-
-	return pool_create_aligned(engine, "recv", p->recv_buffers, engine->recv_bytes,
-				   has_targets ? engine_target_align(p) : 0,
-				   has_targets ? p->lead_bytes : 0, true, &engine->recv_pool);
-}
-
-/* Takes a buffer from a pool, fills it with zeros and sets *buf to it. Returns 0, or -ENOMEM if the
- * pool is empty. */
-static int zeros_take(struct mem_pool *pool, struct mem_buf **buf)
-{
-	*buf = mem_pool_get(pool);
-	if (!*buf)
-		return -ENOMEM;
-	memset((*buf)->data, 0, (*buf)->size_bytes);
-	return 0;
-}
-
-/* Creates the buffer engine->gap and its pool, if Sends can place data. Returns 0 or -errno. */
-static int gap_create(struct weir_engine *engine)
-{
-	const struct weir_profile *p = &engine->profile;
-	int rc;
-
-	if (!version_extends(p, WEIR_EXTENSION_PLACEMENT))
-		return 0;
-	rc = pool_create(engine, "gap", 1, engine->recv_bytes, true, &engine->gap_pool);
-	return rc == 0 ? zeros_take(engine->gap_pool, &engine->gap) : rc;
-}
-
-/* Creates all pools of the engine, and takes engine->zeros. Returns 0 or -errno. If it fails,
- * weir_engine_destroy() destroys the pools that were created. */
-static int pools_create(struct weir_engine *engine)
-{
-	const struct weir_profile *p = &engine->profile;
-	/* A send buffer holds a message of the largest inline size, and before it the transport
-	 * header. */
-	uint64_t send_bytes = (uint64_t)engine->msg_bytes + ENGINE_HEADROOM;
-	uint32_t ncontrols = p->connections * version_needs(p)->controls;
-	int rc;
-
-	rc = pool_create(engine, "send", p->send_buffers, send_bytes, true, &engine->send_pool);
-	if (rc == 0)
-		rc = pool_create(engine, "reserve", engine_reserve_bufs(engine), send_bytes, true,
-				 &engine->reserve_pool);
-	if (rc == 0)
-		rc = recv_pool_create(engine);
-	if (rc == 0)
-		rc = pool_create(engine, "long", p->long_buffers, p->long_buffer_bytes, false,
-				 &engine->long_pool);
-	if (rc == 0)
-		rc = pool_create(engine, "bulk", p->bulk_buffers, p->bulk_buffer_bytes, true,
-				 &engine->bulk_pool);
-	if (rc == 0 && ncontrols > 0)
-		rc = pool_create(engine, "control", ncontrols, ENGINE_CONTROL_BYTES, true,
-				 &engine->control_pool);
-	if (rc == 0)
-		rc = gap_create(engine);
-	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
-}
-
 static uint64_t larger(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
@@ -193,25 +87,19 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 	};
 }
 
-/* Sets engine->recv_bytes, the length of a receive: the length of a message or, if receives have
- * targets, the length of the lead and the targets if that is more. Returns 0. Returns -EINVAL,
- * after a log line, if the device cannot send or receive messages of this length. */
+/* Sets engine->recv_bytes, the length of a receive. Returns 0. Returns -EINVAL, after a log line,
+ * if receives have targets and the device cannot send or receive messages of this length. */
 static int size_receives(struct weir_engine *engine)
 {
-	const struct weir_profile *p = &engine->profile;
-	uint32_t bytes = p->lead_bytes + p->targets * p->target_bytes;
+	const struct fabric_dev_attr *attr = &engine->dev->attr;
 
-	engine->recv_bytes = engine->msg_bytes;
-	if (!engine_places(p, &engine->dev->attr))
-		return 0;
-	if (bytes > engine->msg_bytes)
-		engine->recv_bytes = bytes;
-	if (engine->recv_bytes <= engine->dev->attr.max_msg_bytes)
+	engine->recv_bytes = engine_recv_bytes(&engine->profile, attr);
+	if (!engine_places(&engine->profile, attr) || engine->recv_bytes <= attr->max_msg_bytes)
 		return 0;
 	LOG(ENGINE, ERROR,
 	    "driver %s: messages have at most %u bytes, and those with targets would have %u: "
 	    "lower targets or target_bytes in the profile's [connection]",
-	    engine->ops->name, engine->dev->attr.max_msg_bytes, engine->recv_bytes);
+	    engine->ops->name, attr->max_msg_bytes, engine->recv_bytes);
 	return -EINVAL;
 }
 
@@ -249,8 +137,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		.max_requests = ENGINE_REQUESTS_MAX,
 		.map_bytes_peer = profile->map_bytes_peer,
 		.mappings_peer = profile->mappings_peer,
-		/* those of the application, and one for each of the 7 pools */
-		.max_regions = ENGINE_REGIONS_MAX + 7,
+		/* those of the application, and one for each pool */
+		.max_regions = ENGINE_REGIONS_MAX + ENGINE_POOLS,
 		.numa_node = -1,
 	};
 	const struct mem_eal_options eal = {
@@ -280,13 +168,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 		return rc;
 	}
 	engine->profile = *profile;
-	/* A message that fits inline can also arrive as a chunk, because a peer uses a chunk if
-	 * that is faster. Therefore a bulk buffer is at least as long as the longest inline
-	 * message. */
-	engine->profile.bulk_buffer_bytes =
-		larger(profile->bulk_buffer_bytes, profile->inline_bytes);
-	engine->msg_bytes =
-		(uint32_t)larger(profile->inline_bytes, version_needs(profile)->msg_bytes);
+	engine->profile.bulk_buffer_bytes = engine_bulk_bytes(profile);
+	engine->msg_bytes = engine_msg_bytes(profile);
 	engine->small_bytes = small_bytes(engine);
 	engine->driver = *ops;
 	engine->ops = &engine->driver;
@@ -324,8 +207,8 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	if (rc == 0)
 		rc = mailbox_create(engine);
 	if (rc == 0)
-		rc = pools_create(engine);
-	if (rc == 0 && engine_srq_is_wanted(engine))
+		rc = engine_pools_create(engine);
+	if (rc == 0 && engine_shares(&engine->profile, &engine->dev->attr))
 		rc = engine_srq_create(engine);
 	if (rc != 0) {
 		weir_engine_destroy(engine);
@@ -356,16 +239,9 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
  * changing their lists when the process forked. The data of EAL remain for the same reason. */
 static void abandon(struct weir_engine *engine)
 {
-	struct mem_pool **pools[] = {
-		&engine->gap_pool,  &engine->control_pool, &engine->bulk_pool, &engine->long_pool,
-		&engine->recv_pool, &engine->reserve_pool, &engine->send_pool};
-
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
-	for (size_t i = 0; i < sizeof(pools) / sizeof(pools[0]); i++) {
-		mem_pool_abandon(*pools[i], &engine->registrar);
-		*pools[i] = NULL;
-	}
+	engine_pools_abandon(engine);
 }
 
 /* Refuses to destroy the engine in one of its callbacks. */
@@ -420,17 +296,7 @@ void weir_engine_destroy(struct weir_engine *engine)
 	while (engine->nregions > 0)
 		weir_engine_remove_region(engine, engine->regions[0]);
 	engine_srq_destroy(engine);
-	if (engine->zeros)
-		mem_pool_put(engine->zeros);
-	if (engine->gap)
-		mem_pool_put(engine->gap);
-	mem_pool_destroy(engine->gap_pool, &engine->registrar);
-	mem_pool_destroy(engine->control_pool, &engine->registrar);
-	mem_pool_destroy(engine->bulk_pool, &engine->registrar);
-	mem_pool_destroy(engine->long_pool, &engine->registrar);
-	mem_pool_destroy(engine->recv_pool, &engine->registrar);
-	mem_pool_destroy(engine->reserve_pool, &engine->registrar);
-	mem_pool_destroy(engine->send_pool, &engine->registrar);
+	engine_pools_destroy(engine);
 	mailbox_destroy(engine);
 	inquiry_end(engine);
 	engine_peers_destroy(engine);

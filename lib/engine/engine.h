@@ -6,6 +6,7 @@
  * The interface of the engine for the layers above. The files of this folder:
  *
  *   engine.c             creates and destroys engines
+ *   pools.[ch]           the pools of buffers: their sizes, and their creation
  *   poll.c               the poll loop
  *   tick.c               deadlines
  *   counter_list.h       the list of counters: engine_counters.h has them as a structure, and

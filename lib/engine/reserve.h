@@ -28,14 +28,12 @@
 
 #define ENGINE_RESERVE_BUFS 1u
 
-/* Returns how many buffers the engine's reserve has. */
-static inline uint32_t engine_reserve_bufs(const struct weir_engine *engine)
+/* Returns how many buffers the reserve of an engine with this profile has. */
+static inline uint32_t engine_reserve_bufs(const struct weir_profile *profile)
 {
-	const struct weir_profile *p = &engine->profile;
-
-	if (!version_extends(p, WEIR_EXTENSION_CONTINUATION))
+	if (!version_extends(profile, WEIR_EXTENSION_CONTINUATION))
 		return ENGINE_RESERVE_BUFS;
-	return ENGINE_RESERVE_BUFS + 1 + p->transmissions;
+	return ENGINE_RESERVE_BUFS + 1 + profile->transmissions;
 }
 
 /* Takes a buffer of the send pool or of the reserve, and returns it. Returns NULL if there is none,

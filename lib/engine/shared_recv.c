@@ -101,17 +101,15 @@ static int take_buffers(struct engine_srq *srq, struct weir_engine *engine)
 	return 0;
 }
 
-bool engine_srq_is_wanted(const struct weir_engine *engine)
+bool engine_shares(const struct weir_profile *profile, const struct fabric_dev_attr *attr)
 {
-	const struct weir_profile *profile = &engine->profile;
-
 	if (profile->shared_receives != WEIR_SHARED_RECEIVES_AUTO)
 		return profile->shared_receives == WEIR_SHARED_RECEIVES_ON;
 	/* With 'shared_receives = auto', RDMA devices, which are those that can revoke access, do
 	 * not share receives. No test on an RDMA device has yet proved that all receives that a
 	 * queue pair had taken are returned when the queue pair ends. */
-	return engine_may_share(profile) && !engine->dev->attr.revokes_access &&
-	       engine->dev->attr.max_srq_wr >= profile->recv_buffers;
+	return engine_may_share(profile) && !attr->revokes_access &&
+	       attr->max_srq_wr >= profile->recv_buffers;
 }
 
 int engine_srq_create(struct weir_engine *engine)

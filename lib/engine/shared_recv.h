@@ -4,7 +4,7 @@
 
 /*
  * The shared receive queue (SRQ) of an engine, from which all of its connections take their
- * receives. It exists if engine_srq_is_wanted() returns true. The SRQ has all of the profile's
+ * receives. It exists if engine_shares() returns true. The SRQ has all of the profile's
  * recv_buffers. Each buffer is in one of these states:
  *
  * - posted,
@@ -41,9 +41,8 @@ struct engine_srq {
 
 LIST_HEAD(engine_srq_list, mem_buf);
 
-/* Returns whether the connections of the engine share receives. The profile's shared_receives and
- * the attributes of the device determine this. */
-bool engine_srq_is_wanted(const struct weir_engine *engine);
+/* Returns whether the connections of an engine with this profile and this device share receives. */
+bool engine_shares(const struct weir_profile *profile, const struct fabric_dev_attr *attr);
 /* Creates engine->srq, with all buffers of recv_pool, and posts them. Returns 0, or -errno:
  * -EOPNOTSUPP, after a log line, if the device's SRQ is too short. If it fails,
  * weir_engine_destroy() frees the parts that were created. */

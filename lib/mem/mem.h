@@ -75,6 +75,11 @@ struct weir_region {
  * it has hugepages, otherwise the ordinary page size. */
 uint64_t mem_file_page_bytes(int fd);
 
+/* Returns the size in bytes of the hugepages with which weir_region_create() tries to map a region:
+ * those of the first attempt if 'attempt' is 0, and so on. Returns 0 if there is no such attempt.
+ * The region is then mapped with ordinary pages. */
+uint64_t mem_region_hugepage(const struct weir_region_options *options, uint32_t attempt);
+
 /* Registers the region with the device of one engine, and stores the keys in the region. Does
  * nothing if the region is registered there already. Returns 0 or -errno. mem_region_deregister()
  * ends the registration, and does nothing if there is none. */
@@ -147,6 +152,9 @@ struct mem_pool {
 	struct mem_buf *(*reclaim)(struct mem_pool *pool, void *arg);
 	void *reclaim_arg;
 };
+
+/* Sets *region to the options of the region of a pool. */
+void mem_pool_region(const struct mem_pool_options *options, struct weir_region_options *region);
 
 /* Creates a pool, and registers its region with one engine. Returns 0 and sets *pool. Returns
  * -EINVAL if the count or the size is 0 or the size is too large, or -errno if memory or the

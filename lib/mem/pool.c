@@ -51,23 +51,39 @@ static void buf_init(struct rte_mempool *mp, void *arg, void *object, unsigned i
 	};
 }
 
-static int pool_init(struct mem_pool *pool, const struct mem_pool_options *options,
-		     const struct mem_registrar *registrar)
+/* Sets the offset of the first buffer of a pool, the length of the buffers and their distance. */
+static void lay_out(const struct mem_pool_options *options, struct fill *fill)
 {
-	struct fill fill = {.pool = pool};
-	struct weir_region_options region = {
-		.struct_bytes = sizeof(region),
+	uint32_t align = options->align ? options->align : CACHE_LINE;
+
+	fill->buf_bytes = (options->buf_bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
+	fill->stride = (fill->buf_bytes + align - 1) & ~(align - 1);
+	fill->first = (0u - options->align_at) & (align - 1);
+}
+
+void mem_pool_region(const struct mem_pool_options *options, struct weir_region_options *region)
+{
+	struct fill fill;
+
+	lay_out(options, &fill);
+	*region = (struct weir_region_options){
+		.struct_bytes = sizeof(*region),
+		.len_bytes = fill.first + (size_t)options->count * fill.stride,
 		.page_bytes = options->page_bytes,
 		.flags = options->region_flags | (options->is_private ? WEIR_REGION_PRIVATE : 0u),
 		.numa_node = options->numa_node,
 	};
-	uint32_t align = options->align ? options->align : CACHE_LINE;
+}
+
+static int pool_init(struct mem_pool *pool, const struct mem_pool_options *options,
+		     const struct mem_registrar *registrar)
+{
+	struct fill fill = {.pool = pool};
+	struct weir_region_options region;
 	int rc;
 
-	fill.buf_bytes = (options->buf_bytes + CACHE_LINE - 1) & ~(CACHE_LINE - 1);
-	fill.stride = (fill.buf_bytes + align - 1) & ~(align - 1);
-	fill.first = (0u - options->align_at) & (align - 1);
-	region.len_bytes = fill.first + (size_t)options->count * fill.stride;
+	lay_out(options, &fill);
+	mem_pool_region(options, &region);
 	rc = weir_region_create(&region, &pool->region);
 	if (rc == 0)
 		rc = mem_region_register(pool->region, registrar);

@@ -243,23 +243,31 @@ static void notice_ordinary(size_t len)
 	    len >> 20, hugepages_now() + pages);
 }
 
+uint64_t mem_region_hugepage(const struct weir_region_options *options, uint32_t attempt)
+{
+	static const uint64_t sizes[] = {PAGE_1G, PAGE_2M};
+
+	if (options->flags & WEIR_REGION_NO_HUGE)
+		return 0;
+	for (uint32_t i = 0; i < RTE_DIM(sizes); i++)
+		if ((options->page_bytes == 0 || sizes[i] <= options->page_bytes) &&
+		    page_fits(options->len_bytes, sizes[i]) && attempt-- == 0)
+			return sizes[i];
+	return 0;
+}
+
 /* Maps the region with the largest pages that the options allow, that are suitable for the length
  * and that are available. Returns 0, or -errno if it cannot be mapped with ordinary pages
  * either. */
 static int region_map_best(struct weir_region *region, const struct weir_region_options *options)
 {
-	static const uint64_t sizes[] = {PAGE_1G, PAGE_2M};
 	int node = node_wanted(options->numa_node);
 	bool tried = false;
+	uint64_t page;
 	int rc;
 
-	for (unsigned i = 0; i < RTE_DIM(sizes); i++) {
-		if (options->flags & WEIR_REGION_NO_HUGE)
-			break;
-		if ((options->page_bytes && sizes[i] > options->page_bytes) ||
-		    !page_fits(options->len_bytes, sizes[i]))
-			continue;
-		if (region_map(region, options->len_bytes, sizes[i], node, false) == 0)
+	for (uint32_t i = 0; (page = mem_region_hugepage(options, i)) != 0; i++) {
+		if (region_map(region, options->len_bytes, page, node, false) == 0)
 			return 0;
 		tried = true;
 	}

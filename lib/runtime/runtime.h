@@ -9,6 +9,7 @@
  *   thread.c   what a thread does
  *   stop.c     the start of polling, the end, and polls without threads
  *   mail.c     messages between threads
+ *   needs.[ch] what an engine needs of a machine
  *   runtime.c  functions that describe a runtime, listeners and the wait for the end
  *
  * The creating thread sets the phase of a runtime. The threads obey it:

@@ -27,6 +27,9 @@ PRIVATE = {
     'lib/fabric/driver.h': (
         'apps/common bench/weir-bench bench/micro',
         'help texts list the drivers of the build, and weir-micro-shm measures a driver alone'),
+    'lib/runtime/needs.h': (
+        'apps/weir-nfsd bench/weir-bench',
+        'programs compare what the engines of a profile need with what the machine has'),
     'drivers/sim/sim.h': (
         'bench/round-trips',
         'weir-round-trips counts round trips in the virtual time of the simulated driver'),
