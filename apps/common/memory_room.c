@@ -9,17 +9,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PATH_BYTES 640u
+#include "cgroup.h"
+
 /*
  * A limit of at least so many bytes means that there is no limit. Version 1 of cgroups writes its
  * highest number, about 2^63.
  */
-#define UNLIMITED  (UINT64_C(1) << 60)
-#define LEVELS_MAX 64u
+#define UNLIMITED (UINT64_C(1) << 60)
 
-/* The names of the files of one version of cgroups, and of the folders that hold these files. */
+/* The names of the files of one version of cgroups. */
 struct cgroup_names {
-	const char *mounts[2]; /* possible mount points of the cgroup file system */
 	const char *limits[2];
 	const char *usage;
 	const char *reclaimable[2]; /* the scanf() formats of the lines of memory.stat that state
@@ -27,45 +26,23 @@ struct cgroup_names {
 };
 
 static const struct cgroup_names version_1 = {
-	.mounts = {"/sys/fs/cgroup/memory", NULL},
 	.limits = {"memory.limit_in_bytes", NULL},
 	.usage = "memory.usage_in_bytes",
 	.reclaimable = {"total_inactive_file %llu", "total_active_file %llu"},
 };
 
 static const struct cgroup_names version_2 = {
-	.mounts = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"},
 	.limits = {"memory.max", "memory.high"},
 	.usage = "memory.current",
 	.reclaimable = {"inactive_file %llu", "active_file %llu"},
 };
 
 /*
- * Reads a file that contains one number. Returns the number. Returns 'otherwise' if the file
- * contains "max" or cannot be read.
- */
-static uint64_t cgroup_number(const char *folder, const char *name, uint64_t otherwise)
-{
-	unsigned long long value;
-	char path[PATH_BYTES + 64];
-	FILE *file;
-	int n;
-
-	snprintf(path, sizeof(path), "%s/%s", folder, name);
-	file = fopen(path, "re");
-	if (!file)
-		return otherwise;
-	n = fscanf(file, "%llu", &value);
-	fclose(file);
-	return n == 1 ? value : otherwise;
-}
-
-/*
  * Returns the bytes of a cgroup's page cache that the kernel can reclaim, or 0 if they are unknown.
  */
 static uint64_t cgroup_reclaimable(const char *folder, const struct cgroup_names *names)
 {
-	char path[PATH_BYTES + 64], line[128];
+	char path[CGROUP_PATH_BYTES + 64], line[128];
 	unsigned long long value;
 	uint64_t sum = 0;
 	FILE *file;
@@ -95,12 +72,14 @@ static void lower(struct memory_room *room, uint64_t bytes, const char *folder, 
 }
 
 /*
- * Applies the limits of the cgroup at 'folder'. Its free memory is its limit, less the memory in
- * use, plus the page cache.
+ * Applies the limits of the cgroup at 'folder' to the struct memory_room 'arg'. The free memory of
+ * a cgroup is its limit, less the memory in use, plus the page cache.
  */
-static void cgroup_look_at(const char *folder, const struct cgroup_names *names,
-			   struct memory_room *room)
+static void look_at_memory(const char *folder, bool is_v2, void *arg)
 {
+	const struct cgroup_names *names = is_v2 ? &version_2 : &version_1;
+	struct memory_room *room = arg;
+
 	for (uint32_t i = 0; i < 2 && names->limits[i]; i++) {
 		uint64_t limit = cgroup_number(folder, names->limits[i], UINT64_MAX), used;
 
@@ -112,75 +91,10 @@ static void cgroup_look_at(const char *folder, const struct cgroup_names *names,
 	}
 }
 
-/*
- * Applies the limits of the cgroup at 'path' and of the cgroups above it, up to the mount point. In
- * a container, 'path' can be the path on the host, of which only the last part, or nothing, is
- * visible. A cgroup that is not visible has no limit here. The limits at the mount point are always
- * read.
- */
-static void cgroup_look_up(const char *root, const struct cgroup_names *names, const char *path,
-			   struct memory_room *room)
-{
-	for (uint32_t i = 0; i < 2 && names->mounts[i]; i++) {
-		char folder[PATH_BYTES];
-		size_t top =
-			(size_t)snprintf(folder, sizeof(folder), "%s%s", root, names->mounts[i]);
-		bool is_inside = top < sizeof(folder) && !strstr(path, "/..") &&
-				 top + strlen(path) < sizeof(folder);
-
-		if (is_inside)
-			snprintf(folder + top, sizeof(folder) - top, "%s", path);
-		for (uint32_t level = 0; level < LEVELS_MAX; level++) {
-			char *slash = strrchr(folder, '/');
-
-			cgroup_look_at(folder, names, room);
-			if (strlen(folder) <= top || !slash)
-				break;
-			*slash = '\0';
-		}
-	}
-}
-
-/*
- * Applies the limits of the cgroups of this process. A line of /proc/self/cgroup is
- * "number:controllers:path". A line without controllers belongs to version 2 of cgroups.
- */
-static void cgroup_look_at_all(const char *root, struct memory_room *room)
-{
-	char path[PATH_BYTES], line[PATH_BYTES];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
-	file = fopen(path, "re");
-	if (!file)
-		return;
-	while (fgets(line, sizeof(line), file)) {
-		char *controllers = strchr(line, ':'),
-		     *where = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!where)
-			continue;
-		*where++ = '\0';
-		where[strcspn(where, "\n")] = '\0';
-		/*
-		 * The path of the root cgroup is "/". It is written as "" here, because it is
-		 * appended to the mount point.
-		 */
-		if (strcmp(where, "/") == 0)
-			*where = '\0';
-		if (controllers[1] == '\0')
-			cgroup_look_up(root, &version_2, where, room);
-		for (char *rest = controllers + 1, *word; (word = strsep(&rest, ","));)
-			if (strcmp(word, "memory") == 0)
-				cgroup_look_up(root, &version_1, where, room);
-	}
-	fclose(file);
-}
-
 void memory_room(const char *root, struct memory_room *room)
 {
 	unsigned long long value, huge = 0, huge_kib = 0;
-	char path[PATH_BYTES + 16], folder[PATH_BYTES], line[256];
+	char path[CGROUP_PATH_BYTES + 16], folder[CGROUP_PATH_BYTES], line[256];
 	FILE *file;
 
 	*room = (struct memory_room){.bytes = UINT64_MAX};
@@ -197,7 +111,7 @@ void memory_room(const char *root, struct memory_room *room)
 	}
 	if (file)
 		fclose(file);
-	cgroup_look_at_all(root, room);
+	cgroup_each(root, "memory", look_at_memory, room);
 	/*
 	 * The limits of memory cgroups do not include hugepages, so the free hugepages are added at
 	 * the end.

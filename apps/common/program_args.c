@@ -89,6 +89,17 @@ static bool is_named(const char *name, const char *other)
 	return other && strcmp(name, other) == 0;
 }
 
+/* Returns whether only the command line can have the option. */
+static bool is_command_only(const char *name)
+{
+	const char *const *list = args.program->command_only;
+
+	for (uint32_t i = 0; list && list[i]; i++)
+		if (strcmp(list[i], name) == 0)
+			return true;
+	return false;
+}
+
 /* Returns NULL if the section can have the key, or the reason why it cannot. */
 static const char *refuse_key(const char *key, const struct option *option)
 {
@@ -102,7 +113,7 @@ static const char *refuse_key(const char *key, const struct option *option)
 	}
 	if (option->val == OPT_DRIVER || option->val == OPT_DRIVER_OPTIONS)
 		return "set driver and driver_options in section [engine] instead";
-	if (is_common(option->val) || is_named(key, program->command_only))
+	if (is_common(option->val) || is_command_only(key))
 		return "this option is only for the command line; remove the key";
 	if (is_named(key, program->repeatable))
 		return NULL;
@@ -264,7 +275,7 @@ static const char *section_name(int value)
 		return NULL;
 	for (const struct option *o = args.program->long_options; o->name; o++)
 		if (o->val == value)
-			return is_named(o->name, args.program->command_only) ? NULL : o->name;
+			return is_command_only(o->name) ? NULL : o->name;
 	return NULL;
 }
 

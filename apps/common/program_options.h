@@ -14,6 +14,7 @@
  *   number.[ch]           numbers on a command line
  *   std_io.h              standard input, output and error of a program
  *   connect_hint.[ch]     a hint for the user about a refused connection
+ *   cgroup.[ch]           finds the cgroups of the process
  *   memory_room.[ch]      finds how much memory the process can still get
  *   uaddr.[ch]            IP addresses in the forms of users and of rpcbind
  *   tcp_listen.[ch]       creates sockets that listen for TCP connections

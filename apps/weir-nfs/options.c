@@ -455,13 +455,16 @@ static void find_groups(struct mount_options *mount)
 	}
 }
 
+/* Section [app:weir-nfs] of a profile can't have these options. */
+static const char *const command_line_only[] = {"recursive", NULL};
+
 static const struct program program = {
 	.name = "weir-nfs",
 	.version = WEIR_VERSION,
 	.short_options = "lUrpsLqvh",
 	.long_options = long_options,
 	/* A profile must not turn each 'rm' into 'rm -r'. */
-	.command_only = "recursive",
+	.command_only = command_line_only,
 	.help = help,
 };
 
