@@ -31,7 +31,8 @@ uint64_t cgroup_number(const char *folder, const char *name, uint64_t otherwise)
 }
 
 /* Looks at the cgroup at 'path' and at the cgroups above it, up to the mount point. */
-static void look_up(const struct search *search, const char *mount, const char *path, bool is_v2)
+static void look_upwards(const struct search *search, const char *mount, const char *path,
+			 bool is_v2)
 {
 	char folder[CGROUP_PATH_BYTES];
 	size_t top = (size_t)snprintf(folder, sizeof(folder), "%s%s", search->root, mount);
@@ -77,14 +78,14 @@ void cgroup_each(const char *root, const char *controller,
 		if (strcmp(where, "/") == 0)
 			*where = '\0';
 		if (controllers[1] == '\0') {
-			look_up(&search, "/sys/fs/cgroup", where, true);
-			look_up(&search, "/sys/fs/cgroup/unified", where, true);
+			look_upwards(&search, "/sys/fs/cgroup", where, true);
+			look_upwards(&search, "/sys/fs/cgroup/unified", where, true);
 		}
 		for (char *rest = controllers + 1, *word; (word = strsep(&rest, ","));) {
 			if (strcmp(word, controller) != 0)
 				continue;
 			snprintf(mount, sizeof(mount), "/sys/fs/cgroup/%s", controller);
-			look_up(&search, mount, where, false);
+			look_upwards(&search, mount, where, false);
 		}
 	}
 	fclose(file);

@@ -18,7 +18,7 @@ void judge_hugepages(const struct facts *facts, const struct load *load, struct 
 void judge_memory(const struct facts *facts, const struct load *load, struct findings *findings);
 /* The CPUs of 'lcores': whether they exist, and the quota of CPU time. */
 void judge_cpus(const struct facts *facts, const struct load *load, struct findings *findings);
-/* What else runs on the CPUs of 'lcores': other programs, the tick, interrupts and siblings. */
+/* Other activity on the CPUs of 'lcores': other programs, the tick, interrupts and siblings. */
 void judge_isolation(const struct facts *facts, const struct load *load, struct findings *findings);
 /* The RDMA device, its node and the IOMMU. */
 void judge_device(const struct facts *facts, const struct load *load, struct findings *findings);

@@ -165,8 +165,8 @@ static void compare_size(const struct facts *facts, const struct load *load, enu
 }
 
 /* Compares the hugepages of one size with the limits of cgroups. */
-static void compare_limit(const struct facts *facts, const struct load *load, enum page_size size,
-			  struct findings *findings)
+static void compare_page_limit(const struct facts *facts, const struct load *load,
+			       enum page_size size, struct findings *findings)
 {
 	const struct limit_facts *limit = &facts->page_limit[size];
 	uint64_t bytes = load->pages[size] * facts_page_bytes(size);
@@ -233,7 +233,7 @@ void judge_hugepages(const struct facts *facts, const struct load *load, struct 
 	compare_kernel(facts, load, findings);
 	for (uint32_t size = 0; size < PAGE_SIZES; size++) {
 		compare_size(facts, load, (enum page_size)size, findings);
-		compare_limit(facts, load, (enum page_size)size, findings);
+		compare_page_limit(facts, load, (enum page_size)size, findings);
 	}
 	judge_thp(facts, load, findings);
 }

@@ -14,8 +14,8 @@ struct low_limit {
 };
 
 /* Adds a finding if the device has less than is needed. */
-static void compare_limit(const struct low_limit *limit, const struct device_facts *device,
-			  struct findings *findings)
+static void compare_attr(const struct low_limit *limit, const struct device_facts *device,
+			 struct findings *findings)
 {
 	struct finding *finding;
 
@@ -73,7 +73,7 @@ static void compare_queues(const struct device_facts *device, const struct load 
 	};
 
 	for (uint32_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		compare_limit(&limits[i], device, findings);
+		compare_attr(&limits[i], device, findings);
 }
 
 /* Compares the limits of all objects of the device. Other programs can use some of them. */
@@ -100,7 +100,7 @@ static void compare_objects(const struct device_facts *device, const struct load
 	};
 
 	for (uint32_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
-		compare_limit(&limits[i], device, findings);
+		compare_attr(&limits[i], device, findings);
 }
 
 /* Reports a device without memory windows of type 2. */

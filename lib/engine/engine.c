@@ -57,11 +57,6 @@ static void slot_put(uint32_t slot)
 	atomic_fetch_and(&slots_used, ~(1ull << slot));
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
 /* Returns the value of engine->small_bytes: the length of the longest message that fits inline, and
  * that also fits in a long buffer after its headroom. */
 static uint32_t small_bytes(const struct weir_engine *engine)
@@ -82,7 +77,7 @@ static void limits_from_profile(const struct weir_profile *p, struct rdma1_limit
 		.read_chunks_max = p->read_chunks,
 		.write_chunks_max = p->write_chunks,
 		.segments_per_chunk_max = p->segments_per_chunk,
-		.read_bytes_max = larger(p->read_bytes, p->inline_bytes),
+		.read_bytes_max = p->read_bytes > p->inline_bytes ? p->read_bytes : p->inline_bytes,
 		.write_bytes_max = p->write_bytes,
 	};
 }

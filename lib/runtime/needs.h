@@ -3,9 +3,8 @@
 #define NEEDS_H
 
 /*
- * What an engine with a profile needs of a machine: memory, hugepages, and objects of an RDMA
- * device. The functions that size an engine and its connections are also those that compute these
- * numbers.
+ * The needs of an engine with a profile: memory, hugepages, and objects of an RDMA device. The
+ * functions that size an engine and its connections are also those that compute these numbers.
  */
 
 #include <weir/profile.h>

@@ -22,17 +22,20 @@ PRIVATE = {
         'programs that measure add times without a call of a function, and peers are not linked '
         'to weir'),
     'lib/base/compiler.h': (
-        'bench/weir-bench bench/micro',
-        'the loop that measures is compiled with the same hints as the library'),
+        'apps/weir-check bench/weir-bench bench/micro',
+        'the loop that measures is compiled with the same hints as the library, and formats are '
+        'checked in the same way'),
     'lib/fabric/driver.h': (
         'apps/common bench/weir-bench bench/micro',
         'help texts list the drivers of the build, and weir-micro-shm measures a driver alone'),
     'lib/runtime/needs.h': (
-        'apps/weir-nfsd bench/weir-bench',
+        'apps/weir-check apps/weir-nfsd bench/weir-bench',
         'programs compare what the engines of a profile need with what the machine has'),
     'drivers/sim/sim.h': (
         'bench/round-trips',
         'weir-round-trips counts round trips in the virtual time of the simulated driver'),
+    'drivers/verbs/verbs_options.h': (
+        'apps/weir-check', 'weir-check finds the device by the options of the driver'),
     'drivers/shm/copy.h': (
         'bench/micro', 'weir-micro-memcpy measures this function'),
     'drivers/shm/ring.h': (
