@@ -72,6 +72,7 @@ html_copy_source = False
 # The manual pages of what is installed: page, name, description, authors, section.
 man_pages = [
     ('weir-bench', 'weir-bench', 'measure RPCs over RDMA', '', 1),
+    ('weir-check', 'weir-check', 'check a machine before programs of weir run', '', 1),
     ('weir-decode', 'weir-decode', 'print an RPC-over-RDMA message', '', 1),
     ('weirgen', 'weirgen', 'compile the RPC language to C', '', 1),
     ('weir-nfs', 'weir-nfs', 'use files of an NFS server over RDMA', '', 1),

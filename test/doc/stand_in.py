@@ -443,6 +443,7 @@ CLASSES = [
     ('test/hostile/make-calls', hostile_calls, 'runs'),
     ('test/hostile/results', hostile_results, 'makes the results of one case'),
     ('*/weir-sim', simulation, 'runs with few seeds; tests weir_sim have more'),
+    ('weir-check', by_its_help, 'options and files are there; test weir_check runs it'),
     ('weir-decode', as_written, 'runs'),
     ('build/bench/*', as_written, 'runs'),
     ('build/test/rpc/*', as_written, 'runs'),

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 MESON, BUILD, OPTIMIZED = sys.argv[1:]
-PROGRAMS = {'weir-bench', 'weir-decode', 'weir-nfs', 'weir-nfsd'} # at least
+PROGRAMS = {'weir-bench', 'weir-check', 'weir-decode', 'weir-nfs', 'weir-nfsd'} # at least
 
 
 def output_of(*args, env=None):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """tools/quickstart in a tree that was moved with its build folder, which it detects and configures
-again, and with packages that are missing. The tree has only quickstart and a small project, so that
-little is compiled. Argument: the source tree."""
+again, with packages that are missing, and with hugepages. The tree has only quickstart and a small
+project, so that little is compiled. Argument: the source tree."""
 import os
 import shutil
 import subprocess
@@ -102,6 +102,54 @@ class Packages(Tree):
         self.assertEqual((done.returncode, done.stdout), (1, ''), done.stderr)
         self.assertRegex(done.stderr, 'as root, run: apt-get .* absent\n$')
         self.assertFalse(os.path.exists(os.path.join(self.first, 'build')))
+
+
+class Hugepages(Tree):
+    """A stand-in of hugeadm, and a file in place of the kernel's."""
+
+    def setUp(self):
+        super().setUp()
+        self.quickstart(self.first, 'setup')
+        folder = os.path.join(self.first, 'build', 'bench', 'weir-bench')
+        os.makedirs(folder)
+        self.write(os.path.join(folder, 'weir-bench'), '#!/bin/sh\n')
+        self.nr = os.path.join(self.first, 'nr_hugepages')
+        self.write(self.nr, '0\n')
+        meminfo = os.path.join(self.first, 'meminfo')
+        self.write(meminfo, 'MemAvailable: 4194304 kB\n')
+        script = os.path.join(self.first, 'tools', 'quickstart')
+        with open(script, encoding='utf-8') as file:
+            text = file.read()
+        self.write(script, text.replace('/proc/sys/vm/nr_hugepages', self.nr)
+                   .replace('/proc/meminfo', meminfo)
+                   .replace('[[ $EUID -eq 0 && -w $nr', '[[ -w $nr'))
+        self.log = os.path.join(self.first, 'log')
+
+    def write(self, path, text):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+
+    def bench(self, hugeadm):
+        folder = os.path.join(self.first, 'bin')
+        os.mkdir(folder)
+        self.write(os.path.join(folder, 'hugeadm'),
+                   f'#!/bin/sh\necho "$@" >>{self.log}\n{hugeadm}\n')
+        said = self.quickstart(self.first, 'bench', PATH=f'{folder}:{os.environ["PATH"]}')
+        with open(self.log, encoding='ascii') as file:
+            self.assertEqual(file.read(), '--pool-pages-min 2MB:128\n')
+        with open(self.nr, encoding='ascii') as file:
+            return said, file.read()
+
+    def test_hugeadm_reserves_them(self):
+        said, number = self.bench(f'echo 100 >{self.nr}')
+        self.assertEqual(number, '100\n')
+        self.assertIn('set aside 100 hugepages', said)
+
+    def test_the_file_is_used_if_hugeadm_fails(self):
+        said, number = self.bench('exit 1')
+        self.assertEqual(number, '128\n')
+        self.assertIn('set aside 128 hugepages', said)
 
 
 if __name__ == '__main__':
