@@ -27,6 +27,10 @@ PUBLIC = {'common': 'base', 'version': 'base', 'xdr': 'proto', 'codec': 'proto',
           'request': 'responder', 'binding_nfs': 'ulb', 'runtime': 'runtime'}
 
 
+# A folder of unit tests whose headers see those of the program under test.
+PROGRAMS = {'test/unit/check': 'apps/weir-check'}
+
+
 def lib_order():
     match = re.search(r'^lib_order = \[(.*?)\]', tree.text('lib/meson.build'), re.M | re.S)
     return re.findall(r"'(\w+)'", match.group(1))
@@ -50,6 +54,8 @@ def private_includes(path, order):
         return with_version2(order[:order.index(path.parts[1]) + 1])
     folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'apps/common', 'apps/nfs3',
                                       'bench/measure', 'test/support', str(path.parent)]
+    if str(path.parent) in PROGRAMS:
+        folders.append(PROGRAMS[str(path.parent)])
     # The folders of a program see the program's own folder.
     return folders + ['/'.join(path.parts[:2])] if path.parts[0] == 'apps' else folders
 
