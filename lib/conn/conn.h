@@ -271,6 +271,9 @@ struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct 
 /* Returns the connection of an engine that has an ID, or NULL. */
 struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id);
 
+/* Adds the bytes of a connection to a sum. */
+void conn_add_bytes(const struct weir_conn *conn, struct engine_bytes *bytes);
+
 /* Describes a connection (weir/inspect.h). */
 void conn_describe(struct weir_conn *conn, struct weir_conn_info *info);
 

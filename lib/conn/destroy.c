@@ -16,6 +16,7 @@ void conn_free(struct weir_conn *conn)
 	engine_peer_leave(engine, &conn->member);
 	engine_peer_put(engine, conn->peer_account);
 	engine->nending -= conn->is_ending;
+	conn_add_bytes(conn, &engine->freed_bytes);
 	engine->nfreed++;
 	if (--engine->nconnections == 0)
 		batch_pool_destroy(engine);

@@ -187,6 +187,12 @@ struct engine_wait_queue {
 
 TAILQ_HEAD(engine_wait_queues, engine_wait_queue);
 
+/* Bytes since the creation of a connection or of an engine, as in struct weir_conn_info. */
+struct engine_bytes {
+	uint64_t messages_sent, messages_received;
+	uint64_t rdma_sent, rdma_received;
+};
+
 /* An object that the application holds, such as a request, and that can exist longer than its
  * connection. weir_engine_destroy() calls on_destroy before it frees the engine's buffers. */
 struct engine_orphan {
@@ -333,6 +339,8 @@ struct weir_engine {
 	/* Belongs to lib/responder: connection requests that wait until a connection ends and they
 	 * can be accepted. */
 	struct backlog arrivals;
+	/* The bytes of connections that were freed. Those of the others are in their objects. */
+	struct engine_bytes freed_bytes;
 	bool is_ending; /* weir_engine_destroy() was called: nothing new may begin */
 	/* this process is a child of the process that created the engine: forked.h */
 	bool is_forked;

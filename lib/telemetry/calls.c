@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <weir/inspect.h>
-
+#include "call_answer.h"
 #include "call_inspect.h"
 #include "conn.h"
 #include "request_inspect.h"
@@ -12,23 +11,6 @@
 
 #define LOOKED_AT 1024u /* calls of a connection among which the oldest are found */
 #define SHOWN	  48u	/* entries of the reply, of at most 320 bytes each */
-
-/* A call or a request. The names are constants. */
-struct call_answer {
-	const char *state, *waits_for;
-	uint32_t xid, prog, vers, proc, bytes;
-	uint64_t age_ns, stage_ns;
-};
-
-/* Calls and requests have members of the same names. */
-#define CALL_ANSWER(info, state_name)                                                              \
-	(struct call_answer)                                                                       \
-	{                                                                                          \
-		.state = state_name((info)->state), .waits_for = (info)->waits_for,                \
-		.xid = (info)->xid, .prog = (info)->prog, .vers = (info)->vers,                    \
-		.proc = (info)->proc, .bytes = (info)->bytes, .age_ns = (info)->age_ns,            \
-		.stage_ns = (info)->stage_ns,                                                      \
-	}
 
 struct calls_inquiry {
 	struct inquiry inquiry;
@@ -83,22 +65,26 @@ static void answer_calls(struct weir_engine *engine, struct inquiry *inquiry)
 		answer_requests_of(mine, conn);
 }
 
-static int oldest_first(const void *a, const void *b)
+int call_answer_compare(const struct call_answer *x, const struct call_answer *y)
 {
-	const struct call_answer *x = a, *y = b;
-
 	if (x->age_ns != y->age_ns)
 		return x->age_ns < y->age_ns ? 1 : -1;
 	return (x->xid > y->xid) - (x->xid < y->xid);
 }
 
-static void show_call(const struct call_answer *call, uint32_t index, struct rte_tel_data *list)
+static int oldest_first(const void *a, const void *b)
+{
+	return call_answer_compare(a, b);
+}
+
+struct rte_tel_data *call_answer_show(const struct call_answer *call, uint32_t index,
+				      struct rte_tel_data *list)
 {
 	struct rte_tel_data *entry = telemetry_dict();
 	char xid[12], name[12];
 
 	if (!entry)
-		return;
+		return NULL;
 	snprintf(name, sizeof(name), "%u", index);
 	snprintf(xid, sizeof(xid), "0x%08x", call->xid);
 	telemetry_add_text(entry, "xid", xid);
@@ -110,7 +96,7 @@ static void show_call(const struct call_answer *call, uint32_t index, struct rte
 	telemetry_add_number(entry, "bytes", call->bytes);
 	telemetry_add_number(entry, "age_ns", call->age_ns);
 	telemetry_add_number(entry, "stage_ns", call->stage_ns);
-	telemetry_add_dict(list, name, entry);
+	return telemetry_add_dict(list, name, entry);
 }
 
 static void show_calls(struct calls_inquiry *answer, struct rte_tel_data *reply)
@@ -120,7 +106,7 @@ static void show_calls(struct calls_inquiry *answer, struct rte_tel_data *reply)
 	qsort(answer->calls, answer->n, sizeof(answer->calls[0]), oldest_first);
 	telemetry_add_number(reply, "total", answer->total);
 	for (uint32_t i = 0; list && i < answer->n && i < SHOWN; i++)
-		show_call(&answer->calls[i], i, list);
+		(void)call_answer_show(&answer->calls[i], i, list);
 	telemetry_add_dict(reply, "calls", list);
 }
 
@@ -131,6 +117,8 @@ int telemetry_calls(const char *command, const char *params, struct rte_tel_data
 	uint64_t id;
 
 	(void)command;
+	if (!telemetry_has(params))
+		return telemetry_all_calls(reply);
 	if (!telemetry_conn_id(params, &id, reply))
 		return 0;
 	telemetry_ask_begin(&ask, 0, sizeof(*answer), answer_calls);

@@ -4,6 +4,7 @@
 
 #include <weir/metrics.h>
 
+#include "conn.h"
 #include "engine_counters.h"
 #include "profile_keys.h"
 #include "telemetry.h"
@@ -13,6 +14,7 @@ struct engine_inquiry {
 	struct inquiry inquiry;
 	char driver[32];
 	uint64_t values[ENGINE_VALUES];
+	struct engine_bytes bytes; /* of all connections since the creation of the engine */
 };
 
 struct profile_inquiry {
@@ -23,9 +25,13 @@ struct profile_inquiry {
 static void answer_counters(struct weir_engine *engine, struct inquiry *inquiry)
 {
 	struct engine_inquiry *mine = (struct engine_inquiry *)inquiry;
+	const struct weir_conn *conn = NULL;
 
 	snprintf(mine->driver, sizeof(mine->driver), "%s", engine->ops->name);
 	weir_engine_counters(engine, mine->values, ENGINE_VALUES);
+	mine->bytes = engine->freed_bytes;
+	while ((conn = conn_of_engine(engine, conn)))
+		conn_add_bytes(conn, &mine->bytes);
 }
 
 static uint64_t value_of(const struct engine_inquiry *engine, const char *name)
@@ -75,6 +81,10 @@ static void show_counters(const struct engine_inquiry *engine, struct rte_tel_da
 		if (weir_counter_info(i, &info) == 0)
 			telemetry_add_number(reply, info.name, engine->values[i]);
 	}
+	telemetry_add_number(reply, "message_bytes_sent", engine->bytes.messages_sent);
+	telemetry_add_number(reply, "message_bytes_received", engine->bytes.messages_received);
+	telemetry_add_number(reply, "rdma_bytes_sent", engine->bytes.rdma_sent);
+	telemetry_add_number(reply, "rdma_bytes_received", engine->bytes.rdma_received);
 }
 
 int telemetry_engines(const char *command, const char *params, struct rte_tel_data *reply)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The command /weir/histogram. */
+/* The commands /weir/histogram and /weir/buckets. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,16 @@
 
 #define LISTED	   400u /* entries of the list, of at most 40 bytes each */
 #define NAME_BYTES 64u
+
+/*
+ * /weir/buckets joins buckets of a histogram: each power of two from BUCKET_LOWEST to
+ * BUCKET_HIGHEST is divided into 8 of them, and one bucket each has smaller and larger values.
+ * These are at most 242, so that they fit into a dictionary of rte_telemetry, which has up to 256
+ * entries.
+ */
+#define BUCKET_SUB_BITS 3u
+#define BUCKET_LOWEST	(1ull << 6)
+#define BUCKET_HIGHEST	(1ull << 36) /* 69 s */
 
 /* The procedures that an engine measures. */
 struct procedures_inquiry {
@@ -158,6 +168,7 @@ static void show_times(const struct weir_histogram *times, struct rte_tel_data *
 		telemetry_add_number(dict, quantiles[i].name,
 				     histogram_quantile(times, quantiles[i].fraction));
 	telemetry_add_number(dict, "max_ns", times->max);
+	telemetry_add_number(dict, "sum_ns", times->sum);
 }
 
 /* Adds the times of all engines to those of the first one that has them. Returns these, or NULL. */
@@ -207,15 +218,42 @@ static void show_all_times(const struct times_inquiry *sum, struct rte_tel_data 
 	}
 }
 
-int telemetry_histogram(const char *command, const char *params, struct rte_tel_data *reply)
+/* Adds the number of values in each bucket that has some. The name is the largest value that
+ * belongs to the bucket. */
+static void show_buckets(const struct times_inquiry *sum, struct rte_tel_data *reply)
+{
+	struct rte_tel_data *list = telemetry_dict();
+	uint32_t fine = 0;
+
+	telemetry_add_number(reply, "sum_ns", sum->times.sum);
+	telemetry_add_number(reply, "max_ns", sum->times.max);
+	while (list && fine < HISTOGRAM_BUCKETS) {
+		uint32_t end = fine + (1u << (HISTOGRAM_SUB_BITS - BUCKET_SUB_BITS));
+		uint64_t count = 0;
+		char high[24];
+
+		if (fine < histogram_index(BUCKET_LOWEST))
+			end = histogram_index(BUCKET_LOWEST);
+		if (fine >= histogram_index(BUCKET_HIGHEST))
+			end = HISTOGRAM_BUCKETS;
+		while (fine < end)
+			count += sum->times.buckets[fine++];
+		snprintf(high, sizeof(high), "%" PRIu64, histogram_high(fine - 1));
+		if (count > 0)
+			telemetry_add_number(list, high, count);
+	}
+	telemetry_add_dict(reply, "buckets", list);
+}
+
+/* Answers with the times of the procedure that 'params' names, which 'show' adds to the reply. */
+static int reply_with_times(const char *params, struct rte_tel_data *reply,
+			    void (*show)(const struct times_inquiry *sum,
+					 struct rte_tel_data *reply))
 {
 	struct weir_procedure_latency wanted;
 	const struct times_inquiry *sum;
 	struct telemetry_ask ask;
 
-	(void)command;
-	if (!telemetry_has(params))
-		return list_procedures(reply);
 	if (!parse_procedure(params, &wanted))
 		return telemetry_error(reply, "'%.40s' is not of the form SIDE/PROG/VERS/PROC",
 				       params);
@@ -227,7 +265,7 @@ int telemetry_histogram(const char *command, const char *params, struct rte_tel_
 		sum = merge_times(&ask);
 		if (sum) {
 			telemetry_add_number(reply, "engines_not_polled", telemetry_silent(&ask));
-			show_all_times(sum, reply);
+			show(sum, reply);
 		} else {
 			(void)telemetry_error(reply,
 					      "no engine that answered measures this procedure; "
@@ -237,4 +275,18 @@ int telemetry_histogram(const char *command, const char *params, struct rte_tel_
 	}
 	telemetry_ask_end(&ask);
 	return 0;
+}
+
+int telemetry_histogram(const char *command, const char *params, struct rte_tel_data *reply)
+{
+	(void)command;
+	if (!telemetry_has(params))
+		return list_procedures(reply);
+	return reply_with_times(params, reply, show_all_times);
+}
+
+int telemetry_buckets(const char *command, const char *params, struct rte_tel_data *reply)
+{
+	(void)command;
+	return reply_with_times(params ? params : "", reply, show_buckets);
 }

@@ -22,7 +22,8 @@
  *   engines.c     engines with their counters, and profiles
  *   memory.c      buffers and regions
  *   conns.c       connections
- *   calls.c       calls and requests
+ *   calls.c       calls and requests of a connection
+ *   all_calls.c   calls and requests of all connections
  *   histograms.c  times of procedures
  */
 
@@ -43,6 +44,7 @@ int telemetry_conns(const char *command, const char *params, struct rte_tel_data
 int telemetry_conn(const char *command, const char *params, struct rte_tel_data *reply);
 int telemetry_calls(const char *command, const char *params, struct rte_tel_data *reply);
 int telemetry_histogram(const char *command, const char *params, struct rte_tel_data *reply);
+int telemetry_buckets(const char *command, const char *params, struct rte_tel_data *reply);
 
 /* Inquiries to several engines, each another one. */
 struct telemetry_ask {
@@ -80,6 +82,9 @@ uint32_t telemetry_silent(const struct telemetry_ask *ask);
 
 /* Makes the reply an error. Returns 0, which the function of the command returns. */
 printf_like(2, 3) int telemetry_error(struct rte_tel_data *reply, const char *format, ...);
+
+/* Answers /weir/calls without an ID, and returns 0. */
+int telemetry_all_calls(struct rte_tel_data *reply);
 
 /* Makes the reply the error that there is no such connection, and returns 0. */
 int telemetry_no_conn(const struct telemetry_ask *ask, uint64_t id, struct rte_tel_data *reply);

@@ -9,7 +9,7 @@
 
 #include "client.h"
 
-#define EXAMPLES   9 /* requests on the page */
+#define EXAMPLES   11 /* requests on the page */
 #define TEXT_BYTES 8192u
 
 static struct pair pair;
