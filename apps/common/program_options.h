@@ -21,6 +21,7 @@
  *   oncrpc_client.[ch]    a requester for ONC RPC over TCP
  *   oncrpc_server*.[ch]   a responder for ONC RPC over TCP
  *   oncrpc_void.h         the XDR filter of empty arguments or results
+ *   watch_*.[ch]          a client of telemetry: watch_socket.h lists the files
  */
 
 #include <getopt.h>

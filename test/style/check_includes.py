@@ -14,7 +14,7 @@ SHARED = ('apps/common', 'apps/nfs3', 'bench/measure')
 # Each private header has the folders of the programs that include it, and the reason.
 PRIVATE = {
     'lib/base/terminal.h': (
-        'apps/weir-nfs apps/weir-nfsd',
+        'apps/common apps/weir-nfs apps/weir-nfsd',
         'programs print names of a peer, which the log of the library makes safe by the same '
         'rules'),
     'lib/base/histogram.h': (
