@@ -74,6 +74,8 @@ man_pages = [
     ('weir-bench', 'weir-bench', 'measure RPCs over RDMA', '', 1),
     ('weir-check', 'weir-check', 'check a machine before programs of weir run', '', 1),
     ('weir-decode', 'weir-decode', 'print an RPC-over-RDMA message', '', 1),
+    ('weir-exporter', 'weir-exporter', 'serve metrics of weir to Prometheus', '', 1),
+    ('weir-top', 'weir-top', 'show what a process that uses weir does', '', 1),
     ('weirgen', 'weirgen', 'compile the RPC language to C', '', 1),
     ('weir-nfs', 'weir-nfs', 'use files of an NFS server over RDMA', '', 1),
     ('weir-nfsd', 'weir-nfsd', 'serve files by NFS over RDMA', '', 8),

@@ -26,7 +26,7 @@ static bool default_folder(char *folder, size_t bytes)
 }
 
 /* Returns what follows the name of a socket in a file name, or NULL if the file is no socket. */
-static const char *suffix_of(const char *file)
+static const char *socket_suffix(const char *file)
 {
 	const size_t len = strlen(SOCKET_NAME);
 
@@ -63,7 +63,7 @@ static int add_sockets(struct watch_places *places, const char *prefix)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : fail_to_read(places, path);
 	while ((entry = readdir(dir))) {
 		struct watch_place *place = &places->places[places->n];
-		const char *suffix = suffix_of(entry->d_name);
+		const char *suffix = socket_suffix(entry->d_name);
 
 		if (!suffix)
 			continue;

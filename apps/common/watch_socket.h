@@ -21,10 +21,12 @@
 
 #include <jansson.h>
 
+#include "compiler.h"
+
 #define WATCH_PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 #define WATCH_WHY_BYTES	 320u
 
-/* What has become of a request. */
+/* The result of a request. */
 enum watch_result {
 	WATCH_OK,
 	WATCH_REFUSED,	   /* the process cannot carry the command out: an ID is gone */
@@ -62,8 +64,8 @@ enum watch_result watch_ask(struct watch_socket *sock, const char *command, json
 void watch_close(struct watch_socket *sock);
 
 /* Sets 'why', and returns 'result'. */
-enum watch_result watch_fail(struct watch_socket *sock, enum watch_result result,
-			     const char *format, ...) __attribute__((__format__(__printf__, 3, 4)));
+printf_like(3, 4) enum watch_result
+	watch_fail(struct watch_socket *sock, enum watch_result result, const char *format, ...);
 
 /* Returns a time in ms of a clock that only runs forward. */
 uint64_t watch_clock_ms(void);

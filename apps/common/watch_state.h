@@ -69,7 +69,7 @@ struct watch_state {
 	struct watch_procedures procedures;
 };
 
-/* What watch_read() reads. */
+/* The parts of the state that watch_read() reads. */
 struct watch_scope {
 	uint32_t conns;	  /* connections, at most WATCH_CONNS */
 	bool stages;	  /* the times of stages, too */

@@ -6,7 +6,7 @@
 
 #define NS_PER_S 1000000000u
 
-static const char *suffix_of(enum family_type type)
+static const char *family_suffix(enum family_type type)
 {
 	switch (type) {
 	case FAMILY_COUNTER:
@@ -50,7 +50,7 @@ static void put_escaped(const struct family_out *out, const char *text, int esca
 
 void family_begin(const struct family_out *out, const struct family *family)
 {
-	const char *suffix = out->format == PAGE_OPENMETRICS ? "" : suffix_of(family->type);
+	const char *suffix = out->format == PAGE_OPENMETRICS ? "" : family_suffix(family->type);
 
 	fprintf(out->file, "# TYPE %s%s %s\n", family->name, suffix, type_name(out, family->type));
 	if (family->unit && out->format == PAGE_OPENMETRICS)
@@ -62,7 +62,7 @@ void family_begin(const struct family_out *out, const struct family *family)
 
 void family_name(const struct family_out *out, const struct family *family, const char *suffix)
 {
-	fprintf(out->file, "%s%s", family->name, suffix ? suffix : suffix_of(family->type));
+	fprintf(out->file, "%s%s", family->name, suffix ? suffix : family_suffix(family->type));
 }
 
 void family_label(const struct family_out *out, char separator, const char *name, const char *value)

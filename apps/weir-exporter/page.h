@@ -19,7 +19,7 @@
 
 #include "family.h"
 
-/* Which processes are read, and how. */
+/* The processes that are read, and the limits. */
 struct page_options {
 	const char *folder; /* of the sockets; NULL: that of EAL */
 	const char *prefix; /* NULL: any */

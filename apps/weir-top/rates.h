@@ -21,7 +21,7 @@
 
 #include "watch_state.h"
 
-/* What an engine did. */
+/* The work of an engine. */
 struct engine_rates {
 	bool is_known;	       /* false: there is no earlier reading of the engine */
 	double busy;	       /* part of the polls that found work, 0 to 1 */
@@ -29,7 +29,7 @@ struct engine_rates {
 	double sent, received; /* bytes of messages and chunks per s */
 };
 
-/* What a connection did. */
+/* The work of a connection. */
 struct conn_rates {
 	bool is_known;
 	double calls, bytes; /* per s */
@@ -45,7 +45,7 @@ struct rpc_rates {
 
 #define RPC_RATES_MAX (WATCH_PROCEDURES + 2u)
 
-/* What happened between two readings. */
+/* The changes between two readings. */
 struct rates {
 	struct engine_rates engines[WATCH_ENGINES]; /* in the order of the engines that were read */
 	struct conn_rates conns[WATCH_CONNS];	    /* in the order of the connections */

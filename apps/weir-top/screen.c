@@ -17,7 +17,7 @@
 
 static const char keys[] = "q quit p pause s sort Tab table up/down scroll r read";
 
-/* What the user has chosen. */
+/* The screen, with the choices of the user. */
 struct view {
 	struct show_options options;
 	bool is_paused, ends;
@@ -87,7 +87,7 @@ static void draw_section(struct view *view, uint32_t index, int *row)
 		put_line((*row)++, A_NORMAL, section->rows[layout->first + i]);
 }
 
-/* Draws the keys, the order, and which rows of the selected table are shown. */
+/* Draws the keys, the order, and the rows of the selected table. */
 static void draw_foot(const struct view *view)
 {
 	const struct section *section = &view->sections[view->selected];
@@ -145,7 +145,7 @@ static void scroll_by(struct view *view, int rows)
 		*first += (uint32_t)rows; /* layout_divide() limits it */
 }
 
-/* Carries a key out. Returns whether the process is to be read at once. */
+/* Carries a key out. Returns whether the process must be read at once. */
 static bool on_key(struct view *view, int key)
 {
 	int page = (int)view->layouts[view->selected].n;
@@ -189,7 +189,7 @@ static bool on_key(struct view *view, int key)
 	}
 }
 
-/* Handles the keys that were pressed. Returns whether the process is to be read at once. */
+/* Handles the keys that were pressed. Returns whether the process must be read at once. */
 static bool read_keys(struct view *view)
 {
 	bool reads = false;

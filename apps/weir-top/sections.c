@@ -10,6 +10,7 @@
 
 #include <weir/metrics.h>
 
+#include "compiler.h"
 #include "units.h"
 
 static const char *const sort_names[SORTS] = {"id", "calls", "bytes", "credits"};
@@ -42,8 +43,7 @@ void section_empty(const struct section *section, char head[SECTION_COLUMNS])
 		 section->head);
 }
 
-__attribute__((__format__(__printf__, 2, 3))) static void add_row(struct section *section,
-								  const char *format, ...)
+printf_like(2, 3) static void add_row(struct section *section, const char *format, ...)
 {
 	va_list args;
 
@@ -125,7 +125,7 @@ static void fill_waiting(const struct watch_state *state, struct section *sectio
 	}
 }
 
-/* What the connections are sorted by: qsort() passes no argument to its function. */
+/* The argument of by_key(), because qsort() passes none. */
 static struct {
 	const struct watch_state *state;
 	const struct rates *rates;

@@ -19,7 +19,7 @@ enum section_id {
 	SECTIONS,
 };
 
-/* What connections are sorted by. */
+/* The orders of connections. */
 enum sort {
 	SORT_ID,
 	SORT_CALLS,

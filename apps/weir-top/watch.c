@@ -4,7 +4,7 @@
 
 #define WAIT_MS 2000u /* for a process that answers slowly */
 
-/* Reads the process into the state that is not shown. */
+/* Reads the process into the older one of the two states. */
 static enum watch_result read_next(struct watch *watch)
 {
 	const struct watch_scope scope = {.conns = WATCH_CONNS, .wait_ms = WAIT_MS};

@@ -272,7 +272,13 @@ struct weir_conn *conn_of_engine(const struct weir_engine *engine, const struct 
 struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id);
 
 /* Adds the bytes of a connection to a sum. */
-void conn_add_bytes(const struct weir_conn *conn, struct engine_bytes *bytes);
+static inline void conn_add_bytes(const struct weir_conn *conn, struct engine_bytes *bytes)
+{
+	bytes->messages_sent += conn->bytes_sent;
+	bytes->messages_received += conn->bytes_received;
+	bytes->rdma_sent += conn->rdma_bytes_sent;
+	bytes->rdma_received += conn->rdma_bytes_received;
+}
 
 /* Describes a connection (weir/inspect.h). */
 void conn_describe(struct weir_conn *conn, struct weir_conn_info *info);

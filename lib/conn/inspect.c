@@ -28,14 +28,6 @@ struct weir_conn *conn_with_id(const struct weir_engine *engine, uint64_t id)
 	return conn;
 }
 
-void conn_add_bytes(const struct weir_conn *conn, struct engine_bytes *bytes)
-{
-	bytes->messages_sent += conn->bytes_sent;
-	bytes->messages_received += conn->bytes_received;
-	bytes->rdma_sent += conn->rdma_bytes_sent;
-	bytes->rdma_received += conn->rdma_bytes_received;
-}
-
 static enum weir_conn_state state_of(const struct weir_conn *conn)
 {
 	switch (conn->state) {

@@ -24,6 +24,7 @@
  *   conns.c       connections
  *   calls.c       calls and requests of a connection
  *   all_calls.c   calls and requests of all connections
+ *   call_answer.c calls and requests in these answers
  *   histograms.c  times of procedures
  */
 

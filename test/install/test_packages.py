@@ -64,7 +64,7 @@ cmp hello answer
 kill $server
 trap - EXIT
 wait $server
-man -w weir-bench weir-nfs weir-check weir-decode weir-nfsd weir-profile
+man -w weir-bench weir-nfs weir-check weir-decode weir-top weir-exporter weir-nfsd weir-profile
 
 # The service is valid, and is not enabled.
 if command -v systemd-analyze; then systemd-analyze verify --man=no weir-nfsd.service; fi

@@ -22,9 +22,9 @@ PRIVATE = {
         'programs that measure add times without a call of a function, and peers are not linked '
         'to weir'),
     'lib/base/compiler.h': (
-        'apps/weir-check bench/weir-bench bench/micro',
-        'the loop that measures is compiled with the same hints as the library, and formats are '
-        'checked in the same way'),
+        'apps/common apps/weir-check apps/weir-top bench/weir-bench bench/micro',
+        'the loop that measures is compiled with the same hints as the library, and the compiler '
+        'checks formats of functions that print'),
     'lib/fabric/driver.h': (
         'apps/common bench/weir-bench bench/micro',
         'help texts list the drivers of the build, and weir-micro-shm measures a driver alone'),

@@ -13,7 +13,9 @@ import tempfile
 import unittest
 
 MESON, BUILD, OPTIMIZED = sys.argv[1:]
-PROGRAMS = {'weir-bench', 'weir-check', 'weir-decode', 'weir-nfs', 'weir-nfsd'} # at least
+# at least
+PROGRAMS = {'weir-bench', 'weir-check', 'weir-decode', 'weir-exporter', 'weir-nfs', 'weir-nfsd',
+            'weir-top'}
 
 
 def output_of(*args, env=None):

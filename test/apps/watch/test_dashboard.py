@@ -155,7 +155,7 @@ class LiveRun(watch_tools.Case):
         exported = {sample.name
                     for family in parser.text_string_to_metric_families(self.read_page())
                     for sample in family.samples}
-        # Whether calls wait at this moment is chance.
+        # Calls need not wait at this moment.
         exported |= {'weir_waiting_calls', 'weir_waiting_oldest_seconds'}
         self.assertGreater(len(QUERIES), 20)
         for query in QUERIES:

@@ -21,7 +21,7 @@ from watch_tools import until
 EXPORTER = os.path.abspath(sys.argv.pop(1))
 OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8'
-# What Prometheus 2.42 sends.
+# The header of Prometheus 2.42.
 ACCEPT = ('application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;'
           'q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1')
 TIMES = 'weir_rpc_duration_seconds'

@@ -14,9 +14,11 @@
 #include "fake_process.h"
 #include "page.h"
 
-#define LONG_MS	 20000u
-#define LABELS	 "{process=\"P\",engine=\"1\",conn=\"5\",side=\"requester\","
-#define RPC	 "{process=\"P\",side=\"requester\",program=\"100003\",version=\"3\",procedure=\"7\""
+#define LONG_MS 20000u
+#define LABELS	"{process=\"P\",engine=\"1\",conn=\"5\",side=\"requester\","
+#define RPC                                                                                        \
+	"{process=\"P\",side=\"requester\",program=\"100003\",version=\"3\","                      \
+	"procedure=\"7\""
 #define DURATION "weir_rpc_duration_seconds"
 
 static struct fake_process fake;

@@ -227,7 +227,7 @@ static void layout__divides_the_rows(void **state)
 	assert_int_equal(layouts[1].first, 50);
 	assert_int_equal(layouts[3].first, 94); /* the last ones */
 	assert_int_equal(firsts[3], 94);
-	assert_int_equal(layouts[4].first, 0); /* all are shown */
+	assert_int_equal(layouts[4].first, 0); /* there is room for all */
 	layout_divide(sections, 1000, firsts, layouts);
 	for (uint32_t i = 0; i < SECTIONS; i++)
 		assert_int_equal(layouts[i].n, sizes[i]);
