@@ -16,7 +16,8 @@ from nfs_tools import Client, Server, unique
 CLIENT, SERVER = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1:3]
 SCRIPT = shutil.which('dpdk-telemetry.py')
-COMMANDS = ['/weir/engines', '/weir/conns', '/weir/memory', '/weir/profile', '/weir/histogram']
+COMMANDS = ['/weir/engines', '/weir/conns', '/weir/memory', '/weir/profile', '/weir/histogram',
+            '/weir/calls']
 
 
 class Telemetry(unittest.TestCase):
@@ -54,15 +55,18 @@ class Telemetry(unittest.TestCase):
 
     def test_each_command(self):
         server = self.serve('on')
-        engines, _, memory, profile, procedures = self.ask(*COMMANDS)
+        engines, _, memory, profile, procedures, calls = self.ask(*COMMANDS)
         (number, engine), = engines.items()
         self.assertEqual((engine['state'], engine['driver']), ('polled', 'shm'))
         self.assertGreater(engine['requests_received'], 5)
         self.assertEqual(memory[number]['state'], 'polled')
         self.assertEqual(profile['engine/telemetry'], 'on')
         self.assertIn('responder/100003/3/7', procedures)
-        write, = self.ask('/weir/histogram,responder/100003/3/7')
+        self.assertEqual((calls['stuck'], calls['engines_not_polled']), (0, 0))
+        write, buckets = self.ask('/weir/histogram,responder/100003/3/7',
+                                  '/weir/buckets,responder/100003/3/7')
         self.assertGreaterEqual(write['count'], 1)
+        self.assertEqual(sum(buckets['buckets'].values()), write['count'])
         server.stop()
         self.assertFalse(os.path.exists(self.path))
 
