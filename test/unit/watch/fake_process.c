@@ -98,6 +98,7 @@ static bool serve(struct fake_process *fake, int client)
 	char request[1024], unknown[1100];
 	struct fake_answer answer = {.text = unknown};
 	ssize_t len = recv(client, request, sizeof(request) - 1, 0);
+	bool stays;
 
 	if (len <= 0)
 		return false;
@@ -107,8 +108,10 @@ static bool serve(struct fake_process *fake, int client)
 	for (uint32_t i = 0; fake->answers[i].command; i++)
 		if (strcmp(fake->answers[i].command, request) == 0)
 			answer = fake->answers[i];
+	/* The test frees the text after it has set another answer. */
+	stays = send_answer(client, &answer);
 	pthread_mutex_unlock(&fake->lock);
-	return send_answer(client, &answer);
+	return stays;
 }
 
 static void *run_fake(void *arg)
