@@ -34,7 +34,15 @@ class Screen(watch_tools.Case):
         command = ' '.join(map(shlex.quote, [TOP, '--interval', '0.2', *args]))
         self.tmux('new-session', '-d', '-x', str(columns), '-y', str(rows),
                   command + '; echo "status $?"; sleep 600')
-        self.addCleanup(self.tmux, 'kill-server')
+        self.addCleanup(self.leave)
+
+    def leave(self):
+        """Ends weir-top before its terminal, so that no signal interrupts a leak sanitizer."""
+        try:
+            self.press('q')
+            self.shows('status ')
+        finally:
+            self.tmux('kill-server')
 
     def lines(self):
         return self.tmux('capture-pane', '-p').split('\n')
