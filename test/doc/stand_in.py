@@ -288,10 +288,13 @@ def idle(name, args):
 
 
 def by_its_help(name, args):
-    """Checks the options by the program's help. Each other argument must be a file or a number."""
+    """Checks the options by the program's help. Each other argument must be a file, a number, or
+    one of the choices that the help lists in braces."""
     options_are_known(name, args)
+    choices = re.findall(r'[{,]([\w-]+)(?=[,}])', read(real(name), '--help'))
     for arg in args:
-        need(re.match(r'-|\d+$', arg) or (SETUP.tree / arg).exists(), f'{name}: no file {arg}')
+        need(re.match(r'-|\d+$', arg) or arg in choices or (SETUP.tree / arg).exists(),
+             f'{name}: no file {arg}')
 
 
 def guest(name, args):

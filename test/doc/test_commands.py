@@ -198,7 +198,7 @@ class Page:
     def ini(self, block):
         """Checks a profile with weir-bench. Other files have no command that could check them. The
         profile can include those of the folder config."""
-        if not re.search('ExecStart|backend', block.text):
+        if not re.search(r'ExecStart|backend|\[Service\]', block.text):
             path = self.scratch.tree / f'config/profile-{block.line}'
             path.write_text(block.text, encoding='utf-8')
             yield f'export WEIR_DOC_AT={block.at}'
