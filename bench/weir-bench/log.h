@@ -4,10 +4,10 @@
 
 /*
  * Prints the log of weir on standard error. Both sides have the same profile, and a sweep creates
- * the engines of each combination anew. A line about the profile, the memory or the driver would
- * therefore be printed many times. It is printed once, whichever side writes it first. Such lines
- * count as the same if they differ only in numbers. Errors, and lines about connections, are always
- * printed.
+ * new engines for each combination. A line about the profile, the memory or the driver would
+ * therefore be printed many times. It is printed once, whichever side writes it first. Two such
+ * lines count as the same if they differ only in numbers. Errors, and lines about connections, are
+ * always printed.
  */
 
 #include "shared.h"

@@ -101,8 +101,8 @@ struct engine_blockers {
 					bool is_idle;
 					/* Messages cannot be sent by send_direct() at present. */
 					bool no_direct_send : 1;
-					/* The engine measures times. This excludes only the fast
-					 * path of a submission, which reads no clock. */
+					/* The engine measures times. A submission then reads the
+					 * clock before it takes the fast path. */
 					bool is_timed : 1;
 					/* The requester has sent a probe call. */
 					bool has_probe;

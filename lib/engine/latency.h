@@ -44,8 +44,8 @@ struct latency {
 	uint64_t (*clock)(void *arg);
 	void *clock_arg;
 	uint64_t now_ns;
-	/* for the default clock: 2^32 times the length in ns of a cycle of the processor's counter
-	 */
+	/* 2^32 times the length in ns of a cycle of the processor's counter, which is the clock
+	 * then; 0: 'clock' is the clock */
 	uint64_t cycle_ns;
 	/* A hash table of the requester's procedures, with linear probing: the index in
 	 * 'procedures' plus 1; 0: the slot is free. */

@@ -32,13 +32,6 @@ static bool has_constant_rate(void)
 #endif
 }
 
-static uint64_t read_counter(void *arg)
-{
-	const struct latency *latency = arg;
-
-	return (uint64_t)((uint128)rte_rdtsc() * latency->cycle_ns >> 32);
-}
-
 static uint64_t read_monotonic(void *arg)
 {
 	struct timespec ts;
@@ -58,15 +51,19 @@ void engine_clock_start(struct latency *latency)
 {
 	uint64_t hz = has_constant_rate() ? rte_get_tsc_hz() : 0;
 
-	latency->clock = hz > 0 ? read_counter : read_monotonic;
-	latency->clock_arg = latency;
+	latency->clock = read_monotonic;
 	latency->cycle_ns = hz > 0 ? (uint64_t)(((uint128)1000000000u << 32) / hz) : 0;
 }
 
 out_of_line uint64_t engine_clock_ns(const struct weir_engine *engine)
 {
 	struct latency *latency = engine->latency;
-	uint64_t now_ns = latency->clock(latency->clock_arg);
+	uint64_t now_ns;
+
+	if (likely(latency->cycle_ns != 0))
+		now_ns = (uint64_t)((uint128)rte_rdtsc() * latency->cycle_ns >> 32);
+	else
+		now_ns = latency->clock(latency->clock_arg);
 
 	/* A thread that moves to another processor can read a smaller value. */
 	if (now_ns > latency->now_ns)
@@ -84,6 +81,7 @@ int weir_engine_set_clock(struct weir_engine *engine, uint64_t (*clock)(void *ar
 		return -EBUSY;
 	if (!engine->latency)
 		return 0;
+	engine->latency->cycle_ns = 0;
 	engine->latency->clock = clock ? clock : read_poll;
 	engine->latency->clock_arg = clock ? arg : engine;
 	return 0;

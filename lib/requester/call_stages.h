@@ -17,8 +17,8 @@
  * Calls without a procedure, which are not measured, have no time stamps. The check for it is the
  * cheapest one.
  *
- * All submissions take the general path if the engine measures times (may_submit_direct()).
- * Therefore the fast path has no time stamps.
+ * If the engine measures stages, all submissions take the general path. If it measures only whole
+ * calls, submit_timed() of call_fast.c reads the clock at the submission.
  */
 
 #include "compiler.h"

@@ -109,9 +109,10 @@ weir_engine_stage(const struct weir_engine *engine, const struct weir_procedure_
 /**
  * Sets the clock with which an engine measures the times of this header.
  *
- * By default this is the time stamp counter of the processor; or CLOCK_MONOTONIC, if the counter
- * has no constant rate. An application that passes other times to weir_engine_poll(), for example
- * those of a simulation, can set their clock, so that the results do not depend on real time.
+ * The default clock is the time stamp counter of the processor. If the counter has no constant
+ * rate, the default is CLOCK_MONOTONIC. An application that passes other times to
+ * weir_engine_poll(), for example those of a simulation, can set their clock, so that the results
+ * do not depend on real time.
  *
  * The function is called by the thread that owns the engine, inside functions of weir. It must not
  * call functions on the engine.
