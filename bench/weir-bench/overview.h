@@ -8,6 +8,7 @@
 
 #define OVERVIEW_SECONDS	1.5 /* measured time of each load */
 #define OVERVIEW_WARMUP_SECONDS 0.3
+#define OVERVIEW_READ_PERCENT	70
 /* the largest size and depth, which a separate responder must allow for */
 #define OVERVIEW_SIZE_MAX  (1u << 20)
 #define OVERVIEW_DEPTH_MAX 32u
@@ -17,11 +18,5 @@ uint32_t bench_overview_points(void);
 
 /* Sets the workload, size and depth of load number 'number'. */
 void bench_overview_point(uint32_t number, struct bench_options *point);
-
-/* Returns a description of the load, such as "read" or "70/30 mix". */
-const char *bench_overview_name(uint32_t number);
-
-/* Returns the number of the load that has these options. */
-uint32_t bench_overview_number(const struct bench_options *point);
 
 #endif

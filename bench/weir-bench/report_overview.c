@@ -5,7 +5,6 @@
 
 #include "lcores.h"
 #include "machine.h"
-#include "overview.h"
 #include "report.h"
 
 #define COLUMNS 80
@@ -45,6 +44,13 @@ static void format_size(uint32_t size, char *text, size_t bytes)
 		snprintf(text, bytes, "%u", size);
 }
 
+static const char *load_name(const struct bench_point *point)
+{
+	enum bench_workload workload = point->options.workload;
+
+	return workload == WORKLOAD_MIXED ? "70/30 mix" : bench_workload_name(workload);
+}
+
 /* Returns the cycles of both sides, as far as they run in this program, for one call. */
 static double cycles(const struct bench_point *point)
 {
@@ -64,10 +70,8 @@ static void overview_print_row(const struct bench_point *point)
 	char size[16], us[16], why[128];
 
 	format_size(point->options.size_bytes, size, sizeof(size));
-	printf("%-9s %4s %5u %11.0f %7.2f",
-	       bench_overview_name(bench_overview_number(&point->options)), size,
-	       point->options.depth, medians.values[METRIC_RATE],
-	       medians.values[METRIC_BANDWIDTH] / 1e9);
+	printf("%-9s %4s %5u %11.0f %7.2f", load_name(point), size, point->options.depth,
+	       medians.values[METRIC_RATE], medians.values[METRIC_BANDWIDTH] / 1e9);
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		format_us(medians.values[times[i]], us, sizeof(us));
 		printf(" %8s", us);
