@@ -361,13 +361,14 @@ static int apply(int opt, const char *value, struct bench_options *o)
 /* Checks that no option excludes --overview. Returns 0 or -1. */
 static int check_overview(const struct bench_options *o)
 {
-	const char *option = o->has_workload	     ? "workload"
-			     : o->sweep.sizes.n > 0  ? "size"
-			     : o->sweep.depths.n > 0 ? "depth"
-			     : o->sweep.rates.n > 0  ? "rate"
-			     : o->think_ns > 0	     ? "think"
-			     : o->calls_max > 0	     ? "calls"
-						     : NULL;
+	const char *option = o->has_workload				? "workload"
+			     : o->sweep.sizes.n > 0			? "size"
+			     : o->sweep.depths.n > 0			? "depth"
+			     : o->sweep.rates.n > 0			? "rate"
+			     : o->think_ns > 0				? "think"
+			     : o->calls_max > 0				? "calls"
+			     : o->read_percent != OVERVIEW_READ_PERCENT ? "ratio"
+									: NULL;
 
 	if (option)
 		return option_bad(option, NULL,

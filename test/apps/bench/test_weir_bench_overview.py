@@ -61,7 +61,8 @@ class Overview(Case):
 
     def test_refused_together(self):
         for option in (['--workload', 'read'], ['--size', '4k'], ['--depth', '2'],
-                       ['--rate', '1000'], ['--think', '1us'], ['--calls', '10']):
+                       ['--rate', '1000'], ['--think', '1us'], ['--calls', '10'],
+                       ['--ratio', '50']):
             self.refuses('--overview has loads of its own', '--overview', *option)
         self.refuses('start the responder with --listen', '--overview', '--listen', 'x')
         self.refuses('takes one number', '--overview', '--connections', '1,2')
