@@ -82,8 +82,7 @@ void engine_pools_size(const struct weir_profile *profile, const struct fabric_d
 	pools[ENGINE_POOL_GAP].buf_bytes = recv_bytes;
 }
 
-/* Returns the place of the pointer to a pool in the engine. */
-static struct mem_pool **pool_of(struct weir_engine *engine, enum engine_pool pool)
+struct mem_pool **engine_pool_place(struct weir_engine *engine, enum engine_pool pool)
 {
 	struct mem_pool **const places[ENGINE_POOLS] = {
 		[ENGINE_POOL_SEND] = &engine->send_pool,
@@ -137,7 +136,7 @@ int engine_pools_create(struct weir_engine *engine)
 	for (uint32_t i = 0; rc == 0 && i < ENGINE_POOLS; i++)
 		if (pools[i].count > 0)
 			rc = pool_create(engine, engine_pool_name((enum engine_pool)i), &pools[i],
-					 pool_of(engine, (enum engine_pool)i));
+					 engine_pool_place(engine, (enum engine_pool)i));
 	if (rc == 0 && engine->gap_pool)
 		rc = zeros_take(engine->gap_pool, &engine->gap);
 	return rc == 0 ? zeros_take(engine->send_pool, &engine->zeros) : rc;
@@ -150,13 +149,14 @@ void engine_pools_destroy(struct weir_engine *engine)
 	if (engine->gap)
 		mem_pool_put(engine->gap);
 	for (uint32_t i = ENGINE_POOLS; i-- > 0;)
-		mem_pool_destroy(*pool_of(engine, (enum engine_pool)i), &engine->registrar);
+		mem_pool_destroy(*engine_pool_place(engine, (enum engine_pool)i),
+				 &engine->registrar);
 }
 
 void engine_pools_abandon(struct weir_engine *engine)
 {
 	for (uint32_t i = ENGINE_POOLS; i-- > 0;) {
-		struct mem_pool **pool = pool_of(engine, (enum engine_pool)i);
+		struct mem_pool **pool = engine_pool_place(engine, (enum engine_pool)i);
 
 		mem_pool_abandon(*pool, &engine->registrar);
 		*pool = NULL;

@@ -21,6 +21,10 @@ enum engine_pool {
 /* Returns the name of a pool, such as "send". */
 const char *engine_pool_name(enum engine_pool pool);
 
+/* Returns the place of the pointer to a pool in the engine. The pointer is NULL if the engine does
+ * not have the pool. */
+struct mem_pool **engine_pool_place(struct weir_engine *engine, enum engine_pool pool);
+
 /* Returns the length in bytes of the longest message that fits in one Send: engine->msg_bytes. */
 uint32_t engine_msg_bytes(const struct weir_profile *profile);
 

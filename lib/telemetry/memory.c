@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The command /weir/memory. */
+#include "pools.h"
 #include "telemetry.h"
-
-#define POOLS 7u
 
 /* A pool of buffers. */
 struct pool_answer {
@@ -13,7 +12,7 @@ struct pool_answer {
 
 struct memory_inquiry {
 	struct inquiry inquiry;
-	struct pool_answer pools[POOLS];
+	struct pool_answer pools[ENGINE_POOLS];
 	uint32_t npools;
 	uint32_t nregions; /* of the application */
 	uint64_t region_bytes;
@@ -38,13 +37,9 @@ static void answer_memory(struct weir_engine *engine, struct inquiry *inquiry)
 {
 	struct memory_inquiry *mine = (struct memory_inquiry *)inquiry;
 
-	answer_pool(mine, "send", engine->send_pool);
-	answer_pool(mine, "reserve", engine->reserve_pool);
-	answer_pool(mine, "recv", engine->recv_pool);
-	answer_pool(mine, "long", engine->long_pool);
-	answer_pool(mine, "bulk", engine->bulk_pool);
-	answer_pool(mine, "control", engine->control_pool);
-	answer_pool(mine, "gap", engine->gap_pool);
+	for (uint32_t i = 0; i < ENGINE_POOLS; i++)
+		answer_pool(mine, engine_pool_name((enum engine_pool)i),
+			    *engine_pool_place(engine, (enum engine_pool)i));
 	mine->nregions = engine->nregions;
 	for (uint32_t i = 0; i < engine->nregions; i++)
 		mine->region_bytes += engine->regions[i]->len_bytes;
