@@ -88,11 +88,6 @@ static int most_first(const void *a, const void *b)
 	return (x->n < y->n) - (x->n > y->n);
 }
 
-static const char *name_of(enum weir_side side)
-{
-	return side == WEIR_REQUESTER ? "requester" : "responder";
-}
-
 static void count_waiting(const struct placed_call *placed, struct waiting *waits, uint32_t *nwaits)
 {
 	struct waiting *at = waits;
@@ -130,7 +125,7 @@ static void show_waiting(const struct placed_call *calls, uint32_t n, struct rte
 		if (!entry)
 			break;
 		snprintf(name, sizeof(name), "%u", i);
-		telemetry_add_text(entry, "side", name_of(waits[i].side));
+		telemetry_add_text(entry, "side", telemetry_side_name(waits[i].side));
 		telemetry_add_text(entry, "state", waits[i].state);
 		telemetry_add_text(entry, "waits_for", waits[i].waits_for);
 		telemetry_add_number(entry, "calls", waits[i].n);
@@ -150,7 +145,7 @@ static void show_oldest(struct placed_call *calls, uint32_t n, struct rte_tel_da
 
 		if (!entry)
 			break;
-		telemetry_add_text(entry, "side", name_of(calls[i].side));
+		telemetry_add_text(entry, "side", telemetry_side_name(calls[i].side));
 		telemetry_add_number(entry, "engine", calls[i].engine_id);
 		telemetry_add_number(entry, "conn", calls[i].conn_id);
 		telemetry_add_number(entry, "stuck", calls[i].is_stuck);

@@ -37,11 +37,6 @@ static void answer_conns(struct weir_engine *engine, struct inquiry *inquiry)
 			conn_describe(conn, &mine->conns[mine->n++]);
 }
 
-static const char *side_name(enum weir_side side)
-{
-	return side == WEIR_REQUESTER ? "requester" : "responder";
-}
-
 static void add_conn(uint64_t engine_id, const struct weir_conn_info *info,
 		     struct rte_tel_data *dict)
 {
@@ -49,7 +44,7 @@ static void add_conn(uint64_t engine_id, const struct weir_conn_info *info,
 
 	snprintf(id, sizeof(id), "%" PRIu64, info->id);
 	snprintf(text, sizeof(text), "engine %" PRIu64 ", %s, %s, %s", engine_id,
-		 side_name(info->side), weir_conn_state_name(info->state), info->peer);
+		 telemetry_side_name(info->side), weir_conn_state_name(info->state), info->peer);
 	text[RTE_TEL_MAX_STRING_LEN - 1] = '\0';
 	telemetry_add_text(dict, id, text);
 }
@@ -126,7 +121,7 @@ static void show_conn(uint64_t engine_id, const struct weir_conn_info *info,
 		      struct rte_tel_data *reply)
 {
 	telemetry_add_number(reply, "engine", engine_id);
-	telemetry_add_text(reply, "side", side_name(info->side));
+	telemetry_add_text(reply, "side", telemetry_side_name(info->side));
 	telemetry_add_text(reply, "state", weir_conn_state_name(info->state));
 	telemetry_add_text(reply, "peer", info->peer);
 	telemetry_add_number(reply, "version", info->version);

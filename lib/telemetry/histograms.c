@@ -56,7 +56,7 @@ static bool is_same(const struct weir_procedure_latency *a, const struct weir_pr
 /* Writes the name of a procedure, such as "requester/100003/3/1" or "responder/100005/1-3/0". */
 static void name_procedure(const struct weir_procedure_latency *procedure, char name[NAME_BYTES])
 {
-	const char *side = procedure->side == WEIR_REQUESTER ? "requester" : "responder";
+	const char *side = telemetry_side_name(procedure->side);
 
 	if (procedure->vers_low == procedure->vers_high)
 		snprintf(name, NAME_BYTES, "%s/%u/%u/%u", side, procedure->prog,

@@ -42,6 +42,11 @@ bool telemetry_conn_id(const char *params, uint64_t *id, struct rte_tel_data *re
 	return false;
 }
 
+const char *telemetry_side_name(enum weir_side side)
+{
+	return side == WEIR_REQUESTER ? "requester" : "responder";
+}
+
 void telemetry_add_text(struct rte_tel_data *dict, const char *name, const char *text)
 {
 	(void)rte_tel_data_add_dict_string(dict, name, text);

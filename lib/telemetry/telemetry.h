@@ -100,6 +100,9 @@ static inline bool telemetry_has(const char *params)
 	return params && *params != '\0';
 }
 
+/* Returns "requester" or "responder". */
+const char *telemetry_side_name(enum weir_side side);
+
 /* Adds an entry to a dictionary. */
 void telemetry_add_text(struct rte_tel_data *dict, const char *name, const char *text);
 void telemetry_add_number(struct rte_tel_data *dict, const char *name, uint64_t number);
