@@ -18,6 +18,7 @@
 #define PREFIX	   "rte" /* EAL's --file-prefix, which weir does not set */
 #define SOCKET	   "/dpdk_telemetry.v2"
 #define SOCKET_MAX SOCKET ":9999" /* EAL appends a number if the name is in use */
+#define TRIED	   "/weir.try"	  /* the socket of try_socket() */
 #define PATH_BYTES sizeof(((struct sockaddr_un *)0)->sun_path)
 
 #define LOCK_ATTEMPTS 100u /* at the lock, of LOCK_PAUSE_NS each */
@@ -81,15 +82,18 @@ static int lock_folder(int fd)
 	return -EBUSY;
 }
 
-/* Creates and removes a socket in a folder. Returns 0, or -errno of what failed. */
+/* Creates and removes a socket in a folder, whose lock must be held. A socket that a killed process
+ * has left is removed. Returns 0, or -errno of what failed. */
 static int try_socket(const char *folder)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	int rc = fd < 0 ? -errno : 0;
 
-	/* The caller has checked the length of the path. */
-	(void)snprintf(address.sun_path, PATH_BYTES, "%.80s/weir.%d", folder, (int)getpid());
+	/* The caller has checked that a longer path fits. */
+	(void)snprintf(address.sun_path, PATH_BYTES, "%.*s" TRIED,
+		       (int)(PATH_BYTES - sizeof(TRIED)), folder);
+	(void)unlink(address.sun_path);
 	if (rc == 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0)
 		rc = -errno;
 	else if (rc == 0)

@@ -188,6 +188,52 @@ static void start__with_a_file_instead_of_the_folder(void **state)
 	refused(folder, "/dpdk: can't be opened: Not a directory");
 }
 
+/* The longest paths that are accepted. With a number of four digits, the path of the socket then
+ * has 104 to 107 characters. */
+static void start__with_the_longest_paths(void **state)
+{
+	struct sockaddr_un address;
+	size_t longest = sizeof(address.sun_path) - sizeof("/dpdk/rte/dpdk_telemetry.v2:9999");
+	char path[sizeof(address.sun_path)];
+
+	(void)state;
+	for (size_t len = longest - 3; len <= longest; len++) {
+		struct eal_process process;
+
+		memset(path, 'x', sizeof(path));
+		memcpy(path, folder, strlen(folder));
+		path[strlen(folder)] = '/';
+		path[len] = '\0';
+		assert_int_equal(mkdir(path, 0700), 0);
+		eal_begin(&process, path);
+		assert_string_equal(process.line, "");
+		eal_end(&process);
+	}
+}
+
+/* A process was killed while it tried whether it can create a socket. */
+static void start__with_a_socket_that_was_left(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	struct eal_process process;
+	char path[100];
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/dpdk", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/dpdk/rte", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.80s/weir.try", path);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(fd);
+	eal_begin(&process, folder);
+	assert_string_equal(process.line, "");
+	eal_end(&process);
+	assert_int_equal(access(address.sun_path, F_OK), -1);
+}
+
 static void start__with_a_long_path(void **state)
 {
 	char path[200];
@@ -213,6 +259,10 @@ int main(void)
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(start__with_a_file_instead_of_the_folder,
 						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(start__with_the_longest_paths, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(start__with_a_socket_that_was_left, make_folder,
+						remove_folder),
 		cmocka_unit_test_setup_teardown(start__with_a_long_path, make_folder,
 						remove_folder),
 	};
