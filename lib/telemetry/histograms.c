@@ -10,8 +10,12 @@
 #include "latency.h"
 #include "telemetry.h"
 
-#define LISTED	   400u /* entries of the list, of at most 40 bytes each */
-#define NAME_BYTES 64u
+/* the size of the longest name */
+#define NAME_BYTES sizeof("responder/4294967295/4294967295-4294967295/4294967295")
+#define LISTED	   288u /* entries of the list */
+
+/* Each entry has quotation marks and a comma, and the list has the name of the command. */
+_Static_assert((NAME_BYTES + 2) * LISTED + 64 <= TELEMETRY_ANSWER_BYTES, "the list is too long");
 
 /*
  * /weir/buckets joins buckets of a histogram: each power of two from BUCKET_LOWEST to

@@ -34,7 +34,8 @@
 #include "engine.h"
 #include "inquiry.h"
 
-#define TELEMETRY_WAIT_MS 1000u /* how long a command waits for the threads of engines */
+#define TELEMETRY_WAIT_MS      1000u  /* how long a command waits for the threads of engines */
+#define TELEMETRY_ANSWER_BYTES 16384u /* of rte_telemetry */
 
 /* The functions of the commands. 'params' is the text after the first comma of the request, or
  * NULL. They return 0. */
