@@ -144,7 +144,7 @@ const struct profile_key profile_keys[] = {
 		 "slower path"},
 	{"engine", "telemetry", PROFILE_CHOICE, FIELD(telemetry), .choices = telemetries,
 	 .initial = "auto", .example = "on",
-	 .memory = "none; while a command is answered, up to 16 KiB for the answer",
+	 .memory = "none; while a command is answered, up to 512 KiB",
 	 .help = "whether the commands of rte_telemetry describe the engine. auto: if the "
 		 "application has started EAL with telemetry, or another engine has on. on: also "
 		 "has weir start EAL with telemetry, if it starts EAL for this engine. off: never"},

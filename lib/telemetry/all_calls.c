@@ -6,6 +6,7 @@
 
 #include "call_answer.h"
 #include "conn.h"
+#include "profile_keys.h"
 
 #define LOOKED_AT 1024u /* calls, and requests as well, of an engine at which the command looks */
 #define WAITS_MAX 24u	/* entries of "waiting", of at most 190 bytes each */
@@ -29,6 +30,11 @@ struct all_calls_inquiry {
 		struct weir_request_info requests[LOOKED_AT];
 	} infos;
 };
+
+/* The key 'telemetry' of profiles names this size: that of the inquiry and of its copy. */
+_Static_assert(sizeof(struct all_calls_inquiry) + 2 * LOOKED_AT * sizeof(struct placed_call) <=
+		       512 * KIB,
+	       "memory of an answer");
 
 /* Calls that are in one state, and wait for the same. */
 struct waiting {
