@@ -10,7 +10,7 @@
 
 #include "export.h"
 
-/* Options that add exports: each --export adds one, and each --exports at least one or none. */
+/* Bounds the options --export and --exports together. A file of --exports can have no export. */
 #define EXPORT_SOURCES_MAX (2 * EXPORTS_MAX)
 
 struct options {

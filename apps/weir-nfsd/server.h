@@ -7,7 +7,7 @@
  *
  *   main.c, options.[ch]    start, command line
  *   background.[ch]         the start in the background
- *   service.[ch]            what the main thread does while the server runs
+ *   service.[ch]            the loop of the main thread: reloads, and the service manager
  *   notify.[ch], watchdog.[ch]  messages to the service manager, and when it hears of the server
  *   reload.[ch]             reads the exports again
  *   server.c                starts and stops what the pollers own

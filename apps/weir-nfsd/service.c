@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the main thread does while the pollers run. */
+/* Reloads the exports on SIGHUP, and reports to the service manager that the server works. */
 #include "service.h"
 
 #include <inttypes.h>
@@ -113,7 +113,8 @@ void service_run(struct service *service)
 			begin_reload(service);
 		look_at_pollers(service);
 	}
-	/* From here the server does not take longer than its limits, which are in server.h. */
+	/* This is the last sign of life. What follows ends within the limits of server.h and
+	 * rpcbind.h, which are shorter than WatchdogSec= of the unit. */
 	notify_send(&service->notify, "STOPPING=1\nWATCHDOG=1\nSTATUS=Waiting for calls to end");
 }
 

@@ -3,8 +3,8 @@
 #define SERVICE_H
 
 /*
- * What the main thread does while the pollers run: it reloads the exports on SIGHUP, and
- * reports to the service manager what the server does, and that it works.
+ * This is the loop of the main thread while the pollers run. The loop reloads the exports on
+ * SIGHUP. It also tells the service manager what the server does, and that the pollers work.
  */
 
 #include "notify.h"

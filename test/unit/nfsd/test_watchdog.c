@@ -44,7 +44,7 @@ static void look__finds_a_thread_that_hangs(void **state)
 		polls[2]++;
 		assert_false(watchdog_look(&watchdog, polls, 3, i * SECOND));
 	}
-	/* It works again. */
+	/* The thread polls again. */
 	polls[1]++;
 	assert_true(watchdog_look(&watchdog, polls, 3, 20 * SECOND));
 	assert_false(watchdog_look(&watchdog, polls, 3, 21 * SECOND));
