@@ -84,16 +84,9 @@ static bool is_common(int value)
 	return value == OPT_HELP || (value >= OPT_DRIVER && value < OPT_OWN);
 }
 
-static bool is_named(const char *name, const char *other)
+/* Returns whether a list of options, which ends with NULL or is NULL, has the option. */
+static bool is_in(const char *const *list, const char *name)
 {
-	return other && strcmp(name, other) == 0;
-}
-
-/* Returns whether only the command line can have the option. */
-static bool is_command_only(const char *name)
-{
-	const char *const *list = args.program->command_only;
-
 	for (uint32_t i = 0; list && list[i]; i++)
 		if (strcmp(list[i], name) == 0)
 			return true;
@@ -113,9 +106,9 @@ static const char *refuse_key(const char *key, const struct option *option)
 	}
 	if (option->val == OPT_DRIVER || option->val == OPT_DRIVER_OPTIONS)
 		return "set driver and driver_options in section [engine] instead";
-	if (is_common(option->val) || is_command_only(key))
+	if (is_common(option->val) || is_in(program->command_only, key))
 		return "this option is only for the command line; remove the key";
-	if (is_named(key, program->repeatable))
+	if (is_in(program->repeatable, key))
 		return NULL;
 	for (uint32_t i = 0; i < args.nkeys; i++)
 		if (args.keys[i].option == option)
@@ -275,7 +268,7 @@ static const char *section_name(int value)
 		return NULL;
 	for (const struct option *o = args.program->long_options; o->name; o++)
 		if (o->val == value)
-			return is_command_only(o->name) ? NULL : o->name;
+			return is_in(args.program->command_only, o->name) ? NULL : o->name;
 	return NULL;
 }
 
@@ -284,7 +277,7 @@ static bool is_replaced(uint32_t index, const char *name)
 {
 	for (uint32_t i = index + 1; i < args.ngiven; i++)
 		if (args.given[i].value == args.given[index].value)
-			return !is_named(name, args.program->repeatable);
+			return !is_in(args.program->repeatable, name);
 	return false;
 }
 

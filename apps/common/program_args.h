@@ -20,7 +20,8 @@ struct program {
 	const char *version;
 	const char *short_options;
 	const struct option *long_options;
-	const char *repeatable; /* the option that may be given several times; NULL: none */
+	/* the options that may be given several times, with NULL at the end; NULL: none */
+	const char *const *repeatable;
 	/* the options that the section can't have, with NULL at the end; NULL: none */
 	const char *const *command_only;
 	void (*help)(void);

@@ -166,12 +166,14 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 	}
 }
 
+static const char *const repeatable[] = {"export", "exports", NULL};
+
 static const struct program program = {
 	.name = "weir-nfsd",
 	.version = WEIR_VERSION,
 	.short_options = "",
 	.long_options = long_options,
-	.repeatable = "export",
+	.repeatable = repeatable,
 	.help = help,
 };
 

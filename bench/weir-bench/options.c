@@ -417,12 +417,14 @@ static int check_together(const struct bench_options *o)
 	return 0;
 }
 
+static const char *const repeatable[] = {"threshold", NULL};
+
 static const struct program program = {
 	.name = "weir-bench",
 	.version = WEIR_VERSION,
 	.short_options = "",
 	.long_options = long_options,
-	.repeatable = "threshold",
+	.repeatable = repeatable,
 	.help = bench_help,
 };
 

@@ -147,6 +147,16 @@ class Show(Case):
                          '[app:weir-bench]\ndepth = 4\nin-turn = yes\nsize = 1k\ntime = 2\n'
                          'verify = yes\nthreshold = p50<1s\nthreshold = p99<1s\n')
 
+    def test_each_file_of_exports_is_kept(self):
+        paths = [os.path.join(os.path.dirname(self.path), name) for name in ('x', 'y')]
+        for path in paths:
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write('[%s]\nbackend = ram:4m\n' % os.path.basename(path))
+        shown = self.shows_again('', NFSD, '--exports', paths[0], '--export', 'z=ram:4m',
+                                 '--exports', paths[1])
+        self.assertIn('[app:weir-nfsd]\nexports = %s\nexport = z=ram:4m\nexports = %s\n' %
+                      tuple(paths), shown)
+
     def test_options_of_the_profile_change_it(self):
         shown = self.shows_again('', BENCH, '--driver', 'shm', '--inline', '8k', '--depth', '300',
                                  '--lcores', 'any')
