@@ -10,6 +10,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static _Atomic pid_t server; /* the child, while the parent waits for its start */
+
+/* Forks. A signal that arrives meanwhile is handled when 'server' is set. */
+static pid_t fork_server(void)
+{
+	sigset_t all, before;
+	pid_t child;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	child = fork();
+	if (child < 0)
+		perror("weir-nfsd: fork");
+	else
+		server = child;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return child;
+}
+
 pid_t background_fork(int *fd)
 {
 	int fds[2];
@@ -19,9 +38,7 @@ pid_t background_fork(int *fd)
 		perror("weir-nfsd: pipe");
 		return -1;
 	}
-	child = fork();
-	if (child < 0)
-		perror("weir-nfsd: fork");
+	child = fork_server();
 	if (child == 0) {
 		setsid();
 		*fd = fds[1];
@@ -34,6 +51,17 @@ pid_t background_fork(int *fd)
 	else
 		*fd = fds[0];
 	return child;
+}
+
+bool background_pass_on(int signo)
+{
+	pid_t child = server;
+	int error = errno;
+
+	if (child > 0)
+		(void)kill(child, signo);
+	errno = error;
+	return child > 0;
 }
 
 int background_ready(int fd)
@@ -89,17 +117,14 @@ static const char *cause_of(int signo)
 	}
 }
 
-int background_wait(pid_t child, int fd, const atomic_bool *stop, int failed)
+int background_wait(pid_t child, int fd, int failed)
 {
-	bool is_passed_on = false;
 	int status, n;
 	char ok;
 
-	while ((n = (int)read(fd, &ok, 1)) < 0 && errno == EINTR) {
-		if (*stop && !is_passed_on)
-			kill(child, SIGTERM);
-		is_passed_on |= *stop;
-	}
+	do {
+		n = (int)read(fd, &ok, 1);
+	} while (n < 0 && errno == EINTR);
 	close(fd);
 	if (n == 1)
 		return 0;

@@ -4,7 +4,7 @@
 
 /* Starts the server in the background: */
 
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 /*
@@ -21,14 +21,20 @@ pid_t background_fork(int *fd);
 int background_ready(int fd);
 
 /*
- * The parent calls this function to wait for the child's report. If a signal handler sets 'stop',
- * the parent passes SIGTERM on to the child. Returns the exit status of the program:
+ * A handler of a signal calls this function. If this process is the parent, passes the signal on to
+ * the child, and returns true. Otherwise returns false.
+ */
+bool background_pass_on(int signo);
+
+/*
+ * The parent calls this function to wait for the child's report. Returns the exit status of the
+ * program:
  *
  * - 0 if the child is ready
  * - the status of the child if the child exited with a status other than 0
  * - 'failed' if the child exited with status 0 or a signal ended it, after the function has printed
  *   a message on standard error
  */
-int background_wait(pid_t child, int fd, const atomic_bool *stop, int failed);
+int background_wait(pid_t child, int fd, int failed);
 
 #endif

@@ -36,7 +36,8 @@ static void on_signal(int signo)
 				   "were under way get no reply\n";
 	static atomic_bool is_second;
 
-	(void)signo;
+	if (background_pass_on(signo))
+		return;
 	if (atomic_exchange(&is_second, true)) {
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 		_exit(EXIT_HUNG);
@@ -210,5 +211,5 @@ int main(int argc, char **argv)
 		child = background_fork(&fd);
 	if (child < 0)
 		return EXIT_START;
-	return child > 0 ? background_wait(child, fd, &stop, EXIT_START) : serve(&options, fd);
+	return child > 0 ? background_wait(child, fd, EXIT_START) : serve(&options, fd);
 }

@@ -22,7 +22,7 @@ PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, SECCOMP_MODE_FILTER = 38, 22, 2
 KILL_PROCESS, ERRNO = 0x80000000, 0x00050000
 SYS_LISTEN, SYS_IO_URING_SETUP = 50 if os.uname().machine == 'x86_64' else 201, 425
-START, USAGE, LOST = 1, 2, 3
+START, USAGE, LOST, HUNG = 1, 2, 3, 4
 # If the tests run under nohup, programs would inherit that this signal is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
@@ -111,18 +111,24 @@ class Background(unittest.TestCase):
         self.assertIn('seccomp filter', done.stderr.decode())
 
     def test_a_start_that_is_killed_is_told(self):
-        done = self.start_and_signal(signal.SIGKILL, to_parent=False)
+        done = self.start_and_signal([signal.SIGKILL], to_parent=False)
         self.assertEqual(done.returncode, START)
         self.assertIn(f'ended by signal {int(signal.SIGKILL)} ', done.stderr)
         self.assertIn('lack of memory', done.stderr)
 
     def test_a_start_that_is_called_off_ends_in_order(self):
-        done = self.start_and_signal(signal.SIGTERM, to_parent=True)
+        done = self.start_and_signal([signal.SIGTERM], to_parent=True)
         self.assertEqual(done.returncode, START)
         self.assertIn('stopped by a signal before it was ready', done.stderr)
 
-    def start_and_signal(self, signo, to_parent):
-        """Starts a server whose rpcbind accepts and never answers. Sends a signal while the server
+    def test_a_second_signal_ends_the_server_and_not_only_the_program_that_waits(self):
+        # Two signals of one kind could become one.
+        done = self.start_and_signal([signal.SIGINT, signal.SIGTERM], to_parent=True)
+        self.assertEqual(done.returncode, HUNG, done.stderr)
+        self.assertIn('a second signal ends the server at once', done.stderr)
+
+    def start_and_signal(self, signals, to_parent):
+        """Starts a server whose rpcbind accepts and never answers. Sends signals while the server
         waits for the answer."""
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         addr = unique('early')
@@ -136,10 +142,13 @@ class Background(unittest.TestCase):
                                   text=True) as parent:
                 taken, _ = silent.accept() # the child is now waiting for the answer
                 child, = (pid for pid in processes_with(addr) if pid != parent.pid)
-                os.kill(parent.pid if to_parent else child, signo)
+                for signo in signals:
+                    os.kill(parent.pid if to_parent else child, signo)
                 _, parent.said = parent.communicate(timeout=60)
                 taken.close()
                 self.assertEqual([pid for pid in processes_with(addr) if pid != parent.pid], [])
+                # The parent has waited for the server, which is therefore no child of this test.
+                self.assertRaises(ChildProcessError, os.waitpid, child, os.WNOHANG)
                 return subprocess.CompletedProcess([], parent.returncode, None, parent.said)
 
     def test_a_start_that_fails_without_descriptors_is_told_by_its_status(self):
