@@ -29,7 +29,10 @@ static atomic_bool stop;
 static struct server server = {.stop = &stop, .wake_fd = -1};
 static struct service service = {.server = &server, .notify = {.fd = -1}};
 
-/* Ends the server. The second signal does not wait for anything, wherever the main thread is. */
+/*
+ * Ends the server. The second signal does not wait for anything, wherever the main thread is. A
+ * second SIGXCPU has no effect, because the kernel repeats SIGXCPU after each second of CPU time.
+ */
 static void on_signal(int signo)
 {
 	static const char text[] = "weir-nfsd: a second signal ends the server at once. Calls that "
@@ -38,7 +41,7 @@ static void on_signal(int signo)
 
 	if (background_pass_on(signo))
 		return;
-	if (atomic_exchange(&is_second, true)) {
+	if (atomic_exchange(&is_second, true) && signo != SIGXCPU) {
 		(void)!write(STDERR_FILENO, text, sizeof(text) - 1);
 		_exit(EXIT_HUNG);
 	}

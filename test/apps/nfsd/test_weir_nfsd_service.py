@@ -363,9 +363,10 @@ def mount(conn, path):
 
 
 class End(Managed):
-    def test_a_second_signal_ends_at_once(self):
-        """rpcbind takes the server's entry, and does not answer when it is withdrawn. The server
-        would wait three seconds. The second signal arrives meanwhile."""
+    def ends_by(self, signo):
+        """Returns the status of a server that gets a signal twice. rpcbind takes the server's
+        entry, and does not answer when it is withdrawn. The server would wait three seconds. The
+        second signal arrives meanwhile."""
         entries = []
         listener = socket.socket(socket.AF_UNIX)
         path = os.path.join(self.folder, 'rpcbind.sock')
@@ -389,12 +390,18 @@ class End(Managed):
         self.addCleanup(daemon.close)
         server = self.start('--mount-port', '0', '--rpcbind', path)
         self.told()
-        server.process.terminate()
+        server.process.send_signal(signo)
         self.assertEqual(done.recv(1), b'x')
         self.assertEqual(self.told()['STOPPING'], '1')
-        server.process.terminate()
-        self.assertEqual(server.process.wait(timeout=60), HUNG)
+        server.process.send_signal(signo)
+        return server.process.wait(timeout=60)
+
+    def test_a_second_signal_ends_at_once(self):
+        self.assertEqual(self.ends_by(signal.SIGTERM), HUNG)
         self.assertIn('a second signal ends the server at once', self.messages())
+
+    def test_the_kernel_may_repeat_sigxcpu(self):
+        self.assertEqual(self.ends_by(signal.SIGXCPU), 0)
 
 
 if __name__ == '__main__':
