@@ -21,9 +21,11 @@ static uint32_t host_ports = PRIVILEGED_PORTS;
 
 /*
  * Guards the rules, the lists of clients and 'is_withdrawn' of exports. Pollers take the lock for a
- * new connection, and for the first call of a connection after a change.
+ * new connection, and for the first call of a connection after a change. They only read, so that no
+ * thread waits for another one that searches lists for its clients, such as that of MOUNT. A reload
+ * holds the lock alone for a few assignments.
  */
-static pthread_mutex_t rules_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rules_lock = PTHREAD_RWLOCK_INITIALIZER;
 
 void client_rules_read_ports(const char *path)
 {
@@ -157,7 +159,7 @@ _Static_assert(EXPORTS_MAX <= 32, "client.usable has a bit for each export");
 static void set_rules(struct client *client, const struct exports *exports)
 {
 	client->usable = 0;
-	pthread_mutex_lock(&rules_lock);
+	pthread_rwlock_rdlock(&rules_lock);
 	client->generation = exports->generation;
 	for (uint32_t i = 0; i < exports->n; i++) {
 		const struct export *export = &exports->all[i];
@@ -169,7 +171,7 @@ static void set_rules(struct client *client, const struct exports *exports)
 		client->rules[i] = *rules;
 		client->usable |= 1u << i;
 	}
-	pthread_mutex_unlock(&rules_lock);
+	pthread_rwlock_unlock(&rules_lock);
 }
 
 void client_update(struct client *client, const struct exports *exports)
@@ -180,7 +182,7 @@ void client_update(struct client *client, const struct exports *exports)
 
 void client_rules_replace(struct exports *served, struct exports *fresh)
 {
-	pthread_mutex_lock(&rules_lock);
+	pthread_rwlock_wrlock(&rules_lock);
 	for (uint32_t i = 0; i < served->n; i++) {
 		struct export *old = &served->all[i];
 		struct export *new = export_by_id(fresh, old->id);
@@ -197,7 +199,7 @@ void client_rules_replace(struct exports *served, struct exports *fresh)
 		new->nclients = nclients;
 	}
 	served->generation++;
-	pthread_mutex_unlock(&rules_lock);
+	pthread_rwlock_unlock(&rules_lock);
 }
 
 /*
