@@ -191,7 +191,7 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 	rc = program_args_read(&program, argc, argv, &options->profile, &has_profile);
 	if (rc != 0)
 		return rc;
-	/* If the directory has no name, only absolute paths can be read again. */
+	/* If the directory has no path, only absolute paths can be read again. */
 	if (!getcwd(options->folder, sizeof(options->folder)))
 		options->folder[0] = '\0';
 	while ((opt = program_args_next()) != -1)
@@ -227,6 +227,13 @@ static int load_file_again(const struct options *options, const char *path, stru
 
 	if (path[0] == '/')
 		return export_file_load(exports, path);
+	if (options->folder[0] == '\0') {
+		fprintf(stderr,
+			"weir-nfsd: can't read %s again: the path of the directory in which the "
+			"server was started is not known. Restart it with an absolute path\n",
+			path);
+		return -1;
+	}
 	snprintf(full, sizeof(full), "%s/%s", options->folder, path);
 	return export_file_load(exports, full);
 }

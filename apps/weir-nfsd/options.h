@@ -29,7 +29,8 @@ struct options {
 		const char *text; /* the option's value */
 	} sources[EXPORT_SOURCES_MAX];
 	uint32_t nsources;
-	char folder[PATH_MAX]; /* the current directory, to which relative paths refer */
+	/* the current directory, to which relative paths refer; empty if it is not known */
+	char folder[PATH_MAX];
 };
 
 /*

@@ -28,6 +28,7 @@ WALL = 0x40000000 # __WALL, to wait for any thread
 PR_SET_CHILD_SUBREAPER = 36
 SILENCE = 1.0 # seconds; a server that works is heard of many times in this time
 WATCHDOG_US = 200000
+PATH_MAX = 4096
 # If the tests run under nohup, programs would inherit that this signal is ignored.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -313,6 +314,21 @@ class Reload(Managed):
         self.told()
         self.write('[/a]\nbackend = ram:4m\n')
         self.assertIn('Serving 1 export on', self.reload(server))
+        self.end(server)
+
+    def test_a_relative_path_is_not_one_of_the_root(self):
+        """The path of the current directory is too long for getcwd(3)."""
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for _ in range(PATH_MAX // 200 + 1):
+            os.mkdir('d' * 200)
+            os.chdir('d' * 200)
+        os.rename(self.exports, 'exports.ini')
+        self.exports = 'exports.ini'
+        server = self.start()
+        self.told()
+        self.assertIn('The last reload failed', self.reload(server))
+        self.assertIn("can't read exports.ini again", self.messages())
         self.end(server)
 
     def test_nohup_is_respected(self):
