@@ -69,6 +69,13 @@ class Settings(unittest.TestCase):
         self.assertGreater(seconds(found['WatchdogSec'][0]), limit)
         self.assertEqual(found['Type'], ['notify'])
 
+    def test_the_server_may_write_to_each_folder_that_is_made_for_it(self):
+        text = pathlib.Path(TMPFILES).read_text(encoding='utf-8')
+        made = re.findall(r'^d (\S+)', text, re.M)
+        self.assertEqual(made, ['/run/weir-nfsd', '/run/dpdk'])
+        paths = ' '.join(settings()['ReadWritePaths']).split()
+        self.assertEqual([path for path in made if '-' + path not in paths], [])
+
     def test_the_capabilities_are_those_of_the_servers_sandbox(self):
         text = (SOURCE / 'sandbox.c').read_text(encoding='utf-8')
         kept = set(re.findall(r'\bCAP_[A-Z_]+(?=,\s*/\*)', text[text.index('kept[]'):]))
@@ -135,7 +142,7 @@ class Systemd(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, 'only root can create files of other users')
     @unittest.skipUnless(shutil.which('systemd-tmpfiles'), 'systemd-tmpfiles is needed')
-    def test_the_user_and_the_folder_are_made(self):
+    def test_the_user_and_the_folders_are_made(self):
         os.mkdir(os.path.join(self.folder, 'etc'))
         status, text = run('systemd-sysusers', f'--root={self.folder}', SYSUSERS)
         self.assertEqual(status, 0, text)
@@ -147,6 +154,9 @@ class Systemd(unittest.TestCase):
         made = os.stat(os.path.join(self.folder, 'run/weir-nfsd'))
         self.assertEqual((made.st_mode & 0o7777, str(made.st_uid), str(made.st_gid)),
                          (0o750, *user.groups()))
+        # EAL refuses a folder to which others than root can write.
+        made = os.stat(os.path.join(self.folder, 'run/dpdk'))
+        self.assertEqual((made.st_mode & 0o7777, made.st_uid, made.st_gid), (0o700, 0, 0))
 
 
 if __name__ == '__main__':
