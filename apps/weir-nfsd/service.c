@@ -113,8 +113,10 @@ void service_run(struct service *service)
 			begin_reload(service);
 		look_at_pollers(service);
 	}
-	/* This is the last sign of life. What follows ends within the limits of server.h and
-	 * rpcbind.h, which are shorter than WatchdogSec= of the unit. */
+	/*
+	 * This is the last report. The end takes no longer than the limits of server.h and
+	 * rpcbind.h allow, and these are shorter than WatchdogSec= of the unit.
+	 */
 	notify_send(&service->notify, "STOPPING=1\nWATCHDOG=1\nSTATUS=Waiting for calls to end");
 }
 

@@ -4,7 +4,7 @@
 
 /*
  * This is the loop of the main thread while the pollers run. The loop reloads the exports on
- * SIGHUP. It also tells the service manager what the server does, and that the pollers work.
+ * SIGHUP. It also reports to the service manager what the server does, and that the pollers work.
  */
 
 #include "notify.h"
