@@ -113,9 +113,11 @@ static int parse_port(const char *text, uint32_t *port)
 /* Notes an option that adds exports, so that they can be read again. Returns 0 or -1. */
 static int add_source(struct options *o, bool is_file, const char *text)
 {
+	_Static_assert(EXPORT_SOURCES_MAX == 64, "the message below has the number");
+
 	if (o->nsources == EXPORT_SOURCES_MAX)
 		return option_bad(is_file ? "exports" : "export", text,
-				  "expected at most 64 options of this kind");
+				  "expected at most 64 options --export and --exports");
 	o->sources[o->nsources].is_file = is_file;
 	o->sources[o->nsources++].text = text;
 	return 0;

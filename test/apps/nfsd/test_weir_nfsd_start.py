@@ -294,6 +294,11 @@ class Exports(unittest.TestCase):
             self.refused('not a regular file', '--exports', fifo)
             self.refused('Is a directory', '--exports', folder)
 
+    def test_files_of_exports_have_a_limit(self):
+        with tempfile.NamedTemporaryFile() as file:
+            self.refused('nothing to serve', *['--exports', file.name] * 64)
+            self.refused('at most 64 options --export and', *['--exports', file.name] * 65)
+
     def test_rpcbinds_socket_is_absolute(self):
         self.refused('starts with /', '--export', 'a=ram', '--rpcbind', 'rpcbind.sock')
 
