@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPUS_MAX	1024u
-#define CPUS_TEXT_BYTES 256u /* a longer list is truncated */
+#define CPUS_MAX 1024u
+/* Every list fits, because an entry such as "1000-1001," takes 10 bytes for 3 CPUs. */
+#define CPUS_TEXT_BYTES (4u * CPUS_MAX)
 
 /* Parses a list. Returns false, with an empty set, if it is no list. "" is the empty list. */
 bool cpus_parse(const char *text, cpu_set_t *set);

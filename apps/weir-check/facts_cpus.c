@@ -11,14 +11,14 @@
 #include "facts.h"
 #include "sysfile.h"
 
-#define LIST_BYTES 4096u /* of a list of CPUs in a file */
-#define CPU	   "/sys/devices/system/cpu"
+#define CPU "/sys/devices/system/cpu"
 
 /* Reads a list of CPUs. Returns false, with an empty set, if the file does not exist or is no
  * list. */
 printf_like(3, 4) static bool read_list(const char *root, cpu_set_t *set, const char *format, ...)
 {
-	char path[SYSFILE_PATH_BYTES], text[LIST_BYTES];
+	char path[SYSFILE_PATH_BYTES], text[SYSFILE_BYTES];
+	const char *list;
 	va_list args;
 
 	CPU_ZERO(set);
@@ -27,8 +27,10 @@ printf_like(3, 4) static bool read_list(const char *root, cpu_set_t *set, const 
 	va_end(args);
 	if (!sysfile_line(root, text, sizeof(text), "%s", path))
 		return false;
-	/* The kernel writes "(null)" or "" for an empty list. */
-	return strcmp(text, "(null)") == 0 || cpus_parse(text, set);
+	/* The kernel writes "" or "(null)" for an empty list. It puts blanks before "(null)" if the
+	 * machine has more CPUs than the word has letters. */
+	list = text + strspn(text, " ");
+	return strcmp(list, "(null)") == 0 || cpus_parse(list, set);
 }
 
 /* Returns the NUMA node of a CPU, whose folder has a link such as "node0". */
@@ -144,7 +146,7 @@ static void look_at_quota(const char *folder, bool is_v2, void *arg)
 void facts_read_cpus(struct facts *facts)
 {
 	const char *root = facts->root;
-	char text[LIST_BYTES];
+	char text[SYSFILE_BYTES];
 
 	facts->has_online = read_list(root, &facts->online, CPU "/online");
 	if (!read_list(root, &facts->present, CPU "/present"))

@@ -40,7 +40,7 @@ static void read_pages(const char *root, struct page_facts *pages, const char *f
 static void read_node(struct facts *facts, uint32_t number)
 {
 	struct node_facts *node = &facts->nodes[number];
-	char text[1024], folder[128];
+	char text[SYSFILE_BYTES], folder[128];
 
 	node->exists = sysfile_line(facts->root, text, sizeof(text), NODE "/cpulist", number);
 	if (!node->exists)

@@ -11,6 +11,7 @@
 #include "compiler.h"
 
 #define SYSFILE_PATH_BYTES 512u
+#define SYSFILE_BYTES	   4096u /* the longest file of /sys */
 
 /* Writes the full path to 'path', which has SYSFILE_PATH_BYTES. */
 printf_like(3, 4) void sysfile_path(char *path, const char *root, const char *format, ...);

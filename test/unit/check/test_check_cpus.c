@@ -18,6 +18,26 @@ static const char *profile_of(const char *lcores, const char *idle)
 	return text;
 }
 
+/* A step writes the list, so that it must not be truncated. */
+static void list__of_every_length(void **state)
+{
+	char text[CPUS_TEXT_BYTES], named[CPUS_TEXT_BYTES];
+
+	(void)state;
+	/* Every period-th CPU is not in the set. */
+	for (uint32_t period = 2; period < 5; period++) {
+		cpu_set_t set, read;
+
+		CPU_ZERO(&set);
+		for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++)
+			if (cpu % period != 0)
+				CPU_SET(cpu, &set);
+		assert_true(cpus_parse(cpus_list(&set, text), &read));
+		assert_true(CPU_EQUAL(&set, &read));
+		assert_string_equal(cpus_named(&set, named) + strlen("CPUs "), text);
+	}
+}
+
 static void lcores__absent(void **state)
 {
 	const struct finding *finding;
@@ -116,8 +136,13 @@ static void nohz_full__missing(void **state)
 
 	(void)state;
 	machine_put(CPU "/nohz_full", "(null)\n");
+	machine_expect(profile_of("1-3", "spin"), SEVERITY_WARNING, "nohz_full",
+		       "tick interrupts CPUs 1-3");
+	/* The width is the number of CPUs. */
+	machine_put(CPU "/nohz_full", "  (null)\n");
 	finding = machine_expect(profile_of("1-3", "spin"), SEVERITY_WARNING, "nohz_full",
 				 "tick interrupts CPUs 1-3");
+	assert_null(strstr(finding->cause, "CONFIG_NO_HZ_FULL"));
 	assert_non_null(strstr(finding->remedy, "nohz_full=1-3 rcu_nocbs=1-3"));
 	machine_remove(CPU "/nohz_full");
 	machine_expect(profile_of("1-3", "spin"), SEVERITY_WARNING, "nohz_full",
@@ -220,6 +245,7 @@ static void siblings__with_other_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(list__of_every_length),
 		MACHINE_TEST(lcores__absent),
 		MACHINE_TEST(lcores__offline),
 		MACHINE_TEST(lcores__not_allowed),
