@@ -27,7 +27,8 @@ struct comparison {
 	int node;
 	uint64_t needed;
 	const struct page_facts *pages;
-	uint64_t target; /* the number to reserve */
+	uint64_t target;	   /* the number to reserve */
+	uint64_t *available_bytes; /* of memory, after the hugepages of earlier comparisons */
 };
 
 /* Returns the path of hugeadm, or NULL if it is not installed. */
@@ -117,14 +118,15 @@ static void add_missing(const struct comparison *c, struct findings *findings)
 		       "Pools that find too few hugepages get ordinary pages%s. The cores and the "
 		       "device then wait for the translation of addresses more often",
 		       c->node >= 0 ? ", or hugepages of another node" : "");
-	if (missing_bytes > c->facts->available_bytes) {
+	if (missing_bytes > *c->available_bytes) {
 		finding_remedy(finding,
 			       "%" PRIu64 " more hugepages take %" PRIu64 " MiB, and %" PRIu64
 			       " MiB of memory are available: lower the counts in section [memory] "
 			       "of the profile, or name fewer CPUs in lcores",
-			       missing, missing_bytes >> 20, c->facts->available_bytes >> 20);
+			       missing, missing_bytes >> 20, *c->available_bytes >> 20);
 		return;
 	}
+	*c->available_bytes -= missing_bytes;
 	add_commands(c, finding);
 	if (c->size == PAGES_1G)
 		finding_remedy(finding,
@@ -134,19 +136,23 @@ static void add_missing(const struct comparison *c, struct findings *findings)
 	add_step(c, finding);
 }
 
-static void compare(struct comparison c, struct findings *findings)
+/* Returns the number of hugepages that are missing. */
+static uint64_t compare(struct comparison c, struct findings *findings)
 {
+	if (c.needed <= c.pages->free)
+		return 0;
 	c.target = c.pages->total + c.needed - c.pages->free;
-	if (c.needed > c.pages->free)
-		add_missing(&c, findings);
+	add_missing(&c, findings);
+	return c.needed - c.pages->free;
 }
 
 /* Compares the hugepages of one size: those of each node, or of the machine if it has one node. */
 static void compare_size(const struct facts *facts, const struct load *load, enum page_size size,
-			 struct findings *findings)
+			 uint64_t *available_bytes, struct findings *findings)
 {
-	struct comparison c = {.facts = facts, .load = load, .size = size};
-	uint64_t elsewhere = load->pages[size];
+	struct comparison c = {
+		.facts = facts, .load = load, .size = size, .available_bytes = available_bytes};
+	uint64_t elsewhere = load->pages[size], missing = 0, before = *available_bytes;
 
 	for (int node = 0; facts->nnodes > 1 && node < (int)FACTS_NODES_MAX; node++) {
 		c.node = node;
@@ -154,14 +160,17 @@ static void compare_size(const struct facts *facts, const struct load *load, enu
 		c.pages = &facts->nodes[node].pages[size];
 		elsewhere -= c.needed;
 		if (c.needed > 0 && facts->nodes[node].exists)
-			compare(c, findings);
+			missing += compare(c, findings);
 	}
-	/* These are for engines that can be on any node. */
+	/* If some engines can be on any node, the machine needs enough hugepages for all engines,
+	 * also after the remedies for its nodes. */
 	c.node = -1;
-	c.needed = elsewhere;
+	c.needed = load->pages[size];
 	c.pages = &facts->pages[size];
-	if (elsewhere > 0)
-		compare(c, findings);
+	if (elsewhere == 0 || c.needed <= c.pages->free + missing)
+		return;
+	*available_bytes = before; /* this remedy includes the others */
+	compare(c, findings);
 }
 
 /* Compares the hugepages of one size with the limits of cgroups. */
@@ -230,9 +239,11 @@ static void judge_thp(const struct facts *facts, const struct load *load, struct
 
 void judge_hugepages(const struct facts *facts, const struct load *load, struct findings *findings)
 {
+	uint64_t available_bytes = facts->available_bytes;
+
 	compare_kernel(facts, load, findings);
 	for (uint32_t size = 0; size < PAGE_SIZES; size++) {
-		compare_size(facts, load, (enum page_size)size, findings);
+		compare_size(facts, load, (enum page_size)size, &available_bytes, findings);
 		compare_page_limit(facts, load, (enum page_size)size, findings);
 	}
 	judge_thp(facts, load, findings);

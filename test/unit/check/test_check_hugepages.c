@@ -147,6 +147,45 @@ static void hugepages__engines_on_any_node(void **state)
 		       "hugepages", "600 hugepages of 2 MiB, and 599 of 1000 are free");
 }
 
+/* The node of CPU 3 is not known. The hugepages of its engine must not be those of another one. */
+static void hugepages__of_an_engine_on_any_node(void **state)
+{
+	(void)state;
+	put_two_nodes();
+	machine_remove("/sys/devices/system/cpu/cpu3/node1");
+	machine_put(KIND FREE, "90\n");
+	machine_expect_nothing(MACHINE_PROFILE);
+	machine_put(KIND FREE, "89\n");
+	machine_expect_write(machine_expect(MACHINE_PROFILE, SEVERITY_WARNING, "hugepages",
+					    "90 hugepages of 2 MiB, and 89 of 1000 are free"),
+			     KIND NR, "1001");
+	/* The step for the machine must not undo that for a node. */
+	machine_put(KIND FREE, "88\n");
+	machine_put(NODE "0/hugepages/hugepages-2048kB" FREE, "28\n");
+	machine_expect_write(machine_expect(MACHINE_PROFILE, SEVERITY_WARNING, "hugepages",
+					    "30 hugepages of 2 MiB on NUMA node 0"),
+			     NODE "0/hugepages/hugepages-2048kB" NR, "502");
+}
+
+/* Each node lacks few enough hugepages, but the memory is not enough for both. */
+static void hugepages__more_than_memory_on_two_nodes(void **state)
+{
+	(void)state;
+	put_two_nodes();
+	machine_put(NODE "0/hugepages/hugepages-2048kB" FREE, "0\n");
+	machine_put(NODE "1/hugepages/hugepages-2048kB" FREE, "0\n");
+	machine_put("/proc/meminfo", "MemAvailable: 184320 kB\nHugePages_Free: 1000\n"
+				     "Hugepagesize: 2048 kB\n");
+	machine_examine(MACHINE_PROFILE);
+	assert_int_equal(findings_fixes(&machine_findings), 2);
+	machine_put("/proc/meminfo", "MemAvailable: 184319 kB\nHugePages_Free: 1000\n"
+				     "Hugepagesize: 2048 kB\n");
+	machine_examine(MACHINE_PROFILE);
+	assert_int_equal(findings_fixes(&machine_findings), 1);
+	assert_non_null(strstr(machine_findings.list[1].remedy,
+			       "60 more hugepages take 120 MiB, and 119 MiB"));
+}
+
 static void hugepages__of_1_gib(void **state)
 {
 	const struct finding *finding;
@@ -218,6 +257,8 @@ int main(void)
 		MACHINE_TEST(hugepages__a_kernel_without),
 		MACHINE_TEST(hugepages__by_node),
 		MACHINE_TEST(hugepages__engines_on_any_node),
+		MACHINE_TEST(hugepages__of_an_engine_on_any_node),
+		MACHINE_TEST(hugepages__more_than_memory_on_two_nodes),
 		MACHINE_TEST(hugepages__of_1_gib),
 		MACHINE_TEST(hugepages__limit_of_a_cgroup),
 		MACHINE_TEST(hugepages__transparent),
