@@ -69,7 +69,8 @@ struct device_facts {
 /* A limit that a file states. */
 struct limit_facts {
 	bool exists;
-	double value; /* bytes, or a number of CPUs */
+	double value;  /* bytes that are left, or a number of CPUs */
+	uint64_t used; /* bytes in use, which the limit includes */
 	char file[720];
 };
 

@@ -99,6 +99,7 @@ static void look_at_pages(const char *folder, bool is_v2, void *arg)
 			continue;
 		limit->exists = true;
 		limit->value = (double)most;
+		limit->used = used;
 		snprintf(limit->file, sizeof(limit->file), "%s/%s", folder, name);
 	}
 }

@@ -194,7 +194,7 @@ static void compare_page_limit(const struct facts *facts, const struct load *loa
 	finding_remedy(finding,
 		       "raise the limit, in the configuration of the container or of the service, "
 		       "or as root: echo %" PRIu64 " > %s",
-		       bytes, limit->file);
+		       limit->used + bytes, limit->file);
 }
 
 /* Reports that a size of hugepages that the profile names does not exist. */

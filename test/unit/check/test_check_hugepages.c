@@ -225,6 +225,8 @@ static void hugepages__limit_of_a_cgroup(void **state)
 	finding = machine_expect(MACHINE_PROFILE, SEVERITY_WARNING, "cgroup hugetlb",
 				 "take 180 MiB in hugepages of 2 MiB, and the cgroup allows 178");
 	assert_non_null(strstr(finding->cause, "box/hugetlb.2MB.max"));
+	/* 180 MiB for the buffers, and the 2 MiB that are in use */
+	assert_non_null(strstr(finding->remedy, "echo 190840832 > "));
 	machine_put("/sys/fs/cgroup/box/hugetlb.2MB.max", "max\n");
 	machine_expect_nothing(MACHINE_PROFILE);
 	machine_put("/proc/self/cgroup", "3:hugetlb:/\n");
