@@ -63,13 +63,16 @@ void finding_remedy(struct finding *finding, const char *format, ...)
 	va_start(args, format);
 	line = new_text(format, args);
 	va_end(args);
-	if (!finding->remedy || !line) {
-		free(finding->remedy);
+	if (!finding->remedy) {
 		finding->remedy = line;
+		finding->is_incomplete |= !line;
 		return;
 	}
-	if (asprintf(&joined, "%s\n%s", finding->remedy, line) < 0)
-		joined = NULL;
+	if (!line || asprintf(&joined, "%s\n%s", finding->remedy, line) < 0) {
+		finding->is_incomplete = true;
+		free(line);
+		return;
+	}
 	free(finding->remedy);
 	free(line);
 	finding->remedy = joined;
@@ -83,8 +86,10 @@ static struct fix *add_fix(struct finding *finding)
 	if (!finding || finding->severity == SEVERITY_NOTE)
 		return NULL;
 	fixes = realloc(finding->fixes, (finding->nfixes + 1) * sizeof(finding->fixes[0]));
-	if (!fixes)
+	if (!fixes) {
+		finding->is_incomplete = true;
 		return NULL;
+	}
 	finding->fixes = fixes;
 	fixes[finding->nfixes] = (struct fix){.path = NULL};
 	return &fixes[finding->nfixes++];
@@ -98,6 +103,13 @@ static void free_fix(struct fix *fix)
 		free(fix->argv[i]);
 }
 
+/* Removes the latest step, for which there was no memory. */
+static void drop_fix(struct finding *finding)
+{
+	free_fix(&finding->fixes[--finding->nfixes]);
+	finding->is_incomplete = true;
+}
+
 static void add_write(struct finding *finding, const char *path, const char *text, bool creates)
 {
 	struct fix *fix = add_fix(finding);
@@ -108,7 +120,7 @@ static void add_write(struct finding *finding, const char *path, const char *tex
 	fix->path = strdup(path);
 	fix->text = strdup(text);
 	if (!fix->path || !fix->text)
-		free_fix(&finding->fixes[--finding->nfixes]);
+		drop_fix(finding);
 }
 
 void finding_write(struct finding *finding, const char *path, const char *text)
@@ -133,7 +145,7 @@ void finding_run(struct finding *finding, const char *const *argv)
 		is_complete &= fix->argv[i] != NULL;
 	}
 	if (!is_complete)
-		free_fix(&finding->fixes[--finding->nfixes]);
+		drop_fix(finding);
 }
 
 void findings_complete(struct findings *findings)
@@ -141,7 +153,8 @@ void findings_complete(struct findings *findings)
 	for (uint32_t i = 0; i < findings->n; i++) {
 		const struct finding *finding = &findings->list[i];
 
-		if (!finding->cause || !finding->effect || !finding->remedy)
+		if (!finding->cause || !finding->effect || !finding->remedy ||
+		    finding->is_incomplete)
 			findings->has_lost = true;
 	}
 }

@@ -31,6 +31,7 @@ struct finding {
 	const char *check; /* what was examined, such as "hugepages" */
 	/* Texts. A remedy can have several lines. NULL: there was no memory. */
 	char *cause, *effect, *remedy;
+	bool is_incomplete; /* there was no memory for a line or a step of the remedy */
 	uint32_t nfixes;
 	struct fix *fixes;
 };
@@ -56,7 +57,7 @@ void finding_write(struct finding *finding, const char *path, const char *text);
 void finding_create(struct finding *finding, const char *path, const char *text);
 void finding_run(struct finding *finding, const char *const *argv);
 
-/* Checks for texts that are missing because there was no memory, and sets has_lost. */
+/* Checks for texts and steps that are missing because there was no memory, and sets has_lost. */
 void findings_complete(struct findings *findings);
 
 /* Returns the number of findings of a severity. */
