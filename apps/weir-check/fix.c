@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,12 +51,9 @@ enum fix_answer fix_ask(FILE *out)
 									  : FIX_DECLINED;
 }
 
-/* Writes a file, often one of the kernel, by one write. Returns 0, or -1 with the reason in 'why'.
- */
-static int write_file(const struct fix *fix, char *why)
+/* Writes the text by one write, and closes the file. Returns 0, or -1 with the reason in 'why'. */
+static int write_text(int fd, const struct fix *fix, char *why)
 {
-	int flags = O_WRONLY | O_TRUNC | O_CLOEXEC | (fix->creates ? O_CREAT : 0);
-	int fd = open(fix->path, flags, 0644);
 	size_t len = strlen(fix->text);
 	ssize_t n = fd < 0 ? -1 : write(fd, fix->text, len);
 
@@ -67,6 +66,37 @@ static int write_file(const struct fix *fix, char *why)
 		n = -1;
 	}
 	return n == (ssize_t)len ? 0 : -1;
+}
+
+/* Writes a file that exists, often one of the kernel. */
+static int write_file(const struct fix *fix, char *why)
+{
+	return write_text(open(fix->path, O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC), fix, why);
+}
+
+/* Writes a new file, which then takes the place of the old one. After a failure, the old one
+ * remains. Returns 0, or -1 with the reason in 'why'. */
+static int replace_file(const struct fix *fix, char *why)
+{
+	char *path;
+	int fd, rc;
+
+	if (asprintf(&path, "%s.XXXXXX", fix->path) < 0) {
+		snprintf(why, WHY_BYTES, "%s", strerror(ENOMEM));
+		return -1;
+	}
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd >= 0)
+		(void)fchmod(fd, 0644); /* pam_limits(8) can read the file in any case */
+	rc = write_text(fd, fix, why);
+	if (rc == 0 && rename(path, fix->path) != 0) {
+		snprintf(why, WHY_BYTES, "%s", strerror(errno));
+		rc = -1;
+	}
+	if (rc != 0 && fd >= 0)
+		unlink(path);
+	free(path);
+	return rc;
 }
 
 /* Runs a program. Its output goes to standard error, because standard output is for the report.
@@ -106,7 +136,37 @@ static int run_program(const struct fix *fix, char *why)
 	return -1;
 }
 
-uint32_t fix_apply(const struct findings *findings, FILE *out)
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool is_same(const struct fix *a, const struct fix *b)
+{
+	bool is_same = is_same_text(a->path, b->path) && is_same_text(a->text, b->text);
+
+	for (uint32_t i = 0; i < FIX_ARGS_MAX && is_same; i++)
+		is_same = is_same_text(a->argv[i], b->argv[i]);
+	return is_same;
+}
+
+static bool has_step(const struct findings *findings, const struct fix *fix)
+{
+	for (uint32_t i = 0; i < findings->n; i++)
+		for (uint32_t k = 0; k < findings->list[i].nfixes; k++)
+			if (is_same(&findings->list[i].fixes[k], fix))
+				return true;
+	return false;
+}
+
+static int apply_step(const struct fix *fix, char *why)
+{
+	if (!fix->path)
+		return run_program(fix, why);
+	return fix->creates ? replace_file(fix, why) : write_file(fix, why);
+}
+
+uint32_t fix_apply(const struct findings *findings, const struct findings *confirmed, FILE *out)
 {
 	uint32_t nfailed = 0;
 
@@ -116,9 +176,11 @@ uint32_t fix_apply(const struct findings *findings, FILE *out)
 			char why[WHY_BYTES] = "";
 			int rc;
 
+			if (!has_step(confirmed, fix))
+				continue;
 			print_step(fix, out);
 			fflush(out); /* before the output of a program */
-			rc = fix->path ? write_file(fix, why) : run_program(fix, why);
+			rc = apply_step(fix, why);
 			fprintf(out, rc == 0 ? ": done\n" : ": failed: %s\n", why);
 			nfailed += rc != 0;
 		}

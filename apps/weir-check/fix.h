@@ -17,8 +17,9 @@ void fix_print(const struct findings *findings, FILE *out);
  * not ask if standard input is not a terminal. */
 enum fix_answer fix_ask(FILE *out);
 
-/* Applies the steps of all findings, and prints each on 'out' with its result. Returns the number
- * of steps that failed. A failed step does not keep the others from being applied. */
-uint32_t fix_apply(const struct findings *findings, FILE *out);
+/* Applies the steps of all findings that are also in 'confirmed', and prints each on 'out' with its
+ * result. Returns the number of steps that failed. A failed step does not keep the others from
+ * being applied. */
+uint32_t fix_apply(const struct findings *findings, const struct findings *confirmed, FILE *out);
 
 #endif

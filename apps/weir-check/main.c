@@ -46,6 +46,12 @@ static int examine(const struct check_options *o, struct examination *x)
 	return -1;
 }
 
+static int examine_again(const struct check_options *o, struct examination *x)
+{
+	examination_end(x);
+	return examine(o, x);
+}
+
 /* Prints the findings. Returns 0 or -1. */
 static int print(const struct check_options *o, const struct examination *x)
 {
@@ -102,6 +108,7 @@ static int fix(const struct check_options *o, struct examination *x)
 {
 	/* With JSON, standard output has nothing else. */
 	FILE *out = o->is_json ? stderr : stdout;
+	struct findings confirmed;
 	uint32_t nfailed;
 
 	if (!o->is_json && print(o, x) != 0)
@@ -113,9 +120,17 @@ static int fix(const struct check_options *o, struct examination *x)
 	}
 	if (confirm(o, &x->findings, out) != 0)
 		return EXIT_NOT_DONE;
-	nfailed = fix_apply(&x->findings, out);
-	examination_end(x);
-	if (examine(o, x) != 0)
+	confirmed = x->findings;
+	x->findings = (struct findings){.n = 0};
+	/* The machine can have changed since the question. For example, if it got hugepages, the
+	 * step would now lower their number. */
+	if (examine_again(o, x) != 0) {
+		findings_free(&confirmed);
+		return EXIT_NOT_DONE;
+	}
+	nfailed = fix_apply(&x->findings, &confirmed, out);
+	findings_free(&confirmed);
+	if (examine_again(o, x) != 0)
 		return EXIT_NOT_DONE;
 	fprintf(out, "\nafter the remedies:\n\n");
 	if (print(o, x) != 0)

@@ -252,7 +252,7 @@ class Fix(Machine):
         for name in ('present', 'online'):
             self.put('sys/devices/system/cpu/' + name, '0-63\n')
         self.put('proc/self/status', 'Cpus_allowed_list:\t0-63\n')
-        # The kernel lets nobody write to this file, which has a number of at most 63.
+        # A step follows no link. The file has a number of at most 63.
         refusing = '/proc/sys/kernel/cap_last_cap'
         (self.root / 'proc/irq/9/smp_affinity_list').unlink()
         (self.root / 'proc/irq/9/smp_affinity_list').symlink_to(refusing)
@@ -301,6 +301,24 @@ class Fix(Machine):
                 self.assertEqual(self.hugepages(), '0')
         self.answer(b'y\n', 0)
         self.assertEqual(self.hugepages(), str(NEEDED))
+
+    def test_a_machine_that_changes_before_the_answer(self):
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([PROGRAM, '--sysroot', str(self.root), '--fix', BENCH], stdin=theirs,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            said = b''
+            while b'[y/N]' not in said:
+                part = process.stdout.read1()
+                self.assertNotEqual(part, b'', said)
+                said += part
+            self.put(HUGE + '/nr_hugepages', '500\n')
+            os.write(ours, b'y\n')
+            self.assertIn(b'nothing to report', process.stdout.read())
+            self.assertEqual(process.wait(), 0)
+        os.close(ours)
+        os.close(theirs)
+        # The step would have lowered the number.
+        self.assertEqual(self.hugepages(), '500')
 
     def test_without_root(self):
         path = self.profile('[engine]\nlcores = any\n[memory]\npages = 2m\n')

@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -53,7 +55,7 @@ static uint32_t apply(const char *const *argv, const char *file, bool creates, c
 	else
 		finding_write(finding, file, content);
 	assert_int_equal(finding->nfixes, 1);
-	nfailed = fix_apply(&findings, out);
+	nfailed = fix_apply(&findings, &findings, out);
 	fflush(out);
 	findings_free(&findings);
 	return nfailed;
@@ -84,6 +86,64 @@ static void fix__writes_a_file(void **state)
 	assert_int_equal(apply(NULL, folder, false, "12"), 1);
 	assert_int_equal(apply(NULL, "/dev/full", false, "12"), 1);
 	assert_non_null(strstr(text, "/dev/full: failed: No space left on device\n"));
+}
+
+/* The target of a link can be a file of another user. */
+static void fix__follows_no_link(void **state)
+{
+	char target[96];
+
+	(void)state;
+	snprintf(target, sizeof(target), "%s/target", folder);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(apply(NULL, target, true, "old"), 0);
+	assert_int_equal(apply(NULL, path, false, "new"), 1);
+	expect_content("old");
+	assert_int_equal(apply(NULL, path, true, "new"), 0);
+	expect_content("new");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rename(target, path), 0);
+	expect_content("old");
+}
+
+/* No part of a text becomes the file. */
+static void fix__a_failure_keeps_the_file(void **state)
+{
+	struct rlimit before, limit;
+	uint32_t nfailed;
+
+	(void)state;
+	assert_int_equal(apply(NULL, path, true, "user - memlock 1\n"), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){.rlim_cur = 4, .rlim_max = before.rlim_max};
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	nfailed = apply(NULL, path, true, "user - memlock unlimited\n");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(nfailed, 1);
+	assert_non_null(strstr(text, ": failed: only a part was written\n"));
+	expect_content("user - memlock 1\n");
+}
+
+static void fix__only_confirmed_steps(void **state)
+{
+	struct findings confirmed = {.n = 0};
+	struct finding *finding = findings_add(&confirmed, SEVERITY_ERROR, "x");
+
+	(void)state;
+	finding_create(finding, path, "1");
+	finding_run(finding, (const char *const[]){"/bin/false", "1", NULL});
+	finding = findings_add(&findings, SEVERITY_ERROR, "x");
+	finding_create(finding, path, "2");
+	finding_run(finding, (const char *const[]){"/bin/false", NULL});
+	finding_run(finding, (const char *const[]){"/bin/false", "1", "2", NULL});
+	assert_int_equal(fix_apply(&findings, &confirmed, out), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	finding_create(finding, path, "1");
+	finding_run(finding, (const char *const[]){"/bin/false", "1", NULL});
+	assert_int_equal(fix_apply(&findings, &confirmed, out), 1);
+	findings_free(&confirmed);
+	expect_content("1");
 }
 
 static void fix__runs_a_program(void **state)
@@ -122,7 +182,7 @@ static void fix__a_failure_does_not_end_it(void **state)
 	finding_run(finding, (const char *const[]){"/bin/false", NULL});
 	finding_create(finding, path, "1");
 	assert_int_equal(findings_fixes(&findings), 2);
-	assert_int_equal(fix_apply(&findings, out), 1);
+	assert_int_equal(fix_apply(&findings, &findings, out), 1);
 	expect_content("1");
 }
 
@@ -140,6 +200,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fix__writes_a_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(fix__follows_no_link, setup, teardown),
+		cmocka_unit_test_setup_teardown(fix__a_failure_keeps_the_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(fix__only_confirmed_steps, setup, teardown),
 		cmocka_unit_test_setup_teardown(fix__runs_a_program, setup, teardown),
 		cmocka_unit_test_setup_teardown(fix__runs_no_shell, setup, teardown),
 		cmocka_unit_test_setup_teardown(fix__a_failure_does_not_end_it, setup, teardown),
