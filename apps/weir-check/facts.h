@@ -23,6 +23,7 @@
 #include "cpus.h"
 #include "memory_room.h"
 
+#define FACTS_ROOT_BYTES  256u
 #define FACTS_NODES_MAX	  64u
 #define FACTS_IRQS_MAX	  1024u
 #define FACTS_DEVICES_MAX 32u
@@ -75,7 +76,7 @@ struct limit_facts {
 };
 
 struct facts {
-	char root[256]; /* put before each path; "": this machine */
+	char root[FACTS_ROOT_BYTES]; /* put before each path; "": this machine */
 	bool is_virtual;
 	/* CPUs */
 	bool has_online;

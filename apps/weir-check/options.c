@@ -9,6 +9,7 @@
 
 #include <weir/runtime.h>
 
+#include "facts.h"
 #include "number.h"
 #include "program_args.h"
 
@@ -115,6 +116,8 @@ static int apply(int opt, const char *value, struct check_options *o)
 	case OPT_USER:
 		return apply_user(value, o);
 	case OPT_SYSROOT:
+		if (strlen(value) >= FACTS_ROOT_BYTES)
+			return option_bad("sysroot", value, "too long: expected at most 255 bytes");
 		o->sysroot = value;
 		return 0;
 	default: /* program_args_read() has applied the others */

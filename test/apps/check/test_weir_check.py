@@ -188,6 +188,7 @@ class Options(Machine):
         self.refuses('--driver', '--driver', 'nosuch', BENCH)
         self.refuses('no such user', '--user', 'no-such-user', BENCH)
         self.refuses('name of a user', '--user', '../x', BENCH)
+        self.refuses('--sysroot', '--sysroot', '/' + 'x' * 255, BENCH)
         for option in ('fix', 'yes', 'sysroot'):
             self.refuses('only for the command line',
                          self.profile('[app:weir-check]\n%s = yes\n' % option))
