@@ -11,35 +11,59 @@
 
 #define LIMITS "/etc/security/limits"
 
-/* The lines that apply to a user. A line about the user has precedence over a line about all users.
- * If there are several lines of one kind, the last one applies. */
-struct lines {
-	const char *user;
+/* A limit. A line about the user has precedence over a line about all users. If there are several
+ * lines of one kind, the last one applies. */
+struct user_limit {
 	bool has_own, has_all;
 	uint64_t own, all; /* bytes */
 };
+
+struct lines {
+	const char *user;
+	struct user_limit soft, hard;
+};
+
+static void set_limit(struct user_limit *limit, bool is_own, uint64_t bytes)
+{
+	if (is_own) {
+		limit->has_own = true;
+		limit->own = bytes;
+	} else {
+		limit->has_all = true;
+		limit->all = bytes;
+	}
+}
 
 /* Reads a line such as "alice - memlock unlimited". The unit is 1024 bytes. */
 static void read_limit(char *line, struct lines *lines)
 {
 	char domain[64], type[8], item[32], value[32];
 	uint64_t bytes;
+	bool is_own;
 
 	line[strcspn(line, "#\n")] = '\0';
 	if (sscanf(line, "%63s %7s %31s %31s", domain, type, item, value) != 4 ||
-	    strcmp(item, "memlock") != 0 || strcmp(type, "hard") == 0)
+	    strcmp(item, "memlock") != 0)
+		return;
+	is_own = strcmp(domain, lines->user) == 0;
+	if (!is_own && strcmp(domain, "*") != 0)
 		return;
 	bytes = strtoull(value, NULL, 10) << 10;
 	if (strcmp(value, "unlimited") == 0 || strcmp(value, "infinity") == 0 ||
 	    strcmp(value, "-1") == 0)
 		bytes = UINT64_MAX;
-	if (strcmp(domain, lines->user) == 0) {
-		lines->has_own = true;
-		lines->own = bytes;
-	} else if (strcmp(domain, "*") == 0) {
-		lines->has_all = true;
-		lines->all = bytes;
-	}
+	if (strcmp(type, "hard") != 0)
+		set_limit(&lines->soft, is_own, bytes);
+	if (strcmp(type, "soft") != 0)
+		set_limit(&lines->hard, is_own, bytes);
+}
+
+/* Returns the limit that the lines state or, if they state none, 'otherwise'. */
+static uint64_t limit_bytes(const struct user_limit *limit, uint64_t otherwise)
+{
+	if (limit->has_own)
+		return limit->own;
+	return limit->has_all ? limit->all : otherwise;
 }
 
 static void read_file_of_limits(const char *path, struct lines *lines)
@@ -90,9 +114,13 @@ void facts_read_user(struct facts *facts)
 		return;
 	facts->may_lock_all = false;
 	read_all_limits(facts->root, &lines);
-	if (!lines.has_own && !lines.has_all)
-		return; /* the limit of this process is the best guess */
-	facts->has_memlock = true;
-	facts->memlock_bytes = lines.has_own ? lines.own : lines.all;
-	facts->memlock_hard_bytes = facts->memlock_bytes;
+	/* Without a line, the limit of this process is the best guess. */
+	if (!facts->has_memlock)
+		facts->memlock_bytes = facts->memlock_hard_bytes = UINT64_MAX;
+	facts->has_memlock |= lines.soft.has_own || lines.soft.has_all;
+	facts->memlock_bytes = limit_bytes(&lines.soft, facts->memlock_bytes);
+	facts->memlock_hard_bytes = limit_bytes(&lines.hard, facts->memlock_hard_bytes);
+	/* A program's limit is not higher than the hard limit. */
+	if (facts->memlock_bytes > facts->memlock_hard_bytes)
+		facts->memlock_bytes = facts->memlock_hard_bytes;
 }

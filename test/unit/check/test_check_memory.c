@@ -107,6 +107,24 @@ static void memlock__of_a_user(void **state)
 	machine_expect_nothing(MACHINE_PROFILE);
 }
 
+/* A soft limit above the hard one is lowered to it. */
+static void memlock__of_a_user_below_the_hard_limit(void **state)
+{
+	(void)state;
+	LIMITS("8388608", "16777216");
+	machine_user = "alice";
+	machine_put(CONF, "alice soft memlock unlimited\n");
+	machine_expect(MACHINE_PROFILE, SEVERITY_ERROR, "memlock", "alice is 16 MiB");
+	machine_put(CONF, "alice soft memlock unlimited\nalice hard memlock 65536\n");
+	machine_expect(MACHINE_PROFILE, SEVERITY_ERROR, "memlock", "alice is 64 MiB");
+	machine_put(CONF, "alice - memlock unlimited\n* hard memlock 65536\n");
+	machine_expect_nothing(MACHINE_PROFILE);
+	/* The limit of this process is higher than the hard limit of the user. */
+	LIMITS("unlimited", "unlimited");
+	machine_put(CONF, "alice hard memlock 65536\n");
+	machine_expect(MACHINE_PROFILE, SEVERITY_ERROR, "memlock", "alice is 64 MiB");
+}
+
 static void memlock__of_each_domain(void **state)
 {
 	(void)state;
@@ -119,9 +137,13 @@ static void memlock__of_each_domain(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		MACHINE_TEST(memory__too_little),      MACHINE_TEST(memory__dev_shm),
-		MACHINE_TEST(memlock__too_low),	       MACHINE_TEST(memlock__of_root),
-		MACHINE_TEST(memlock__unknown),	       MACHINE_TEST(memlock__of_a_user),
+		MACHINE_TEST(memory__too_little),
+		MACHINE_TEST(memory__dev_shm),
+		MACHINE_TEST(memlock__too_low),
+		MACHINE_TEST(memlock__of_root),
+		MACHINE_TEST(memlock__unknown),
+		MACHINE_TEST(memlock__of_a_user),
+		MACHINE_TEST(memlock__of_a_user_below_the_hard_limit),
 		MACHINE_TEST(memlock__of_each_domain),
 	};
 
