@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "judge.h"
+#include "put_file.h"
 
 #define GIB (UINT64_C(1) << 30)
 
@@ -24,19 +24,7 @@ uint32_t machine_engines;
 
 void machine_put(const char *path, const char *text)
 {
-	char full[256];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s", machine_root, path);
-	for (char *slash = full + strlen(machine_root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0700);
-		*slash = '/';
-	}
-	file = fopen(full, "we");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	put_file(machine_root, path, text);
 }
 
 void machine_remove(const char *path)

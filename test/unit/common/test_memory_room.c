@@ -10,12 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "memory_room.h"
+#include "put_file.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -39,19 +39,7 @@ static int teardown(void **state)
 
 static void put(const char *path, const char *text)
 {
-	char full[256];
-	FILE *file;
-
-	snprintf(full, sizeof(full), "%s%s", root, path);
-	for (char *slash = full + strlen(root) + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(full, 0700);
-		*slash = '/';
-	}
-	file = fopen(full, "we");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
+	put_file(root, path, text);
 }
 
 static void expect(uint64_t bytes, const char *limited_by)
