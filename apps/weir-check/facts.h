@@ -25,7 +25,7 @@
 
 #define FACTS_ROOT_BYTES  256u
 #define FACTS_NODES_MAX	  64u
-#define FACTS_IRQS_MAX	  1024u
+#define FACTS_IRQS_MAX	  4096u
 #define FACTS_DEVICES_MAX 32u
 
 /* The sizes of hugepages. */
@@ -89,6 +89,7 @@ struct facts {
 	cpu_set_t nohz_full;
 	struct cpu_facts cpus[CPUS_MAX];
 	uint32_t nirqs;
+	bool has_more_irqs; /* than irqs[] has room for */
 	struct irq_facts irqs[FACTS_IRQS_MAX];
 	struct limit_facts cpu_quota; /* CPUs that the cgroups allow */
 	/* memory */

@@ -100,11 +100,14 @@ static void read_irqs(struct facts *facts)
 
 	sysfile_path(path, facts->root, "/proc/irq");
 	dir = opendir(path);
-	while (dir && facts->nirqs < FACTS_IRQS_MAX && (entry = readdir(dir)) != NULL) {
+	while (dir && (entry = readdir(dir)) != NULL) {
 		struct irq_facts *irq = &facts->irqs[facts->nirqs];
 
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
+		facts->has_more_irqs = facts->nirqs == FACTS_IRQS_MAX;
+		if (facts->has_more_irqs)
+			break;
 		irq->number = (uint32_t)strtoul(entry->d_name, NULL, 10);
 		if (find_handler(facts->root, irq->number, irq->name, sizeof(irq->name)) &&
 		    read_list(facts->root, &irq->cpus, "/proc/irq/%u/smp_affinity_list",

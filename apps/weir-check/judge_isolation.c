@@ -96,6 +96,19 @@ static void move_irq(const struct place *place, const struct irq_facts *irq,
 		      cpus_list(cpus_is_empty(&rest) ? &place->others : &rest, list));
 }
 
+/* Reports that some interrupts were not examined. */
+static void judge_more_irqs(const struct place *place, struct findings *findings)
+{
+	struct finding *finding;
+
+	if (!place->facts->has_more_irqs)
+		return;
+	finding = findings_add(findings, severity_of(place), "interrupts");
+	finding_cause(finding, "This machine has more than %u interrupts", FACTS_IRQS_MAX);
+	finding_effect(finding, "The others can be handled by the CPUs of the profile");
+	finding_remedy(finding, "look at /proc/irq/*/smp_affinity_list");
+}
+
 static void judge_irqs(const struct place *place, struct findings *findings)
 {
 	struct finding *finding = NULL;
@@ -276,6 +289,7 @@ void judge_isolation(const struct facts *facts, const struct load *load, struct 
 	judge_isolcpus(&place, findings);
 	judge_nohz_full(&place, findings);
 	judge_irqs(&place, findings);
+	judge_more_irqs(&place, findings);
 	judge_governor(&place, findings);
 	judge_shared_cores(&place, findings);
 	judge_siblings(&place, findings);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge.h"
+
 #define CPU  "/sys/devices/system/cpu"
 #define PEER "[engine]\nlcores = %s\nidle = %s\n"
 
@@ -174,6 +176,19 @@ static void interrupts__on_pinned_cpus(void **state)
 	machine_note("interrupts");
 }
 
+static void interrupts__more_than_are_examined(void **state)
+{
+	(void)state;
+	machine_expect_nothing(profile_of("1-3", "spin"));
+	assert_false(machine_facts->has_more_irqs);
+	machine_facts->has_more_irqs = true;
+	findings_free(&machine_findings);
+	judge_isolation(machine_facts, &machine_load, &machine_findings);
+	assert_int_equal(machine_findings.n, 1);
+	assert_int_equal(machine_findings.list[0].severity, SEVERITY_WARNING);
+	assert_non_null(strstr(machine_findings.list[0].cause, "more than 4096 interrupts"));
+}
+
 static void governor__saves_power(void **state)
 {
 	const struct finding *finding;
@@ -255,6 +270,7 @@ int main(void)
 		MACHINE_TEST(isolcpus__missing),
 		MACHINE_TEST(nohz_full__missing),
 		MACHINE_TEST(interrupts__on_pinned_cpus),
+		MACHINE_TEST(interrupts__more_than_are_examined),
 		MACHINE_TEST(governor__saves_power),
 		MACHINE_TEST(governor__none),
 		MACHINE_TEST(siblings__both_in_the_profile),
