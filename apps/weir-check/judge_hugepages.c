@@ -225,8 +225,20 @@ static void judge_thp(const struct facts *facts, const struct load *load, struct
 	struct finding *finding;
 	char path[SYSFILE_PATH_BYTES];
 
-	if (load->profile->page_bytes != WEIR_PAGES_THP || !strstr(facts->thp, "[never]"))
+	if (load->profile->page_bytes != WEIR_PAGES_THP ||
+	    (facts->thp[0] != '\0' && !strstr(facts->thp, "[never]")))
 		return;
+	if (facts->thp[0] == '\0') {
+		finding = findings_add(findings, SEVERITY_NOTE, "transparent hugepages");
+		finding_cause(finding,
+			      "The profile has 'pages = thp', and /sys does not say whether "
+			      "this kernel has transparent hugepages");
+		finding_effect(finding, "If it has none, the buffers get ordinary pages, which are "
+					"slower");
+		finding_remedy(finding, "set 'pages = 2m', or mount /sys where it is missing, or "
+					"use a kernel with CONFIG_TRANSPARENT_HUGEPAGE");
+		return;
+	}
 	finding = findings_add(findings, SEVERITY_WARNING, "transparent hugepages");
 	finding_cause(finding,
 		      "The profile has 'pages = thp', and transparent hugepages are turned off");

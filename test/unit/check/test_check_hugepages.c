@@ -244,6 +244,9 @@ static void hugepages__transparent(void **state)
 	finding = machine_expect(AUTO "[memory]\npages = thp\n", SEVERITY_WARNING,
 				 "transparent hugepages", "turned off");
 	machine_expect_write(finding, "/sys/kernel/mm/transparent_hugepage/enabled", "madvise");
+	machine_remove("/sys/kernel/mm/transparent_hugepage");
+	machine_expect_nothing(AUTO "[memory]\npages = thp\n");
+	machine_note("transparent hugepages");
 	machine_expect_nothing(MACHINE_PROFILE);
 }
 
