@@ -79,6 +79,17 @@ static bool wait_for(const struct watch_socket *sock, short events, uint64_t unt
 	}
 }
 
+/* Closes the connection, because the process did not do 'what' up to a time. */
+static enum watch_result silent(struct watch_socket *sock, uint64_t until_ms, const char *what)
+{
+	if (until_ms == sock->until_ms)
+		return drop(sock, watch_fail(sock, WATCH_SILENT,
+					     "%s: the process %s before the end of the reading",
+					     sock->path, what));
+	return drop(sock, watch_fail(sock, WATCH_SILENT, "%s: the process %s within %u ms",
+				     sock->path, what, sock->wait_ms));
+}
+
 /* Receives one message of up to 'bytes' - 1, and ends it with a NUL. */
 static enum watch_result receive(struct watch_socket *sock, char *text, size_t bytes,
 				 uint64_t until_ms)
@@ -86,9 +97,7 @@ static enum watch_result receive(struct watch_socket *sock, char *text, size_t b
 	ssize_t len;
 
 	if (!wait_for(sock, POLLIN, until_ms))
-		return drop(sock, watch_fail(sock, WATCH_SILENT,
-					     "%s: the process did not answer within %u ms",
-					     sock->path, sock->wait_ms));
+		return silent(sock, until_ms, "did not answer");
 	len = recv(sock->fd, text, bytes - 1, MSG_TRUNC | MSG_DONTWAIT);
 	if (len <= 0)
 		return drop(sock, watch_fail(sock, WATCH_ENDED,
@@ -187,16 +196,15 @@ static enum watch_result exchange(struct watch_socket *sock, const char *command
 	uint64_t until_ms = watch_clock_ms() + sock->wait_ms;
 	ssize_t sent;
 
+	if (sock->until_ms > 0 && sock->until_ms < until_ms)
+		until_ms = sock->until_ms;
 	if (sock->fd < 0)
 		return watch_fail(sock, WATCH_ENDED, "%s: not connected", sock->path);
 	if (strlen(command) > COMMAND_MAX)
 		return malformed(sock, "the command is too long");
 	do {
 		if (!wait_for(sock, POLLOUT, until_ms))
-			return drop(sock, watch_fail(sock, WATCH_SILENT,
-						     "%s: the process takes no request within %u "
-						     "ms",
-						     sock->path, sock->wait_ms));
+			return silent(sock, until_ms, "did not take the request");
 		sent = send(sock->fd, command, strlen(command), MSG_NOSIGNAL);
 	} while (sent < 0 && (errno == EINTR || errno == EAGAIN));
 	if (sent < 0)

@@ -39,8 +39,9 @@ enum watch_result {
 
 /* A connection to a process. */
 struct watch_socket {
-	int fd; /* -1: not connected */
-	uint32_t wait_ms;
+	int fd;		   /* -1: not connected */
+	uint32_t wait_ms;  /* for one request */
+	uint64_t until_ms; /* the end of all requests; 0: none */
 	int64_t pid;
 	char version[64]; /* of DPDK */
 	char *answer;	  /* of answer_bytes */

@@ -64,9 +64,12 @@ static enum watch_result read_engine(struct watch_socket *sock, struct watch_eng
 	return engine->is_polled ? WATCH_OK : bad_answer(sock, "the counters of an engine");
 }
 
-static enum watch_result read_engines(struct watch_socket *sock, struct watch_state *state)
+/* Reads the engines. At least one of them is read, even if the time 'until_ms' has passed. */
+static enum watch_result read_engines(struct watch_socket *sock, uint64_t until_ms,
+				      struct watch_state *state)
 {
 	enum watch_result result;
+	bool has_asked = false;
 	json_t *list, *entry;
 	const char *id;
 
@@ -87,8 +90,14 @@ static enum watch_result read_engines(struct watch_socket *sock, struct watch_st
 			result = bad_answer(sock, "the list of engines");
 			break;
 		}
-		if (strcmp(text, "polled") == 0)
+		if (strcmp(text, "polled") == 0) {
+			if (has_asked && watch_clock_ms() >= until_ms) {
+				state->is_partial = true;
+				continue;
+			}
+			has_asked = true;
 			result = read_engine(sock, engine);
+		}
 		if (is_lost(sock))
 			break;
 		state->nengines += result == WATCH_OK;
@@ -248,7 +257,8 @@ enum watch_result watch_read(struct watch_socket *sock, const struct watch_scope
 	enum watch_result result;
 
 	empty(state);
-	result = read_engines(sock, state);
+	sock->until_ms = scope->limit_ms > 0 ? watch_clock_ms() + scope->limit_ms : 0;
+	result = read_engines(sock, until_ms, state);
 	if (result == WATCH_OK)
 		result = read_calls(sock, state);
 	if (result == WATCH_OK)

@@ -71,9 +71,10 @@ struct watch_state {
 
 /* The parts of the state that watch_read() reads. */
 struct watch_scope {
-	uint32_t conns;	  /* connections, at most WATCH_CONNS */
-	bool stages;	  /* the times of stages, too */
-	uint32_t wait_ms; /* the time for all requests; one request can take longer */
+	uint32_t conns;	   /* connections, at most WATCH_CONNS */
+	bool stages;	   /* the times of stages, too */
+	uint32_t wait_ms;  /* no request begins later, except for the lists and one engine */
+	uint32_t limit_ms; /* the reading fails if it takes longer; 0: no limit */
 };
 
 /* Reads the state of a process. The result is WATCH_OK, WATCH_UNKNOWN, or one that has closed the

@@ -8,6 +8,7 @@
 #include "metrics.h"
 
 #define PROCESSES_MAX 32u   /* processes on a page */
+#define PROCESS_MS    5000u /* the time for one of them */
 #define WAIT_ALL_MS   8000u /* the time for all of them; Prometheus waits for 10 s by default */
 
 /* Finds the sockets that the options name. */
@@ -26,14 +27,29 @@ static void find(const struct page_options *options, struct watch_places *places
 		 options->socket);
 }
 
-/* Reads a process. Returns false if it does not use weir. */
-static bool read_process(const struct watch_place *place, const struct page_options *options,
-			 uint32_t wait_ms, struct process *process)
+/* Returns the time that is left up to 'until_ms', from 1 to 'most' ms. */
+static uint32_t left_ms(uint64_t until_ms, uint32_t most)
 {
-	const struct watch_scope scope = {
-		.conns = options->conns, .stages = true, .wait_ms = wait_ms};
+	uint64_t now_ms = watch_clock_ms();
+
+	if (now_ms >= until_ms)
+		return 1;
+	return until_ms - now_ms < most ? (uint32_t)(until_ms - now_ms) : most;
+}
+
+/* Reads a process, up to the time 'until_ms'. Returns false if it does not use weir. */
+static bool read_process(const struct watch_place *place, const struct page_options *options,
+			 uint64_t until_ms, struct process *process)
+{
+	uint32_t limit_ms = left_ms(until_ms, PROCESS_MS);
+	uint64_t end_ms = watch_clock_ms() + limit_ms;
+	struct watch_scope scope = {.conns = options->conns, .stages = true};
 	struct watch_socket sock;
-	enum watch_result result = watch_open(&sock, place->path, wait_ms);
+	enum watch_result result;
+
+	scope.wait_ms = limit_ms < options->wait_ms ? limit_ms : options->wait_ms;
+	result = watch_open(&sock, place->path, scope.wait_ms);
+	scope.limit_ms = left_ms(end_ms, PROCESS_MS);
 
 	if (result == WATCH_OK)
 		result = watch_read(&sock, &scope, &process->state);
@@ -53,15 +69,10 @@ static uint32_t read_all(const struct watch_places *places, const struct page_op
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < places->n && n < PROCESSES_MAX; i++) {
-		uint64_t now_ms = watch_clock_ms();
-		uint64_t left_ms = now_ms < until_ms ? until_ms - now_ms : 1;
-
 		if (!processes[n])
 			processes[n] = calloc(1, sizeof(*processes[n]));
 		if (processes[n] &&
-		    read_process(&places->places[i], options,
-				 left_ms < options->wait_ms ? (uint32_t)left_ms : options->wait_ms,
-				 processes[n]))
+		    read_process(&places->places[i], options, until_ms, processes[n]))
 			n++;
 	}
 	return n;

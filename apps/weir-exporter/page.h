@@ -25,7 +25,7 @@ struct page_options {
 	const char *prefix; /* NULL: any */
 	const char *socket; /* the only socket; NULL: all that are found */
 	uint32_t conns;	    /* connections of a process, at most WATCH_CONNS */
-	uint32_t wait_ms;   /* the time for one process */
+	uint32_t wait_ms;   /* the time for one request to a process */
 };
 
 /* Reads the processes, and returns the page, which the caller frees. Sets *bytes to its length.

@@ -135,6 +135,34 @@ static void read__engines_that_are_not_polled_or_gone(void **state)
 	assert_false(now->engines[0].is_polled);
 }
 
+static void read__engines_of_a_slow_process(void **state)
+{
+	const struct watch_scope hurried = {.conns = 8, .wait_ms = 0};
+
+	(void)state;
+	fake_answer(&fake, "/weir/engines",
+		    "{\"/weir/engines\":{\"1\":{\"state\":\"polled\"},\"2\":{\"state\":"
+		    "\"polled\"}}}",
+		    0);
+	fake_answer(&fake, "/weir/engines,2", fake_good_answer(1)->text, 0);
+	assert_int_equal(read_now(), WATCH_OK);
+	assert_int_equal(now->nengines, 2);
+	assert_int_equal(watch_read(&sock, &hurried, now), WATCH_OK);
+	assert_int_equal(now->nengines, 1);
+	assert_true(now->is_partial);
+}
+
+static void read__ends_at_its_limit(void **state)
+{
+	const struct watch_scope limited = {.wait_ms = LONG_MS, .limit_ms = 50};
+
+	(void)state;
+	assert_int_equal(read_now(), WATCH_OK);
+	fake_answer(&fake, "/weir/calls", "", 0);
+	assert_int_equal(watch_read(&sock, &limited, now), WATCH_SILENT);
+	assert_non_null(strstr(sock.why, "did not answer before the end of the reading"));
+}
+
 static void read__a_process_without_weir(void **state)
 {
 	(void)state;
@@ -281,6 +309,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(read__what_a_program_asks_for, start, stop),
 		cmocka_unit_test_setup_teardown(read__engines_that_are_not_polled_or_gone, start,
 						stop),
+		cmocka_unit_test_setup_teardown(read__engines_of_a_slow_process, start, stop),
+		cmocka_unit_test_setup_teardown(read__ends_at_its_limit, start, stop),
 		cmocka_unit_test_setup_teardown(read__a_process_without_weir, start, stop),
 		cmocka_unit_test_setup_teardown(read__answers_that_are_cut_off, start, stop),
 		cmocka_unit_test_setup_teardown(read__answers_with_other_values, start, stop),
