@@ -22,6 +22,7 @@
 #define CONNS_USUAL   32u
 #define WAIT_MS	      3000u
 #define CLIENTS_MAX   32u
+#define CLIENTS_EACH  16u /* with the same address, so that one machine can't use up all */
 #define CLIENT_IDLE_S 10u
 #define CLIENT_BYTES  (32u << 10) /* memory for the headers of a request and of an answer */
 #define LISTEN_BYTES  64u
@@ -187,8 +188,9 @@ static int serve(const struct exporter *exporter, int fd, const sigset_t *signal
 	server = MHD_start_daemon(
 		MHD_USE_POLL_INTERNALLY | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0, NULL, NULL, answer,
 		&own, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CLIENTS_MAX,
-		MHD_OPTION_CONNECTION_TIMEOUT, CLIENT_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)CLIENT_BYTES, MHD_OPTION_END);
+		MHD_OPTION_PER_IP_CONNECTION_LIMIT, CLIENTS_EACH, MHD_OPTION_CONNECTION_TIMEOUT,
+		CLIENT_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CLIENT_BYTES,
+		MHD_OPTION_END);
 	if (!server) {
 		fprintf(stderr, "weir-exporter: the HTTP server can't start: %s\n",
 			strerror(errno));

@@ -183,6 +183,22 @@ class Exporter(watch_tools.Case):
             idle[-1].sendall(text)
         self.assertEqual(self.request()[0], 200)
 
+    def test_clients_from_one_address(self):
+        self.export()
+        clients = []
+        for _ in range(17):
+            clients.append(socket.create_connection(('127.0.0.1', self.port), timeout=60))
+            self.addCleanup(clients[-1].close)
+        self.assertEqual(clients[-1].recv(1), b'')
+        for client in clients[:-1]:
+            client.setblocking(False)
+            self.assertRaises(BlockingIOError, client.recv, 1)
+        other = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60,
+                                           source_address=('127.0.0.2', 0))
+        self.addCleanup(other.close)
+        other.request('GET', '/metrics')
+        self.assertEqual(other.getresponse().status, 200)
+
     def test_without_processes(self):
         process = self.export()
         families = self.families()
