@@ -259,6 +259,8 @@ static int apply(struct exporter *exporter, int option)
 		exporter->page.prefix = optarg;
 		return 0;
 	case 's':
+		if (strlen(optarg) >= WATCH_PATH_BYTES)
+			return option_bad("socket", optarg, "the path is too long for a socket");
 		exporter->page.socket = optarg;
 		return 0;
 	case 'f':

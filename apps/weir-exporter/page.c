@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "metrics.h"
+#include "terminal.h"
 
 #define PROCESSES_MAX 32u   /* processes on a page */
 #define PROCESS_MS    5000u /* the time for one of them */
@@ -23,8 +24,7 @@ static void find(const struct page_options *options, struct watch_places *places
 	}
 	places->n = 1;
 	snprintf(place->path, sizeof(place->path), "%s", options->socket);
-	snprintf(place->name, sizeof(place->name), "%.*s", (int)sizeof(place->name) - 1,
-		 options->socket);
+	terminal_text(options->socket, place->name, sizeof(place->name));
 }
 
 /* Returns the time that is left up to 'until_ms', from 1 to 'most' ms. */

@@ -247,6 +247,8 @@ class Exporter(watch_tools.Case):
         self.assertEqual(self.value(self.families(), 'weir_up', process=self.path), 1)
         self.export('--socket', self.path + 'x')
         self.assertEqual(self.value(self.families(), 'weir_up', process=self.path + 'x'), 0)
+        self.export('--socket', b'/none/\xff\n')
+        self.assertEqual(self.value(self.families(), 'weir_up', process='/none/??'), 0)
 
     def test_profiles_that_measure_nothing(self):
         self.start(profile='[engine]\ntelemetry = on\nlatency = off\n')
@@ -275,6 +277,7 @@ class CommandLine(watch_tools.Case):
                 ('file prefix', '--prefix', ''),
                 ('0 to 96', '--connections', '97'),
                 ('0 to 96', '--connections', '-1'),
+                ('too long', '--socket', 'a' * 200),
                 ('--socket excludes', '--socket', '/x', '--prefix', 'rte')):
             with self.subTest(args=args):
                 self.fails(2, text, *args)
