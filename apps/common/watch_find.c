@@ -73,7 +73,7 @@ static int add_sockets(struct watch_places *places, const char *prefix)
 			places->left_out++;
 			continue;
 		}
-		snprintf(place->name, sizeof(place->name), "%.60s%s", prefix, suffix);
+		snprintf(place->name, sizeof(place->name), "%s%s", prefix, suffix);
 		terminal_text(place->name, place->name, sizeof(place->name));
 		places->n++;
 	}

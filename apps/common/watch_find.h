@@ -7,7 +7,7 @@
 #include "watch_socket.h"
 
 #define WATCH_PLACES_MAX 64u
-#define WATCH_NAME_BYTES 80u
+#define WATCH_NAME_BYTES WATCH_PATH_BYTES /* a name is a part of the path */
 
 /* A socket. Its name is the prefix of EAL, and ":1" for the second process with this prefix. */
 struct watch_place {

@@ -279,6 +279,19 @@ static void find__sockets_of_all_prefixes_and_of_one(void **state)
 	assert_int_equal(places.n, 3);
 	assert_int_equal(watch_find(folder, "none", &places), 0);
 	assert_int_equal(places.n, 0);
+	/* Long names remain different. */
+	for (int i = 0; i < 2; i++) {
+		char path[100];
+
+		snprintf(path, sizeof(path), "%062d", i);
+		make(path, true);
+		snprintf(path, sizeof(path), "%062d/dpdk_telemetry.v2", i);
+		make(path, false);
+	}
+	assert_int_equal(watch_find(folder, NULL, &places), 0);
+	assert_int_equal(places.n, 6);
+	assert_int_equal(strlen(places.places[0].name), 62);
+	assert_string_not_equal(places.places[0].name, places.places[1].name);
 	assert_int_equal(watch_find("/tmp/weir-no-such-folder", NULL, &places), 0);
 	assert_int_equal(places.n, 0);
 	snprintf(command, sizeof(command), "%s/rte/config", folder);
