@@ -89,8 +89,8 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(x->name, y->name);
 }
 
-/* Adds the sockets of all prefixes. Returns 0 if one of the folders could be read, or none exists.
- */
+/* Adds the sockets of all prefixes. Returns 0 if there is a socket, or if no folder failed to be
+ * read. */
 static int add_all(struct watch_places *places)
 {
 	const struct dirent *entry;

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "terminal.h"
 #include "watch_json.h"
 
 #define SUB_BITS    3u /* each power of two has 2^SUB_BITS buckets */

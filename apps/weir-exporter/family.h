@@ -24,7 +24,7 @@ enum family_type {
 	FAMILY_SUMMARY,
 };
 
-/* Where families are written to. */
+/* Each family is written to this file, in this format. */
 struct family_out {
 	FILE *file;
 	enum page_format format;
