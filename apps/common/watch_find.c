@@ -125,3 +125,12 @@ int watch_find(const char *folder, const char *prefix, struct watch_places *plac
 	qsort(places->places, places->n, sizeof(places->places[0]), by_name);
 	return rc;
 }
+
+void watch_one(const char *path, struct watch_places *places)
+{
+	struct watch_place *place = &places->places[0];
+
+	*places = (struct watch_places){.n = 1};
+	snprintf(place->path, sizeof(place->path), "%s", path);
+	terminal_text(path, place->name, sizeof(place->name));
+}

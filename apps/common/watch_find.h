@@ -34,4 +34,7 @@ struct watch_places {
  */
 int watch_find(const char *folder, const char *prefix, struct watch_places *places);
 
+/* Has the places consist of one socket, whose name is its path. A path that is too long is cut. */
+void watch_one(const char *path, struct watch_places *places);
+
 #endif

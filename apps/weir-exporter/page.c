@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "metrics.h"
-#include "terminal.h"
 
 #define PROCESSES_MAX 32u   /* processes on a page */
 #define PROCESS_MS    5000u /* the time for one of them */
@@ -15,16 +14,10 @@
 /* Finds the sockets that the options name. */
 static void find(const struct page_options *options, struct watch_places *places)
 {
-	struct watch_place *place = &places->places[0];
-
-	places->n = 0;
-	if (!options->socket) {
+	if (options->socket)
+		watch_one(options->socket, places);
+	else
 		(void)watch_find(options->folder, options->prefix, places);
-		return;
-	}
-	places->n = 1;
-	snprintf(place->path, sizeof(place->path), "%s", options->socket);
-	terminal_text(options->socket, place->name, sizeof(place->name));
 }
 
 /* Returns the time that is left up to 'until_ms', from 1 to 'most' ms. */

@@ -63,17 +63,21 @@ def blocks(trace):
     yield rest
 
 
-def lines_since(trace, begins):
-    """Yields the lines of the trace from the first line on that begins with one of 'begins'. Most
-    of the trace precedes this line, and is only searched and not split."""
-    has_begun = False
+def measured_lines(trace, begin, end):
+    """
+    Yields the lines of those parts of the trace that begin with the line 'begin' and end before the
+    line 'end', or with the trace. The rest is most of the trace. It is searched and not split,
+    because the program waits while its trace is read, and its connections have deadlines.
+    """
+    is_inside = False
     for block in blocks(trace):
-        if not has_begun:
-            at = min((at for begin in begins if (at := block.find(begin)) >= 0), default=None)
-            if at is None:
-                continue
-            block, has_begun = block[at:], True
-        yield from block.splitlines()
+        block, at = b'\n' + block, 0
+        while at >= 0:
+            found = block.find(b'\n' + (end if is_inside else begin), at)
+            if is_inside:
+                yield from block[at:found if found >= 0 else None].splitlines()
+            is_inside ^= found >= 0
+            at = found
 
 
 def first_of(known, name):
@@ -92,13 +96,10 @@ def waits(trace, known):
     """
     begin, end = first_of(known, 'measure'), first_of(known, 'prepare')
     stores, counts, at, found = None, [], None, None
-    for line in lines_since(trace, [begin]):
+    for line in measured_lines(trace, begin, end):
         if line.startswith(begin):
             stores, found = collections.deque(maxlen=WINDOW), collections.Counter()
             counts.append(found)
-        elif found is None or line.startswith(end):
-            found = None
-            continue
         kind = line[:2]
         if kind not in (b'I ', b' L', b' S', b' M'):
             continue

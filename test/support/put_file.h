@@ -2,11 +2,17 @@
 #ifndef PUT_FILE_H
 #define PUT_FILE_H
 
-/* Writes files of folders that stand for a machine. The test includes <cmocka.h>. */
+/* Writes files of folders that stand for a machine. */
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include <cmocka.h>
 
 /* Writes a text to the file 'path' in the folder 'root', and creates the folders that lead to it.
  * 'path' begins with a slash. */

@@ -42,7 +42,7 @@ NoNewPrivs: 1
 Seccomp: 2
 END
 options=vers=3,proto=rdma,port=20049,nolock,mountproto=tcp,mountport=20048
-grep -q "mount -t nfs -o $options HOST:/EXPORT" /run/clients/notices
+grep -q "mount -t nfs -o $options HOST:/shared DIRECTORY" /run/clients/notices
 
 echo '== lists'
 weir_nfs() { # ADDRESS ARGUMENT...
