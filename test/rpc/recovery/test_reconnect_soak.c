@@ -174,6 +174,15 @@ static void kill_one(struct link *link)
 	weir_conn_reset(link->conn);
 }
 
+static uint32_t sum_of_losses(void)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t i = 0; i < NLINKS; i++)
+		sum += links[i].losses;
+	return sum;
+}
+
 static bool all_killed(uint32_t nkills)
 {
 	for (uint32_t i = 0; i < NLINKS; i++)
@@ -214,12 +223,15 @@ static void run_load(uint32_t nkills)
 			flow_next(&links[i].flows[j]);
 		}
 	}
-	for (uint32_t i = 0; !all_killed(nkills) && pair_wait(&pair, i % 1000000); i++) {
+	/* The time to wait begins again with each loss. */
+	for (uint32_t polls = 0; !all_killed(nkills) && pair_wait(&pair, polls);) {
 		struct link *link = &links[next_random(NLINKS)];
+		uint32_t before = sum_of_losses();
 
 		pair_poll(&pair);
 		if (link->is_warm && link->losses < nkills)
 			kill_one(link);
+		polls = sum_of_losses() == before ? polls + 1 : 0;
 	}
 	assert_true(all_killed(nkills));
 	is_stopping = true;
