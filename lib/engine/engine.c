@@ -224,6 +224,8 @@ int weir_engine_create(const struct weir_profile *profile, struct weir_engine **
 		LOG(ENGINE, ERROR, "%s", error);
 		return rc;
 	}
+	/* Only a runtime knows the CPU of an engine. It has applied the section of the CPU. */
+	memset(own.engines, 0, sizeof(own.engines));
 	rc = create(&own, out);
 	mem_explain_limit(rc);
 	return rc;

@@ -10,6 +10,7 @@
 
 #include "alloc.h"
 #include "engine.h"
+#include "profile_engines.h"
 #include "profile_file.h"
 #include "profile_keys.h"
 #include "sized.h"
@@ -17,12 +18,17 @@
 
 static const struct sized_type profile_type = SIZED_TYPE(weir_profile, windows);
 
-/* Returns the place that an error about a key names: the line that sets the key, or the file if no
- * line does. */
-static struct profile_place place_of(const struct profile_load *load, const struct profile_key *key)
+/* Returns the place that an error about a key names: the line that sets the key in the section of
+ * engines or, if that is NULL or has no such line, elsewhere; or the file if no line does. */
+static struct profile_place place_of(const struct profile_load *load,
+				     const struct profile_section *section,
+				     const struct profile_key *key)
 {
 	struct profile_place place = load->places[key - profile_keys];
+	int line = section ? profile_section_line(section, key) : -1;
 
+	if (line >= 0)
+		place = load->engine_places[line];
 	if (!place.path)
 		place.path = load->path;
 	return place;
@@ -36,16 +42,17 @@ static int fail_driver(const struct profile_load *load, const char *name)
 	for (uint32_t i = 0; fabric_driver_at(i) && used < sizeof(known); i++)
 		used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
 					 fabric_driver_at(i)->name);
-	return profile_fail(load, place_of(load, profile_key_find("engine", "driver")),
+	return profile_fail(load, place_of(load, NULL, profile_key_find("engine", "driver")),
 			    "[engine] driver: no driver '%s' in this build; known: %s", name,
 			    known);
 }
 
-/* Checks the conditions that concern several keys or the driver. Returns 0, or -EINVAL after an
- * error. */
-static int check_together(const struct profile_load *load)
+/* Checks the conditions that concern several keys or the driver: those of all engines or, if
+ * 'section' is not NULL, those of the engines of a section, which have the profile 'profile'.
+ * Returns 0, or -EINVAL after an error. */
+static int check_engines(const struct profile_load *load, const struct profile_section *section,
+			 const struct weir_profile *profile)
 {
-	const struct weir_profile *profile = &load->profile;
 	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
 	const struct profile_key *key = profile_key_find("engine", "driver_options");
 	char why[192];
@@ -54,12 +61,72 @@ static int check_together(const struct profile_load *load)
 		return fail_driver(load, profile->driver);
 	/* The options are checked even if they are empty, because a driver can require some. */
 	if (ops->options_check && ops->options_check(profile->driver_options) != 0)
-		return profile_fail(load, place_of(load, key),
-				    "[engine] driver_options: '%.64s' are not valid for driver %s: "
+		return profile_fail(load, place_of(load, section, key),
+				    "[%s] driver_options: '%.64s' are not valid for driver %s: "
 				    "%s",
-				    profile->driver_options, ops->name, ops->summary);
+				    section ? section->name : key->section, profile->driver_options,
+				    ops->name, ops->summary);
 	key = profile_conflict(profile, ops, why, sizeof(why));
-	return key ? profile_fail_value(load, place_of(load, key), key, why) : 0;
+	if (!key)
+		return 0;
+	return profile_fail_value(load, place_of(load, section, key),
+				  section ? section->name : key->section, key, why);
+}
+
+/* Checks that lcores names the CPUs of a section of engines. Returns 0, or -EINVAL after an error.
+ */
+static int check_cpus(const struct profile_load *load, const struct profile_section *section)
+{
+	struct profile_place place = load->engine_places[section->line];
+	cpu_set_t lcores;
+
+	profile_cpus(load->profile.lcores, &lcores);
+	if (CPU_COUNT(&lcores) == 0)
+		return profile_fail(load, place,
+				    "[%s]: lcores in section [engine] names no CPUs; example: "
+				    "lcores = %s",
+				    section->name, section->name + strlen(PROFILE_ENGINE));
+	for (uint32_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &section->cpus) && !CPU_ISSET(cpu, &lcores))
+			return profile_fail(load, place,
+					    "[%s]: CPU %u is not in lcores = %s; add it there, or "
+					    "remove it here",
+					    section->name, cpu, load->profile.lcores);
+	return 0;
+}
+
+/* Checks the conditions that concern several keys, sections or the driver. Returns 0, or -EINVAL
+ * after an error. */
+static int check_together(const struct profile_load *load)
+{
+	struct profile_section section = {0};
+	struct weir_profile own;
+	int rc = check_engines(load, NULL, &load->profile);
+
+	while (rc == 0 && profile_section_next(&load->profile, &section)) {
+		rc = check_cpus(load, &section);
+		if (rc != 0)
+			break;
+		own = load->profile;
+		profile_section_apply(&section, &own);
+		rc = check_engines(load, &section, &own);
+	}
+	return rc;
+}
+
+/* Checks that the application's profile has room for the sections of engines. Returns 0, or
+ * -EINVAL after an error. */
+static int check_room(const struct profile_load *load, const struct weir_profile *profile)
+{
+	const size_t needed = offsetof(struct weir_profile, engines) + sizeof(profile->engines);
+	struct profile_section section = {0};
+
+	if (profile->struct_bytes >= needed || !profile_section_next(&load->profile, &section))
+		return 0;
+	return profile_fail(load, load->engine_places[section.line],
+			    "[%s]: the program was built with headers of weir that do not have "
+			    "this section; remove the section, or build the program again",
+			    section.name);
 }
 
 /* Checks the size of the application's profile, which weir_profile_load() overwrites. Members that
@@ -129,6 +196,8 @@ static int load_profile(struct profile_load *load, const struct app *app,
 		rc = profile_file_load(load);
 	if (rc == 0)
 		rc = check_together(load);
+	if (rc == 0)
+		rc = check_room(load, profile);
 	if (rc == 0 && app)
 		rc = give_entries(load, app);
 	if (rc == 0)
@@ -156,6 +225,21 @@ int weir_profile_load_app(const char *path, const char *app,
 	return load_profile(&load, &program, profile);
 }
 
+/* Reads the sections of engines that the application has set, and replaces them by their form in
+ * weir_profile_format(). Returns 0, or -EINVAL after an error. */
+static int read_engines(struct profile_load *load)
+{
+	char text[sizeof(load->profile.engines)];
+	const struct profile_place nowhere = {0};
+
+	memcpy(text, load->profile.engines, sizeof(text));
+	memset(load->profile.engines, 0, sizeof(load->profile.engines));
+	if (strnlen(text, sizeof(text)) == sizeof(text))
+		return profile_fail(load, nowhere, "engines: longer than %zu characters",
+				    sizeof(text) - 1);
+	return profile_file_scan_text(load, text);
+}
+
 int profile_read(const struct weir_profile *theirs, struct weir_profile *own, char *err,
 		 size_t err_bytes)
 {
@@ -173,11 +257,16 @@ int profile_read(const struct weir_profile *theirs, struct weir_profile *own, ch
 	memcpy(&load.profile, theirs,
 	       theirs->struct_bytes < sizeof(*own) ? theirs->struct_bytes : sizeof(*own));
 	load.profile.struct_bytes = sizeof(*own);
-	*own = load.profile;
 	for (uint32_t i = 0; i < profile_nkeys; i++)
-		if (!profile_key_check(&profile_keys[i], own, why, sizeof(why)))
-			return profile_fail_value(&load, nowhere, &profile_keys[i], why);
-	return check_together(&load);
+		if (!profile_key_check(&profile_keys[i], &load.profile, why, sizeof(why)))
+			return profile_fail_value(&load, nowhere, profile_keys[i].section,
+						  &profile_keys[i], why);
+	rc = read_engines(&load);
+	if (rc == 0)
+		rc = check_together(&load);
+	if (rc == 0)
+		*own = load.profile;
+	return rc;
 }
 
 int weir_profile_check(const struct weir_profile *profile, char *err, size_t err_bytes)
@@ -185,6 +274,45 @@ int weir_profile_check(const struct weir_profile *profile, char *err, size_t err
 	struct weir_profile own;
 
 	return profile_read(profile, &own, err, err_bytes);
+}
+
+int weir_profile_for_cpu(const struct weir_profile *profile, int cpu, struct weir_profile *out)
+{
+	struct weir_profile own;
+	char why[SIZED_WHY_BYTES];
+	int rc = profile_read(profile, &own, NULL, 0);
+
+	if (rc == 0 && sized_check_why(&profile_type, out, why) == -EINVAL)
+		rc = -EINVAL;
+	if (rc != 0)
+		return rc;
+	profile_for_cpu(&own, cpu);
+	sized_fill(out, &own, sizeof(own));
+	return 0;
+}
+
+/* Appends to 'text', of which 'used' bytes are used, a text of 'len' bytes, and truncates what does
+ * not fit. Returns the length of the whole text. */
+static size_t append(char *text, size_t text_bytes, size_t used, const char *more, size_t len)
+{
+	size_t left = used < text_bytes ? text_bytes - used : 0;
+
+	return used + (size_t)snprintf(left ? text + used : NULL, left, "%.*s", (int)len, more);
+}
+
+/* Appends the sections of engines, each after an empty line. Returns the length of the whole text.
+ */
+static size_t append_engines(char *text, size_t text_bytes, size_t used, const char *engines)
+{
+	while (*engines != '\0') {
+		size_t len = strcspn(engines, "\n") + 1;
+
+		if (engines[0] == '[')
+			used = append(text, text_bytes, used, "\n", 1);
+		used = append(text, text_bytes, used, engines, len);
+		engines += len;
+	}
+	return used;
 }
 
 int weir_profile_format(const struct weir_profile *profile, char *text, size_t text_bytes)
@@ -209,7 +337,7 @@ int weir_profile_format(const struct weir_profile *profile, char *text, size_t t
 		used += (size_t)snprintf(left ? text + used : NULL, left, "%s%s =%s%s\n", begin,
 					 key->name, value[0] ? " " : "", value);
 	}
-	return (int)used;
+	return (int)append_engines(text, text_bytes, used, own.engines);
 }
 
 int weir_profile_init(struct weir_profile *profile, size_t struct_bytes)

@@ -23,6 +23,7 @@
 #include <rte_cfgfile.h>
 
 #include "alloc.h"
+#include "profile_engines.h"
 
 /* longest line; rte_cfgfile accepts a name, a value and 4 more characters */
 #define LINE_MAX_BYTES 320u
@@ -35,11 +36,12 @@ struct source {
 	uint32_t depth;		     /* number of includes that lead to this file */
 	dev_t dev;		     /* 'dev' and 'ino' identify the file */
 	ino_t ino;
-	struct profile_place place;	  /* the current line of the scan */
-	char section[CFG_NAME_LEN];	  /* the current section of the scan; "": none yet */
-	uint32_t lines[PROFILE_KEYS_MAX]; /* number of the line that sets each key; 0: none */
-	bool seen[PROFILE_KEYS_MAX];	  /* the section of this key has begun */
-	bool has_app;			  /* the program's own section has begun */
+	struct profile_place place;	     /* the current line of the scan */
+	bool is_text;			     /* the text of profile.engines, not a file */
+	char section[PROFILE_SECTION_BYTES]; /* the current section of the scan; "": none yet */
+	uint32_t lines[PROFILE_KEYS_MAX];    /* number of the line that sets each key; 0: none */
+	bool seen[PROFILE_KEYS_MAX];	     /* the section of this key has begun */
+	bool has_app;			     /* the program's own section has begun */
 };
 
 _Static_assert(PROFILE_NAME_BYTES == CFG_NAME_LEN && PROFILE_VALUE_BYTES == CFG_VALUE_LEN,
@@ -66,12 +68,12 @@ int profile_fail(const struct profile_load *load, struct profile_place place, co
 }
 
 int profile_fail_value(const struct profile_load *load, struct profile_place place,
-		       const struct profile_key *key, const char *why)
+		       const char *section, const struct profile_key *key, const char *why)
 {
 	char allowed[128];
 
 	profile_key_allowed(key, allowed, sizeof(allowed));
-	return profile_fail(load, place, "[%s] %s: %s; allowed: %s; example: %s = %s", key->section,
+	return profile_fail(load, place, "[%s] %s: %s; allowed: %s; example: %s = %s", section,
 			    key->name, why, allowed, key->name,
 			    key->example ? key->example : key->initial);
 }
@@ -111,11 +113,17 @@ static char *strip(char *text)
 	return text;
 }
 
-static int fail_twice(const struct source *source, const char *section)
+int profile_fail_twice(const struct profile_load *load, struct profile_place place,
+		       const char *section)
 {
-	return profile_fail(source->load, source->place,
+	return profile_fail(load, place,
 			    "[%s]: this section exists twice; put its keys into the first one",
 			    section);
+}
+
+static bool is_engine(const char *section)
+{
+	return strncmp(section, PROFILE_ENGINE, strlen(PROFILE_ENGINE)) == 0;
 }
 
 static bool is_app(const char *section)
@@ -139,11 +147,18 @@ static int scan_app_section(struct source *source, const char *name)
 				    name);
 	if (strcmp(name, source->load->app) == 0) {
 		if (source->has_app)
-			return fail_twice(source, name);
+			return profile_fail_twice(source->load, source->place, name);
 		source->has_app = true;
 	}
 	snprintf(source->section, sizeof(source->section), "%s", name);
 	return 0;
+}
+
+/* Begins a section for the engines of some CPUs. Returns 0, or -EINVAL after an error. */
+static int scan_engine_section(struct source *source, const char *name)
+{
+	snprintf(source->section, sizeof(source->section), "%s", name);
+	return profile_engines_begin(source->load, source->place, name);
 }
 
 /* Processes a line that begins a section. Returns 0, or -EINVAL after an error if the line is
@@ -160,18 +175,26 @@ static int scan_section(struct source *source, char *text)
 				    "a section is [name] on a line of its own; example: [engine]");
 	*end = '\0';
 	name = strip(text + 1);
+	if (is_engine(name))
+		return scan_engine_section(source, name);
+	if (source->is_text)
+		return profile_fail(source->load, source->place,
+				    "engines: [%.63s] is no section of engines; example: "
+				    "[" PROFILE_ENGINE "8-15]",
+				    name);
 	if (is_app(name))
 		return scan_app_section(source, name);
 	for (uint32_t i = 0; i < profile_nkeys; i++) {
 		if (strcmp(profile_keys[i].section, name) != 0)
 			continue;
 		if (source->seen[i])
-			return fail_twice(source, name);
+			return profile_fail_twice(source->load, source->place, name);
 		source->seen[i] = is_known = true;
 	}
 	if (!is_known)
 		return profile_fail(source->load, source->place,
-				    "[%.63s]: no such section; known: %s, " PROFILE_APP "NAME",
+				    "[%.63s]: no such section; known: %s, " PROFILE_ENGINE
+				    "CPUS, " PROFILE_APP "NAME",
 				    name, list_known(NULL, known, sizeof(known)));
 	snprintf(source->section, sizeof(source->section), "%s", name);
 	return 0;
@@ -289,6 +312,14 @@ static int scan_key(struct source *source, char *text)
 	value = strip(equals + 1);
 	if (is_app(source->section))
 		return scan_app_key(source, name, value);
+	if (is_engine(source->section) && strcmp(name, "include") != 0)
+		return profile_engines_set(source->load, source->place, source->section, name,
+					   value);
+	if (source->is_text)
+		return profile_fail(load, source->place,
+				    "engines: %.64s: no section of engines precedes it, or it is "
+				    "only for files; example: [" PROFILE_ENGINE "8-15]",
+				    name);
 	if (strcmp(name, "include") == 0)
 		return scan_include(source, value);
 	if (source->section[0] == '\0')
@@ -301,7 +332,7 @@ static int scan_key(struct source *source, char *text)
 				    source->section, name,
 				    list_known(source->section, known, sizeof(known)));
 	if (strlen(value) >= CFG_VALUE_LEN)
-		return profile_fail_value(load, source->place, key,
+		return profile_fail_value(load, source->place, key->section, key,
 					  "the value is longer than 255 characters");
 	line = &source->lines[key - profile_keys];
 	if (*line)
@@ -384,7 +415,7 @@ static int read_values(struct source *source, struct rte_cfgfile *cfg)
 					    "[%s] %s: the file changed while it was read",
 					    key->section, key->name);
 		if (!profile_key_set(key, value, &load->profile, why, sizeof(why)))
-			return profile_fail_value(load, source->place, key, why);
+			return profile_fail_value(load, source->place, key->section, key, why);
 		load->places[i] = source->place;
 	}
 	return 0;
@@ -469,6 +500,23 @@ int profile_file_load(struct profile_load *load)
 	struct source source = {.load = load, .place.path = load->path};
 
 	return load_source(&source);
+}
+
+int profile_file_scan_text(struct profile_load *load, const char *text)
+{
+	struct source source = {.load = load, .is_text = true};
+	char line[LINE_MAX_BYTES + 2];
+	int rc = 0;
+
+	while (rc == 0 && *text != '\0') {
+		size_t len = strcspn(text, "\n");
+
+		snprintf(line, sizeof(line), "%.*s", (int)len, text);
+		source.place.line++;
+		rc = scan_line(&source, line, strlen(line));
+		text += len + (text[len] == '\n');
+	}
+	return rc;
 }
 
 void profile_file_free(struct profile_load *load)

@@ -22,9 +22,15 @@ struct profile_place {
 
 /* Bounds the keys of a program's own section, in all files together. */
 #define PROFILE_ENTRIES_MAX 64u
-#define PROFILE_APP	    "app:" /* begins the name of a program's own section */
-#define PROFILE_NAME_BYTES  64u	   /* size of a name, CFG_NAME_LEN of rte_cfgfile */
-#define PROFILE_VALUE_BYTES 256u   /* size of a value, CFG_VALUE_LEN of rte_cfgfile */
+#define PROFILE_ENGINE	    "engine:" /* begins the name of a section for some engines */
+#define PROFILE_LIST_BYTES  128u      /* size of a list of CPUs */
+#define PROFILE_APP	    "app:"    /* begins the name of a program's own section */
+#define PROFILE_NAME_BYTES  64u	      /* size of a name, CFG_NAME_LEN of rte_cfgfile */
+#define PROFILE_VALUE_BYTES 256u      /* size of a value, CFG_VALUE_LEN of rte_cfgfile */
+/* size of the name of a section, of which "engine:LIST" is the longest */
+#define PROFILE_SECTION_BYTES (sizeof(PROFILE_ENGINE) - 1 + PROFILE_LIST_BYTES)
+/* Bounds the lines of weir_profile.engines. */
+#define PROFILE_ENGINE_LINES_MAX 256u
 
 /* A key of the program's own section, which only the program understands. */
 struct profile_entry {
@@ -42,6 +48,9 @@ struct profile_load {
 	struct weir_profile profile; /* the values that have been read */
 	/* the line that sets each key; the path is NULL if no line does */
 	struct profile_place places[PROFILE_KEYS_MAX];
+	/* the places from which the lines of profile.engines are (profile_engines.h) */
+	struct profile_place engine_places[PROFILE_ENGINE_LINES_MAX];
+	uint32_t nengine_lines;
 	/* the paths of the included files, which 'places' refers to */
 	char *paths[PROFILE_FILES_MAX];
 	uint32_t npaths;
@@ -57,15 +66,23 @@ struct profile_load {
 printf_like(3, 4) int profile_fail(const struct profile_load *load, struct profile_place place,
 				   const char *format, ...);
 
-/* Writes an error about the value of a key, with the reason 'why' and the allowed values. Returns
- * -EINVAL. */
+/* Writes an error about the value of a key, with the reason 'why' and the allowed values. 'section'
+ * is the name of the section with the key. Returns -EINVAL. */
 int profile_fail_value(const struct profile_load *load, struct profile_place place,
-		       const struct profile_key *key, const char *why);
+		       const char *section, const struct profile_key *key, const char *why);
+
+/* Writes an error about a section that begins for the second time in a file. Returns -EINVAL. */
+int profile_fail_twice(const struct profile_load *load, struct profile_place place,
+		       const char *section);
 
 /* Reads the file load->path and the files that it includes into load->profile, which holds the
  * defaults. Each value is in the range of its key. Returns 0, -EINVAL after an error in a file, or
  * another -errno if a file cannot be read. load->err describes each error. */
 int profile_file_load(struct profile_load *load);
+
+/* Reads sections [engine:CPUS] from a text into load->profile.engines, which is empty. Returns 0,
+ * or -EINVAL after an error in the text. */
+int profile_file_scan_text(struct profile_load *load, const char *text);
 
 /* Frees what profile_file_load() has allocated. It may have failed. */
 void profile_file_free(struct profile_load *load);

@@ -113,7 +113,8 @@ static bool is_value(const char *text)
 const struct profile_key profile_keys[] = {
 	{"engine", "lcores", PROFILE_TEXT, FIELD(lcores), .is_valid = is_lcores,
 	 .allowed = "CPUs such as 0,1 or 0-3, each once; any; or empty", .initial = "",
-	 .example = "0,1", .memory = "each CPU has an engine with all buffers of section [memory]",
+	 .example = "0,1", .is_of_process = true,
+	 .memory = "each CPU has an engine with all buffers of section [memory]",
 	 .help = "CPUs to which a runtime (weir/runtime.h) pins its threads, each with an engine, "
 		 "in this order. any: threads are not pinned. empty: the program chooses"},
 	{"engine", "idle", PROFILE_CHOICE, FIELD(idle), .choices = idles, .initial = "auto",
@@ -123,7 +124,8 @@ const struct profile_key profile_keys[] = {
 		 "adaptive: spin for 20 us, then pause between polls, and sleep from 200 us on "
 		 "until there is work. event: sleep at once. sleep: another name of adaptive"},
 	{"engine", "driver", PROFILE_TEXT, FIELD(driver), .is_valid = is_name,
-	 .allowed = "the name of a driver, in lower case", .initial = "shm", .memory = "none",
+	 .allowed = "the name of a driver, in lower case", .initial = "shm", .is_of_process = true,
+	 .memory = "none",
 	 .help = "how messages and data are transferred. weir-bench --help lists the drivers"},
 	{"engine", "driver_options", PROFILE_TEXT, FIELD(driver_options), .is_valid = is_value,
 	 .allowed = "key=value,... or empty", .initial = "", .example = "rnr_retry=7",
@@ -143,7 +145,7 @@ const struct profile_key profile_keys[] = {
 		 "requests. stages: also one for each of their stages. Each call then takes a "
 		 "slower path"},
 	{"engine", "telemetry", PROFILE_CHOICE, FIELD(telemetry), .choices = telemetries,
-	 .initial = "auto", .example = "on",
+	 .initial = "auto", .example = "on", .is_of_process = true,
 	 .memory = "none; while a command is answered, up to 512 KiB",
 	 .help = "whether the commands of rte_telemetry describe the engine. auto: if the "
 		 "application has started EAL with telemetry, or another engine has on. on: also "

@@ -41,6 +41,8 @@ struct profile_key {
 	const char *example;
 	const char *memory; /* effect on the memory of an engine, or "none" */
 	const char *help;
+	bool is_of_process; /* all engines have the same value: sections [engine:CPUS] lack the key
+			     */
 	/* offset and size in bytes of the key's field in struct weir_profile */
 	size_t offset, size;
 };

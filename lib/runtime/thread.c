@@ -13,6 +13,7 @@
 #include <weir/inspect.h>
 
 #include "log.h"
+#include "profile_engines.h"
 #include "runtime.h"
 
 uint64_t runtime_now_ns(void)
@@ -88,11 +89,13 @@ static bool make_known(void)
 static int begin(struct runtime_thread *thread)
 {
 	struct weir_runtime *runtime = thread->runtime;
+	struct weir_profile own = runtime->profile;
 	int rc = pin(thread);
 
 	if (rc != 0)
 		return rc;
-	rc = weir_engine_create(&runtime->profile, &thread->engine);
+	profile_for_cpu(&own, thread->cpu);
+	rc = weir_engine_create(&own, &thread->engine);
 	if (rc != 0)
 		return fail(thread, rc, "can't create an engine (driver %s): %s",
 			    runtime->profile.driver, strerror(-rc));

@@ -5,7 +5,8 @@
 /*
  * Profiles. A profile contains all settings of an engine, which are usually the same for all
  * engines of a machine. It can be loaded from an INI file. The folder config/ has examples. The
- * file can also have a section for each program, with keys of the program's own.
+ * file can also have a section for each program, with keys of the program's own, and sections that
+ * override keys for the engines of some CPUs.
  *
  * Start with the defaults. Load a file over them, or set members directly. Then pass the profile to
  * weir_engine_create(). weir_profile_key_help() lists each key with its meaning, range and default.
@@ -265,6 +266,13 @@ struct weir_profile {
 
 	/* [engine] */
 	uint64_t telemetry; /**< whether rte_telemetry describes the engine: enum weir_telemetry */
+
+	/* [engine:CPUS] */
+	/**
+	 * Overrides for the engines of some CPUs: sections [engine:CPUS] in the form of a file. A
+	 * runtime (weir/runtime.h) applies them. weir_engine_create() ignores them. "": none.
+	 */
+	char engines[4096];
 };
 
 /**
@@ -339,6 +347,22 @@ WEIR_API int weir_profile_load_app(const char *path, const char *app,
 				   size_t err_bytes);
 
 /**
+ * Computes the profile of the engine of a CPU: applies the section [engine:CPUS] that names the
+ * CPU, if there is one, and leaves out all of these sections. A runtime does this for its engines.
+ * An application that creates the engines of its threads itself can do the same.
+ *
+ * @param profile the profile
+ * @param cpu the CPU; -1: the thread of the engine is not pinned, and no section applies
+ * @param[in,out] out struct_bytes must be set; all other members are set if the function returns 0.
+ * It may be the same as 'profile'.
+ * @retval 0 success
+ * @retval -EINVAL the profile is not valid, or struct_bytes of a profile is too small
+ * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know
+ */
+WEIR_API int weir_profile_for_cpu(const struct weir_profile *profile, int cpu,
+				  struct weir_profile *out);
+
+/**
  * Checks a profile: the range of each key, the driver and its options, and the combination of keys.
  *
  * After success, weir_engine_create() can fail only because of the machine: memory, the device, or
@@ -355,6 +379,7 @@ WEIR_API int weir_profile_check(const struct weir_profile *profile, char *err, s
 
 /**
  * Writes a profile as a text that weir_profile_load() can load from a file. Each key has a line.
+ * Sections [engine:CPUS] have lines only for the keys that they set.
  *
  * @param profile a profile that weir_profile_check() finds valid
  * @param[out] text the text, with a NUL at its end

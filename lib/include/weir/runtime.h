@@ -9,7 +9,8 @@
  *
  * Each CPU of the profile's 'lcores' has one thread, which is pinned to the CPU. If 'lcores' is ""
  * or "any", the threads are not pinned. A thread creates its engine after it was pinned, so the
- * memory of the engine is on the NUMA node of its CPU. A thread whose poll found no work does what
+ * memory of the engine is on the NUMA node of its CPU. If the profile has a section [engine:CPUS]
+ * for the CPU, the section overrides keys of the profile for this engine. A thread whose poll found no work does what
  * the profile's 'idle' says. By default a pinned thread polls again at once, and uses its CPU in
  * full. The life of a runtime:
  *
@@ -102,7 +103,7 @@ struct weir_runtime_mail {
  * If a step fails, the function undoes all steps before it returns: it runs 'fini' on the threads
  * whose 'init' succeeded, ends all threads and destroys all engines. Thread: any.
  *
- * @param profile the profile of all engines; copied
+ * @param profile the profile of all engines, with its sections for some of them; copied
  * @param options the options; copied
  * @param[out] runtime the runtime; set if the function returns 0
  * @retval 0 success

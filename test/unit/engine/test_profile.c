@@ -200,8 +200,8 @@ static const struct {
 	{"[]\n", 1, {"no such section", "engine, memory"}},
 	{"[motor]\n",
 	 1,
-	 {"[motor]: no such section",
-	  "known: engine, memory, connection, costs, limits, exposure, app:NAME"}},
+	 {"[motor]: no such section", "known: engine, memory, connection, costs, limits, exposure, "
+				      "engine:CPUS, app:NAME"}},
 	{"[Engine]\n", 1, {"no such section"}},
 	{"[engine]\n[memory]\n[engine]\n", 3, {"[engine]: this section exists twice"}},
 	{"[engine]\nspeed = 3\n", 2, {"[engine] speed: no such key", "known: lcores, idle"}},

@@ -17,6 +17,8 @@
 
 #include <weir/runtime.h>
 
+#include "engine.h"
+
 static cpu_set_t allowed;	/* the CPUs that this process may use */
 static uint32_t cpus[2], ncpus; /* the first of them */
 static char error[512];
@@ -66,7 +68,8 @@ static int on_init(struct weir_runtime *runtime, uint32_t thread, void *arg)
 	return pthread_getname_np(pthread_self(), seen[thread].name, sizeof(seen[thread].name));
 }
 
-static int create(const char *lcores, const char *name, struct weir_runtime **runtime)
+static int create_with(const char *lcores, const char *engines, const char *name,
+		       struct weir_runtime **runtime)
 {
 	struct weir_profile profile;
 	struct weir_runtime_options options = {
@@ -83,8 +86,14 @@ static int create(const char *lcores, const char *name, struct weir_runtime **ru
 	profile.send_buffers = profile.recv_buffers = 128;
 	profile.long_buffers = profile.bulk_buffers = 1;
 	profile.idle = WEIR_IDLE_EVENT;
+	snprintf(profile.engines, sizeof(profile.engines), "%s", engines);
 	error[0] = '\0';
 	return weir_runtime_create(&profile, &options, runtime);
+}
+
+static int create(const char *lcores, const char *name, struct weir_runtime **runtime)
+{
+	return create_with(lcores, "", name, runtime);
 }
 
 static void expect_pinned(const struct weir_runtime *runtime, uint32_t thread, uint32_t cpu)
@@ -112,6 +121,34 @@ static void cpus__are_those_of_the_profile(void **state)
 	for (uint32_t i = 0; i < ncpus; i++)
 		expect_pinned(runtime, i, cpus[ncpus - 1 - i]);
 	weir_runtime_destroy(runtime);
+}
+
+/* Checks that a section [engine:CPUS] changes the engines of its CPUs, and no others. */
+static void cpus__have_the_engines_of_their_sections(void **state)
+{
+	const struct weir_engine *plain, *own;
+	struct weir_runtime *runtime;
+	char list[40], engines[100];
+
+	(void)state;
+	if (ncpus < 2)
+		skip();
+	snprintf(list, sizeof(list), "%u,%u", cpus[0], cpus[1]);
+	snprintf(engines, sizeof(engines), "[engine:%u]\nsend_buffers = 256\nidle = yield\n",
+		 cpus[1]);
+	assert_int_equal(create_with(list, engines, "two", &runtime), 0);
+	plain = weir_runtime_engine(runtime, 0);
+	own = weir_runtime_engine(runtime, 1);
+	assert_int_equal(plain->profile.send_buffers, 128);
+	assert_int_equal(plain->profile.idle, WEIR_IDLE_EVENT);
+	assert_int_equal(own->profile.send_buffers, 256);
+	assert_int_equal(own->profile.idle, WEIR_IDLE_YIELD);
+	assert_true(own->send_pool->region->len_bytes > plain->send_pool->region->len_bytes);
+	assert_int_equal(own->recv_pool->region->len_bytes, plain->recv_pool->region->len_bytes);
+	weir_runtime_destroy(runtime);
+	snprintf(engines, sizeof(engines), "[engine:%u]\nidle = nap\n", cpus[1]);
+	assert_int_equal(create_with(list, engines, "two", &runtime), -EINVAL);
+	assert_non_null(strstr(error, "idle: 'nap' is none of the choices"));
 }
 
 static void cpus__are_free_without_lcores(void **state)
@@ -268,6 +305,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cpus__are_those_of_the_profile),
+		cmocka_unit_test(cpus__have_the_engines_of_their_sections),
 		cmocka_unit_test(cpus__are_free_without_lcores),
 		cmocka_unit_test(cpus__helpers_keep_off),
 		cmocka_unit_test(cpus__that_are_absent),
