@@ -20,10 +20,10 @@ void judge_memory(const struct facts *facts, const struct load *load, struct fin
 void judge_cpus(const struct facts *facts, const struct load *load, struct findings *findings);
 /* Other activity on the CPUs of 'lcores': other programs, the tick, interrupts and siblings. */
 void judge_isolation(const struct facts *facts, const struct load *load, struct findings *findings);
-/* The RDMA device, its node and the IOMMU. */
+/* The RDMA devices, their nodes and the IOMMU. */
 void judge_device(const struct facts *facts, const struct load *load, struct findings *findings);
-/* The limits of the RDMA device. */
-void judge_limits(const struct device_facts *device, const struct load *load,
-		  struct findings *findings);
+/* The limits of an RDMA device. */
+void judge_limits(const struct facts *facts, const struct device_facts *device,
+		  const struct load *load, struct findings *findings);
 
 #endif

@@ -93,11 +93,11 @@ static void judge_quota(const struct facts *facts, const struct load *load,
 	const struct limit_facts *quota = &facts->cpu_quota;
 	struct finding *finding;
 
-	if (!quota->exists || !load->spins || quota->value >= load->nengines)
+	if (!quota->exists || quota->value >= load->nspinning)
 		return;
 	finding = findings_add(findings, SEVERITY_WARNING, "cgroup cpu");
 	finding_cause(finding, "%u threads poll all the time, and the cgroup allows %.2f CPUs (%s)",
-		      load->nengines, quota->value, quota->file);
+		      load->nspinning, quota->value, quota->file);
 	finding_effect(finding, "The kernel stops the threads for the rest of each period, often "
 				"for tens of milliseconds");
 	finding_remedy(finding, "raise the quota: CPUQuota= of a systemd unit, or --cpus of the "

@@ -19,8 +19,8 @@ static void list_devices(const struct facts *facts, char *text, size_t bytes)
 					 facts->devices[i].name);
 }
 
-/* Reports that the device does not exist, and what can therefore not be examined. */
-static void add_absent(const struct facts *facts, const struct load *load,
+/* Reports that a device does not exist, and what can therefore not be examined. */
+static void add_absent(const struct facts *facts, const struct load_part *part,
 		       struct findings *findings)
 {
 	struct finding *finding = findings_add(findings, SEVERITY_ERROR, CHECK);
@@ -28,12 +28,13 @@ static void add_absent(const struct facts *facts, const struct load *load,
 
 	list_devices(facts, names, sizeof(names));
 	finding_cause(finding, "There is no RDMA device%s%s; the devices of this machine: %s",
-		      load->device[0] ? " " : "", load->device, names);
+		      part->device[0] ? " " : "", part->device, names);
 	finding_effect(finding, "Programs with this profile do not start");
 	if (facts->ndevices > 0)
 		finding_remedy(finding,
-			       "set 'driver_options = device=NAME' in section [engine] to one of "
-			       "them");
+			       "set 'driver_options = device=NAME' in section [%s] to one of "
+			       "them",
+			       part->section);
 	finding_remedy(finding, "install the driver of the device and rdma-core; 'rdma link' then "
 				"lists the device");
 	finding_remedy(finding, "or, for a device in software, as root: modprobe -a rdma_rxe "
@@ -44,8 +45,21 @@ static void add_absent(const struct facts *facts, const struct load *load,
 	finding_remedy(finding, "run weir-check again when there is a device");
 }
 
-static void judge_state(const struct facts *facts, const struct device_facts *device,
-			struct findings *findings)
+static void judge_rdma_cm(const struct facts *facts, struct findings *findings)
+{
+	struct finding *finding;
+
+	if (facts->has_rdma_cm)
+		return;
+	finding = findings_add(findings, SEVERITY_ERROR, CHECK);
+	finding_cause(finding, "/dev/infiniband/rdma_cm does not exist");
+	finding_effect(finding, "Connections over RDMA devices can't be made");
+	finding_remedy(finding, "as root: modprobe rdma_ucm");
+	if (facts->root[0] == '\0')
+		finding_run(finding, (const char *const[]){"/usr/sbin/modprobe", "rdma_ucm", NULL});
+}
+
+static void judge_state(const struct device_facts *device, struct findings *findings)
 {
 	struct finding *finding;
 
@@ -56,15 +70,6 @@ static void judge_state(const struct facts *facts, const struct device_facts *de
 		finding_remedy(finding,
 			       "connect the cable, and set the network interface up: 'rdma link' "
 			       "names it, then as root: ip link set INTERFACE up");
-	}
-	if (!facts->has_rdma_cm) {
-		finding = findings_add(findings, SEVERITY_ERROR, CHECK);
-		finding_cause(finding, "/dev/infiniband/rdma_cm does not exist");
-		finding_effect(finding, "Connections over RDMA devices can't be made");
-		finding_remedy(finding, "as root: modprobe rdma_ucm");
-		if (facts->root[0] == '\0')
-			finding_run(finding,
-				    (const char *const[]){"/usr/sbin/modprobe", "rdma_ucm", NULL});
 	}
 	if (device->open_error != 0) {
 		finding = findings_add(findings, SEVERITY_ERROR, CHECK);
@@ -81,9 +86,22 @@ static void judge_state(const struct facts *facts, const struct device_facts *de
 	}
 }
 
-/* Returns the CPUs of the profile that are on another node than the device. Sets *distance to the
- * largest distance, or to 0 if it is unknown. */
-static cpu_set_t far_cpus(const struct facts *facts, const struct load *load, int node,
+/* Returns the CPUs whose engines use a device. */
+static cpu_set_t cpus_of(const struct facts *facts, const struct load *load,
+			 const struct device_facts *device)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (uint32_t i = 0; i < load->nparts; i++)
+		if (load_device(&load->parts[i], facts) == device)
+			CPU_OR(&set, &set, &load->parts[i].cpus);
+	return set;
+}
+
+/* Returns those of the CPUs that are on another node than the device. Sets *distance to the largest
+ * distance, or to 0 if it is unknown. */
+static cpu_set_t far_cpus(const struct facts *facts, const cpu_set_t *cpus, int node,
 			  uint32_t *distance)
 {
 	cpu_set_t set;
@@ -93,7 +111,7 @@ static cpu_set_t far_cpus(const struct facts *facts, const struct load *load, in
 	for (uint32_t cpu = 0; cpu < CPUS_MAX; cpu++) {
 		int own = facts->cpus[cpu].node;
 
-		if (!CPU_ISSET(cpu, &load->pinned) || own < 0 || own == node)
+		if (!CPU_ISSET(cpu, cpus) || own < 0 || own == node)
 			continue;
 		CPU_SET(cpu, &set);
 		if (facts->nodes[own].distance[node] > *distance)
@@ -107,8 +125,8 @@ static void judge_distance(const struct facts *facts, const struct load *load,
 {
 	char list[CPUS_TEXT_BYTES], near[CPUS_TEXT_BYTES], distance_text[48] = "";
 	struct finding *finding;
+	cpu_set_t cpus = cpus_of(facts, load, device), set;
 	uint32_t distance;
-	cpu_set_t set;
 
 	if (facts->nnodes < 2 || !load->is_pinned)
 		return;
@@ -119,7 +137,7 @@ static void judge_distance(const struct facts *facts, const struct load *load,
 		finding_remedy(finding, "the manual of the machine says which socket has the slot");
 		return;
 	}
-	set = far_cpus(facts, load, device->node, &distance);
+	set = far_cpus(facts, &cpus, device->node, &distance);
 	if (cpus_is_empty(&set))
 		return;
 	if (distance > 0)
@@ -136,6 +154,8 @@ static void judge_distance(const struct facts *facts, const struct load *load,
 		       "in section [engine], name some of %s in lcores, or a device of the "
 		       "other node by 'driver_options = device=NAME'",
 		       cpus_named(&facts->nodes[device->node].cpus, near));
+	finding_remedy(finding, "or name that device in a section [engine:%s]",
+		       cpus_list(&set, list));
 }
 
 static void judge_iommu(const struct facts *facts, const struct device_facts *device,
@@ -159,17 +179,38 @@ static void judge_iommu(const struct facts *facts, const struct device_facts *de
 	}
 }
 
+/* Returns whether engines of an earlier part use the same device, or miss the same one. */
+static bool is_judged(const struct facts *facts, const struct load *load, uint32_t part)
+{
+	const struct device_facts *device = load_device(&load->parts[part], facts);
+
+	for (uint32_t i = 0; i < part; i++)
+		if (load_device(&load->parts[i], facts) == device &&
+		    (device || strcmp(load->parts[i].device, load->parts[part].device) == 0))
+			return true;
+	return false;
+}
+
 void judge_device(const struct facts *facts, const struct load *load, struct findings *findings)
 {
-	const struct device_facts *device = load_device(load, facts);
+	bool has_device = false;
 
-	if (!device) {
-		add_absent(facts, load, findings);
-		return;
+	for (uint32_t i = 0; i < load->nparts; i++) {
+		const struct device_facts *device = load_device(&load->parts[i], facts);
+
+		if (is_judged(facts, load, i))
+			continue;
+		if (!device) {
+			add_absent(facts, &load->parts[i], findings);
+			continue;
+		}
+		has_device = true;
+		judge_state(device, findings);
+		if (device->has_attr)
+			judge_limits(facts, device, load, findings);
+		judge_distance(facts, load, device, findings);
+		judge_iommu(facts, device, findings);
 	}
-	judge_state(facts, device, findings);
-	if (device->has_attr)
-		judge_limits(device, load, findings);
-	judge_distance(facts, load, device, findings);
-	judge_iommu(facts, device, findings);
+	if (has_device)
+		judge_rdma_cm(facts, findings);
 }

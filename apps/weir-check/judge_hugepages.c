@@ -99,11 +99,18 @@ static void add_step(const struct comparison *c, struct finding *finding)
 	finding_write(finding, path, number);
 }
 
+/* Returns the severity of missing hugepages. If no engine asks for hugepages, they are a note. */
+static enum severity severity_of(const struct load *load)
+{
+	for (uint32_t i = 0; i < load->nparts; i++)
+		if (load->parts[i].page_bytes != 0)
+			return SEVERITY_WARNING;
+	return SEVERITY_NOTE;
+}
+
 static void add_missing(const struct comparison *c, struct findings *findings)
 {
-	bool is_wanted = c->load->profile->page_bytes != 0;
-	struct finding *finding =
-		findings_add(findings, is_wanted ? SEVERITY_WARNING : SEVERITY_NOTE, CHECK);
+	struct finding *finding = findings_add(findings, severity_of(c->load), CHECK);
 	uint64_t missing = c->needed - c->pages->free;
 	uint64_t missing_bytes = missing * facts_page_bytes(c->size);
 	char where[32] = "";
@@ -183,9 +190,7 @@ static void compare_page_limit(const struct facts *facts, const struct load *loa
 
 	if (!limit->exists || (double)bytes <= limit->value)
 		return;
-	finding =
-		findings_add(findings, load->profile->page_bytes ? SEVERITY_WARNING : SEVERITY_NOTE,
-			     "cgroup hugetlb");
+	finding = findings_add(findings, severity_of(load), "cgroup hugetlb");
 	finding_cause(finding,
 		      "The buffers take %" PRIu64 " MiB in hugepages of %s, and the cgroup allows "
 		      "%.0f MiB (%s)",
@@ -197,15 +202,13 @@ static void compare_page_limit(const struct facts *facts, const struct load *loa
 		       limit->used + bytes, limit->file);
 }
 
-/* Reports that a size of hugepages that the profile names does not exist. */
-static void compare_kernel(const struct facts *facts, const struct load *load,
+/* Reports a size of hugepages that the profile names and that does not exist. */
+static void compare_kernel(const struct facts *facts, const struct load *load, enum page_size size,
 			   struct findings *findings)
 {
-	uint64_t wanted = load->profile->page_bytes;
-	enum page_size size = wanted == facts_page_bytes(PAGES_1G) ? PAGES_1G : PAGES_2M;
 	struct finding *finding;
 
-	if (wanted < facts_page_bytes(PAGES_2M) || facts->pages[size].exist)
+	if (facts->pages[size].exist || !load_has_pages(load, facts_page_bytes(size)))
 		return;
 	finding = findings_add(findings, SEVERITY_WARNING, CHECK);
 	finding_cause(finding,
@@ -225,7 +228,7 @@ static void judge_thp(const struct facts *facts, const struct load *load, struct
 	struct finding *finding;
 	char path[SYSFILE_PATH_BYTES];
 
-	if (load->profile->page_bytes != WEIR_PAGES_THP ||
+	if (!load_has_pages(load, WEIR_PAGES_THP) ||
 	    (facts->thp[0] != '\0' && !strstr(facts->thp, "[never]")))
 		return;
 	if (facts->thp[0] == '\0') {
@@ -253,8 +256,8 @@ void judge_hugepages(const struct facts *facts, const struct load *load, struct 
 {
 	uint64_t available_bytes = facts->available_bytes;
 
-	compare_kernel(facts, load, findings);
 	for (uint32_t size = 0; size < PAGE_SIZES; size++) {
+		compare_kernel(facts, load, (enum page_size)size, findings);
 		compare_size(facts, load, (enum page_size)size, &available_bytes, findings);
 		compare_page_limit(facts, load, (enum page_size)size, findings);
 	}

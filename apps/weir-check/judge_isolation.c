@@ -25,7 +25,7 @@ struct place {
 /* Returns the severity of something that disturbs the threads. */
 static enum severity severity_of(const struct place *place)
 {
-	if (cpus_is_empty(&place->others) || !place->load->spins)
+	if (cpus_is_empty(&place->others) || place->load->nspinning == 0)
 		return SEVERITY_NOTE;
 	return SEVERITY_WARNING;
 }
@@ -180,7 +180,8 @@ static void judge_governor(const struct place *place, struct findings *findings)
 	}
 	if (cpus_is_empty(&slow))
 		return;
-	finding = findings_add(findings, place->load->spins ? SEVERITY_WARNING : SEVERITY_NOTE,
+	finding = findings_add(findings,
+			       place->load->nspinning > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
 			       "governor");
 	finding_cause(finding, "The frequency governor of %s is not 'performance'",
 		      cpus_named(&slow, list));
@@ -231,9 +232,9 @@ static void judge_shared_cores(const struct place *place, struct findings *findi
 
 	if (cpus_is_empty(&second))
 		return;
-	finding = findings_add(findings,
-			       has_more && place->load->spins ? SEVERITY_WARNING : SEVERITY_NOTE,
-			       "SMT siblings");
+	finding = findings_add(
+		findings, has_more && place->load->nspinning > 0 ? SEVERITY_WARNING : SEVERITY_NOTE,
+		"SMT siblings");
 	finding_cause(finding, "Other CPUs of the profile are in the same core as %s",
 		      cpus_named(&second, list));
 	finding_effect(finding, "Two threads of weir share the execution units and the caches of a "

@@ -78,7 +78,7 @@ static void raise_memlock(const struct facts *facts, uint64_t bytes, struct find
 static void judge_memlock(const struct facts *facts, const struct load *load,
 			  struct findings *findings)
 {
-	uint64_t bytes = load->nengines * load->needs.registered_bytes;
+	uint64_t bytes = load->registered_bytes;
 	bool is_note = facts->may_lock_all || !facts->has_memlock;
 	struct finding *finding;
 

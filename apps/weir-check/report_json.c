@@ -115,17 +115,41 @@ static json_t *hugepages_of(const struct report *report)
 	return array;
 }
 
-static json_t *memory_of(const struct load *load)
+static json_t *pools_of(const struct needs *needs)
 {
 	json_t *pools = json_array();
 
-	for (uint32_t i = 0; i < load->needs.npools; i++)
-		json_array_append_new(pools,
-				      json_pack("{s:s, s:I}", "name", load->needs.pools[i].name,
-						"bytes", (json_int_t)load->needs.pools[i].bytes));
-	return json_pack("{s:i, s:b, s:I, s:I, s:o}", "engines", (int)load->nengines, "is_assumed",
-			 load->is_assumed, "engine_bytes", (json_int_t)load->needs.bytes, "bytes",
-			 (json_int_t)load->bytes, "pools", pools);
+	for (uint32_t i = 0; i < needs->npools; i++)
+		json_array_append_new(pools, json_pack("{s:s, s:I}", "name", needs->pools[i].name,
+						       "bytes", (json_int_t)needs->pools[i].bytes));
+	return pools;
+}
+
+/* Returns the engines by section of the profile. */
+static json_t *sections_of(const struct load *load)
+{
+	json_t *sections = json_array();
+
+	for (uint32_t i = 0; i < load->nparts; i++) {
+		const struct load_part *part = &load->parts[i];
+
+		json_array_append_new(sections,
+				      json_pack("{s:s, s:i, s:I, s:o}", "section", part->section,
+						"engines", (int)part->nengines, "engine_bytes",
+						(json_int_t)part->needs.bytes, "pools",
+						pools_of(&part->needs)));
+	}
+	return sections;
+}
+
+static json_t *memory_of(const struct load *load)
+{
+	const struct needs *first = &load->parts[0].needs;
+
+	return json_pack("{s:i, s:b, s:I, s:I, s:o, s:o}", "engines", (int)load->nengines,
+			 "is_assumed", load->is_assumed, "engine_bytes", (json_int_t)first->bytes,
+			 "bytes", (json_int_t)load->bytes, "pools", pools_of(first), "sections",
+			 sections_of(load));
 }
 
 int report_json(const struct report *report)

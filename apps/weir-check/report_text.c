@@ -35,10 +35,17 @@ static void print_needs(const struct report *report)
 {
 	const struct load *load = report->load;
 
-	printf("memory: %u engine%s with %" PRIu64 " MiB of buffers each, %" PRIu64
-	       " MiB in total%s\n",
-	       load->nengines, load->nengines == 1 ? "" : "s", MIB(load->needs.bytes),
-	       MIB(load->bytes),
+	printf("memory: ");
+	for (uint32_t i = 0; i < load->nparts; i++) {
+		const struct load_part *part = &load->parts[i];
+
+		printf("%u engine%s with %" PRIu64 " MiB of buffers each", part->nengines,
+		       part->nengines == 1 ? "" : "s", MIB(part->needs.bytes));
+		if (load->nparts > 1)
+			printf(" [%s]", part->section);
+		printf(", ");
+	}
+	printf("%" PRIu64 " MiB in total%s\n", MIB(load->bytes),
 	       load->is_assumed ? " (the profile names no CPUs; see --engines)" : "");
 	for (uint32_t size = 0; size < PAGE_SIZES; size++) {
 		print_pages(report, (enum page_size)size, -1);

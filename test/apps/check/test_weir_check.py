@@ -158,6 +158,20 @@ class Report(Machine):
         done = run('--sysroot', str(empty), CONFIG['laptop.ini'])
         self.assertEqual(done.returncode, 0, done.stdout)
 
+    def test_sections_of_engines(self):
+        path = self.profile('[engine]\nlcores = 0-1\n[memory]\npages = 4k\n'
+                            '[engine:1]\nbulk_buffers = 64\n')
+        self.assertIn('memory: 1 engine with 59 MiB of buffers each [engine], '
+                      '1 engine with 93 MiB of buffers each [engine:1], 152 MiB in total\n',
+                      self.check(path).stdout)
+        memory = json.loads(self.check('--json', path).stdout)['memory']
+        self.assertEqual([(part['section'], part['engines']) for part in memory['sections']],
+                         [('engine', 1), ('engine:1', 1)])
+        self.assertEqual(memory['bytes'],
+                         sum(part['engine_bytes'] for part in memory['sections']))
+        for part in memory['sections']:
+            self.assertEqual(sum(pool['bytes'] for pool in part['pools']), part['engine_bytes'])
+
     def test_engines(self):
         path = self.profile('[engine]\nlcores = any\n')
         self.assertIn('1 engine with', self.check(path).stdout)

@@ -101,6 +101,8 @@ static void cpu_quota__of_a_cgroup(void **state)
 	machine_expect(profile_of("1-3", "spin"), SEVERITY_WARNING, "cgroup cpu",
 		       "3 threads poll all the time, and the cgroup allows 2.50 CPUs");
 	machine_expect_nothing(profile_of("1-3", "adaptive"));
+	/* Only two of the engines spin. */
+	machine_expect_nothing(MACHINE_PROFILE "[engine:2]\nidle = adaptive\n");
 	machine_put("/sys/fs/cgroup/box/cpu.max", "max 100000\n");
 	machine_expect_nothing(profile_of("1-3", "spin"));
 	machine_put("/proc/self/cgroup", "3:cpu,cpuacct:/\n");

@@ -34,7 +34,7 @@ static void device__not_active(void **state)
 	machine_put("/sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
 	machine_put("/sys/class/infiniband/mlx5_1/device/numa_node", "0\n");
 	machine_expect_nothing(MACHINE_PROFILE);
-	assert_string_equal(load_device(&machine_load, machine_facts)->name, "mlx5_1");
+	assert_string_equal(load_device(&machine_load.parts[0], machine_facts)->name, "mlx5_1");
 }
 
 static void device__without_rdma_cm(void **state)
@@ -168,6 +168,73 @@ static void distance__another_node(void **state)
 	machine_note("NUMA distance");
 }
 
+/* A second device, on the node of CPU 3. */
+static void put_second_device(void)
+{
+	machine_put(NODE "0/cpulist", "0-2\n");
+	machine_put(NODE "0/distance", "10 21\n");
+	machine_put(NODE "1/cpulist", "3\n");
+	machine_put(NODE "1/distance", "21 10\n");
+	machine_remove("/sys/devices/system/cpu/cpu3/node0");
+	machine_put("/sys/devices/system/cpu/cpu3/node1/x", "");
+	machine_put("/sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
+	machine_put("/sys/class/infiniband/mlx5_1/device/numa_node", "1\n");
+	machine_put("/sys/class/infiniband/mlx5_1/device/iommu_group/type", "identity\n");
+}
+
+#define TWO                                                                                        \
+	"[engine]\nlcores = 1-3\nidle = spin\ndriver = verbs\ndriver_options = device=mlx5_0\n"    \
+	"[engine:3]\ndriver_options = device=mlx5_1\n"
+
+static void sections__devices(void **state)
+{
+	const struct finding *finding;
+
+	(void)state;
+	put_second_device();
+	machine_expect_nothing(TWO);
+	machine_put("/sys/class/infiniband/mlx5_1/ports/1/state", "1: DOWN\n");
+	machine_expect(TWO, SEVERITY_ERROR, "RDMA device", "No port of mlx5_1");
+	machine_remove("/sys/class/infiniband/mlx5_1");
+	finding = machine_expect(TWO, SEVERITY_ERROR, "RDMA device", "no RDMA device mlx5_1");
+	assert_non_null(strstr(finding->remedy, "in section [engine:3] to one of"));
+	machine_put("/sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
+	machine_put("/sys/class/infiniband/mlx5_1/device/numa_node", "1\n");
+	/* What all engines lack is reported once for each device. */
+	machine_remove("/dev/infiniband/rdma_cm");
+	machine_expect(TWO "[engine:2]\ndriver_options = device=mlx5_0\n", SEVERITY_ERROR,
+		       "RDMA device", "rdma_cm");
+}
+
+static void sections__distance(void **state)
+{
+	const struct finding *finding;
+
+	(void)state;
+	put_second_device();
+	finding = machine_expect(TWO "[engine:2]\ndriver_options = device=mlx5_1\n",
+				 SEVERITY_WARNING, "NUMA distance",
+				 "CPU 2 of the profile and mlx5_1, which is on NUMA node 1");
+	assert_non_null(strstr(finding->remedy, "in a section [engine:2]"));
+}
+
+static void sections__limits(void **state)
+{
+	(void)state;
+	put_second_device();
+	/* Two engines use mlx5_0, and one uses mlx5_1. */
+	machine_attr.max_qp = 128;
+	machine_expect_nothing(TWO);
+	machine_attr.max_qp = 127;
+	machine_expect(TWO, SEVERITY_WARNING, "RDMA limits",
+		       "max_qp of mlx5_0 is 127, and the connections of all engines take 128");
+	machine_attr.max_qp = 128;
+	machine_attr.max_mr_size = 34 << 20;
+	machine_expect_nothing(TWO);
+	machine_expect(TWO "bulk_buffers = 64\n", SEVERITY_ERROR, "RDMA limits",
+		       "max_mr_size of mlx5_1");
+}
+
 static void iommu__translates(void **state)
 {
 	const struct finding *finding;
@@ -192,6 +259,8 @@ int main(void)
 		MACHINE_TEST(limits__shared_receives), MACHINE_TEST(limits__elements),
 		MACHINE_TEST(limits__objects),	       MACHINE_TEST(limits__windows),
 		MACHINE_TEST(distance__another_node),  MACHINE_TEST(iommu__translates),
+		MACHINE_TEST(sections__devices),       MACHINE_TEST(sections__distance),
+		MACHINE_TEST(sections__limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,6 +135,27 @@ static void hugepages__by_node(void **state)
 	machine_expect_write(finding, NODE "1/hugepages/hugepages-2048kB" NR, "510");
 }
 
+/* Checks that sections change the hugepages of the nodes of their CPUs. */
+static void hugepages__of_sections(void **state)
+{
+	(void)state;
+	put_two_nodes();
+	machine_expect(MACHINE_PROFILE "[engine:2,3]\nbulk_buffers = 64\n", SEVERITY_WARNING,
+		       "hugepages", "94 hugepages of 2 MiB on NUMA node 1, and 60 of 500 are free");
+	assert_int_equal(machine_load.node_pages[0][PAGES_2M], 30);
+	assert_int_equal(machine_load.node_pages[1][PAGES_2M], 94);
+	machine_expect_nothing(MACHINE_PROFILE "[engine:2]\nbulk_buffers = 16\n");
+	assert_int_equal(machine_load.node_pages[1][PAGES_2M], 52);
+	machine_expect_nothing(MACHINE_PROFILE "[engine:2-3]\npages = 4k\n");
+	assert_int_equal(machine_load.pages[PAGES_2M], 30);
+	/* All engines have a section. */
+	machine_expect_nothing(MACHINE_PROFILE "[engine:1-3]\npages = 4k\n");
+	assert_int_equal(machine_load.pages[PAGES_2M], 0);
+	assert_int_equal(machine_load.nengines, 3);
+	machine_expect(MACHINE_PROFILE "[engine:3]\npages = 1g\n", SEVERITY_WARNING, "hugepages",
+		       "'pages = 1g', and this kernel has no hugepages of 1 GiB");
+}
+
 static void hugepages__engines_on_any_node(void **state)
 {
 	(void)state;
@@ -261,6 +282,7 @@ int main(void)
 		MACHINE_TEST(hugepages__more_than_memory),
 		MACHINE_TEST(hugepages__a_kernel_without),
 		MACHINE_TEST(hugepages__by_node),
+		MACHINE_TEST(hugepages__of_sections),
 		MACHINE_TEST(hugepages__engines_on_any_node),
 		MACHINE_TEST(hugepages__of_an_engine_on_any_node),
 		MACHINE_TEST(hugepages__more_than_memory_on_two_nodes),
