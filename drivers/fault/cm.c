@@ -48,6 +48,13 @@ int fault_connect(struct fabric_dev *fdev, const char *addr, const struct fabric
 	return 0;
 }
 
+bool fault_can_accept(const struct fabric_dev *fdev, const struct fabric_conn_req *req)
+{
+	const struct fault_dev *dev = (const struct fault_dev *)fdev;
+
+	return !dev->ops->can_accept || dev->ops->can_accept(dev->inner, req);
+}
+
 int fault_accept(struct fabric_dev *fdev, struct fabric_conn_req *req,
 		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
 		 struct fabric_qp **out)

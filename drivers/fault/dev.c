@@ -231,6 +231,7 @@ const struct fabric_ops fault_ops = {
 	.unlisten = fault_unlisten,
 	.connect = fault_connect,
 	.accept = fault_accept,
+	.can_accept = fault_can_accept,
 	.reject = fault_reject,
 	.cm_poll = fault_cm_poll,
 	.goodbye = fault_goodbye,

@@ -97,6 +97,12 @@ static int answer(struct verbs_dev *dev, struct verbs_link *link, struct verbs_q
 	return rc;
 }
 
+bool verbs_can_accept(const struct fabric_dev *fdev, const struct fabric_conn_req *link)
+{
+	/* Neither of them changes after the event of the request. */
+	return link->id->verbs == ((const struct verbs_dev *)fdev)->context;
+}
+
 int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
 		 struct fabric_qp **out)
@@ -112,7 +118,7 @@ int verbs_accept(struct fabric_dev *fdev, struct fabric_conn_req *link,
 	verbs_unlock();
 	if (private_len > FABRIC_PRIVATE_DATA_MAX) {
 		rc = -EINVAL;
-	} else if (link->id->verbs != dev->context) {
+	} else if (!verbs_can_accept(fdev, link)) {
 		VERBS_LOG(ERROR,
 			  "a request arrived at device %s, but %s was opened: choose the device "
 			  "with driver option device=%s",

@@ -172,6 +172,7 @@ const struct fabric_ops verbs_ops = {
 	.unlisten = verbs_unlisten,
 	.connect = verbs_connect,
 	.accept = verbs_accept,
+	.can_accept = verbs_can_accept,
 	.reject = verbs_reject,
 	.cm_poll = verbs_cm_poll,
 	.has_left = verbs_has_left,

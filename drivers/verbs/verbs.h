@@ -458,6 +458,7 @@ int verbs_connect(struct fabric_dev *dev, const char *addr, const struct fabric_
 int verbs_accept(struct fabric_dev *dev, struct fabric_conn_req *req,
 		 const struct fabric_qp_attr *attr, const void *private_data, uint32_t private_len,
 		 struct fabric_qp **qp);
+bool verbs_can_accept(const struct fabric_dev *dev, const struct fabric_conn_req *req);
 int verbs_reject(struct fabric_dev *dev, struct fabric_conn_req *req, const void *private_data,
 		 uint32_t private_len);
 uint32_t verbs_cm_poll(struct fabric_dev *dev, struct fabric_cm_event *events, uint32_t max);

@@ -291,6 +291,12 @@ struct fabric_ops {
 			     uint64_t raddr);
 	bool (*read_direct)(struct fabric_qp *qp, struct fabric_sge local, uint32_t rkey,
 			    uint64_t raddr);
+
+	/* Returns whether accept() can succeed on this device for a request that arrived at a
+	 * listener of another device, which can be of other hardware. The thread that owns the
+	 * request calls it, while it has not been accepted or rejected. NULL: all requests can be
+	 * accepted on each device of the driver. */
+	bool (*can_accept)(const struct fabric_dev *dev, const struct fabric_conn_req *req);
 };
 
 /* fabric_driver_find() returns the driver with this name, of the drivers that are in this build.

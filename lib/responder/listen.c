@@ -27,11 +27,10 @@ struct weir_listener {
 	weir_listener_lost_fn on_lost;
 	weir_accept_fn accept;
 	void *arg;
-	/* number of 'engines', to which requests are assigned, and the index of the next one for
-	 * round-robin */
+	/* the engines to which requests are assigned, and how many requests each of them got */
 	uint32_t nengines;
-	uint32_t next_engine;
 	struct weir_engine *engines[LISTENER_ENGINES_MAX];
+	uint64_t nassigned[LISTENER_ENGINES_MAX];
 };
 
 static _Atomic uint64_t serials; /* serial of the latest program table in this process */
@@ -83,6 +82,42 @@ static uint32_t hash_of_peer(const char *peer)
 	return hash;
 }
 
+/* Writes to 'which' the indices of the engines whose devices can accept a request. If there are
+ * none, writes all, and the driver logs the reason when it does not accept the request. Returns
+ * their number. */
+static uint32_t find_engines(const struct weir_listener *listener,
+			     const struct fabric_conn_req *req, uint32_t *which)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < listener->nengines; i++) {
+		const struct weir_engine *engine = listener->engines[i];
+
+		if (!engine->ops->can_accept || engine->ops->can_accept(engine->dev, req))
+			which[n++] = i;
+	}
+	for (uint32_t i = 0; n == 0 && i < listener->nengines; i++)
+		which[i] = i;
+	return n > 0 ? n : listener->nengines;
+}
+
+/* Chooses the engine of a request, and returns its index. */
+static uint32_t choose_engine(const struct weir_listener *listener,
+			      const struct fabric_cm_event *event)
+{
+	uint32_t which[LISTENER_ENGINES_MAX], least = 0;
+	uint32_t n = find_engines(listener, event->req, which);
+
+	/* Calls that a peer sends again, on another connection, must arrive at the engine whose
+	 * cache has their replies. */
+	if (listener->programs->ndrcs > 0)
+		return which[hash_of_peer(event->peer.address) % n];
+	for (uint32_t i = 1; i < n; i++)
+		if (listener->nassigned[which[i]] < listener->nassigned[which[least]])
+			least = i;
+	return which[least];
+}
+
 static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_event *event)
 {
 	struct weir_listener *listener = (struct weir_listener *)ep;
@@ -105,14 +140,10 @@ static void listener_on_cm(struct engine_endpoint *ep, const struct fabric_cm_ev
 		responder_refuse(ep->engine, &handover, why_not_taken(rc));
 		return;
 	}
-	which = listener->next_engine;
-	listener->next_engine = (which + 1) % listener->nengines;
-	if (programs->ndrcs > 0) {
-		/* Calls that a peer sends again, on another connection, must arrive at the engine
-		 * whose cache has their replies. */
-		which = hash_of_peer(event->peer.address) % listener->nengines;
+	which = choose_engine(listener, event);
+	listener->nassigned[which]++;
+	if (programs->ndrcs > 0)
 		handover.drc = programs->drcs[which];
-	}
 	engine = listener->engines[which];
 	if (engine == ep->engine)
 		responder_accept(engine, &handover);

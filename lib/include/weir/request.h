@@ -156,9 +156,11 @@ struct weir_listen_options {
 	void *arg; /**< passed to on_event, on_lost and accept */
 	/**
 	 * Engines to which weir assigns the connections, round-robin. All of them must be polled.
-	 * If a program has non-idempotent procedures, all connections from one address are assigned
-	 * to the same engine, because each engine has its own duplicate request cache. NULL: all
-	 * connections are assigned to the listening engine.
+	 * If the engines have several RDMA devices, a connection is assigned to an engine that has
+	 * the device at which the connection arrives. If a program has non-idempotent procedures,
+	 * all connections from one address are assigned to the same engine, because each engine has
+	 * its own duplicate request cache. NULL: all connections are assigned to the listening
+	 * engine.
 	 */
 	struct weir_engine *const *engines;
 	uint32_t nengines;	       /**< entries of engines */

@@ -20,6 +20,8 @@
 
 #include <weir/weir.h>
 
+#include "engine.h"
+
 #define THREADS	 3u
 #define CONNS	 9u
 #define CALLS	 300u
@@ -36,6 +38,7 @@ static struct weir_request *_Atomic held; /* a request that 'fini' or 'is_busy' 
 static _Atomic bool holds;
 static _Atomic uint32_t nasked; /* calls of is_busy() while a request is held */
 static char addr[64];
+static uint32_t accepting = UINT32_MAX; /* bits of the threads whose devices accept requests */
 
 static uint64_t now_ns(void)
 {
@@ -45,11 +48,23 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* Replaces the operation of the driver. The engine of the device is that of a thread. */
+static bool can_accept(const struct fabric_dev *dev, const struct fabric_conn_req *req)
+{
+	uint32_t thread = 0;
+
+	assert_non_null(req);
+	while (weir_runtime_engine(runtime, thread)->dev != dev)
+		thread++;
+	return accepting >> thread & 1;
+}
+
 static int on_init(struct weir_runtime *of, uint32_t thread, void *arg)
 {
-	(void)of;
 	assert_ptr_equal(arg, addr);
 	self = thread;
+	if (accepting != UINT32_MAX)
+		weir_runtime_engine(of, thread)->driver.can_accept = can_accept;
 	return 0;
 }
 
@@ -188,6 +203,20 @@ static int setup(void **state)
 	return setup_with(NULL, NULL);
 }
 
+static int setup_devices(void **state)
+{
+	(void)state;
+	accepting = 6;
+	return setup_with(NULL, NULL);
+}
+
+static int setup_no_device(void **state)
+{
+	(void)state;
+	accepting = 0;
+	return setup_with(NULL, NULL);
+}
+
 static int setup_busy(void **state)
 {
 	(void)state;
@@ -197,6 +226,7 @@ static int setup_busy(void **state)
 static int teardown(void **state)
 {
 	(void)state;
+	accepting = UINT32_MAX;
 	weir_engine_destroy(client);
 	weir_runtime_destroy(runtime);
 	return 0;
@@ -271,6 +301,26 @@ static void serve__all_threads_alike(void **state)
 	assert_int_equal(nended, 0);
 	assert_int_equal(weir_runtime_stop(runtime, DRAIN_MS), 0);
 	assert_int_equal(weir_runtime_listen(runtime, addr, NULL), -ECANCELED);
+}
+
+/* Only the engines whose device can accept a connection get some. */
+static void serve__by_device(void **state)
+{
+	(void)state;
+	connect_all();
+	call_all();
+	assert_int_equal(nconns[0], 0);
+	assert_int_equal(nconns[1], 5);
+	assert_int_equal(nconns[2], 4);
+}
+
+/* If no device can accept a connection, an engine gets it, whose driver logs the reason. */
+static void serve__without_a_device(void **state)
+{
+	(void)state;
+	connect_all();
+	for (uint32_t i = 0; i < THREADS; i++)
+		assert_int_equal(nconns[i], CONNS / THREADS);
 }
 
 /* Begins a call that the responder answers only while it stops. */
@@ -358,6 +408,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(serve__all_threads_alike, setup, teardown),
+		cmocka_unit_test_setup_teardown(serve__by_device, setup_devices, teardown),
+		cmocka_unit_test_setup_teardown(serve__without_a_device, setup_no_device, teardown),
 		cmocka_unit_test_setup_teardown(serve__until_no_thread_is_busy, setup_busy,
 						teardown),
 		cmocka_unit_test_setup_teardown(serve__until_the_limit, setup, teardown),

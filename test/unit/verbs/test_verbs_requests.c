@@ -211,6 +211,21 @@ static void request__displaced_after_its_peer_has_left(void **state)
 	assert_int_equal(ndestroyed, 1);
 }
 
+/* A request can only be accepted on the device at which it has arrived. */
+static void request__of_another_device(void **state)
+{
+	struct ibv_context contexts[2];
+	struct verbs_link link = {.id = &ids[0]};
+	const struct fabric_ops *ops = fabric_driver_find("verbs");
+
+	(void)state;
+	ids[0].verbs = &contexts[0];
+	dev.context = &contexts[0];
+	assert_true(ops->can_accept(&dev.fabric, &link));
+	dev.context = &contexts[1];
+	assert_false(ops->can_accept(&dev.fabric, &link));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -220,6 +235,7 @@ int main(void)
 		TEST(request__an_address_is_the_same_in_either_form),
 		TEST(request__refused_where_no_other_address_has_more),
 		TEST(request__displaced_after_its_peer_has_left),
+		TEST(request__of_another_device),
 	};
 
 	return cmocka_run_group_tests_name("verbs_requests", tests, NULL, NULL);
