@@ -24,6 +24,21 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 	return a < b ? (uint32_t)a : b;
 }
 
+/* Returns the size of the bulk buffers of the engine whose ones are the smallest. */
+static uint64_t least_bulk_bytes(const struct weir_profile *profile)
+{
+	uint32_t cpus[WEIR_RUNTIME_THREADS_MAX];
+	int n = weir_profile_lcores(profile->lcores, cpus, WEIR_RUNTIME_THREADS_MAX);
+	struct weir_profile own = {.struct_bytes = sizeof(own)};
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < n; i++)
+		if (weir_profile_for_cpu(profile, (int)cpus[i], &own) == 0 &&
+		    own.bulk_buffer_bytes < least)
+			least = own.bulk_buffer_bytes;
+	return least == UINT64_MAX ? profile->bulk_buffer_bytes : least;
+}
+
 /*
  * Sets the maximum sizes of one call. They depend on the profile's buffers, which hold data that
  * cannot be placed directly. Returns 0 or -EINVAL after an error.
@@ -31,16 +46,17 @@ static uint32_t smaller(uint64_t a, uint32_t b)
 static int set_limits(struct server *server)
 {
 	const struct weir_profile *profile = &server->profile;
+	uint64_t bulk_bytes = least_bulk_bytes(profile);
 
-	if (profile->bulk_buffer_bytes < READDIR_MIN + REPLY_ROOM) {
+	if (bulk_bytes < READDIR_MIN + REPLY_ROOM) {
 		fprintf(stderr,
 			"weir-nfsd: the profile's bulk_buffer_bytes must be at least 12k\n");
 		return -EINVAL;
 	}
-	server->transfer_max = smaller(profile->bulk_buffer_bytes, TRANSFER_MAX);
+	server->transfer_max = smaller(bulk_bytes, TRANSFER_MAX);
 	server->transfer_max = smaller(profile->read_bytes, server->transfer_max);
 	server->transfer_max = smaller(profile->write_bytes, server->transfer_max) & ~4095u;
-	server->readdir_max = smaller(profile->bulk_buffer_bytes - REPLY_ROOM, READDIR_MAX);
+	server->readdir_max = smaller(bulk_bytes - REPLY_ROOM, READDIR_MAX);
 	return 0;
 }
 

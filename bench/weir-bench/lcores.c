@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "profile_engines.h"
+
 /* Writes a list of cores in the form of the profile. Returns the length of the whole list. */
 static size_t write_list(const uint32_t *lcores, uint32_t n, char *text, size_t bytes)
 {
@@ -89,5 +91,16 @@ uint32_t bench_lcores_profile(const struct bench_options *options, bool is_respo
 	*profile = options->profile;
 	profile->idle = choose_idle(options);
 	write_list(lcores, n, profile->lcores, sizeof(profile->lcores));
+	profile_engines_keep_lcores(profile);
 	return n > 0 ? n : 1;
+}
+
+bool bench_lcores_idles(const struct weir_profile *profile, uint32_t thread)
+{
+	struct weir_profile own = *profile;
+	uint32_t lcores[BENCH_LCORES_MAX];
+	int n = weir_profile_lcores(profile->lcores, lcores, BENCH_LCORES_MAX);
+
+	profile_for_cpu(&own, (int)thread < n ? (int)lcores[thread] : -1);
+	return own.idle != WEIR_IDLE_SPIN;
 }

@@ -27,4 +27,8 @@ uint32_t bench_lcores_profile(const struct bench_options *options, bool is_respo
 /* Writes the list of cores in the form of the profile's key 'lcores'. */
 void bench_lcores_list(const struct bench_options *options, char *text, size_t bytes);
 
+/* Returns whether a thread without work does more than to poll again: a thread of the side whose
+ * profile bench_lcores_profile() has written. */
+bool bench_lcores_idles(const struct weir_profile *profile, uint32_t thread);
+
 #endif

@@ -8,6 +8,7 @@
 #include "memory_room.h"
 #include "needs.h"
 #include "options.h"
+#include "profile_engines.h"
 
 /*
  * Returns the bytes that the data of calls and the working set of READs take, for the sides that
@@ -30,13 +31,22 @@ static uint64_t data_bytes(const struct bench_options *o)
  */
 static uint64_t needed_bytes(const struct bench_options *o)
 {
-	uint64_t engines = o->nlcores > 0 ? o->nlcores : 1;
-	struct needs needs; /* of one engine */
+	uint32_t engines = o->nlcores > 0 ? o->nlcores : 1;
+	uint64_t bytes = data_bytes(o);
 
 	if (o->side == SIDE_BOTH && engines < 2)
 		engines = 2;
-	needs_compute(&o->profile, NULL, &needs);
-	return data_bytes(o) + engines * needs.bytes;
+	for (uint32_t i = 0; i < engines; i++) {
+		/* If there are two engines on one core, they have the same profile. */
+		uint32_t at = i < o->nlcores ? i : 0;
+		struct weir_profile own = o->profile;
+		struct needs needs;
+
+		profile_for_cpu(&own, o->nlcores > 0 ? (int)o->lcores[at] : -1);
+		needs_compute(&own, NULL, &needs);
+		bytes += needs.bytes;
+	}
+	return bytes;
 }
 
 int bench_memory_check(const struct bench_options *options)

@@ -465,6 +465,15 @@ static void default_range(struct bench_range *range, uint64_t value)
 		*range = (struct bench_range){.n = 1, .values = {value}};
 }
 
+/* Writes the list of cores that was given to a profile. Returns 0 or -1. */
+static int set_lcores(const char *lcores, struct weir_profile *profile)
+{
+	if (strlen(lcores) >= sizeof(profile->lcores))
+		return option_bad("lcores", lcores, "a profile can have up to 127 characters");
+	snprintf(profile->lcores, sizeof(profile->lcores), "%s", lcores);
+	return 0;
+}
+
 /*
  * Prints the profile of the first combination, with the cores of --lcores or of the default.
  * 'lcores' is the list that was given, or NULL. Returns the same as bench_options_parse().
@@ -473,15 +482,12 @@ static int show_profile(const struct bench_options *o, const char *lcores)
 {
 	struct bench_options point;
 	struct weir_profile *profile = &point.profile;
-	size_t bytes = sizeof(profile->lcores);
 
 	bench_options_point(o, 0, &point);
-	if (lcores && strlen(lcores) >= bytes)
-		return option_bad("lcores", lcores, "a profile can have up to 127 characters");
-	if (lcores)
-		snprintf(profile->lcores, bytes, "%s", lcores);
-	else
-		bench_lcores_list(o, profile->lcores, bytes);
+	if (lcores && set_lcores(lcores, profile) != 0)
+		return -1;
+	if (!lcores)
+		bench_lcores_list(o, profile->lcores, sizeof(profile->lcores));
 	return program_args_show(profile);
 }
 
@@ -527,6 +533,10 @@ int bench_options_parse(int argc, char **argv, struct bench_options *o)
 				"active", active,
 				"more than --connections: raise --connections, or lower --active");
 		}
+		/* The sections of engines name some of these cores. */
+		if (lcores && point.profile.engines[0] != '\0' &&
+		    set_lcores(lcores, &point.profile) != 0)
+			return -1;
 		if (option_check_profile(&point.profile) != 0)
 			return -1;
 	}

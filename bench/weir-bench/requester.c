@@ -155,7 +155,7 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 		clients[i].shared = shared;
 		clients[i].nsteady = &nsteady;
 		clients[i].nclients = n;
-		clients[i].idles = profile.idle != WEIR_IDLE_SPIN;
+		clients[i].idles = bench_lcores_idles(&profile, i);
 	}
 	assign_load(clients, n, options);
 	rc = requester_create_runtime(&profile, clients, &runtime);

@@ -178,7 +178,7 @@ static void serve(struct weir_runtime *runtime, uint32_t thread, void *arg)
 	struct bench_responder *responder = arg;
 	struct server *server = &responder->servers[thread];
 	struct bench_shared *shared = server->shared;
-	bool idles = responder->profile.idle != WEIR_IDLE_SPIN;
+	bool idles = bench_lcores_idles(&responder->profile, thread);
 	uint64_t warm = rte_rdtsc(), begin, instructions = 0;
 	int counter = bench_cpu_open();
 	struct weir_engine *engine = server->engine;

@@ -78,6 +78,22 @@ class Bench(Case):
         self.assertNotIn(self.path, done.stderr)
 
 
+    def test_sections_of_engines(self):
+        cpus = sorted(os.sched_getaffinity(0))
+        profile = '[engine]\nlcores = %d\n[engine:%d]\nidle = yield\n' % (cpus[0], cpus[0])
+        self.assertEqual(self.points(profile, '--lcores', str(cpus[0])), [(64, 1)])
+        self.refuses(3, 'CPU %d is not in lcores' % cpus[0],
+                     profile.replace('lcores = %d' % cpus[0], 'lcores = 1000'), BENCH)
+        # --lcores replaces the key, so a section can name a core without an engine.
+        self.refuses(0, '[engine:%d]: CPU %d is not in lcores = 1000' % (cpus[0], cpus[0]),
+                     profile, BENCH, '--lcores', '1000')
+        if len(cpus) > 1:
+            # Each side gets one of the cores.
+            both = '[engine]\nlcores = %d,%d\n[engine:%d]\nsend_buffers = 100\n' % (
+                *cpus[:2], cpus[1])
+            self.assertEqual(self.points(both, '--lcores', '%d,%d' % tuple(cpus[:2])), [(64, 1)])
+
+
 class Nfs(Case):
     def test_weir_nfsd(self):
         section = '[app:weir-nfsd]\nlisten = x\nexport = a=ram:4m\nexport = b=ram:4m\n'
@@ -86,6 +102,14 @@ class Nfs(Case):
         self.refuses(5, 'has no such option', section + 'exprot = c=ram\n', NFSD)
         self.refuses(5, '--mount-port', section + 'mount-port = 65536\n', NFSD)
         self.refuses(0, '--listen is missing', '[app:weir-nfs]\nserver = x\n', NFSD)
+
+    def test_the_smallest_buffers_of_all_engines_count(self):
+        cpu = min(os.sched_getaffinity(0))
+        profile = ('[app:weir-nfsd]\nlisten = x\nexport = a=ram:4m\nno-mount = yes\n'
+                   '[engine]\nlcores = %d\n[engine:%d]\nbulk_buffer_bytes = 8k\n' % (cpu, cpu))
+        done = self.run_with(profile, NFSD)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn('bulk_buffer_bytes must be at least 12k', done.stderr)
 
     def test_weir_nfs(self):
         section = '[app:weir-nfs]\nserver = x\nexport = e\ndepth = 8\n'
@@ -124,6 +148,14 @@ class Show(Case):
                     if profile:
                         for line in profile.splitlines():
                             self.assertIn('\n%s\n' % line, shown)
+
+    def test_sections_of_engines_are_printed(self):
+        sections = ('[engine:0,2-3]\nidle = adaptive\nrecv_buffers = 300\n\n[engine:1]\n'
+                    'driver_options =\n\n')
+        for program in (BENCH, NFSD, NFS):
+            with self.subTest(program=program):
+                shown = self.shows_again('[engine]\nlcores = 0-3\n' + sections, program)
+                self.assertIn('\n\n%s[app:' % sections, shown)
 
     def test_without_a_profile(self):
         for program in (BENCH, NFSD, NFS):
