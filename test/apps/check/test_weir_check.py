@@ -131,11 +131,42 @@ class Report(Machine):
 
     def test_an_appliance_on_a_small_machine(self):
         done = self.check(CONFIG['appliance-2socket.ini'], status=4)
-        for text in ('error: lcores', 'does not have CPUs 2-15', 'error: memlock',
-                     'error: RDMA device', 'no RDMA device mlx5_0',
-                     'take %d hugepages' % (15 * 113), 'dpdk-hugepages.py -p 2M -r 3390M',
+        for text in ('error: lcores', 'does not have CPUs 2-15,17-31', 'error: memlock',
+                     'error: RDMA device', 'no RDMA device mlx5_0', 'no RDMA device mlx5_1',
+                     'take %d hugepages' % (30 * 113), 'dpdk-hugepages.py -p 2M -r 6780M',
                      'warning: isolcpus', 'warning: nohz_full', 'warning: interrupts'):
             self.assertIn(text, done.stdout)
+
+    def test_an_appliance_on_its_machine(self):
+        """Each socket has 16 cores, hugepages for its engines, and one of the devices."""
+        for name in ('present', 'online'):
+            self.put('sys/devices/system/cpu/' + name, '0-31\n')
+        self.put('sys/devices/system/cpu/isolated', '1-15,17-31\n')
+        self.put('sys/devices/system/cpu/nohz_full', '1-15,17-31\n')
+        self.put('proc/self/status', 'Cpus_allowed_list:\t0-31\nCapEff:\tffffffffffffffff\n')
+        self.put('proc/irq/9/smp_affinity_list', '0\n')
+        self.put('dev/infiniband/rdma_cm', '')
+        self.put(HUGE + '/nr_hugepages', '3400\n')
+        for node in range(2):
+            first = 16 * node
+            folder = 'sys/devices/system/node/node%d/' % node
+            self.put(folder + 'cpulist', '%d-%d\n' % (first, first + 15))
+            self.put(folder + 'distance', '10 21\n' if node == 0 else '21 10\n')
+            for name in ('nr', 'free'):
+                self.put(folder + 'hugepages/hugepages-2048kB/%s_hugepages' % name, '1700\n')
+            for cpu in range(first, first + 16):
+                self.put('sys/devices/system/cpu/cpu%d/node%d/x' % (cpu, node), '')
+            device = 'sys/class/infiniband/mlx5_%d/' % node
+            self.put(device + 'ports/1/state', '4: ACTIVE\n')
+            self.put(device + 'device/numa_node', '%d\n' % node)
+        report = json.loads(self.check('--json', CONFIG['appliance-2socket.ini']).stdout)
+        self.assertEqual([(entry['node'], entry['needed']) for entry in report['hugepages']],
+                         [(None, 30 * 113), (0, 15 * 113), (1, 15 * 113)])
+        # Without the section, the device of the first socket is far from the second one.
+        path = self.profile('include = %s\n[engine:17-31]\ndriver_options = device=mlx5_0\n' %
+                            os.path.abspath(CONFIG['appliance-2socket.ini']))
+        self.assertIn('CPUs 17-31 of the profile and mlx5_0, which is on NUMA node 0',
+                      self.check(path, status=3).stdout)
 
     def test_shipped_profiles(self):
         self.assertNotEqual(SHIPPED, [])
