@@ -17,7 +17,6 @@ int memory_check(const struct options *options, const struct exports *exports)
 	int npollers = weir_profile_lcores(options->profile.lcores, cpus, POLLERS_MAX);
 	uint64_t ram = 0, others;
 	struct memory_room room;
-	struct needs needs; /* of one engine; each poller has an engine */
 	uint32_t ndirs = 0;
 
 	for (uint32_t i = 0; i < exports->n; i++) {
@@ -26,9 +25,10 @@ int memory_check(const struct options *options, const struct exports *exports)
 		else
 			ram += exports->all[i].size_bytes;
 	}
-	needs_compute(&options->profile, NULL, &needs);
-	others = (uint64_t)(npollers > 1 ? npollers : 1) * needs.bytes +
-		 (uint64_t)ndirs * DIR_MEMORY;
+	/* Each poller has an engine. */
+	others = npollers > 0 ? needs_bytes(&options->profile, cpus, (uint32_t)npollers)
+			      : needs_bytes(&options->profile, NULL, 1);
+	others += (uint64_t)ndirs * DIR_MEMORY;
 	memory_room("", &room);
 	if (ram + others <= room.bytes)
 		return 0;

@@ -8,7 +8,6 @@
 #include "memory_room.h"
 #include "needs.h"
 #include "options.h"
-#include "profile_engines.h"
 
 /*
  * Returns the bytes that the data of calls and the working set of READs take, for the sides that
@@ -31,21 +30,14 @@ static uint64_t data_bytes(const struct bench_options *o)
  */
 static uint64_t needed_bytes(const struct bench_options *o)
 {
-	uint32_t engines = o->nlcores > 0 ? o->nlcores : 1;
 	uint64_t bytes = data_bytes(o);
 
-	if (o->side == SIDE_BOTH && engines < 2)
-		engines = 2;
-	for (uint32_t i = 0; i < engines; i++) {
-		/* If there are two engines on one core, they have the same profile. */
-		uint32_t at = i < o->nlcores ? i : 0;
-		struct weir_profile own = o->profile;
-		struct needs needs;
-
-		profile_for_cpu(&own, o->nlcores > 0 ? (int)o->lcores[at] : -1);
-		needs_compute(&own, NULL, &needs);
-		bytes += needs.bytes;
-	}
+	if (o->nlcores > 0)
+		bytes += needs_bytes(&o->profile, o->lcores, o->nlcores);
+	else
+		bytes += needs_bytes(&o->profile, NULL, 1);
+	if (o->side == SIDE_BOTH && o->nlcores < 2) /* two engines on one core */
+		bytes += needs_bytes(&o->profile, o->nlcores > 0 ? o->lcores : NULL, 1);
 	return bytes;
 }
 

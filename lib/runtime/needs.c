@@ -6,6 +6,7 @@
 
 #include "conn.h"
 #include "exposure.h"
+#include "profile_engines.h"
 #include "shared_recv.h"
 
 /* the attributes of an RDMA device that supports all that weir can use */
@@ -82,4 +83,19 @@ void needs_compute(const struct weir_profile *profile, const struct fabric_dev_a
 		needs->recv_queue = engine_recvs(profile->credits) +
 				    engine_reply_recvs(profile, profile->credits);
 	count_registrations(profile, needs);
+}
+
+uint64_t needs_bytes(const struct weir_profile *profile, const uint32_t *cpus, uint32_t n)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct weir_profile own = *profile;
+		struct needs needs;
+
+		profile_for_cpu(&own, cpus ? (int)cpus[i] : -1);
+		needs_compute(&own, NULL, &needs);
+		bytes += needs.bytes;
+	}
+	return bytes;
 }

@@ -49,4 +49,10 @@ struct needs {
 void needs_compute(const struct weir_profile *profile, const struct fabric_dev_attr *attr,
 		   struct needs *needs);
 
+/*
+ * Returns the bytes of the pools of 'n' engines with a valid profile, which are pinned to the CPUs
+ * in 'cpus', or are not pinned if it is NULL.
+ */
+uint64_t needs_bytes(const struct weir_profile *profile, const uint32_t *cpus, uint32_t n);
+
 #endif

@@ -103,6 +103,17 @@ class Nfs(Case):
         self.refuses(5, '--mount-port', section + 'mount-port = 65536\n', NFSD)
         self.refuses(0, '--listen is missing', '[app:weir-nfs]\nserver = x\n', NFSD)
 
+    def test_memory_of_all_engines_counts(self):
+        cpu = min(os.sched_getaffinity(0))
+        profile = ('[app:weir-nfsd]\nlisten = x\nexport = a=ram:4m\nno-mount = yes\n'
+                   '[engine]\nlcores = %d\n[engine:%d]\nbulk_buffers = 65536\n'
+                   'bulk_buffer_bytes = 1g\n' % (cpu, cpu))
+        for program, args in ((NFSD, []), (BENCH, ['--lcores', str(cpu)])):
+            with self.subTest(program=program):
+                done = self.run_with(profile, program, *args)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn('MiB are available', done.stderr)
+
     def test_the_smallest_buffers_of_all_engines_count(self):
         cpu = min(os.sched_getaffinity(0))
         profile = ('[app:weir-nfsd]\nlisten = x\nexport = a=ram:4m\nno-mount = yes\n'

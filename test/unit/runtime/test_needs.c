@@ -59,6 +59,28 @@ static void needs__of_a_real_engine(void **state)
 #endif
 }
 
+/* Checks that the sections of a profile count for their CPUs. */
+static void needs__of_several_engines(void **state)
+{
+	const uint32_t cpus[] = {3, 1, 2};
+	struct weir_profile profile;
+	struct needs plain, own;
+
+	(void)state;
+	weir_profile_defaults(&profile);
+	snprintf(profile.lcores, sizeof(profile.lcores), "1-3");
+	needs_compute(&profile, NULL, &plain);
+	profile.bulk_buffers = 3;
+	needs_compute(&profile, NULL, &own);
+	assert_true(own.bytes < plain.bytes);
+	weir_profile_defaults(&profile);
+	snprintf(profile.lcores, sizeof(profile.lcores), "1-3");
+	snprintf(profile.engines, sizeof(profile.engines), "[engine:1]\nbulk_buffers = 3\n");
+	assert_int_equal(needs_bytes(&profile, cpus, 1), plain.bytes);
+	assert_int_equal(needs_bytes(&profile, cpus, 3), 2 * plain.bytes + own.bytes);
+	assert_int_equal(needs_bytes(&profile, NULL, 2), 2 * plain.bytes);
+}
+
 static void needs__hugepages_by_size(void **state)
 {
 	struct weir_profile profile;
@@ -121,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(needs__of_a_real_engine),
+		cmocka_unit_test(needs__of_several_engines),
 		cmocka_unit_test(needs__hugepages_by_size),
 		cmocka_unit_test(needs__of_an_rdma_device),
 	};
