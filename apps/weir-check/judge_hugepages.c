@@ -100,7 +100,7 @@ static void add_step(const struct comparison *c, struct finding *finding)
 }
 
 /* Returns the severity of missing hugepages. If no engine asks for hugepages, they are a note. */
-static enum severity severity_of(const struct load *load)
+static enum severity missing_severity(const struct load *load)
 {
 	for (uint32_t i = 0; i < load->nparts; i++)
 		if (load->parts[i].page_bytes != 0)
@@ -110,7 +110,7 @@ static enum severity severity_of(const struct load *load)
 
 static void add_missing(const struct comparison *c, struct findings *findings)
 {
-	struct finding *finding = findings_add(findings, severity_of(c->load), CHECK);
+	struct finding *finding = findings_add(findings, missing_severity(c->load), CHECK);
 	uint64_t missing = c->needed - c->pages->free;
 	uint64_t missing_bytes = missing * facts_page_bytes(c->size);
 	char where[32] = "";
@@ -190,7 +190,7 @@ static void compare_page_limit(const struct facts *facts, const struct load *loa
 
 	if (!limit->exists || (double)bytes <= limit->value)
 		return;
-	finding = findings_add(findings, severity_of(load), "cgroup hugetlb");
+	finding = findings_add(findings, missing_severity(load), "cgroup hugetlb");
 	finding_cause(finding,
 		      "The buffers take %" PRIu64 " MiB in hugepages of %s, and the cgroup allows "
 		      "%.0f MiB (%s)",

@@ -11,6 +11,8 @@
 
 #include <weir/profile.h>
 
+#include "profile_engines.h"
+
 #define CPU_MAX	     1023u
 #define SET_WORDS    ((CPU_MAX + 1) / 64)
 #define LIST_MAX     (CPU_MAX + 1)
@@ -82,8 +84,7 @@ static bool is_online(uint32_t cpu)
 	return value != 0;
 }
 
-/* Writes the CPUs of a set to 'text' as a list such as "0-3,8", truncated to 'bytes' bytes. */
-static void list_usable(const cpu_set_t *set, char *text, size_t bytes)
+void profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes)
 {
 	size_t used = 0;
 
@@ -122,7 +123,7 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 		return n;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
 		return 0; /* the error will occur when a thread is pinned */
-	list_usable(&set, usable, sizeof(usable));
+	profile_list_cpus(&set, usable, sizeof(usable));
 	for (int i = 0; i < n; i++) {
 		if (CPU_ISSET(cpus[i], &set))
 			continue;

@@ -293,7 +293,7 @@ int weir_profile_for_cpu(const struct weir_profile *profile, int cpu, struct wei
 
 /* Appends to 'text', of which 'used' bytes are used, a text of 'len' bytes, and truncates what does
  * not fit. Returns the length of the whole text. */
-static size_t append(char *text, size_t text_bytes, size_t used, const char *more, size_t len)
+static size_t append_text(char *text, size_t text_bytes, size_t used, const char *more, size_t len)
 {
 	size_t left = used < text_bytes ? text_bytes - used : 0;
 
@@ -308,8 +308,8 @@ static size_t append_engines(char *text, size_t text_bytes, size_t used, const c
 		size_t len = strcspn(engines, "\n") + 1;
 
 		if (engines[0] == '[')
-			used = append(text, text_bytes, used, "\n", 1);
-		used = append(text, text_bytes, used, engines, len);
+			used = append_text(text, text_bytes, used, "\n", 1);
+		used = append_text(text, text_bytes, used, engines, len);
 		engines += len;
 	}
 	return used;

@@ -262,25 +262,6 @@ int profile_engines_set(struct profile_load *load, struct profile_place place, c
 	return insert_line(load, at, (size_t)(end - load->profile.engines), line, place);
 }
 
-/* Writes a set of CPUs as a list. */
-static void write_list(const cpu_set_t *set, char *text, size_t bytes)
-{
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (uint32_t cpu = 0; cpu < CPU_SETSIZE && used < bytes; cpu++) {
-		uint32_t last = cpu;
-
-		if (!CPU_ISSET(cpu, set))
-			continue;
-		while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, set))
-			last++;
-		used += (size_t)snprintf(text + used, bytes - used, last > cpu ? "%s%u-%u" : "%s%u",
-					 used ? "," : "", cpu, last);
-		cpu = last;
-	}
-}
-
 void profile_engines_keep_lcores(struct weir_profile *profile)
 {
 	const struct weir_profile all = *profile;
@@ -296,7 +277,7 @@ void profile_engines_keep_lcores(struct weir_profile *profile)
 		CPU_AND(&kept, &lcores, &section.cpus);
 		if (CPU_COUNT(&kept) == 0)
 			continue;
-		write_list(&kept, list, sizeof(list));
+		profile_list_cpus(&kept, list, sizeof(list));
 		for (end = section.keys; *end != '\0' && *end != '[';)
 			end = after_line(end);
 		used += (size_t)snprintf(text + used, bytes - used, "[" PROFILE_ENGINE "%s]\n%.*s",

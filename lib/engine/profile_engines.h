@@ -25,6 +25,9 @@ struct profile_section {
 /* Writes the CPUs of a valid list, such as that of the key 'lcores', to a set. */
 void profile_cpus(const char *list, cpu_set_t *set);
 
+/* Writes the CPUs of a set to 'text' as a list such as "0-3,8", truncated to 'bytes' bytes. */
+void profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes);
+
 /*
  * Adds a section to load->profile.engines, or continues the one with the same CPUs of another file.
  * 'name' is "engine:CPUS". Returns 0, or -EINVAL after an error if the list is not valid, the file

@@ -12,7 +12,7 @@ PARTS = {
     'domain.c': 'own_domains qp_rkey',
     'memory.c': 'mr_register mr_deregister mw_alloc mw_free',
     'listen.c': 'listen unlisten',
-    'cm.c': 'connect accept reject cm_poll',
+    'cm.c': 'connect accept can_accept reject cm_poll',
     'end.c': 'goodbye has_left disconnect writes_have_ended qp_destroy',
     'post.c': 'post_send',
     'poll.c': 'poll',

@@ -28,6 +28,10 @@ PRIVATE = {
     'lib/fabric/driver.h': (
         'apps/common bench/weir-bench bench/micro',
         'help texts list the drivers of the build, and weir-micro-shm measures a driver alone'),
+    'lib/engine/profile_engines.h': (
+        'apps/weir-check bench/weir-bench',
+        'weir-check describes each section of engines, and weir-bench divides them among its '
+        'sides'),
     'lib/runtime/needs.h': (
         'apps/weir-check apps/weir-nfsd bench/weir-bench',
         'programs compare what the engines of a profile need with what the machine has'),

@@ -10,9 +10,9 @@
  * Each CPU of the profile's 'lcores' has one thread, which is pinned to the CPU. If 'lcores' is ""
  * or "any", the threads are not pinned. A thread creates its engine after it was pinned, so the
  * memory of the engine is on the NUMA node of its CPU. If the profile has a section [engine:CPUS]
- * for the CPU, the section overrides keys of the profile for this engine. A thread whose poll found no work does what
- * the profile's 'idle' says. By default a pinned thread polls again at once, and uses its CPU in
- * full. The life of a runtime:
+ * for the CPU, the section overrides keys of the profile for this engine. A thread whose poll found
+ * no work does what the profile's 'idle' says. By default a pinned thread polls again at once, and
+ * uses its CPU in full. The life of a runtime:
  *
  *   weir_runtime_create()   starts the threads. Each runs 'init', and then waits.
  *   weir_runtime_listen()   accepts connections, and distributes them over the threads

@@ -200,7 +200,7 @@ static void sections__devices(void **state)
 	assert_non_null(strstr(finding->remedy, "in section [engine:3] to one of"));
 	machine_put("/sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
 	machine_put("/sys/class/infiniband/mlx5_1/device/numa_node", "1\n");
-	/* What all engines lack is reported once for each device. */
+	/* The lack concerns all engines, and is reported once. */
 	machine_remove("/dev/infiniband/rdma_cm");
 	machine_expect(TWO "[engine:2]\ndriver_options = device=mlx5_0\n", SEVERITY_ERROR,
 		       "RDMA device", "rdma_cm");

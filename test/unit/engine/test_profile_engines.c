@@ -228,7 +228,7 @@ static void engines__length_of_a_list(void **state)
 	load_text(text);
 	assert_non_null(strstr(profile.engines, list));
 	assert_int_equal(of_cpu(9)->idle, WEIR_IDLE_SPIN);
-	strcat(list, ",98,99");
+	snprintf(list + strlen(list), sizeof(list) - strlen(list), ",98,99");
 	snprintf(text, sizeof(text), "[engine]\nlcores=0-99\n[engine:%s]\nidle = spin\n", list);
 	assert_refused(text, 3, "at most 127 characters");
 }
