@@ -14,7 +14,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,37 +45,6 @@ struct source {
 
 _Static_assert(PROFILE_NAME_BYTES == CFG_NAME_LEN && PROFILE_VALUE_BYTES == CFG_VALUE_LEN,
 	       "sizes of rte_cfgfile");
-
-int profile_fail(const struct profile_load *load, struct profile_place place, const char *format,
-		 ...)
-{
-	size_t used = 0;
-	va_list args;
-
-	if (load->err_bytes == 0)
-		return -EINVAL;
-	load->err[0] = '\0';
-	if (place.path && place.line)
-		snprintf(load->err, load->err_bytes, "%s:%u: ", place.path, place.line);
-	else if (place.path)
-		snprintf(load->err, load->err_bytes, "%s: ", place.path);
-	used = strlen(load->err);
-	va_start(args, format);
-	vsnprintf(load->err + used, load->err_bytes - used, format, args);
-	va_end(args);
-	return -EINVAL;
-}
-
-int profile_fail_value(const struct profile_load *load, struct profile_place place,
-		       const char *section, const struct profile_key *key, const char *why)
-{
-	char allowed[128];
-
-	profile_key_allowed(key, allowed, sizeof(allowed));
-	return profile_fail(load, place, "[%s] %s: %s; allowed: %s; example: %s = %s", section,
-			    key->name, why, allowed, key->name,
-			    key->example ? key->example : key->initial);
-}
 
 /* Writes the names of the keys of a section to 'text', or the names of all sections if 'section' is
  * NULL. Returns 'text'. */
@@ -111,14 +79,6 @@ static char *strip(char *text)
 	while (isspace((unsigned char)*text))
 		text++;
 	return text;
-}
-
-int profile_fail_twice(const struct profile_load *load, struct profile_place place,
-		       const char *section)
-{
-	return profile_fail(load, place,
-			    "[%s]: this section exists twice; put its keys into the first one",
-			    section);
 }
 
 static bool is_engine(const char *section)

@@ -2,7 +2,8 @@
 #ifndef PROFILE_FILE_H
 #define PROFILE_FILE_H
 
-/* Reads files with a profile, and the files that they include. */
+/* Reads files with a profile, and the files that they include. profile_fail.c has the functions
+ * that write errors. */
 
 #include <weir/profile.h>
 
