@@ -3,12 +3,26 @@
 #include "mount.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "mount3_text.h"
 #include "nfs3_names.h"
 #include "rpcbind_query.h"
+
+void mount_find_groups(struct mount_options *options)
+{
+	gid_t gids[NGROUPS_MAX];
+	int n = options->uid == geteuid() ? getgroups(NGROUPS_MAX, gids) : 0;
+
+	options->ngids = 0;
+	while (options->ngids < WEIR_RPC_GIDS_MAX && (int)options->ngids < n) {
+		options->gids[options->ngids] = gids[options->ngids];
+		options->ngids++;
+	}
+}
 
 int mount_find_port(const struct mount_options *options, uint16_t *port,
 		    char why[ONCRPC_CLIENT_TEXT])

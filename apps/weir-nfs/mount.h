@@ -27,6 +27,12 @@ struct mount_options {
 };
 
 /*
+ * Sets the supplementary groups to those of this process, if the calls are made as the user of this
+ * process. Otherwise there are none.
+ */
+void mount_find_groups(struct mount_options *options);
+
+/*
  * Finds MOUNT's port: options->port or, if that is 0, the port that rpcbind knows. Returns 0 with
  * *port set, or -errno with an error message in 'why'.
  */

@@ -21,9 +21,10 @@ struct op {
 	union nfs3_op_args args;
 	/*
 	 * For READ and READLINK, the memory that receives the data. For WRITE and SYMLINK, the data
-	 * to send. This memory is part of the session's region.
+	 * to send. This memory is part of 'region'.
 	 */
 	uint8_t *item;
+	const struct weir_region *region; /* NULL: the session's region */
 	uint32_t item_bytes; /* bytes of 'item'; READLINK sets it to the length of the path */
 	/*
 	 * For READDIR and READDIRPLUS, decodes the entries from 'in', which is valid only during

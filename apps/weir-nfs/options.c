@@ -3,7 +3,6 @@
 #include "options.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,7 @@
 #include "number.h"
 #include "program_args.h"
 #include "program_options.h"
-
-/*
- * Pauses between attempts to connect. Each pause is twice as long as the preceding one, up to
- * RECONNECT_LAST_MS.
- */
-#define RECONNECT_FIRST_MS 50u
-#define RECONNECT_LAST_MS  5000u
+#include "session_profile.h"
 
 enum {
 	OPT_SERVER = OPT_OWN,
@@ -330,16 +323,9 @@ static int check_command(struct nfs_options *o)
 
 static int check_server(struct nfs_options *o)
 {
-	/*
-	 * Drivers whose addresses are names. The addresses of all other drivers are hosts with
-	 * ports.
-	 */
-	static const char *const drivers[] = {"shm", "sim", "fault"};
 	uint16_t port = 0;
 
-	o->has_ports = true;
-	for (size_t i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
-		o->has_ports &= strcmp(o->profile.driver, drivers[i]) != 0;
+	o->has_ports = session_profile_has_ports(o->profile.driver);
 	if (!o->server)
 		return mistake("no server was given: --server", "");
 	if (!o->has_ports) {
@@ -373,86 +359,13 @@ static int check_server(struct nfs_options *o)
 	return 0;
 }
 
-/*
- * Sets the limits that --retries gives. A call is retransmitted up to that many times. Attempts to
- * connect continue for as long as that many pauses take together.
- */
-static void limit_retries(struct nfs_options *o)
-{
-	struct weir_profile *p = &o->profile;
-	/* a limit of 0 ms would mean no limit */
-	uint64_t pause_ms = RECONNECT_FIRST_MS, all_ms = 1;
-
-	for (uint32_t i = 0; i < o->retries; i++) {
-		all_ms += pause_ms;
-		pause_ms = pause_ms * 2 < RECONNECT_LAST_MS ? pause_ms * 2 : RECONNECT_LAST_MS;
-	}
-	p->resends = o->retries;
-	p->reconnect_delay_ms = RECONNECT_FIRST_MS;
-	p->reconnect_delay_max_ms = RECONNECT_LAST_MS;
-	p->reconnect_give_up_ms = (uint32_t)all_ms;
-}
-
-/*
- * Returns the number of receives that one connection needs, in the same way as for the profile's
- * key recv_buffers.
- */
-static uint32_t count_receives(const struct weir_profile *p)
-{
-	uint32_t n = p->credits + p->credits / 8 + 2;
-
-	if (p->protocol == WEIR_PROTOCOL_V1 || !(p->extension & WEIR_EXTENSION_CONTINUATION))
-		return n;
-	return n + (p->credits > p->transmissions ? p->credits : p->transmissions);
-}
-
-/*
- * Sets the numbers of buffers in the profile. If no profile file was given, they are small, so that
- * a command starts at once. Returns 0, or -1 if the profile is not valid.
- */
+/* Sets the numbers of buffers in the profile. Returns 0, or -1 if the profile is not valid. */
 static int size_buffers(struct nfs_options *o, bool has_profile)
 {
-	struct weir_profile *p = &o->profile;
-
-	if (!has_profile) {
-		p->page_bytes = 4096;
-		p->send_buffers = 256;
-		p->recv_buffers = 256;
-		p->long_buffers = 8;
-		p->bulk_buffers = 8;
-		p->bulk_buffer_bytes = p->long_buffer_bytes;
-		p->credits = 16;
-	}
-	if (p->credits < o->depth)
-		p->credits = o->depth;
-	/*
-	 * The buffers must suffice for two connections, because the old connection might still
-	 * exist when the next one is established.
-	 */
-	if (p->recv_buffers < 2 * count_receives(p))
-		p->recv_buffers = 2 * count_receives(p);
-	if (p->send_buffers < 4 * (p->credits + 4))
-		p->send_buffers = 4 * (p->credits + 4);
-	if (p->connections < 2)
-		p->connections = 2;
-	limit_retries(o);
+	session_profile_size(&o->profile, has_profile, o->depth, o->retries);
 	if (o->timeout_seconds > 0)
-		p->call_timeout_ms = (uint32_t)(o->timeout_seconds * 1000);
-	return option_check_profile(p);
-}
-
-/*
- * Gets the supplementary groups of this process, if the calls are made as the user of this process.
- */
-static void find_groups(struct mount_options *mount)
-{
-	gid_t gids[NGROUPS_MAX];
-	int n = mount->uid == geteuid() ? getgroups(NGROUPS_MAX, gids) : 0;
-
-	while (mount->ngids < WEIR_RPC_GIDS_MAX && (int)mount->ngids < n) {
-		mount->gids[mount->ngids] = gids[mount->ngids];
-		mount->ngids++;
-	}
+		o->profile.call_timeout_ms = (uint32_t)(o->timeout_seconds * 1000);
+	return option_check_profile(&o->profile);
 }
 
 /* Section [app:weir-nfs] of a profile can't have these options. */
@@ -514,7 +427,7 @@ int nfs_options_parse(int argc, char **argv, const struct command *commands, uin
 		return -1;
 	o->mount.uid = o->uid;
 	o->mount.gid = o->gid;
-	find_groups(&o->mount);
+	mount_find_groups(&o->mount);
 	o->mount.timeout_ms = o->profile.connect_timeout_ms;
 	return 0;
 }

@@ -71,6 +71,9 @@ struct nfs_options {
 	double timeout_seconds;
 	bool quiet;
 	bool verbose;
+	/* prints a line of the session; NULL: it goes to standard error, after "weir-nfs: " */
+	void (*message)(void *arg, const char *line);
+	void *message_arg;
 	bool is_pinned;
 	uint32_t lcore;
 	uint32_t flags;		/* bits of enum command_flag for the options that were given */

@@ -5,6 +5,7 @@
 #include <weir/binding_nfs.h>
 
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,20 @@
 volatile sig_atomic_t session_interrupted;
 
 static void pump(struct session *session);
+
+void session_message(const struct nfs_options *options, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	if (options->message)
+		options->message(options->message_arg, line);
+	else
+		fprintf(stderr, "weir-nfs: %s\n", line);
+}
 
 static uint64_t pause_ns(uint32_t attempt)
 {
@@ -53,11 +68,7 @@ static void wait_again(struct op *op)
 		TAILQ_INSERT_HEAD(queue, op, waiting);
 }
 
-/*
- * Ends all waiting ops with an error, because none can succeed any more, and closes the connection.
- * The ops in flight end when the connection ends their calls.
- */
-static void fail_all(struct session *session, int error)
+void session_fail(struct session *session, int error)
 {
 	struct op *op;
 
@@ -170,7 +181,7 @@ static int start(struct op *op)
 
 	if (!call)
 		return errno == EAGAIN || errno == ENOBUFS || errno == ENOTCONN ? -EAGAIN : -errno;
-	rc = op_put_args(op, call, session->region);
+	rc = op_put_args(op, call, op->region ? op->region : session->region);
 	if (rc == 0)
 		rc = weir_call_submit(call);
 	if (rc != 0) {
@@ -269,8 +280,8 @@ static void on_lost(struct session *session, int error)
 	session->lost = why_lost(session, error);
 	session->is_impatient = false;
 	if (session->options->retries > 0 && !session->options->quiet)
-		fprintf(stderr, "weir-nfs: the connection was lost (%s): reconnecting\n",
-			strerror(-session->lost));
+		session_message(session->options, "the connection was lost (%s): reconnecting",
+				strerror(-session->lost));
 }
 
 static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
@@ -345,9 +356,9 @@ void session_poll(struct session *session)
 	session->now_ns = bench_clock_ns(&session->clock);
 	work = weir_engine_poll(session->engine, 0, session->now_ns);
 	if (session_interrupted && session->error == 0)
-		fail_all(session, -EINTR);
+		session_fail(session, -EINTR);
 	if (session->error != 0)
-		fail_all(session, session->error);
+		session_fail(session, session->error);
 	else if (session->is_up && !TAILQ_EMPTY(&session->waiting))
 		pump(session);
 	if (session->conn)

@@ -36,6 +36,7 @@
  *   tree.[ch]           files and directories of the server by name
  *   dir.[ch]            reads directories of the server
  *   path.[ch]           paths on the server
+ *   session_profile.[ch] adapts the profile to a requester
  *   session.[ch]        sends ops, waits, retransmits, and ends them
  *   session_open.c      opens and closes a session: the port, MOUNT, the engine and its memory
  *   op.[ch]             encodes and decodes NFS procedures
@@ -110,6 +111,17 @@ void session_submit(struct session *session, struct op *op);
 
 /* Sends 'op' and waits for its end. Returns op_result(). Must not be called from 'done'. */
 int session_call(struct session *session, struct op *op);
+
+/*
+ * Ends all waiting ops with an error, because none can succeed any more, and closes the connection.
+ * The ops in flight end when the connection ends their calls. All later ops fail with the same
+ * error.
+ */
+void session_fail(struct session *session, int error);
+
+/* Passes a line to options->message. */
+__attribute__((format(printf, 2, 3))) void session_message(const struct nfs_options *options,
+							   const char *format, ...);
 
 /* Polls once. Yields or sleeps if there has been no work for long. */
 void session_poll(struct session *session);

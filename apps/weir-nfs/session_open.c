@@ -21,9 +21,9 @@
 
 #define NOBODY_LISTENS UINT32_MAX /* stands for no user; no user has this number */
 
-static int complain(int rc, const char *what, const char *why)
+static int complain(const struct nfs_options *options, int rc, const char *what, const char *why)
 {
-	fprintf(stderr, "weir-nfs: %s: %s\n", what, why);
+	session_message(options, "%s: %s", what, why);
 	return rc;
 }
 
@@ -71,18 +71,18 @@ static int find_address(struct session *session)
 	}
 	rc = resolve(o->host, numeric, sizeof(numeric), &family, why);
 	if (rc != 0)
-		return complain(rc, o->host, why);
+		return complain(o, rc, o->host, why);
 	if (o->port_from == PORT_RPCBIND) {
 		rc = rpcbind_find(numeric, o->mount.rpcbind_port, NFS3_PROGRAM, NFS3_V3,
 				  family == AF_INET6 ? WEIR_NFS_RDMA6_NETID : WEIR_NFS_RDMA_NETID,
 				  o->mount.timeout_ms, &port, why);
 		if (rc != 0)
-			return complain(rc, "rpcbind", why);
+			return complain(o, rc, "rpcbind", why);
 		if (o->verbose)
-			fprintf(stderr, "weir-nfs: rpcbind at %s says port %u\n", o->host, port);
+			session_message(o, "rpcbind at %s says port %u", o->host, port);
 	}
 	if (!address_join(numeric, port, session->addr, sizeof(session->addr)))
-		return complain(-EINVAL, o->host, "the address is too long");
+		return complain(o, -EINVAL, o->host, "the address is too long");
 	snprintf(session->where, sizeof(session->where), "%s (%s)", session->addr,
 		 from[o->port_from]);
 	return 0;
@@ -108,7 +108,7 @@ static int find_mount_owner(struct session *session, uint16_t port, bool is_afte
 	if (rc == -ENOENT && !is_after)
 		uid = NOBODY_LISTENS;
 	else if (rc != 0 || (is_after && uid != session->mount_uid))
-		return complain(-EACCES, "MOUNT",
+		return complain(session->options, -EACCES, "MOUNT",
 				"can't determine which user listens on its port. Give the handle "
 				"(--handle @FILE)");
 	session->mount_uid = uid;
@@ -135,7 +135,7 @@ static int check_mount_owner(const struct session *session)
 		 "are trusted. Give the handle (--handle @FILE), or start the server with a "
 		 "--mount-port below 1024",
 		 session->mount_uid, session->mount_port);
-	return complain(-EACCES, "MOUNT", why);
+	return complain(session->options, -EACCES, "MOUNT", why);
 }
 
 static int find_root(struct session *session)
@@ -152,29 +152,28 @@ static int find_root(struct session *session)
 		return 0;
 	rc = mount_find_port(&mount, &mount.port, why);
 	if (rc != 0)
-		return complain(rc, "MOUNT's port, from rpcbind", why);
+		return complain(o, rc, "MOUNT's port, from rpcbind", why);
 	rc = find_mount_owner(session, mount.port, false);
 	if (rc != 0)
 		return rc;
 	rc = mount_mnt(&mount, o->export, &res, why);
 	if (rc != 0)
-		return complain(rc, "MOUNT", why);
+		return complain(o, rc, "MOUNT", why);
 	rc = find_mount_owner(session, mount.port, true);
 	if (rc != 0)
 		return rc;
 	if (res.status != MOUNT3_OK)
-		return complain(EXIT_NFS, o->export, mount_status_text(res.status));
+		return complain(o, EXIT_NFS, o->export, mount_status_text(res.status));
 	/* If the answer lists no flavor, it does not say which flavors the server accepts. */
 	for (uint32_t i = 0; i < res.flavors.len; i++)
 		allows |= res.flavors.items[i] == AUTH_SYS;
 	if (!allows && res.flavors.len > 0 && !o->quiet)
-		fprintf(stderr,
-			"weir-nfs: the export does not list AUTH_SYS, but weir-nfs tries it\n");
+		session_message(o, "the export does not list AUTH_SYS, but it is tried");
 	session->root.len_bytes = res.fh.len_bytes;
 	memcpy(session->root.data, res.fh.data, res.fh.len_bytes);
 	session->mount_port = mount.port;
 	if (o->verbose)
-		fprintf(stderr, "weir-nfs: MOUNT at TCP port %u of %s\n", mount.port, mount.host);
+		session_message(o, "MOUNT at TCP port %u of %s", mount.port, mount.host);
 	return 0;
 }
 
@@ -221,7 +220,7 @@ static int make_memory(struct session *session, uint32_t nslots, uint32_t slot_b
 	if (rc == 0)
 		rc = weir_engine_add_region(session->engine, session->region);
 	if (rc != 0)
-		return complain(rc, "no memory for data", strerror(-rc));
+		return complain(session->options, rc, "no memory for data", strerror(-rc));
 	weir_region_info(session->region, &info);
 	session->path = info.base;
 	session->slots = session->path + NFS3_PATH_MAX;
@@ -240,7 +239,7 @@ static int pin(const struct nfs_options *options)
 	CPU_ZERO(&set);
 	CPU_SET(options->lcore, &set);
 	rc = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-	return rc == 0 ? 0 : complain(-rc, "--lcore", strerror(rc));
+	return rc == 0 ? 0 : complain(options, -rc, "--lcore", strerror(rc));
 }
 
 static int connect_first(struct session *session)
@@ -254,11 +253,11 @@ static int connect_first(struct session *session)
 		snprintf(why, sizeof(why), "%s%s", strerror(-session->error),
 			 connect_hint(session->options->profile.driver, session->addr,
 				      session->error));
-		return complain(session->error, session->where, why);
+		return complain(session->options, session->error, session->where, why);
 	}
 	if (session->options->verbose)
-		fprintf(stderr, "weir-nfs: connected to %s by driver %s\n", session->where,
-			session->options->profile.driver);
+		session_message(session->options, "connected to %s by driver %s", session->where,
+				session->options->profile.driver);
 	return 0;
 }
 
@@ -283,7 +282,7 @@ int session_open(const struct nfs_options *options, uint32_t nslots, uint32_t sl
 	if (rc == 0) {
 		rc = weir_engine_create(&options->profile, &session->engine);
 		if (rc != 0)
-			complain(rc, "can't create an engine", strerror(-rc));
+			complain(options, rc, "can't create an engine", strerror(-rc));
 	}
 	if (rc == 0)
 		rc = make_memory(session, nslots, slot_bytes);
