@@ -39,7 +39,7 @@ static struct block_target *to_block(struct target *target)
 	return (struct block_target *)target;
 }
 
-static void on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
+static void block_on_event(struct weir_conn *conn, enum weir_conn_event event, int error, void *arg)
 {
 	struct block_target *block = arg;
 
@@ -95,7 +95,7 @@ static int get_result(const struct block_io *io, struct weir_call *call,
 	return read.status == BLOCK_OK ? 0 : EIO;
 }
 
-static void pump(struct block_target *block);
+static void block_pump(struct block_target *block);
 
 static void block_on_done(struct weir_call *call, const struct weir_result *result, void *arg)
 {
@@ -131,7 +131,7 @@ static struct weir_call *begin(struct block_io *io)
 }
 
 /* Sends an I/O. Returns 0, EAGAIN if the I/O must wait, or another errno. */
-static int start(struct block_io *io)
+static int block_start(struct block_io *io)
 {
 	struct block_target *block = io->block;
 	struct weir_call *call;
@@ -152,12 +152,12 @@ static int start(struct block_io *io)
 }
 
 /* Sends the I/Os that wait, in order, until one must wait longer. */
-static void pump(struct block_target *block)
+static void block_pump(struct block_target *block)
 {
 	struct block_io *io;
 
 	while ((io = TAILQ_FIRST(&block->waiting))) {
-		int rc = start(io);
+		int rc = block_start(io);
 
 		if (rc == EAGAIN)
 			return;
@@ -181,7 +181,7 @@ static void block_submit(struct target *target, struct target_io *io)
 			      "offsets and lengths must be multiples of 4096; see bs= and offset=");
 		return;
 	}
-	rc = TAILQ_EMPTY(&block->waiting) ? start(block_io) : EAGAIN;
+	rc = TAILQ_EMPTY(&block->waiting) ? block_start(block_io) : EAGAIN;
 	if (rc == EAGAIN)
 		TAILQ_INSERT_TAIL(&block->waiting, block_io, waiting);
 	else if (rc != 0)
@@ -194,7 +194,7 @@ static void block_poll(struct target *target, bool waits)
 	uint64_t now_ns = bench_clock_ns(&block->clock);
 	uint32_t work = weir_engine_poll(block->engine, 0, now_ns);
 
-	pump(block);
+	block_pump(block);
 	if (waits)
 		weir_engine_idle(block->engine, work, now_ns);
 }
@@ -207,7 +207,7 @@ static void block_abort(struct target *target)
 		block->error = EINTR;
 	if (block->conn)
 		weir_conn_close(block->conn);
-	pump(block);
+	block_pump(block);
 }
 
 static void block_close(struct target *target)
@@ -221,7 +221,7 @@ static int connect_block(struct block_target *block, const struct target_options
 {
 	const struct weir_connect_options how = {
 		.struct_bytes = sizeof(how),
-		.on_event = on_event,
+		.on_event = block_on_event,
 		.arg = block,
 		.credits = profile->credits,
 		.reconnect = WEIR_RECONNECT_ON,

@@ -40,7 +40,7 @@ struct job {
 	struct io_u **events; /* what getevents() has returned */
 	struct io_u **queued; /* I/Os since the last commit() */
 	uint32_t nqueued;
-	uint64_t stopped_ns; /* time when the job was told to stop; 0: it was not */
+	uint64_t stopped_ns; /* time when the stop of the job was noticed; 0: it runs */
 };
 
 static void on_log(const char *line)
@@ -126,7 +126,7 @@ static bool has_no_size(const struct thread_data *td)
 }
 
 /* Sets the sizes of the files to those that the server reports. */
-static int ask_sizes(struct thread_data *td)
+static int setup_ask_sizes(struct thread_data *td)
 {
 	struct target *target;
 	struct fio_file *f;
@@ -174,7 +174,7 @@ static int weir_setup(struct thread_data *td)
 	}
 	rc = check(td);
 	if (rc == 0 && has_no_size(td))
-		rc = ask_sizes(td);
+		rc = setup_ask_sizes(td);
 	else if (rc == 0)
 		set_sizes(td);
 	return rc == 0 ? 0 : fail(td, rc);
@@ -311,7 +311,7 @@ static int invalidate(struct thread_data *td, struct fio_file *f)
 
 /* ---- I/O ---- */
 
-static void on_done(struct target_io *io)
+static void io_on_done(struct target_io *io)
 {
 	struct io_u *io_u = io->arg;
 	struct job *job = (struct job *)(void *)io_u->mmap_data;
@@ -336,7 +336,7 @@ static enum fio_q_status queue(struct thread_data *td, struct io_u *io_u)
 	io->offset = io_u->offset;
 	io->len_bytes = io_u->xfer_buflen;
 	io->data = io_u->xfer_buf;
-	io->done = on_done;
+	io->done = io_on_done;
 	io->arg = io_u;
 	io_u->mmap_data = job;
 	job->queued[job->nqueued++] = io_u;
@@ -352,7 +352,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Aborts the I/Os of a job that was told to stop, if the server does not answer for long. */
+/* Aborts the I/Os of a job that fio stops, if the server does not answer for long. */
 static void check_stop(const struct thread_data *td, struct job *job)
 {
 	if (!td->terminate)
@@ -363,7 +363,7 @@ static void check_stop(const struct thread_data *td, struct job *job)
 		job->target->ops->abort(job->target);
 }
 
-/* Tells fio when the queued I/Os are sent, which ends their submission latency. */
+/* Reports to fio that the queued I/Os are sent, which ends their submission latency. */
 static void set_issue_times(struct thread_data *td, struct job *job)
 {
 	struct timespec now;

@@ -33,9 +33,9 @@ void target_io_end(struct target *target, struct target_io *io, int error, const
 	};
 
 	if (error == EINTR)
-		why = "the job was told to stop, and the server did not answer";
-	if (error != 0 && !target->has_told) {
-		target->has_told = true;
+		why = "fio stopped the job, and the server did not answer";
+	if (error != 0 && !target->has_said) {
+		target->has_said = true;
 		target_say(target->log, error, "%s at offset %llu: %s", names[io->op],
 			   (unsigned long long)io->offset, why);
 	}
@@ -51,7 +51,7 @@ static int copy(const struct target_options *options, const char *option, const 
 	if (strlen(value) >= bytes)
 		return target_say(options->log, EINVAL, "%s is longer than %zu bytes", option,
 				  bytes - 1);
-	strcpy(to, value);
+	snprintf(to, bytes, "%s", value);
 	return 0;
 }
 

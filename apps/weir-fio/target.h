@@ -24,6 +24,8 @@
 #include <weir/memory.h>
 #include <weir/profile.h>
 
+#include "compiler.h"
+
 enum target_protocol { TARGET_NFS = 1, TARGET_BLOCK };
 
 /* The options of a job. Texts that were not given are NULL. */
@@ -63,11 +65,11 @@ struct target_io {
 	int error; /* 0 if all bytes were transferred, or a positive errno */
 };
 
-/* What begins each protocol's target. */
+/* The beginning of the structure of each protocol's target. */
 struct target {
 	const struct target_ops *ops;
 	void (*log)(const char *line);
-	bool has_told;	     /* the first error of an I/O was logged */
+	bool has_said;	     /* the first error of an I/O was logged */
 	uint64_t page_bytes; /* size of pages for the region of the data, as in the profile */
 };
 
@@ -105,8 +107,7 @@ extern const struct target_ops target_nfs_ops;
 extern const struct target_ops target_block_ops;
 
 /* Passes a line to 'log'. Returns 'error'. */
-__attribute__((format(printf, 3, 4))) int target_say(void (*log)(const char *line), int error,
-						     const char *format, ...);
+printf_like(3, 4) int target_say(void (*log)(const char *line), int error, const char *format, ...);
 
 /* Ends an I/O. The first error of the target is logged, with 'why'. */
 void target_io_end(struct target *target, struct target_io *io, int error, const char *why);

@@ -50,6 +50,7 @@
 #include <weir/engine.h>
 
 #include "clock.h"
+#include "compiler.h"
 #include "op.h"
 #include "options.h"
 
@@ -120,8 +121,7 @@ int session_call(struct session *session, struct op *op);
 void session_fail(struct session *session, int error);
 
 /* Passes a line to options->message. */
-__attribute__((format(printf, 2, 3))) void session_message(const struct nfs_options *options,
-							   const char *format, ...);
+printf_like(2, 3) void session_message(const struct nfs_options *options, const char *format, ...);
 
 /* Polls once. Yields or sleeps if there has been no work for long. */
 void session_poll(struct session *session);

@@ -209,7 +209,7 @@ class Errors(Fio):
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=30)
-        self.assertIn('the job was told to stop, and the server did not answer', out)
+        self.assertIn('fio stopped the job, and the server did not answer', out)
 
 
 class Servers(Fio):
