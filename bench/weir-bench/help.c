@@ -102,6 +102,7 @@ static const char *const lines[] = {
 	"                     p9999, min, mean, max (5us, 1ms, ...), rate (500k), bandwidth "
 	"(10GB/s)",
 	"  --json FILE|-      all figures as JSON; '-' is standard output, instead of the table",
+	"  --fio-json FILE|-  the figures in the form of fio, for its tools",
 	"  --csv FILE|-       a row for each run",
 	"  --html FILE        a page with round trips by percentile, their histogram, throughput "
 	"over time, and",

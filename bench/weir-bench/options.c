@@ -49,6 +49,7 @@ enum {
 	OPT_EXTENSION,
 	OPT_VERIFY,
 	OPT_JSON,
+	OPT_FIO_JSON,
 	OPT_CSV,
 	OPT_HTML,
 	OPT_RECONNECT,
@@ -89,6 +90,7 @@ static const struct option long_options[] = {
 	{"extension", required_argument, NULL, OPT_EXTENSION},
 	{"verify", no_argument, NULL, OPT_VERIFY},
 	{"json", required_argument, NULL, OPT_JSON},
+	{"fio-json", required_argument, NULL, OPT_FIO_JSON},
 	{"csv", required_argument, NULL, OPT_CSV},
 	{"html", required_argument, NULL, OPT_HTML},
 	{"reconnect", no_argument, NULL, OPT_RECONNECT},
@@ -344,6 +346,9 @@ static int apply(int opt, const char *value, struct bench_options *o)
 	case OPT_JSON:
 		o->json = value;
 		return 0;
+	case OPT_FIO_JSON:
+		o->fio_json = value;
+		return 0;
 	case OPT_CSV:
 		o->csv = value;
 		return 0;
@@ -399,6 +404,15 @@ static int check_together(const struct bench_options *o)
 		return option_bad(
 			o->has_read_size ? "read-size" : "write-size", NULL,
 			"it is only for --workload mixed: use --size for other workloads");
+	if (o->fio_json &&
+	    (o->is_overview || (o->workload != WORKLOAD_READ && o->workload != WORKLOAD_WRITE &&
+				o->workload != WORKLOAD_MIXED)))
+		return option_bad("fio-json", o->fio_json,
+				  "fio has no such load: use --workload read, write or mixed");
+	if (bench_output_is_one(o->fio_json, o->json) || bench_output_is_one(o->fio_json, o->csv) ||
+	    bench_output_is_one(o->fio_json, o->html))
+		return option_bad("fio-json", o->fio_json,
+				  "another report has the same file: give another one");
 	if (bench_output_is_one(o->json, o->csv))
 		return option_bad("csv", o->csv, "--json has the same file: give another one");
 	if (bench_output_is_one(o->html, o->json) || bench_output_is_one(o->html, o->csv))

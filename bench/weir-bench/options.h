@@ -34,6 +34,7 @@
  *   machine.[ch]    describes the machine, and what would make it faster
  *   log.[ch]        the log lines of both sides, each once
  *   report_json.c   figures for programs
+ *   report_fio.c    figures in the form of fio
  *   report_csv.c    figures for a spreadsheet
  *   report_html.c   a page for a browser: report.html with the figures; embed.py converts
  *                   report.html to C
@@ -112,9 +113,10 @@ struct bench_options {
 	uint64_t calls_max; /* number of calls to make; 0: no limit */
 	bool verify;
 	bool reconnect;
-	const char *json; /* NULL: no JSON; "-": standard output */
-	const char *csv;  /* like 'json', for CSV */
-	const char *html; /* NULL: no HTML */
+	const char *json;     /* NULL: no JSON; "-": standard output */
+	const char *fio_json; /* like 'json', in the form of fio */
+	const char *csv;      /* like 'json', for CSV */
+	const char *html;     /* NULL: no HTML */
 	bool quiet;
 	uint32_t nthresholds;
 	struct bench_threshold thresholds[BENCH_THRESHOLDS_MAX];

@@ -15,7 +15,7 @@ static bool is_stdout(const char *path)
 
 int bench_report_check(const struct bench_options *options)
 {
-	const char *const paths[] = {options->json, options->csv, options->html};
+	const char *const paths[] = {options->json, options->fio_json, options->csv, options->html};
 
 	for (uint32_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i] && bench_output_check(paths[i]) != 0)
@@ -42,10 +42,12 @@ int bench_report(const struct bench_results *results)
 	const struct bench_options *options = results->options;
 	int rc = 0;
 
-	if (!is_stdout(options->json) && !is_stdout(options->csv))
+	if (!is_stdout(options->json) && !is_stdout(options->fio_json) && !is_stdout(options->csv))
 		rc |= bench_report_text(results);
 	if (options->json)
 		rc |= bench_output_write_json(bench_report_json(results), options->json);
+	if (options->fio_json)
+		rc |= bench_output_write_json(bench_report_fio(results), options->fio_json);
 	if (options->csv)
 		rc |= bench_output_write(options->csv, report_csv, results);
 	if (options->html)

@@ -31,6 +31,12 @@ int bench_report_text(const struct bench_results *results);
  */
 json_t *bench_report_json(const struct bench_results *results);
 
+/*
+ * Returns the figures of the workloads read, write and mixed in the form of fio's output format
+ * json+. The caller frees the object.
+ */
+json_t *bench_report_fio(const struct bench_results *results);
+
 /* These functions write a report to a file. They return 0, or -1 with errno set. */
 int bench_report_csv(FILE *file, const struct bench_results *results);
 int bench_report_html(FILE *file, const json_t *root);
