@@ -18,7 +18,8 @@ DIRECTIONS = ('read', 'write', 'trim')
 
 
 def shape(value, where=''):
-    """Returns the paths of all members with their types. Buckets are left out, because their number varies."""
+    """Returns the paths of all members with their types. Buckets are left out, because their
+    number varies."""
     if isinstance(value, dict):
         found = set()
         for key, member in value.items():
@@ -39,9 +40,9 @@ class FioJson(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def run_bench(self, *args, status=0):
-        done = subprocess.run([BENCH, '--lcores', 'any', '--quiet', *args], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              cwd=self.folder, timeout=120)
+        done = subprocess.run([BENCH, '--lcores', 'any', '--quiet', *args],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True, cwd=self.folder, timeout=120)
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
