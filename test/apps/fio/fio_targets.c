@@ -20,6 +20,7 @@ static struct target *target;
 static const struct target_ops *ops;
 static struct target_io *ios[DEPTH];
 static struct target_file *file;
+static struct weir_region *region;
 static uint8_t *memory;
 static unsigned int ended;
 static char last_line[1024];
@@ -56,7 +57,6 @@ static void open_target(char **argv)
 					 .retries = 2,
 					 .depth = DEPTH / 2, /* I/Os wait for credits */
 					 .log = on_log};
-	struct weir_region *region;
 
 	ops = strcmp(argv[1], "nfs") == 0 ? &target_nfs_ops : &target_block_ops;
 	CHECK(ops->open(&options, &target) == 0);
@@ -208,6 +208,7 @@ int main(int argc, char **argv)
 	check_abort();
 	ops->close_file(target, file);
 	ops->close(target);
+	weir_region_destroy(region);
 	for (unsigned int i = 0; i < DEPTH; i++)
 		free(ios[i]);
 	return EXIT_SUCCESS;
