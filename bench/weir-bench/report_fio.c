@@ -10,7 +10,7 @@
 #include "counters.h"
 #include "report.h"
 
-/* What statistics of fio consist of. */
+/* The sums from which the statistics of fio are computed. */
 struct moments {
 	double n, sum, squares, min, max;
 };
