@@ -43,6 +43,8 @@ static void detach(struct weir_conn *conn)
 	if (conn->qp)
 		conn->ops->qp_destroy(conn->qp);
 	conn->qp = NULL;
+	if (conn->tap)
+		atomic_load(&conn_tap_ops)->end(conn);
 	conn_retire(conn, UINT64_MAX, conn->error);
 	drop_batch(conn);
 	while ((waiter = TAILQ_FIRST(&conn->tx_waiters)))

@@ -18,6 +18,8 @@
 #include "seeded_bugs.h"
 #include "sized.h"
 
+const struct conn_tap_ops *_Atomic conn_tap_ops;
+
 /* Handles a message that arrived before the connection is open. While the version is negotiated,
  * the protocol processes the message. Otherwise the message waits until the connection opens: the
  * accepting side can receive the first call before the event ESTABLISHED. */

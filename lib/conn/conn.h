@@ -17,6 +17,7 @@
  *                   them at its end; lib/proto/credit_share.c computes the grants
  *   reconnect.c     establishes a lost connection again
  *   close.c         the end of the connection; destroy.c frees the memory
+ *   conn_tap.h      the interface for lib/capture, which observes connections
  *   inspect.c       lists and describes the connections of an engine
  *   protocol.h      the operations that differ between versions of the protocol: version1.c has
  *                   those of version 1, and v2/ those of version 2 (conn_v2.h)
@@ -39,6 +40,7 @@
 #include "batch.h"
 #include "cm_private.h"
 #include "compiler.h"
+#include "conn_tap.h"
 #include "engine.h"
 #include "peer.h"
 #include "protocol.h"
@@ -227,6 +229,7 @@ struct weir_conn {
 	struct engine_peer *peer_account; /* never NULL */
 	struct engine_peer_member member; /* in peer_account, until the connection ends */
 	uint64_t id;			  /* no other connection of this process ever has it */
+	struct conn_tap *tap;		  /* conn_tap.h; NULL: the connection is not observed */
 };
 
 _Static_assert(offsetof(struct weir_conn, qp) == FABRIC_RECEIVER_LINES_AT &&
@@ -255,13 +258,25 @@ static inline bool conn_can_send_direct(const struct weir_conn *conn)
 	return (conn->ep.blockers.sending & ~ENGINE_TIMED) == 0;
 }
 
+/* Sets the function for messages that the device delivers: that of the role, unless the connection
+ * is observed. */
+static inline void conn_set_deliver(struct weir_conn *conn)
+{
+	const struct conn_role *role = conn->role;
+
+	if (conn->tap)
+		conn->ep.receiver.deliver = atomic_load(&conn_tap_ops)->deliver;
+	else if (conn->ep.blockers.is_timed && role->deliver_timed)
+		conn->ep.receiver.deliver = role->deliver_timed;
+	else
+		conn->ep.receiver.deliver = role->deliver;
+}
+
 /* Assigns another role to the connection. */
 static inline void conn_set_role(struct weir_conn *conn, const struct conn_role *role)
 {
 	conn->role = role;
-	conn->ep.receiver.deliver = conn->ep.blockers.is_timed && role->deliver_timed
-					    ? role->deliver_timed
-					    : role->deliver;
+	conn_set_deliver(conn);
 }
 
 /* Returns the connection of an engine that was created after 'after', or the first one if 'after'

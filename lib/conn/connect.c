@@ -55,8 +55,12 @@ static void qp_attr(const struct weir_conn *conn, struct fabric_qp_attr *attr)
  * if the receives could not be posted. */
 static int attach(struct weir_conn *conn, struct fabric_qp *qp)
 {
+	const struct conn_tap_ops *tap = atomic_load(&conn_tap_ops);
+
 	conn->qp = qp;
 	conn->max_inline = qp->max_inline;
+	if (tap)
+		tap->begin(conn);
 	conn_post_recvs(conn); /* the peer can send as soon as the connection is established */
 	return conn->state >= CONN_LOST ? conn->error : 0;
 }

@@ -8,6 +8,8 @@ void conn_free(struct weir_conn *conn)
 {
 	struct weir_engine *engine = conn->ep.engine;
 
+	if (conn->tap)
+		atomic_load(&conn_tap_ops)->end(conn);
 	for (uint32_t i = 0; i < conn->nrecvs; i++)
 		mem_pool_put(conn->recvs[i]);
 	if (conn->srq)

@@ -85,6 +85,7 @@ struct batch_pool;
 struct call_pool;
 struct placed_replies;
 struct latency;
+struct capture_tap;
 
 /* The conditions that exclude the shortest code path for a message. All of them are in the one word
  * 'any', so that one comparison checks all conditions. 'any' is 0 most of the time. The owner of
@@ -332,6 +333,8 @@ struct weir_engine {
 	struct request_pool *requests;
 	/* belongs to lib/responder; NULL if Sends do not place results */
 	struct placed_replies *placed_replies;
+	/* belongs to lib/capture; NULL: no connection of the engine is captured */
+	struct capture_tap *capture;
 	/* The profile's stuck_call_ms in ns; 0: stuck calls are not reported. The rate of the log
 	 * lines about them. */
 	uint64_t stuck_ns;

@@ -22,6 +22,8 @@ static const struct {
 	{"/weir/buckets", telemetry_buckets, "Times of a procedure, by buckets. Parameters: PROC"},
 	{"/weir/memory", telemetry_memory,
 	 "Memory of engines, or the pools of one. Parameters: [ENGINE]"},
+	{"/weir/capture", telemetry_capture,
+	 "A capture of messages. Parameters: [start,FILE[,KEY=VALUE...] | stop]"},
 	{"/weir/profile", telemetry_profile, "The profile of an engine. Parameters: [ENGINE]"},
 };
 

@@ -22,6 +22,7 @@
  *   engines.c     engines with their counters, and profiles
  *   memory.c      buffers and regions
  *   conns.c       connections
+ *   captures.c    captures of messages
  *   calls.c       calls and requests of a connection
  *   all_calls.c   calls and requests of all connections
  *   call_answer.c calls and requests in these answers
@@ -47,6 +48,7 @@ int telemetry_conn(const char *command, const char *params, struct rte_tel_data 
 int telemetry_calls(const char *command, const char *params, struct rte_tel_data *reply);
 int telemetry_histogram(const char *command, const char *params, struct rte_tel_data *reply);
 int telemetry_buckets(const char *command, const char *params, struct rte_tel_data *reply);
+int telemetry_capture(const char *command, const char *params, struct rte_tel_data *reply);
 
 /* Inquiries to several engines, each another one. */
 struct telemetry_ask {

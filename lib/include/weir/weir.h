@@ -15,6 +15,7 @@
  *  - weir/profile.h     the configuration of an engine
  *  - weir/memory.h      registered memory
  *  - weir/connection.h  connecting, as a requester; functions on connections, for both sides
+ *  - weir/capture.h     captures of messages for Wireshark
  *  - weir/peer.h        the identity of a peer
  *  - weir/call.h        calls: the requester
  *  - weir/request.h     programs, listeners and requests: the responder
@@ -31,6 +32,7 @@
 #include <weir/binding.h>
 #include <weir/binding_nfs.h>
 #include <weir/call.h>
+#include <weir/capture.h>
 #include <weir/codec.h>
 #include <weir/common.h>
 #include <weir/connection.h>
