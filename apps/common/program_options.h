@@ -13,6 +13,7 @@
  *   program_args.[ch]     joins options of a profile's section with those of the command line
  *   number.[ch]           numbers on a command line
  *   std_io.h              standard input, output and error of a program
+ *   capture_options.[ch]  the options of captures
  *   connect_hint.[ch]     a hint for the user about a refused connection
  *   cgroup.[ch]           finds the cgroups of the process
  *   memory_room.[ch]      finds how much memory the process can still get

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "background.h"
+#include "capture_options.h"
 #include "client_rules.h"
 #include "fs.h"
 #include "log_output.h"
@@ -148,6 +149,8 @@ static int serve(const struct options *options, int fd)
 	if (rc == 0)
 		rc = server_start(&server, &options->profile, options->listen, options->state);
 	if (rc == 0)
+		rc = capture_options_start(&options->capture, WEIR_CAPTURE_RESPONDERS);
+	if (rc == 0)
 		rc = mountd_start(mountd);
 	if (rc == 0) {
 		/* Addresses of other drivers are not network addresses. */
@@ -175,7 +178,9 @@ static int serve(const struct options *options, int fd)
 		rpcbind_withdraw(&rpcbind);
 	}
 	is_drained = mountd_stop(mountd);
-	if (!server_drain(&server) || !is_drained) {
+	is_drained = server_drain(&server) && is_drained;
+	(void)capture_options_stop("weir-nfsd", &options->capture);
+	if (!is_drained) {
 		fflush(NULL);
 		_exit(EXIT_HUNG);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "capture_options.h"
 #include "number.h"
 #include "program_args.h"
 #include "program_options.h"
@@ -24,6 +25,8 @@ enum {
 	OPT_RPCBIND,
 	OPT_SANDBOX,
 	OPT_STATE,
+	OPT_CAPTURE,
+	OPT_CAPTURE_LAST = OPT_CAPTURE + CAPTURE_LONG_OPTIONS_N - 1,
 };
 
 static const struct option long_options[] = {
@@ -38,6 +41,7 @@ static const struct option long_options[] = {
 	{"rpcbind", required_argument, NULL, OPT_RPCBIND},
 	{"sandbox", required_argument, NULL, OPT_SANDBOX},
 	{"state", required_argument, NULL, OPT_STATE},
+	CAPTURE_LONG_OPTIONS(OPT_CAPTURE),
 	{NULL, 0, NULL, 0},
 };
 
@@ -78,6 +82,12 @@ static void help(void)
 	     "not need;\n"
 	     "                            default: on. For debuggers: off\n"
 	     "  --foreground              stay in the foreground\n"
+	     "  --capture FILE            write messages and RDMA operations to a new file for "
+	     "Wireshark\n"
+	     "  --capture-bytes B, --capture-seconds S, --payload-bytes N\n"
+	     "                            end the capture at B bytes (256m) or after S seconds "
+	     "(600);\n"
+	     "                            record N bytes of each message and operation (all)\n"
 	     "  --help, --version\n"
 	     "\n"
 	     "With driver shm, MOUNT is off unless --mount-port is given, and NFS is not "
@@ -164,6 +174,8 @@ static int options_apply(int opt, const char *value, struct options *o, struct e
 		o->is_foreground = true;
 		return 0;
 	default:
+		if (opt >= OPT_CAPTURE && opt <= OPT_CAPTURE_LAST)
+			return capture_option(opt - OPT_CAPTURE, value, &o->capture);
 		return 0;
 	}
 }
@@ -206,6 +218,8 @@ int options_parse(int argc, char **argv, struct options *options, struct exports
 		return option_check_profile(&options->profile) == 0
 			       ? program_args_show(&options->profile)
 			       : -1;
+	if (capture_options_check(&options->capture) != 0)
+		return -1;
 	if (!options->listen) {
 		fprintf(stderr, "weir-nfsd: --listen is missing. See --help\n");
 		return -1;

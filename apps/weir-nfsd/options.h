@@ -6,6 +6,7 @@
 
 #include <limits.h>
 
+#include <weir/capture.h>
 #include <weir/profile.h>
 
 #include "export.h"
@@ -23,6 +24,7 @@ struct options {
 	bool has_rpcbind;
 	bool has_sandbox;
 	bool is_foreground;
+	struct weir_capture_options capture; /* path NULL: there is no capture */
 	/* The options --export and --exports, from which the exports are read again. */
 	struct {
 		bool is_file;

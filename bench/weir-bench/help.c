@@ -107,6 +107,15 @@ static const char *const lines[] = {
 	"  --html FILE        a page with round trips by percentile, their histogram, throughput "
 	"over time, and",
 	"                     curves of sweeps; it needs no other file and no network",
+	"  --capture FILE     write messages and RDMA operations to a new file for Wireshark: "
+	"those "
+	"of the",
+	"                     responder if it runs here, otherwise the requester's messages; rates "
+	"are lower",
+	"  --capture-bytes B, --capture-seconds S, --payload-bytes N",
+	"                     end the capture at B bytes (256m) or after S seconds (600); record N "
+	"bytes of each",
+	"                     message and operation (all)",
 	"  --quiet            no progress line",
 	"  --help, --version",
 	"",

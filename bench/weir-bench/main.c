@@ -97,7 +97,7 @@ static int report(struct bench_results *results)
 	if (failures > 0)
 		fprintf(stderr, "weir-bench: %llu results were wrong\n",
 			(unsigned long long)failures);
-	if (errors > 0 || failures > 0)
+	if (errors > 0 || failures > 0 || results->capture_failed)
 		return EXIT_LOAD;
 	if (bench_results_interrupted(results))
 		return EXIT_INTERRUPTED;
@@ -141,7 +141,7 @@ static int run_all(struct bench_results *results)
 		}
 	}
 	if (sides.shared)
-		sides_end(&sides);
+		results->capture_failed = sides_end(&sides) != 0;
 	return rc;
 }
 

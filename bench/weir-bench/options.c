@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_options.h"
 #include "help.h"
 #include "lcores.h"
 #include "number.h"
@@ -54,6 +55,8 @@ enum {
 	OPT_HTML,
 	OPT_RECONNECT,
 	OPT_QUIET,
+	OPT_CAPTURE,
+	OPT_CAPTURE_LAST = OPT_CAPTURE + CAPTURE_LONG_OPTIONS_N - 1,
 };
 
 static const struct option long_options[] = {
@@ -95,6 +98,7 @@ static const struct option long_options[] = {
 	{"html", required_argument, NULL, OPT_HTML},
 	{"reconnect", no_argument, NULL, OPT_RECONNECT},
 	{"quiet", no_argument, NULL, OPT_QUIET},
+	CAPTURE_LONG_OPTIONS(OPT_CAPTURE),
 	{NULL, 0, NULL, 0},
 };
 
@@ -359,6 +363,8 @@ static int apply(int opt, const char *value, struct bench_options *o)
 		o->quiet = true;
 		return 0;
 	default:
+		if (opt >= OPT_CAPTURE && opt <= OPT_CAPTURE_LAST)
+			return capture_option(opt - OPT_CAPTURE, value, &o->capture);
 		return 0;
 	}
 }
@@ -396,6 +402,8 @@ static int check_together(const struct bench_options *o)
 		return option_bad(
 			"threads", NULL,
 			"it needs both sides in this program: leave out --listen and --connect");
+	if (capture_options_check(&o->capture) != 0)
+		return -1;
 	if (o->think_ns > 0 && o->sweep.rates.n > 0)
 		return option_bad("think", NULL,
 				  "it contradicts --rate, which sets the times of calls: leave out "

@@ -41,6 +41,7 @@
  *   report_names.c  names and ratios that several of these reports use
  */
 
+#include <weir/capture.h>
 #include <weir/engine.h>
 
 #include "metric.h"
@@ -118,6 +119,7 @@ struct bench_options {
 	const char *csv;      /* like 'json', for CSV */
 	const char *html;     /* NULL: no HTML */
 	bool quiet;
+	struct weir_capture_options capture; /* path NULL: there is no capture */
 	uint32_t nthresholds;
 	struct bench_threshold thresholds[BENCH_THRESHOLDS_MAX];
 	uint32_t nlcores; /* 0: threads are not pinned */

@@ -8,6 +8,7 @@
 
 #include <weir/runtime.h>
 
+#include "capture_options.h"
 #include "client.h"
 #include "lcores.h"
 
@@ -159,6 +160,8 @@ int bench_requester_run(const struct bench_options *options, struct bench_shared
 	}
 	assign_load(clients, n, options);
 	rc = requester_create_runtime(&profile, clients, &runtime);
+	if (rc == 0 && options->side == SIDE_REQUESTER)
+		rc = capture_options_start(&options->capture, WEIR_CAPTURE_REQUESTERS);
 	if (rc == 0) {
 		weir_runtime_start(runtime);
 		weir_runtime_wait(runtime);

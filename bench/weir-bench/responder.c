@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture_options.h"
 #include "clock.h"
 #include "compiler.h"
 #include "lcores.h"
@@ -308,6 +309,8 @@ int bench_responder_start(const struct bench_options *options, struct bench_shar
 	responder->nservers =
 		bench_lcores_profile(options, true, BENCH_LCORES_MAX, &responder->profile);
 	rc = responder_create_runtime(responder);
+	if (rc == 0)
+		rc = capture_options_start(&options->capture, WEIR_CAPTURE_RESPONDERS);
 	if (rc == 0)
 		rc = start_listening(responder);
 	if (rc != 0) {

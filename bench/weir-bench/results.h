@@ -43,6 +43,7 @@ struct bench_results {
 		 * leaves runs unfinished
 		 */
 		runs_finished;
+	bool capture_failed; /* the file of --capture is not complete */
 };
 
 /* Allocates the memory for all results. Returns 0 or -ENOMEM. */

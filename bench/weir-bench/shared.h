@@ -40,6 +40,7 @@ struct bench_shared {
 	_Atomic uint32_t stop;		   /* the measured time is over */
 	_Atomic uint32_t verify_failures;  /* wrong data that the responder found */
 	struct bench_counters responder;   /* counters of the responder's side */
+	_Atomic uint32_t capture_failed;   /* the file of a capture is not complete */
 	/* bench_log: marks of the lines that were printed; 0: free */
 	_Atomic uint64_t printed[BENCH_LOG_LINES];
 	pid_t child; /* the responder's process, a child of this one; 0 if there is none */

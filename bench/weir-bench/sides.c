@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture_options.h"
 #include "interrupt.h"
 #include "log.h"
 #include "responder.h"
@@ -34,6 +35,13 @@ static struct bench_shared *share(const struct bench_options *options)
 	return shared;
 }
 
+/* Stops the capture of this process, if there is one. */
+static void stop_capture(const struct bench_options *options, struct bench_shared *shared)
+{
+	if (capture_options_stop("weir-bench", &options->capture) != 0)
+		shared->capture_failed = 1;
+}
+
 /*
  * Runs in the responder's process. Carries out one run after the other. Each run begins when the
  * requester begins it. Returns 0 or an error.
@@ -51,6 +59,9 @@ static int answer_runs(const struct sides *sides, uint32_t nruns)
 		bench_options_point(sides->options, i % bench_options_points(sides->options),
 				    &point);
 		rc = bench_responder_run(&point, shared);
+		/* The requester's process can end this one when the last run is answered. */
+		if (i + 1 == nruns || rc != 0 || bench_interrupted(shared))
+			stop_capture(sides->options, shared);
 		shared->runs_answered = i + 1;
 	}
 	return rc;
@@ -186,8 +197,10 @@ int sides_run(struct sides *sides, uint32_t number, const struct bench_options *
 	return run_processes(sides, number, point, result);
 }
 
-void sides_end(struct sides *sides)
+int sides_end(struct sides *sides)
 {
+	int rc;
+
 	/*
 	 * The child ends by itself after its last run. If runs were left out, the child still waits
 	 * for them. It can be killed, because it has nothing else to do.
@@ -196,18 +209,24 @@ void sides_end(struct sides *sides)
 		kill(sides->child, SIGKILL);
 		waitpid(sides->child, NULL, 0);
 	}
+	stop_capture(sides->options, sides->shared);
+	rc = sides->shared->capture_failed ? -EIO : 0;
 	bench_log_end();
 	munmap(sides->shared, sizeof(*sides->shared));
+	return rc;
 }
 
 int sides_listen(const struct bench_options *options)
 {
 	struct bench_shared *shared = share(options);
 	struct bench_options point;
+	int rc, end;
 
 	if (!shared)
 		return -ENOMEM;
 	bench_interrupt_catch(shared, true);
 	bench_options_point(options, 0, &point);
-	return bench_responder_run(&point, shared);
+	rc = bench_responder_run(&point, shared);
+	end = capture_options_stop("weir-bench", &options->capture);
+	return rc == 0 ? end : rc;
 }

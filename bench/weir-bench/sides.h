@@ -24,8 +24,11 @@ struct sides {
  * the number of combinations. Returns 0 or -errno.
  */
 int sides_start(struct sides *sides, const struct bench_options *options, uint32_t nruns);
-/* Ends the child, and releases the shared memory. */
-void sides_end(struct sides *sides);
+/*
+ * Ends the child, stops the capture, and releases the shared memory. Returns 0, or -EIO if the file
+ * of the capture is not complete.
+ */
+int sides_end(struct sides *sides);
 
 /*
  * Carries out one run. 'number' is the number of the run. The caller carries out runs in the order
