@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <rte_lcore.h>
+
 #include <weir/version.h>
 
 #include "alloc.h"
@@ -264,6 +266,12 @@ int weir_capture_start(const struct weir_capture_options *options)
 
 	if (rc != 0)
 		return rc;
+	if (rte_lcore_count() == 0) {
+		LOG(ENGINE, ERROR,
+		    "capture: there is no engine yet: create one first, because the thread that "
+		    "writes the file needs DPDK's environment");
+		return -EAGAIN;
+	}
 	pthread_once(&once, set_up);
 	pthread_mutex_lock(&lock);
 	if (current || is_busy)

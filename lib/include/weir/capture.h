@@ -78,6 +78,8 @@ struct weir_capture_status {
  * @retval 0 success
  * @retval -EINVAL an option is invalid: the log says which one
  * @retval -E2BIG the options have a member that this version of weir does not know
+ * @retval -EAGAIN no engine was created, and DPDK's environment does not run: create an engine
+ * first
  * @retval -EBUSY there is a capture already: stop it first
  * @retval -EEXIST the file exists: choose another name, or remove the file
  * @retval -ENOMEM there is no memory
