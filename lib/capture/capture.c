@@ -138,14 +138,11 @@ static int refuse(const char *why)
 static int read_options(const struct weir_capture_options *theirs, struct weir_capture_options *own)
 {
 	static const struct sized_type type = SIZED_TYPE(weir_capture_options, reserved);
-	char why[SIZED_WHY_BYTES];
-	int rc;
+	char why[SIZED_WHY_BYTES] = "the options are missing";
+	int rc = theirs ? sized_read_why(&type, own, theirs, why) : -EINVAL;
 
-	if (!theirs)
-		return -EINVAL;
-	rc = sized_read_why(&type, own, theirs, why);
 	if (rc != 0) {
-		LOG(ENGINE, ERROR, "%s", why);
+		LOG(ENGINE, ERROR, "capture: %s", why);
 		return rc;
 	}
 	if (own->max_bytes == 0)

@@ -51,6 +51,7 @@ AT_MOST(struct mem_keys, CACHE_LINE / 2);
 NO_PADDING_AFTER(weir_profile, telemetry);
 NO_PADDING_AFTER(weir_region_options, numa_node);
 NO_PADDING_AFTER(weir_connect_options, reconnect);
+NO_PADDING_AFTER(weir_capture_options, reserved);
 NO_PADDING_AFTER(weir_listen_options, accept);
 NO_PADDING_AFTER(weir_program, non_idempotent);
 NO_PADDING_AFTER(weir_call_params, arg);

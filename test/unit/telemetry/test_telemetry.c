@@ -86,8 +86,8 @@ static void find_conns(json_int_t *requester, json_int_t *responder)
 
 static void commands__are_listed_and_have_a_help_text(void **state)
 {
-	static const char *const names[] = {"engines", "conns",	  "conn",      "calls",
-					    "memory",  "profile", "histogram", "buckets"};
+	static const char *const names[] = {"engines", "conns",	    "conn",    "calls",	 "memory",
+					    "profile", "histogram", "buckets", "capture"};
 	json_t *all = client_ask(&client, &pair, "/");
 
 	(void)state;
@@ -313,8 +313,9 @@ static void profile__has_each_key(void **state)
 
 static void parameters__that_are_malformed(void **state)
 {
-	static const char *const commands[] = {"engines", "conns",   "conn",	  "calls",
-					       "memory",  "profile", "histogram", "buckets"};
+	static const char *const commands[] = {"engines",   "conns",   "conn",
+					       "calls",	    "memory",  "profile",
+					       "histogram", "buckets", "capture"};
 	static const char *const bad[] = {
 		"0",
 		"-1",
