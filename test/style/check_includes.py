@@ -22,7 +22,8 @@ PRIVATE = {
         'programs that measure add times without a call of a function, and peers are not linked '
         'to weir'),
     'lib/base/compiler.h': (
-        'apps/common apps/weir-check apps/weir-top bench/weir-bench bench/micro',
+        'apps/common apps/weir-check apps/weir-fio apps/weir-nfs apps/weir-top bench/weir-bench '
+        'bench/micro',
         'the loop that measures is compiled with the same hints as the library, and the compiler '
         'checks formats of functions that print'),
     'lib/fabric/driver.h': (
