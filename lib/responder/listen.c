@@ -105,7 +105,7 @@ static uint32_t find_engines(const struct weir_listener *listener,
 static uint32_t choose_engine(const struct weir_listener *listener,
 			      const struct fabric_cm_event *event)
 {
-	uint32_t which[LISTENER_ENGINES_MAX], least = 0;
+	uint32_t which[LISTENER_ENGINES_MAX] = {0}, least = 0;
 	uint32_t n = find_engines(listener, event->req, which);
 
 	/* Calls that a peer sends again, on another connection, must arrive at the engine whose

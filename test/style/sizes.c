@@ -48,7 +48,7 @@ AT_MOST(struct mem_keys, CACHE_LINE / 2);
 			       sizeof(struct tag),                                                 \
 		       #tag " ends with padding: see test/style/sizes.c")
 
-NO_PADDING_AFTER(weir_profile, telemetry);
+NO_PADDING_AFTER(weir_profile, engines);
 NO_PADDING_AFTER(weir_region_options, numa_node);
 NO_PADDING_AFTER(weir_connect_options, reconnect);
 NO_PADDING_AFTER(weir_capture_options, reserved);
