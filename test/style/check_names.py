@@ -67,7 +67,8 @@ def meson_folder(path):
 
 def units_of(path, made_of):
     """Returns the library or driver, or the programs, to which a file belongs. A file that this
-    build leaves out belongs to the programs of its folder."""
+    build leaves out belongs to the programs of its folder or, if the build leaves out all of them,
+    to the folder."""
     if path.parts[0] in ('lib', 'drivers') and len(path.parts) > 2:
         return ['/'.join(path.parts[:2])]
     units = [name for name, files in made_of.items() if path in files]
@@ -75,7 +76,7 @@ def units_of(path, made_of):
         folder = meson_folder(path)
         listed = "'%s'" % path.relative_to(folder) in tree.text(folder / 'meson.build')
         if listed or path.suffix == '.h':
-            units = [name for name in made_of if name.startswith(str(folder) + '/')]
+            units = [name for name in made_of if name.startswith(str(folder) + '/')] or [str(folder)]
     return units
 
 
