@@ -272,6 +272,8 @@ int main(int argc, char **argv)
 						teardown_served),
 	};
 
+	/* If the tests run under nohup, the server would inherit that SIGHUP is ignored. */
+	signal(SIGHUP, SIG_DFL);
 	client_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
