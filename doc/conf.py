@@ -32,12 +32,14 @@ nitpick_ignore_regex = [('c:identifier', r'u?int\d+_t|size_t|bool'),
 
 
 class SameName(logging.Filter):
-    """weir_counter_info, weir_histogram_bucket and weir_region_info are a structure and a function
-    each, as stat(2) is. C keeps the two apart. Sphinx 5 does not, and warns."""
+    """weir_counter_info, weir_histogram_bucket, weir_region_info and weir_capture_status are a
+    structure and a function each, as stat(2) is. C keeps the two apart. Sphinx 5 does not, and
+    warns."""
 
     def filter(self, record):
         return not re.match('Duplicate C declaration.*\nDeclaration is .*'
-                            r'c:struct:: weir_(counter_info|histogram_bucket|region_info)\b',
+                            r'c:struct:: weir_(counter_info|histogram_bucket|region_info|'
+                            r'capture_status)\b',
                             record.getMessage())
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts and stops the capture of the process, and knows its rings. */
+/* Starts and stops the capture of the process. */
 #include "capture.h"
 
 #include <errno.h>
@@ -27,105 +27,10 @@
 #define SECONDS_MAX	 (1ull << 32)
 #define PROGRAM_NAME_MAX 64u
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The capture between start and stop; guarded by 'lock'. */
-static struct capture *current;
-/* A capture is being started or stopped; guarded by 'lock'. */
-static bool is_busy;
-
-static void lock_for_fork(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-static void unlock_in_parent(void)
-{
-	pthread_mutex_unlock(&lock);
-}
-
-/* The child has no thread that writes. The capture stays that of the parent. */
-static void unlock_in_child(void)
-{
-	current = NULL;
-	is_busy = false;
-	pthread_mutex_unlock(&lock);
-}
-
 static void set_up(void)
 {
-	(void)pthread_atfork(lock_for_fork, unlock_in_parent, unlock_in_child);
+	capture_at_fork();
 	capture_tap_register();
-}
-
-struct capture *capture_get(void)
-{
-	struct capture *capture;
-
-	pthread_mutex_lock(&lock);
-	capture = current && atomic_load(&current->is_on) ? current : NULL;
-	if (capture)
-		atomic_fetch_add(&capture->refs, 1);
-	pthread_mutex_unlock(&lock);
-	return capture;
-}
-
-void capture_put(struct capture *capture)
-{
-	if (atomic_fetch_sub(&capture->refs, 1) > 1)
-		return;
-	for (uint32_t i = 0; i < atomic_load(&capture->nrings); i++)
-		capture_ring_destroy(capture->rings[i]);
-	mem_free(capture->file);
-	mem_free(capture);
-}
-
-/* Adds a ring. 'lock' must be held. Returns the ring, or NULL. */
-static struct capture_ring *add_ring(struct capture *capture, bool is_used)
-{
-	uint32_t n = atomic_load(&capture->nrings);
-	struct capture_ring *ring;
-
-	if (n == CAPTURE_RINGS_MAX)
-		return NULL;
-	ring = capture_ring_create(capture->options.ring_bytes);
-	if (!ring)
-		return NULL;
-	ring->is_used = is_used;
-	capture->rings[n] = ring;
-	atomic_store(&capture->nrings, n + 1);
-	return ring;
-}
-
-struct capture_ring *capture_take_ring(struct capture *capture)
-{
-	struct capture_ring *ring = NULL;
-
-	pthread_mutex_lock(&lock);
-	for (uint32_t i = 0; i < atomic_load(&capture->nrings) && !ring; i++)
-		if (!capture->rings[i]->is_used)
-			ring = capture->rings[i];
-	if (ring)
-		ring->is_used = true;
-	else
-		ring = add_ring(capture, true);
-	pthread_mutex_unlock(&lock);
-	return ring;
-}
-
-void capture_leave_ring(struct capture_ring *ring)
-{
-	pthread_mutex_lock(&lock);
-	ring->is_used = false;
-	pthread_mutex_unlock(&lock);
-}
-
-uint64_t capture_dropped(struct capture *capture)
-{
-	uint64_t n = 0;
-
-	for (uint32_t i = 0; i < atomic_load(&capture->nrings); i++)
-		n += atomic_load_explicit(&capture->rings[i]->ndropped, memory_order_relaxed);
-	return n;
 }
 
 static int refuse(const char *why)
@@ -270,22 +175,12 @@ int weir_capture_start(const struct weir_capture_options *options)
 		return -EAGAIN;
 	}
 	pthread_once(&once, set_up);
-	pthread_mutex_lock(&lock);
-	if (current || is_busy)
-		rc = -EBUSY;
-	else
-		is_busy = true;
-	pthread_mutex_unlock(&lock);
-	if (rc != 0) {
+	if (!capture_claim()) {
 		LOG(ENGINE, ERROR, "capture: there is a capture already: stop it first");
-		return rc;
+		return -EBUSY;
 	}
-	/* The lock is not held here, because a file system can be slow. */
 	rc = start(&own, &capture);
-	pthread_mutex_lock(&lock);
-	current = capture;
-	is_busy = false;
-	pthread_mutex_unlock(&lock);
+	capture_set(capture);
 	return rc;
 }
 
@@ -313,16 +208,9 @@ static void describe(struct capture *capture, struct weir_capture_status *status
 
 int weir_capture_stop(struct weir_capture_status *status)
 {
-	struct capture *capture;
+	struct capture *capture = capture_withdraw();
 	int rc;
 
-	pthread_mutex_lock(&lock);
-	capture = is_busy ? NULL : current;
-	if (capture) {
-		current = NULL;
-		is_busy = true;
-	}
-	pthread_mutex_unlock(&lock);
 	if (!capture)
 		return -ENOENT;
 	atomic_store(&capture->is_on, false);
@@ -332,29 +220,17 @@ int weir_capture_stop(struct weir_capture_status *status)
 		describe(capture, status);
 	rc = atomic_load(&capture->end);
 	capture_put(capture);
-	pthread_mutex_lock(&lock);
-	is_busy = false;
-	pthread_mutex_unlock(&lock);
+	capture_set(NULL);
 	return rc == -ETIME || rc == -EOVERFLOW ? 0 : rc;
 }
 
 int weir_capture_status(struct weir_capture_status *status)
 {
-	int rc = -ENOENT;
+	struct capture *capture = capture_get_any();
 
-	pthread_mutex_lock(&lock);
-	if (current) {
-		describe(current, status);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&lock);
-	return rc;
-}
-
-void capture_prepare_rings(struct capture *capture, uint32_t n)
-{
-	pthread_mutex_lock(&lock);
-	while (atomic_load(&capture->nrings) < n && add_ring(capture, false))
-		;
-	pthread_mutex_unlock(&lock);
+	if (!capture)
+		return -ENOENT;
+	describe(capture, status);
+	capture_put(capture);
+	return 0;
 }

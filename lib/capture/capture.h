@@ -5,7 +5,8 @@
 /*
  * Captures (weir/capture.h). The files of this folder:
  *
- *   capture.c         starts and stops the capture of the process, and knows its rings
+ *   capture.c         starts and stops the capture of the process
+ *   capture_current.c knows the capture of the process, and its rings
  *   tap.c             records what connections send and receive, on the threads of engines
  *   capture_ring.[ch] the ring from the thread of an engine to the writer
  *   writer.c          the thread that makes frames of records, and writes them to the file
@@ -67,10 +68,28 @@ struct capture_opened {
 	char peer[WEIR_PEER_ADDRESS_BYTES];
 };
 
-/* capture.c. capture_get() returns the capture that is on, with a reference, or NULL.
- * capture_put() ends a reference. capture_take_ring() returns a ring for an engine, or NULL if
- * there is no memory. capture_leave_ring() gives it back. Any thread. */
+/*
+ * capture_current.c. Any thread.
+ *
+ * - capture_claim() reserves the place of the capture of the process. It returns whether the place
+ *   was free. No lock is held until capture_set(), because a file system can be slow.
+ * - capture_set() sets the capture, or frees the place if it is NULL.
+ * - capture_withdraw() removes the capture and returns it, or NULL. The place stays reserved.
+ */
+void capture_at_fork(void);
+bool capture_claim(void);
+void capture_set(struct capture *capture);
+struct capture *capture_withdraw(void);
+
+/*
+ * - capture_get() returns the capture that is on, with a reference, or NULL.
+ * - capture_get_any() returns one that has ended, too.
+ * - capture_put() ends a reference.
+ * - capture_take_ring() returns a ring for an engine, or NULL if there is no memory.
+ * - capture_leave_ring() gives it back.
+ */
 struct capture *capture_get(void);
+struct capture *capture_get_any(void);
 void capture_put(struct capture *capture);
 struct capture_ring *capture_take_ring(struct capture *capture);
 void capture_leave_ring(struct capture_ring *ring);

@@ -192,6 +192,9 @@ def python(name, args):
 
 
 def measurement(_name, args):
+    if '--show-profile' in args:
+        run(real('weir-bench'), *args, stdout=subprocess.DEVNULL)
+        return
     args = over_shm(shortened('weir-bench', args))
     if '--listen' in args:
         serve('weir-bench', cores(args), 'responder on')
@@ -376,6 +379,8 @@ def meson_setup(args):
     folder, *others = [arg for arg in args if not arg.startswith('-')]
     need(not others, f'meson setup {others}')
     own = SETUP.scratch / 'configured' / folder
+    # A page can configure anew what another page has configured.
+    args = [arg for arg in args if arg != '--reconfigure' or own.exists()]
     record = own.with_name(folder + '.options')
     options = f'{args} {os.environ.get("CC")}'
     if not own.exists() or record.read_text(encoding='utf-8') != options:
@@ -431,6 +436,17 @@ def meson(_name, args):
     MESON[args[0]](args[1:])
 
 
+def fio(name, args):
+    """Looks for each option in the help of fio, or in the options of the engine."""
+    engine = (SETUP.source / 'apps/weir-fio/engine.c').read_text(encoding='utf-8')
+    help_text = read(real(name), '--help')
+    for option in (arg[2:].split('=')[0] for arg in args if arg.startswith('--')):
+        if option.startswith('weir_'):
+            need(f'"{option}"' in engine, f'the engine has no option {option}')
+        elif f'--{option}' not in help_text:
+            need('No such' not in read(real(name), f'--cmdhelp={option}'), f'fio has no {option}')
+
+
 # Classes of programs. The first pattern that matches the name of a program has its class. The text
 # says what the class does with the command, and which test does the rest.
 CLASSES = [
@@ -438,6 +454,9 @@ CLASSES = [
      'bench runs weir-bench as built here; CI runs setup and test'),
     ('tools/run-tests', lambda _name, args: need(args == ['build'], f'{args}'),
      'the folder is named; test run_tests runs it'),
+    ('tools/fio-source', lambda _name, args: need(args == ['build/fio-source'], f'{args}'),
+     'the folder is named; quickstart test runs it'),
+    ('fio', fio, 'options are known; test weir_fio runs jobs'),
     ('tools/nightly-arm64', by_its_help, 'options are known; CI runs it with --short'),
     ('weir-bench', measurement, 'runs, over shm, for a short time; suite guest has verbs'),
     ('weir-nfsd', file_server, 'runs, over shm; suite guest has verbs'),

@@ -202,7 +202,9 @@ class Page:
             path = self.scratch.tree / f'config/profile-{block.line}'
             path.write_text(block.text, encoding='utf-8')
             yield f'export WEIR_DOC_AT={block.at}'
-            yield f'weir-bench --profile {path} --calls 1'
+            # A section of engines is for CPUs that the machine can lack.
+            what = '--show-profile' if '[engine:' in block.text else '--calls 1'
+            yield f'weir-bench --profile {path} {what}'
 
     def units(self):
         """Yields the command of each systemd unit. It runs in a shell of its own, as a unit

@@ -24,7 +24,7 @@ PUBLIC = {'common': 'base', 'version': 'base', 'xdr': 'proto', 'codec': 'proto',
           'peer': 'fabric', 'profile': 'engine', 'engine': 'engine', 'metrics': 'engine',
           'latency': 'engine',
           'connection': 'conn', 'inspect': 'conn', 'call': 'requester',
-          'request': 'responder', 'binding_nfs': 'ulb', 'runtime': 'runtime'}
+          'request': 'responder', 'binding_nfs': 'ulb', 'capture': 'capture', 'runtime': 'runtime'}
 
 
 # A folder of unit tests whose headers see those of the program under test.

@@ -76,7 +76,7 @@ def units_of(path, made_of):
         folder = meson_folder(path)
         listed = "'%s'" % path.relative_to(folder) in tree.text(folder / 'meson.build')
         if listed or path.suffix == '.h':
-            units = [name for name in made_of if name.startswith(str(folder) + '/')] or [str(folder)]
+            units = [name for name in made_of if name.startswith(f'{folder}/')] or [str(folder)]
     return units
 
 

@@ -35,7 +35,7 @@ enum weir_capture_side {
 
 /** The options of a capture. Members that are 0 have the default. */
 struct weir_capture_options {
-	size_t struct_bytes; /**< sizeof(struct weir_capture_options); see weir/common.h */
+	size_t struct_bytes; /**< set by the application; see weir/common.h */
 	/** The name of the file, which must not exist. It is created with the mode 0600. */
 	const char *path;
 	/** The largest length of the file, at least 4096. Default: WEIR_CAPTURE_BYTES. */
@@ -49,7 +49,7 @@ struct weir_capture_options {
 	uint64_t payload_bytes;
 	/** The memory in bytes of the ring of each engine, at least 65536. Default: 16 MiB. */
 	uint64_t ring_bytes;
-	/** If not 0, only the connection with this ID is captured (struct weir_conn_info). */
+	/** If not 0, only the connection with this ID is captured (weir_conn_info.id). */
 	uint64_t conn_id;
 	enum weir_capture_side side; /**< which connections are captured */
 	uint32_t reserved;	     /**< 0 */

@@ -24,8 +24,8 @@
  * were compiled with older or newer headers.
  *
  * 1. Structures that weir fills in: weir_counter_info, weir_conn_info, weir_call_info,
- *    weir_request_info, weir_histogram_bucket, weir_procedure_latency, weir_peer and
- * weir_region_info.
+ *    weir_request_info, weir_histogram_bucket, weir_procedure_latency, weir_peer,
+ *    weir_region_info and weir_capture_status.
  *
  *        struct weir_region_info info = {.struct_bytes = sizeof(info)};
  *        weir_region_info(region, &info);
@@ -35,8 +35,8 @@
  *    weir can write past the end of the structure.
  *
  * 2. Structures that the application fills in: weir_profile, weir_region_options,
- *    weir_connect_options, weir_listen_options, weir_program, weir_call_params, weir_ulb and
- *    weir_runtime_options.
+ *    weir_connect_options, weir_listen_options, weir_program, weir_call_params, weir_ulb,
+ *    weir_runtime_options and weir_capture_options.
  *
  *        struct weir_connect_options options = {.struct_bytes = sizeof(options), .credits = 32};
  *        weir_connect(engine, addr, &options, &conn);
