@@ -319,6 +319,7 @@ static void serve__without_a_device(void **state)
 {
 	(void)state;
 	connect_all();
+	call_all(); /* each connection has then begun on its thread */
 	for (uint32_t i = 0; i < THREADS; i++)
 		assert_int_equal(nconns[i], CONNS / THREADS);
 }
