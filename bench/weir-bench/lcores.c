@@ -33,6 +33,32 @@ static const uint32_t *lcores_of(const struct bench_options *options, bool is_re
 	return is_responder ? options->lcores + half : options->lcores;
 }
 
+/* Writes the cores of a side into a copy of the profile, with the sections of these cores. Returns
+ * 0, or -E2BIG if the sections do not fit. */
+static int set_side_lcores(const uint32_t *lcores, uint32_t n, struct weir_profile *profile)
+{
+	write_list(lcores, n, profile->lcores, sizeof(profile->lcores));
+	return profile_engines_keep_lcores(profile);
+}
+
+/* Checks that the sections of engines fit for each side. Returns 0, or -E2BIG after an error. */
+static int check_sections(const struct bench_options *options)
+{
+	for (uint32_t side = 0; side < 2; side++) {
+		struct weir_profile profile = options->profile;
+		const uint32_t *lcores;
+		uint32_t n;
+
+		lcores = lcores_of(options, side == 1, &n);
+		if (set_side_lcores(lcores, n, &profile) == 0)
+			continue;
+		fprintf(stderr, "weir-bench: the sections [engine:CPUS] of the profile are too "
+				"long with these cores: shorten them, or name ranges of cores\n");
+		return -E2BIG;
+	}
+	return 0;
+}
+
 int bench_lcores_check(const struct bench_options *options)
 {
 	char text[sizeof(options->profile.lcores)], error[400];
@@ -55,7 +81,7 @@ int bench_lcores_check(const struct bench_options *options)
 			sizeof(text) - 1);
 		return -E2BIG;
 	}
-	return 0;
+	return check_sections(options);
 }
 
 void bench_lcores_list(const struct bench_options *options, char *text, size_t bytes)
@@ -90,8 +116,9 @@ uint32_t bench_lcores_profile(const struct bench_options *options, bool is_respo
 		n = nthreads_max;
 	*profile = options->profile;
 	profile->idle = choose_idle(options);
-	write_list(lcores, n, profile->lcores, sizeof(profile->lcores));
-	profile_engines_keep_lcores(profile);
+	/* bench_lcores_check() has tried all cores. If the sections do not fit with fewer, the
+	 * runtime refuses the profile and says why. */
+	(void)set_side_lcores(lcores, n, profile);
 	return n > 0 ? n : 1;
 }
 

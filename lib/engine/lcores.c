@@ -84,7 +84,7 @@ static bool is_online(uint32_t cpu)
 	return value != 0;
 }
 
-void profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes)
+bool profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes)
 {
 	size_t used = 0;
 
@@ -100,6 +100,7 @@ void profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes)
 					 used ? "," : "", cpu, last);
 		cpu = last;
 	}
+	return used < bytes;
 }
 
 int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
@@ -123,7 +124,7 @@ int weir_profile_lcores_check(const char *list, char *err, size_t err_bytes)
 		return n;
 	if (sched_getaffinity(0, sizeof(set), &set) != 0)
 		return 0; /* the error will occur when a thread is pinned */
-	profile_list_cpus(&set, usable, sizeof(usable));
+	(void)profile_list_cpus(&set, usable, sizeof(usable)); /* for a message */
 	for (int i = 0; i < n; i++) {
 		if (CPU_ISSET(cpus[i], &set))
 			continue;

@@ -3,6 +3,7 @@
  */
 #include "profile_engines.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -262,25 +263,31 @@ int profile_engines_set(struct profile_load *load, struct profile_place place, c
 	return insert_line(load, at, (size_t)(end - load->profile.engines), line, place);
 }
 
-void profile_engines_keep_lcores(struct weir_profile *profile)
+int profile_engines_keep_lcores(struct weir_profile *profile)
 {
-	const struct weir_profile all = *profile;
+	char text[sizeof(profile->engines)] = "", list[PROFILE_LIST_BYTES];
 	struct profile_section section = {0};
-	char *text = profile->engines, list[PROFILE_LIST_BYTES];
-	size_t used = 0, bytes = sizeof(profile->engines);
 	cpu_set_t lcores, kept;
 	const char *end;
+	size_t used = 0;
 
 	profile_cpus(profile->lcores, &lcores);
-	memset(text, 0, bytes);
-	while (profile_section_next(&all, &section)) {
+	while (profile_section_next(profile, &section)) {
 		CPU_AND(&kept, &lcores, &section.cpus);
 		if (CPU_COUNT(&kept) == 0)
 			continue;
-		profile_list_cpus(&kept, list, sizeof(list));
+		if (!profile_list_cpus(&kept, list, sizeof(list)))
+			return -E2BIG;
 		for (end = section.keys; *end != '\0' && *end != '[';)
 			end = after_line(end);
-		used += (size_t)snprintf(text + used, bytes - used, "[" PROFILE_ENGINE "%s]\n%.*s",
-					 list, (int)(end - section.keys), section.keys);
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "[" PROFILE_ENGINE "%s]\n%.*s", list,
+					 (int)(end - section.keys), section.keys);
+		if (used >= sizeof(text))
+			return -E2BIG;
 	}
+	/* Equal profiles have equal bytes. */
+	memset(text + used, 0, sizeof(text) - used);
+	memcpy(profile->engines, text, sizeof(text));
+	return 0;
 }

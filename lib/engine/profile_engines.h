@@ -25,8 +25,9 @@ struct profile_section {
 /* Writes the CPUs of a valid list, such as that of the key 'lcores', to a set. */
 void profile_cpus(const char *list, cpu_set_t *set);
 
-/* Writes the CPUs of a set to 'text' as a list such as "0-3,8", truncated to 'bytes' bytes. */
-void profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes);
+/* Writes the CPUs of a set to 'text' as a list such as "0-3,8". Returns false if the list does not
+ * fit into 'bytes' bytes, and is truncated. */
+bool profile_list_cpus(const cpu_set_t *set, char *text, size_t bytes);
 
 /*
  * Adds a section to load->profile.engines, or continues the one with the same CPUs of another file.
@@ -57,7 +58,8 @@ void profile_section_apply(const struct profile_section *section, struct weir_pr
 void profile_for_cpu(struct weir_profile *profile, int cpu);
 
 /* Removes the CPUs from the sections that 'lcores' of the profile does not name. All else of the
- * profile is valid. */
-void profile_engines_keep_lcores(struct weir_profile *profile);
+ * profile is valid. Returns 0. Returns -E2BIG, with the profile unchanged, if the sections do not
+ * fit, because a list such as "0,2,4" is longer than "0-4". */
+int profile_engines_keep_lcores(struct weir_profile *profile);
 
 #endif

@@ -353,8 +353,8 @@ WEIR_API int weir_profile_load_app(const char *path, const char *app,
  *
  * @param profile the profile
  * @param cpu the CPU; -1: the thread of the engine is not pinned, and no section applies
- * @param[in,out] out struct_bytes must be set; all other members are set if the function returns 0.
- * It may be the same as 'profile'.
+ * @param[in,out] out the profile of the engine. The application sets struct_bytes. If the function
+ * returns 0, it has set all other members. 'out' may be the same pointer as 'profile'.
  * @retval 0 success
  * @retval -EINVAL the profile is not valid, or struct_bytes of a profile is too small
  * @retval -E2BIG the profile has members that are not 0 and that this version of weir does not know

@@ -351,13 +351,39 @@ static void engines__keep_lcores(void **state)
 	load_text(LCORES "[engine:1-4]\nidle = spin\n[engine:5]\nidle = yield\n"
 			 "[engine:6,8-9]\ndriver_options =\n");
 	snprintf(profile.lcores, sizeof(profile.lcores), "9,1,3,8,2");
-	profile_engines_keep_lcores(&profile);
+	assert_int_equal(profile_engines_keep_lcores(&profile), 0);
 	assert_string_equal(profile.engines,
 			    "[engine:1-3]\nidle = spin\n[engine:8-9]\ndriver_options =\n");
 	assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), 0);
 	snprintf(profile.lcores, sizeof(profile.lcores), "any");
-	profile_engines_keep_lcores(&profile);
+	assert_int_equal(profile_engines_keep_lcores(&profile), 0);
 	assert_string_equal(profile.engines, "");
+}
+
+/* With fewer CPUs, the list of a section can be longer. */
+static void engines__keep_lcores_without_room(void **state)
+{
+	char before[sizeof(profile.engines)];
+	size_t used;
+
+	(void)state;
+	load_text(LCORES "[engine:0-8]\nidle = spin\n");
+	used = strlen(profile.engines);
+	/* The longest text with a longer list has no room for its last character. */
+	snprintf(profile.lcores, sizeof(profile.lcores), "0,2,4,6,8");
+	for (size_t room = sizeof(profile.engines) - strlen("0,2,4,6,8") + strlen("0-8");
+	     used + 1 < room; used++)
+		profile.engines[used] = used + 2 < room ? 'x' : '\n';
+	memcpy(before, profile.engines, sizeof(before));
+	assert_int_equal(profile_engines_keep_lcores(&profile), 0);
+	assert_int_equal(strlen(profile.engines), sizeof(profile.engines) - 1);
+	assert_non_null(strstr(profile.engines, "[engine:0,2,4,6,8]\nidle = spin\nxx"));
+	memcpy(profile.engines, before, sizeof(before));
+	profile.engines[used - 1] = 'x';
+	profile.engines[used] = '\n';
+	memcpy(before, profile.engines, sizeof(before));
+	assert_int_equal(profile_engines_keep_lcores(&profile), -E2BIG);
+	assert_memory_equal(profile.engines, before, sizeof(before));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, files_make, files_remove)
@@ -377,6 +403,7 @@ int main(void)
 		TEST(engines__are_written),
 		TEST(engines__longest_text),
 		TEST(engines__keep_lcores),
+		TEST(engines__keep_lcores_without_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
