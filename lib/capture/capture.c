@@ -144,6 +144,7 @@ static int start(const struct weir_capture_options *options, struct capture **ou
 		return -ENOMEM;
 	rc = begin_file(capture, options->path);
 	if (rc == 0) {
+		capture_prepare_rings(capture, engine_count());
 		capture->deadline_ns = deadline_after(options->max_seconds);
 		rc = capture_writer_start(capture);
 		if (rc != 0) {

@@ -93,8 +93,8 @@ struct capture *capture_get_any(void);
 void capture_put(struct capture *capture);
 struct capture_ring *capture_take_ring(struct capture *capture);
 void capture_leave_ring(struct capture_ring *ring);
-/* Prepares rings in the thread of the caller, which then has the page faults, for the engines that
- * exist. */
+/* Creates rings for 'n' engines, whose threads then need not touch the memory. If there is too
+ * little memory, creates fewer. */
 void capture_prepare_rings(struct capture *capture, uint32_t n);
 /* Returns the number of dropped records. */
 uint64_t capture_dropped(struct capture *capture);

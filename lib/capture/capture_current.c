@@ -98,24 +98,38 @@ void capture_put(struct capture *capture)
 	mem_free(capture);
 }
 
-/* Adds a ring. 'lock' must be held. Returns the ring, or NULL. */
+/* Adds a ring to those of the capture. Returns false if there is no place for it. */
+static bool append_ring(struct capture *capture, struct capture_ring *ring)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&lock);
+	n = atomic_load(&capture->nrings);
+	if (n < CAPTURE_RINGS_MAX) {
+		capture->rings[n] = ring;
+		atomic_store(&capture->nrings, n + 1);
+	}
+	pthread_mutex_unlock(&lock);
+	return n < CAPTURE_RINGS_MAX;
+}
+
+/* Creates a ring. The lock is not held meanwhile, because the memory is touched, and the threads of
+ * other engines take the lock. Returns the ring, or NULL. */
 static struct capture_ring *add_ring(struct capture *capture, bool is_used)
 {
-	uint32_t n = atomic_load(&capture->nrings);
-	struct capture_ring *ring;
+	struct capture_ring *ring = capture_ring_create(capture->options.ring_bytes);
 
-	if (n == CAPTURE_RINGS_MAX)
-		return NULL;
-	ring = capture_ring_create(capture->options.ring_bytes);
 	if (!ring)
 		return NULL;
 	ring->is_used = is_used;
-	capture->rings[n] = ring;
-	atomic_store(&capture->nrings, n + 1);
-	return ring;
+	if (append_ring(capture, ring))
+		return ring;
+	capture_ring_destroy(ring);
+	return NULL;
 }
 
-struct capture_ring *capture_take_ring(struct capture *capture)
+/* Returns a ring that no engine has, and gives it to the caller. Returns NULL if there is none. */
+static struct capture_ring *take_unused(struct capture *capture)
 {
 	struct capture_ring *ring = NULL;
 
@@ -125,10 +139,15 @@ struct capture_ring *capture_take_ring(struct capture *capture)
 			ring = capture->rings[i];
 	if (ring)
 		ring->is_used = true;
-	else
-		ring = add_ring(capture, true);
 	pthread_mutex_unlock(&lock);
 	return ring;
+}
+
+struct capture_ring *capture_take_ring(struct capture *capture)
+{
+	struct capture_ring *ring = take_unused(capture);
+
+	return ring ? ring : add_ring(capture, true);
 }
 
 void capture_leave_ring(struct capture_ring *ring)
@@ -149,8 +168,6 @@ uint64_t capture_dropped(struct capture *capture)
 
 void capture_prepare_rings(struct capture *capture, uint32_t n)
 {
-	pthread_mutex_lock(&lock);
 	while (atomic_load(&capture->nrings) < n && add_ring(capture, false))
 		;
-	pthread_mutex_unlock(&lock);
 }

@@ -58,7 +58,7 @@ struct capture_record *capture_ring_reserve(struct capture_ring *ring, uint32_t 
 	struct capture_record *record;
 
 	if (!ring_has_room(ring, tail, left < bytes ? left + bytes : bytes)) {
-		atomic_fetch_add_explicit(&ring->ndropped, 1, memory_order_relaxed);
+		capture_ring_drop(ring);
 		return NULL;
 	}
 	if (left < bytes) {

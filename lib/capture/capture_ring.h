@@ -50,11 +50,11 @@ _Static_assert(sizeof(struct capture_record) % 8 == 0, "the data of a record are
 struct capture_ring {
 	uint8_t *memory;
 	uint64_t size; /* bytes of 'memory': a power of two */
-	bool is_used;  /* an engine has the ring; guarded by the lock of capture.c */
+	bool is_used;  /* an engine has the ring; guarded by the lock of capture_current.c */
 	/* of the producer */
 	_Alignas(64) _Atomic uint64_t tail; /* end of the records; counts up */
 	uint64_t head_seen;		    /* 'head' is at least this */
-	_Atomic uint64_t ndropped;	    /* records for which there was no room */
+	_Atomic uint64_t ndropped;	    /* records that are missing */
 	/* of the consumer */
 	_Alignas(64) _Atomic uint64_t head; /* begin of the records; counts up */
 };
@@ -68,6 +68,12 @@ void capture_ring_destroy(struct capture_ring *ring);
 static inline uint32_t capture_ring_data_max(const struct capture_ring *ring)
 {
 	return (uint32_t)(ring->size / CAPTURE_RECORD_PART - sizeof(struct capture_record));
+}
+
+/* The producer: counts a record as dropped. */
+static inline void capture_ring_drop(struct capture_ring *ring)
+{
+	atomic_fetch_add_explicit(&ring->ndropped, 1, memory_order_relaxed);
 }
 
 /* The producer: reserves a record with 'kept' bytes of data, at most capture_ring_data_max().

@@ -10,7 +10,8 @@
 #define CM_MAD_BYTES	     256u
 #define CM_MAD_PRIVATE_BYTES 56u /* the most private data of either side */
 
-/* One side of a connection. The requester is side 0 and sends the request of the set-up. */
+/* This structure describes one side of a connection. Side 0 is the requester. It sends the request
+ * of the set-up. */
 struct cm_mad_side {
 	uint32_t ip;	  /* in the byte order of the CPU */
 	uint32_t qpn;	  /* number of the queue pair, of 24 bits */

@@ -45,7 +45,7 @@ enum frame_opcode {
 	FRAME_UD_SEND_ONLY = 0x64,
 };
 
-/* Where a frame goes. IP addresses are in the byte order of the CPU. */
+/* This structure has the addresses of a frame. IP addresses are in the byte order of the CPU. */
 struct frame_path {
 	uint32_t from_ip, to_ip;
 	uint16_t from_port; /* the UDP port of the sender */

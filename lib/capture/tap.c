@@ -41,8 +41,8 @@ struct tap_read {
 
 struct conn_tap {
 	struct capture_tap *taps;
-	uint32_t number;   /* of the connection in the capture */
 	bool is_announced; /* the record OPEN is in the ring */
+	uint32_t number;   /* of the connection in the capture, once it is announced */
 	uint32_t size;	   /* entries of 'reads' */
 	uint32_t nreads;   /* posted Reads: a queue that begins at 'first_read' */
 	uint32_t first_read;
@@ -85,6 +85,8 @@ static bool announce(const struct weir_conn *conn)
 
 	if (!record)
 		return false;
+	/* Only connections in the file have a number, because the writer has a table of them. */
+	tap->number = atomic_fetch_add(&tap->taps->capture->nconns, 1);
 	record->kind = CAPTURE_OPEN;
 	record->is_ours = true;
 	record->conn = tap->number;
@@ -175,8 +177,10 @@ static void add_read(struct conn_tap *tap, const struct fabric_wr *wr)
 {
 	struct tap_read *read;
 
-	if (tap->nreads == tap->size || wr->nsge != 1)
+	if (tap->nreads == tap->size || wr->nsge != 1) {
+		capture_ring_drop(tap->taps->ring);
 		return;
+	}
 	read = &tap->reads[(tap->first_read + tap->nreads++) % tap->size];
 	*read = (struct tap_read){
 		.wr_id = wr->wr_id,
@@ -439,7 +443,6 @@ static int add_tap(struct weir_conn *conn)
 	if (!tap)
 		return -ENOMEM;
 	tap->taps = taps;
-	tap->number = atomic_fetch_add(&taps->capture->nconns, 1);
 	tap->size = conn->sq_size;
 	taps->nconns++;
 	conn->tap = tap;

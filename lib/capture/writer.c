@@ -340,6 +340,12 @@ static struct capture_ring *oldest(struct capture *capture)
 	return found;
 }
 
+static void publish(struct writer *writer)
+{
+	atomic_store(&writer->capture->frames, writer->nframes);
+	atomic_store(&writer->capture->bytes, writer->file->bytes);
+}
+
 /* Writes all records in the rings. Returns 0, -EOVERFLOW if the file is full, -ETIME at the time
  * limit, or the error of a write. */
 static int write_records(struct writer *writer)
@@ -354,18 +360,14 @@ static int write_records(struct writer *writer)
 			return -EOVERFLOW;
 		write_record(writer, record);
 		capture_ring_pop(ring);
+		publish(writer);
 		if (writer->file->error != 0)
 			return writer->file->error;
-		if (writer->nframes % 256 == 0 && clock_ns(CLOCK_MONOTONIC) >= capture->deadline_ns)
+		/* Under load, the rings might never be empty. */
+		if (clock_ns(CLOCK_MONOTONIC) >= capture->deadline_ns)
 			return -ETIME;
 	}
 	return pcapng_flush(writer->file);
-}
-
-static void publish(struct writer *writer)
-{
-	atomic_store(&writer->capture->frames, writer->nframes);
-	atomic_store(&writer->capture->bytes, writer->file->bytes);
 }
 
 static const char *end_text(int end)

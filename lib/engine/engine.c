@@ -98,6 +98,11 @@ static int size_receives(struct weir_engine *engine)
 	return -EINVAL;
 }
 
+uint32_t engine_count(void)
+{
+	return (uint32_t)__builtin_popcountll(atomic_load(&slots_used));
+}
+
 /* Returns how many transmissions per message the engine accepts, at least 1. A bulk buffer must
  * hold all transmissions of a message, because data that continues in the next transmission is
  * joined in a bulk buffer. */

@@ -531,6 +531,9 @@ printf_like(3, 4) void engine_log_stuck(struct weir_engine *engine, enum weir_lo
  * also if the driver cannot wake a thread, or -errno. */
 int engine_watch(struct weir_engine *engine, int fd);
 
+/* Returns the number of engines of the process. Any thread. */
+uint32_t engine_count(void);
+
 /* Returns the time until which the thread may sleep, for an object whose next check for stuck calls
  * is at next_ns. */
 static inline uint64_t engine_next_stuck(const struct weir_engine *engine, uint64_t next_ns)

@@ -116,13 +116,10 @@ static int refuse(int rc, const char *path, struct rte_tel_data *reply)
 /* Adds the connections that exist to the capture. */
 static void add_engines(struct rte_tel_data *reply)
 {
-	struct capture *capture = capture_get();
 	struct telemetry_ask ask;
 	uint32_t nfailed = 0;
 
 	telemetry_ask_begin(&ask, 0, sizeof(struct capture_inquiry), answer_capture);
-	if (capture)
-		capture_prepare_rings(capture, ask.n);
 	if (telemetry_ask(&ask, reply)) {
 		for (uint32_t i = 0; i < ask.n; i++) {
 			const struct capture_inquiry *mine = telemetry_answer(&ask, i);
@@ -135,8 +132,6 @@ static void add_engines(struct rte_tel_data *reply)
 		telemetry_add_number(reply, "engines_without_memory", nfailed);
 	}
 	telemetry_ask_end(&ask);
-	if (capture)
-		capture_put(capture);
 }
 
 /* 'text' is "FILE[,KEY=VALUE...]". */
