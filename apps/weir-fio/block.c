@@ -24,7 +24,6 @@ struct block_target {
 	struct target base;
 	struct weir_engine *engine;
 	struct weir_conn *conn;
-	struct weir_region *region; /* of the data */
 	struct bench_clock clock;
 	struct block_device device;
 	struct block_queue waiting; /* I/Os that wait for a slot or a buffer, in order */
@@ -112,11 +111,12 @@ static struct weir_call *begin(struct block_io *io)
 	const struct weir_call_params params = {
 		.struct_bytes = sizeof(params), .done = block_on_done, .arg = io};
 	struct block_target *block = io->block;
+	struct weir_region *region = block->base.region;
 	const uint64_t first = io->io.offset / BLOCK_BYTES;
 	const uint32_t len_bytes = (uint32_t)io->io.len_bytes;
 	const struct block_range range = {first, (uint32_t)(io->io.len_bytes / BLOCK_BYTES)};
-	const struct block_write_args write = {first, {io->io.data, len_bytes, block->region}};
-	const struct weir_xdr_room room = {block->region, io->io.data, len_bytes};
+	const struct block_write_args write = {first, {io->io.data, len_bytes, region}};
+	const struct weir_xdr_room room = {region, io->io.data, len_bytes};
 
 	switch (io->io.op) {
 	case TARGET_READ:
@@ -307,13 +307,7 @@ static int block_open(const struct target_options *options, struct target **targ
 
 static int block_add_region(struct target *target, struct weir_region *region)
 {
-	struct block_target *block = to_block(target);
-	int rc = -weir_engine_add_region(block->engine, region);
-
-	block->region = region;
-	return rc == 0 ? 0
-		       : target_say(target->log, rc, "can't register the buffers: %s",
-				    strerror(rc));
+	return target_add_region(target, to_block(target)->engine, region);
 }
 
 static int block_size(struct target *target, const char *name, uint64_t *size_bytes)

@@ -19,7 +19,6 @@ struct nfs_target {
 	struct target base;
 	struct nfs_options options;
 	struct session *session;
-	struct weir_region *region; /* of the data */
 	bool is_sync;
 	uint32_t read_max, write_max; /* most bytes of one READ and one WRITE of the server */
 };
@@ -163,13 +162,7 @@ static int nfs_open(const struct target_options *options, struct target **target
 
 static int nfs_add_region(struct target *target, struct weir_region *region)
 {
-	struct nfs_target *nfs = to_nfs(target);
-	int rc = weir_engine_add_region(nfs->session->engine, region);
-
-	nfs->region = region;
-	return rc == 0 ? 0
-		       : target_say(target->log, -rc, "can't register the buffers: %s",
-				    strerror(-rc));
+	return target_add_region(target, to_nfs(target)->session->engine, region);
 }
 
 /* Finds the directory of 'name'. Returns 0 or an error like session_call(). */
@@ -307,7 +300,7 @@ static void submit_rest(struct nfs_target *nfs, struct nfs_io *io)
 
 	op->done = on_op;
 	op->arg = io;
-	op->region = nfs->region;
+	op->region = nfs->base.region;
 	op->item = io->io.data + io->done_bytes;
 	op->item_bytes = count;
 	if (io->io.op == TARGET_READ) {

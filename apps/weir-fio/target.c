@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the protocols share: messages, the end of an I/O, and the profile. */
+/* The functions that both protocols use. They write messages, end I/Os, and make profiles. */
 #include "target.h"
 
 #include <errno.h>
@@ -41,6 +41,16 @@ void target_io_end(struct target *target, struct target_io *io, int error, const
 	}
 	io->error = error;
 	io->done(io);
+}
+
+int target_add_region(struct target *target, struct weir_engine *engine, struct weir_region *region)
+{
+	int rc = -weir_engine_add_region(engine, region);
+
+	target->region = region;
+	return rc == 0 ? 0
+		       : target_say(target->log, rc, "can't register the buffers: %s",
+				    strerror(rc));
 }
 
 static int copy(const struct target_options *options, const char *option, const char *value,

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <weir/engine.h>
 #include <weir/memory.h>
 #include <weir/profile.h>
 
@@ -50,8 +51,9 @@ enum target_op { TARGET_READ, TARGET_WRITE, TARGET_FLUSH, TARGET_TRIM };
 struct target_file;
 
 /*
- * One I/O. The caller sets the members up to 'arg', and may change them again after 'done'. It
- * allocates target_ops.io_bytes bytes of zeroes, of which this structure is the beginning.
+ * This structure describes one I/O. The caller sets the members up to 'arg'. It may change them
+ * again when 'done' has been called. The caller allocates target_ops.io_bytes bytes of zeroes. This
+ * structure is at their beginning.
  */
 struct target_io {
 	enum target_op op;
@@ -71,6 +73,7 @@ struct target {
 	void (*log)(const char *line);
 	bool has_said;	     /* the first error of an I/O was logged */
 	uint64_t page_bytes; /* size of pages for the region of the data, as in the profile */
+	struct weir_region *region; /* of the data; NULL before add_region() */
 };
 
 struct target_ops {
@@ -111,6 +114,10 @@ printf_like(3, 4) int target_say(void (*log)(const char *line), int error, const
 
 /* Ends an I/O. The first error of the target is logged, with 'why'. */
 void target_io_end(struct target *target, struct target_io *io, int error, const char *why);
+
+/* Registers the region of the data with the engine of the target. */
+int target_add_region(struct target *target, struct weir_engine *engine,
+		      struct weir_region *region);
 
 /* Makes the profile for a target with the options. */
 int target_profile(const struct target_options *options, struct weir_profile *profile);

@@ -80,42 +80,46 @@ static void echo(uint32_t n)
 	}
 }
 
+static struct weir_call *begin_call(uint32_t proc, uint32_t results_max_bytes,
+				    struct outcome *outcome)
+{
+	struct weir_call_params params;
+
+	outcome_init(outcome, &pair);
+	params = pair_params(proc, outcome);
+	params.results_max_bytes = results_max_bytes;
+	return weir_call_begin(pair.conn, &params);
+}
+
+static void finish_call(struct weir_call *call, struct outcome *outcome)
+{
+	assert_int_equal(weir_call_submit(call), 0);
+	pair_until(&pair, &outcome->done, 1);
+	assert_int_equal(outcome->status, 0);
+}
+
 /* Makes a call that reads 'len' bytes into a Write chunk. */
 static void read_chunk(uint32_t len)
 {
-	struct weir_call_params params;
 	struct outcome outcome;
-	struct weir_call *call;
+	struct weir_call *call = begin_call(PAIR_READ, 4, &outcome);
 
-	outcome_init(&outcome, &pair);
-	params = pair_params(PAIR_READ, &outcome);
-	params.results_max_bytes = 4;
-	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), len);
 	assert_int_equal(weir_call_result_item(call, pair.client_region, pair.client_mem, len), 0);
-	assert_int_equal(weir_call_submit(call), 0);
-	pair_until(&pair, &outcome.done, 1);
-	assert_int_equal(outcome.status, 0);
+	finish_call(call, &outcome);
 }
 
 /* Makes a call whose argument of 'len' bytes is a Read chunk. */
 static void write_chunk(uint32_t len)
 {
-	struct weir_call_params params;
 	struct outcome outcome;
-	struct weir_call *call;
+	struct weir_call *call = begin_call(PAIR_WRITE, 12, &outcome);
 
-	outcome_init(&outcome, &pair);
-	params = pair_params(PAIR_WRITE, &outcome);
-	params.results_max_bytes = 12;
-	call = weir_call_begin(pair.conn, &params);
 	weir_xdr_put_u32(weir_call_args(call), 1);
 	weir_xdr_put_u32(weir_call_args(call), len);
 	assert_int_equal(weir_call_arg_item(call, pair.client_region, pair.client_mem, len), 0);
 	weir_xdr_put_u32(weir_call_args(call), 2);
-	assert_int_equal(weir_call_submit(call), 0);
-	pair_until(&pair, &outcome.done, 1);
-	assert_int_equal(outcome.status, 0);
+	finish_call(call, &outcome);
 }
 
 static void make_all_calls(void)
