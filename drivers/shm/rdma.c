@@ -33,10 +33,6 @@
 #include "shm_dev.h"
 #include "shm_qp.h"
 
-/* The longest time that a request waits for a region that the peer was asked for. The limit is
- * long, because the peer's control thread, which answers, might get little time of a busy CPU. Only
- * requests of this connection wait. */
-#define REGION_WAIT_S 5
 /* The longest time that a peer is expected to be busy with one RDMA Write. After that time, the
  * peer counts as stopped or as dishonest. */
 #define BUSY_WAIT_S 2
@@ -160,8 +156,9 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 		qp->region_key = rkey;
 		qp->region_id = region;
 	}
-	return now - qp->region_since < REGION_WAIT_S * rte_get_tsc_hz() ? SHM_NOT_YET
-									 : FABRIC_ERR_REMOTE_ACCESS;
+	return now - qp->region_since < SHM_REGION_WAIT_S * rte_get_tsc_hz()
+		       ? SHM_NOT_YET
+		       : FABRIC_ERR_REMOTE_ACCESS;
 }
 
 /* Looks up a key that is not in the cache, and describes the peer's memory in *remote. Returns

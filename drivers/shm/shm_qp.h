@@ -43,6 +43,11 @@ struct fabric_conn_req;
 
 enum shm_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
 
+/* The longest time that a request waits for a region that the peer was asked for. The limit is
+ * long, because the peer's control thread, which answers, might get little time of a busy CPU, or
+ * run in a container whose share of the CPU is used up. Only requests of this connection wait. */
+#define SHM_REGION_WAIT_S 30
+
 /* A work request that waits: for room in the ring, for a region of the peer, for the end of the
  * peer's RDMA Writes, or for earlier work requests. */
 struct shm_pending {

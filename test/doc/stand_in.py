@@ -379,8 +379,13 @@ def meson_setup(args):
     folder, *others = [arg for arg in args if not arg.startswith('-')]
     need(not others, f'meson setup {others}')
     own = SETUP.scratch / 'configured' / folder
-    # A page can configure anew what another page has configured.
-    args = [arg for arg in args if arg != '--reconfigure' or own.exists()]
+    # A page can configure anew what an earlier page has configured. If no page has, the folder
+    # stands for the build of the test.
+    if '--reconfigure' in args and own.exists():
+        run(real('meson'), 'setup', *[arg for arg in args if arg != folder], str(own),
+            str(SETUP.source), stdout=subprocess.DEVNULL)
+        return
+    args = [arg for arg in args if arg != '--reconfigure']
     record = own.with_name(folder + '.options')
     options = f'{args} {os.environ.get("CC")}'
     if not own.exists() or record.read_text(encoding='utf-8') != options:
