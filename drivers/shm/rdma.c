@@ -155,8 +155,11 @@ static int wait_for_region(struct shm_qp *qp, uint32_t rkey, uint32_t region)
 		qp->region_since = now;
 		qp->region_key = rkey;
 		qp->region_id = region;
+		qp->region_tries = 0;
 	}
-	return now - qp->region_since < SHM_REGION_WAIT_S * rte_get_tsc_hz()
+	qp->region_tries++;
+	return now - qp->region_since < SHM_REGION_WAIT_S * rte_get_tsc_hz() ||
+			       qp->region_tries < SHM_REGION_TRIES_MIN
 		       ? SHM_NOT_YET
 		       : FABRIC_ERR_REMOTE_ACCESS;
 }

@@ -43,10 +43,12 @@ struct fabric_conn_req;
 
 enum shm_qp_state { QP_CONNECTING, QP_READY, QP_ERROR };
 
-/* The longest time that a request waits for a region that the peer was asked for. The limit is
- * long, because the peer's control thread, which answers, might get little time of a busy CPU, or
- * run in a container whose share of the CPU is used up. Only requests of this connection wait. */
-#define SHM_REGION_WAIT_S 30
+/* A request waits for a region that the peer was asked for until it has waited for this time and
+ * has been tried so often. The limits are high, because the peer's control thread, which answers,
+ * might get little time of a busy CPU. The peer is often on the same CPUs, so that few tries mean
+ * that it had little time, too. Only requests of this connection wait. */
+#define SHM_REGION_WAIT_S    5
+#define SHM_REGION_TRIES_MIN 256u
 
 /* A work request that waits: for room in the ring, for a region of the peer, for the end of the
  * peer's RDMA Writes, or for earlier work requests. */
@@ -144,8 +146,9 @@ struct shm_qp {
 	/* Start of the wait for a region that the peer has not sent yet, in ticks. 0: no request
 	 * waits for a region. */
 	uint64_t region_since;
-	uint32_t region_id;  /* ID of the region that a request waits for */
-	uint32_t region_key; /* key that names this region */
+	uint32_t region_tries; /* tries of the request since then */
+	uint32_t region_id;    /* ID of the region that a request waits for */
+	uint32_t region_key;   /* key that names this region */
 	/* Start of the wait for the peer's RDMA Writes, in ticks (rdma.c). 0: there is no such
 	 * wait. */
 	uint64_t wait_since;
