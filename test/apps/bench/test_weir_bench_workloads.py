@@ -57,6 +57,15 @@ class Workloads(unittest.TestCase):
                 result = self.check(done)
                 self.assertEqual(result['mode'], 'threads' if 'threads' in load else 'processes')
 
+    def test_over_several_connections(self):
+        """The replies of LIST and ECHO need more buffers than the quota of one peer allows. Calls
+        wait for them, and none fails."""
+        loads = [{'workload': workload, 'size': size, 'connections': '4', 'threads': ''}
+                 for workload, size in itertools.product(('list', 'echo'), ('4096', '65536'))]
+        for load, done in run_each(loads):
+            with self.subTest(**load):
+                self.check(done)
+
     @needs_version2
     def test_by_version_2(self):
         loads = [{'workload': workload, 'size': size, 'protocol': protocol}
