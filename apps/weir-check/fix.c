@@ -179,9 +179,11 @@ uint32_t fix_apply(const struct findings *findings, const struct findings *confi
 			if (!has_step(confirmed, fix))
 				continue;
 			print_step(fix, out);
-			fflush(out); /* before the output of a program */
+			/* What a program prints follows in lines of its own. */
+			fputs(fix->path ? ": " : ":\n", out);
+			fflush(out);
 			rc = apply_step(fix, why);
-			fprintf(out, rc == 0 ? ": done\n" : ": failed: %s\n", why);
+			fprintf(out, rc == 0 ? "done\n" : "failed: %s\n", why);
 			nfailed += rc != 0;
 		}
 	}

@@ -106,7 +106,7 @@ static void draw_small(void)
 
 	snprintf(text, sizeof(text), "weir-top needs %ux%u; this terminal has %dx%d",
 		 LAYOUT_COLUMNS_MIN, LAYOUT_ROWS_MIN, COLS, LINES);
-	mvaddnstr(0, 0, text, COLS);
+	mvaddstr(0, 0, text); /* continues in the next line if the screen is too narrow */
 }
 
 static void draw(struct view *view, const struct watch *watch)

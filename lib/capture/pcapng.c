@@ -37,10 +37,12 @@ int pcapng_flush(struct pcapng *file)
 	while (file->error == 0 && done < file->used) {
 		ssize_t n = write(file->fd, file->buffer + done, file->used - done);
 
-		if (n >= 0)
+		if (n >= 0) {
 			done += (uint32_t)n;
-		else if (errno != EINTR)
+			file->written += (uint64_t)n;
+		} else if (errno != EINTR) {
 			file->error = -errno;
+		}
 	}
 	file->used = 0;
 	return file->error;
@@ -132,6 +134,7 @@ int pcapng_begin(struct pcapng *file, int fd, uint64_t bytes_max, const char *pr
 {
 	file->fd = fd;
 	file->bytes = 0;
+	file->written = 0;
 	file->bytes_max = bytes_max;
 	file->used = 0;
 	file->error = 0;

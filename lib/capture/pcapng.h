@@ -20,6 +20,7 @@
 struct pcapng {
 	int fd;
 	uint64_t bytes;	    /* of the file, with those in 'buffer' */
+	uint64_t written;   /* of the file, without those in 'buffer' */
 	uint64_t bytes_max; /* limit of the file */
 	uint32_t used;	    /* bytes in 'buffer' */
 	int error;	    /* the first error of a write: -errno */

@@ -340,10 +340,13 @@ static struct capture_ring *oldest(struct capture *capture)
 	return found;
 }
 
-static void publish(struct writer *writer)
+/* Publishes how much the file has. The first 'nframes' frames are complete in it, unless a write
+ * has failed. */
+static void publish(struct writer *writer, uint64_t nframes)
 {
-	atomic_store(&writer->capture->frames, writer->nframes);
-	atomic_store(&writer->capture->bytes, writer->file->bytes);
+	if (writer->file->error == 0)
+		atomic_store(&writer->capture->frames, nframes);
+	atomic_store(&writer->capture->bytes, writer->file->written);
 }
 
 /* Writes all records in the rings. Returns 0, -EOVERFLOW if the file is full, -ETIME at the time
@@ -355,19 +358,24 @@ static int write_records(struct writer *writer)
 
 	while ((ring = oldest(capture))) {
 		struct capture_record *record = capture_ring_first(ring);
+		uint64_t nframes = writer->nframes, written = writer->file->written;
 
 		if (!record_fits(writer, record))
 			return -EOVERFLOW;
 		write_record(writer, record);
 		capture_ring_pop(ring);
-		publish(writer);
+		/* The frames of this record can be in the buffer still. */
+		if (writer->file->written > written)
+			publish(writer, nframes);
 		if (writer->file->error != 0)
 			return writer->file->error;
 		/* Under load, the rings might never be empty. */
 		if (clock_ns(CLOCK_MONOTONIC) >= capture->deadline_ns)
 			return -ETIME;
 	}
-	return pcapng_flush(writer->file);
+	if (pcapng_flush(writer->file) == 0)
+		publish(writer, writer->nframes);
+	return writer->file->error;
 }
 
 static const char *end_text(int end)
@@ -399,7 +407,7 @@ static void finish(struct writer *writer, int end)
 		rc = -errno;
 	if (rc != 0)
 		end = rc;
-	publish(writer);
+	publish(writer, writer->nframes);
 	atomic_store(&capture->end, end);
 	atomic_store(&capture->is_written, true);
 	if (rc != 0)
@@ -426,7 +434,6 @@ static void *run(void *arg)
 		bool is_last = atomic_load(&capture->is_stopping);
 
 		end = write_records(writer);
-		publish(writer);
 		if (end == 0 && !is_last && clock_ns(CLOCK_MONOTONIC) >= capture->deadline_ns)
 			end = -ETIME;
 		if (end != 0 || is_last)

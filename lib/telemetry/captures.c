@@ -46,7 +46,8 @@ static void show(const struct weir_capture_status *status, struct rte_tel_data *
 	telemetry_add_number(reply, "bytes", status->bytes);
 	telemetry_add_number(reply, "connections", status->conns);
 	telemetry_add_number(reply, "dropped", status->dropped);
-	if (!status->is_running && status->end != 0)
+	if (!status->is_running && status->end != 0 && status->end != -ETIME &&
+	    status->end != -EOVERFLOW)
 		telemetry_add_text(reply, "reason", strerror(-status->end));
 }
 

@@ -11,14 +11,15 @@ PROGRAMS = dict(argument.split('=', 1) for argument in sys.argv[1:] if '=' in ar
 sys.argv[1:] = [argument for argument in sys.argv[1:] if '=' not in argument]
 # The status that each program documents for output that cannot be written.
 LOST = {'weir-nfsd': 1, 'weir-nfs': 4, 'weir-bench': 1, 'weir-check': 1, 'weir-decode': 1,
-        'weir-hostile': 2, 'weir-sim': 2, 'weir-round-trips': 1, 'weir-exporter': 1, 'weir-top': 1}
+        'weir-hostile': 2, 'weir-sim': 2, 'weir-round-trips': 1, 'weir-exporter': 1, 'weir-top': 1,
+        'weirgen': 1}
 HELP = {'weir-hostile': '--list'}
 USAGE = {'weir-nfsd': ['--export', 'a=ram'], 'weir-nfs': ['no-such-command'],
          'weir-bench': ['--no-such-option'], 'weir-check': ['--no-such-option'],
          'weir-decode': ['no-such-argument'],
          'weir-hostile': ['--no-such-option'], 'weir-sim': ['--no-such-option'],
          'weir-round-trips': ['--no-such-option'], 'weir-exporter': ['--no-such-option'],
-         'weir-top': ['--no-such-option']}
+         'weir-top': ['--no-such-option'], 'weirgen': ['--no-such-option']}
 
 
 def closer(*fds):

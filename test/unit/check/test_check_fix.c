@@ -151,15 +151,15 @@ static void fix__runs_a_program(void **state)
 	(void)state;
 	assert_int_equal(apply((const char *const[]){"/bin/true", "--x", NULL}, NULL, false, NULL),
 			 0);
-	assert_non_null(strstr(text, "/bin/true --x: done\n"));
+	assert_non_null(strstr(text, "/bin/true --x:\ndone\n"));
 	assert_int_equal(apply((const char *const[]){"/bin/false", NULL}, NULL, false, NULL), 1);
-	assert_non_null(strstr(text, "/bin/false: failed: exit status 1\n"));
+	assert_non_null(strstr(text, "/bin/false:\nfailed: exit status 1\n"));
 	assert_int_equal(apply((const char *const[]){"/no/such", NULL}, NULL, false, NULL), 1);
-	assert_non_null(strstr(text, "/no/such: failed: No such file or directory\n"));
+	assert_non_null(strstr(text, "/no/such:\nfailed: No such file or directory\n"));
 	assert_int_equal(apply((const char *const[]){"/bin/sh", "-c", "kill -9 $$", NULL}, NULL,
 			       false, NULL),
 			 1);
-	assert_non_null(strstr(text, ": failed: ended by signal 9\n"));
+	assert_non_null(strstr(text, ":\nfailed: ended by signal 9\n"));
 }
 
 /* There is no shell, so that its characters have no meaning. */
