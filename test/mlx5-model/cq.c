@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Completion queues: their rings, and reports to completion channels. */
+#include "cq.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/mlx5-abi.h>
+
+#include "model.h"
+
+#define INDEX_MASK     0xffffffu
+#define SOLICITED_ONLY (1u << 24)
+
+enum { RECORD_CONSUMED, RECORD_ARM }; /* indices of the words of the doorbell record */
+
+int cq_create(const struct call *call)
+{
+	uint32_t wanted = (uint32_t)attr_number(call, UVERBS_ATTR_CREATE_CQ_CQE);
+	struct mlx5_ib_create_cq_resp resp = {0};
+	struct mlx5_ib_create_cq driver;
+	struct cq *cq;
+
+	attr_get(call, UVERBS_ATTR_UHW_IN, &driver, sizeof(driver));
+	/* libmlx5 asks for one entry less than its ring has. */
+	if ((wanted & (wanted + 1)) != 0 || (driver.cqe_size != 64 && driver.cqe_size != 128))
+		return EINVAL;
+	if (driver.cqe_comp_en)
+		return EOPNOTSUPP;
+	cq = object_create(OBJECT_CQ, sizeof(*cq), call->file);
+	if (!cq)
+		return ENOMEM;
+	cq->ring = (uint8_t *)(uintptr_t)driver.buf_addr;
+	cq->record = (volatile uint32_t *)(uintptr_t)driver.db_addr;
+	cq->entries = wanted + 1;
+	cq->entry_size = driver.cqe_size;
+	cq->user_handle = attr_number(call, UVERBS_ATTR_CREATE_CQ_USER_HANDLE);
+	cq->async = file_ref(attr_file(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, FILE_ASYNC));
+	cq->channel =
+		file_ref(attr_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, FILE_COMPLETIONS));
+	resp.cqn = cq->object.handle;
+	attr_put(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &wanted, sizeof(wanted));
+	attr_put(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
+	attr_put_handle(call, UVERBS_ATTR_CREATE_CQ_HANDLE, cq->object.handle);
+	return 0;
+}
+
+int cq_destroy(struct object *object, const struct call *call)
+{
+	struct cq *cq = (struct cq *)object;
+	struct ib_uverbs_destroy_cq_resp resp;
+
+	file_drop_events(cq->async, cq);
+	file_drop_events(cq->channel, cq);
+	resp = (struct ib_uverbs_destroy_cq_resp){
+		.comp_events_reported = cq->channel_reported,
+		.async_events_reported = cq->async_reported,
+	};
+	if (call)
+		attr_put(call, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+	file_unref(cq->async);
+	file_unref(cq->channel);
+	object_free(object);
+	return 0;
+}
+
+static void report_completion(struct cq *cq)
+{
+	const struct ib_uverbs_comp_event_desc desc = {.cq_handle = cq->user_handle};
+
+	cq->is_armed = false;
+	file_push(cq->channel, cq, &cq->channel_reported, &desc, sizeof(desc));
+}
+
+/* The ring is full. The device writes no more completions, and reports the error once. */
+static void overrun(struct cq *cq)
+{
+	const struct ib_uverbs_async_event_desc desc = {.element = cq->user_handle,
+							.event_type = IBV_EVENT_CQ_ERR};
+
+	if (cq->has_overrun)
+		return;
+	cq->has_overrun = true;
+	model_violation("completion queue %#x of %u entries overruns", cq->object.handle,
+			cq->entries);
+	file_push(cq->async, cq, &cq->async_reported, &desc, sizeof(desc));
+}
+
+void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, uint8_t form)
+{
+	uint32_t consumed = be32toh(cq->record[RECORD_CONSUMED]);
+	uint8_t owner = (cq->produced & cq->entries) != 0; /* alternates with each lap */
+	uint8_t *at = cq->ring + (size_t)(cq->produced & (cq->entries - 1)) * cq->entry_size +
+		      cq->entry_size - sizeof(*cqe);
+	struct mlx5_cqe64 *entry = (struct mlx5_cqe64 *)(void *)at;
+
+	if (((cq->produced - consumed) & INDEX_MASK) >= cq->entries) {
+		overrun(cq);
+		return;
+	}
+	memcpy(entry, cqe, offsetof(struct mlx5_cqe64, op_own));
+	/* The owner is written last. It gives the entry to the program. */
+	__atomic_store_n(&entry->op_own, (uint8_t)(opcode << 4 | form | owner), __ATOMIC_RELEASE);
+	cq->produced++;
+	if (cq->is_armed)
+		report_completion(cq);
+}
+
+void cq_arm(uint64_t value)
+{
+	struct cq *cq = object_find((uint32_t)be64toh(value) & INDEX_MASK, OBJECT_CQ);
+	uint32_t request;
+
+	if (!cq)
+		return; /* it was destroyed after the doorbell */
+	request = be32toh(cq->record[RECORD_ARM]);
+	if (request & SOLICITED_ONLY)
+		model_violation("reports of solicited completions only are not modelled");
+	/* The request has the consumer index. Later completions are reported at once. */
+	if ((request & INDEX_MASK) != (cq->produced & INDEX_MASK))
+		report_completion(cq);
+	else
+		cq->is_armed = true;
+}
