@@ -17,6 +17,8 @@
 
 enum { RECORD_CONSUMED, RECORD_ARM }; /* indices of the words of the doorbell record */
 
+static TAILQ_HEAD(, cq) cqs = TAILQ_HEAD_INITIALIZER(cqs);
+
 int cq_create(const struct call *call)
 {
 	uint32_t wanted = (uint32_t)attr_number(call, UVERBS_ATTR_CREATE_CQ_CQE);
@@ -41,6 +43,8 @@ int cq_create(const struct call *call)
 	cq->async = file_ref(attr_file(call, UVERBS_ATTR_CREATE_CQ_EVENT_FD, FILE_ASYNC));
 	cq->channel =
 		file_ref(attr_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, FILE_COMPLETIONS));
+	cq->last_request = NO_REQUEST;
+	TAILQ_INSERT_TAIL(&cqs, cq, entry);
 	resp.cqn = cq->object.handle;
 	attr_put(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &wanted, sizeof(wanted));
 	attr_put(call, UVERBS_ATTR_UHW_OUT, &resp, sizeof(resp));
@@ -61,6 +65,7 @@ int cq_destroy(struct object *object, const struct call *call)
 	};
 	if (call)
 		attr_put(call, UVERBS_ATTR_DESTROY_CQ_RESP, &resp, sizeof(resp));
+	TAILQ_REMOVE(&cqs, cq, entry);
 	file_unref(cq->async);
 	file_unref(cq->channel);
 	object_free(object);
@@ -109,14 +114,12 @@ void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, ui
 		report_completion(cq);
 }
 
-void cq_arm(uint64_t value)
+/* Handles the request for a report in the doorbell record. */
+static void handle_request(struct cq *cq)
 {
-	struct cq *cq = object_find((uint32_t)be64toh(value) & INDEX_MASK, OBJECT_CQ);
-	uint32_t request;
+	uint32_t request = be32toh(cq->record[RECORD_ARM]);
 
-	if (!cq)
-		return; /* it was destroyed after the doorbell */
-	request = be32toh(cq->record[RECORD_ARM]);
+	cq->last_request = request;
 	if (request & SOLICITED_ONLY)
 		model_violation("reports of solicited completions only are not modelled");
 	/* The request has the consumer index. Later completions are reported at once. */
@@ -124,4 +127,19 @@ void cq_arm(uint64_t value)
 		report_completion(cq);
 	else
 		cq->is_armed = true;
+}
+
+/*
+ * All completion queues of a program share one register, and a second doorbell can replace the
+ * first one before the model looks, which the real device does not lose. Therefore the function
+ * looks for new requests in all records. The record of a queue without a request is 0, as is that
+ * of a first request. A report that no program has requested is allowed.
+ */
+void cq_arm(uint64_t value)
+{
+	struct cq *rung = object_find((uint32_t)be64toh(value) & INDEX_MASK, OBJECT_CQ), *cq;
+
+	TAILQ_FOREACH(cq, &cqs, entry)
+	if (cq == rung || be32toh(cq->record[RECORD_ARM]) != cq->last_request)
+		handle_request(cq);
 }

@@ -9,8 +9,11 @@
 
 #include <infiniband/mlx5dv.h>
 
+#define NO_REQUEST UINT32_MAX
+
 struct cq {
 	struct object object;
+	TAILQ_ENTRY(cq) entry;
 	uint8_t *ring;
 	volatile uint32_t *record; /* the consumer index, and the latest request for a report */
 	uint32_t entries;	   /* a power of two */
@@ -18,6 +21,7 @@ struct cq {
 	uint32_t produced;	   /* completions that were written */
 	bool has_overrun;	   /* no more completions are written */
 	bool is_armed;		   /* the next completion is reported to 'channel' */
+	uint32_t last_request;	   /* the latest one that was handled; NO_REQUEST: none */
 	uint64_t user_handle;
 	struct file *async, *channel;
 	uint32_t async_reported, channel_reported;
