@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Runs the tests of the driver contract over verbs on the model of a ConnectX device, with both
- * devices in this process: PROGRAM [TEST-PATTERN]. Unlike soft RoCE, the model has only shortfalls
- * of InfiniBand itself.
+ * devices in this process: PROGRAM [late] [TEST-PATTERN]. Unlike soft RoCE, the model has only
+ * shortfalls of InfiniBand itself. With "late", RDMA READs, binds and completions are as late as a
+ * device may let them be.
  */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "conformance_support.h"
@@ -43,6 +45,8 @@ static bool progress(struct driver_harness *harness, uint32_t idle, bool settlin
 
 int main(int argc, char **argv)
 {
+	const struct mlx5_model_faults late = {
+		.late_reads = true, .late_binds = true, .late_completions = true};
 	struct driver_harness harness = {.name = "verbs on the model of mlx5",
 					 .ops = fabric_driver_find("verbs"),
 					 .start = start,
@@ -52,6 +56,11 @@ int main(int argc, char **argv)
 						       DRIVER_RNR_AT_SENDER |
 						       DRIVER_WINDOW_KEYS_256};
 
+	if (argc > 1 && strcmp(argv[1], "late") == 0) {
+		mlx5_model_set_faults(&late);
+		argc--;
+		argv++;
+	}
 	if (argc > 1)
 		cmocka_set_test_filter(argv[1]);
 	if (mem_eal_start(NULL) != 0)

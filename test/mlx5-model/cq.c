@@ -4,18 +4,27 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "faults.h"
 #include "model.h"
 
 #define INDEX_MASK     0xffffffu
 #define SOLICITED_ONLY (1u << 24)
 
 enum { RECORD_CONSUMED, RECORD_ARM }; /* indices of the words of the doorbell record */
+
+/* A completion that is late. */
+struct held {
+	TAILQ_ENTRY(held) entry;
+	struct mlx5_cqe64 cqe;
+	uint8_t opcode, form;
+};
 
 static TAILQ_HEAD(, cq) cqs = TAILQ_HEAD_INITIALIZER(cqs);
 
@@ -44,6 +53,7 @@ int cq_create(const struct call *call)
 	cq->channel =
 		file_ref(attr_file(call, UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, FILE_COMPLETIONS));
 	cq->last_request = NO_REQUEST;
+	TAILQ_INIT(&cq->held);
 	TAILQ_INSERT_TAIL(&cqs, cq, entry);
 	resp.cqn = cq->object.handle;
 	attr_put(call, UVERBS_ATTR_CREATE_CQ_RESP_CQE, &wanted, sizeof(wanted));
@@ -94,7 +104,8 @@ static void overrun(struct cq *cq)
 	file_push(cq->async, cq, &cq->async_reported, &desc, sizeof(desc));
 }
 
-void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, uint8_t form)
+static void write_completion(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode,
+			     uint8_t form)
 {
 	uint32_t consumed = be32toh(cq->record[RECORD_CONSUMED]);
 	uint8_t owner = (cq->produced & cq->entries) != 0; /* alternates with each lap */
@@ -112,6 +123,61 @@ void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, ui
 	cq->produced++;
 	if (cq->is_armed)
 		report_completion(cq);
+}
+
+void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, uint8_t form)
+{
+	struct held *held = faults.late_completions ? calloc(1, sizeof(*held)) : NULL;
+
+	if (!held) {
+		write_completion(cq, cqe, opcode, form);
+		return;
+	}
+	held->cqe = *cqe;
+	held->opcode = opcode;
+	held->form = form;
+	TAILQ_INSERT_TAIL(&cq->held, held, entry);
+}
+
+static uint32_t held_qpn(const struct held *held)
+{
+	return be32toh(held->cqe.sop_drop_qpn) & INDEX_MASK;
+}
+
+static void write_held(struct cq *cq, struct held *held)
+{
+	TAILQ_REMOVE(&cq->held, held, entry);
+	write_completion(cq, &held->cqe, held->opcode, held->form);
+	free(held);
+}
+
+void cq_write_held(struct cq *cq, uint32_t qpn)
+{
+	struct held *held, *next;
+
+	for (held = TAILQ_FIRST(&cq->held); held; held = next) {
+		next = TAILQ_NEXT(held, entry);
+		if (held_qpn(held) == qpn)
+			write_held(cq, held);
+	}
+}
+
+bool cq_write_one_held(void)
+{
+	struct cq *cq, *from = NULL;
+	struct held *held, *youngest = NULL;
+
+	TAILQ_FOREACH(cq, &cqs, entry)
+	TAILQ_FOREACH(held, &cq->held, entry)
+	{
+		if (youngest && held_qpn(held) <= held_qpn(youngest))
+			continue;
+		youngest = held;
+		from = cq;
+	}
+	if (youngest)
+		write_held(from, youngest);
+	return youngest != NULL;
 }
 
 /* Handles the request for a report in the doorbell record. */

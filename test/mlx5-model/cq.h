@@ -18,6 +18,7 @@ struct cq {
 	volatile uint32_t *record; /* the consumer index, and the latest request for a report */
 	uint32_t entries;	   /* a power of two */
 	uint32_t entry_size;	   /* 64, or 128 with the entry in the second half */
+	TAILQ_HEAD(, held) held;   /* late completions, in their order */
 	uint32_t produced;	   /* completions that were written */
 	bool has_overrun;	   /* no more completions are written */
 	bool is_armed;		   /* the next completion is reported to 'channel' */
@@ -33,6 +34,11 @@ int cq_destroy(struct object *object, const struct call *call);
 
 /* Writes a completion. 'form' is the format of the entry, such as MLX5_INLINE_SCATTER_32. */
 void cq_complete(struct cq *cq, const struct mlx5_cqe64 *cqe, uint8_t opcode, uint8_t form);
+/* Writes the late completions of a queue pair. */
+void cq_write_held(struct cq *cq, uint32_t qpn);
+/* Writes one late completion of any queue, of the youngest queue pair that has one. Returns whether
+ * there was one. */
+bool cq_write_one_held(void);
 /* Handles the doorbell by which a program requests a report of the next completion. */
 void cq_arm(uint64_t value);
 

@@ -7,8 +7,9 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "faults.h"
+#include "late.h"
 #include "libc.h"
-#include "mlx5_model.h"
 #include "model.h"
 #include "send.h"
 #include "uar.h"
@@ -94,6 +95,30 @@ static bool has_timer(void)
 	return false;
 }
 
+/* Lets one late effect happen. Returns whether there was any. */
+static bool finish_one_late(void)
+{
+	struct qp *qp;
+
+	if (cq_write_one_held())
+		return true;
+	TAILQ_FOREACH(qp, &qp_list, entry)
+	if (late_finish_one(qp))
+		return true;
+	return false;
+}
+
+EXPORTED void mlx5_model_set_faults(const struct mlx5_model_faults *wanted)
+{
+	static const struct mlx5_model_faults none;
+
+	model_lock();
+	faults = wanted ? *wanted : none;
+	while (!wanted && finish_one_late())
+		;
+	model_unlock();
+}
+
 EXPORTED bool mlx5_model_is_idle(void)
 {
 	static uint64_t seen_passes, seen_events;
@@ -106,6 +131,8 @@ EXPORTED bool mlx5_model_is_idle(void)
 	is_quiet = file_all_handled() && !has_timer();
 	is_idle = is_quiet && was_quiet && seen_passes == passes_with_work &&
 		  seen_events == file_events();
+	if (is_idle && finish_one_late())
+		is_idle = is_quiet = false;
 	was_quiet = is_quiet;
 	seen_passes = passes_with_work;
 	seen_events = file_events();

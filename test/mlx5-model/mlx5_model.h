@@ -33,4 +33,29 @@ bool mlx5_model_is_idle(void);
  */
 uint64_t mlx5_model_violations(void);
 
+/*
+ * Freedoms that a device has and seldom uses, and errors that it can report. Late effects happen
+ * one by one, each when mlx5_model_is_idle() would otherwise return true. A program that never
+ * calls this function waits for ever.
+ */
+struct mlx5_model_faults {
+	/* the data of an RDMA READ arrive late, and later work requests without a fence overtake
+	 * them */
+	bool late_reads;
+	/* binds and local invalidations take effect late, and later work requests without a small
+	 * fence overtake them */
+	bool late_binds;
+	/* completions are written late, those of the youngest queue pair first */
+	bool late_completions;
+	/* a queue pair that is destroyed leaves a completion of a work request that never was */
+	bool stale_completions;
+	/* the work request after this number of others fails with 'syndrome'; syndrome 0: none */
+	uint32_t fail_after;
+	uint8_t syndrome;
+};
+
+/* Sets the faults of the device. With NULL, it has none, and late effects happen at
+ * once. */
+void mlx5_model_set_faults(const struct mlx5_model_faults *faults);
+
 #endif

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "faults.h"
 #include "libc.h"
-#include "mlx5_model.h"
 #include "sysfs.h"
 #include "uar.h"
+
+struct mlx5_model_faults faults;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t violations;

@@ -4,7 +4,7 @@
 
 /*
  * A model of a ConnectX device behind the unmodified libibverbs, libmlx5 and librdmacm
- * (README.rst). The files, each of which includes only headers of files above it:
+ * (README.rst). Each header includes only headers of files above it in this list:
  *
  *   model.c     the lock, the count of violations, and the start
  *   libc.c      the functions of libc that the model replaces, and the originals
@@ -19,12 +19,15 @@
  *   qp.c        queue pairs and their states
  *   receive.c   takes a receive for a message
  *   umr.c       binds and invalidates windows
+ *   late.c      late effects of work requests, and the order of completions
  *   send.c      executes one work request of a send queue
  *   device.c    runs all send queues, and the thread that does so
  *   query.c     attributes of the device and of its port
  *   uverbs.c    methods of the ioctl
  *   cm_id.c     identifiers of the connection manager, and what one does to its peer
  *   cm.c        commands of rdma_ucm
+ *
+ * faults.h has the faults that a test has set.
  *
  * One lock guards everything. It stands for the order in which a device and a kernel do things, and
  * makes each step atomic.

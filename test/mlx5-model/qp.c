@@ -10,6 +10,8 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/mlx5-abi.h>
 
+#include "faults.h"
+#include "late.h"
 #include "model.h"
 
 #define VENDOR_SYNDROME 0x51
@@ -71,6 +73,7 @@ int qp_create(const struct call *call)
 		attr_number(call, UVERBS_ATTR_CREATE_QP_FLAGS) & IB_UVERBS_QP_CREATE_SQ_SIG_ALL;
 	qp->async = file_ref(attr_file(call, UVERBS_ATTR_CREATE_QP_EVENT_FD, FILE_ASYNC));
 	use_objects(qp, 1);
+	TAILQ_INIT(&qp->late);
 	TAILQ_INSERT_TAIL(&qp_list, qp, entry);
 	attr_put(call, UVERBS_ATTR_CREATE_QP_RESP_CAP, &cap, sizeof(cap));
 	attr_put(call, UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, &qp->object.handle, sizeof(uint32_t));
@@ -79,11 +82,30 @@ int qp_create(const struct call *call)
 	return 0;
 }
 
+/* Writes all late completions of the queue pair. */
+static void write_all_held(struct qp *qp)
+{
+	cq_write_held(qp->send_cq, qp->object.handle);
+	cq_write_held(qp->recv_cq, qp->object.handle);
+}
+
+/* Writes a completion for the work request that would have been next. */
+static void write_stale(struct qp *qp)
+{
+	struct mlx5_cqe64 cqe = {.wqe_counter = htobe16(qp->sq_head)};
+
+	qp_complete(qp, qp->send_cq, &cqe, MLX5_OPCODE_SEND, MLX5_CQE_REQ, 0);
+}
+
 int qp_destroy(struct object *object, const struct call *call)
 {
 	struct qp *qp = (struct qp *)object;
 	struct ib_uverbs_destroy_qp_resp resp;
 
+	late_drop_all(qp);
+	write_all_held(qp);
+	if (faults.stale_completions)
+		write_stale(qp);
 	file_drop_events(qp->async, qp);
 	resp = (struct ib_uverbs_destroy_qp_resp){.events_reported = qp->reported};
 	if (call)
@@ -100,7 +122,9 @@ static int to_state(struct qp *qp, enum ibv_qp_state state)
 {
 	switch (state) {
 	case IBV_QPS_RESET:
+		late_drop_all(qp);
 		qp->sq_head = qp->sq_limit = qp->rq_head = 0;
+		qp->rnr_since_ns = 0;
 		break;
 	case IBV_QPS_INIT:
 		if (qp->state != IBV_QPS_RESET && qp->state != IBV_QPS_INIT)
@@ -209,9 +233,13 @@ void qp_to_error(struct qp *qp)
 	qp->state = IBV_QPS_ERR;
 	if (before == IBV_QPS_RESET)
 		return;
+	late_finish_all(qp);
 	qp_flush(qp);
-	if (qp->srq && before != IBV_QPS_ERR)
+	if (qp->srq && before != IBV_QPS_ERR) {
+		/* After the event, no completion of a shared receive is written. */
+		write_all_held(qp);
 		report_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+	}
 }
 
 void qp_fail(struct qp *qp, enum ibv_event_type event)

@@ -42,8 +42,10 @@ struct qp {
 	uint16_t sq_head;  /* the next block that the device executes */
 	uint16_t sq_limit; /* end of the blocks that a doorbell has reported */
 	uint16_t rq_head;
-	uint64_t rnr_since_ns; /* the send at sq_head waits for a receive since then; 0: it does
-				  not wait */
+	TAILQ_HEAD(, late) late; /* late.h */
+	bool late_failed;	 /* late work has failed, and later work is flushed */
+	uint64_t rnr_since_ns;	 /* the send at sq_head waits for a receive since then; 0: it does
+				    not wait */
 };
 
 TAILQ_HEAD(qp_list, qp);

@@ -3,24 +3,17 @@
 #include "send.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "faults.h"
+#include "late.h"
 #include "model.h"
 #include "umr.h"
 
 #define UNIT	    16u /* bytes of a segment; a data segment and a control segment have one */
-#define UNITS_MAX   63u
 #define INLINE_MASK 0x3ffu
-
-/* An entry that was copied out of the ring, in whose middle the ring can end. */
-struct entry {
-	_Alignas(16) uint8_t bytes[UNITS_MAX * UNIT];
-	uint32_t units;
-	uint8_t opcode;
-	uint8_t flags; /* MLX5_WQE_CTRL_* */
-	uint16_t block;
-};
 
 static uint64_t now_ns(void)
 {
@@ -42,40 +35,46 @@ static uint64_t rnr_timer_ns(uint8_t timer)
 	return values[timer & 31] * 10000ull;
 }
 
+/* Returns the blocks of an entry. An entry without segments, which is invalid, has one. */
+static uint16_t blocks_of(uint32_t units)
+{
+	return (uint16_t)(units ? (units + 3) / 4 : 1);
+}
+
 /* Copies the entry at the head. Returns false if it contradicts its place. */
-static bool take_entry(const struct qp *qp, struct entry *entry)
+static bool take_entry(const struct qp *qp, struct work *work)
 {
 	const struct mlx5_wqe_ctrl_seg *ctrl = qp_sq_entry(qp, qp->sq_head);
 	uint32_t index_opcode = be32toh(ctrl->opmod_idx_opcode), qpn_units = be32toh(ctrl->qpn_ds);
 	size_t ring = (size_t)qp->sq_blocks * QP_BLOCK;
 	size_t at = (size_t)(qp->sq_head & (qp->sq_blocks - 1)) * QP_BLOCK;
 
-	entry->block = qp->sq_head;
-	entry->opcode = (uint8_t)index_opcode;
-	entry->flags = ctrl->fm_ce_se;
-	entry->units = qpn_units & 0x3f;
+	work->block = qp->sq_head;
+	work->opcode = (uint8_t)index_opcode;
+	work->flags = ctrl->fm_ce_se;
+	work->units = qpn_units & 0x3f;
 	if ((uint16_t)(index_opcode >> 8) != qp->sq_head || qpn_units >> 8 != qp->object.handle ||
-	    entry->units == 0) {
+	    work->units == 0) {
 		model_violation("block %u of queue pair %#x has an entry of %u units for block %u "
 				"of queue pair %#x",
-				qp->sq_head, qp->object.handle, entry->units,
+				qp->sq_head, qp->object.handle, work->units,
 				(uint16_t)(index_opcode >> 8), qpn_units >> 8);
 		return false;
 	}
-	for (uint32_t i = 0; i < entry->units; i++, at += UNIT)
-		memcpy(entry->bytes + i * UNIT, qp->sq + at % ring, UNIT);
+	for (uint32_t i = 0; i < work->units; i++, at += UNIT)
+		memcpy(work->bytes + i * UNIT, qp->sq + at % ring, UNIT);
 	return true;
 }
 
 /* Finds the memory of the data segments from unit 'first' on. Returns false if the program may not
  * access it. */
-static bool gather(const struct qp *qp, struct entry *entry, uint32_t first, uint32_t access,
+static bool gather(const struct qp *qp, struct work *work, uint32_t first, uint32_t access,
 		   struct pieces *pieces)
 {
 	pieces->n = 0;
 	pieces->bytes = 0;
-	for (uint32_t unit = first; unit < entry->units;) {
-		uint8_t *segment = entry->bytes + unit * UNIT;
+	for (uint32_t unit = first; unit < work->units;) {
+		uint8_t *segment = work->bytes + unit * UNIT;
 		const struct mlx5_wqe_data_seg *data = (const void *)segment;
 		uint32_t count = be32toh(data->byte_count);
 		struct piece piece;
@@ -89,7 +88,7 @@ static bool gather(const struct qp *qp, struct entry *entry, uint32_t first, uin
 						piece.len, access);
 			unit++;
 		}
-		if (!piece.at || unit > entry->units)
+		if (!piece.at || unit > work->units)
 			return false;
 		pieces->piece[pieces->n++] = piece;
 		pieces->bytes += piece.len;
@@ -109,15 +108,15 @@ static enum result retry_later(struct qp *qp, const struct qp *peer, uint8_t *sy
 	return RESULT_FAILED;
 }
 
-static enum result execute_send(struct qp *qp, struct qp *peer, struct entry *entry,
+static enum result execute_send(struct qp *qp, struct qp *peer, struct work *work,
 				uint8_t *syndrome)
 {
-	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)entry->bytes;
-	bool invalidates = entry->opcode == MLX5_OPCODE_SEND_INVAL;
+	const struct mlx5_wqe_ctrl_seg *ctrl = (const void *)work->bytes;
+	bool invalidates = work->opcode == MLX5_OPCODE_SEND_INVAL;
 	struct pieces pieces;
 	enum result result;
 
-	if (!gather(qp, entry, 1, 0, &pieces)) {
+	if (!gather(qp, work, 1, 0, &pieces)) {
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 		return RESULT_FAILED;
 	}
@@ -130,21 +129,33 @@ static enum result execute_send(struct qp *qp, struct qp *peer, struct entry *en
 	return result;
 }
 
-/* Executes an RDMA WRITE or an RDMA READ. */
-static enum result execute_rdma(struct qp *qp, struct qp *peer, struct entry *entry,
-				struct mlx5_cqe64 *cqe, uint8_t *syndrome)
+/* Takes the data of an RDMA READ, to store them later. Returns false if they are stored at once. */
+static bool read_late(struct work *work, const struct pieces *to, const uint8_t *from)
 {
-	const struct mlx5_wqe_raddr_seg *remote = (const void *)(entry->bytes + UNIT);
-	bool is_read = entry->opcode == MLX5_OPCODE_RDMA_READ;
+	work->data = faults.late_reads ? malloc(to->bytes) : NULL;
+	if (!work->data)
+		return false;
+	memcpy(work->data, from, to->bytes);
+	work->to = *to;
+	work->is_late = true;
+	return true;
+}
+
+/* Executes an RDMA WRITE or an RDMA READ. */
+static enum result execute_rdma(struct qp *qp, struct qp *peer, struct work *work,
+				uint8_t *syndrome)
+{
+	const struct mlx5_wqe_raddr_seg *remote = (const void *)(work->bytes + UNIT);
+	bool is_read = work->opcode == MLX5_OPCODE_RDMA_READ;
 	uint32_t right = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
 	uint8_t *at = NULL;
 	struct pieces pieces;
 
-	if (!gather(qp, entry, 2, is_read ? IBV_ACCESS_LOCAL_WRITE : 0, &pieces)) {
+	if (!gather(qp, work, 2, is_read ? IBV_ACCESS_LOCAL_WRITE : 0, &pieces)) {
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 		return RESULT_FAILED;
 	}
-	cqe->byte_cnt = htobe32(is_read ? (uint32_t)pieces.bytes : 0);
+	work->cqe.byte_cnt = htobe32(is_read ? (uint32_t)pieces.bytes : 0);
 	if (pieces.bytes == 0)
 		return RESULT_DONE; /* the key is not checked */
 	if (peer->access & right)
@@ -155,6 +166,8 @@ static enum result execute_rdma(struct qp *qp, struct qp *peer, struct entry *en
 		qp_fail(peer, IBV_EVENT_QP_ACCESS_ERR);
 		return RESULT_FAILED;
 	}
+	if (is_read && read_late(work, &pieces, at))
+		return RESULT_DONE;
 	for (uint32_t i = 0; i < pieces.n; at += pieces.piece[i++].len) {
 		uint8_t *local = pieces.piece[i].at;
 
@@ -173,24 +186,29 @@ static struct qp *find_peer(const struct qp *qp)
 	return peer->state == IBV_QPS_RTR || peer->state == IBV_QPS_RTS ? peer : NULL;
 }
 
-static enum result execute(struct qp *qp, struct entry *entry, struct mlx5_cqe64 *cqe,
-			   uint8_t *syndrome)
+static enum result execute_umr(const struct qp *qp, struct work *work, uint8_t *syndrome)
+{
+	work->is_late = faults.late_binds;
+	*syndrome = work->is_late ? 0 : umr_execute(qp, work->bytes, work->units);
+	return *syndrome ? RESULT_FAILED : RESULT_DONE;
+}
+
+static enum result execute(struct qp *qp, struct work *work, uint8_t *syndrome)
 {
 	struct qp *peer = find_peer(qp);
 
-	switch (entry->opcode) {
+	switch (work->opcode) {
 	case MLX5_OPCODE_NOP:
 		return RESULT_DONE;
 	case MLX5_OPCODE_UMR:
-		*syndrome = umr_execute(qp, entry->bytes, entry->units);
-		return *syndrome ? RESULT_FAILED : RESULT_DONE;
+		return execute_umr(qp, work, syndrome);
 	case MLX5_OPCODE_SEND:
 	case MLX5_OPCODE_SEND_INVAL:
 	case MLX5_OPCODE_RDMA_WRITE:
 	case MLX5_OPCODE_RDMA_READ:
 		break;
 	default:
-		model_violation("opcode %#x is not modelled", entry->opcode);
+		model_violation("opcode %#x is not modelled", work->opcode);
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		return RESULT_FAILED;
 	}
@@ -198,28 +216,49 @@ static enum result execute(struct qp *qp, struct entry *entry, struct mlx5_cqe64
 		*syndrome = MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR;
 		return RESULT_FAILED;
 	}
-	if (entry->opcode == MLX5_OPCODE_SEND || entry->opcode == MLX5_OPCODE_SEND_INVAL)
-		return execute_send(qp, peer, entry, syndrome);
-	return execute_rdma(qp, peer, entry, cqe, syndrome);
+	if (work->opcode == MLX5_OPCODE_SEND || work->opcode == MLX5_OPCODE_SEND_INVAL)
+		return execute_send(qp, peer, work, syndrome);
+	return execute_rdma(qp, peer, work, syndrome);
+}
+
+/* Returns whether a test has asked for the failure of this work request. */
+static bool has_to_fail(uint8_t *syndrome)
+{
+	if (!faults.syndrome || faults.fail_after-- > 0)
+		return false;
+	*syndrome = faults.syndrome;
+	faults.syndrome = 0;
+	return true;
+}
+
+/* Completes failed work after all work before it. Late work can fail as well, and flushes then. */
+static void fail_work(struct qp *qp, const struct work *work, uint8_t syndrome)
+{
+	late_finish_all(qp);
+	if (qp->state == IBV_QPS_ERR)
+		return;
+	qp->sq_head = (uint16_t)(work->block + blocks_of(work->units));
+	qp_complete_send_error(qp, syndrome, work->opcode, work->block);
+	qp_to_error(qp);
 }
 
 enum result send_execute_next(struct qp *qp)
 {
 	uint8_t syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
-	struct mlx5_cqe64 cqe = {0};
-	struct entry entry;
-	enum result result =
-		take_entry(qp, &entry) ? execute(qp, &entry, &cqe, &syndrome) : RESULT_FAILED;
+	struct work work = {0};
+	enum result result = RESULT_FAILED;
 
-	if (result == RESULT_WAIT)
-		return result;
-	qp->sq_head = (uint16_t)(entry.block + (entry.units ? (entry.units + 3) / 4 : 1));
+	if (take_entry(qp, &work)) {
+		if (late_is_fenced(qp, work.flags))
+			return RESULT_WAIT;
+		if (!has_to_fail(&syndrome))
+			result = execute(qp, &work, &syndrome);
+	}
 	if (result == RESULT_FAILED) {
-		qp_complete_send_error(qp, syndrome, entry.opcode, entry.block);
-		qp_to_error(qp);
-	} else if (entry.flags & MLX5_WQE_CTRL_CQ_UPDATE || qp->all_signaled) {
-		cqe.wqe_counter = htobe16(entry.block);
-		qp_complete(qp, qp->send_cq, &cqe, entry.opcode, MLX5_CQE_REQ, 0);
+		fail_work(qp, &work, syndrome);
+	} else if (result == RESULT_DONE) {
+		qp->sq_head = (uint16_t)(work.block + blocks_of(work.units));
+		late_complete(qp, &work);
 	}
 	return result;
 }
