@@ -11,13 +11,20 @@
 #include "cm_id.h"
 #include "model.h"
 
+#define BODY_MAX 512u /* bytes of the longest structure, and more */
+
 /* A written command, with the identifier that it names. */
 struct command {
 	struct file *file;
 	struct cm_id *id;
-	const void *body;
+	const void *body;    /* its structure, padded with zeros */
 	size_t response_len; /* the most bytes that the program accepts */
 };
+
+_Static_assert(sizeof(struct rdma_ucm_accept) <= BODY_MAX &&
+		       sizeof(struct rdma_ucm_connect) <= BODY_MAX &&
+		       sizeof(struct rdma_ucm_reject) <= BODY_MAX,
+	       "the longest structures fit");
 
 /* Copies a response to the address that the program has given. */
 static int respond(const struct command *command, uint64_t to, const void *response, size_t len)
@@ -136,14 +143,13 @@ static int accept_silently(const struct command *command)
 static const struct {
 	uint32_t number;
 	size_t id_offset;
-	size_t size;
 	int (*run)(const struct command *command);
 } commands[] = {
 #define COMMAND(number, type, run)                                                                 \
 	{                                                                                          \
-		number, offsetof(struct type, id), sizeof(struct type), run                        \
+		number, offsetof(struct type, id), run                                             \
 	}
-	{RDMA_USER_CM_CMD_CREATE_ID, NO_ID, sizeof(struct rdma_ucm_create_id), create_id},
+	{RDMA_USER_CM_CMD_CREATE_ID, NO_ID, create_id},
 	COMMAND(RDMA_USER_CM_CMD_DESTROY_ID, rdma_ucm_destroy_id, destroy_id),
 	COMMAND(RDMA_USER_CM_CMD_BIND_IP, rdma_ucm_bind_ip, bind_id),
 	COMMAND(RDMA_USER_CM_CMD_RESOLVE_IP, rdma_ucm_resolve_ip, resolve_address),
@@ -160,21 +166,21 @@ static const struct {
 #undef COMMAND
 };
 
-/* Executes a command. Returns 0 or a positive errno. */
+/* Executes a command, of whose structure the program has written 'len' bytes. Returns 0 or a
+ * positive errno. */
 static int run_command(struct file *file, const struct rdma_ucm_cmd_hdr *header, size_t len)
 {
-	struct command command = {.file = file, .body = header + 1, .response_len = header->out};
+	_Alignas(16) uint8_t body[BODY_MAX] = {0};
+	struct command command = {.file = file, .body = body, .response_len = header->out};
 
+	memcpy(body, header + 1, len < sizeof(body) ? len : sizeof(body));
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		uint32_t handle;
 
 		if (commands[i].number != header->cmd)
 			continue;
 		if (commands[i].id_offset != NO_ID) {
-			if (len < commands[i].id_offset + sizeof(handle))
-				return EINVAL;
-			memcpy(&handle, (const uint8_t *)command.body + commands[i].id_offset,
-			       sizeof(handle));
+			memcpy(&handle, body + commands[i].id_offset, sizeof(handle));
 			command.id = cm_id_find(handle);
 			if (!command.id)
 				return ENOENT;

@@ -39,7 +39,8 @@ const struct libc *libc(void)
 	static struct libc originals;
 	static bool is_filled;
 
-	if (!is_filled) {
+	/* Threads that fill it at the same time store the same values. */
+	if (!__atomic_load_n(&is_filled, __ATOMIC_ACQUIRE)) {
 		*(void **)&originals.open = dlsym(RTLD_NEXT, "open");
 		*(void **)&originals.close = dlsym(RTLD_NEXT, "close");
 		*(void **)&originals.read = dlsym(RTLD_NEXT, "read");
@@ -48,7 +49,7 @@ const struct libc *libc(void)
 		*(void **)&originals.stat = dlsym(RTLD_NEXT, "stat");
 		*(void **)&originals.fstat = dlsym(RTLD_NEXT, "fstat");
 		*(void **)&originals.socket = dlsym(RTLD_NEXT, "socket");
-		is_filled = true;
+		__atomic_store_n(&is_filled, true, __ATOMIC_RELEASE);
 	}
 	return &originals;
 }
