@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cm_id.h"
+#include "device.h"
 #include "model.h"
 
 #define BODY_MAX 512u /* bytes of the longest structure, and more */
@@ -209,6 +210,7 @@ ssize_t cm_write(struct file *file, const void *buf, size_t len)
 		rc = get_event(file, header);
 	} else {
 		model_lock();
+		device_catch_up();
 		rc = -run_command(file, header, len - sizeof(*header));
 		model_unlock();
 	}

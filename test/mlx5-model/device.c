@@ -84,6 +84,12 @@ static bool run_device(void)
 	return any;
 }
 
+void device_catch_up(void)
+{
+	while (run_device())
+		;
+}
+
 /* Returns whether a send waits for a receive for a limited time. */
 static bool has_timer(void)
 {
@@ -126,8 +132,7 @@ EXPORTED bool mlx5_model_is_idle(void)
 	bool is_quiet, is_idle;
 
 	model_lock();
-	while (run_device())
-		;
+	device_catch_up();
 	is_quiet = file_all_handled() && !has_timer();
 	is_idle = is_quiet && was_quiet && seen_passes == passes_with_work &&
 		  seen_events == file_events();

@@ -4,5 +4,11 @@
 
 /* Starts the thread that executes work requests, unless it runs already. Returns 0 or -errno. */
 int device_start(void);
+/*
+ * Executes all work requests that can be executed. The caller holds the lock. A command calls it
+ * first, because a real device needs only microseconds for the doorbells that came before, however
+ * busy the processors are.
+ */
+void device_catch_up(void);
 
 #endif

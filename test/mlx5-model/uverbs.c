@@ -141,6 +141,7 @@ int uverbs_ioctl(struct file *file, struct ib_uverbs_ioctl_hdr *header)
 	int rc;
 
 	model_lock();
+	device_catch_up();
 	rc = run_method(&call);
 	model_unlock();
 	return -rc;
