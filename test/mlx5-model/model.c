@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The lock, the count of violations, and the start and the end of the model. */
+#include "model.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "faults.h"
+#include "libc.h"
+#include "sysfs.h"
+#include "uar.h"
+
+struct mlx5_model_faults faults;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t violations;
+
+void model_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+void model_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+void model_violation(const char *format, ...)
+{
+	va_list args;
+
+	violations++;
+	va_start(args, format);
+	fputs("mlx5-model: violation: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	va_end(args);
+}
+
+EXPORTED uint64_t mlx5_model_violations(void)
+{
+	uint64_t count;
+
+	model_lock();
+	count = violations;
+	model_unlock();
+	return count;
+}
+
+__attribute__((constructor)) static void model_start(void)
+{
+	if (sysfs_create() != 0 || uar_init() != 0) {
+		fputs("mlx5-model: there is no room in the folder of temporary files\n", stderr);
+		exit(1);
+	}
+}
+
+__attribute__((destructor)) static void model_end(void)
+{
+	sysfs_destroy();
+}
