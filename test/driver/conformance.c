@@ -370,11 +370,15 @@ int driver_conformance(struct driver_harness *harness)
 	const struct conformance_tests *const parts[] = {
 		&conformance_cm,  &conformance_send,	&conformance_rdma,  &conformance_window,
 		&conformance_srq, &conformance_deliver, &conformance_domain};
-	struct CMUnitTest tests[128];
+	struct CMUnitTest tests[256];
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		for (size_t j = 0; j < parts[i]->count && n < 128; j++) {
+		for (size_t j = 0; j < parts[i]->count; j++) {
+			if (n == sizeof(tests) / sizeof(tests[0])) {
+				fprintf(stderr, "the array of tests is too short\n");
+				return 1;
+			}
 			tests[n] = parts[i]->tests[j];
 			tests[n].setup_func = setup;
 			tests[n].teardown_func = teardown;
