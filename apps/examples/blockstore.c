@@ -93,5 +93,6 @@ int main(int argc, char **argv)
 		blockstore_serve(&options);
 	else
 		blockstore_client(&options);
+	example_check_output();
 	return EXIT_SUCCESS;
 }

@@ -163,7 +163,7 @@ static void listen_for_shards(const char *name)
 		example_check(weir_runtime_listen(runtime, addr, &how), addr);
 		printf("listening at %s\n", addr);
 	}
-	fflush(stdout);
+	example_check_output();
 }
 
 static void on_signal(int number)

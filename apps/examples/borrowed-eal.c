@@ -193,5 +193,6 @@ int main(int argc, char **argv)
 	weir_region_destroy(memory.region);
 	rte_free(memory.base);
 	puts("ok");
+	example_check_output();
 	return rte_eal_cleanup() == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -131,5 +131,6 @@ int main(int argc, char **argv)
 	close(loop.epoll_fd);
 	close(loop.timer_fd);
 	close(loop.signal_fd);
+	example_check_output();
 	return EXIT_SUCCESS;
 }

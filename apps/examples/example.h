@@ -4,6 +4,7 @@
 
 /* Parts that the examples share: the clock, the end by a signal, and errors. */
 
+#include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -48,6 +49,14 @@ static inline void example_check(int rc, const char *what)
 		return;
 	fprintf(stderr, "%s: %s\n", what, strerror(-rc));
 	exit(EXIT_FAILURE);
+}
+
+/* Ends the program with an error if a part of its output could not be written. */
+static inline void example_check_output(void)
+{
+	bool failed = ferror(stdout) != 0;
+
+	example_check(fflush(stdout) != 0 || failed ? -EIO : 0, "standard output");
 }
 
 #endif

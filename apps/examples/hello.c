@@ -151,5 +151,6 @@ int main(int argc, char **argv)
 	else
 		request(engine, &options);
 	weir_engine_destroy(engine);
+	example_check_output();
 	return EXIT_SUCCESS;
 }

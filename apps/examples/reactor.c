@@ -81,5 +81,6 @@ int main(int argc, char **argv)
 	       run((const struct poller[]){{poll_engine, engine}, {poll_report, &report}}, 2));
 	weir_listener_close(listener);
 	weir_engine_destroy(engine);
+	example_check_output();
 	return EXIT_SUCCESS;
 }

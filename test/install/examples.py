@@ -115,6 +115,16 @@ class Scenarios:
                 server = self.serve('hello', '--listen', self.name, package=package)
                 self.greets(server, package)
 
+    def test_hello_without_room_for_its_output(self):
+        server = self.serve('hello', '--listen', self.name)
+        with open('/dev/full', 'w', encoding='ascii') as full:
+            done = subprocess.run([self.path('hello', self.packages[0]), '--connect', self.name],
+                                  env={**os.environ, **self.env}, stdout=full, check=False,
+                                  stderr=subprocess.PIPE, text=True, timeout=60)
+        self.stop(server)
+        self.assertNotEqual(done.returncode, 0, done.stderr)
+        self.assertIn('standard output', done.stderr)
+
     def test_hello_explains_errors(self):
         status, text = self.run_example('hello', '--help')
         self.assertEqual(status, 0)
