@@ -6,6 +6,7 @@ expected error; the preprocessor; and files that are large or deeply nested. Arg
 import contextlib
 import io
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,20 @@ class BadInput(unittest.TestCase):
         (self.folder / 'file').write_text('', encoding='utf-8')
         done = run('-o', 'file', 'in.x', cwd=self.folder)
         self.assertEqual((done.returncode, done.stderr), (1, 'weirgen: file: File exists\n'))
+
+    def test_full_disk(self):
+        """A limit of the process stands for a full disk. No part of a file stays, and older files
+        are as they were."""
+        (self.folder / 'in.x').write_text('struct s { int a<9>; };\n', encoding='utf-8')
+        self.assertEqual(run('in.x', cwd=self.folder).returncode, 0)
+        before = {path.name: path.read_bytes() for path in self.folder.iterdir()}
+        done = subprocess.run([WEIRGEN, 'in.x'], cwd=self.folder, capture_output=True, text=True,
+                              check=False, timeout=60,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
+                                                                    (100, 100)))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r'^weirgen: in_xdr\.[ch]: File too large\n$')
+        self.assertEqual({path.name: path.read_bytes() for path in self.folder.iterdir()}, before)
 
     def test_command_lines_that_are_wrong(self):
         for arguments in ([], ['--nowhere', 'in.x'], ['a.x', 'b.x'], ['a b.x'], ['5.x']):

@@ -48,6 +48,18 @@ def read(options):
     return source.read(options.file)
 
 
+def write(path, content):
+    """Replaces the file by a complete one. After an error, the file is as it was."""
+    part = path.with_name('.%s.part' % path.name)
+    try:
+        part.write_text(content, encoding='utf-8')
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        error.filename = str(path)
+        raise
+
+
 def main(arguments):
     options = options_of(arguments)
     text = source.Source(options.file, '')
@@ -59,7 +71,7 @@ def main(arguments):
                               options.licence, options.messages).files()
         options.output_dir.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
-            (options.output_dir / name).write_text(content, encoding='utf-8')
+            write(options.output_dir / name, content)
     except InputError as error:
         print('%s:%d:%d: error: %s' % (*text.place(error.position), error.message),
               file=sys.stderr)
