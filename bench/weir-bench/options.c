@@ -168,6 +168,9 @@ static const char *const extensions[] = {
 	[WEIR_EXTENSION_CONTINUATION] = "continuation",
 	[WEIR_EXTENSION_DIRECTION] = "direction",
 	[WEIR_EXTENSION_PLACEMENT] = "placement",
+	[WEIR_EXTENSION_CONTINUATION | WEIR_EXTENSION_DIRECTION] = "continuation+direction",
+	[WEIR_EXTENSION_CONTINUATION | WEIR_EXTENSION_PLACEMENT] = "continuation+placement",
+	[WEIR_EXTENSION_DIRECTION | WEIR_EXTENSION_PLACEMENT] = "direction+placement",
 	[WEIR_EXTENSION_ALL] = "all",
 };
 
@@ -179,13 +182,14 @@ const char *bench_extension_name(enum weir_extension extension)
 static int parse_extension(const char *text, enum weir_extension *extension)
 {
 	for (uint32_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
-		if (extensions[i] && strcmp(extensions[i], text) == 0) {
+		if (strcmp(extensions[i], text) == 0) {
 			*extension = (enum weir_extension)i;
 			return 0;
 		}
 	}
 	return option_bad("extension", text,
-			  "expected off, continuation, direction, placement or all");
+			  "expected off, continuation, direction, placement or all; two parts are "
+			  "joined as in continuation+direction");
 }
 
 static int parse_access(const char *text, bool *is_sequential)

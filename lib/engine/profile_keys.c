@@ -76,6 +76,9 @@ static const struct profile_choice extensions[] = {
 	{"continuation", WEIR_EXTENSION_CONTINUATION},
 	{"direction", WEIR_EXTENSION_DIRECTION},
 	{"placement", WEIR_EXTENSION_PLACEMENT},
+	{"continuation+direction", WEIR_EXTENSION_CONTINUATION | WEIR_EXTENSION_DIRECTION},
+	{"continuation+placement", WEIR_EXTENSION_CONTINUATION | WEIR_EXTENSION_PLACEMENT},
+	{"direction+placement", WEIR_EXTENSION_DIRECTION | WEIR_EXTENSION_PLACEMENT},
 	{"all", WEIR_EXTENSION_ALL},
 	{NULL, 0},
 };

@@ -143,8 +143,8 @@ static int check_range(FILE *file, const struct wanted *wanted)
 }
 
 /* Sets wanted->sample: maps one page of the file, finds its line in the list, and unmaps the page.
- * Returns 0, -ENOMEM if memory, address space or a descriptor is missing, or -ENODATA if the line
- * cannot be found. */
+ * Returns 0, -EINVAL if 'fd' is of a kind that cannot be mapped, such as a pipe, -ENOMEM if memory,
+ * address space or a descriptor is missing, or -ENODATA if the line cannot be found. */
 static int take_sample(int fd, size_t page, struct wanted *wanted)
 {
 	void *sample =
@@ -153,7 +153,9 @@ static int take_sample(int fd, size_t page, struct wanted *wanted)
 	int rc;
 
 	if (sample == MAP_FAILED)
-		return errno == ENOMEM || errno == EAGAIN ? -ENOMEM : -ENODATA;
+		return errno == ENODEV			    ? -EINVAL
+		       : errno == ENOMEM || errno == EAGAIN ? -ENOMEM
+							    : -ENODATA;
 	file = fopen(PATH, "re");
 	rc = file ? find(file, (uintptr_t)sample, &wanted->sample) : open_error();
 	if (file)
@@ -169,12 +171,24 @@ int mem_maps_check(void *base, size_t len, int fd, uint64_t offset, size_t page)
 	FILE *file;
 	int rc;
 
-	/* If 'fd' is a device, the driver of the device determines how its memory is mapped. */
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+	if (fstat(fd, &st) != 0)
 		return -ENODATA;
 	rc = take_sample(fd, page, &wanted);
+	if (rc == -EINVAL || (rc != 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))) {
+		LOG(MEMORY, ERROR,
+		    "weir_region_adopt(): memory can't be mapped from the descriptor %d, because "
+		    "it "
+		    "is no file. Map a file with MAP_SHARED and PROT_READ | PROT_WRITE and pass "
+		    "its "
+		    "descriptor, or pass -1 for the descriptor",
+		    fd);
+		return -EINVAL;
+	}
 	if (rc != 0)
 		return rc;
+	/* If 'fd' is a device, the driver of the device determines how its memory is mapped. */
+	if (!S_ISREG(st.st_mode))
+		return -ENODATA;
 	file = fopen(PATH, "re");
 	if (!file)
 		return open_error();

@@ -290,7 +290,9 @@ static bool options_valid(const struct weir_region_options *options)
 	if (options->flags &
 	    ~(uint32_t)(WEIR_REGION_NO_HUGE | WEIR_REGION_PRIVATE | WEIR_REGION_UNSHARED))
 		return false;
-	return options->numa_node >= -1;
+	/* On a machine without NUMA, the node has no effect. */
+	return options->numa_node >= -1 &&
+	       (numa_available() < 0 || options->numa_node <= numa_max_node());
 }
 
 static int create(const struct weir_region_options *options, struct weir_region **out)

@@ -70,7 +70,12 @@ static int choose_cpus(struct weir_runtime *runtime, char *why)
 	int n = weir_profile_lcores(runtime->profile.lcores, cpus, WEIR_RUNTIME_THREADS_MAX);
 	uint32_t unpinned = runtime->options.nthreads ? runtime->options.nthreads : 1;
 
-	if (n < 0 || (n == 0 && unpinned > WEIR_RUNTIME_THREADS_MAX)) {
+	if (n == 0 && unpinned > WEIR_RUNTIME_THREADS_MAX) {
+		snprintf(why, WHY_BYTES, "nthreads = %u: a runtime has at most %u threads",
+			 unpinned, WEIR_RUNTIME_THREADS_MAX);
+		return -E2BIG;
+	}
+	if (n < 0) {
 		snprintf(why, WHY_BYTES,
 			 "[engine] lcores = %s: a runtime has at most %u threads; name fewer CPUs",
 			 runtime->profile.lcores, WEIR_RUNTIME_THREADS_MAX);

@@ -52,7 +52,8 @@ struct weir_region_options {
 	 */
 	uint64_t page_bytes;
 	uint32_t flags; /**< combination of enum weir_region_flags */
-	int numa_node;	/**< -1: the node of the CPU on which the calling thread runs */
+	/** NUMA node, up to the machine's highest. -1: that of the calling thread's CPU. */
+	int numa_node;
 };
 
 /** Properties of a region. */

@@ -201,6 +201,27 @@ static void check__what_create_refuses(void **state)
 	}
 }
 
+#ifndef WEIR_WITHOUT_VERSION2
+static void check__each_set_of_parts_of_the_extension(void **state)
+{
+	struct weir_profile profile, copy;
+	char err[400], text[64];
+	const struct profile_key *key = profile_key_find("connection", "extension");
+
+	(void)state;
+	for (int parts = WEIR_EXTENSION_OFF; parts <= WEIR_EXTENSION_ALL; parts++) {
+		weir_profile_defaults(&profile);
+		copy = profile;
+		profile.protocol = WEIR_PROTOCOL_V2;
+		profile.extension = (enum weir_extension)parts;
+		assert_int_equal(weir_profile_check(&profile, err, sizeof(err)), 0);
+		profile_key_format(key, &profile, text, sizeof(text));
+		assert_true(profile_key_set(key, text, &copy, err, sizeof(err)));
+		assert_int_equal(copy.extension, parts);
+	}
+}
+#endif
+
 static void check__version_2_is_refused_where_it_is_left_out(void **state)
 {
 	static const struct {
@@ -248,6 +269,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(check__is_what_create_does),
 		cmocka_unit_test(check__what_create_refuses),
+#ifndef WEIR_WITHOUT_VERSION2
+		cmocka_unit_test(check__each_set_of_parts_of_the_extension),
+#endif
 		cmocka_unit_test(check__version_2_is_refused_where_it_is_left_out),
 		cmocka_unit_test(lcores_check__names_the_cpu_and_the_cure),
 	};

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +128,25 @@ static void adopt__a_private_mapping_is_refused(void **state)
 	map(space, 0, PAGES, RW, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	refused(space, fd, 0, "not of that file");
 	close(fd);
+	space_free(space);
+}
+
+static void adopt__what_is_no_file_is_refused(void **state)
+{
+	struct space space = space_new();
+	int fds[4], null = open("/dev/null", O_RDWR);
+
+	(void)state;
+	map(space, 0, PAGES, RW, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(null >= 0);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds + 2), 0);
+	refused(space, null, 0, "is no file");
+	for (uint32_t i = 0; i < 4; i++)
+		refused(space, fds[i], 0, "is no file");
+	for (uint32_t i = 0; i < 4; i++)
+		close(fds[i]);
+	close(null);
 	space_free(space);
 }
 
@@ -410,6 +430,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adopt__a_private_mapping_is_refused),
+		cmocka_unit_test(adopt__what_is_no_file_is_refused),
 		cmocka_unit_test(adopt__a_mapping_of_another_file_is_refused),
 		cmocka_unit_test(adopt__another_offset_is_refused),
 		cmocka_unit_test(adopt__memory_that_is_mapped_only_in_part_is_refused),

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include <numa.h>
 #include <rte_log.h>
 
 #include "mem.h"
@@ -129,6 +130,17 @@ static void create__bad_options(void **state)
 	for (size_t i = 0; i < RTE_DIM(bad); i++) {
 		assert_int_equal(weir_region_create(&bad[i], &region), -EINVAL);
 		assert_null(region);
+	}
+	/* Without NUMA, the node has no effect. */
+	if (numa_available() >= 0) {
+		struct weir_region_options options = {.struct_bytes = sizeof(options),
+						      .len_bytes = 4096,
+						      .numa_node = numa_max_node() + 1};
+
+		assert_int_equal(weir_region_create(&options, &region), -EINVAL);
+		options.numa_node = numa_max_node();
+		assert_int_equal(weir_region_create(&options, &region), 0);
+		weir_region_destroy(region);
 	}
 }
 
