@@ -59,8 +59,20 @@ static void failed(struct verbs_qp *qp, enum fabric_status status)
 	verbs_link_break(qp);
 }
 
-static void received(struct verbs_dev *dev, const struct ibv_wc *raw, struct fabric_wc *wc)
+/*
+ * Completes the description of a message. An RDMA WRITE with immediate data uses a receive as well,
+ * but its length is that of the data written elsewhere, and the buffer has no message. No version
+ * of the protocol has such a WRITE, so the connection of its sender ends.
+ */
+static void received(struct verbs_dev *dev, struct verbs_qp *qp, const struct ibv_wc *raw,
+		     struct fabric_wc *wc)
 {
+	if (unlikely(raw->opcode != IBV_WC_RECV)) {
+		wc->status = FABRIC_ERR_FATAL;
+		dev->fabric.stats.protocol_errors++;
+		failed(qp, wc->status);
+		return;
+	}
 	wc->byte_len = raw->byte_len;
 	if (raw->wc_flags & dev->invalidated_flags)
 		wc->inv_rkey = raw->invalidated_rkey;
@@ -83,7 +95,7 @@ static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, s
 		.status = qp ? status_of(raw, FABRIC_RECV) : FABRIC_ERR_FLUSHED,
 	};
 	if (wc->status == FABRIC_OK)
-		received(dev, raw, wc);
+		received(dev, qp, raw, wc);
 	else if (qp)
 		failed(qp, wc->status);
 	return 1;
@@ -118,7 +130,7 @@ static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struc
 	if (unlikely(wc->status != FABRIC_OK)) {
 		failed(qp, wc->status);
 	} else if (wr->op == FABRIC_RECV) {
-		received(dev, raw, wc);
+		received(dev, qp, raw, wc);
 	} else if (wr->op == FABRIC_READ) {
 		wc->byte_len = wr->len;
 	}
