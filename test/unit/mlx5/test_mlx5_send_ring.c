@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests of the send queue of the driver mlx5: each kind of entry, the end of the ring, fences, the
- * doorbell, and completions. The expected bytes are written by hand, at the offsets that the device
- * documents. The queue, the doorbell record and the register are arrays.
+ * Tests of the entries of the send queue of the driver mlx5: each kind of entry, the end of the
+ * ring, and fences. The expected bytes are written by hand, at the offsets that the device expects.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,103 +12,7 @@
 
 #include <errno.h>
 
-#include "guarded.h"
-#include "send_ring.h"
-#include "wire.h"
-
-#define BLOCKS	 32u
-#define BYTES	 (BLOCKS * 64u)
-#define BF_BYTES 256u
-#define NUM	 0x012345u
-
-static uint8_t *memory, *reg, record[8];
-static uint8_t data[2048];
-static struct mlx5dv_qp dv;
-static struct mlx5_doorbell doorbell;
-static struct mlx5_send_block blocks[BLOCKS];
-static struct mlx5_send_ring ring;
-
-static int setup(void **state)
-{
-	(void)state;
-	memory = guarded_alloc(BYTES);
-	reg = guarded_alloc(2 * BF_BYTES);
-	memset(record, 0, sizeof(record));
-	for (uint32_t i = 0; i < sizeof(data); i++)
-		data[i] = (uint8_t)(i * 7 + i / 256 + 1);
-	dv = (struct mlx5dv_qp){
-		.dbrec = (__be32 *)(void *)record,
-		.sq = {.buf = memory, .wqe_cnt = BLOCKS, .stride = 64},
-		.bf = {.reg = reg, .size = BF_BYTES},
-	};
-	doorbell = (struct mlx5_doorbell){.reg = reg, .bytes = BF_BYTES};
-	return mlx5_send_ring_init(&ring, &dv, NUM, &doorbell, blocks);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	guarded_check(memory, BYTES);
-	guarded_check(reg, 2 * BF_BYTES);
-	guarded_free(memory);
-	guarded_free(reg);
-	return 0;
-}
-
-/* Returns the byte at an offset of the entry that begins at a count of blocks. */
-static uint8_t *entry_byte(uint16_t count, uint32_t offset)
-{
-	return memory + (count * 64u + offset) % BYTES;
-}
-
-static void expect_words(uint16_t count, uint32_t offset, const uint32_t *words, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		assert_int_equal(wire_get_u32(entry_byte(count, offset + 4 * i)), words[i]);
-}
-
-static void expect_control(uint16_t count, uint32_t opcode, uint32_t units, uint8_t flags,
-			   uint32_t immediate)
-{
-	const uint32_t words[] = {(uint32_t)count << 8 | opcode, NUM << 8 | units, flags,
-				  immediate};
-
-	expect_words(count, 0, words, 4);
-}
-
-static void expect_data(uint16_t count, uint32_t offset, const void *addr, uint32_t len,
-			uint32_t lkey)
-{
-	uint64_t at = (uintptr_t)addr;
-	const uint32_t words[] = {len, lkey, (uint32_t)(at >> 32), (uint32_t)at};
-
-	expect_words(count, offset, words, 4);
-}
-
-static void expect_remote(uint16_t count, uint64_t raddr, uint32_t rkey)
-{
-	const uint32_t words[] = {(uint32_t)(raddr >> 32), (uint32_t)raddr, rkey, 0};
-
-	expect_words(count, 16, words, 4);
-}
-
-static void complete_all(void)
-{
-	uint32_t position;
-
-	mlx5_send_ring_notify(&ring);
-	assert_true(ring.next == ring.first ||
-		    mlx5_send_ring_complete(&ring, ring.last, &position));
-}
-
-/* Moves the beginning of the next entry by one block. */
-static void skip_block(void)
-{
-	const struct fabric_wr wr = {.op = FABRIC_SEND};
-
-	assert_true(mlx5_send_ring_build(&ring, &wr, 0));
-	complete_all();
-}
+#include "send_fixture.h"
 
 static void init__refuses_other_queues(void **state)
 {
@@ -410,165 +313,6 @@ static void build__small_fence_after_each_change_of_a_key(void **state)
 	expect_control(10, 0x0a, 1, 0, 0);
 }
 
-static void notify__blueflame_for_a_single_short_entry(void **state)
-{
-	struct fabric_sge sge = {data, 180, 0};
-	const struct fabric_wr wr = {
-		.op = FABRIC_SEND, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
-
-	(void)state;
-	/* entries of 4 blocks, at each place of the ring, in alternating buffers */
-	for (uint32_t i = 0; i < BLOCKS + 1; i++) {
-		uint32_t offset = doorbell.offset, other = offset ^ BF_BYTES;
-		uint16_t count = ring.next;
-
-		memset(reg, 0, 2 * BF_BYTES);
-		assert_true(mlx5_send_ring_build(&ring, &wr, 0));
-		mlx5_send_ring_notify(&ring);
-		for (uint32_t at = 0; at < 256; at++)
-			assert_int_equal(reg[offset + at], *entry_byte(count, at));
-		for (uint32_t at = 0; at < BF_BYTES; at++)
-			assert_int_equal(reg[other + at], 0);
-		assert_int_equal(doorbell.offset, other);
-		assert_int_equal(wire_get_u32(record), 0);
-		assert_int_equal(wire_get_u32(record + 4), ring.next);
-		complete_all();
-		skip_block();
-		skip_block();
-	}
-}
-
-/* Checks that the register has the first 8 bytes of an entry and nothing else. */
-static void expect_word(uint32_t offset, uint16_t count)
-{
-	for (uint32_t at = 0; at < 2 * BF_BYTES; at++)
-		assert_int_equal(reg[at], at - offset < 8 ? *entry_byte(count, at - offset) : 0);
-}
-
-static void notify__one_word_for_a_chain(void **state)
-{
-	const struct fabric_wr wr = {.op = FABRIC_SEND};
-
-	(void)state;
-	for (uint32_t i = 0; i < 5; i++)
-		assert_true(mlx5_send_ring_build(&ring, &wr, i));
-	assert_int_equal(wire_get_u32(record + 4), 0);
-	mlx5_send_ring_notify(&ring);
-	assert_int_equal(wire_get_u32(record + 4), 5);
-	expect_word(0, 4);
-	memset(reg, 0, 2 * BF_BYTES);
-	mlx5_send_ring_notify(&ring); /* nothing was built */
-	assert_int_equal(reg[0] | reg[BF_BYTES], 0);
-	assert_true(mlx5_send_ring_build(&ring, &wr, 5));
-	assert_true(mlx5_send_ring_build(&ring, &wr, 6));
-	mlx5_send_ring_notify(&ring);
-	expect_word(BF_BYTES, 6);
-	assert_int_equal(doorbell.offset, 0);
-}
-
-static void notify__one_word_for_a_long_entry(void **state)
-{
-	struct fabric_sge sge = {data, 300, 0};
-	const struct fabric_wr wr = {
-		.op = FABRIC_SEND, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
-
-	(void)state;
-	assert_true(mlx5_send_ring_build(&ring, &wr, 0));
-	mlx5_send_ring_notify(&ring);
-	expect_word(0, 0);
-	assert_int_equal(wire_get_u32(record + 4), 5);
-}
-
-static void notify__one_word_without_blueflame(void **state)
-{
-	const struct fabric_wr wr = {.op = FABRIC_SEND};
-
-	(void)state;
-	doorbell.bytes = 0;
-	for (uint16_t i = 0; i < 3; i++) {
-		assert_true(mlx5_send_ring_build(&ring, &wr, 0));
-		mlx5_send_ring_notify(&ring);
-		expect_word(0, i);
-	}
-}
-
-static void notify__rings_share_the_buffers_of_a_register(void **state)
-{
-	const struct fabric_wr wr = {.op = FABRIC_SEND};
-	uint8_t *second = guarded_alloc(BYTES), second_record[8];
-	struct mlx5_send_block second_blocks[BLOCKS];
-	struct mlx5dv_qp second_dv = dv;
-	struct mlx5_send_ring other;
-
-	(void)state;
-	second_dv.sq.buf = second;
-	second_dv.dbrec = (__be32 *)(void *)second_record;
-	assert_int_equal(mlx5_send_ring_init(&other, &second_dv, NUM + 1, &doorbell, second_blocks),
-			 0);
-	assert_true(mlx5_send_ring_build(&ring, &wr, 0));
-	assert_true(mlx5_send_ring_build(&other, &wr, 0));
-	mlx5_send_ring_notify(&ring);
-	mlx5_send_ring_notify(&other);
-	assert_memory_equal(reg, memory, 64);
-	assert_memory_equal(reg + BF_BYTES, second, 64);
-	guarded_check(second, BYTES);
-	guarded_free(second);
-}
-
-static void complete__frees_all_earlier_entries(void **state)
-{
-	struct fabric_sge sge[4] = {{data, 1, 1}, {data, 1, 1}, {data, 1, 1}, {data, 1, 1}};
-	const struct fabric_wr wr = {.op = FABRIC_SEND, .sge = sge, .nsge = 4}; /* 2 blocks */
-	uint32_t position = 99;
-
-	(void)state;
-	for (uint32_t i = 0; i < 5; i++)
-		assert_true(mlx5_send_ring_build(&ring, &wr, 100 + i));
-	assert_false(mlx5_send_ring_complete(&ring, 0, &position)); /* the device has none yet */
-	mlx5_send_ring_notify(&ring);
-	assert_true(mlx5_send_ring_build(&ring, &wr, 105));
-	assert_true(mlx5_send_ring_complete(&ring, 4, &position));
-	assert_int_equal(position, 102);
-	for (uint32_t counter = 0; counter <= UINT16_MAX; counter++)
-		if (counter != 6 && counter != 8)
-			assert_false(mlx5_send_ring_complete(&ring, (uint16_t)counter, &position));
-	assert_int_equal(position, 102);
-	assert_true(mlx5_send_ring_complete(&ring, 6, &position));
-	assert_int_equal(position, 103);
-	assert_true(mlx5_send_ring_complete(&ring, 8, &position));
-	assert_int_equal(position, 104);
-	assert_int_equal(ring.first, 10);
-}
-
-/* The count of blocks wraps at 65536, several times. */
-static void complete__random_entries_for_many_rounds(void **state)
-{
-	uint32_t seed = 1, posted = 0, retired = 0, position;
-	uint16_t counters[64];
-
-	(void)state;
-	for (uint32_t i = 0; i < 100000; i++) {
-		struct fabric_sge sge = {data, (seed = seed * 1103515245 + 12345) >> 16 & 0xff, 0};
-		const struct fabric_wr wr = {
-			.op = FABRIC_WRITE, .flags = FABRIC_INLINE, .sge = &sge, .nsge = 1};
-		uint16_t count = ring.next;
-
-		if (mlx5_send_ring_build(&ring, &wr, posted)) {
-			counters[posted++ % 64] = count;
-			mlx5_send_ring_notify(&ring);
-			continue;
-		}
-		assert_true(posted > retired);
-		retired += (seed >> 8) % (posted - retired);
-		assert_true(mlx5_send_ring_complete(&ring, counters[retired % 64], &position));
-		assert_int_equal(position, retired);
-		retired++;
-	}
-	assert_true(posted > 50000);
-}
-
-#define RING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,13 +329,6 @@ int main(void)
 		RING_TEST(build_bind__at_each_place),
 		RING_TEST(build__local_invalidate),
 		RING_TEST(build__small_fence_after_each_change_of_a_key),
-		RING_TEST(notify__blueflame_for_a_single_short_entry),
-		RING_TEST(notify__one_word_for_a_chain),
-		RING_TEST(notify__one_word_for_a_long_entry),
-		RING_TEST(notify__one_word_without_blueflame),
-		RING_TEST(notify__rings_share_the_buffers_of_a_register),
-		RING_TEST(complete__frees_all_earlier_entries),
-		RING_TEST(complete__random_entries_for_many_rounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
