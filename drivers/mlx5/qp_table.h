@@ -4,6 +4,7 @@
 
 /* The rings of queue pairs, and a hash table that finds a queue pair by its number. */
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 struct mlx5_qp {
 	struct mlx5_send_ring send;
 	struct mlx5_recv_ring recv;
+	bool is_listed;	      /* the table contains it */
 	bool has_srq;	      /* receives come from the shared receive queue */
 	struct mlx5_qp *next; /* in its bucket */
 };
@@ -43,6 +45,7 @@ static inline void mlx5_qp_table_add(struct mlx5_qp_table *table, struct mlx5_qp
 
 	qp->next = *bucket;
 	*bucket = qp;
+	qp->is_listed = true;
 }
 
 /* Removes a queue pair, which must be in the table. */
@@ -53,6 +56,7 @@ static inline void mlx5_qp_table_remove(struct mlx5_qp_table *table, struct mlx5
 	while (*at != qp)
 		at = &(*at)->next;
 	*at = qp->next;
+	qp->is_listed = false;
 }
 
 #endif
