@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "device.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,11 +52,21 @@ void device_open(struct device *device, size_t size)
 	NEED(device->mr != NULL);
 }
 
+/* Ends the program if it runs over the model of a device, and violated a rule of the device. */
+static void check_violations(void)
+{
+	uint64_t (*violations)(void) = NULL;
+
+	*(void **)&violations = dlsym(RTLD_DEFAULT, "mlx5_model_violations");
+	NEED(!violations || violations() == 0);
+}
+
 void device_close(struct device *device)
 {
 	NEED(ibv_dereg_mr(device->mr) == 0);
 	NEED(ibv_dealloc_pd(device->pd) == 0);
 	NEED(ibv_close_device(device->context) == 0);
+	check_violations();
 	free(device->memory);
 }
 
