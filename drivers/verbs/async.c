@@ -7,7 +7,7 @@
 
 #include "verbs.h"
 
-static void device_died(struct verbs_dev *dev)
+void verbs_dev_died(struct verbs_dev *dev)
 {
 	struct verbs_link *link;
 
@@ -43,7 +43,7 @@ void verbs_async_event(struct ibv_context *context, struct ibv_async_event *even
 	case IBV_EVENT_CQ_ERR:
 		VERBS_LOG(ERROR, "%s: %s: its connections end", name,
 			  ibv_event_type_str(event->event_type));
-		verbs_hub_each(context, device_died);
+		verbs_hub_each(context, verbs_dev_died);
 		break;
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:

@@ -11,12 +11,21 @@
 
 #define CQ_MIN 1024u
 
+static void cq_destroy(struct verbs_dev *dev, struct verbs_cq *cq)
+{
+	ibv_destroy_cq(cq->ibv);
+	if (dev->path)
+		dev->path->cq_close(cq);
+	mem_free(cq);
+}
+
 static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 		     struct verbs_cq **out)
 {
 	uint32_t max = (uint32_t)dev->device.max_cqe;
 	uint64_t size = (uint64_t)entries * dev->max_connections + shared;
 	struct verbs_cq *cq;
+	int rc;
 
 	if ((uint64_t)entries + shared > max) {
 		VERBS_LOG(ERROR,
@@ -34,11 +43,15 @@ static int cq_create(struct verbs_dev *dev, uint32_t entries, uint32_t shared,
 		return -ENOMEM;
 	cq->ibv = ibv_create_cq(dev->context, (int)size, NULL, dev->channel, 0);
 	if (!cq->ibv) {
-		int rc = -errno;
-
+		rc = -errno;
 		VERBS_LOG(ERROR, "%s: no completion queue of %u entries: %s", dev->name,
 			  (uint32_t)size, strerror(-rc));
 		mem_free(cq);
+		return rc;
+	}
+	rc = dev->path ? dev->path->cq_open(cq) : 0;
+	if (rc != 0) {
+		cq_destroy(dev, cq);
 		return rc;
 	}
 	cq->size = (uint32_t)size;
@@ -84,7 +97,6 @@ void verbs_cq_destroy_all(struct verbs_dev *dev)
 
 	while ((cq = TAILQ_FIRST(&dev->cqs))) {
 		TAILQ_REMOVE(&dev->cqs, cq, entry);
-		ibv_destroy_cq(cq->ibv);
-		mem_free(cq);
+		cq_destroy(dev, cq);
 	}
 }

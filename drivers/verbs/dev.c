@@ -39,6 +39,11 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 			continue;
 		if (ibv_query_device(context, &dev->device) != 0)
 			continue;
+		if (dev->path && !dev->path->supports(context)) {
+			VERBS_LOG(NOTICE, "%s: the driver %s does not support it: use verbs",
+				  ibv_get_device_name(context->device), dev->fabric.ops->name);
+			continue;
+		}
 		dev->port = active_port(context, &dev->device, port);
 		if (dev->port == 0)
 			continue;
@@ -110,7 +115,7 @@ static int probe_inline(struct verbs_dev *dev)
 	return 0;
 }
 
-static void close_dev(struct fabric_dev *fdev)
+void verbs_dev_close(struct fabric_dev *fdev)
 {
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct verbs_link *link;
@@ -123,6 +128,8 @@ static void close_dev(struct fabric_dev *fdev)
 	verbs_srq_reap(dev, true);
 	verbs_srq_destroy((struct fabric_srq *)dev->srq);
 	verbs_cq_destroy_all(dev);
+	if (dev->path)
+		dev->path->dev_close(dev);
 	if (dev->channel)
 		ibv_destroy_comp_channel(dev->channel);
 	if (dev->pd)
@@ -147,7 +154,7 @@ static int make_table(struct verbs_dev *dev)
 	return dev->table && dev->by_num ? 0 : -ENOMEM;
 }
 
-static int check_options(const char *text)
+int verbs_options_check(const char *text)
 {
 	struct verbs_options options;
 
@@ -160,37 +167,21 @@ const struct fabric_ops verbs_ops = {
 	.name = "verbs",
 	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is "
 		   "active; rnr_retry=0..7, 7: wait for ever)",
-	.options_check = check_options,
 	.open = open_dev,
-	.close = close_dev,
-	.own_domains = verbs_own_domains,
-	.mr_register = verbs_mr_register,
-	.mr_deregister = verbs_mr_deregister,
-	.mw_alloc = verbs_mw_alloc,
-	.mw_free = verbs_mw_free,
-	.listen = verbs_listen,
-	.unlisten = verbs_unlisten,
-	.connect = verbs_connect,
-	.accept = verbs_accept,
-	.can_accept = verbs_can_accept,
-	.reject = verbs_reject,
-	.cm_poll = verbs_cm_poll,
-	.has_left = verbs_has_left,
-	.disconnect = verbs_disconnect,
-	.qp_destroy = verbs_qp_destroy,
-	.qp_rkey = verbs_qp_rkey,
+	VERBS_SHARED_OPS,
 	.post_recv = verbs_post_recv,
 	.post_send = verbs_post_send,
 	.poll = verbs_poll,
-	.wake_attach = verbs_wake_attach,
-	.arm = verbs_arm,
-	.disarm = verbs_disarm,
-	.srq_create = verbs_srq_create,
-	.srq_destroy = verbs_srq_destroy,
 	.srq_post_recv = verbs_srq_post_recv,
 };
 
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
+{
+	return verbs_dev_open(config, &verbs_ops, NULL, out);
+}
+
+int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_ops *ops,
+		   const struct verbs_path *path, struct fabric_dev **out)
 {
 	struct ibv_port_attr port;
 	struct verbs_options options;
@@ -202,7 +193,8 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 	dev = mem_zalloc(sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
-	dev->fabric.ops = &verbs_ops;
+	dev->fabric.ops = ops;
+	dev->path = path;
 	dev->rnr_retry = options.rnr_retry;
 	dev->max_mrs = config->max_regions ? config->max_regions : 1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
@@ -226,6 +218,8 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 		dev->pd = ibv_alloc_pd(dev->context);
 		rc = dev->pd ? 0 : -errno;
 	}
+	if (rc == 0 && path)
+		rc = path->dev_open(dev);
 	if (rc == 0)
 		rc = verbs_channel_create(dev);
 	if (rc == 0) {
@@ -233,7 +227,7 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 		rc = probe_inline(dev);
 	}
 	if (rc != 0) {
-		close_dev(&dev->fabric);
+		verbs_dev_close(&dev->fabric);
 		return rc;
 	}
 	*out = &dev->fabric;

@@ -9,9 +9,9 @@
 
 #define BURST 32u
 
-static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
+enum fabric_status verbs_status_of(enum ibv_wc_status status, enum fabric_op op)
 {
-	switch (wc->status) {
+	switch (status) {
 	case IBV_WC_SUCCESS:
 		return FABRIC_OK;
 	case IBV_WC_LOC_LEN_ERR:
@@ -43,9 +43,7 @@ static enum fabric_status status_of(const struct ibv_wc *wc, enum fabric_op op)
 	}
 }
 
-/* Counts a failed completion in the statistics. After the first failure, the queue pair enters
- * ERROR and disconnects. */
-static void failed(struct verbs_qp *qp, enum fabric_status status)
+void verbs_failed(struct verbs_qp *qp, enum fabric_status status)
 {
 	struct fabric_stats *stats = &qp->dev->fabric.stats;
 
@@ -92,12 +90,12 @@ static uint32_t handle_shared(struct verbs_dev *dev, const struct ibv_wc *raw, s
 		.wr_id = wr_id,
 		.qp_ctx = qp ? qp->fabric.ctx : dev->srq->ctx,
 		.op = FABRIC_RECV,
-		.status = qp ? status_of(raw, FABRIC_RECV) : FABRIC_ERR_FLUSHED,
+		.status = qp ? verbs_status_of(raw->status, FABRIC_RECV) : FABRIC_ERR_FLUSHED,
 	};
 	if (wc->status == FABRIC_OK)
 		received(dev, qp, raw, wc);
 	else if (qp)
-		failed(qp, wc->status);
+		verbs_failed(qp, wc->status);
 	return 1;
 }
 
@@ -124,11 +122,11 @@ static uint32_t handle_wc(struct verbs_dev *dev, const struct ibv_wc *raw, struc
 		.wr_id = wr->wr_id,
 		.qp_ctx = qp->fabric.ctx,
 		.op = wr->op,
-		.status = status_of(raw, wr->op),
+		.status = verbs_status_of(raw->status, wr->op),
 	};
 	queue->retired += ahead + 1;
 	if (unlikely(wc->status != FABRIC_OK)) {
-		failed(qp, wc->status);
+		verbs_failed(qp, wc->status);
 	} else if (wr->op == FABRIC_RECV) {
 		received(dev, qp, raw, wc);
 	} else if (wr->op == FABRIC_READ) {
@@ -152,11 +150,7 @@ static uint32_t poll_cq(struct verbs_dev *dev, struct verbs_cq *cq, struct fabri
 	got = ibv_poll_cq(cq->ibv, (int)want, raw);
 	for (int i = 0; i < got; i++)
 		n += handle_wc(dev, &raw[i], &wcs[n]);
-	cq->is_empty = got >= 0 && (uint32_t)got < want;
-	if (unlikely(cq->stale > 0) && cq->is_empty) {
-		cq->used -= cq->stale;
-		cq->stale = 0;
-	}
+	verbs_cq_polled(cq, got >= 0 && (uint32_t)got < want);
 	return n;
 }
 
@@ -188,13 +182,20 @@ uint32_t verbs_poll(struct fabric_dev *fdev, struct fabric_wc *wcs, uint32_t max
 {
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct verbs_cq *cq;
-	struct verbs_qp *qp;
 	uint32_t n = 0;
 
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
 	if (n < max)
 		n += poll_cq(dev, cq, wcs + n, max - n);
-	if (unlikely(!TAILQ_EMPTY(&dev->leaving)) && n < max)
+	return n + verbs_poll_rest(dev, wcs + n, max - n);
+}
+
+uint32_t verbs_poll_rest(struct verbs_dev *dev, struct fabric_wc *wcs, uint32_t max)
+{
+	struct verbs_qp *qp;
+	uint32_t n = 0;
+
+	if (unlikely(!TAILQ_EMPTY(&dev->leaving)) && max > 0)
 		verbs_srq_reap(dev, false);
 	TAILQ_FOREACH(qp, &dev->broken, broken)
 	{

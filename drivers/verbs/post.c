@@ -15,15 +15,6 @@ _Static_assert(sizeof(struct fabric_sge) == sizeof(struct ibv_sge) &&
 		       offsetof(struct fabric_sge, lkey) == offsetof(struct ibv_sge, lkey),
 	       "elements are passed on as they are");
 
-static uint64_t sum(const struct fabric_wr *wr)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < wr->nsge; i++)
-		bytes += wr->sge[i].len;
-	return bytes;
-}
-
 static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_send_wr *out)
 {
 	struct verbs_mw *w = wr->mw->driver;
@@ -56,8 +47,7 @@ static bool to_bind(struct verbs_qp *qp, const struct fabric_wr *wr, struct ibv_
 static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 {
 	struct ibv_send_wr *out = &qp->dev->wrs[i];
-	struct fabric_stats *stats = &qp->dev->fabric.stats;
-	uint64_t bytes = sum(wr);
+	uint64_t bytes = verbs_wr_bytes(wr);
 
 	*out = (struct ibv_send_wr){
 		.wr_id = verbs_wr_id(qp, 0, qp->sq.posted),
@@ -74,7 +64,6 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 	case FABRIC_SEND_INV:
 		out->opcode = wr->op == FABRIC_SEND ? IBV_WR_SEND : IBV_WR_SEND_WITH_INV;
 		out->invalidate_rkey = wr->rkey;
-		stats->sends++;
 		break;
 	case FABRIC_WRITE:
 	case FABRIC_READ:
@@ -83,7 +72,6 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 		out->wr.rdma.rkey = wr->rkey;
 		if (bytes == 0)
 			out->num_sge = 0; /* so that the peer's key is not checked */
-		*(wr->op == FABRIC_WRITE ? &stats->writes : &stats->reads) += 1;
 		break;
 	case FABRIC_BIND_MW:
 		return to_bind(qp, wr, out);
@@ -95,6 +83,7 @@ static bool convert(struct verbs_qp *qp, const struct fabric_wr *wr, uint32_t i)
 	case FABRIC_RECV:
 		return false;
 	}
+	verbs_count_post(&qp->dev->fabric.stats, wr->op);
 	verbs_queue_take(&qp->sq, wr->wr_id, wr->op, (uint32_t)bytes);
 	return true;
 }
@@ -158,19 +147,23 @@ static uint32_t post_bind(struct verbs_qp *qp, const struct fabric_wr *wr)
 	return 1;
 }
 
+uint32_t verbs_post_unready(struct verbs_qp *qp, const struct fabric_wr *wrs, uint32_t n)
+{
+	if (qp->state == QP_CONNECTING)
+		return 0;
+	for (uint32_t i = 0; i < n; i++)
+		verbs_queue_take(&qp->sq, wrs[i].wr_id, wrs[i].op, 0);
+	return n;
+}
+
 uint32_t verbs_post_send(struct fabric_qp *fqp, const struct fabric_wr *wrs, uint32_t n)
 {
 	struct verbs_qp *qp = (struct verbs_qp *)fqp;
 	uint32_t done = 0;
 
 	n = verbs_queue_room(&qp->sq, n);
-	if (unlikely(qp->state != QP_READY)) {
-		if (qp->state == QP_CONNECTING)
-			return 0;
-		for (; done < n; done++)
-			verbs_queue_take(&qp->sq, wrs[done].wr_id, wrs[done].op, 0);
-		return n;
-	}
+	if (unlikely(qp->state != QP_READY))
+		return verbs_post_unready(qp, wrs, n);
 	while (done < n) {
 		uint32_t want = n - done < VERBS_CHAIN ? n - done : VERBS_CHAIN;
 		uint32_t took = wrs[done].op == FABRIC_BIND_MW

@@ -47,13 +47,15 @@ static int take_id(struct verbs_dev *dev, struct verbs_qp *qp)
  */
 static int create_ibv(struct verbs_qp *qp, struct ibv_qp_init_attr *init)
 {
+	const struct verbs_path *path = qp->dev->path;
+	struct ibv_pd *pd = qp->pd ? qp->pd : qp->dev->pd;
 	uint32_t wanted = init->cap.max_inline_data;
 	struct ibv_qp_cap cap = init->cap;
 
 	for (;;) {
 		init->cap = cap;
 		init->cap.max_inline_data = wanted;
-		qp->ibv = ibv_create_qp(qp->pd ? qp->pd : qp->dev->pd, init);
+		qp->ibv = path ? path->qp_create(qp, pd, init) : ibv_create_qp(pd, init);
 		if (qp->ibv)
 			return 0;
 		if (wanted == 0)
@@ -137,6 +139,8 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 		init.srq = srq ? srq->ibv : NULL;
 		rc = create_ibv(qp, &init);
 	}
+	if (rc == 0 && dev->path)
+		rc = dev->path->qp_open(qp);
 	if (rc == 0)
 		rc = to_first_init(qp);
 	if (rc != 0) {
@@ -157,6 +161,7 @@ int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, st
 void verbs_qp_free(struct verbs_qp *qp)
 {
 	struct verbs_dev *dev = qp->dev;
+	uint32_t num = qp->ibv ? qp->ibv->qp_num : 0;
 
 	if (qp->state == QP_ERROR)
 		TAILQ_REMOVE(&dev->broken, qp, broken);
@@ -165,6 +170,8 @@ void verbs_qp_free(struct verbs_qp *qp)
 		verbs_srq_part(qp);
 	if (qp->ibv)
 		ibv_destroy_qp(qp->ibv);
+	if (dev->path)
+		dev->path->qp_close(qp, num);
 	verbs_domain_destroy(qp);
 	if (qp->cq)
 		verbs_cq_put(qp->cq, qp->sq.max + qp->rq.max);

@@ -38,12 +38,21 @@ static struct verbs_srq *srq_alloc(uint32_t max)
 	return NULL;
 }
 
+static void srq_destroy(struct verbs_dev *dev, struct verbs_srq *srq)
+{
+	ibv_destroy_srq(srq->ibv);
+	if (dev->path)
+		dev->path->srq_close(srq);
+	srq_free(srq);
+}
+
 int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr,
 		     struct fabric_srq **out)
 {
 	struct verbs_dev *dev = (struct verbs_dev *)fdev;
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = attr->max_wr, .max_sge = 1}};
 	struct verbs_srq *srq;
+	int rc;
 
 	if (attr->max_wr == 0 || attr->max_wr > fdev->attr.max_srq_wr)
 		return -EINVAL;
@@ -56,8 +65,7 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 		return -ENOMEM;
 	srq->ibv = ibv_create_srq(dev->pd, &init);
 	if (!srq->ibv) {
-		int rc = -errno;
-
+		rc = -errno;
 		VERBS_LOG(ERROR, "%s: no shared receive queue of %u receives: %s", dev->name,
 			  attr->max_wr, strerror(-rc));
 		srq_free(srq);
@@ -68,6 +76,11 @@ int verbs_srq_create(struct fabric_dev *fdev, const struct fabric_srq_attr *attr
 	srq->max = attr->max_wr;
 	for (uint32_t slot = srq->max; slot-- > 0;)
 		srq->free[srq->nfree++] = slot;
+	rc = dev->path ? dev->path->srq_open(srq) : 0;
+	if (rc != 0) {
+		srq_destroy(dev, srq);
+		return rc;
+	}
 	dev->srq = srq;
 	*out = &srq->fabric;
 	return 0;
@@ -82,9 +95,8 @@ void verbs_srq_destroy(struct fabric_srq *fsrq)
 		return;
 	dev = (struct verbs_dev *)fsrq->dev;
 	verbs_srq_reap(dev, true);
-	ibv_destroy_srq(srq->ibv);
 	dev->srq = NULL;
-	srq_free(srq);
+	srq_destroy(dev, srq);
 }
 
 /* Posts one chain of up to VERBS_CHAIN receives to 'queue'. Returns how many the device has

@@ -53,6 +53,7 @@
 #include "driver.h"
 #include "log.h"
 #include "verbs_options.h"
+#include "verbs_path.h"
 
 #define VERBS_WRS_MAX	 16384u
 #define VERBS_SRQ_MAX	 65536u
@@ -73,6 +74,7 @@ struct verbs_qp;
  */
 struct verbs_cq {
 	struct ibv_cq *ibv;
+	void *direct;	 /* data of a verbs_path */
 	uint32_t size;	 /* number of entries */
 	uint32_t used;	 /* entries reserved for queue pairs and shared receives, plus 'stale' */
 	uint32_t stale;	 /* entries of destroyed queue pairs, which can still have completions */
@@ -141,6 +143,7 @@ static inline void verbs_queue_take(struct verbs_queue *queue, uint64_t wr_id, e
 struct verbs_srq {
 	struct fabric_srq fabric;
 	struct ibv_srq *ibv;
+	void *direct; /* data of a verbs_path */
 	void *ctx;
 	uint32_t max;	  /* number of slots */
 	uint32_t nfree;	  /* number of elements of 'free' */
@@ -162,6 +165,7 @@ TAILQ_HEAD(verbs_windows, verbs_mw);
 struct verbs_qp {
 	struct fabric_qp fabric;
 	struct verbs_dev *dev;
+	void *direct; /* data of a verbs_path */
 	struct ibv_qp *ibv;
 	struct verbs_cq *cq;
 	struct ibv_pd *pd;	   /* its own protection domain; NULL: it uses the device's */
@@ -256,7 +260,9 @@ TAILQ_HEAD(verbs_links, fabric_conn_req);
 
 struct verbs_dev {
 	struct fabric_dev fabric;
-	struct ibv_context *context; /* owned by librdmacm */
+	const struct verbs_path *path; /* NULL: the data path of libibverbs */
+	void *direct;		       /* data of 'path' */
+	struct ibv_context *context;   /* owned by librdmacm */
 	const char *name;
 	struct ibv_pd *pd;
 	/* elements of a chain, with the lkeys of a queue pair's domain. NULL: all queue pairs are
@@ -301,6 +307,14 @@ struct verbs_dev {
 	TAILQ_HEAD(, fabric_listener) listeners;
 	TAILQ_ENTRY(verbs_dev) entry; /* in the hub's list */
 };
+
+/*
+ * dev.c. Opens a device object with the operations 'ops'. 'path' is their data path, or NULL.
+ */
+int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_ops *ops,
+		   const struct verbs_path *path, struct fabric_dev **out);
+void verbs_dev_close(struct fabric_dev *dev);
+int verbs_options_check(const char *text);
 
 /*
  * addr.c. Parses a numeric address: ADDR, ADDR:PORT, [ADDR6] or [ADDR6]:PORT. Returns 0, or logs an
@@ -370,6 +384,15 @@ struct ibv_sge *verbs_domain_sges(const struct verbs_qp *qp, const struct fabric
 int verbs_cq_get(struct verbs_dev *dev, uint32_t entries, uint32_t shared, struct verbs_cq **cq);
 void verbs_cq_put(struct verbs_cq *cq, uint32_t entries);
 void verbs_cq_destroy_all(struct verbs_dev *dev);
+/* Called after each poll of a completion queue. 'is_empty': the poll has found all completions. */
+static inline void verbs_cq_polled(struct verbs_cq *cq, bool is_empty)
+{
+	cq->is_empty = is_empty;
+	if (unlikely(cq->stale > 0) && is_empty) {
+		cq->used -= cq->stale;
+		cq->stale = 0;
+	}
+}
 
 /* qp.c */
 int verbs_qp_create(struct verbs_dev *dev, const struct fabric_qp_attr *attr, struct verbs_qp **qp);
@@ -416,6 +439,26 @@ bool verbs_srq_take(struct verbs_dev *dev, const struct ibv_wc *raw, uint64_t *w
 		    struct verbs_qp **qp);
 
 /* post.c */
+/* Posts work requests to a queue pair that is not in the state QP_READY. In the state QP_ERROR,
+ * they are flushed later. Returns how many were posted. */
+uint32_t verbs_post_unready(struct verbs_qp *qp, const struct fabric_wr *wrs, uint32_t n);
+static inline uint64_t verbs_wr_bytes(const struct fabric_wr *wr)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < wr->nsge; i++)
+		bytes += wr->sge[i].len;
+	return bytes;
+}
+
+/* Counts a posted work request in the statistics. */
+static inline void verbs_count_post(struct fabric_stats *stats, enum fabric_op op)
+{
+	stats->sends += op == FABRIC_SEND || op == FABRIC_SEND_INV;
+	stats->writes += op == FABRIC_WRITE;
+	stats->reads += op == FABRIC_READ;
+}
+
 uint32_t verbs_post_send(struct fabric_qp *qp, const struct fabric_wr *wrs, uint32_t n);
 
 /* wake.c */
@@ -435,6 +478,16 @@ static inline bool verbs_can_flush(const struct verbs_queue *queue)
 }
 
 /* poll.c */
+enum fabric_status verbs_status_of(enum ibv_wc_status status, enum fabric_op op);
+/* Counts a failed completion in the statistics. After the first failure, the queue pair enters
+ * ERROR and disconnects. */
+void verbs_failed(struct verbs_qp *qp, enum fabric_status status);
+/*
+ * Completes the part of a poll that follows the completions of the device: destroys leaving queue
+ * pairs, and flushes work requests that were not posted to the device. Returns the number of
+ * completions in 'wcs'.
+ */
+uint32_t verbs_poll_rest(struct verbs_dev *dev, struct fabric_wc *wcs, uint32_t max);
 uint32_t verbs_poll(struct fabric_dev *dev, struct fabric_wc *wcs, uint32_t max);
 
 /* The wr_id that the device gets has the id of the queue pair, the kind of the work request (0 or
@@ -492,7 +545,10 @@ void verbs_dev_lost(struct verbs_dev *dev, int error);
 /* Handles and acknowledges one event of librdmacm. The hub's lock is not held. */
 void verbs_cm_event(struct rdma_cm_event *event);
 
-/* async.c. Handles and acknowledges one event of a device. The hub's lock is not held. */
+/* async.c */
+/* Ends all connections of a device object. The caller holds the hub's lock. */
+void verbs_dev_died(struct verbs_dev *dev);
+/* Handles and acknowledges one event of a device. The hub's lock is not held. */
 void verbs_async_event(struct ibv_context *context, struct ibv_async_event *event);
 
 /* hub.c */

@@ -48,10 +48,13 @@ void verbs_wake(struct verbs_dev *dev)
 
 /* Has the device report the next completion of a queue. Returns 0, -EAGAIN if there is a completion
  * already, or -errno. */
-static int request_report(struct verbs_cq *cq)
+static int request_report(struct verbs_dev *dev, struct verbs_cq *cq)
 {
-	int rc = ibv_req_notify_cq(cq->ibv, 0);
+	int rc;
 
+	if (dev->path)
+		return dev->path->cq_arm(cq);
+	rc = ibv_req_notify_cq(cq->ibv, 0);
 	if (rc != 0)
 		return -rc;
 	if (!cq->has_early)
@@ -66,7 +69,7 @@ int verbs_arm(struct fabric_dev *fdev, uint64_t *timeout_ns)
 	struct verbs_cq *cq;
 
 	TAILQ_FOREACH(cq, &dev->cqs, entry)
-	if (request_report(cq) != 0)
+	if (request_report(dev, cq) != 0)
 		return -EAGAIN;
 	TAILQ_FOREACH(qp, &dev->broken, broken)
 	if (verbs_can_flush(&qp->sq) || verbs_can_flush(&qp->rq))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs the tests of the driver contract over verbs on the model of a ConnectX device, with both
- * devices in this process: PROGRAM [late] [TEST-PATTERN]. Unlike soft RoCE, the model has only
- * shortfalls of InfiniBand itself. With "late", RDMA READs, binds and completions are as late as a
- * device may let them be.
+ * Runs the tests of the driver contract over the driver DRIVER on the model of a ConnectX device,
+ * with both devices in this process: PROGRAM [late] [TEST-PATTERN]. Unlike soft RoCE, the model has
+ * only shortfalls of InfiniBand itself. With "late", RDMA READs, binds and completions are as late
+ * as a device may let them be.
  */
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +12,8 @@
 #include "conformance_support.h"
 #include "eal.h"
 #include "mlx5_model.h"
+
+extern const struct fabric_ops DRIVER;
 
 static void start(struct driver_harness *harness)
 {
@@ -47,8 +49,8 @@ int main(int argc, char **argv)
 {
 	const struct mlx5_model_faults late = {
 		.late_reads = true, .late_binds = true, .late_completions = true};
-	struct driver_harness harness = {.name = "verbs on the model of mlx5",
-					 .ops = fabric_driver_find("verbs"),
+	struct driver_harness harness = {.name = DRIVER.name,
+					 .ops = &DRIVER,
 					 .start = start,
 					 .stop = stop,
 					 .progress = progress,

@@ -52,8 +52,9 @@ def with_version2(libs):
 def private_includes(path, order):
     if path.parts[0] == 'lib' and path.parts[1] in order:
         return with_version2(order[:order.index(path.parts[1]) + 1])
-    folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'apps/common', 'apps/nfs3',
-                                      'bench/measure', 'test/support', str(path.parent)]
+    folders = with_version2(order) + ['drivers/shm', 'drivers/sim', 'drivers/verbs', 'drivers/mlx5',
+                                      'apps/common', 'apps/nfs3', 'bench/measure', 'test/support',
+                                      str(path.parent)]
     if str(path.parent) in PROGRAMS:
         folders.append(PROGRAMS[str(path.parent)])
     # The folders of a program see the program's own folder.
