@@ -68,7 +68,7 @@ static void received(struct verbs_dev *dev, struct verbs_qp *qp, const struct ib
 	if (unlikely(raw->opcode != IBV_WC_RECV)) {
 		wc->status = FABRIC_ERR_FATAL;
 		dev->fabric.stats.protocol_errors++;
-		failed(qp, wc->status);
+		verbs_failed(qp, wc->status);
 		return;
 	}
 	wc->byte_len = raw->byte_len;
