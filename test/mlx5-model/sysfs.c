@@ -61,9 +61,11 @@ static int write_file(const char *name, const char *text)
 
 int sysfs_create(void)
 {
-	const char *parent = getenv("TMPDIR");
+	const char *parent = getenv("MLX5_MODEL_NETWORK");
 	int rc = 0;
 
+	if (!parent || !*parent)
+		parent = getenv("TMPDIR");
 	snprintf(root, sizeof(root), "%s/mlx5-model.XXXXXX", parent && *parent ? parent : "/tmp");
 	if (!mkdtemp(root))
 		return -errno;
