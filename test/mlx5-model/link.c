@@ -2,6 +2,7 @@
 /* Links to other processes. */
 #include "link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <stddef.h>
@@ -21,30 +22,31 @@
 
 static TAILQ_HEAD(, link) links = TAILQ_HEAD_INITIALIZER(links);
 static int epoll_fd = -1;
+static struct stat network; /* of the folder */
+static bool has_network;
 
-static const char *network(void)
+int link_init(const char *folder)
 {
-	const char *folder = getenv("MLX5_MODEL_NETWORK");
-
-	return folder && *folder ? folder : NULL;
+	if (libc()->stat(folder, &network) != 0)
+		return -errno;
+	has_network = S_ISDIR(network.st_mode);
+	return has_network ? 0 : -ENOTDIR;
 }
 
 bool link_has_network(void)
 {
-	return network() != NULL;
+	return has_network;
 }
 
-/* Fills the name of a port, which has the numbers of the folder. Returns its length, or 0. */
+/* Fills the name of a port, which has the numbers of the folder. Returns its length. */
 static socklen_t name_port(struct sockaddr_un *name, uint16_t port)
 {
-	struct stat folder;
 	int len;
 
-	if (libc()->stat(network(), &folder) != 0)
-		return 0;
 	*name = (struct sockaddr_un){.sun_family = AF_UNIX};
 	len = snprintf(name->sun_path + 1, sizeof(name->sun_path) - 1, "mlx5-model/%llx/%llx/%u",
-		       (unsigned long long)folder.st_dev, (unsigned long long)folder.st_ino, port);
+		       (unsigned long long)network.st_dev, (unsigned long long)network.st_ino,
+		       ntohs(port));
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
 }
 
@@ -95,7 +97,7 @@ static int open_socket(uint16_t port, int (*use)(int, const struct sockaddr *, s
 	struct sockaddr_un name;
 	socklen_t len = name_port(&name, port);
 
-	if (fd >= 0 && len > 0 && use(fd, (const struct sockaddr *)&name, len) == 0)
+	if (fd >= 0 && use(fd, (const struct sockaddr *)&name, len) == 0)
 		return fd;
 	rc = errno;
 	if (fd >= 0)

@@ -56,6 +56,8 @@ struct link {
 	struct link_bytes in, out;
 };
 
+/* Makes the model part of the network of a folder. Returns 0 or -errno. Needs no lock. */
+int link_init(const char *folder);
 /* Returns whether the model is part of a network. Needs no lock. */
 bool link_has_network(void);
 

@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "faults.h"
 #include "libc.h"
+#include "link.h"
 #include "sysfs.h"
 
 struct mlx5_model_faults faults;
@@ -59,8 +61,20 @@ EXPORTED uint64_t mlx5_model_violations(void)
 
 __attribute__((constructor)) static void model_start(void)
 {
-	if (sysfs_create() != 0) {
-		fputs("mlx5-model: there is no room in the folder of temporary files\n", stderr);
+	const char *network = getenv("MLX5_MODEL_NETWORK"), *folder = getenv("TMPDIR");
+	int rc = 0;
+
+	if (!folder || !*folder)
+		folder = "/tmp";
+	if (network && *network) {
+		rc = link_init(network);
+		folder = network;
+	}
+	if (rc == 0)
+		rc = sysfs_create(folder);
+	if (rc != 0) {
+		fprintf(stderr, "mlx5-model: can't use the folder '%s': %s\n", folder,
+			strerror(-rc));
 		exit(1);
 	}
 }
