@@ -219,11 +219,12 @@ ssize_t cm_write(struct file *file, const void *buf, size_t len)
 
 int cm_open(void)
 {
-	const struct file *file = file_open_events(FILE_CM);
+	int rc = device_start(); /* a link can bring messages before a device is opened */
+	const struct file *file = rc == 0 ? file_open_events(FILE_CM) : NULL;
 
 	if (file)
 		return file->fd;
-	errno = EMFILE;
+	errno = rc == 0 ? EMFILE : -rc;
 	return -1;
 }
 

@@ -5,12 +5,13 @@
 #include <endian.h>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
 
+#include "cm_peer.h"
 #include "faults.h"
 #include "late.h"
 #include "libc.h"
 #include "model.h"
+#include "remote.h"
 #include "send.h"
 #include "uar.h"
 
@@ -59,24 +60,49 @@ static void on_send_doorbell(uint32_t page, uint64_t value)
 
 static bool run_qp(struct qp *qp)
 {
-	bool any = false;
+	bool any;
 
 	if (qp->state == IBV_QPS_ERR)
 		return qp_flush(qp);
+	any = remote_offer_receive(qp);
 	while (qp->state == IBV_QPS_RTS && qp->sq_blocks && qp->sq_head != qp->sq_limit) {
-		if (send_execute_next(qp) == RESULT_WAIT)
+		enum result result = send_execute_next(qp);
+
+		if (result == RESULT_WAIT || result == RESULT_SENT)
 			break;
 		any = true;
 	}
 	return any;
 }
 
-/* Makes one pass over the doorbells and all queue pairs. Returns whether anything happened. */
+static void on_message(struct link *link, const struct link_message *message, const uint8_t *data)
+{
+	switch (message->kind) {
+	case LINK_CM:
+		cm_peer_on_message(link, message, data);
+		break;
+	case LINK_AGAIN:
+		remote_on_again(link);
+		break;
+	case LINK_REQUEST:
+		remote_on_request(link, message, data);
+		break;
+	default:
+		remote_on_answer(link, message, data);
+		break;
+	}
+}
+
+/* Makes one pass over the doorbells, the links and all queue pairs. Returns whether anything
+ * happened. */
 static bool run_device(void)
 {
-	static const struct uar_handlers handlers = {on_send_doorbell, cq_arm};
-	bool any = uar_take_doorbells(&handlers);
+	static const struct uar_handlers uar_handlers = {on_send_doorbell, cq_arm};
+	static const struct link_handlers link_handlers = {on_message, cm_peer_on_loss};
+	bool any = uar_take_doorbells(&uar_handlers);
 	struct qp *qp;
+
+	any |= link_run_all(&link_handlers);
 
 	TAILQ_FOREACH(qp, &qp_list, entry)
 	any |= run_qp(qp);
@@ -90,13 +116,15 @@ void device_catch_up(void)
 		;
 }
 
-/* Returns whether a send waits for a receive for a limited time. */
+/* Returns whether a send waits for a receive for a limited time, or a work request for the answer
+ * of another process. */
 static bool has_timer(void)
 {
 	const struct qp *qp;
 
 	TAILQ_FOREACH(qp, &qp_list, entry)
-	if (qp->state == IBV_QPS_RTS && qp->rnr_since_ns && qp->rnr_retry != 7)
+	if (qp->state == IBV_QPS_RTS &&
+	    ((qp->rnr_since_ns && qp->rnr_retry != 7) || qp->remote.state == REMOTE_SENT))
 		return true;
 	return false;
 }
@@ -160,7 +188,7 @@ static void *run_thread(void *arg)
 		if (idle < SPINS_MAX)
 			sched_yield();
 		else
-			usleep(idle < LONG_AFTER ? SHORT_US : LONG_US);
+			link_wait(idle < LONG_AFTER ? SHORT_US : LONG_US);
 	}
 	return NULL;
 }
@@ -173,7 +201,9 @@ int device_start(void)
 
 	model_lock();
 	if (!is_running) {
-		rc = pthread_create(&thread, NULL, run_thread, NULL);
+		rc = -uar_init();
+		if (rc == 0)
+			rc = pthread_create(&thread, NULL, run_thread, NULL);
 		is_running = rc == 0;
 		if (is_running)
 			pthread_detach(thread);

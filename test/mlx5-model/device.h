@@ -2,7 +2,8 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
-/* Starts the thread that executes work requests, unless it runs already. Returns 0 or -errno. */
+/* Makes the pages of registers, and starts the thread that executes work requests, unless it runs
+ * already. Returns 0 or -errno. */
 int device_start(void);
 /*
  * Executes all work requests that can be executed. The caller holds the lock. A command calls it

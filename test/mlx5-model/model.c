@@ -6,11 +6,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "faults.h"
 #include "libc.h"
+#include "link.h"
 #include "sysfs.h"
-#include "uar.h"
 
 struct mlx5_model_faults faults;
 
@@ -25,6 +27,14 @@ void model_lock(void)
 void model_unlock(void)
 {
 	pthread_mutex_unlock(&lock);
+}
+
+uint64_t model_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void model_violation(const char *format, ...)
@@ -51,8 +61,20 @@ EXPORTED uint64_t mlx5_model_violations(void)
 
 __attribute__((constructor)) static void model_start(void)
 {
-	if (sysfs_create() != 0 || uar_init() != 0) {
-		fputs("mlx5-model: there is no room in the folder of temporary files\n", stderr);
+	const char *network = getenv("MLX5_MODEL_NETWORK"), *folder = getenv("TMPDIR");
+	int rc = 0;
+
+	if (!folder || !*folder)
+		folder = "/tmp";
+	if (network && *network) {
+		rc = link_init(network);
+		folder = network;
+	}
+	if (rc == 0)
+		rc = sysfs_create(folder);
+	if (rc != 0) {
+		fprintf(stderr, "mlx5-model: can't use the folder '%s': %s\n", folder,
+			strerror(-rc));
 		exit(1);
 	}
 }

@@ -13,6 +13,7 @@
 #include "faults.h"
 #include "late.h"
 #include "model.h"
+#include "remote.h"
 
 #define VENDOR_SYNDROME 0x51
 
@@ -97,12 +98,25 @@ static void write_stale(struct qp *qp)
 	qp_complete(qp, qp->send_cq, &cqe, MLX5_OPCODE_SEND, MLX5_CQE_REQ, 0);
 }
 
+void qp_set_link(uint32_t qpn, struct link *link)
+{
+	struct qp *qp = object_find(qpn, OBJECT_QP);
+
+	if (!qp)
+		return;
+	link_unref(qp->link);
+	qp->link = link_ref(link);
+	link->qpn = qpn;
+}
+
 int qp_destroy(struct object *object, const struct call *call)
 {
 	struct qp *qp = (struct qp *)object;
 	struct ib_uverbs_destroy_qp_resp resp;
 
 	late_drop_all(qp);
+	remote_forget(qp);
+	link_unref(qp->link);
 	write_all_held(qp);
 	if (faults.stale_completions)
 		write_stale(qp);
@@ -123,6 +137,7 @@ static int to_state(struct qp *qp, enum ibv_qp_state state)
 	switch (state) {
 	case IBV_QPS_RESET:
 		late_drop_all(qp);
+		remote_forget(qp);
 		qp->sq_head = qp->sq_limit = qp->rq_head = 0;
 		qp->rnr_since_ns = 0;
 		break;
@@ -234,6 +249,7 @@ void qp_to_error(struct qp *qp)
 	if (before == IBV_QPS_RESET)
 		return;
 	late_finish_all(qp);
+	remote_forget(qp);
 	qp_flush(qp);
 	if (qp->srq && before != IBV_QPS_ERR) {
 		/* After the event, no completion of a shared receive is written. */

@@ -8,12 +8,24 @@
  */
 
 #include "cq.h"
+#include "link.h"
 #include "memory.h"
 #include "srq.h"
 
 #define QP_BLOCK 64u
 
 enum { QP_RECORD_RECV, QP_RECORD_SEND }; /* indices of the words of the doorbell record */
+
+/* The work request at the head of a send queue whose peer is in another process (remote.h). */
+struct remote {
+	enum { REMOTE_NONE, REMOTE_SENT, REMOTE_ANSWERED } state;
+	uint32_t sequence; /* of the next request, or of the one that was sent */
+	uint64_t again_ns; /* time of the next attempt; UINT64_MAX: when the peer says so */
+	bool owes_again;   /* the peer waits until this queue pair has a receive */
+	/* the answer */
+	uint8_t result, syndrome, rnr_timer;
+	uint8_t *data; /* of an RDMA READ; allocated */
+};
 
 struct qp {
 	struct object object; /* its handle is the number of the queue pair */
@@ -35,7 +47,9 @@ struct qp {
 	uint32_t rq_entry_size;
 
 	enum ibv_qp_state state;
-	uint32_t peer; /* number of the peer's queue pair */
+	uint32_t peer;	   /* number of the peer's queue pair */
+	struct link *link; /* to the peer in another process; NULL: the peer is in this process */
+	struct remote remote;
 	uint32_t access;
 	uint8_t rnr_retry;
 	uint8_t rnr_timer;
@@ -78,6 +92,13 @@ void qp_complete(struct qp *qp, struct cq *cq, struct mlx5_cqe64 *cqe, uint8_t w
 		 uint8_t opcode, uint8_t form);
 void qp_complete_send_error(struct qp *qp, uint8_t syndrome, uint8_t wqe_opcode, uint16_t block);
 void qp_complete_recv_error(struct qp *qp, uint8_t syndrome, uint16_t index);
+
+/* Uses a link to the peer, if there is a queue pair with this number. */
+void qp_set_link(uint32_t qpn, struct link *link);
+static inline bool qp_can_receive(const struct qp *qp)
+{
+	return qp->state == IBV_QPS_RTR || qp->state == IBV_QPS_RTS;
+}
 
 /* Completes, as flushed, all work requests of a queue pair in the error state. Returns whether
  * there were any. */

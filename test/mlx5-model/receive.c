@@ -13,13 +13,20 @@ struct receive {
 	uint16_t index;
 };
 
+bool receive_is_posted(const struct qp *qp)
+{
+	if (qp->srq)
+		return srq_has_entry(qp->srq);
+	return qp->rq_entries && qp_recvs_posted(qp) != qp->rq_head;
+}
+
 static bool take_receive(struct qp *qp, struct receive *receive)
 {
 	const uint8_t *entry;
 
 	if (qp->srq)
 		return srq_take(qp->srq, &receive->index, &receive->segments, &receive->nsegments);
-	if (!qp->rq_entries || qp_recvs_posted(qp) == qp->rq_head)
+	if (!receive_is_posted(qp))
 		return false;
 	receive->index = qp->rq_head++;
 	entry = qp->rq + (size_t)(receive->index & (qp->rq_entries - 1)) * qp->rq_entry_size;
@@ -128,4 +135,19 @@ enum result receive_message(struct qp *to, const struct pieces *message, uint8_t
 	cqe.wqe_counter = htobe16(receive.index);
 	qp_complete(to, to->recv_cq, &cqe, 0, opcode, form);
 	return RESULT_DONE;
+}
+
+uint8_t *receive_rdma(struct qp *to, uint32_t rkey, uint64_t addr, uint64_t bytes, bool is_read,
+		      uint8_t *syndrome)
+{
+	uint32_t right = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	uint8_t *at = NULL;
+
+	if (to->access & right)
+		at = memory_remote(rkey, to->pd, to->object.handle, addr, bytes, right);
+	if (!at) {
+		*syndrome = MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR;
+		qp_fail(to, IBV_EVENT_QP_ACCESS_ERR);
+	}
+	return at;
 }

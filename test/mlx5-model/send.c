@@ -5,23 +5,15 @@
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "faults.h"
 #include "late.h"
 #include "model.h"
+#include "remote.h"
 #include "umr.h"
 
 #define UNIT	    16u /* bytes of a segment; a data segment and a control segment have one */
 #define INLINE_MASK 0x3ffu
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* Returns the nanoseconds of a timer in InfiniBand's encoding, from its values in 10 microseconds.
  */
@@ -97,12 +89,12 @@ static bool gather(const struct qp *qp, struct work *work, uint32_t first, uint3
 }
 
 /* Counts attempts of a message for which there is no receive. */
-static enum result retry_later(struct qp *qp, const struct qp *peer, uint8_t *syndrome)
+static enum result retry_later(struct qp *qp, uint8_t rnr_timer, uint8_t *syndrome)
 {
 	if (qp->rnr_since_ns == 0)
-		qp->rnr_since_ns = now_ns();
+		qp->rnr_since_ns = model_now_ns();
 	if (qp->rnr_retry == 7 || /* without a limit */
-	    now_ns() - qp->rnr_since_ns < rnr_timer_ns(peer->rnr_timer) * qp->rnr_retry)
+	    model_now_ns() - qp->rnr_since_ns < rnr_timer_ns(rnr_timer) * qp->rnr_retry)
 		return RESULT_WAIT;
 	*syndrome = MLX5_CQE_SYNDROME_RNR_RETRY_EXC_ERR;
 	return RESULT_FAILED;
@@ -120,12 +112,16 @@ static enum result execute_send(struct qp *qp, struct qp *peer, struct work *wor
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
 		return RESULT_FAILED;
 	}
-	result = receive_message(peer, &pieces,
-				 invalidates ? MLX5_CQE_RESP_SEND_INV : MLX5_CQE_RESP_SEND,
-				 invalidates ? be32toh(ctrl->imm) : 0, syndrome);
+	if (qp->link)
+		result = remote_execute(qp, work, &pieces, syndrome);
+	else
+		result = receive_message(peer, &pieces,
+					 invalidates ? MLX5_CQE_RESP_SEND_INV : MLX5_CQE_RESP_SEND,
+					 invalidates ? be32toh(ctrl->imm) : 0, syndrome);
 	if (result == RESULT_WAIT)
-		return retry_later(qp, peer, syndrome);
-	qp->rnr_since_ns = 0;
+		return retry_later(qp, qp->link ? qp->remote.rnr_timer : peer->rnr_timer, syndrome);
+	if (result != RESULT_SENT)
+		qp->rnr_since_ns = 0;
 	return result;
 }
 
@@ -141,15 +137,25 @@ static bool read_late(struct work *work, const struct pieces *to, const uint8_t 
 	return true;
 }
 
-/* Executes an RDMA WRITE or an RDMA READ. */
+/* Copies the data of an RDMA READ or of an RDMA WRITE. */
+static void copy_data(const struct pieces *pieces, uint8_t *at, bool is_read)
+{
+	for (uint32_t i = 0; i < pieces->n; at += pieces->piece[i++].len) {
+		uint8_t *local = pieces->piece[i].at;
+
+		memmove(is_read ? local : at, is_read ? at : local, pieces->piece[i].len);
+	}
+}
+
+/* Executes an RDMA WRITE or an RDMA READ. 'peer' is NULL if it is in another process. */
 static enum result execute_rdma(struct qp *qp, struct qp *peer, struct work *work,
 				uint8_t *syndrome)
 {
 	const struct mlx5_wqe_raddr_seg *remote = (const void *)(work->bytes + UNIT);
 	bool is_read = work->opcode == MLX5_OPCODE_RDMA_READ;
-	uint32_t right = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
-	uint8_t *at = NULL;
+	enum result result = RESULT_DONE;
 	struct pieces pieces;
+	uint8_t *at;
 
 	if (!gather(qp, work, 2, is_read ? IBV_ACCESS_LOCAL_WRITE : 0, &pieces)) {
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_PROT_ERR;
@@ -158,32 +164,29 @@ static enum result execute_rdma(struct qp *qp, struct qp *peer, struct work *wor
 	work->cqe.byte_cnt = htobe32(is_read ? (uint32_t)pieces.bytes : 0);
 	if (pieces.bytes == 0)
 		return RESULT_DONE; /* the key is not checked */
-	if (peer->access & right)
-		at = memory_remote(be32toh(remote->rkey), peer->pd, peer->object.handle,
-				   be64toh(remote->raddr), pieces.bytes, right);
-	if (!at) {
-		*syndrome = MLX5_CQE_SYNDROME_REMOTE_ACCESS_ERR;
-		qp_fail(peer, IBV_EVENT_QP_ACCESS_ERR);
-		return RESULT_FAILED;
+	if (qp->link) {
+		result = remote_execute(qp, work, &pieces, syndrome);
+		at = qp->remote.data;
+	} else {
+		at = receive_rdma(peer, be32toh(remote->rkey), be64toh(remote->raddr), pieces.bytes,
+				  is_read, syndrome);
+		result = at ? RESULT_DONE : RESULT_FAILED;
 	}
-	if (is_read && read_late(work, &pieces, at))
-		return RESULT_DONE;
-	for (uint32_t i = 0; i < pieces.n; at += pieces.piece[i++].len) {
-		uint8_t *local = pieces.piece[i].at;
-
-		memmove(is_read ? local : at, is_read ? at : local, pieces.piece[i].len);
-	}
+	if (result != RESULT_DONE || (qp->link && !is_read))
+		return result;
+	if (!is_read || !read_late(work, &pieces, at))
+		copy_data(&pieces, at, is_read);
 	return RESULT_DONE;
 }
 
-/* Returns the queue pair of the peer, or NULL if it does not answer. */
+/* Returns the queue pair of the peer in this process, or NULL if it does not answer. */
 static struct qp *find_peer(const struct qp *qp)
 {
-	struct qp *peer = object_find(qp->peer, OBJECT_QP);
+	struct qp *peer = qp->link ? NULL : object_find(qp->peer, OBJECT_QP);
 
 	if (!peer || peer->peer != qp->object.handle)
 		return NULL;
-	return peer->state == IBV_QPS_RTR || peer->state == IBV_QPS_RTS ? peer : NULL;
+	return qp_can_receive(peer) ? peer : NULL;
 }
 
 static enum result execute_umr(const struct qp *qp, struct work *work, uint8_t *syndrome)
@@ -212,7 +215,7 @@ static enum result execute(struct qp *qp, struct work *work, uint8_t *syndrome)
 		*syndrome = MLX5_CQE_SYNDROME_LOCAL_QP_OP_ERR;
 		return RESULT_FAILED;
 	}
-	if (!peer) {
+	if (!peer && !qp->link) {
 		*syndrome = MLX5_CQE_SYNDROME_TRANSPORT_RETRY_EXC_ERR;
 		return RESULT_FAILED;
 	}
@@ -249,9 +252,9 @@ enum result send_execute_next(struct qp *qp)
 	enum result result = RESULT_FAILED;
 
 	if (take_entry(qp, &work)) {
-		if (late_is_fenced(qp, work.flags))
+		if (remote_has_to_wait(qp) || late_is_fenced(qp, work.flags))
 			return RESULT_WAIT;
-		if (!has_to_fail(&syndrome))
+		if (remote_is_answered(qp) || !has_to_fail(&syndrome))
 			result = execute(qp, &work, &syndrome);
 	}
 	if (result == RESULT_FAILED) {

@@ -2,7 +2,6 @@
 /* Shared receive queues. */
 #include "srq.h"
 
-#include <endian.h>
 #include <errno.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -70,10 +69,9 @@ bool srq_take(struct srq *srq, uint16_t *index, const struct mlx5_wqe_data_seg *
 	      uint32_t *nsegments)
 {
 	const struct mlx5_wqe_srq_next_seg *entry;
-	uint16_t posted = (uint16_t)be32toh(srq->record[0]);
 	uint16_t next;
 
-	if (posted == srq->taken)
+	if (!srq_has_entry(srq))
 		return false;
 	entry = (const struct mlx5_wqe_srq_next_seg *)(void *)(srq->ring +
 							       (size_t)srq->head * srq->entry_size);

@@ -7,6 +7,8 @@
  * counts them in the doorbell record, and the device takes entries at the head.
  */
 
+#include <endian.h>
+
 #include "attr.h"
 #include "memory.h"
 #include "object.h"
@@ -26,6 +28,11 @@ struct srq {
 
 int srq_create(const struct call *call); /* returns 0 or a positive errno */
 int srq_destroy(struct object *object, const struct call *call);
+
+static inline bool srq_has_entry(const struct srq *srq)
+{
+	return (uint16_t)be32toh(srq->record[0]) != srq->taken;
+}
 
 /* Takes the entry at the head, and stores its index and its data segments. Returns false if no
  * receive is posted. */

@@ -59,12 +59,15 @@ static int write_file(const char *name, const char *text)
 	return 0;
 }
 
-int sysfs_create(void)
+int sysfs_create(const char *folder)
 {
-	const char *parent = getenv("TMPDIR");
+	char *parent = realpath(folder, NULL); /* the program can change its folder */
 	int rc = 0;
 
-	snprintf(root, sizeof(root), "%s/mlx5-model.XXXXXX", parent && *parent ? parent : "/tmp");
+	if (!parent)
+		return -errno;
+	snprintf(root, sizeof(root), "%s/mlx5-model.XXXXXX", parent);
+	free(parent);
 	if (!mkdtemp(root))
 		return -errno;
 	creator = getpid();

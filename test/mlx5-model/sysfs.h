@@ -3,11 +3,11 @@
 #define SYSFS_H
 
 /*
- * sysfs_create() writes the files by which libibverbs and librdmacm find the device, and sets
- * SYSFS_PATH to their folder. Returns 0 or -errno. sysfs_destroy() removes them, but not in a child
- * of the process that created them.
+ * sysfs_create() writes the files by which libibverbs and librdmacm find the device to a new folder
+ * in 'folder', and sets SYSFS_PATH to it. Returns 0 or -errno. sysfs_destroy() removes them, but
+ * not in a child of the process that created them.
  */
-int sysfs_create(void);
+int sysfs_create(const char *folder);
 void sysfs_destroy(void);
 
 #endif
