@@ -7,9 +7,16 @@
 extern const struct fabric_ops shm_ops;
 extern const struct fabric_ops sim_ops;
 extern const struct fabric_ops verbs_ops;
+extern const struct fabric_ops mlx5_ops;
 extern const struct fabric_ops fault_ops;
 
-static const struct fabric_ops *const drivers[] = {&shm_ops, &verbs_ops, &sim_ops, &fault_ops};
+static const struct fabric_ops *const drivers[] = {
+	&shm_ops,  &verbs_ops,
+#ifdef WEIR_MLX5
+	&mlx5_ops,
+#endif
+	&sim_ops,  &fault_ops,
+};
 
 #define NDRIVERS (sizeof(drivers) / sizeof(drivers[0]))
 

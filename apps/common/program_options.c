@@ -19,6 +19,13 @@ int option_driver(const char *value, struct weir_profile *profile)
 	return 0;
 }
 
+bool option_driver_is_rdma(const struct weir_profile *profile)
+{
+	const struct fabric_ops *ops = fabric_driver_find(profile->driver);
+
+	return ops && ops->is_rdma;
+}
+
 int option_driver_options(const char *value, struct weir_profile *profile)
 {
 	if (strlen(value) >= sizeof(profile->driver_options))

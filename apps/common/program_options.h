@@ -59,6 +59,8 @@ enum program_option {
 
 /* These two functions write the value of --driver or --driver-options to a profile. */
 int option_driver(const char *value, struct weir_profile *profile);
+/* Returns whether the driver of a valid profile uses RDMA devices, with addresses of a network. */
+bool option_driver_is_rdma(const struct weir_profile *profile);
 int option_driver_options(const char *value, struct weir_profile *profile);
 
 /* Checks a profile. The caller has applied all options to it. */

@@ -21,7 +21,7 @@ void judge(const struct facts *facts, const struct load *load, struct findings *
 	judge_hugepages(facts, load, findings);
 	judge_memory(facts, load, findings);
 	judge_isolation(facts, load, findings);
-	if (load->is_verbs)
+	if (load->is_rdma)
 		judge_device(facts, load, findings);
 	findings_complete(findings);
 	sort(findings);

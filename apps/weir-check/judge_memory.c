@@ -82,7 +82,7 @@ static void judge_memlock(const struct facts *facts, const struct load *load,
 	bool is_note = facts->may_lock_all || !facts->has_memlock;
 	struct finding *finding;
 
-	if (!load->is_verbs || (facts->has_memlock && facts->memlock_bytes >= bytes))
+	if (!load->is_rdma || (facts->has_memlock && facts->memlock_bytes >= bytes))
 		return;
 	finding = findings_add(findings, is_note ? SEVERITY_NOTE : SEVERITY_ERROR, "memlock");
 	if (!facts->has_memlock)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile_engines.h"
+#include "program_options.h"
 #include "verbs_options.h"
 
 enum page_size load_page_size(const struct load_part *part, const struct facts *facts,
@@ -64,7 +65,7 @@ static void add_part(struct load *load, const struct facts *facts, const char *s
 	part->cpus = *cpus;
 	part->spins = profile->idle == WEIR_IDLE_SPIN ||
 		      (profile->idle == WEIR_IDLE_AUTO && load->is_pinned);
-	if (load->is_verbs && verbs_options_parse(profile->driver_options, &options) == 0)
+	if (load->is_rdma && verbs_options_parse(profile->driver_options, &options) == 0)
 		snprintf(part->device, sizeof(part->device), "%s", options.device);
 	needs_compute(profile, NULL, &part->needs);
 	load->nengines += nengines;
@@ -104,7 +105,7 @@ void load_compute(const struct weir_profile *profile, uint32_t nengines, const s
 {
 	memset(load, 0, sizeof(*load));
 	load->profile = profile;
-	load->is_verbs = strcmp(profile->driver, "verbs") == 0;
+	load->is_rdma = option_driver_is_rdma(profile);
 	profile_cpus(profile->lcores, &load->pinned);
 	load->is_pinned = !cpus_is_empty(&load->pinned);
 	load->is_assumed = !load->is_pinned && nengines == 0;

@@ -30,7 +30,7 @@ struct load {
 	bool is_pinned;
 	uint32_t nspinning; /* engines whose threads spin */
 	cpu_set_t pinned;
-	bool is_verbs;
+	bool is_rdma;		   /* the driver uses RDMA devices */
 	uint64_t bytes;		   /* of all buffers */
 	uint64_t registered_bytes; /* that the registrations of all engines lock */
 	/* Hugepages that are wanted, of the whole machine and of each NUMA node. Engines whose node

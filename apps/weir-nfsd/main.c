@@ -19,6 +19,7 @@
 #include "options.h"
 #include "rpcbind.h"
 #include "sandbox.h"
+#include "program_options.h"
 #include "server.h"
 #include "service.h"
 #include "std_io.h"
@@ -94,7 +95,7 @@ static void print_handles(void)
 }
 
 /*
- * Returns the numeric address on which MOUNT listens. With the driver verbs, this is the address of
+ * Returns the numeric address on which MOUNT listens. With RDMA devices, this is the address of
  * NFS. The addresses of other drivers are not network addresses, and their clients are on this
  * host, so MOUNT listens on 127.0.0.1.
  */
@@ -103,7 +104,7 @@ static const char *mount_host(const struct options *options)
 	static char host[HOST_NUMERIC_MAX];
 	uint16_t port;
 
-	if (strcmp(options->profile.driver, "verbs") == 0 &&
+	if (option_driver_is_rdma(&options->profile) &&
 	    address_split(options->listen, host, sizeof(host), &port) == 0)
 		return host;
 	return "127.0.0.1";
@@ -143,7 +144,7 @@ static int serve(const struct options *options, int fd)
 		rc = service_open(&service, options);
 	if (rc == 0 && options->has_mount)
 		rc = mountd_open(&server, mount_host(options), options->mount_port,
-				 strcmp(options->profile.driver, "verbs") != 0, &mountd);
+				 !option_driver_is_rdma(&options->profile), &mountd);
 	if (rc == 0)
 		rc = begin_sandbox(options);
 	if (rc == 0)
@@ -154,7 +155,7 @@ static int serve(const struct options *options, int fd)
 		rc = mountd_start(mountd);
 	if (rc == 0) {
 		/* Addresses of other drivers are not network addresses. */
-		bool is_ip = strcmp(options->profile.driver, "verbs") == 0;
+		bool is_ip = option_driver_is_rdma(&options->profile);
 
 		rpcbind_init(&rpcbind, options->rpcbind, is_ip ? options->listen : NULL,
 			     mount_host(options), mountd_port(mountd));

@@ -7,20 +7,6 @@ static bool supports(struct ibv_context *context)
 	return mlx5dv_is_supported(context->device);
 }
 
-static const struct verbs_path path = {
-	.supports = supports,
-	.dev_open = mlx5_domain_open,
-	.dev_close = mlx5_domain_close,
-	.cq_open = mlx5_cq_open,
-	.cq_close = mlx5_cq_close,
-	.cq_arm = mlx5_cq_report,
-	.srq_open = mlx5_shared_open,
-	.srq_close = mlx5_shared_close,
-	.qp_create = mlx5_qp_make,
-	.qp_open = mlx5_qp_open,
-	.qp_close = mlx5_qp_close,
-};
-
 static int open_direct(const struct fabric_dev_config *config, struct fabric_dev **out);
 
 const struct fabric_ops mlx5_ops = {
@@ -35,7 +21,22 @@ const struct fabric_ops mlx5_ops = {
 	.srq_post_recv = mlx5_srq_post_recv,
 };
 
+const struct verbs_path mlx5_path = {
+	.ops = &mlx5_ops,
+	.supports = supports,
+	.dev_open = mlx5_domain_open,
+	.dev_close = mlx5_domain_close,
+	.cq_open = mlx5_cq_open,
+	.cq_close = mlx5_cq_close,
+	.cq_arm = mlx5_cq_report,
+	.srq_open = mlx5_shared_open,
+	.srq_close = mlx5_shared_close,
+	.qp_create = mlx5_qp_make,
+	.qp_open = mlx5_qp_open,
+	.qp_close = mlx5_qp_close,
+};
+
 static int open_direct(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
-	return verbs_dev_open(config, &mlx5_ops, &path, out);
+	return verbs_dev_open(config, &mlx5_path, out);
 }

@@ -34,7 +34,9 @@ int mlx5_domain_open(struct verbs_dev *dev)
 		direct->pd = parent_of(dev, dev->pd);
 	if (direct->pd)
 		return 0;
-	VERBS_LOG(ERROR, "mlx5: %s has no register for this thread: use the driver verbs",
+	VERBS_LOG(ERROR,
+		  "mlx5: %s has no register for this thread: use the driver verbs with "
+		  "direct=off",
 		  dev->name);
 	return -errno;
 }

@@ -9,6 +9,13 @@
 #include "alloc.h"
 #include "verbs.h"
 
+/* The data path of ConnectX devices. NULL: it is not in this build. */
+#ifdef WEIR_MLX5
+static const struct verbs_path *const direct_path = &mlx5_path;
+#else
+static const struct verbs_path *const direct_path;
+#endif
+
 #define INLINE_MAX    1024u /* more than any device supports */
 #define VENDOR_OF_RXE 0xffffffu
 
@@ -23,11 +30,28 @@ static uint8_t active_port(struct ibv_context *context, const struct ibv_device_
 	return 0;
 }
 
-static void log_devices(void)
+extern const struct fabric_ops verbs_ops;
+
+static bool supports(const struct verbs_path *path, struct ibv_context *context)
 {
-	for (uint32_t i = 0; verbs_hub_context(i); i++)
-		VERBS_LOG(ERROR, "there is a device %s",
-			  ibv_get_device_name(verbs_hub_context(i)->device));
+	return !path || path->supports(context);
+}
+
+static void log_devices(const struct verbs_path *path)
+{
+	for (uint32_t i = 0; verbs_hub_context(i); i++) {
+		struct ibv_context *context = verbs_hub_context(i);
+
+		if (supports(path, context))
+			VERBS_LOG(ERROR, "there is a device %s",
+				  ibv_get_device_name(context->device));
+		else
+			VERBS_LOG(
+				ERROR,
+				"there is a device %s, which is not a ConnectX device of libmlx5: "
+				"use the driver verbs with direct=auto or direct=off",
+				ibv_get_device_name(context->device));
+	}
 }
 
 static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr *port)
@@ -37,13 +61,8 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 
 		if (name[0] && strcmp(name, ibv_get_device_name(context->device)) != 0)
 			continue;
-		if (ibv_query_device(context, &dev->device) != 0)
+		if (!supports(dev->path, context) || ibv_query_device(context, &dev->device) != 0)
 			continue;
-		if (dev->path && !dev->path->supports(context)) {
-			VERBS_LOG(NOTICE, "%s: the driver %s does not support it: use verbs",
-				  ibv_get_device_name(context->device), dev->fabric.ops->name);
-			continue;
-		}
 		dev->port = active_port(context, &dev->device, port);
 		if (dev->port == 0)
 			continue;
@@ -51,12 +70,58 @@ static int choose(struct verbs_dev *dev, const char *name, struct ibv_port_attr 
 		dev->name = ibv_get_device_name(context->device);
 		return 0;
 	}
-	VERBS_LOG(ERROR,
-		  "no device%s%s with an active port: see 'rdma link'. Its network interface must "
-		  "be up",
-		  name[0] ? " " : "", name);
-	log_devices();
+	VERBS_LOG(
+		ERROR,
+		"no %sdevice%s%s with an active port: see 'rdma link'. Its network interface must "
+		"be up",
+		dev->path ? "ConnectX " : "", name[0] ? " " : "", name);
+	log_devices(dev->path);
 	return -ENODEV;
+}
+
+/*
+ * Sets the data path that the device must have: that of another driver, or the one that the option
+ * 'direct' demands. NULL: any. Returns 0 or -errno.
+ */
+static int demand_path(struct verbs_dev *dev, const struct verbs_path *path,
+		       enum verbs_direct direct)
+{
+	dev->path = path;
+	if (path && direct == VERBS_DIRECT_OFF) {
+		VERBS_LOG(ERROR,
+			  "the driver %s is the direct path: for direct=off, use the driver "
+			  "verbs",
+			  path->ops->name);
+		return -EINVAL;
+	}
+	if (path || direct != VERBS_DIRECT_ON)
+		return 0;
+	dev->path = direct_path;
+	if (direct_path)
+		return 0;
+	VERBS_LOG(ERROR, "direct=on: this build has no direct path");
+	return -EOPNOTSUPP;
+}
+
+/* Sets the data path of the device that was chosen, and logs a path when the process first has a
+ * device object with it. */
+static void choose_path(struct verbs_dev *dev, enum verbs_direct direct)
+{
+	static atomic_flag is_logged[2];
+
+	if (!dev->path && direct == VERBS_DIRECT_AUTO && direct_path &&
+	    direct_path->supports(dev->context))
+		dev->path = direct_path;
+	dev->fabric.ops = dev->path ? dev->path->ops : &verbs_ops;
+	if (atomic_flag_test_and_set(&is_logged[dev->path != NULL]))
+		return;
+	if (dev->path)
+		VERBS_LOG(NOTICE,
+			  "%s: direct path, without libibverbs, by the driver %s (direct=off turns "
+			  "it off)",
+			  dev->name, dev->path->ops->name);
+	else
+		VERBS_LOG(INFO, "%s: path of libibverbs", dev->name);
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -166,7 +231,8 @@ static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **
 const struct fabric_ops verbs_ops = {
 	.name = "verbs",
 	.summary = "RDMA devices, by ADDR[:PORT] (options: device=NAME, default: the first that is "
-		   "active; rnr_retry=0..7, 7: wait for ever)",
+		   "active; rnr_retry=0..7, 7: wait for ever; direct=auto|on|off, "
+		   "default auto: without libibverbs on ConnectX devices)",
 	.open = open_dev,
 	VERBS_SHARED_OPS,
 	.post_recv = verbs_post_recv,
@@ -177,11 +243,11 @@ const struct fabric_ops verbs_ops = {
 
 static int open_dev(const struct fabric_dev_config *config, struct fabric_dev **out)
 {
-	return verbs_dev_open(config, &verbs_ops, NULL, out);
+	return verbs_dev_open(config, NULL, out);
 }
 
-int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_ops *ops,
-		   const struct verbs_path *path, struct fabric_dev **out)
+int verbs_dev_open(const struct fabric_dev_config *config, const struct verbs_path *path,
+		   struct fabric_dev **out)
 {
 	struct ibv_port_attr port;
 	struct verbs_options options;
@@ -193,8 +259,11 @@ int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_o
 	dev = mem_zalloc(sizeof(*dev));
 	if (!dev)
 		return -ENOMEM;
-	dev->fabric.ops = ops;
-	dev->path = path;
+	rc = demand_path(dev, path, options.direct);
+	if (rc != 0) {
+		mem_free(dev);
+		return rc;
+	}
 	dev->rnr_retry = options.rnr_retry;
 	dev->max_mrs = config->max_regions ? config->max_regions : 1;
 	dev->max_connections = config->max_connections ? config->max_connections : 1;
@@ -212,14 +281,16 @@ int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_o
 		return rc;
 	}
 	rc = choose(dev, options.device, &port);
-	if (rc == 0)
+	if (rc == 0) {
+		choose_path(dev, options.direct);
 		rc = make_table(dev);
+	}
 	if (rc == 0) {
 		dev->pd = ibv_alloc_pd(dev->context);
 		rc = dev->pd ? 0 : -errno;
 	}
-	if (rc == 0 && path)
-		rc = path->dev_open(dev);
+	if (rc == 0 && dev->path)
+		rc = dev->path->dev_open(dev);
 	if (rc == 0)
 		rc = verbs_channel_create(dev);
 	if (rc == 0) {

@@ -9,7 +9,7 @@
 
 #include "verbs.h"
 
-static const char *const keys[] = {"device", "rnr_retry", NULL};
+static const char *const keys[] = {"device", "rnr_retry", "direct", NULL};
 
 /*
  * Returns whether a text can be the name of a device, which is the name of a file in /sys and has
@@ -50,6 +50,24 @@ static int parse_rnr_retry(const char *key, const char *value, void *out)
 	return 0;
 }
 
+static int parse_direct(const char *key, const char *value, void *out)
+{
+	static const char *const values[] = {
+		[VERBS_DIRECT_AUTO] = "auto",
+		[VERBS_DIRECT_ON] = "on",
+		[VERBS_DIRECT_OFF] = "off",
+	};
+	struct verbs_options *options = out;
+
+	(void)key;
+	for (uint32_t i = 0; value && i < sizeof(values) / sizeof(values[0]); i++)
+		if (strcmp(value, values[i]) == 0) {
+			options->direct = (enum verbs_direct)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
 int verbs_options_parse(const char *text, struct verbs_options *options)
 {
 	struct rte_kvargs *args;
@@ -63,10 +81,14 @@ int verbs_options_parse(const char *text, struct verbs_options *options)
 		rc = rte_kvargs_process(args, "device", parse_device, options);
 		if (rc == 0)
 			rc = rte_kvargs_process(args, "rnr_retry", parse_rnr_retry, options);
+		if (rc == 0)
+			rc = rte_kvargs_process(args, "direct", parse_direct, options);
 		rte_kvargs_free(args);
 	}
 	if (rc != 0) {
-		VERBS_LOG(ERROR, "options '%s': expected device=NAME,rnr_retry=0..7", text);
+		VERBS_LOG(ERROR,
+			  "options '%s': expected device=NAME,rnr_retry=0..7,direct=auto|on|off",
+			  text);
 		return -EINVAL;
 	}
 	return 0;

@@ -309,10 +309,11 @@ struct verbs_dev {
 };
 
 /*
- * dev.c. Opens a device object with the operations 'ops'. 'path' is their data path, or NULL.
+ * dev.c. Opens a device object. It has the data path 'path', and the operations of that path. NULL:
+ * the option 'direct' decides.
  */
-int verbs_dev_open(const struct fabric_dev_config *config, const struct fabric_ops *ops,
-		   const struct verbs_path *path, struct fabric_dev **out);
+int verbs_dev_open(const struct fabric_dev_config *config, const struct verbs_path *path,
+		   struct fabric_dev **out);
 void verbs_dev_close(struct fabric_dev *dev);
 int verbs_options_check(const char *text);
 

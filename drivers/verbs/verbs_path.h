@@ -9,6 +9,7 @@
 
 #include <infiniband/verbs.h>
 
+struct fabric_ops;
 struct verbs_cq;
 struct verbs_dev;
 struct verbs_qp;
@@ -22,6 +23,7 @@ struct verbs_srq;
  * has failed.
  */
 struct verbs_path {
+	const struct fabric_ops *ops; /* the table of the other driver */
 	/* Returns whether the data path can use a device. */
 	bool (*supports)(struct ibv_context *context);
 	int (*dev_open)(struct verbs_dev *dev);
@@ -41,9 +43,11 @@ struct verbs_path {
 	void (*qp_close)(struct verbs_qp *qp, uint32_t num);
 };
 
+extern const struct verbs_path mlx5_path;
+
 /* Operations that a driver with another data path shares, as rows of its table. */
 #define VERBS_SHARED_OPS                                                                           \
-	.options_check = verbs_options_check, .close = verbs_dev_close,                            \
+	.is_rdma = true, .options_check = verbs_options_check, .close = verbs_dev_close,           \
 	.own_domains = verbs_own_domains, .mr_register = verbs_mr_register,                        \
 	.mr_deregister = verbs_mr_deregister, .mw_alloc = verbs_mw_alloc,                          \
 	.mw_free = verbs_mw_free, .listen = verbs_listen, .unlisten = verbs_unlisten,              \

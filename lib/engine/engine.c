@@ -192,8 +192,10 @@ static int create(const struct weir_profile *profile, struct weir_engine **out)
 	engine_regions_init(engine);
 
 	rc = ops->open(&config, &engine->dev);
-	if (rc == 0)
+	if (rc == 0) {
+		engine->driver = *engine->dev->ops;
 		rc = size_receives(engine);
+	}
 	if (rc == 0)
 		engine->group_max = group_max(engine);
 	if (rc == 0)

@@ -175,6 +175,9 @@ struct fabric_ops {
 	/* a list of the driver's options, as one line for the output of --help */
 	const char *summary;
 
+	/* The driver uses RDMA devices, with which memory is registered, and its addresses are
+	 * those of a network. */
+	bool is_rdma;
 	/*
 	 * The attributes of a device, each with the highest value that any device of the driver
 	 * reports. NULL: these values are known only for an open device.
@@ -182,7 +185,8 @@ struct fabric_ops {
 	const struct fabric_dev_attr *attr_max;
 	/* Checks whether a device could have these options. Returns 0 or -EINVAL. Any thread. */
 	int (*options_check)(const char *options);
-	/* Opens a device. Returns 0 and sets *dev, whose 'attr' is filled in. Returns -errno if it
+	/* Opens a device. Returns 0 and sets *dev, whose 'attr' is filled in. Its 'ops' are the
+	 * operations of the device, which can be those of another driver. Returns -errno if it
 	 * fails. */
 	int (*open)(const struct fabric_dev_config *config, struct fabric_dev **dev);
 	/*

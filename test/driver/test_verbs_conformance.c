@@ -29,7 +29,7 @@ static void start(struct driver_harness *harness)
 {
 	static unsigned serial;
 
-	harness->options[0] = '\0';
+	snprintf(harness->options, sizeof(harness->options), "direct=off");
 	snprintf(harness->addr, sizeof(harness->addr), "%s:%u", address, 22000 + serial++);
 }
 

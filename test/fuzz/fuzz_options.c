@@ -95,6 +95,7 @@ static void check_shm(const char *text)
 
 static void check_verbs(const char *text)
 {
+	static const char *const directs[] = {"auto", "on", "off"};
 	struct verbs_options options, again;
 	char said[128];
 	int rc = verbs_options_parse(text, &options);
@@ -102,11 +103,12 @@ static void check_verbs(const char *text)
 	REQUIRE(rc == 0 || rc == -EINVAL);
 	if (rc != 0)
 		return;
-	REQUIRE(options.rnr_retry <= 7);
+	REQUIRE(options.rnr_retry <= 7 && (uint32_t)options.direct < 3);
 	REQUIRE(strnlen(options.device, sizeof(options.device)) < sizeof(options.device));
-	snprintf(said, sizeof(said), "rnr_retry=%u%s%s", options.rnr_retry,
-		 options.device[0] ? ",device=" : "", options.device);
+	snprintf(said, sizeof(said), "rnr_retry=%u,direct=%s%s%s", options.rnr_retry,
+		 directs[options.direct], options.device[0] ? ",device=" : "", options.device);
 	REQUIRE(verbs_options_parse(said, &again) == 0);
+	REQUIRE(again.direct == options.direct);
 	REQUIRE(again.rnr_retry == options.rnr_retry && strcmp(again.device, options.device) == 0);
 	REQUIRE(verbs_options_parse(with_unknown(text), &again) == -EINVAL);
 }

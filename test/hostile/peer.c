@@ -67,6 +67,8 @@ int peer_open(struct peer *peer, const struct peer_config *config)
 	peer->ops = fabric_driver_find(config->driver);
 	rc = peer->ops ? peer->ops->open(&dev, &peer->dev) : -ENODEV;
 	if (rc == 0)
+		peer->ops = peer->dev->ops;
+	if (rc == 0)
 		rc = map_memory(peer, BUFFERS_BYTES, FABRIC_LOCAL_WRITE, &peer->buffers,
 				&peer->buffers_mr);
 	if (rc == 0)

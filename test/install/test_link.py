@@ -24,7 +24,8 @@ COMPILERS = {
 }
 DPDK = {'librte_cfgfile.so', 'librte_mempool.so', 'librte_ring.so', 'librte_eal.so',
         'librte_kvargs.so', 'librte_telemetry.so'}
-STATIC_NEEDS = DPDK | {'libnuma.so', 'libsodium.so', 'libibverbs.so', 'librdmacm.so'}
+STATIC_NEEDS = DPDK | {'libnuma.so', 'libsodium.so', 'libibverbs.so', 'librdmacm.so',
+                       'libmlx5.so'}
 SYSTEM = {'libc.so', 'libm.so', 'libstdc++.so', 'libgcc_s.so', 'ld-linux-x86-64.so',
           'ld-linux-aarch64.so'}
 

@@ -23,7 +23,7 @@ PARTS = {
     'wake.c': 'wake_attach arm disarm',
 }
 FILE = {op: name for name, ops in PARTS.items() for op in ops.split()}
-NO_FUNCTION = ('name', 'summary', 'attr_max')
+NO_FUNCTION = ('name', 'summary', 'is_rdma', 'attr_max')
 # A driver whose functions are also in the tables of other drivers, by their prefix.
 SHARED = {'verbs_': pathlib.PurePath('drivers/verbs')}
 # Rows that several tables share are a macro in a header.

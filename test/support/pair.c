@@ -83,11 +83,23 @@ static void on_server_event(struct weir_conn *conn, enum weir_conn_event event, 
 	}
 }
 
+static bool is_rdma(const char *driver)
+{
+	const struct fabric_ops *ops = fabric_driver_find(driver);
+
+	return ops && ops->is_rdma;
+}
+
+bool pair_is_rdma(void)
+{
+	return is_rdma(pair_driver);
+}
+
 void pair_new_addr(char *addr, size_t size)
 {
 	static unsigned serial;
 
-	if (strcmp(pair_driver, "verbs") == 0)
+	if (pair_is_rdma())
 		snprintf(addr, size, "%s:%u", pair_host, 23000 + serial++);
 	else
 		snprintf(addr, size, "weir-test-%d-%u", (int)getpid(), serial++);
@@ -193,6 +205,9 @@ void pair_start(struct pair *pair, void (*change)(struct weir_profile *profile))
 		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options),
 			 "world=%u", sim_world_id(pair->world));
 	}
+	if (strcmp(pair_driver, "verbs") == 0)
+		snprintf(pair->profile.driver_options, sizeof(pair->profile.driver_options),
+			 "direct=off");
 	pair->profile.shared_receives = WEIR_SHARED_RECEIVES_OFF;
 	if (pair_shared) {
 		pair->profile.shared_receives = WEIR_SHARED_RECEIVES_ON;
@@ -353,7 +368,7 @@ bool pair_unsettled(struct pair *pair, struct pair_quiet *quiet, uint32_t work)
 	 * In sim and shm, all work is done inside these polls. A real device does its work at its
 	 * own pace, and a model of a device knows when it has done all.
 	 */
-	if (strcmp(pair->driver, "verbs") != 0)
+	if (!is_rdma(pair->driver))
 		return false;
 	if (mlx5_model_is_idle)
 		return work > 0 || !mlx5_model_is_idle();

@@ -142,9 +142,11 @@ static inline uint8_t pair_byte(uint32_t i)
 }
 
 /*
- * The driver is "shm", "sim" or "verbs", and each test program sets it. For "verbs" the test
- * program also sets the host, to an address of the device.
+ * The driver is "shm", "sim", "verbs" or "mlx5", and each test program sets it. For drivers of RDMA
+ * devices the test program also sets the host, to an address of the device. With "verbs", the path
+ * of libibverbs is tested (direct=off).
  */
+bool pair_is_rdma(void);
 extern const char *pair_driver;
 extern const char *pair_host;
 extern bool pair_shared; /* connections share receives */

@@ -4,7 +4,7 @@
 
 /* The main() of a test program that runs over any driver. Its arguments are one of:
  * - PROGRAM [PROTOCOLS] [shared] [APART] DRIVER [FIRST-SEED [SEEDS]]
- * - PROGRAM [PROTOCOLS] [shared] verbs ADDRESS
+ * - PROGRAM [PROTOCOLS] [shared] {verbs|mlx5} ADDRESS
  *
  * The words mean:
  * - APART is "threads" or "processes": the server runs in another thread or process. It is for test
@@ -84,7 +84,7 @@ static int pair_main(int argc, char **argv, int (*run)(void))
 				pair_protection = WEIR_PROTECTION_CONNECTION;
 		}
 	}
-	if (argc > 2 && strcmp(pair_driver, "verbs") == 0) {
+	if (argc > 2 && pair_is_rdma()) {
 		pair_host = argv[2];
 		first = 1;
 	}

@@ -60,6 +60,7 @@ void raw_open(struct raw *raw, struct pair *pair)
 	raw->msg_bytes = RAW_MSG_MAX;
 	raw->ops = fabric_driver_find(pair->driver);
 	assert_int_equal(raw->ops->open(&config, &raw->dev), 0);
+	raw->ops = raw->dev->ops;
 	fd = memfd_create("raw", MFD_ALLOW_SEALING | MFD_CLOEXEC);
 	assert_true(fd >= 0);
 	assert_int_equal(ftruncate(fd, ALL_BYTES), 0);

@@ -103,8 +103,8 @@ struct weir_connect_options {
  *
  * @param engine the engine that will own the connection
  * @param addr address in the driver's form: for shm a name of at most 101 bytes in the abstract
- * namespace of sockets, or a path that starts with '/'; for verbs an address and port. At most 107
- * bytes.
+ * namespace of sockets, or a path that starts with '/'; for verbs and mlx5 an address and
+ * port. At most 107 bytes.
  * @param options may be NULL; copied
  * @param[out] conn the connection; set if the function returns 0
  * @retval 0 the attempt has started

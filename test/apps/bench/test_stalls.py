@@ -41,6 +41,7 @@ class Stalls(unittest.TestCase):
     def test_usage(self):
         for args, why in ((['--kinds', 'none'], '--kinds none'),
                           (['--driver', 'verbs'], '--address'),
+                          (['--driver', 'mlx5'], '--address'),
                           (['--build', '/nonexistent'], 'build it'),
                           (['--clients', '0'], 'more than 0')):
             done = run(*args)

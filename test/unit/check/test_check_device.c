@@ -162,6 +162,8 @@ static void distance__another_node(void **state)
 				 "CPU 3 of the profile and mlx5_0, which is on NUMA node 0");
 	assert_non_null(strstr(finding->cause, "at a distance of 21"));
 	assert_non_null(strstr(finding->remedy, "some of CPUs 0-2"));
+	machine_expect("[engine]\nlcores = 1-3\nidle = spin\ndriver = mlx5\n", SEVERITY_WARNING,
+		       "NUMA distance", "CPU 3 of the profile and mlx5_0");
 	machine_expect_nothing("[engine]\nlcores = 1-2\nidle = spin\ndriver = verbs\n");
 	machine_put(DEVICE "/device/numa_node", "-1\n");
 	machine_expect_nothing("[engine]\nlcores = 1-3\nidle = spin\ndriver = verbs\n");
