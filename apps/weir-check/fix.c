@@ -179,7 +179,7 @@ uint32_t fix_apply(const struct findings *findings, const struct findings *confi
 			if (!has_step(confirmed, fix))
 				continue;
 			print_step(fix, out);
-			/* What a program prints follows in lines of its own. */
+			/* The output of a program follows in lines of its own. */
 			fputs(fix->path ? ": " : ":\n", out);
 			fflush(out);
 			rc = apply_step(fix, why);

@@ -14,6 +14,7 @@ import unittest
 TOOLS = pathlib.Path(sys.argv.pop(1))
 PROJECT = """project('small', 'c')
 cc = meson.get_compiler('c')
+with_mlx5 = false
 subdir('deps')
 executable('small', 'small.c', dependencies: dep_dpdk_program)
 """

@@ -70,6 +70,7 @@ static int poll_cq(struct ibv_cq *of, int max, struct ibv_wc *wcs)
 	narrived--;
 	wcs[0] = (struct ibv_wc){.wr_id = (uint64_t)ID << 32 | VERBS_WR_RECV | qp.rq.retired,
 				 .status = IBV_WC_SUCCESS,
+				 .opcode = IBV_WC_RECV,
 				 .byte_len = 40};
 	return 1;
 }
