@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests weir-bench between two processes over verbs on the model of mlx5: each workload with all
-data checked, and a process that is killed. No test depends on time."""
+"""Tests weir-bench between two processes over mlx5 and verbs on the model of mlx5: each workload with
+all data checked, and a process that is killed. No test depends on time."""
 import itertools
 import json
 import os
@@ -19,6 +19,8 @@ PORT = itertools.count(20049)
 
 
 class Bench(Case):
+    driver = ('mlx5',)  # with options of the driver
+
     def start(self, *options, port=None):
         """Starts a responder. Returns it, and the address at which it listens."""
         address = f'{ADDRESS}:{port or next(PORT)}'
@@ -31,7 +33,8 @@ class Bench(Case):
                           '--calls', str(calls), *self.common(), *options)
 
     def common(self):
-        return ['--driver', 'verbs', '--profile', self.profile, '--lcores', 'any']
+        return ['--driver', self.driver[0], '--profile', self.profile, '--lcores', 'any',
+                *self.driver[1:]]
 
     def check(self, address, workload, size, *options):
         with self.subTest(workload=workload, size=size):
@@ -40,11 +43,9 @@ class Bench(Case):
             with open(self.path('result'), encoding='utf-8') as file:
                 result = json.load(file)
             self.assertEqual((result['driver'], result['mode'], result['calls']),
-                             ('verbs', 'remote', CALLS))
+                             (self.driver[0], 'remote', CALLS))
             self.assertEqual((result['errors'], result['verify_failures']), (0, 0))
 
-
-class Workloads(Bench):
     def check_all(self, sizes, *options):
         responder, address = self.start(*options)
         for workload, size in itertools.product(WORKLOADS, sizes):
@@ -52,6 +53,8 @@ class Workloads(Bench):
                 self.check(address, workload, size, *options)
         self.stop(responder)
 
+
+class Workloads(Bench):
     def test_each(self):
         self.check_all(('0', '1', '4096', '70001'))
 
@@ -73,6 +76,13 @@ class Workloads(Bench):
     @needs_version2
     def test_by_the_extension(self):
         self.check_all(('4096', '70001'), '--protocol', 'v2', '--extension', 'all')
+
+
+class Verbs(Bench):
+    driver = ('verbs', '--driver-options', 'direct=off')
+
+    def test_each(self):
+        self.check_all(('1', '4096', '70001'))
 
 
 class Death(Bench):
