@@ -179,20 +179,22 @@ class Errors(Fio):
         self.fails({**job, **nfs, 'filename': 'missing'}, 'the server has no such file')
 
     def begin(self, job):
-        """Starts a job that runs for long, and waits until it has connected."""
+        """Starts a job that runs for long, and waits until it has connected. fio runs 'exec_prerun'
+        after that."""
+        begun = self.path('begun')
         process = subprocess.Popen(self.command({**job, 'rw': 'randrw', 'size': '1m',
                                                  'time_based': 1, 'runtime': 50, 'filename': 'f',
                                                  'write_bw_log': 'log', 'log_avg_msec': 10,
-                                                 'per_job_logs': 0, 'eta': 'never'}),
+                                                 'per_job_logs': 0, 'eta': 'never',
+                                                 'exec_prerun': f'touch {begun}'}),
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                    stdin=subprocess.DEVNULL, cwd=self.folder)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.kill)
-        line = ''
-        while 'Starting 1 process' not in line:
-            line = process.stdout.readline()
-            self.assertNotEqual(line, '')
-        time.sleep(1)
+        while not os.path.exists(begun):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        time.sleep(0.2)
         return process
 
     def test_server_that_is_killed(self):
