@@ -245,8 +245,11 @@ static void prepare_accept(struct shm_sock *sock, struct shm_qp *qp, const void 
 	msg->has_mux = mux_take_slot(shm_dev_of(qp), qp, sock->offered, sock->who.pid,
 				     sock->peer.conn_id, &msg->slot);
 	sock->offered = NULL;
-	if (msg->has_mux)
-		sock->mux_set_tag = qp->mux_set->tag;
+	if (!msg->has_mux)
+		return;
+	shm_lock(sock->dev); /* the control thread reads the tag of each socket */
+	sock->mux_set_tag = qp->mux_set->tag;
+	shm_unlock(sock->dev);
 }
 
 /* Enters ACCEPTED and sends ACCEPT. Returns 0 or -errno. The socket is watched before ACCEPT is

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tests weir-bench between two processes over mlx5 and verbs on the model of mlx5: each workload with
-all data checked, and a process that is killed. No test depends on time."""
+"""Tests weir-bench between two processes over mlx5 and over verbs, on the model of mlx5: each
+workload with all data checked, and a process that is killed. No test depends on time."""
 import itertools
 import json
 import os
