@@ -358,6 +358,17 @@ def read_metrics(_name, args):
          f'curl {args}')
 
 
+def on_the_model(name, args):
+    """Runs a program of libibverbs on the model of a device, which the page preloads."""
+    library = 'test/mlx5-model/libmlx5_model.so'
+    need(not args and os.environ.get('LD_PRELOAD', '').endswith(f'build/{library}'),
+         f'{name} {args} without the model')
+    done = subprocess.run([real(name)], timeout=LIMIT, check=True, text=True,
+                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                          env={**environment(), 'LD_PRELOAD': f'{SETUP.build}/{library}'})
+    need('mlx5_0' in done.stdout, f'{name} shows no device of the model: {done.stdout}')
+
+
 EXAMPLES = ['hello', 'epoll-loop', 'metrics', 'blockstore', 'borrowed-eal', 'reactor']
 
 
@@ -489,6 +500,7 @@ CLASSES = [
     ('valgrind', with_real_programs, 'runs'),
     ('python3', python, 'runs, with the build of the test'),
     ('tshark', as_written, 'runs'),
+    ('ibv_devices', on_the_model, 'runs on the model of the build'),
     ('cc', as_written, 'runs'),
     ('cp', as_written, 'runs'),
     ('make', make, 'variables and targets are known; suite install runs it'),
