@@ -2,6 +2,7 @@
 /* Creates queue pairs with a BlueFlame register of this thread, takes over their queues, and ends
  * their use. */
 #include <errno.h>
+#include <string.h>
 
 #include "alloc.h"
 #include "mlx5.h"
@@ -20,6 +21,7 @@ int mlx5_domain_open(struct verbs_dev *dev)
 {
 	struct mlx5_device *direct = mem_zalloc(sizeof(*direct));
 	struct ibv_td_init_attr attr = {0};
+	int rc;
 
 	if (!direct)
 		return -ENOMEM;
@@ -29,16 +31,18 @@ int mlx5_domain_open(struct verbs_dev *dev)
 		mem_zalloc((dev->table_mask + 1) * sizeof(direct->table.buckets[0]));
 	if (!direct->table.buckets)
 		return -ENOMEM;
+	errno = 0;
 	direct->td = ibv_alloc_td(dev->context, &attr);
 	if (direct->td)
 		direct->pd = parent_of(dev, dev->pd);
 	if (direct->pd)
 		return 0;
+	rc = errno > 0 ? -errno : -EIO; /* the log can change errno */
 	VERBS_LOG(ERROR,
-		  "mlx5: %s has no register for this thread: use the driver verbs with "
-		  "direct=off",
-		  dev->name);
-	return -errno;
+		  "mlx5: %s has no register for this thread: %s. The driver verbs with direct=off "
+		  "needs none",
+		  dev->name, strerror(-rc));
+	return rc;
 }
 
 void mlx5_domain_close(struct verbs_dev *dev)

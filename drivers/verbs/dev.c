@@ -103,16 +103,11 @@ static int demand_path(struct verbs_dev *dev, const struct verbs_path *path,
 	return -EOPNOTSUPP;
 }
 
-/* Sets the data path of the device that was chosen, and logs a path when the process first has a
- * device object with it. */
-static void choose_path(struct verbs_dev *dev, enum verbs_direct direct)
+/* Logs the data path when the process first has a device object with it. */
+static void log_path(const struct verbs_dev *dev)
 {
 	static atomic_flag is_logged[2];
 
-	if (!dev->path && direct == VERBS_DIRECT_AUTO && direct_path &&
-	    direct_path->supports(dev->context))
-		dev->path = direct_path;
-	dev->fabric.ops = dev->path ? dev->path->ops : &verbs_ops;
 	if (atomic_flag_test_and_set(&is_logged[dev->path != NULL]))
 		return;
 	if (dev->path)
@@ -122,6 +117,30 @@ static void choose_path(struct verbs_dev *dev, enum verbs_direct direct)
 			  dev->name, dev->path->ops->name);
 	else
 		VERBS_LOG(INFO, "%s: path of libibverbs", dev->name);
+}
+
+/* Opens the data path that the device must have. If it may have any, opens the direct path where
+ * that is possible, and uses the path of libibverbs otherwise. Returns 0 or -errno. */
+static int open_path(struct verbs_dev *dev, enum verbs_direct direct)
+{
+	bool may_choose = !dev->path && direct == VERBS_DIRECT_AUTO;
+	int rc = 0;
+
+	if (may_choose && direct_path && direct_path->supports(dev->context))
+		dev->path = direct_path;
+	if (dev->path)
+		rc = dev->path->dev_open(dev);
+	if (rc != 0 && may_choose) {
+		VERBS_LOG(NOTICE, "%s: the direct path is not possible: libibverbs is used",
+			  dev->name);
+		dev->path->dev_close(dev);
+		dev->path = NULL;
+		rc = 0;
+	}
+	dev->fabric.ops = dev->path ? dev->path->ops : &verbs_ops;
+	if (rc == 0)
+		log_path(dev);
+	return rc;
 }
 
 static uint32_t smaller(uint32_t a, uint32_t b)
@@ -281,16 +300,14 @@ int verbs_dev_open(const struct fabric_dev_config *config, const struct verbs_pa
 		return rc;
 	}
 	rc = choose(dev, options.device, &port);
-	if (rc == 0) {
-		choose_path(dev, options.direct);
+	if (rc == 0)
 		rc = make_table(dev);
-	}
 	if (rc == 0) {
 		dev->pd = ibv_alloc_pd(dev->context);
 		rc = dev->pd ? 0 : -errno;
 	}
-	if (rc == 0 && dev->path)
-		rc = dev->path->dev_open(dev);
+	if (rc == 0)
+		rc = open_path(dev, options.direct);
 	if (rc == 0)
 		rc = verbs_channel_create(dev);
 	if (rc == 0) {

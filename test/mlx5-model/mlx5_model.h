@@ -49,6 +49,8 @@ struct mlx5_model_faults {
 	bool late_completions;
 	/* a queue pair that is destroyed leaves a completion of a work request that never was */
 	bool stale_completions;
+	/* there are no pages of registers left */
+	bool no_registers;
 	/* the work request after this number of others fails with 'syndrome'; syndrome 0: none */
 	uint32_t fail_after;
 	uint8_t syndrome;

@@ -9,6 +9,8 @@
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
+#include "faults.h"
+
 #define PAGE  4096u
 #define PAGES 2048u
 
@@ -64,6 +66,8 @@ int uar_create(const struct call *call)
 	struct uar *uar;
 	uint32_t page;
 
+	if (faults.no_registers)
+		return ENOMEM;
 	for (uint32_t i = 0; i < PAGES; i++) {
 		page = ++latest_page % PAGES;
 		if (page != 0 && !is_used[page])

@@ -87,6 +87,34 @@ static void verbs__says_its_path_once(void **state)
 	assert_non_null(strstr(said, "mlx5_0: path of libibverbs"));
 }
 
+/*
+ * The model has no more registers. libmlx5 keeps those of earlier device objects, so that some
+ * objects can be opened before one finds none.
+ */
+static void verbs__uses_libibverbs_without_registers(void **state)
+{
+	const struct mlx5_model_faults none_left = {.no_registers = true};
+	const struct fabric_dev_config config = {
+		.options = "", .max_connections = 1, .max_regions = 1, .numa_node = -1};
+	struct fabric_dev *devs[64];
+	uint32_t n = 0;
+
+	(void)state;
+	mlx5_model_set_faults(&none_left);
+	for (; n == 0 || devs[n - 1]->ops == &mlx5_ops; n++) {
+		assert_in_range(n, 0, sizeof(devs) / sizeof(devs[0]) - 1);
+		said[0] = '\0';
+		assert_int_equal(verbs_ops.open(&config, &devs[n]), 0);
+	}
+	assert_ptr_equal(devs[n - 1]->ops, &verbs_ops);
+	assert_non_null(strstr(said, "the direct path is not possible: libibverbs is used"));
+	open_dev("mlx5", "", -ENOMEM);
+	assert_non_null(strstr(said, "has no register for this thread"));
+	for (uint32_t i = 0; i < n; i++)
+		devs[i]->ops->close(devs[i]);
+	mlx5_model_set_faults(NULL);
+}
+
 static void verbs__uses_libibverbs_on_other_devices(void **state)
 {
 	(void)state;
@@ -166,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(verbs__says_its_path_once), /* the first one */
 		TEST(verbs__is_direct_on_its_devices),
+		TEST(verbs__uses_libibverbs_without_registers),
 		TEST(verbs__uses_libibverbs_on_other_devices),
 		TEST(mlx5__names_what_to_use_instead),
 		TEST(mlx5__is_not_direct_off),
