@@ -69,6 +69,7 @@ static hot_inline bool parse_opcode(const struct mlx5_cqe64 *cqe, uint8_t opcode
 	case MLX5_CQE_RESP_WR_IMM:
 		/* The peer may not do this: the receive is used, but has no message. */
 		out->is_recv = true;
+		out->is_write = true;
 		out->status = IBV_WC_GENERAL_ERR;
 		return true;
 	default:

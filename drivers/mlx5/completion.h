@@ -15,7 +15,8 @@
 struct mlx5_completion {
 	struct mlx5_qp *qp; /* NULL: the queue pair was destroyed */
 	bool is_recv;
-	bool has_inv; /* the peer's Send named a key to invalidate, which is 'inv_rkey' */
+	bool is_write; /* an RDMA WRITE with immediate data has used the receive */
+	bool has_inv;  /* the peer's Send named a key to invalidate, which is 'inv_rkey' */
 	enum ibv_wc_status status;
 	/*
 	 * A Send and other entries of the send queue: the caller's position. Earlier entries of the

@@ -62,6 +62,7 @@ static hot_inline uint32_t handle(struct verbs_dev *dev, const struct mlx5_compl
 		complete_shared(dev, qp, c, wc);
 	else if (!complete_own(qp, c, wc))
 		return 0;
+	dev->fabric.stats.protocol_errors += c->is_write;
 	if (unlikely(wc->status != FABRIC_OK)) {
 		if (qp)
 			verbs_failed(qp, wc->status);

@@ -257,7 +257,7 @@ static void poll__send_with_immediate_is_a_message(void **state)
 	wire_put_u32(produce(NUM, 0x30, 0) + 44, 77);
 	assert_int_equal(poll_one(), MLX5_POLL_DONE);
 	assert_true(out.status == IBV_WC_SUCCESS && out.is_recv && out.byte_len == 77);
-	assert_false(out.has_inv);
+	assert_false(out.has_inv || out.is_write);
 }
 
 static void poll__write_with_immediate_is_an_error(void **state)
@@ -267,6 +267,7 @@ static void poll__write_with_immediate_is_an_error(void **state)
 	wire_put_u32(produce(NUM, 0x10, 0) + 44, 77);
 	assert_int_equal(poll_one(), MLX5_POLL_DONE);
 	assert_true(out.status == IBV_WC_GENERAL_ERR && out.is_recv && out.byte_len == 0);
+	assert_true(out.is_write);
 }
 
 static void poll__unknown_opcodes_close_the_connection(void **state)
