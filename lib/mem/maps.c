@@ -177,10 +177,8 @@ int mem_maps_check(void *base, size_t len, int fd, uint64_t offset, size_t page)
 	if (rc == -EINVAL || (rc != 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))) {
 		LOG(MEMORY, ERROR,
 		    "weir_region_adopt(): memory can't be mapped from the descriptor %d, because "
-		    "it "
-		    "is no file. Map a file with MAP_SHARED and PROT_READ | PROT_WRITE and pass "
-		    "its "
-		    "descriptor, or pass -1 for the descriptor",
+		    "it is no file. Map a file with MAP_SHARED and PROT_READ | PROT_WRITE and "
+		    "pass its descriptor, or pass -1 for the descriptor",
 		    fd);
 		return -EINVAL;
 	}

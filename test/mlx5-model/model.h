@@ -32,8 +32,7 @@
  *
  * faults.h has the faults that a test has set.
  *
- * One lock guards everything. It stands for the order in which a device and a kernel do things, and
- * makes each step atomic.
+ * The model has only one lock, which guards all of its data.
  */
 
 #include <stdbool.h>

@@ -16,7 +16,7 @@
 #define POLLS  100000000u
 #define BYTES  64u
 
-/* One of the two queue pairs that work, each with a completion queue of its own. */
+/* A queue pair with its peer. Each of the two has a completion queue of its own. */
 struct end {
 	struct ibv_cq *cq, *peer_cq;
 	struct ibv_qp *qp, *peer;

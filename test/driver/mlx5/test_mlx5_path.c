@@ -25,7 +25,7 @@
 #define POLLS	 100000000u
 #define BUCKETS	 4u
 
-/* One side of a connection. */
+/* The objects of one side of a connection. */
 struct end {
 	struct mlx5_qp qp;
 	struct ibv_qp *ibv;

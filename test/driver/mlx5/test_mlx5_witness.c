@@ -361,9 +361,9 @@ static void make_mistake(struct chain *chain, struct twin *twin, struct twin *pe
 }
 
 /*
- * One work request fails, and two later ones are flushed. The number of completions at the peer
- * depends on the mistake. In the end, both queue pairs are moved to the error state, which flushes
- * the receives that are left.
+ * Posts three work requests. The first fails, and the device flushes the two others. The number of
+ * completions at the peer depends on the mistake. In the end, both queue pairs are moved to the
+ * error state, which flushes the receives that are left.
  */
 static void run_mistake(enum mistake mistake)
 {
